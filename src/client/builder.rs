@@ -1,0 +1,265 @@
+//! The settings of a client, each with its default.
+
+use std::{
+    fmt, io,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use futures::FutureExt;
+
+use super::{Client, Connector};
+use crate::{
+    clock::Clock,
+    error::{ConfigError, ConnectError},
+    lease::MIN_WATCHDOG,
+    lock::{Site, SiteSettings, mutex::script::SCRIPTS, process::Process},
+    node::{Endpoint, Node, NodeSettings, Stream},
+};
+
+/// Sets up a [`Client`].
+#[must_use]
+pub struct ClientBuilder {
+    place: Place,
+    name: String,
+    node_timeout: Duration,
+    connect_timeout: Duration,
+    max_lease: Duration,
+    watchdog_lease: Duration,
+    max_hold: Option<Duration>,
+    process: Option<Arc<Process>>,
+    clock: Option<Arc<dyn Clock>>,
+}
+
+/// Where the server is.
+enum Place {
+    Unset,
+    Url(String),
+    Connector { label: String, connect: Box<Connector> },
+}
+
+impl Default for ClientBuilder {
+    fn default() -> Self {
+        Self {
+            place: Place::Unset,
+            name: String::new(),
+            node_timeout: Duration::from_millis(500),
+            connect_timeout: Duration::from_secs(1),
+            max_lease: Duration::from_secs(60),
+            watchdog_lease: Duration::from_secs(30),
+            max_hold: None,
+            process: None,
+            clock: None,
+        }
+    }
+}
+
+impl ClientBuilder {
+    /// The server: `redis://[user:password@]host[:port][/db]` or `unix:///path`.
+    pub fn url(mut self, url: &str) -> Self {
+        self.place = Place::Url(url.to_owned());
+        self
+    }
+
+    /// The server, reached over streams of the caller's making: a tunnel, a simulated network.
+    ///
+    /// `label` stands for the address in errors and ballots.
+    pub fn connector<S, F>(
+        mut self,
+        label: &str,
+        connect: impl Fn() -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        S: Stream,
+        F: Future<Output = io::Result<S>> + Send + 'static,
+    {
+        let connect = move || {
+            let stream = connect();
+            async move { stream.await.map(|stream| Box::new(stream) as Box<dyn Stream>) }.boxed()
+        };
+        self.place = Place::Connector { label: label.to_owned(), connect: Box::new(connect) };
+        self
+    }
+
+    /// Shown after the process' id in the server's CLIENT LIST. Defaults to nothing.
+    pub fn name(mut self, name: &str) -> Self {
+        self.name = name.to_owned();
+        self
+    }
+
+    /// The most one node may take to answer; a tenth of the lease if that is less. Defaults to
+    /// 500 ms.
+    pub fn node_timeout(mut self, limit: Duration) -> Self {
+        self.node_timeout = limit;
+        self
+    }
+
+    /// The most a connection may take to be made. Defaults to 1 s.
+    pub fn connect_timeout(mut self, limit: Duration) -> Self {
+        self.connect_timeout = limit;
+        self
+    }
+
+    /// The cap on every lease. Defaults to 60 s.
+    pub fn max_lease(mut self, cap: Duration) -> Self {
+        self.max_lease = cap;
+        self
+    }
+
+    /// The length of [`Lease::Watchdog`](crate::Lease). Defaults to 30 s, or to `max_lease` if that
+    /// is less.
+    pub fn watchdog_lease(mut self, lease: Duration) -> Self {
+        self.watchdog_lease = lease;
+        self
+    }
+
+    /// For how long the watchdog renews a hold at most, so that a program that hangs does not keep
+    /// its locks for ever. Renewals then stop, and the hold is lost when its lease ends. Defaults
+    /// to no limit.
+    pub fn max_hold(mut self, limit: Duration) -> Self {
+        self.max_hold = Some(limit);
+        self
+    }
+
+    /// The clock leases are measured by. Defaults to [`BootClock`](crate::clock::BootClock), with
+    /// the watchdog that all clients of the process share; another clock brings its own watchdog.
+    ///
+    /// Clients that are to share a composite must share the clock: the same `Arc`.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// Clients of one simulated process share it.
+    #[cfg(feature = "embedded")]
+    pub(crate) fn process(mut self, process: Arc<Process>) -> Self {
+        self.process = Some(process);
+        self
+    }
+
+    /// Makes the client without any I/O.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if a setting cannot work.
+    pub fn build(self) -> Result<Client, ConfigError> {
+        let watchdog_lease = self.watchdog_lease.min(self.max_lease);
+        self.check(watchdog_lease)?;
+        let process = match (self.process, self.clock) {
+            (Some(process), _) => process,
+            (None, Some(clock)) => Process::with_clock(clock).map_err(no_thread)?,
+            (None, None) => Process::global().map_err(no_thread)?,
+        };
+        let endpoint = self.place.endpoint()?;
+        let settings = SiteSettings {
+            node_timeout: self.node_timeout,
+            connect_timeout: self.connect_timeout,
+            max_lease: self.max_lease,
+            watchdog_lease,
+            max_hold: self.max_hold,
+            margin: MARGIN,
+        };
+        let node = Node::new(
+            endpoint,
+            NodeSettings {
+                clock: process.clock.clone(),
+                client_name: client_name(&process, &self.name),
+                connect_timeout: self.connect_timeout,
+                frozen_after: 3,
+                backoff_max: Duration::from_secs(2),
+                margin: MARGIN,
+                scripts: SCRIPTS.to_vec(),
+            },
+        );
+        Ok(Client { site: Site::new(node, process, settings) })
+    }
+
+    /// Makes the client and connects.
+    ///
+    /// # Errors
+    /// [`ConnectError`] if a setting cannot work or the server cannot be reached now.
+    ///
+    /// # Cancel safety
+    /// Dropping the future closes the connection.
+    pub async fn connect(self) -> Result<Client, ConnectError> {
+        let client = self.build()?;
+        match client.connected().await {
+            Ok(()) => Ok(client),
+            Err(source) => Err(ConnectError::Node { node: client.node_id().clone(), source }),
+        }
+    }
+
+    fn check(&self, watchdog_lease: Duration) -> Result<(), ConfigError> {
+        let invalid =
+            |setting, reason: &str| ConfigError::InvalidSetting { setting, reason: reason.into() };
+        if watchdog_lease < MIN_WATCHDOG {
+            let setting =
+                if self.max_lease < MIN_WATCHDOG { "max_lease" } else { "watchdog_lease" };
+            return Err(invalid(setting, "must be at least 300 ms"));
+        }
+        if self.max_lease > LONGEST {
+            return Err(invalid("max_lease", "must be at most a day"));
+        }
+        if self.node_timeout < Duration::from_millis(1) {
+            return Err(invalid("node_timeout", "must be at least 1 ms"));
+        }
+        if self.connect_timeout < Duration::from_millis(1) {
+            return Err(invalid("connect_timeout", "must be at least 1 ms"));
+        }
+        if self.name.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            return Err(invalid("name", "must not contain spaces or control characters"));
+        }
+        Ok(())
+    }
+}
+
+impl Place {
+    fn endpoint(self) -> Result<Endpoint, ConfigError> {
+        match self {
+            Self::Url(url) => Endpoint::parse(&url),
+            Self::Connector { label, connect } => {
+                static NEXT: AtomicU64 = AtomicU64::new(1);
+                let number = NEXT.fetch_add(1, Ordering::Relaxed);
+                Ok(Endpoint::connector(&format!("{label}#{number}"), connect))
+            }
+            Self::Unset => Err(ConfigError::InvalidSetting {
+                setting: "url",
+                reason: "no server is named".into(),
+            }),
+        }
+    }
+}
+
+/// `palisade:<uuid>:<name>`: with the uuid operators find the process behind a holder id.
+fn client_name(process: &Process, name: &str) -> Arc<str> {
+    let uuid = process.uuid();
+    if name.is_empty() { format!("palisade:{uuid}") } else { format!("palisade:{uuid}:{name}") }
+        .into()
+}
+
+fn no_thread(error: io::Error) -> ConfigError {
+    ConfigError::InvalidSetting {
+        setting: "clock",
+        reason: format!("the watchdog's thread cannot be started: {error}").into(),
+    }
+}
+
+/// What we may be wrong about a server's clock: added to not-after stamps, and the difference from
+/// which on a clock counts as set.
+const MARGIN: Duration = Duration::from_millis(100);
+
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl fmt::Debug for ClientBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The URL may hold a password.
+        f.debug_struct("ClientBuilder")
+            .field("name", &self.name)
+            .field("node_timeout", &self.node_timeout)
+            .field("max_lease", &self.max_lease)
+            .field("watchdog_lease", &self.watchdog_lease)
+            .finish_non_exhaustive()
+    }
+}

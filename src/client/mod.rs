@@ -1,0 +1,121 @@
+//! The client: the only place where node, watchdog, notifier and releaser are wired together.
+
+mod builder;
+#[cfg(feature = "embedded")]
+mod embedded;
+mod masters;
+
+use std::{fmt, io, sync::Arc, time::Duration};
+
+use futures::future::BoxFuture;
+
+pub use builder::ClientBuilder;
+pub use masters::Masters;
+
+use crate::{
+    error::{ConfigError, ConnectError, LostCause, NodeError, ShutdownError},
+    lock::{Lock, Site},
+    node::{NodeId, Stream},
+};
+
+/// A handle on one Redis deployment, from which locks are made.
+///
+/// Cheap to clone. It keeps one connection for commands on each runtime it is used on, one for
+/// wake-ups once somebody waits, and reconnects by itself. All clients of a process share one
+/// watchdog.
+#[derive(Clone)]
+pub struct Client {
+    site: Arc<Site>,
+}
+
+impl Client {
+    /// Connects to `redis://[user:password@]host[:port][/db]` or `unix:///path`.
+    ///
+    /// # Errors
+    /// [`ConnectError`] if the URL cannot be read or the server cannot be reached now.
+    ///
+    /// # Cancel safety
+    /// Dropping the future closes the connection.
+    pub async fn connect(url: &str) -> Result<Self, ConnectError> {
+        Self::builder().url(url).connect().await
+    }
+
+    /// The same without any I/O: connects at the first use, and as often as needed.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if the URL cannot be read.
+    pub fn connect_lazy(url: &str) -> Result<Self, ConfigError> {
+        Self::builder().url(url).build()
+    }
+
+    /// For all that can be set.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
+
+    /// The reentrant lock `name`. Asks nobody; a bad name is reported by the operations.
+    #[must_use]
+    pub fn lock(&self, name: &str) -> Lock {
+        Lock::new(self.site.clone(), name)
+    }
+
+    /// What the server is called in errors and ballots: no credentials.
+    #[must_use]
+    pub fn node_id(&self) -> &NodeId {
+        self.site.node_id()
+    }
+
+    /// Ends all holds of this client, waits until their releases and all others that are under way
+    /// are confirmed, and closes the connections.
+    ///
+    /// Live guards are [lost](LostCause::Shutdown). From now on every acquire fails.
+    ///
+    /// # Errors
+    /// [`ShutdownError`] if the servers did not confirm within `limit`. Those keys end with their
+    /// lease. The client is closed all the same.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves the client without holds; what is under way goes on.
+    pub async fn shutdown(&self, limit: Duration) -> Result<(), ShutdownError> {
+        self.site.close();
+        for hold in self.site.holds() {
+            hold.lose(LostCause::Shutdown);
+            hold.abandon();
+        }
+        let clock = &self.site.process.clock;
+        let deadline = clock.sleep_until(clock.now() + limit);
+        tokio::select! {
+            biased;
+            () = self.site.drain.drained() => {}
+            () = deadline => {}
+        }
+        self.site.node.close();
+        match self.site.drain.under_way() {
+            0 => Ok(()),
+            unfinished => Err(ShutdownError { unfinished }),
+        }
+    }
+
+    /// Completes once the client is connected, or known not to be.
+    pub(crate) async fn connected(&self) -> Result<(), NodeError> {
+        let site = &self.site;
+        let deadline = site.process.clock.now() + site.settings.connect_timeout;
+        site.node.connection(deadline).await.map(drop)
+    }
+
+    /// How many subscriptions stand, for those who wait.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn subscriptions(&self) -> usize {
+        self.site.notifier.subscriptions()
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("node", self.node_id()).finish_non_exhaustive()
+    }
+}
+
+/// How a connection is made, if not by URL.
+type Connector = dyn Fn() -> BoxFuture<'static, io::Result<Box<dyn Stream>>> + Send + Sync;

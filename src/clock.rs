@@ -1,0 +1,173 @@
+//! The clock leases are measured by.
+//!
+//! A lease must not outlive a suspended machine: `std::time::Instant` stands still while a Linux
+//! machine sleeps, the keys on the servers do not. So the library reads CLOCK_BOOTTIME, and reads
+//! it only here, which also lets tests and simulations bring a clock of their own.
+
+use std::{
+    fmt,
+    ops::{Add, Sub},
+    sync::Arc,
+    time::Duration,
+};
+
+use futures::future::BoxFuture;
+
+/// A point in time on one [`Clock`]: the time since that clock's origin.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(Duration);
+
+impl Instant {
+    /// The instant that lies `since_origin` after the clock's origin.
+    #[must_use]
+    pub const fn from_origin(since_origin: Duration) -> Self {
+        Self(since_origin)
+    }
+
+    /// The time since the clock's origin.
+    #[must_use]
+    pub const fn since_origin(self) -> Duration {
+        self.0
+    }
+
+    /// How long after `earlier` this is; zero if it is not.
+    #[must_use]
+    pub const fn saturating_since(self, earlier: Self) -> Duration {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+impl fmt::Debug for Instant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.0)
+    }
+}
+
+impl Add<Duration> for Instant {
+    type Output = Self;
+    fn add(self, by: Duration) -> Self {
+        Self(self.0.saturating_add(by))
+    }
+}
+
+impl Sub<Duration> for Instant {
+    type Output = Self;
+    fn sub(self, by: Duration) -> Self {
+        Self(self.0.saturating_sub(by))
+    }
+}
+
+/// A monotonic clock and its timer.
+///
+/// The library takes every time it acts on from here. [`BootClock`] is the default;
+/// [`TokioClock`] follows tokio's clock, which tests can pause; a simulation may bring its own.
+pub trait Clock: fmt::Debug + Send + Sync + 'static {
+    /// The time now. Never goes backwards.
+    fn now(&self) -> Instant;
+
+    /// Completes once [`now`](Self::now) is `at` or later.
+    ///
+    /// May complete late: whoever acts on a deadline compares with `now` at the moment of use.
+    fn sleep_until(&self, at: Instant) -> BoxFuture<'static, ()>;
+}
+
+/// The system's clock that also counts the time the machine was suspended (CLOCK_BOOTTIME on
+/// Linux; elsewhere the clock of `std::time::Instant`).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct BootClock;
+
+impl Clock for BootClock {
+    fn now(&self) -> Instant {
+        Instant(boot_time())
+    }
+
+    fn sleep_until(&self, at: Instant) -> BoxFuture<'static, ()> {
+        if tokio::runtime::Handle::try_current().is_err() {
+            // No timers here. Whoever races this with a token is still told by the watchdog.
+            return Box::pin(std::future::pending());
+        }
+        let left = at.saturating_since(self.now());
+        Box::pin(tokio::time::sleep(left))
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn boot_time() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    let secs = u64::try_from(now.tv_sec).unwrap_or(0);
+    let nanos = u32::try_from(now.tv_nsec).unwrap_or(0);
+    Duration::new(secs, nanos)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn boot_time() -> Duration {
+    use std::{sync::LazyLock, time::Instant as StdInstant};
+    static ORIGIN: LazyLock<StdInstant> = LazyLock::new(StdInstant::now);
+    ORIGIN.elapsed()
+}
+
+/// tokio's clock: the one that `#[tokio::test(start_paused = true)]` pauses and advances.
+///
+/// Must be made and used on one runtime.
+#[derive(Debug, Clone, Copy)]
+pub struct TokioClock {
+    origin: tokio::time::Instant,
+}
+
+impl TokioClock {
+    /// A clock whose origin is now.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { origin: tokio::time::Instant::now() }
+    }
+}
+
+impl Default for TokioClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock for TokioClock {
+    fn now(&self) -> Instant {
+        Instant(self.origin.elapsed())
+    }
+
+    fn sleep_until(&self, at: Instant) -> BoxFuture<'static, ()> {
+        // Beyond what tokio can count, any sleep is one for ever.
+        match self.origin.checked_add(at.0) {
+            Some(at) => Box::pin(tokio::time::sleep_until(at)),
+            None => Box::pin(std::future::pending()),
+        }
+    }
+}
+
+/// The clock as the rooms hand it around.
+pub(crate) type SharedClock = Arc<dyn Clock>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instants_saturate_instead_of_wrapping() {
+        let early = Instant::from_origin(Duration::from_secs(1));
+        let late = Instant::from_origin(Duration::from_secs(3));
+        assert_eq!(late.saturating_since(early), Duration::from_secs(2));
+        assert_eq!(early.saturating_since(late), Duration::ZERO);
+        assert_eq!(early - Duration::from_secs(9), Instant::from_origin(Duration::ZERO));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_tokio_clock_follows_paused_time() {
+        let clock = TokioClock::new();
+        clock.sleep_until(clock.now() + Duration::from_secs(3600)).await;
+        assert!(clock.now().since_origin() >= Duration::from_secs(3600));
+    }
+
+    #[test]
+    fn the_boot_clock_does_not_go_backwards() {
+        let first = BootClock.now();
+        assert!(BootClock.now() >= first);
+    }
+}

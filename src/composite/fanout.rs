@@ -1,0 +1,126 @@
+//! Many nodes: the target of a composite.
+
+use std::sync::Arc;
+
+use super::{Inspection, campaign::Campaign, servers, tally::Rule};
+use crate::{
+    clock::Instant,
+    error::{AcquireError, ConfigError},
+    lease::{Lease, Term},
+    lock::{Lock, Member, handle::Target, process::Process, single::check_name},
+    wait::Queues,
+};
+
+/// A lock over several nodes.
+#[derive(Debug, Clone)]
+pub(crate) struct Fanout {
+    pub(crate) rule: Rule,
+    /// The same locks as the engine wants them and as the user gave them.
+    pub(crate) members: Arc<[Member]>,
+    locks: Arc<[Lock]>,
+    identity: Arc<str>,
+}
+
+impl Fanout {
+    pub(crate) fn new(
+        rule: Rule,
+        locks: impl IntoIterator<Item = Lock>,
+    ) -> Result<Self, ConfigError> {
+        let locks: Arc<[Lock]> = locks.into_iter().collect();
+        if let Some(own) = locks.iter().find(|lock| lock.has_own_lease()) {
+            return Err(ConfigError::MemberLease { member: own.member().identity() });
+        }
+        let members: Arc<[Member]> = locks.iter().map(|lock| lock.member().clone()).collect();
+        if members.is_empty() {
+            return Err(ConfigError::NoMembers);
+        }
+        servers::check_addresses(rule, &members)?;
+        check_clocks(&members)?;
+        let identity = identity(rule, &members);
+        Ok(Self { rule, members, locks, identity })
+    }
+
+    /// The name of the first member.
+    pub(crate) fn name(&self) -> &str {
+        self.first().kind.name()
+    }
+
+    pub(crate) async fn inspect(&self) -> Inspection {
+        Inspection::of(&self.locks).await
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.first().site.process.clock.now()
+    }
+
+    fn first(&self) -> &Member {
+        self.members.first().expect("invariant: a fanout has members")
+    }
+}
+
+/// Deadlines of members can be compared on one clock only.
+fn check_clocks(members: &[Member]) -> Result<(), ConfigError> {
+    let mut processes = members.iter().map(|member| &member.site.process);
+    let first = processes.next();
+    if processes.all(|process| first.is_some_and(|first| Arc::ptr_eq(first, process))) {
+        return Ok(());
+    }
+    let reason = "the clients of a composite must share one clock".into();
+    Err(ConfigError::InvalidSetting { setting: "members", reason })
+}
+
+/// Who waits for the same servers and names, in whatever order they were given, waits in one queue.
+fn identity(rule: Rule, members: &[Member]) -> Arc<str> {
+    let mut parts: Vec<(&str, &str)> = members
+        .iter()
+        .map(|member| (member.site.node_id().as_str(), &**member.kind.name()))
+        .collect();
+    parts.sort_unstable();
+    let mut identity = String::from(rule.name());
+    for (node, name) in parts {
+        // With its length, since a name may hold anything, the next member's separator too.
+        for part in [node, name] {
+            identity.push_str(&part.len().to_string());
+            identity.push(' ');
+            identity.push_str(part);
+        }
+    }
+    identity.into()
+}
+
+impl Target for Fanout {
+    type Contender = Campaign;
+
+    fn check(&self, lease: Lease) -> Result<Term, AcquireError> {
+        let mut strictest = None;
+        for member in self.members.iter() {
+            check_name(member)?;
+            let settings = &member.site.settings;
+            let term = lease.term(settings.watchdog_lease, settings.max_lease)?;
+            // Members whose clients have different watchdog leases: the shortest serves all.
+            let shorter = |least: Term| if term.ms() < least.ms() { term } else { least };
+            strictest = Some(strictest.map_or(term, shorter));
+        }
+        strictest.ok_or_else(|| ConfigError::NoMembers.into())
+    }
+
+    fn contender(&self, term: Term) -> Campaign {
+        Campaign::new(self.clone(), term)
+    }
+
+    fn process(&self) -> &Arc<Process> {
+        &self.first().site.process
+    }
+
+    fn queues(&self) -> &Arc<Queues> {
+        &self.process().queues
+    }
+
+    fn queue_key(&self) -> &Arc<str> {
+        &self.identity
+    }
+
+    fn identity(&self) -> Arc<str> {
+        self.identity.clone()
+    }
+}

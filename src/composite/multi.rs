@@ -1,0 +1,65 @@
+//! All of N.
+
+use super::{Inspection, fanout::Fanout, tally::Rule};
+use crate::{
+    error::ConfigError,
+    lock::{
+        Lock,
+        handle::{Handle, lock_methods},
+    },
+};
+
+/// A lock that is held when *all* of its members are.
+///
+/// Members may be on different servers, or be different names on one server: a transfer between two
+/// accounts takes both. All are asked at once; what a lost round was granted is taken back. Under
+/// contention the members are taken in one order for all processes, so that two `MultiLock`s that
+/// overlap neither deadlock nor starve each other.
+///
+/// # Guarantees
+/// - It is held while every member is: the deadline is the earliest of theirs. If one member is
+///   gone, [`LockGuard::lost`](crate::LockGuard::lost) fires at once.
+/// - Over N independent masters it excludes others while at least one of them keeps its data.
+/// - One member that cannot be reached keeps everybody out.
+///
+/// # Examples
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use palisade::{Client, MultiLock};
+///
+/// let client = Client::connect("redis://127.0.0.1:6379").await?;
+/// let both = MultiLock::new(vec![client.lock("account:1"), client.lock("account:2")])?;
+/// let guard = both.acquire().await?;
+/// // … the transfer …
+/// guard.release().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct MultiLock {
+    handle: Handle<Fanout>,
+}
+
+lock_methods!(MultiLock);
+
+impl MultiLock {
+    /// A lock over `members`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] without members, with the same lock twice, or with a member that has a lease
+    /// of its own: the composite's lease counts. Nothing is sent.
+    pub fn new(members: impl IntoIterator<Item = Lock>) -> Result<Self, ConfigError> {
+        Ok(Self { handle: Handle::new(Fanout::new(Rule::All, members)?) })
+    }
+
+    /// The name of the first member.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.handle.target.name()
+    }
+
+    /// What each server says of the lock.
+    pub async fn inspect(&self) -> Inspection {
+        self.handle.target.inspect().await
+    }
+}

@@ -1,0 +1,65 @@
+//! A majority of N.
+
+use super::{Inspection, fanout::Fanout, tally::Rule};
+use crate::{
+    error::ConfigError,
+    lock::{
+        Lock,
+        handle::{Handle, lock_methods},
+    },
+};
+
+/// A lock that is held when a *majority* of its members is, within the validity time.
+///
+/// The members are the same name on independent masters: no replicas of each other, and an odd
+/// number, since an even one tolerates no more failures than the odd one below it. All are asked at
+/// once and the answer stands as soon as a majority granted: a slow or dead minority costs nothing.
+///
+/// # Guarantees
+/// - At most one owner holds it, as long as the clocks of servers and clients drift by less than
+///   1 % during a lease, and no master forgets its keys and votes again within the lease.
+/// - The deadline is the one that a majority vouches for, counted from before the requests. If no
+///   majority is left, [`LockGuard::lost`](crate::LockGuard::lost) fires before others are granted.
+/// - Losing a minority is not a loss.
+///
+/// # Examples
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use palisade::Masters;
+///
+/// let masters = Masters::connect(["redis://a", "redis://b", "redis://c"]).await?;
+/// let guard = masters.red_lock("migration").acquire().await?;
+/// guard.run(async { /* … the migration … */ }).await?;
+/// guard.release().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct RedLock {
+    handle: Handle<Fanout>,
+}
+
+lock_methods!(RedLock);
+
+impl RedLock {
+    /// A lock over `members`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] without members, with two members on one server, or with a member that has a
+    /// lease of its own: the composite's lease counts. Nothing is sent. Two addresses of one server
+    /// are noticed by the first acquire.
+    pub fn new(members: impl IntoIterator<Item = Lock>) -> Result<Self, ConfigError> {
+        Ok(Self { handle: Handle::new(Fanout::new(Rule::Majority, members)?) })
+    }
+
+    /// The name of the first member.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.handle.target.name()
+    }
+
+    /// What each server says of the lock.
+    pub async fn inspect(&self) -> Inspection {
+        self.handle.target.inspect().await
+    }
+}

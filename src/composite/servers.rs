@@ -1,0 +1,69 @@
+//! Which server a member is on: the address says it only half, the run id says it.
+
+use super::tally::Rule;
+use crate::{error::ConfigError, lock::Member};
+
+/// What can be known before anything is sent: the same address twice.
+pub(crate) fn check_addresses(rule: Rule, members: &[Member]) -> Result<(), ConfigError> {
+    check(
+        members,
+        |one, other| one.site.node_id() == other.site.node_id() && excludes(rule, one, other),
+        rule,
+    )
+}
+
+/// What the servers have told by now: two addresses of one server process.
+pub(crate) fn check_processes(rule: Rule, members: &[Member]) -> Result<(), ConfigError> {
+    check(
+        members,
+        |one, other| {
+            let (a, b) = (one.site.node.run_id(), other.site.node.run_id());
+            a.is_some() && a == b && excludes(rule, one, other)
+        },
+        rule,
+    )
+}
+
+/// Whether two members on one server are one too many: always for a majority, since that server
+/// would have two votes; for all of them only if it is the same key.
+fn excludes(rule: Rule, one: &Member, other: &Member) -> bool {
+    match rule {
+        Rule::Majority => true,
+        Rule::All => {
+            one.kind.name() == other.kind.name() && one.site.node.db() == other.site.node.db()
+        }
+    }
+}
+
+fn check(
+    members: &[Member],
+    clash: impl Fn(&Member, &Member) -> bool,
+    rule: Rule,
+) -> Result<(), ConfigError> {
+    for (i, one) in members.iter().enumerate() {
+        for other in members.iter().skip(i + 1) {
+            if clash(one, other) {
+                return Err(match rule {
+                    Rule::All => ConfigError::DuplicateMember { member: other.identity() },
+                    Rule::Majority => {
+                        ConfigError::SameServer { server: other.site.node_id().to_string().into() }
+                    }
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The order in which all processes take the members of a `MultiLock` once they got in each
+/// other's way: by server process, then by name. Indices into `members`.
+pub(crate) fn common_order(members: &[Member]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..members.len()).collect();
+    order.sort_by_key(|i| {
+        members.get(*i).map(|member| {
+            let (run_id, node) = (member.site.node.run_id(), member.site.node_id().clone());
+            (run_id, run_id.is_none().then_some(node), member.kind.name().clone())
+        })
+    });
+    order
+}

@@ -1,0 +1,190 @@
+//! Counting votes. Pure.
+
+/// How many members are enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// All of them: `MultiLock`.
+    All,
+    /// More than half: `RedLock`. An even number tolerates no more than the odd one below it.
+    Majority,
+}
+
+impl Rule {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Majority => "majority",
+        }
+    }
+
+    pub(crate) const fn need(self, members: usize) -> usize {
+        match self {
+            Self::All => members,
+            Self::Majority => members / 2 + 1,
+        }
+    }
+}
+
+/// What a member said, for the count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Said {
+    Granted,
+    Refused,
+    Failed,
+}
+
+/// What the votes so far amount to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Pending,
+    Won,
+    /// Lost to others: worth waiting for.
+    LostToOthers,
+    /// Lost because too many members did not vote.
+    LostToOutage,
+}
+
+/// The votes so far.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tally {
+    members: usize,
+    need: usize,
+    granted: usize,
+    refused: usize,
+    failed: usize,
+}
+
+impl Tally {
+    pub(crate) const fn new(rule: Rule, members: usize) -> Self {
+        Self { members, need: rule.need(members), granted: 0, refused: 0, failed: 0 }
+    }
+
+    pub(crate) const fn record(&mut self, said: Said) {
+        match said {
+            Said::Granted => self.granted += 1,
+            Said::Refused => self.refused += 1,
+            Said::Failed => self.failed += 1,
+        }
+    }
+
+    pub(crate) const fn verdict(&self) -> Verdict {
+        if self.granted >= self.need {
+            return Verdict::Won;
+        }
+        // Members that can still say yes: for both rules the round is lost when they are too few.
+        let hopeful = self.members - self.refused - self.failed;
+        if hopeful >= self.need {
+            return Verdict::Pending;
+        }
+        if self.failed > self.members - self.need {
+            Verdict::LostToOutage
+        } else {
+            Verdict::LostToOthers
+        }
+    }
+
+    /// How many refusing members must change their mind for another round to be worth it.
+    pub(crate) const fn short_of(&self) -> usize {
+        let hopeful = self.members - self.refused - self.failed;
+        self.need.saturating_sub(hopeful)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(rule: Rule, votes: &str) -> Tally {
+        let mut tally = Tally::new(rule, votes.len());
+        for vote in votes.chars() {
+            match vote {
+                'g' => tally.record(Said::Granted),
+                'r' => tally.record(Said::Refused),
+                'f' => tally.record(Said::Failed),
+                '.' => {}
+                other => panic!("{other}"),
+            }
+        }
+        tally
+    }
+
+    /// A table to check by hand: g granted, r refused, f failed, . outstanding.
+    #[test]
+    fn verdicts_are_those_of_the_table() {
+        use Rule::{All, Majority};
+        use Verdict::{LostToOthers, LostToOutage, Pending, Won};
+        for (rule, votes, verdict) in [
+            (Majority, "...", Pending),
+            (Majority, "g..", Pending),
+            (Majority, "gg.", Won),
+            (Majority, "gr.", Pending),
+            (Majority, "rr.", LostToOthers),
+            (Majority, "rf.", LostToOthers),
+            (Majority, "ff.", LostToOutage),
+            (Majority, "grf", LostToOthers),
+            (Majority, "gff", LostToOutage),
+            (Majority, "gg..", Pending),
+            (Majority, "ggg.", Won),
+            (Majority, "ggrr", LostToOthers),
+            (Majority, "rr..", LostToOthers),
+            (Majority, "ggf.f", Pending),
+            (Majority, "gfff.", LostToOutage),
+            (All, "gg.", Pending),
+            (All, "ggg", Won),
+            (All, "r..", LostToOthers),
+            (All, "f..", LostToOutage),
+            (All, "rf.", LostToOutage),
+            (All, "g", Won),
+            (Majority, "r", LostToOthers),
+        ] {
+            assert_eq!(count(rule, votes).verdict(), verdict, "{rule:?} {votes}");
+        }
+    }
+
+    #[test]
+    fn a_lost_round_names_how_many_refusals_must_go() {
+        assert_eq!(count(Rule::Majority, "rr.").short_of(), 1);
+        assert_eq!(count(Rule::Majority, "rrr").short_of(), 2);
+        assert_eq!(count(Rule::Majority, "grf").short_of(), 1);
+        assert_eq!(count(Rule::All, "grr").short_of(), 2);
+    }
+
+    /// All of {granted, refused, failed, outstanding}^N, in every order of arrival that matters:
+    /// once a verdict is reached, no further vote changes it from won to lost or back.
+    #[test]
+    fn verdicts_are_final_for_all_votes_of_up_to_five_members() {
+        for members in [1, 2, 3, 5] {
+            for rule in [Rule::All, Rule::Majority] {
+                explore(Tally::new(rule, members), members);
+            }
+        }
+    }
+
+    fn explore(tally: Tally, outstanding: usize) {
+        let before = tally.verdict();
+        if outstanding == 0 {
+            assert_ne!(before, Verdict::Pending);
+            return;
+        }
+        for said in [Said::Granted, Said::Refused, Said::Failed] {
+            let mut next = tally;
+            next.record(said);
+            let after = next.verdict();
+            match before {
+                Verdict::Pending => {}
+                Verdict::Won => assert_eq!(after, Verdict::Won),
+                Verdict::LostToOthers | Verdict::LostToOutage => {
+                    assert!(matches!(after, Verdict::LostToOthers | Verdict::LostToOutage));
+                }
+            }
+            explore(next, outstanding - 1);
+        }
+    }
+
+    #[test]
+    fn two_quorums_always_share_a_member() {
+        for members in 1..=9 {
+            assert!(2 * Rule::Majority.need(members) > members);
+        }
+    }
+}

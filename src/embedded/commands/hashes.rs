@@ -1,0 +1,95 @@
+//! Hashes.
+
+use super::super::data::Hash;
+use super::super::number;
+use super::super::resp::{Outcome, Refusal, Reply};
+use super::{Args, Call, Spec};
+
+pub(super) const SPECS: &[Spec] = &[
+    Spec::command("hdel", -3, hdel),
+    Spec::command("hexists", 3, |call, args| field(call, args, |f| Reply::flag(f.is_some()))),
+    Spec::command("hget", 3, |call, args| field(call, args, |f| Reply::bulk_or_nil(f.cloned()))),
+    Spec::command("hgetall", 2, hgetall),
+    Spec::command("hincrby", 4, hincrby),
+    Spec::command("hkeys", 2, |call, args| list(call, args, |name, _| name)),
+    Spec::command("hlen", 2, hlen),
+    Spec::command("hmget", -3, hmget),
+    Spec::command("hset", -4, hset),
+    Spec::command("hsetnx", 4, hsetnx),
+    Spec::command("hstrlen", 3, |call, args| {
+        field(call, args, |f| Reply::count(f.map_or(0, Vec::len)))
+    }),
+    Spec::command("hvals", 2, |call, args| list(call, args, |_, value| value)),
+];
+
+fn hset(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+    if args.len() % 2 == 1 {
+        return Err(Refusal::arity("hset"));
+    }
+    let hash = call.keys().create::<Hash>(args.at(1))?;
+    let added = args.pairs(2).filter(|(name, value)| hash.set(name, value.to_vec())).count();
+    Ok(Reply::count(added))
+}
+
+fn hsetnx(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+    let hash = call.keys().create::<Hash>(args.at(1))?;
+    let free = hash.get(args.at(2)).is_none();
+    if free {
+        hash.set(args.at(2), args.at(3).to_vec());
+    }
+    Ok(Reply::flag(free))
+}
+
+fn field(call: &mut Call<'_>, args: Args<'_>, show: impl Fn(Option<&Vec<u8>>) -> Reply) -> Outcome {
+    Ok(show(call.keys().read::<Hash>(args.at(1))?.and_then(|hash| hash.get(args.at(2)))))
+}
+
+fn hmget(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+    let hash = call.keys().read::<Hash>(args.at(1))?;
+    let values = args.from(2).iter().map(|name| hash.and_then(|hash| hash.get(name)).cloned());
+    Ok(Reply::Array(values.map(Reply::bulk_or_nil).collect()))
+}
+
+fn hgetall(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+    let hash = call.keys().read::<Hash>(args.at(1))?;
+    let fields = hash.into_iter().flat_map(Hash::iter);
+    let items = fields.flat_map(|(name, value)| [name, value]).cloned().map(Reply::bulk);
+    Ok(Reply::Map(items.collect()))
+}
+
+fn list(
+    call: &mut Call<'_>,
+    args: Args<'_>,
+    choose: for<'h> fn(&'h Vec<u8>, &'h Vec<u8>) -> &'h Vec<u8>,
+) -> Outcome {
+    let hash = call.keys().read::<Hash>(args.at(1))?;
+    let fields = hash.into_iter().flat_map(Hash::iter);
+    Ok(Reply::bulks(fields.map(|(name, value)| choose(name, value).clone())))
+}
+
+fn hlen(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+    Ok(Reply::count(call.keys().read::<Hash>(args.at(1))?.map_or(0, Hash::len)))
+}
+
+fn hdel(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+    let keys = call.keys();
+    let Some(hash) = keys.change::<Hash>(args.at(1))? else { return Ok(Reply::Integer(0)) };
+    let removed = args.from(2).iter().filter(|name| hash.remove(name)).count();
+    keys.tidy(args.at(1));
+    Ok(Reply::count(removed))
+}
+
+fn hincrby(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+    let by = args.integer(3)?;
+    let keys = call.keys();
+    let before = match keys.read::<Hash>(args.at(1))?.and_then(|hash| hash.get(args.at(2))) {
+        None => 0,
+        Some(text) => {
+            number::integer(text).ok_or(Refusal::new("ERR hash value is not an integer"))?
+        }
+    };
+    let sum =
+        before.checked_add(by).ok_or(Refusal::new("ERR increment or decrement would overflow"))?;
+    keys.create::<Hash>(args.at(1))?.set(args.at(2), sum.to_string().into_bytes());
+    Ok(Reply::Integer(sum))
+}

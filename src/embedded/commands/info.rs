@@ -1,0 +1,85 @@
+//! INFO.
+
+use std::fmt::Write as _;
+
+use super::super::resp::{Outcome, Reply};
+use super::super::state::State;
+use super::{Args, Call, Spec};
+
+pub(super) const SPECS: &[Spec] = &[Spec::command("info", -1, info)];
+
+/// The version whose behaviour is followed.
+pub(super) const VERSION: &str = "7.0.15";
+
+/// A section: its name, whether it is shown unasked, and its lines.
+type Section = (&'static str, bool, fn(&State) -> String);
+
+const SECTIONS: [Section; 6] = [
+    ("Server", true, server),
+    ("Clients", true, clients),
+    ("Persistence", true, |_| "loading:0\r\naof_enabled:0\r\n".to_owned()),
+    ("Stats", true, stats),
+    ("Replication", true, |_| "role:master\r\nconnected_slaves:0\r\n".to_owned()),
+    ("Commandstats", false, commandstats),
+];
+
+fn info(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+    let asked: Vec<_> = (1..args.len()).map(|index| args.lower(index)).collect();
+    let any = |names: &[&str]| asked.iter().any(|asked| names.contains(&asked.as_str()));
+    let usual = asked.is_empty() || any(&["default", "all", "everything"]);
+    let all = any(&["all", "everything"]);
+    let shown: Vec<_> = SECTIONS
+        .iter()
+        .filter(|(name, unasked, _)| {
+            all || (usual && *unasked) || any(&[&name.to_ascii_lowercase()])
+        })
+        .map(|(name, _, lines)| format!("# {name}\r\n{}", lines(call.state)))
+        .collect();
+    Ok(Reply::Verbatim(shown.join("\r\n")))
+}
+
+fn server(state: &State) -> String {
+    let now_us = state.clock.unix_us();
+    // Whole seconds are subtracted, as Redis does.
+    let uptime = now_us.div_euclid(1_000_000) - state.life.started_ms.div_euclid(1000);
+    format!(
+        "redis_version:{VERSION}\r\nredis_mode:standalone\r\nprocess_id:{pid}\r\nrun_id:{run_id}\r\n\
+         tcp_port:0\r\nserver_time_usec:{now}\r\nuptime_in_seconds:{uptime}\r\nuptime_in_days:{days}\r\n",
+        pid = std::process::id(),
+        run_id = state.life.run_id,
+        now = now_us,
+        days = uptime / 86_400,
+    )
+}
+
+fn clients(state: &State) -> String {
+    format!("connected_clients:{}\r\n", state.clients.len())
+}
+
+fn stats(state: &State) -> String {
+    use super::super::pubsub::Kind;
+    let names = |kind| state.registry.names(kind).count();
+    format!(
+        "total_commands_processed:{}\r\npubsub_channels:{}\r\npubsub_patterns:{}\r\n\
+         pubsubshard_channels:{}\r\n",
+        state.stats.processed(),
+        names(Kind::Channel),
+        names(Kind::Pattern),
+        names(Kind::Shard),
+    )
+}
+
+/// Times are not measured: they would mean nothing under a paused clock.
+fn commandstats(state: &State) -> String {
+    let mut lines = String::new();
+    for (name, tally) in state.stats.commands() {
+        // Writing to a String cannot fail.
+        write!(
+            lines,
+            "cmdstat_{name}:calls={},usec=0,usec_per_call=0.00,rejected_calls={},failed_calls={}\r\n",
+            tally.calls, tally.rejected, tally.failed,
+        )
+        .ok();
+    }
+    lines
+}

@@ -1,0 +1,157 @@
+//! Sorted sets, one member at a time. Ranges are in `zrange`.
+
+use super::super::data::SortedSet;
+use super::super::number;
+use super::super::resp::{Outcome, Refusal, Reply};
+use super::{Args, Call, Spec};
+
+pub(super) const SPECS: &[Spec] = &[
+    Spec::command("zadd", -4, |call, args| zadd(call, args, false)),
+    Spec::command("zcard", 2, zcard),
+    Spec::command("zincrby", 4, |call, args| zadd(call, args, true)),
+    Spec::command("zpopmin", -2, zpopmin),
+    Spec::command("zrank", 3, zrank),
+    Spec::command("zrem", -3, zrem),
+    Spec::command("zscore", 3, zscore),
+];
+
+fn zcard(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+    Ok(Reply::count(call.keys().read::<SortedSet>(args.at(1))?.map_or(0, SortedSet::len)))
+}
+
+fn zscore(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+    let set = call.keys().read::<SortedSet>(args.at(1))?;
+    Ok(set.and_then(|set| set.score(args.at(2))).map_or(Reply::Nil, Reply::Double))
+}
+
+fn zrank(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+    let set = call.keys().read::<SortedSet>(args.at(1))?;
+    Ok(set.and_then(|set| set.rank(args.at(2))).map_or(Reply::Nil, Reply::count))
+}
+
+fn zrem(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+    let keys = call.keys();
+    let Some(set) = keys.change::<SortedSet>(args.at(1))? else { return Ok(Reply::Integer(0)) };
+    let removed = args.from(2).iter().filter(|member| set.remove(member)).count();
+    keys.tidy(args.at(1));
+    Ok(Reply::count(removed))
+}
+
+fn zpopmin(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+    let limit = match args.len() {
+        2 => None,
+        3 => Some(args.natural(2)?),
+        _ => return Err(Refusal::SYNTAX),
+    };
+    let keys = call.keys();
+    let Some(set) = keys.change::<SortedSet>(args.at(1))? else {
+        return Ok(Reply::Array(Vec::new()));
+    };
+    let popped = std::iter::from_fn(|| set.pop_first()).take(limit.unwrap_or(1));
+    let popped: Vec<_> = popped.collect();
+    keys.tidy(args.at(1));
+    if limit.is_some() {
+        return Ok(Reply::Scored(popped));
+    }
+    // Without a count the pair is not nested in either protocol.
+    let flat =
+        popped.into_iter().flat_map(|(member, score)| [Reply::Bulk(member), Reply::Double(score)]);
+    Ok(Reply::Array(flat.collect()))
+}
+
+/// The options of ZADD.
+#[derive(Debug, Default)]
+struct Options {
+    only_new: bool,
+    only_known: bool,
+    greater: bool,
+    less: bool,
+    /// Report changed members too, not only new ones.
+    changed: bool,
+    increment: bool,
+}
+
+impl Options {
+    /// Reads the options; where the first score is.
+    fn parse(args: Args<'_>, increment: bool) -> (Self, usize) {
+        let mut options = Self { increment, ..Self::default() };
+        for index in 2..args.len() {
+            match args.lower(index).as_str() {
+                "nx" => options.only_new = true,
+                "xx" => options.only_known = true,
+                "gt" => options.greater = true,
+                "lt" => options.less = true,
+                "ch" => options.changed = true,
+                "incr" => options.increment = true,
+                _ => return (options, index),
+            }
+        }
+        (options, args.len())
+    }
+
+    fn check(&self, words: usize) -> Result<(), Refusal> {
+        if words == 0 || words % 2 == 1 {
+            return Err(Refusal::SYNTAX);
+        }
+        if self.only_new && self.only_known {
+            return Err(Refusal::new("ERR XX and NX options at the same time are not compatible"));
+        }
+        if (self.greater && self.less) || (self.only_new && (self.greater || self.less)) {
+            return Err(Refusal::new(
+                "ERR GT, LT, and/or NX options at the same time are not compatible",
+            ));
+        }
+        if self.increment && words > 2 {
+            return Err(Refusal::new("ERR INCR option supports a single increment-element pair"));
+        }
+        Ok(())
+    }
+
+    /// The member's new score, or `None` if it is to be left as it is.
+    fn score(&self, current: Option<f64>, given: f64) -> Result<Option<f64>, Refusal> {
+        let Some(current) = current else {
+            return Ok((!self.only_known).then_some(given));
+        };
+        if self.only_new {
+            return Ok(None);
+        }
+        let score = if self.increment { current + given } else { given };
+        if score.is_nan() {
+            return Err(Refusal::new("ERR resulting score is not a number (NaN)"));
+        }
+        let left = (self.greater && score <= current) || (self.less && score >= current);
+        Ok((!left).then_some(score))
+    }
+}
+
+/// ZADD, and ZINCRBY, which is ZADD with INCR in Redis too.
+fn zadd(call: &mut Call<'_>, args: Args<'_>, increment: bool) -> Outcome {
+    let (options, first) = Options::parse(args, increment);
+    options.check(args.len() - first)?;
+    put(call, args, first, &options)
+}
+
+fn put(call: &mut Call<'_>, args: Args<'_>, first: usize, options: &Options) -> Outcome {
+    let pairs = args.pairs(first).map(|(score, member)| (number::float(score), member));
+    if pairs.clone().any(|(score, _)| score.is_none()) {
+        return Err(Refusal::NOT_FLOAT);
+    }
+    let set = call.keys().create::<SortedSet>(args.at(1))?;
+    let (mut added, mut changed, mut last) = (0, 0, None);
+    for (given, member) in pairs {
+        let current = set.score(member);
+        let Some(score) = options.score(current, given.unwrap_or_default())? else { continue };
+        last = Some(score);
+        match current {
+            None => added += 1,
+            Some(current) if current != score => changed += 1,
+            Some(_) => continue,
+        }
+        set.set(member, score);
+    }
+    call.keys().tidy(args.at(1));
+    if options.increment {
+        return Ok(last.map_or(Reply::Nil, Reply::Double));
+    }
+    Ok(Reply::Integer(if options.changed { added + changed } else { added }))
+}

@@ -1,0 +1,48 @@
+//! An in-process, Redis-compatible server **for development and tests**.
+//!
+//! It speaks RESP2 and RESP3 over any stream and runs Lua scripts, so that code written for Redis
+//! can be run, and its failures tried, without one:
+//!
+//! - [`Server::start`] runs in real time on a thread of its own: for examples and unit tests.
+//! - [`Server::start_here`] runs on the caller's runtime and its clock: under tokio's paused time
+//!   leases end in virtual time, and a run on one thread repeats exactly.
+//! - Switches make it fail as servers do: [`kill`](Server::kill), [`freeze`](Server::freeze),
+//!   [`set_delay`](Server::set_delay), [`jump_clock`](Server::jump_clock) and others.
+//!
+//! It follows Redis 7.0.15 in replies and messages: strings, hashes, lists, sorted sets, times to
+//! live, publish and subscribe (sharded too), transactions without `WATCH`, scripts without
+//! `cjson`, `cmsgpack`, `struct` and `bit`. Not there: persistence, replication, cluster, access
+//! control, blocking commands. It differs where exactness helps a test: a key is dead from the very
+//! millisecond its time to live ends, and `SCAN` returns all at once.
+//!
+//! # Examples
+//!
+//! See [`Server`].
+
+mod client;
+mod clock;
+mod commands;
+mod connection;
+mod data;
+mod engine;
+mod glob;
+mod listener;
+mod lua;
+mod number;
+mod pubsub;
+mod resp;
+mod server;
+mod session;
+mod state;
+mod stats;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub use server::Server;
+
+/// Locks, whatever became of an earlier holder: no code here leaves its data half changed.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

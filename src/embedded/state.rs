@@ -1,0 +1,180 @@
+//! All that the server remembers, behind one lock.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::client::{Client, Outbox};
+use super::clock::Clock;
+use super::data::Keyspace;
+use super::pubsub::{ClientId, Kind, Registry};
+use super::resp::Reply;
+use super::stats::Stats;
+
+/// How many databases `SELECT` knows.
+pub(crate) const DATABASES: usize = 16;
+
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) mode: Mode,
+    pub(crate) clock: Clock,
+    /// The time of the request being executed, in Unix milliseconds.
+    pub(crate) now_ms: i64,
+    databases: BTreeMap<usize, Keyspace>,
+    pub(crate) registry: Registry,
+    pub(crate) clients: BTreeMap<ClientId, Client>,
+    next_client: ClientId,
+    pub(crate) life: Life,
+    pub(crate) stats: Stats,
+    pub(crate) config: BTreeMap<&'static str, String>,
+    pub(crate) delay: Duration,
+    /// For whom the current script runs.
+    pub(crate) script: Caller,
+    /// Woken whenever the mode changes: the listeners.
+    pub(crate) watchers: Vec<Arc<Notify>>,
+}
+
+/// Whether the server answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Left by `freeze`, `kill` and `stop`.
+    Running,
+    /// Nothing is read, executed or answered. Left by `thaw`, `kill` and `stop`.
+    Frozen,
+    /// No connections. Left by `restart` and `stop`.
+    Killed,
+    /// As killed, for good.
+    Stopped,
+}
+
+/// What distinguishes one run of the server from the next.
+#[derive(Debug)]
+pub(crate) struct Life {
+    pub(crate) run_id: String,
+    /// By the wall clock, as in Redis: when that jumps, so does the uptime.
+    pub(crate) started_ms: i64,
+}
+
+/// On whose behalf a command is executed, and in which database.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Caller {
+    pub(crate) client: ClientId,
+    pub(crate) db: usize,
+}
+
+impl State {
+    pub(crate) fn new(runtime: Handle) -> Self {
+        let clock = Clock::new(runtime);
+        let config = [
+            ("appendonly", "no"),
+            ("databases", "16"),
+            ("maxmemory", "0"),
+            ("maxmemory-policy", "noeviction"),
+            ("save", ""),
+            ("timeout", "0"),
+        ];
+        Self {
+            mode: Mode::Running,
+            now_ms: clock.unix_ms(),
+            databases: BTreeMap::new(),
+            registry: Registry::default(),
+            clients: BTreeMap::new(),
+            next_client: 1,
+            life: Life::new(clock.unix_ms()),
+            stats: Stats::default(),
+            config: config.map(|(name, value)| (name, value.to_owned())).into(),
+            delay: Duration::ZERO,
+            script: Caller::default(),
+            watchers: Vec::new(),
+            clock,
+        }
+    }
+
+    /// Notes the time at the start of a request. All of a request happens at one time.
+    pub(crate) fn begin(&mut self) {
+        self.now_ms = self.clock.unix_ms();
+    }
+
+    pub(crate) fn database(&mut self, db: usize) -> &mut Keyspace {
+        self.databases.entry(db).or_default().at(self.now_ms)
+    }
+
+    pub(crate) fn flush(&mut self) {
+        self.databases.clear();
+    }
+
+    /// Admits a connection, unless the server is down.
+    pub(crate) fn open(&mut self, address: Option<String>, wake: Arc<Notify>) -> Option<ClientId> {
+        if matches!(self.mode, Mode::Killed | Mode::Stopped) {
+            return None;
+        }
+        let id = self.next_client;
+        self.next_client += 1;
+        let address = address.unwrap_or_else(|| format!("embedded:{id}"));
+        self.clients.insert(id, Client::new(id, address, wake, self.clock.instant()));
+        Some(id)
+    }
+
+    /// Forgets a connection and wakes its task, which then ends.
+    pub(crate) fn close(&mut self, id: ClientId) {
+        let Some(client) = self.clients.remove(&id) else { return };
+        for kind in [Kind::Channel, Kind::Pattern, Kind::Shard] {
+            for name in client.subscriptions.of(kind) {
+                self.registry.unsubscribe(kind, name, id);
+            }
+        }
+        client.wake.notify_one();
+    }
+
+    /// Queues a reply or a push. Every byte that leaves the server passes here.
+    pub(crate) fn respond(&mut self, id: ClientId, reply: &Reply) {
+        let now = self.clock.instant();
+        if let Some(Client { outbox, protocol, .. }) = self.clients.get_mut(&id) {
+            outbox.push(reply, *protocol, now, self.delay);
+        }
+    }
+
+    /// Queues a push and wakes the task that serves its receiver.
+    pub(crate) fn push(&mut self, id: ClientId, reply: &Reply) {
+        self.respond(id, reply);
+        if let Some(client) = self.clients.get(&id) {
+            client.wake.notify_one();
+        }
+    }
+
+    /// Moves what can be written to the end of `out`.
+    pub(crate) fn collect(&mut self, id: ClientId, out: &mut Vec<u8>) -> Option<Instant> {
+        let now = self.clock.instant();
+        let outbox: &mut Outbox = &mut self.clients.get_mut(&id)?.outbox;
+        outbox.collect(now, out)
+    }
+
+    pub(crate) fn set_mode(&mut self, mode: Mode) {
+        self.mode = mode;
+        if matches!(mode, Mode::Killed | Mode::Stopped) {
+            while let Some(id) = self.clients.keys().next().copied() {
+                self.close(id);
+            }
+        }
+        self.clients.values().for_each(|client| client.wake.notify_one());
+        self.watchers.iter().for_each(|watcher| watcher.notify_one());
+    }
+
+    /// Begins a new life with the data there is.
+    pub(crate) fn revive(&mut self) {
+        self.life = Life::new(self.clock.unix_ms());
+        self.stats = Stats::default();
+        self.set_mode(Mode::Running);
+    }
+}
+
+impl Life {
+    fn new(started_ms: i64) -> Self {
+        let run_id = (0..5).map(|_| format!("{:08x}", rand::random::<u32>())).collect();
+        Self { run_id, started_ms }
+    }
+}

@@ -1,0 +1,74 @@
+//! The votes of one round, node by node.
+
+use std::{fmt, time::Duration};
+
+use super::{NodeError, NodeId};
+
+/// One node's answer to an attempt to acquire.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Vote {
+    /// The node granted the lock. After a lost round this was taken back.
+    Granted,
+    /// Another holds the lock there.
+    Refused {
+        /// How much longer at most, unless its holder renews it; `None` if for ever.
+        ttl: Option<Duration>,
+    },
+    /// The node gave no answer, or an error.
+    Failed(NodeError),
+    /// The round was decided before the node answered.
+    Pending,
+}
+
+impl fmt::Display for Vote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Granted => f.write_str("granted"),
+            Self::Refused { ttl: Some(ttl) } => write!(f, "held by another for at most {ttl:?}"),
+            Self::Refused { ttl: None } => f.write_str("held by another without a ttl"),
+            Self::Failed(cause) => write!(f, "{cause}"),
+            Self::Pending => f.write_str("not answered yet"),
+        }
+    }
+}
+
+/// Who voted how in a round; for a lock on one node, a round of one.
+#[derive(Debug, Clone, Default)]
+pub struct Ballot {
+    votes: Vec<(NodeId, Vote)>,
+}
+
+impl Ballot {
+    pub(crate) fn new(votes: Vec<(NodeId, Vote)>) -> Self {
+        Self { votes }
+    }
+
+    /// Every node with its vote, in the order of the members.
+    pub fn iter(&self) -> impl Iterator<Item = (&NodeId, &Vote)> {
+        self.votes.iter().map(|(node, vote)| (node, vote))
+    }
+
+    /// Why nodes failed to vote.
+    pub fn failures(&self) -> impl Iterator<Item = (&NodeId, &NodeError)> {
+        self.iter().filter_map(|(node, vote)| match vote {
+            Vote::Failed(cause) => Some((node, cause)),
+            Vote::Granted | Vote::Refused { .. } | Vote::Pending => None,
+        })
+    }
+
+    /// Whether a node failed for a cause that waiting does not cure.
+    pub(crate) fn has_permanent_failure(&self) -> bool {
+        self.failures().any(|(_, cause)| cause.is_permanent())
+    }
+}
+
+impl fmt::Display for Ballot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (node, vote)) in self.votes.iter().enumerate() {
+            let comma = if i == 0 { "" } else { "; " };
+            write!(f, "{comma}{node}: {vote}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,83 @@
+//! Mistakes that are found before anything is sent.
+
+use std::{sync::Arc, time::Duration};
+
+/// A setting, name or lease that cannot work. Nothing was sent to any server.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// A lock needs a name.
+    #[error("the lock's name is empty")]
+    EmptyName,
+    /// The name is longer than a name may be.
+    #[error("the lock's name has {len} bytes; at most {max} are allowed")]
+    NameTooLong {
+        /// Its length in bytes.
+        len: usize,
+        /// The limit in bytes.
+        max: usize,
+    },
+    /// The name's braces would put the lock's key and its channel into different cluster slots.
+    #[error("the lock's name {name:?} has braces that are not one well-formed hash tag")]
+    BadHashTag {
+        /// The name.
+        name: Arc<str>,
+    },
+    /// The lease is shorter than clocks can tell apart safely, or zero.
+    #[error("a lease of {lease:?} is too short; at least {min:?} is needed")]
+    LeaseTooShort {
+        /// The lease asked for.
+        lease: Duration,
+        /// The least lease of this sort.
+        min: Duration,
+    },
+    /// The lease is longer than the configured cap.
+    #[error("a lease of {lease:?} is longer than max_lease, which is {max:?}")]
+    LeaseTooLong {
+        /// The lease asked for.
+        lease: Duration,
+        /// The cap, `max_lease`.
+        max: Duration,
+    },
+    /// A `MultiLock` or `RedLock` without members.
+    #[error("a composite lock needs at least one member")]
+    NoMembers,
+    /// The same lock twice: it could never be held twice by one holder.
+    #[error("{member} is a member twice")]
+    DuplicateMember {
+        /// Server and name.
+        member: Arc<str>,
+    },
+    /// Two members of a `RedLock` on one server: that server would have two votes.
+    #[error("two members of a RedLock are on the same server {server}")]
+    SameServer {
+        /// The server.
+        server: Arc<str>,
+    },
+    /// A member of a composite has a lease of its own; the composite's lease counts.
+    #[error("{member} has a lease of its own; set the lease on the composite")]
+    MemberLease {
+        /// Server and name.
+        member: Arc<str>,
+    },
+    /// An URL that cannot be read. It is not repeated, since it may hold a password.
+    #[error("the server URL cannot be read: {reason}")]
+    InvalidUrl {
+        /// What is wrong with it, without the URL itself.
+        reason: Arc<str>,
+    },
+    /// An URL of a sort that this build does not speak.
+    #[error("servers of the sort {scheme:?} are not supported here")]
+    UnsupportedUrl {
+        /// The scheme.
+        scheme: Arc<str>,
+    },
+    /// A setting that contradicts another or cannot work at all.
+    #[error("{setting}: {reason}")]
+    InvalidSetting {
+        /// The setting's name.
+        setting: &'static str,
+        /// What is wrong with it.
+        reason: Arc<str>,
+    },
+}

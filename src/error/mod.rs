@@ -1,0 +1,16 @@
+//! What can go wrong: one small type per operation, and why one node gave no vote.
+
+mod ballot;
+mod config;
+mod node;
+mod node_id;
+mod operation;
+
+pub use ballot::{Ballot, Vote};
+pub use config::ConfigError;
+pub use node::{NodeError, Phase};
+pub use node_id::NodeId;
+pub use operation::{
+    AcquireError, ConnectError, InspectError, LockLost, LostCause, ReleaseError, ShutdownError,
+    WithError,
+};

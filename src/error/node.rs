@@ -1,0 +1,138 @@
+//! Why one node gave no vote.
+
+use std::sync::Arc;
+
+/// What was being waited for when time ran out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Phase {
+    /// A connection: nothing was sent.
+    Connecting,
+    /// The answer to a request: the server may have executed it, or may still do so.
+    Answering,
+}
+
+/// Why one node failed to answer a request with a yes or a no.
+///
+/// Held by another is never among these: it is an answer.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum NodeError {
+    /// No connection, and the node is known to be down: nothing was sent.
+    #[error("the server cannot be reached: {reason}")]
+    Unreachable {
+        /// What the last attempt to connect reported.
+        reason: Arc<str>,
+    },
+    /// The node's time was up. In [`Phase::Answering`] it is unknown whether the server acted.
+    #[error("timed out while {}", match .phase { Phase::Connecting => "connecting", Phase::Answering => "waiting for the answer" })]
+    TimedOut {
+        /// What was being waited for.
+        phase: Phase,
+    },
+    /// The connection broke after the request was sent: whether the server acted is unknown.
+    #[error("the connection broke before the answer came")]
+    Disconnected {
+        /// The transport's error.
+        #[source]
+        source: Arc<dyn std::error::Error + Send + Sync>,
+    },
+    /// The server refused the credentials (NOAUTH, WRONGPASS). Nothing was executed.
+    #[error("the server refused the credentials: {message}")]
+    Authentication {
+        /// The server's text.
+        message: Arc<str>,
+    },
+    /// The user may not do this (NOPERM). Nothing was left behind.
+    ///
+    /// Locks need `+evalsha +eval +script|load +time +hexists +hset +hlen +hgetall +pttl +pexpire
+    /// +del +publish`, waiting `+subscribe +unsubscribe +ping`, the run id `+info`; the keys, and
+    /// the channels `redisson_lock__channel:*`.
+    #[error("the user lacks a permission: {message}")]
+    Permission {
+        /// The server's text. Redis 7.0 does not name the command that a script was refused.
+        message: Arc<str>,
+    },
+    /// The server is a replica, or was demoted to one (READONLY): it cannot vote.
+    #[error("the server is a read-only replica")]
+    Replica,
+    /// The server is still loading its data (LOADING). Nothing was executed.
+    #[error("the server is loading its data")]
+    Loading,
+    /// A replica that lost its master (MASTERDOWN). Nothing was executed.
+    #[error("the server is a replica that lost its master")]
+    MasterDown,
+    /// The server is out of memory and refuses writes that need more (OOM). Nothing was written.
+    #[error("the server is out of memory")]
+    OutOfMemory,
+    /// The key exists and is not a lock (WRONGTYPE). It was not touched.
+    #[error("the key exists and is not a lock")]
+    ForeignKey,
+    /// The server does not run scripts: the commands are renamed, disabled or not known.
+    #[error("the server does not run scripts: {message}")]
+    ScriptsRefused {
+        /// The server's text.
+        message: Arc<str>,
+    },
+    /// The server answered with another error. Nothing was granted.
+    #[error("the server refused: {message}")]
+    Server {
+        /// The error's first word, such as `MISCONF` or `NOREPLICAS`.
+        code: Arc<str>,
+        /// The server's text.
+        message: Arc<str>,
+    },
+    /// The server's answer was not understood: whether it acted is unknown.
+    #[error("the answer was not understood: {what}")]
+    Malformed {
+        /// What was expected and what came.
+        what: Arc<str>,
+    },
+    /// The client was shut down: nothing was sent.
+    #[error("the client was shut down")]
+    Closed,
+    /// There is no tokio runtime here to talk on: nothing was sent.
+    #[error("no tokio runtime is running here")]
+    NoRuntime,
+}
+
+impl NodeError {
+    /// Whether the server may have executed the request, or may still do so.
+    #[must_use]
+    pub const fn is_unknown(&self) -> bool {
+        matches!(
+            self,
+            Self::TimedOut { phase: Phase::Answering }
+                | Self::Disconnected { .. }
+                | Self::Malformed { .. }
+        )
+    }
+
+    /// Whether the server does not know the script: nothing was executed.
+    pub(crate) fn is_noscript(&self) -> bool {
+        matches!(self, Self::Server { code, .. } if &**code == "NOSCRIPT")
+    }
+
+    /// Whether the server's answer may be about one key of a call, and not about the server.
+    pub(crate) fn may_concern_one_key(&self) -> bool {
+        match self {
+            Self::Permission { .. } | Self::ForeignKey => true,
+            Self::Server { code, .. } => &**code == "ERR",
+            _ => false,
+        }
+    }
+
+    /// Whether asking again is pointless until somebody changes the configuration or the key.
+    #[must_use]
+    pub const fn is_permanent(&self) -> bool {
+        matches!(
+            self,
+            Self::Authentication { .. }
+                | Self::Permission { .. }
+                | Self::ForeignKey
+                | Self::ScriptsRefused { .. }
+                | Self::Closed
+                | Self::NoRuntime
+        )
+    }
+}

@@ -1,0 +1,31 @@
+//! What a node is called wherever it is spoken of.
+
+use std::{fmt, sync::Arc};
+
+/// Names one node: `host:port/db`, `unix:/path/db`, or the label of its connector.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(Arc<str>);
+
+impl NodeId {
+    pub(crate) fn new(id: &str) -> Self {
+        Self(id.into())
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

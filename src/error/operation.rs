@@ -1,0 +1,156 @@
+//! One error per operation, with variants for what a caller branches on.
+
+use std::{fmt, sync::Arc};
+
+use super::{Ballot, ConfigError, NodeError, NodeId};
+
+/// Why a client could not be connected.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The configuration cannot work. Nothing was sent.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The server could not be reached or refused us. No connection is left behind.
+    #[error("cannot connect to {node}")]
+    Node {
+        /// The server.
+        node: NodeId,
+        /// The cause.
+        source: NodeError,
+    },
+}
+
+/// Why a lock could not be acquired. Held by another is not among these: it is an answer.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum AcquireError {
+    /// The name, lease or list of members cannot work.
+    ///
+    /// Nothing was sent, or, where only the servers could tell (two members on one server), what
+    /// was granted was taken back.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Too many nodes gave no answer. Nothing is held: what was granted is being taken back, and
+    /// what was not answered is released as soon as the node can be reached, or ends with its
+    /// lease.
+    #[error("not enough servers answered: {ballot}")]
+    Unavailable {
+        /// Who voted how.
+        ballot: Ballot,
+    },
+    /// The client was shut down. Nothing was sent.
+    #[error("the client was shut down")]
+    Shutdown,
+}
+
+impl AcquireError {
+    /// Who voted how, if it came to a vote.
+    #[must_use]
+    pub fn ballot(&self) -> Option<&Ballot> {
+        match self {
+            Self::Unavailable { ballot } => Some(ballot),
+            Self::Config(_) | Self::Shutdown => None,
+        }
+    }
+}
+
+/// Why a hold ended before it was released.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LostCause {
+    /// The lease ran out by our clock: it was fixed, or renewals did not get through in time.
+    Expired,
+    /// The server says that the lock is not ours: it was deleted, forced open or forgotten.
+    Gone,
+    /// A member of a `MultiLock` is gone.
+    MemberGone {
+        /// The member's node.
+        node: NodeId,
+        /// The member's name.
+        name: Arc<str>,
+    },
+    /// So many members of a `RedLock` are gone that no majority is left.
+    QuorumGone,
+    /// The client was shut down.
+    Shutdown,
+}
+
+impl fmt::Display for LostCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Expired => f.write_str("its lease ran out"),
+            Self::Gone => f.write_str("the server no longer knows it"),
+            Self::MemberGone { node, name } => write!(f, "{node} no longer knows {name:?}"),
+            Self::QuorumGone => f.write_str("a majority of the servers no longer knows it"),
+            Self::Shutdown => f.write_str("the client was shut down"),
+        }
+    }
+}
+
+/// The lock was lost: another may hold it now.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the lock was lost: {cause}")]
+#[non_exhaustive]
+pub struct LockLost {
+    /// What ended it.
+    pub cause: LostCause,
+}
+
+/// Why a release was not confirmed.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReleaseError {
+    /// The lock was lost before it was released: another may have held it since. Whatever is left
+    /// of it on the servers is being removed.
+    #[error(transparent)]
+    Lost(#[from] LockLost),
+    /// Not enough servers confirmed. The hold is over here, the keys may stand until their lease
+    /// ends at the latest; the release is repeated in the background until then.
+    #[error("the release is not confirmed: {ballot}")]
+    Unconfirmed {
+        /// What the nodes answered; a confirmed release counts as granted.
+        ballot: Ballot,
+    },
+}
+
+/// Why `with` gave no value.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum WithError {
+    /// The lock was not acquired; the closure was not run.
+    #[error(transparent)]
+    Acquire(#[from] AcquireError),
+    /// The lock was lost; the closure was stopped at its next suspension point.
+    #[error(transparent)]
+    Lost(#[from] LockLost),
+}
+
+/// Why the state of a lock could not be read or forced. Nothing was changed, unless a forced
+/// release failed with a cause that [is unknown](NodeError::is_unknown).
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum InspectError {
+    /// The name cannot work. Nothing was sent.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The server gave no answer or refused.
+    #[error("cannot ask {node}")]
+    Node {
+        /// The server.
+        node: NodeId,
+        /// The cause.
+        source: NodeError,
+    },
+}
+
+/// Releases were still under way when the time given to a shutdown was over.
+///
+/// Their keys end with their lease. The client is closed all the same.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{unfinished} releases were not confirmed in time")]
+#[non_exhaustive]
+pub struct ShutdownError {
+    /// How many.
+    pub unfinished: usize,
+}

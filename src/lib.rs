@@ -1,0 +1,26 @@
+#![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod client;
+pub mod clock;
+mod composite;
+#[cfg(feature = "embedded")]
+pub mod embedded;
+mod error;
+mod lease;
+mod lock;
+mod node;
+mod notifier;
+mod wait;
+mod watchdog;
+mod wire;
+
+pub use client::{Client, ClientBuilder, Masters};
+pub use composite::{Inspection, MultiLock, RedLock};
+pub use error::{
+    AcquireError, Ballot, ConfigError, ConnectError, InspectError, LockLost, LostCause, NodeError,
+    NodeId, Phase, ReleaseError, ShutdownError, Vote, WithError,
+};
+pub use lease::Lease;
+pub use lock::{Holder, Lock, LockGuard, OnOutage, Owner, Released};
+pub use node::Stream;

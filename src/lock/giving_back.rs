@@ -1,0 +1,199 @@
+//! Sending the releases of a hold and waiting for them.
+
+use std::{future::Future, sync::Arc};
+
+use super::{hold::Hold, volley::Volley};
+use crate::{
+    clock::SharedClock,
+    error::{Ballot, LockLost, LostCause, NodeError, NodeId, ReleaseError, Vote},
+    watchdog::{Draining, Release, Watchdog},
+    wire::Outcome,
+};
+
+/// A release that is being sent. Whatever happens to it, it does not get lost: what was not
+/// confirmed when this is dropped goes to the releaser.
+#[derive(Debug)]
+struct Sending {
+    member: usize,
+    release: Option<Release>,
+    watchdog: Watchdog,
+}
+
+impl Sending {
+    async fn confirm(mut self, clock: SharedClock) -> Confirmation {
+        let mut is_final = false;
+        let mut outcome = Err(NodeError::Closed);
+        if let Some(release) = &mut self.release {
+            outcome = release.send(&clock).await.map(|answer| answer.reply);
+            is_final = outcome.is_ok() && release.is_settled();
+        }
+        if is_final {
+            self.release = None;
+        }
+        Confirmation { member: self.member, outcome, is_final }
+    }
+}
+
+/// What a server answered to a release.
+struct Confirmation {
+    member: usize,
+    outcome: Result<Outcome, NodeError>,
+    /// Whether nothing that was sent earlier can bring the key back.
+    is_final: bool,
+}
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        if let Some(release) = self.release.take() {
+            self.watchdog.release(release);
+        }
+    }
+}
+
+/// Releases a hold that its last guard has left, and returns at `need` confirmations.
+pub(super) async fn release(hold: &Hold) -> Result<(), ReleaseError> {
+    let need = hold.need();
+    let releases = hold.end();
+    let mut count = Count::new(hold, releases.len());
+    if hold.members().len() == 1 {
+        // The everyday case needs nothing that keeps several futures apart.
+        for sending in sendings(hold, releases) {
+            count.record(sending.await);
+        }
+        return count.result(need);
+    }
+    let mut sending = send_all(hold, releases);
+    while let Some(confirmation) = sending.next().await {
+        count.record(confirmation);
+        if count.confirmed >= need {
+            break;
+        }
+    }
+    sending.finish_in_background();
+    count.result(need)
+}
+
+/// Takes back what a lost round was granted, and ends the hold.
+///
+/// Waits for the answers of `members`, since the next round of the same caller would else be
+/// refused by this one's keys there, at most as long as a node may take. Whoever did not vote is
+/// slow or down, and not waited for.
+pub(crate) async fn roll_back(hold: &Hold, members: &[usize]) {
+    let mut sending = send_all(hold, hold.end());
+    let mut open = members.to_vec();
+    while !open.is_empty()
+        && let Some(confirmation) = sending.next().await
+    {
+        open.retain(|member| *member != confirmation.member);
+    }
+    sending.finish_in_background();
+}
+
+/// Takes back what some members granted. True if nothing of the hold is left there: only then may
+/// the same hold ask them again.
+pub(crate) async fn roll_back_some(hold: &Hold, members: &[usize]) -> bool {
+    let mut sending = send_all(hold, hold.take_back(members));
+    let mut all = true;
+    while let Some(confirmation) = sending.next().await {
+        all &= confirmation.is_final;
+    }
+    all
+}
+
+fn send_all(
+    hold: &Hold,
+    releases: Vec<(usize, Release)>,
+) -> Volley<impl Future<Output = Confirmation> + Send + use<>> {
+    // What is not confirmed when the runtime ends, or because there is none, goes to the releaser.
+    Volley::send(sendings(hold, releases))
+}
+
+fn sendings(
+    hold: &Hold,
+    releases: Vec<(usize, Release)>,
+) -> impl Iterator<Item = impl Future<Output = Confirmation> + Send + use<>> {
+    let process = hold.process();
+    releases.into_iter().map(|(member, release)| {
+        let watchdog = process.watchdog.clone();
+        Sending { member, release: Some(release), watchdog }.confirm(process.clock.clone())
+    })
+}
+
+/// The confirmations of a release.
+struct Count {
+    votes: Vec<(NodeId, Vote)>,
+    confirmed: usize,
+    /// Members that do not know the hold: they said so now, or did not grant it.
+    not_ours: usize,
+}
+
+impl Count {
+    fn new(hold: &Hold, asked: usize) -> Self {
+        let nodes = hold.members().iter().map(|member| member.site.node_id().clone());
+        let votes: Vec<_> = nodes.map(|node| (node, Vote::Pending)).collect();
+        let not_ours = votes.len().saturating_sub(asked);
+        Self { votes, confirmed: 0, not_ours }
+    }
+
+    fn record(&mut self, confirmation: Confirmation) {
+        let vote = match confirmation.outcome {
+            Ok(Outcome { code: Outcome::DONE, .. }) => {
+                self.confirmed += 1;
+                Vote::Granted
+            }
+            Ok(_) => {
+                self.not_ours += 1;
+                Vote::Refused { ttl: None }
+            }
+            Err(error) => Vote::Failed(error),
+        };
+        if let Some(slot) = self.votes.get_mut(confirmation.member) {
+            slot.1 = vote;
+        }
+    }
+
+    fn result(self, need: usize) -> Result<(), ReleaseError> {
+        if self.confirmed >= need {
+            return Ok(());
+        }
+        // Too few members knew the hold: it ended before it was released.
+        if self.not_ours > self.votes.len() - need {
+            return Err(LockLost { cause: LostCause::Gone }.into());
+        }
+        Err(ReleaseError::Unconfirmed { ballot: Ballot::new(self.votes) })
+    }
+}
+
+/// Ends the hold if it is not handed on: a dropped future of an acquire takes back what it began.
+#[derive(Debug)]
+pub(crate) struct Attempting {
+    hold: Arc<Hold>,
+    handed_on: bool,
+    /// A shutdown waits for what becomes of it.
+    _draining: Vec<Draining>,
+}
+
+impl Attempting {
+    pub(crate) fn new(hold: Arc<Hold>) -> Self {
+        let _draining = hold.members().iter().map(|member| member.site.drain.begin()).collect();
+        Self { hold, handed_on: false, _draining }
+    }
+
+    pub(crate) fn hold(&self) -> &Arc<Hold> {
+        &self.hold
+    }
+
+    /// The hold is somebody else's from here on.
+    pub(crate) fn hand_on(mut self) -> Arc<Hold> {
+        self.handed_on = true;
+        self.hold.clone()
+    }
+}
+
+impl Drop for Attempting {
+    fn drop(&mut self) {
+        if !self.handed_on {
+            self.hold.abandon();
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! The proof of a hold that the user has.
+
+use std::{
+    fmt,
+    future::Future,
+    pin::pin,
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use futures::future::{Either, select};
+use tokio_util::sync::CancellationToken;
+
+use super::{giving_back, hold::Hold};
+use crate::{
+    clock::Instant,
+    error::{LockLost, LostCause, ReleaseError},
+};
+
+/// What a release did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Released {
+    /// The lock is free.
+    Freed,
+    /// Other guards of the same hold are alive: the lock is still held.
+    StillHeld {
+        /// How many.
+        guards: u32,
+    },
+    /// A guard of the hold was [orphaned](LockGuard::orphan): the key ends with its ttl.
+    LeftToExpire,
+}
+
+/// Proof that a lock is held; gives it back when dropped.
+///
+/// Guards that came of a re-entry share one hold, which ends with the last of them. Dropping a
+/// guard never blocks: the release is sent in the background, also from outside a runtime. A guard
+/// dropped at the very end of `main` may die with the process, and its key with its lease: prefer
+/// [`release`](Self::release), or [`Client::shutdown`](crate::Client::shutdown) before the end.
+///
+/// # Guarantees
+/// - [`lost`](Self::lost) and [`token`](Self::token) fire no later than the local deadline, which
+///   counts from before the request that was last granted: before others can be granted.
+/// - Nothing but an explicit check tells a process that was stopped: call
+///   [`ensure_valid`](Self::ensure_valid) right before what must not happen twice.
+#[must_use = "the lock is released when the guard is dropped"]
+pub struct LockGuard {
+    hold: Arc<Hold>,
+    /// Whether the guard has left the hold.
+    left: bool,
+}
+
+impl LockGuard {
+    /// A guard of a hold that counts it already.
+    pub(crate) fn new(hold: Arc<Hold>) -> Self {
+        Self { hold, left: false }
+    }
+
+    pub(crate) fn downgrade(&self) -> Weak<Hold> {
+        Arc::downgrade(&self.hold)
+    }
+
+    /// Gives the lock back, if this is the last guard of the hold.
+    ///
+    /// On several masters it returns as soon as enough of them confirmed; the rest is finished in
+    /// the background.
+    ///
+    /// # Errors
+    /// [`ReleaseError::Lost`]: the lock was lost before. [`ReleaseError::Unconfirmed`]: too few
+    /// servers confirmed; the keys end with their lease at the latest, and the release is repeated
+    /// in the background until then.
+    ///
+    /// # Cancel safety
+    /// Dropping the future after its first poll leaves the release to the background.
+    pub async fn release(mut self) -> Result<Released, ReleaseError> {
+        self.left = true;
+        let hold = &self.hold;
+        let valid = hold.ensure_valid();
+        if !hold.leave() {
+            valid?;
+            return Ok(Released::StillHeld { guards: hold.guards() });
+        }
+        if let Err(lost) = valid {
+            hold.abandon();
+            return Err(lost.into());
+        }
+        if hold.is_orphaned() {
+            hold.abandon();
+            return Ok(Released::LeftToExpire);
+        }
+        giving_back::release(hold).await.map(|()| Released::Freed)
+    }
+
+    /// Completes when the lock is lost, with the cause; no later than the deadline.
+    ///
+    /// # Cancel safety
+    /// May be dropped and called again at any time.
+    pub async fn lost(&self) -> LostCause {
+        loop {
+            if let Err(lost) = self.hold.ensure_valid() {
+                return lost.cause;
+            }
+            let deadline = self.hold.process().clock.sleep_until(self.hold.deadline());
+            let _first = select(pin!(self.hold.ended().cancelled()), deadline).await;
+        }
+    }
+
+    /// Completes `margin` before the deadline while renewals do not get through, or when the lock
+    /// is lost: time to stop the work *before* the loss.
+    ///
+    /// With a renewed lease a margin of more than half the lease completes although all is well.
+    ///
+    /// # Cancel safety
+    /// May be dropped and called again at any time.
+    pub async fn expiring(&self, margin: Duration) {
+        let clock = &self.hold.process().clock;
+        loop {
+            let alarm = self.hold.deadline() - margin;
+            if self.hold.ensure_valid().is_err() || clock.now() >= alarm {
+                return;
+            }
+            let _first =
+                select(pin!(self.hold.ended().cancelled()), clock.sleep_until(alarm)).await;
+        }
+    }
+
+    /// A token that is cancelled when the hold is over: lost, released or dropped. For work that
+    /// is spawned and must not outlive the lock.
+    #[must_use]
+    pub fn token(&self) -> CancellationToken {
+        self.hold.ended().clone()
+    }
+
+    /// Runs `work` while the lock is held, and stops it (drops it) if the lock is lost.
+    ///
+    /// # Errors
+    /// [`LockLost`] if the lock was lost before `work` was done; what it did until its last
+    /// suspension point is done.
+    ///
+    /// # Cancel safety
+    /// Dropping the future drops `work`; the guard is not touched.
+    pub async fn run<F: Future>(&self, work: F) -> Result<F::Output, LockLost> {
+        match select(pin!(self.lost()), pin!(work)).await {
+            Either::Left((cause, _)) => Err(LockLost { cause }),
+            Either::Right((value, _)) => self.ensure_valid().map(|()| value),
+        }
+    }
+
+    /// How much longer the lock may be relied on without another renewal, by our clock.
+    #[must_use]
+    pub fn remaining(&self) -> Duration {
+        self.hold.deadline().saturating_since(self.hold.now())
+    }
+
+    /// Until when the lock may be relied on without another renewal, on the client's clock.
+    #[must_use]
+    pub fn deadline(&self) -> Instant {
+        self.hold.deadline()
+    }
+
+    /// Whether the lock is held, by our clock.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.hold.ensure_valid().is_ok()
+    }
+
+    /// Fails if the lock was lost, at the moment of use: also when the machine slept meanwhile and
+    /// no timer has fired yet.
+    ///
+    /// A process that is stopped *after* this check is not caught: only a store that compares
+    /// fencing tokens catches that.
+    ///
+    /// # Errors
+    /// [`LockLost`] with the cause.
+    pub fn ensure_valid(&self) -> Result<(), LockLost> {
+        self.hold.ensure_valid()
+    }
+
+    /// One more guard on the same hold. Asks no server.
+    ///
+    /// # Errors
+    /// [`LockLost`] if the hold is over: it is never entered again.
+    pub fn reenter(&self) -> Result<Self, LockLost> {
+        if self.hold.enter(None) {
+            return Ok(Self::new(self.hold.clone()));
+        }
+        Err(self.hold.ensure_valid().err().unwrap_or(LockLost { cause: LostCause::Expired }))
+    }
+
+    /// What the servers know this hold by: `<uuid of this process>:<number>`. An identifier, not a
+    /// secret.
+    #[must_use]
+    pub fn holder_id(&self) -> &str {
+        self.hold.holder()
+    }
+
+    /// The lock's name (of a composite: its first member's).
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.hold.members().first().map_or("", |member| member.kind.name())
+    }
+
+    /// Ends the renewal and leaves the key to its ttl: "at most once per interval". With other
+    /// guards alive this takes effect when the last of them goes.
+    pub fn orphan(self) {
+        self.hold.mark_orphaned();
+    }
+}
+
+impl Drop for LockGuard {
+    fn drop(&mut self) {
+        if !self.left && self.hold.leave() {
+            self.hold.abandon();
+        }
+    }
+}
+
+impl fmt::Debug for LockGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LockGuard")
+            .field("holder", &self.holder_id())
+            .field("remaining", &self.remaining())
+            .finish_non_exhaustive()
+    }
+}

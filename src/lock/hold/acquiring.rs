@@ -1,0 +1,111 @@
+//! From the first request to the grant.
+
+use std::{sync::Arc, time::Duration};
+
+use super::{Hold, Phase};
+use crate::{
+    error::{NodeError, Vote},
+    node::{Answer, Connection},
+    wire::Outcome,
+};
+
+impl Hold {
+    /// Notes that an acquire is about to be sent. False if nobody wants it any more.
+    pub(crate) fn begin(&self, member: usize, connection: &Connection, not_after: i64) -> bool {
+        let mut state = self.state();
+        let wanted = state.phase.is_open();
+        if let Some(seat) = state.seats.get_mut(member).filter(|_| wanted) {
+            seat.asked(connection.clone(), not_after);
+        }
+        wanted
+    }
+
+    /// Notes that the acquire was handed to its socket.
+    pub(crate) fn sent(&self, member: usize) {
+        if let Some(seat) = self.state().seats.get_mut(member) {
+            seat.sent();
+        }
+    }
+
+    /// Notes what became of an acquire, also when it is late. `None` if it was stale.
+    pub(crate) fn answered(
+        self: &Arc<Self>,
+        member: usize,
+        connection: &Connection,
+        not_after: i64,
+        answer: Result<Answer<Outcome>, NodeError>,
+    ) -> Option<Vote> {
+        let mut state = self.state();
+        let (term, over) = (state.term, !state.phase.is_open());
+        let Some(seat) = state.seats.get_mut(member) else {
+            return Some(Vote::Pending);
+        };
+        let epoch = connection.epoch();
+        let answer = match answer {
+            // It may still be executed: the attempt stays among the unanswered.
+            Err(error) if error.is_unknown() => return Some(Vote::Failed(error)),
+            Err(error) => {
+                seat.not_granted(epoch, not_after);
+                return Some(Vote::Failed(error));
+            }
+            Ok(answer) => answer,
+        };
+        if answer.reply.code == Outcome::DONE {
+            seat.granted(epoch, not_after, connection.run_id());
+            // A grant for a hold that is over is undone by the release behind it.
+            if !over {
+                let next = self.next_renewal(term, answer.received);
+                seat.vouched(term, answer.sent, answer.reply.value, next);
+                if state.phase == Phase::Held
+                    && let Some(next) = self.next_look(&state)
+                {
+                    self.process.watchdog.reschedule(self.id, next);
+                }
+                self.recount_late_grant(state);
+            }
+            return Some(Vote::Granted);
+        }
+        seat.not_granted(epoch, not_after);
+        match answer.reply.code {
+            Outcome::STALE => None,
+            Outcome::FOREIGN => Some(Vote::Failed(NodeError::ForeignKey)),
+            _ => Some(Vote::Refused { ttl: milliseconds(answer.reply.value) }),
+        }
+    }
+
+    /// Makes the acquired lock a hold with one guard, unless too little of it is left, or a client
+    /// was shut down meanwhile.
+    pub(crate) fn win(self: &Arc<Self>) -> bool {
+        let now = self.now();
+        let mut state = self.state();
+        let deadline = self.deadline_of(&state);
+        let left = deadline.map_or(Duration::ZERO, |deadline| deadline.saturating_since(now));
+        if state.phase != Phase::Acquiring || left < state.term.min_validity() {
+            return false;
+        }
+        state.phase = Phase::Held;
+        state.guards = 1;
+        let limits = self.members.iter().filter_map(|member| member.site.settings.max_hold);
+        state.renew_until = limits.min().map(|limit| now + limit);
+        let next = self.next_look(&state);
+        drop(state);
+        for member in self.members.iter() {
+            member.site.now_held(member.kind.channel(), self);
+        }
+        if let Some(next) = next {
+            self.process.watchdog.watch(self.id, next, self.clone());
+        }
+        // After it is listed: either this sees the shutdown, or the shutdown sees the hold.
+        !self.is_shut_down()
+    }
+
+    /// Whether the client of a member was shut down.
+    pub(crate) fn is_shut_down(&self) -> bool {
+        self.members.iter().any(|member| member.site.is_closed())
+    }
+}
+
+/// A ttl as a server tells it; negative means that there is none.
+fn milliseconds(ttl: i64) -> Option<Duration> {
+    u64::try_from(ttl).ok().map(Duration::from_millis)
+}

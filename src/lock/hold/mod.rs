@@ -1,0 +1,193 @@
+//! A lock that is being acquired, held, or given back: on one node or on many.
+//!
+//! # Invariants
+//! - A hold goes `Acquiring → Held → Lost` or `Acquiring → Held → Over` or takes a shortcut forward,
+//!   never back: a hold whose release was decided is never entered again, and one that was lost
+//!   keeps its cause.
+//! - Its holder id is never used by another hold, so whatever is executed late for an old hold
+//!   (a renewal, a count, a release) cannot touch a new one.
+//! - The deadline only counts answers of the servers: no answer, no movement.
+//!
+//! # Deadlock safety
+//! The state's mutex is a leaf, but for the watchdog's table and the site's list of holds, which
+//! call nothing. Wakers are run after it was let go.
+
+mod acquiring;
+mod ending;
+mod recount;
+mod validity;
+mod watched;
+
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{Member, process::Process, seat::Seat};
+use crate::{clock::Instant, error::LostCause, lease::Term};
+use recount::Recount;
+
+/// What is known of one acquisition and the hold that came of it.
+#[derive(Debug)]
+pub(crate) struct Hold {
+    id: u64,
+    holder: Arc<str>,
+    members: Arc<[Member]>,
+    /// How many members are enough.
+    need: usize,
+    process: Arc<Process>,
+    /// Cancelled when the hold is lost or over.
+    ended: CancellationToken,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    phase: Phase,
+    term: Term,
+    guards: u32,
+    orphaned: bool,
+    /// When renewals stop, if the client has a limit.
+    renew_until: Option<Instant>,
+    recount: Recount,
+    seats: Vec<Seat>,
+}
+
+impl State {
+    /// Whether leases may still be extended: not for ever, if the client has a limit. Whether the
+    /// lock is still ours may always be asked.
+    fn may_extend(&self, now: Instant) -> bool {
+        self.renew_until.is_none_or(|until| now < until)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Phase {
+    /// Nobody may act on it yet.
+    Acquiring,
+    Held,
+    /// Guards are still there, or were, and have been told.
+    Lost(LostCause),
+    /// Released, rolled back, abandoned or orphaned before it was lost.
+    Over,
+}
+
+impl Phase {
+    /// Whether it is acquired or held.
+    const fn is_open(&self) -> bool {
+        matches!(self, Self::Acquiring | Self::Held)
+    }
+}
+
+impl Hold {
+    pub(crate) fn new(
+        process: &Arc<Process>,
+        members: &Arc<[Member]>,
+        need: usize,
+        term: Term,
+    ) -> Arc<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let seats = members.iter().map(|_| Seat::default()).collect();
+        Arc::new(Self {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            holder: process.fresh_holder(),
+            members: members.clone(),
+            need,
+            process: process.clone(),
+            ended: CancellationToken::new(),
+            state: Mutex::new(State {
+                phase: Phase::Acquiring,
+                term,
+                guards: 0,
+                orphaned: false,
+                renew_until: None,
+                recount: Recount::default(),
+                seats,
+            }),
+        })
+    }
+
+    pub(crate) fn holder(&self) -> &Arc<str> {
+        &self.holder
+    }
+
+    pub(crate) fn members(&self) -> &Arc<[Member]> {
+        &self.members
+    }
+
+    pub(crate) fn need(&self) -> usize {
+        self.need
+    }
+
+    pub(crate) fn process(&self) -> &Arc<Process> {
+        &self.process
+    }
+
+    pub(crate) fn ended(&self) -> &CancellationToken {
+        &self.ended
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.process.clock.now()
+    }
+
+    pub(crate) fn term(&self) -> Term {
+        self.state().term
+    }
+
+    /// Adds a guard to a live hold. False if the hold is over or lost.
+    pub(crate) fn enter(self: &Arc<Self>, term: Option<Term>) -> bool {
+        if self.ensure_valid().is_err() {
+            return false;
+        }
+        let mut state = self.state();
+        // Between the leave of the last guard and the end its release is decided already.
+        if state.phase != Phase::Held || state.guards == 0 {
+            return false;
+        }
+        state.guards += 1;
+        if let Some(asked) = term {
+            let before = state.term;
+            state.term = before.merged(asked);
+            // A renewed lease that is long enough serves as it is; a fixed one counts from the
+            // re-entry that asks for it.
+            if state.term != before || !before.is_renewed() {
+                let now = self.now();
+                state.seats.iter_mut().for_each(|seat| seat.owe(asked.ms(), now));
+                self.process.watchdog.reschedule(self.id, now);
+            }
+        }
+        self.recount_in_background(state);
+        true
+    }
+
+    /// Takes a guard away. True if it was the last one: the caller then ends the hold.
+    pub(crate) fn leave(self: &Arc<Self>) -> bool {
+        let mut state = self.state();
+        state.guards = state.guards.saturating_sub(1);
+        if state.guards == 0 {
+            return true;
+        }
+        self.recount_in_background(state);
+        false
+    }
+
+    /// From now on the last guard leaves the key to its ttl.
+    pub(crate) fn mark_orphaned(&self) {
+        self.state().orphaned = true;
+    }
+
+    pub(crate) fn is_orphaned(&self) -> bool {
+        self.state().orphaned
+    }
+
+    pub(crate) fn guards(&self) -> u32 {
+        self.state().guards
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,123 @@
+//! Until when a hold may be acted on, and its loss.
+
+use std::{sync::MutexGuard, time::Duration};
+
+use super::{Hold, Phase, State};
+use crate::{
+    clock::Instant,
+    error::{LockLost, LostCause},
+    lease::Term,
+    lock::Member,
+    watchdog::renewal_time,
+};
+
+impl Hold {
+    /// Until when the hold may be acted on.
+    pub(crate) fn deadline(&self) -> Instant {
+        let state = self.state();
+        match state.phase {
+            Phase::Held => self.deadline_of(&state),
+            Phase::Acquiring | Phase::Lost(_) | Phase::Over => None,
+        }
+        .unwrap_or(Instant::from_origin(Duration::ZERO))
+    }
+
+    /// Whether the hold may be acted on now, by our clock. Notices the end of the lease by itself:
+    /// timers do not run while a machine is suspended.
+    pub(crate) fn ensure_valid(&self) -> Result<(), LockLost> {
+        let now = self.now();
+        let state = self.state();
+        self.look_for_loss(state, now);
+        match &self.state().phase {
+            Phase::Held => Ok(()),
+            Phase::Lost(cause) => Err(LockLost { cause: cause.clone() }),
+            Phase::Acquiring | Phase::Over => Err(LockLost { cause: LostCause::Expired }),
+        }
+    }
+
+    /// Ends the hold for all its guards.
+    pub(crate) fn lose(&self, cause: LostCause) {
+        let state = self.state();
+        self.lose_locked(state, cause);
+    }
+
+    /// The `need`-th largest deadline of the members: before it at least `need` keys stand.
+    pub(super) fn deadline_of(&self, state: &State) -> Option<Instant> {
+        match state.seats.as_slice() {
+            [only] => only.deadline(),
+            seats => {
+                let mut deadlines: Vec<_> =
+                    (0..seats.len()).filter_map(|i| self.vouched_until(state, i)).collect();
+                deadlines.sort_unstable();
+                let index = deadlines.len().checked_sub(self.need)?;
+                deadlines.get(index).copied()
+            }
+        }
+    }
+
+    /// Until when one member of several vouches for us.
+    fn vouched_until(&self, state: &State, member: usize) -> Option<Instant> {
+        let run_id = self.members.get(member)?.site.node.run_id();
+        state.seats.get(member)?.deadline_while(run_id)
+    }
+
+    /// When the watchdog is to look at this hold again.
+    pub(super) fn next_look(&self, state: &State) -> Option<Instant> {
+        let deadline = self.deadline_of(state)?;
+        let renewals = state.seats.iter().filter_map(|seat| seat.renew_at);
+        Some(renewals.fold(deadline, Instant::min))
+    }
+
+    pub(super) fn next_renewal(&self, term: Term, now: Instant) -> Option<Instant> {
+        let at = || renewal_time(now, term.period(), self.process.renewal_phase);
+        term.is_renewed().then(at)
+    }
+
+    /// Loses the hold if its deadline is over or too few members vouch for it. Otherwise returns
+    /// when to look again.
+    pub(super) fn look_for_loss(
+        &self,
+        state: MutexGuard<'_, State>,
+        now: Instant,
+    ) -> Option<Instant> {
+        if state.phase != Phase::Held {
+            return None;
+        }
+        let cause = match self.deadline_of(&state) {
+            Some(deadline) if now < deadline => return self.next_look(&state),
+            Some(_) => LostCause::Expired,
+            None => self.cause_of_too_few(&state),
+        };
+        self.lose_locked(state, cause);
+        None
+    }
+
+    fn cause_of_too_few(&self, state: &State) -> LostCause {
+        if self.members.len() == 1 {
+            return LostCause::Gone;
+        }
+        if self.need < self.members.len() {
+            return LostCause::QuorumGone;
+        }
+        let mut members = 0..self.members.len();
+        let gone = members.find(|i| self.vouched_until(state, *i).is_none());
+        match gone.and_then(|i| self.members.get(i)) {
+            Some(Member { site, kind }) => {
+                LostCause::MemberGone { node: site.node_id().clone(), name: kind.name().clone() }
+            }
+            None => LostCause::Gone,
+        }
+    }
+
+    pub(super) fn lose_locked(&self, mut state: MutexGuard<'_, State>, cause: LostCause) {
+        if state.phase != Phase::Held {
+            return;
+        }
+        state.phase = Phase::Lost(cause.clone());
+        drop(state);
+        tracing::warn!(holder = %self.holder, %cause, "a lock was lost");
+        // The keys stay until the guards go or the ttl ends: to delete them now would let others
+        // in while the work that was just told to stop is still stopping.
+        self.forget();
+    }
+}

@@ -1,0 +1,70 @@
+//! The kinds of locks, and what they share on one node.
+//!
+//! A [`Kind`] is what is said to a server. A [`Hold`](hold::Hold) is what we know of a lock that
+//! is being acquired or held, on one node or on many; guards share it. How a round of attempts is
+//! made differs between one node ([`single`]) and many (`composite`): that is a
+//! [`Target`](handle::Target).
+
+pub(crate) mod ask;
+pub(crate) mod giving_back;
+mod guard;
+pub(crate) mod handle;
+pub(crate) mod hold;
+mod inspect;
+pub(crate) mod mutex;
+mod owner;
+pub(crate) mod process;
+mod seat;
+pub(crate) mod single;
+pub(crate) mod site;
+pub(crate) mod volley;
+
+use std::{fmt, sync::Arc};
+
+pub use crate::wait::OnOutage;
+pub use guard::{LockGuard, Released};
+pub use inspect::Holder;
+pub use mutex::Lock;
+pub use owner::Owner;
+pub(crate) use site::{Site, SiteSettings};
+
+use crate::{lease::Term, notifier::Listener, wire::Statement};
+
+/// What is said to a server about one lock of one sort.
+pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
+    /// The lock's name, which is its key.
+    fn name(&self) -> &Arc<str>;
+
+    /// Where releases are announced.
+    fn channel(&self) -> &Arc<str>;
+
+    /// Acquires, or confirms. Answers `DONE` with the ttl, `STALE`, `FOREIGN`, or 0 with the
+    /// holder's ttl.
+    fn acquire(&self, holder: &Arc<str>, term: Term, not_after: i64) -> Statement;
+
+    /// Renews to at least this lease; 0 only asks. Answers `DONE` with the ttl, or anything else if
+    /// the lock is gone.
+    fn renew(&self, holder: &Arc<str>, lease_ms: i64) -> Statement;
+
+    /// Writes the count; 0 releases. Answers `DONE`, or anything else if the lock is not ours.
+    fn count(&self, holder: &Arc<str>, count: u32) -> Statement;
+}
+
+/// One lock on one node: a lock by itself, or a member of a composite.
+#[derive(Debug, Clone)]
+pub(crate) struct Member {
+    pub(crate) site: Arc<Site>,
+    pub(crate) kind: Arc<dyn Kind>,
+}
+
+impl Member {
+    pub(crate) fn listen(&self) -> Listener {
+        self.site.notifier.listen(self.kind.channel().clone())
+    }
+
+    /// Server and name: the same for members that exclude each other.
+    pub(crate) fn identity(&self) -> Arc<str> {
+        // Quoted and escaped, a name cannot be mistaken for another or for several.
+        format!("{} {:?}", self.site.node_id(), self.kind.name()).into()
+    }
+}

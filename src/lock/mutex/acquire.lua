@@ -1,0 +1,53 @@
+-- Acquires locks, or confirms that they are held.
+--
+-- For lock i of k:
+--   KEYS[i]      name of the lock: a hash {holder id: count} with a ttl
+--   ARGV[4i-3]   holder id
+--   ARGV[4i-2]   count to write: set, not added, so that a repeated call changes nothing
+--   ARGV[4i-1]   lease, ms
+--   ARGV[4i]     not-after stamp, µs of this server's clock: a later execution changes nothing
+--
+-- Returns TIME in µs, then two integers for each lock:
+--    1, ttl in ms   held by this holder now
+--    0, ttl in ms   held by another; -1 if without a ttl
+--   -1, 0           stale: the stamp is over; nothing was changed
+--   -2, 0           the key is of another type; it was not touched
+-- Out of memory is an error of the call before anything was written. A missing permission is one
+-- too: what was written for that lock is taken back.
+
+local function acquire(key, holder, count, lease, not_after, now)
+  local mine = redis.pcall('HEXISTS', key, holder)
+  if type(mine) == 'table' then
+    if string.find(mine.err, 'WRONGTYPE', 1, true) then return -2, 0 end
+    return mine
+  end
+  if now > not_after then return -1, 0 end
+  -- Before the write: a user without the right to PTTL must not leave a key without a ttl.
+  local ttl = redis.call('PTTL', key)
+  if mine == 0 and ttl ~= -2 then return 0, ttl end
+
+  redis.call('HSET', key, holder, count)
+  -- The ttl of a live hold is never shortened. (PEXPIRE … GT would need Redis 7.)
+  if ttl >= lease then return 1, ttl end
+  local expires = redis.pcall('PEXPIRE', key, lease)
+  if type(expires) == 'table' then
+    -- Scripts do not roll back: without this the lock would stand for ever. Some users may only
+    -- use hashes, so the field goes first, and the key with it.
+    if mine == 0 and type(redis.pcall('HDEL', key, holder)) == 'table' then
+      redis.pcall('DEL', key)
+    end
+    return expires
+  end
+  return 1, lease
+end
+
+local time = redis.call('TIME')
+local reply = { time[1] * 1000000 + time[2] }
+for i, key in ipairs(KEYS) do
+  local a = 4 * i - 3
+  local code, value = acquire(key, ARGV[a], ARGV[a + 1], tonumber(ARGV[a + 2]),
+    tonumber(ARGV[a + 3]), reply[1])
+  if type(code) == 'table' then return code end
+  reply[2 * i], reply[2 * i + 1] = code, value
+end
+return reply

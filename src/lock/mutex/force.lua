@@ -1,0 +1,31 @@
+-- Deletes locks, whoever holds them.
+--
+-- For lock i of k:
+--   KEYS[i]      name of the lock
+--   ARGV[i]      channel on which the release is announced
+--
+-- Returns TIME in µs, then two integers for each lock:
+--    1, n    deleted; announced to n listeners, -1 if the user may not announce it
+--    0, 0    it was not held
+--   -2, 0    the key is of another type; it was not touched
+
+local function force(key, channel)
+  local fields = redis.pcall('HLEN', key)
+  if type(fields) == 'table' then
+    if string.find(fields.err, 'WRONGTYPE', 1, true) then return -2, 0 end
+    return fields
+  end
+  if redis.call('DEL', key) == 0 then return 0, 0 end
+  local listeners = redis.pcall('PUBLISH', channel, '0')
+  if type(listeners) == 'table' then return 1, -1 end
+  return 1, listeners
+end
+
+local time = redis.call('TIME')
+local reply = { time[1] * 1000000 + time[2] }
+for i, key in ipairs(KEYS) do
+  local code, value = force(key, ARGV[i])
+  if type(code) == 'table' then return code end
+  reply[2 * i], reply[2 * i + 1] = code, value
+end
+return reply

@@ -1,0 +1,122 @@
+//! What is said about a mutex: the only place that knows the order of KEYS and ARGV.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    lease::Term,
+    lock::{Holder, Kind},
+    wire::{Arg, Call, Items, Malformed, Script, Statement, key, script},
+};
+
+pub(crate) static ACQUIRE: Script = script!("acquire.lua", 4);
+pub(crate) static RENEW: Script = script!("renew.lua", 2);
+pub(crate) static COUNT: Script = script!("count.lua", 3);
+pub(crate) static FORCE: Script = script!("force.lua", 1);
+pub(crate) static INSPECT: Script = script!("inspect.lua", 0);
+
+/// Every script of this kind; connections load them in advance.
+pub(crate) static SCRIPTS: [&Script; 5] = [&ACQUIRE, &RENEW, &COUNT, &FORCE, &INSPECT];
+
+/// The reentrant lock, as Redisson stores its `RLock`.
+#[derive(Debug)]
+pub(crate) struct Mutex {
+    name: Arc<str>,
+    channel: Arc<str>,
+}
+
+impl Mutex {
+    pub(crate) fn new(name: &str) -> Self {
+        Self { name: name.into(), channel: key::lock_channel(name) }
+    }
+
+    pub(crate) fn force(&self) -> Statement {
+        self.statement(&FORCE, vec![Arg::Text(self.channel.clone())])
+    }
+
+    pub(crate) fn inspect(&self) -> Inspect {
+        Inspect { name: self.name.clone() }
+    }
+
+    fn statement(&self, script: &'static Script, args: Vec<Arg>) -> Statement {
+        debug_assert_eq!(args.len(), script.args_per_lock);
+        Statement { script, key: self.name.clone(), args }
+    }
+}
+
+impl Kind for Mutex {
+    fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    fn channel(&self) -> &Arc<str> {
+        &self.channel
+    }
+
+    fn acquire(&self, holder: &Arc<str>, term: Term, not_after: i64) -> Statement {
+        let holder = Arg::Text(holder.clone());
+        let args = vec![holder, Arg::Int(1), Arg::Int(term.ms()), Arg::Int(not_after)];
+        self.statement(&ACQUIRE, args)
+    }
+
+    fn renew(&self, holder: &Arc<str>, lease_ms: i64) -> Statement {
+        self.statement(&RENEW, vec![Arg::Text(holder.clone()), Arg::Int(lease_ms)])
+    }
+
+    fn count(&self, holder: &Arc<str>, count: u32) -> Statement {
+        let channel = Arg::Text(self.channel.clone());
+        let args = vec![Arg::Text(holder.clone()), Arg::Int(count.into()), channel];
+        self.statement(&COUNT, args)
+    }
+}
+
+/// Asks who holds the lock.
+#[derive(Debug)]
+pub(crate) struct Inspect {
+    name: Arc<str>,
+}
+
+impl Call for Inspect {
+    type Reply = Option<Holder>;
+
+    fn script(&self) -> &'static Script {
+        &INSPECT
+    }
+
+    fn write(&self, to: &mut redis::Cmd) {
+        to.arg(1).arg(&*self.name);
+    }
+
+    fn decode(&self, mut items: Items) -> Result<Option<Holder>, Malformed> {
+        if items.is_empty() {
+            return Ok(None);
+        }
+        let ttl = u64::try_from(items.int()?).ok().map(Duration::from_millis);
+        let id = items.text()?;
+        // Other kinds of locks have further fields, and counts that are no numbers.
+        let count = items.text()?.parse().unwrap_or(0);
+        Ok(Some(Holder { id, count, ttl }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The header of a script documents each argument of a lock; the wrapper must agree.
+    #[test]
+    fn headers_name_as_many_arguments_as_the_wrapper_sends() {
+        for script in SCRIPTS {
+            let header = script.source.lines().take_while(|line| line.starts_with("--"));
+            let named = header.filter(|line| line.trim_start_matches("--   ").starts_with("ARGV["));
+            assert_eq!(named.count(), script.args_per_lock, "{}", script.name);
+        }
+    }
+
+    #[test]
+    fn scripts_are_short_and_have_a_digest() {
+        for script in SCRIPTS {
+            assert_eq!(script.sha().len(), 40);
+            assert!(script.source.lines().count() <= 60, "{}", script.name);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! One node: the target of a lock by itself.
+
+use std::{sync::Arc, time::Duration};
+
+use super::{
+    LockGuard, Member,
+    ask::ask,
+    giving_back::{Attempting, roll_back},
+    handle::Target,
+    hold::Hold,
+    process::Process,
+};
+use crate::{
+    error::{AcquireError, Ballot, ConfigError, NodeError, Phase, Vote},
+    lease::{Lease, Term},
+    notifier::Listener,
+    wait::{Contender, Queues, Refusals, Round},
+    wire::key,
+};
+
+/// A lock on one node.
+#[derive(Debug, Clone)]
+pub(crate) struct Single {
+    /// One member, as the holds want it.
+    members: Arc<[Member]>,
+}
+
+impl Single {
+    pub(crate) fn new(member: Member) -> Self {
+        Self { members: Arc::new([member]) }
+    }
+
+    pub(crate) fn member(&self) -> &Member {
+        // The slice has exactly one element, by construction.
+        self.members.first().expect("invariant: a single lock has one member")
+    }
+}
+
+impl Target for Single {
+    type Contender = Candidate;
+
+    fn check(&self, lease: Lease) -> Result<Term, AcquireError> {
+        let member = self.member();
+        check_name(member)?;
+        let settings = &member.site.settings;
+        Ok(lease.term(settings.watchdog_lease, settings.max_lease)?)
+    }
+
+    fn contender(&self, term: Term) -> Candidate {
+        Candidate { members: self.members.clone(), term, kept: None }
+    }
+
+    fn process(&self) -> &Arc<Process> {
+        &self.member().site.process
+    }
+
+    fn queues(&self) -> &Arc<Queues> {
+        &self.member().site.queues
+    }
+
+    fn queue_key(&self) -> &Arc<str> {
+        self.member().kind.name()
+    }
+
+    fn identity(&self) -> Arc<str> {
+        self.member().identity()
+    }
+}
+
+/// What every operation checks before anything is sent.
+pub(crate) fn check_name(member: &Member) -> Result<(), ConfigError> {
+    key::check_name(member.kind.name())
+}
+
+/// Somebody who wants a lock on one node.
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    members: Arc<[Member]>,
+    term: Term,
+    /// A hold that was refused: nothing of it is on the server, so it may ask again.
+    kept: Option<Arc<Hold>>,
+}
+
+impl Contender for Candidate {
+    type Grant = LockGuard;
+
+    async fn round(&mut self) -> Round<LockGuard> {
+        let Some(member) = self.members.first() else {
+            return Round::Failed(ConfigError::NoMembers.into());
+        };
+        if member.site.is_closed() {
+            return Round::Failed(AcquireError::Shutdown);
+        }
+        let fresh = || Hold::new(&member.site.process, &self.members, 1, self.term);
+        let hold = self.kept.take().unwrap_or_else(fresh);
+        let attempt = Attempting::new(hold.clone());
+        let (_, vote) = ask(hold.clone(), 0).await;
+        match vote {
+            Vote::Granted if hold.win() => {
+                attempt.hand_on();
+                Round::Granted(LockGuard::new(hold))
+            }
+            Vote::Refused { ttl } => {
+                self.kept = Some(attempt.hand_on());
+                Round::Refused(Refusals { by: vec![(0, ttl)], enough: 1 })
+            }
+            Vote::Granted => {
+                // The answer came so late that too little of the lease is left.
+                roll_back(&hold, &[0]).await;
+                if hold.is_shut_down() {
+                    return Round::Failed(AcquireError::Shutdown);
+                }
+                failed(member, Vote::Failed(NodeError::TimedOut { phase: Phase::Answering }))
+            }
+            Vote::Failed(_) | Vote::Pending => failed(member, vote),
+        }
+    }
+
+    fn listen(&self) -> Vec<Listener> {
+        self.members.iter().map(Member::listen).collect()
+    }
+
+    fn lease(&self) -> Duration {
+        self.term.length()
+    }
+
+    fn stagger(&mut self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+fn failed(member: &Member, vote: Vote) -> Round<LockGuard> {
+    let ballot = Ballot::new(vec![(member.site.node_id().clone(), vote)]);
+    let pointless = ballot.has_permanent_failure();
+    let error = AcquireError::Unavailable { ballot };
+    if pointless { Round::Failed(error) } else { Round::Outage(error) }
+}

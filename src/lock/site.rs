@@ -1,0 +1,119 @@
+//! One node with the services that a lock needs there.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use super::{hold::Hold, process::Process};
+use crate::{
+    node::{Node, NodeId},
+    notifier::Notifier,
+    wait::Queues,
+    watchdog::Drain,
+};
+
+/// The settings of a client that matter to its locks.
+#[derive(Debug, Clone)]
+pub(crate) struct SiteSettings {
+    /// The most one vote may take; a tenth of the lease if that is less.
+    pub(crate) node_timeout: Duration,
+    /// The most a connection may take to be made.
+    pub(crate) connect_timeout: Duration,
+    pub(crate) max_lease: Duration,
+    pub(crate) watchdog_lease: Duration,
+    /// For how long a hold is renewed at most.
+    pub(crate) max_hold: Option<Duration>,
+    /// Added to the not-after stamps for what we do not know of the server's clock.
+    pub(crate) margin: Duration,
+}
+
+/// What a client is to its locks.
+#[derive(Debug)]
+pub(crate) struct Site {
+    pub(crate) node: Node,
+    pub(crate) process: Arc<Process>,
+    pub(crate) notifier: Notifier,
+    pub(crate) queues: Arc<Queues>,
+    pub(crate) drain: Arc<Drain>,
+    pub(crate) settings: SiteSettings,
+    closed: AtomicBool,
+    /// The live holds here by channel, to learn of releases that are not ours.
+    held: Mutex<HashMap<Arc<str>, Weak<Hold>>>,
+}
+
+impl Site {
+    pub(crate) fn new(node: Node, process: Arc<Process>, settings: SiteSettings) -> Arc<Self> {
+        Arc::new_cyclic(|this: &Weak<Self>| {
+            let this = this.clone();
+            let on_message = move |channel: &str| {
+                if let Some(site) = this.upgrade() {
+                    site.released_by_somebody(channel);
+                }
+            };
+            let runtime = process.watchdog.runtime().clone();
+            Self {
+                notifier: Notifier::new(&node, runtime, on_message),
+                node,
+                process,
+                queues: Arc::default(),
+                drain: Arc::default(),
+                settings,
+                closed: AtomicBool::new(false),
+                held: Mutex::default(),
+            }
+        })
+    }
+
+    pub(crate) fn node_id(&self) -> &NodeId {
+        self.node.id()
+    }
+
+    /// From now on nothing is granted; those who wait are told.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+        self.notifier.wake_all();
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn now_held(&self, channel: &Arc<str>, hold: &Arc<Hold>) {
+        let before = self.held().insert(channel.clone(), Arc::downgrade(hold));
+        // The server granted it anew: whoever held it before is to learn that it is gone.
+        if let Some(before) = before.and_then(|before| before.upgrade()) {
+            before.hurry();
+        }
+    }
+
+    pub(crate) fn no_longer_held(&self, channel: &str, hold: &Hold) {
+        let mut held = self.held();
+        let is_this = |listed: &Weak<Hold>| std::ptr::eq(listed.as_ptr(), hold);
+        if held.get(channel).is_some_and(is_this) {
+            held.remove(channel);
+        }
+    }
+
+    /// The live holds of this client.
+    pub(crate) fn holds(&self) -> Vec<Arc<Hold>> {
+        self.held().values().filter_map(Weak::upgrade).collect()
+    }
+
+    /// A release was announced of a lock that we hold: not by us, since a hold leaves the list
+    /// before its release is sent. Ask at once whether it is still ours.
+    fn released_by_somebody(&self, channel: &str) {
+        let hold = self.held().get(channel).and_then(Weak::upgrade);
+        if let Some(hold) = hold {
+            hold.hurry();
+        }
+    }
+
+    fn held(&self) -> MutexGuard<'_, HashMap<Arc<str>, Weak<Hold>>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

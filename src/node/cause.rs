@@ -1,0 +1,190 @@
+//! What an error of redis-rs or of a server means to us.
+//!
+//! Servers tell a refusal by its first word. Inside a script they do not always: Redis 7 reports
+//! a missing permission there without a code, and 6.2 and 7.0 wrap the text of an inner error.
+//! So the texts are looked at too.
+
+use std::sync::Arc;
+
+use redis::{ErrorKind, RedisError, ServerError};
+
+use crate::{error::NodeError, wire::Malformed};
+
+/// The meaning of an error that a server answered with.
+pub(super) fn of_server(error: &ServerError) -> NodeError {
+    of_text(error.code(), error.details().unwrap_or_default())
+}
+
+/// The meaning of an error on a connection that was already made.
+pub(super) fn of_redis(error: RedisError) -> NodeError {
+    match error.kind() {
+        ErrorKind::Parse | ErrorKind::UnexpectedReturnType => malformed(&error),
+        ErrorKind::AuthenticationFailed => {
+            NodeError::Authentication { message: error.to_string().into() }
+        }
+        ErrorKind::RESP3NotSupported => no_resp3(),
+        ErrorKind::Server(_) | ErrorKind::Extension => {
+            // An error among the replies to several commands has no text of its own.
+            let first = error.clone().into_server_errors().and_then(|all| all.first().cloned());
+            first.map_or_else(
+                || of_text(error.code().unwrap_or_default(), error.detail().unwrap_or_default()),
+                |(_, error)| of_server(&error),
+            )
+        }
+        _ => NodeError::Disconnected { source: Arc::new(error) },
+    }
+}
+
+/// The meaning of an error while a connection is being made: nothing was sent.
+pub(super) fn of_connecting(error: RedisError) -> NodeError {
+    match of_redis(error) {
+        NodeError::Disconnected { source } => unreachable(&source),
+        NodeError::Malformed { what } => unreachable(&what),
+        other => other,
+    }
+}
+
+pub(super) fn unreachable(reason: &impl ToString) -> NodeError {
+    NodeError::Unreachable { reason: reason.to_string().into() }
+}
+
+pub(super) fn malformed(what: &impl ToString) -> NodeError {
+    NodeError::Malformed { what: what.to_string().into() }
+}
+
+impl From<Malformed> for NodeError {
+    fn from(what: Malformed) -> Self {
+        malformed(&what)
+    }
+}
+
+fn no_resp3() -> NodeError {
+    let message = "pub/sub needs RESP3, which the server does not speak";
+    NodeError::Server { code: "NOPROTO".into(), message: message.into() }
+}
+
+fn of_text(code: &str, text: &str) -> NodeError {
+    let message: Arc<str> = format!("{code} {text}").trim().into();
+    // An inner error that a script met comes first: then its outer code says nothing.
+    let known =
+        CODES.iter().find(|(known, _)| code == *known || (code == "ERR" && wraps(text, known)));
+    if let Some((_, meaning)) = known {
+        return meaning(message);
+    }
+    if PERMISSION_TEXTS.iter().any(|known| text.contains(known)) {
+        NodeError::Permission { message }
+    } else if text.starts_with("unknown command") && text.to_ascii_lowercase().contains("'eval") {
+        NodeError::ScriptsRefused { message }
+    } else if text.starts_with("unknown command 'HELLO'") {
+        no_resp3()
+    } else if text.contains("AUTH") && text.contains("without any password") {
+        NodeError::Authentication { message }
+    } else {
+        NodeError::Server { code: code.into(), message }
+    }
+}
+
+/// Whether a script's error text carries the code of an inner error. Whole words only: the text
+/// may also name a command, a key or a channel.
+fn wraps(text: &str, code: &str) -> bool {
+    text.split_ascii_whitespace().any(|word| word.trim_start_matches('-') == code)
+}
+
+type Meaning = fn(Arc<str>) -> NodeError;
+
+const CODES: [(&str, Meaning); 9] = [
+    ("WRONGTYPE", |_| NodeError::ForeignKey),
+    ("OOM", |_| NodeError::OutOfMemory),
+    ("READONLY", |_| NodeError::Replica),
+    ("MASTERDOWN", |_| NodeError::MasterDown),
+    ("LOADING", |_| NodeError::Loading),
+    ("NOAUTH", |message| NodeError::Authentication { message }),
+    ("WRONGPASS", |message| NodeError::Authentication { message }),
+    ("NOPERM", |message| NodeError::Permission { message }),
+    ("NOPROTO", |_| no_resp3()),
+];
+
+/// How Redis 7 words a missing permission inside a script.
+const PERMISSION_TEXTS: [&str; 4] = [
+    "The user executing the script can't",
+    "can't run this command or subcommand",
+    "can't access at least one of the keys",
+    "can't publish to the channel",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(error: &NodeError) -> String {
+        let text = format!("{error:?}");
+        text.split([' ', '{', '(']).next().unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn answers_of_servers_have_a_type() {
+        for (code, text, expected) in [
+            ("NOAUTH", "Authentication required.", "Authentication"),
+            ("WRONGPASS", "invalid username-password pair or user is disabled.", "Authentication"),
+            (
+                "ERR",
+                "AUTH <password> called without any password configured for the default user. Are \
+                 you sure your configuration is correct?",
+                "Authentication",
+            ),
+            ("NOPERM", "this user has no permissions to run the 'evalsha' command", "Permission"),
+            (
+                "ERR",
+                "The user executing the script can't run this command or subcommand script: f_ab, \
+                 on @user_script:1.",
+                "Permission",
+            ),
+            (
+                "ERR",
+                "The user executing the script can't access at least one of the keys mentioned in \
+                 the command arguments script: f_ab",
+                "Permission",
+            ),
+            ("READONLY", "You can't write against a read only replica.", "Replica"),
+            (
+                "ERR",
+                "Error running script (call to f_ab): @user_script:1: -READONLY You can't write \
+                 against a read only replica.",
+                "Replica",
+            ),
+            ("LOADING", "Redis is loading the dataset in memory", "Loading"),
+            ("MASTERDOWN", "Link with MASTER is down", "MasterDown"),
+            ("OOM", "command not allowed when used memory > 'maxmemory'.", "OutOfMemory"),
+            (
+                "ERR",
+                "Error running script (call to f_ab): @user_script:1: -OOM command not allowed",
+                "OutOfMemory",
+            ),
+            ("WRONGTYPE", "Operation against a key holding the wrong kind", "ForeignKey"),
+            ("ERR", "user_script:1: WRONGTYPE Operation against a key", "ForeignKey"),
+            ("ERR", "unknown command 'EVALSHA', with args beginning with: 'ab'", "ScriptsRefused"),
+            ("ERR", "unknown command 'eval', with args beginning with:", "ScriptsRefused"),
+            ("ERR", "unknown command 'HELLO', with args beginning with: '3'", "Server"),
+            ("ERR", "max number of clients reached", "Server"),
+            ("MISCONF", "Redis is configured to save RDB snapshots", "Server"),
+            ("NOREPLICAS", "Not enough good replicas to write.", "Server"),
+            ("NOPERM", "this user may not write to BEDROOM nor LOADING", "Permission"),
+            ("BUSY", "Redis is busy running a script.", "Server"),
+        ] {
+            assert_eq!(name(&of_text(code, text)), expected, "{code} {text}");
+        }
+    }
+
+    #[test]
+    fn a_lost_socket_is_unknown_when_it_was_connected_and_harmless_before() {
+        let lost = || RedisError::from(std::io::Error::from(std::io::ErrorKind::BrokenPipe));
+        assert_eq!(name(&of_redis(lost())), "Disconnected");
+        assert_eq!(name(&of_connecting(lost())), "Unreachable");
+    }
+
+    #[test]
+    fn answers_that_are_no_resp_are_malformed() {
+        let garbage = redis::parse_redis_value(b"http/1.1 400 Bad Request\r\n").unwrap_err();
+        assert_eq!(name(&of_redis(garbage)), "Malformed");
+    }
+}

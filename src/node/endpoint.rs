@@ -1,0 +1,182 @@
+//! Where a node is, and how a byte stream to it is made.
+
+use std::{fmt, io, path::PathBuf, sync::Arc};
+
+use futures::future::BoxFuture;
+use redis::{ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+};
+
+use crate::error::{ConfigError, NodeId};
+
+/// Where one node is and how to speak to it. Debug never shows credentials.
+#[derive(Clone)]
+pub(crate) struct Endpoint {
+    id: NodeId,
+    place: Place,
+    login: RedisConnectionInfo,
+}
+
+#[derive(Clone)]
+enum Place {
+    Tcp(Arc<str>, u16),
+    Unix(PathBuf),
+    Connector(Connector),
+}
+
+type Connector = Arc<dyn Fn() -> BoxFuture<'static, io::Result<Box<dyn Stream>>> + Send + Sync>;
+
+impl Endpoint {
+    /// Reads `redis://`, `valkey://`, `unix://` and `redis+unix://` as redis-rs does.
+    pub(crate) fn parse(url: &str) -> Result<Self, ConfigError> {
+        let scheme = scheme(url)?;
+        if !matches!(scheme, "redis" | "valkey" | "unix" | "redis+unix" | "valkey+unix") {
+            return Err(ConfigError::UnsupportedUrl { scheme: scheme.into() });
+        }
+        // The database comes from the path, so a password with an unescaped `/` ends up there:
+        // only the text before the detail is ours to repeat.
+        let info = url.into_connection_info().map_err(|error| {
+            let text = error.to_string();
+            invalid(text.split(" - ").next().unwrap_or_default())
+        })?;
+        let login = info.redis_settings().clone().set_skip_set_lib_name();
+        if login.db() < 0 {
+            return Err(invalid("the database number is negative"));
+        }
+        let (id, place) = match info.addr() {
+            ConnectionAddr::Tcp(host, port) if host.contains(':') => {
+                (format!("[{host}]:{port}/{}", login.db()), Place::Tcp(host.as_str().into(), *port))
+            }
+            ConnectionAddr::Tcp(host, port) => {
+                (format!("{host}:{port}/{}", login.db()), Place::Tcp(host.as_str().into(), *port))
+            }
+            ConnectionAddr::Unix(path) => {
+                (format!("unix:{}/{}", path.display(), login.db()), Place::Unix(path.clone()))
+            }
+            _ => return Err(ConfigError::UnsupportedUrl { scheme: scheme.into() }),
+        };
+        Ok(Self { id: NodeId::new(&id), place, login })
+    }
+
+    /// A node that is reached through streams the caller makes; `label` tells it from others.
+    pub(crate) fn connector<F>(label: &str, connect: F) -> Self
+    where
+        F: Fn() -> BoxFuture<'static, io::Result<Box<dyn Stream>>> + Send + Sync + 'static,
+    {
+        let login = RedisConnectionInfo::default().set_skip_set_lib_name();
+        let place = Place::Connector(Arc::new(connect));
+        Self { id: NodeId::new(label), place, login }
+    }
+
+    pub(crate) fn id(&self) -> &NodeId {
+        &self.id
+    }
+
+    /// The number of the database.
+    pub(crate) fn db(&self) -> i64 {
+        self.login.db()
+    }
+
+    /// User, password and database.
+    pub(super) fn login(&self) -> &RedisConnectionInfo {
+        &self.login
+    }
+
+    /// Makes a stream; nothing has been said on it yet.
+    pub(super) async fn dial(&self) -> io::Result<Box<dyn Stream>> {
+        match &self.place {
+            Place::Tcp(host, port) => {
+                let stream = TcpStream::connect((&**host, *port)).await?;
+                // A lone request must not wait for the acknowledgement of the one before it.
+                stream.set_nodelay(true)?;
+                Ok(Box::new(stream))
+            }
+            #[cfg(unix)]
+            Place::Unix(path) => Ok(Box::new(tokio::net::UnixStream::connect(path).await?)),
+            #[cfg(not(unix))]
+            Place::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
+            Place::Connector(connect) => connect().await,
+        }
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Endpoint").field(&self.id).finish()
+    }
+}
+
+/// A byte stream to a node: anything tokio can read and write.
+pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Stream for S {}
+
+/// What stands before `://`, if it can be a scheme at all: it is shown in errors, and a password
+/// must not be.
+fn scheme(url: &str) -> Result<&str, ConfigError> {
+    let missing = || invalid("it must look like redis://host:port/db");
+    let (scheme, _) = url.split_once("://").ok_or_else(missing)?;
+    let plausible = scheme.starts_with(|c: char| c.is_ascii_lowercase())
+        && scheme.len() <= 16
+        && scheme
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "+-.".contains(c));
+    if plausible { Ok(scheme) } else { Err(missing()) }
+}
+
+fn invalid(reason: &str) -> ConfigError {
+    let hint = "special characters in user and password are to be percent-encoded";
+    ConfigError::InvalidUrl { reason: format!("{reason} ({hint})").into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_name_the_server_and_the_database_without_credentials() {
+        for (url, id) in [
+            ("redis://localhost", "localhost:6379/0"),
+            ("redis://user:secret@10.0.0.1:7001/3", "10.0.0.1:7001/3"),
+            ("valkey://h:1/?protocol=resp3", "h:1/0"),
+            ("redis://[::1]:7001", "[::1]:7001/0"),
+            ("unix:///run/redis.sock?db=2&pass=secret", "unix:/run/redis.sock/2"),
+            ("redis+unix:///run/redis.sock", "unix:/run/redis.sock/0"),
+        ] {
+            let endpoint = Endpoint::parse(url).unwrap();
+            assert_eq!(endpoint.id().as_str(), id, "{url}");
+            assert!(!format!("{endpoint:?}").contains("secret"));
+        }
+    }
+
+    #[test]
+    fn bad_urls_are_refused_without_repeating_them() {
+        for url in [
+            "",
+            "localhost:6379",
+            "redis://",
+            "redis://:secret@",
+            "redis://:sec/ret@host",
+            "redis://user:secret@host:port",
+            "redis://user:secret@host/one",
+            "redis://user:secret@host/-1",
+            "redis://user:secret@host/?protocol=secret",
+            "user:secret://host",
+        ] {
+            let error = Endpoint::parse(url).unwrap_err();
+            assert!(matches!(error, ConfigError::InvalidUrl { .. }), "{url}: {error}");
+            assert!(!error.to_string().contains("sec"), "{error}");
+            assert!(!format!("{error:?}").contains("sec"), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn schemes_that_are_not_spoken_are_named() {
+        for (url, scheme) in [("rediss://h", "rediss"), ("http://:secret@h", "http")] {
+            let expected = ConfigError::UnsupportedUrl { scheme: scheme.into() };
+            assert_eq!(Endpoint::parse(url).unwrap_err(), expected);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The first words on a new connection: who we are, and whether this server can vote.
+
+use std::fmt;
+
+use futures::future::join_all;
+use redis::{
+    Cmd, FromRedisValue, RedisConnectionInfo, RedisResult, Value, aio::MultiplexedConnection, cmd,
+};
+
+use super::{NodeSettings, cause, server_clock::Sample};
+use crate::{clock::SharedClock, error::NodeError};
+
+/// What the server said about itself.
+#[derive(Debug)]
+pub(super) struct Greeting {
+    pub(super) run_id: Option<RunId>,
+    pub(super) time: Sample,
+}
+
+/// Names one run of a server process: it changes with every restart.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct RunId([u8; Self::LEN]);
+
+impl RunId {
+    const LEN: usize = 40;
+
+    fn new(text: &str) -> Option<Self> {
+        let bytes = text.as_bytes().try_into().ok()?;
+        Some(Self(bytes)).filter(|_| text.is_ascii())
+    }
+
+    /// 40 hexadecimal digits.
+    pub(crate) fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Logs in, in one round trip with everything else that is asked of a new connection.
+///
+/// AUTH and SELECT are sent from here: redis-rs reports every error to its own AUTH as a wrong
+/// password, even that there are too many clients, and asking again would seem pointless.
+pub(super) async fn greet(
+    redis: &MultiplexedConnection,
+    login: &RedisConnectionInfo,
+    settings: &NodeSettings,
+) -> Result<Greeting, NodeError> {
+    // One by one, not as redis-rs's pipeline: that loses all replies when the server says why it
+    // hangs up and hangs up. The order of sending is the order of polling here.
+    let (logins, server, replication, ping, (time, at), _) = futures::join!(
+        join_all(login_commands(login).into_iter().map(|command| ask(redis, command))),
+        ask(redis, info("server")),
+        ask(redis, info("replication")),
+        ask(redis, cmd("PING")),
+        timed(&settings.clock, ask(redis, cmd("TIME"))),
+        // Their errors do not matter: a name is a courtesy, and EVAL follows NOSCRIPT.
+        join_all(courtesies(settings).into_iter().map(|command| ask(redis, command))),
+    );
+    for reply in logins {
+        no_error(reply)?;
+    }
+    let server = permitted(server)?;
+    let replication = permitted(replication)?;
+    // INFO and TIME are answered while the data is being loaded; PING is not.
+    permitted(ping)?;
+    if field(&replication, "role") == Some("slave") {
+        return Err(NodeError::Replica);
+    }
+    let time = Sample { server_us: read_time(no_error(time)?)?, ..at };
+    Ok(Greeting { run_id: field(&server, "run_id").and_then(RunId::new), time })
+}
+
+/// What a pub/sub connection says after redis-rs has said HELLO.
+pub(super) fn name_command(name: &str) -> Option<Cmd> {
+    let mut command = cmd("CLIENT");
+    command.arg("SETNAME").arg(name);
+    (!name.is_empty()).then_some(command)
+}
+
+fn login_commands(login: &RedisConnectionInfo) -> Vec<Cmd> {
+    let mut commands = Vec::new();
+    if let Some(password) = login.password() {
+        let mut auth = cmd("AUTH");
+        auth.arg(login.username()).arg(password);
+        commands.push(auth);
+    }
+    if login.db() != 0 {
+        let mut select = cmd("SELECT");
+        select.arg(login.db());
+        commands.push(select);
+    }
+    commands
+}
+
+fn courtesies(settings: &NodeSettings) -> Vec<Cmd> {
+    let load = |source: &str| {
+        let mut command = cmd("SCRIPT");
+        command.arg("LOAD").arg(source);
+        command
+    };
+    let scripts = settings.scripts.iter().map(|script| load(script.source));
+    name_command(&settings.client_name).into_iter().chain(scripts).collect()
+}
+
+fn info(section: &str) -> Cmd {
+    let mut command = cmd("INFO");
+    command.arg(section);
+    command
+}
+
+async fn ask(redis: &MultiplexedConnection, command: Cmd) -> RedisResult<Value> {
+    redis.clone().send_packed_command(&command).await
+}
+
+/// Its output, and a sample that lacks only the server's time.
+async fn timed<T>(clock: &SharedClock, ask: impl Future<Output = T>) -> (T, Sample) {
+    let sent = clock.now();
+    let output = ask.await;
+    (output, Sample { sent, received: clock.now(), server_us: 0 })
+}
+
+fn no_error(reply: RedisResult<Value>) -> Result<Value, NodeError> {
+    match reply.map_err(cause::of_connecting)? {
+        Value::ServerError(error) => Err(cause::of_server(&error)),
+        value => Ok(value),
+    }
+}
+
+/// The same, where a missing permission is no obstacle.
+fn permitted(reply: RedisResult<Value>) -> Result<Value, NodeError> {
+    match no_error(reply) {
+        Err(NodeError::Permission { .. }) => Ok(Value::Nil),
+        other => other,
+    }
+}
+
+/// The value of `name:value` in a reply to INFO.
+fn field<'a>(info: &'a Value, name: &str) -> Option<&'a str> {
+    let text = match info {
+        Value::BulkString(bytes) => std::str::from_utf8(bytes).ok()?,
+        Value::SimpleString(text) | Value::VerbatimString { text, .. } => text,
+        _ => return None,
+    };
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    line.map(str::trim)
+}
+
+fn read_time(reply: Value) -> Result<i64, NodeError> {
+    let what = || cause::unreachable(&format!("TIME was answered by {reply:?}"));
+    let [secs, micros] = <[i64; 2]>::from_redis_value_ref(&reply).map_err(|_ignored| what())?;
+    Ok(secs.saturating_mul(1_000_000).saturating_add(micros))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_info_are_found_by_their_whole_name() {
+        let text = "# Server\r\nold_run_id:x\r\nrun_id:abc\r\nrole:master\r\n";
+        let info = Value::BulkString(text.into());
+        assert_eq!(field(&info, "run_id"), Some("abc"));
+        assert_eq!(field(&info, "role"), Some("master"));
+        assert_eq!(field(&info, "uptime"), None);
+        assert_eq!(field(&Value::Nil, "role"), None);
+    }
+
+    #[test]
+    fn a_run_id_is_40_digits() {
+        let digits = "0123456789abcdef0123456789abcdef01234567";
+        assert_eq!(RunId::new(digits).unwrap().as_str(), digits);
+        assert_eq!(RunId::new("short"), None);
+    }
+
+    #[test]
+    fn times_are_read_in_microseconds() {
+        let reply = |secs: &str, micros: &str| {
+            Value::Array(vec![Value::BulkString(secs.into()), Value::BulkString(micros.into())])
+        };
+        assert_eq!(read_time(reply("12", "000345")).unwrap(), 12_000_345);
+        assert!(read_time(Value::Okay).is_err());
+    }
+}

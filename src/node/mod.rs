@@ -1,0 +1,189 @@
+//! One deployment as one vote: connections that are made again, and calls with a deadline.
+//!
+//! # Invariants
+//! - A link belongs to one runtime. Its tasks run there; when that ends they are dropped, and the
+//!   link takes itself out of the list.
+//! - The tasks hold the `Core`, never the `Node`: the last `Node` that drops ends them.
+//!
+//! # Deadlock safety
+//! The list of links is locked for look-ups only. Nothing is spawned under that lock: a runtime
+//! that is shutting down drops the new task at once, and that takes the lock.
+
+mod cause;
+mod connection;
+mod endpoint;
+mod handshake;
+mod link;
+mod pubsub;
+mod server_clock;
+mod silence;
+#[cfg(test)]
+pub(crate) mod test_server;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::runtime::{Handle, Id};
+use tokio_util::sync::CancellationToken;
+
+pub use self::endpoint::Stream;
+use self::link::Link;
+pub(crate) use self::{
+    connection::{Answer, Connection, Form},
+    endpoint::Endpoint,
+    handshake::RunId,
+    pubsub::{PubSub, PubSubEvent},
+};
+pub(crate) use crate::error::NodeId;
+use crate::{
+    clock::{Instant, SharedClock},
+    error::NodeError,
+    wire::Script,
+};
+
+/// How one node is talked to.
+#[derive(Debug, Clone)]
+pub(crate) struct NodeSettings {
+    pub(crate) clock: SharedClock,
+    /// For CLIENT SETNAME; may be empty.
+    pub(crate) client_name: Arc<str>,
+    /// Limits a connect with its handshake.
+    pub(crate) connect_timeout: Duration,
+    /// So many time-outs in a row, and the connection is replaced.
+    pub(crate) frozen_after: u32,
+    /// The longest pause between two attempts to connect.
+    pub(crate) backoff_max: Duration,
+    /// By how much two samples of the server's clock may differ before it counts as set.
+    pub(crate) margin: Duration,
+    /// Loaded on every connect.
+    pub(crate) scripts: Vec<&'static Script>,
+}
+
+/// One Redis deployment that votes as one. A cheap handle.
+#[derive(Clone)]
+pub(crate) struct Node(Arc<Inner>);
+
+struct Inner {
+    core: Arc<Core>,
+    links: Links,
+}
+
+/// What the tasks of a node share with it.
+#[derive(Debug)]
+struct Core {
+    endpoint: Endpoint,
+    settings: NodeSettings,
+    /// Of the newest handshake on any runtime.
+    run_id: Mutex<Option<RunId>>,
+    closed: CancellationToken,
+}
+
+type Links = Arc<Mutex<Vec<(Id, Arc<Link>)>>>;
+
+impl Node {
+    /// Needs no runtime and sends nothing.
+    pub(crate) fn new(endpoint: Endpoint, settings: NodeSettings) -> Self {
+        let core =
+            Core { endpoint, settings, run_id: Mutex::default(), closed: CancellationToken::new() };
+        Self(Arc::new(Inner { core: Arc::new(core), links: Links::default() }))
+    }
+
+    pub(crate) fn id(&self) -> &NodeId {
+        self.0.core.endpoint.id()
+    }
+
+    /// The number of the database: the same key in another one is another key.
+    pub(crate) fn db(&self) -> i64 {
+        self.0.core.endpoint.db()
+    }
+
+    /// The command connection of the current runtime, made if there is none.
+    ///
+    /// Waits while it is being made, at most until `deadline`; fails at once while the node is
+    /// known to be down, and asks for another attempt to connect.
+    ///
+    /// # Errors
+    /// The cause of the last failed attempt; [`NodeError::TimedOut`] while connecting;
+    /// [`NodeError::NoRuntime`]; [`NodeError::Closed`].
+    ///
+    /// # Cancel safety
+    /// Dropping the future has no effect: connecting goes on.
+    pub(crate) async fn connection(&self, deadline: Instant) -> Result<Connection, NodeError> {
+        self.link()?.connection(deadline).await
+    }
+
+    /// The same without waiting: the live connection if there is one now.
+    pub(crate) fn connected(&self) -> Option<Connection> {
+        let runtime = Handle::try_current().ok()?.id();
+        find(&self.links(), runtime)?.connected()
+    }
+
+    /// The server's run as of the newest handshake on any runtime.
+    pub(crate) fn run_id(&self) -> Option<RunId> {
+        *self.0.core.run_id.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A connection for pub/sub on the runtime `on`, made at the first subscription.
+    pub(crate) fn open_pubsub(
+        &self,
+        on: &Handle,
+        events: impl Fn(PubSubEvent) + Send + Sync + 'static,
+    ) -> PubSub {
+        PubSub::open(self.0.core.clone(), on, Arc::new(events))
+    }
+
+    /// Ends every connection and its tasks, as dropping the last `Node` does.
+    pub(crate) fn close(&self) {
+        self.0.core.closed.cancel();
+    }
+
+    fn link(&self) -> Result<Arc<Link>, NodeError> {
+        if self.0.core.closed.is_cancelled() {
+            return Err(NodeError::Closed);
+        }
+        let runtime = Handle::try_current().map_err(|_none| NodeError::NoRuntime)?;
+        let (link, task) = {
+            let mut links = self.links();
+            if let Some(link) = find(&links, runtime.id()) {
+                return Ok(link.clone());
+            }
+            let (link, task) = Link::new(self.0.core.clone(), &self.0.links);
+            links.push((runtime.id(), link.clone()));
+            (link, task)
+        };
+        runtime.spawn(task);
+        Ok(link)
+    }
+
+    fn links(&self) -> MutexGuard<'_, Vec<(Id, Arc<Link>)>> {
+        self.0.links.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Core {
+    /// Why the tasks have ended: otherwise their runtime has.
+    fn why_over(&self) -> NodeError {
+        if self.closed.is_cancelled() { NodeError::Closed } else { NodeError::NoRuntime }
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Node").field(self.id()).finish()
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.core.closed.cancel();
+    }
+}
+
+fn find(links: &[(Id, Arc<Link>)], runtime: Id) -> Option<&Arc<Link>> {
+    links.iter().find(|(id, _)| *id == runtime).map(|(_, link)| link)
+}

@@ -1,0 +1,226 @@
+//! One pub/sub connection, from the SUBSCRIBEs for all that is wanted to its end.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use futures::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use redis::{
+    ProtocolVersion, PushInfo, PushKind, RedisResult, Value, aio::MultiplexedConnection, cmd,
+};
+use tokio::sync::Notify;
+
+use super::{Command, Desk, Ending, Events, PubSubEvent};
+use crate::{
+    error::NodeError,
+    node::{
+        Core, cause,
+        connection::before,
+        handshake,
+        link::{Driver, config},
+    },
+};
+
+/// One connection.
+pub(super) struct Session {
+    core: Arc<Core>,
+    redis: MultiplexedConnection,
+    driver: Driver,
+    pushes: Arc<Pushes>,
+    replies: FuturesUnordered<BoxFuture<'static, Reply>>,
+    refused: HashSet<Arc<str>>,
+}
+
+enum Reply {
+    /// A name is a courtesy, whatever the server thinks of it.
+    Name,
+    Subscribe(Arc<str>, RedisResult<()>),
+    /// Refused or not, it is over for us.
+    Unsubscribe(Arc<str>),
+}
+
+impl Session {
+    pub(super) async fn open(core: &Arc<Core>, events: &Events) -> Result<Self, NodeError> {
+        let pushes = Arc::new(Pushes::new(events.clone()));
+        let sink = pushes.clone();
+        let config = config().set_push_sender(move |push: PushInfo| {
+            sink.take(push);
+            Ok::<(), std::convert::Infallible>(())
+        });
+        let login = core.endpoint.login().clone().set_protocol(ProtocolVersion::RESP3);
+        let (redis, driver, _heard) = core.in_time(core.open(&login, config)).await?;
+        let replies = FuturesUnordered::<BoxFuture<'static, Reply>>::new();
+        if let Some(name) = handshake::name_command(&core.settings.client_name) {
+            let mut redis = redis.clone();
+            replies.push(Box::pin(async move {
+                let _courtesy = redis.send_packed_command(&name).await;
+                Reply::Name
+            }));
+        }
+        let refused = HashSet::new();
+        Ok(Self { core: core.clone(), redis, driver, pushes, replies, refused })
+    }
+
+    pub(super) async fn run(mut self, desk: &mut Desk) -> Ending {
+        let ending = self.serve(desk).await;
+        if let Ending::Lost = ending {
+            desk.events.send(PubSubEvent::Gap);
+        }
+        // The end of the connection ended these too.
+        let leaving = std::mem::take(&mut *self.pushes.leaving());
+        for channel in leaving {
+            desk.events.send(PubSubEvent::Unsubscribed(channel));
+        }
+        ending
+    }
+
+    async fn serve(&mut self, desk: &mut Desk) -> Ending {
+        let mut heartbeat = self.heartbeat();
+        for channel in &desk.wanted {
+            self.subscribe(channel.clone());
+        }
+        let mut idle_beats = 0;
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut self.driver => return Ending::Lost,
+                () = self.pushes.broken.notified() => return Ending::Lost,
+                Some(reply) = self.replies.next() => self.settle(reply, desk),
+                command = desk.inbox.recv() => match command {
+                    Some(command) => self.obey(command, desk),
+                    None => return Ending::Over,
+                },
+                alive = &mut heartbeat => {
+                    idle_beats = if desk.wanted.is_empty() { idle_beats + 1 } else { 0 };
+                    if !alive {
+                        return Ending::Lost;
+                    }
+                    if idle_beats >= IDLE_BEATS {
+                        return Ending::Idle;
+                    }
+                    for channel in std::mem::take(&mut self.refused) {
+                        self.subscribe(channel);
+                    }
+                    heartbeat = self.heartbeat();
+                }
+            }
+        }
+    }
+
+    fn obey(&mut self, command: Command, desk: &mut Desk) {
+        match command {
+            Command::Subscribe(channel) => {
+                self.refused.remove(&channel);
+                desk.wanted.insert(channel.clone());
+                self.subscribe(channel);
+            }
+            Command::Unsubscribe(channel) => {
+                self.refused.remove(&channel);
+                desk.wanted.remove(&channel);
+                self.unsubscribe(channel);
+            }
+        }
+    }
+
+    fn subscribe(&self, channel: Arc<str>) {
+        let mut redis = self.redis.clone();
+        self.replies.push(Box::pin(async move {
+            let reply = redis.subscribe(&*channel).await;
+            Reply::Subscribe(channel, reply)
+        }));
+    }
+
+    fn unsubscribe(&self, channel: Arc<str>) {
+        self.pushes.leaving().insert(channel.clone());
+        let mut redis = self.redis.clone();
+        self.replies.push(Box::pin(async move {
+            let _either = redis.unsubscribe(&*channel).await;
+            Reply::Unsubscribe(channel)
+        }));
+    }
+
+    fn settle(&mut self, reply: Reply, desk: &Desk) {
+        match reply {
+            Reply::Name => {}
+            Reply::Subscribe(channel, Ok(())) => {
+                desk.events.send(PubSubEvent::Subscribed(channel));
+            }
+            Reply::Subscribe(channel, Err(error)) => match cause::of_redis(error) {
+                // The driver is about to end, and what is wanted is subscribed on the next one.
+                NodeError::Disconnected { .. } => {}
+                error => {
+                    if desk.wanted.contains(&channel) {
+                        self.refused.insert(channel.clone());
+                    }
+                    desk.events.send(PubSubEvent::Refused(channel, error));
+                }
+            },
+            Reply::Unsubscribe(channel) => {
+                self.pushes.leaving().remove(&channel);
+                desk.events.send(PubSubEvent::Unsubscribed(channel));
+            }
+        }
+    }
+
+    /// Completes after a while: whether the server still answers on this connection. A half-open
+    /// one looks like a quiet one otherwise.
+    fn heartbeat(&self) -> BoxFuture<'static, bool> {
+        let clock = self.core.settings.clock.clone();
+        let mut redis = self.redis.clone();
+        Box::pin(async move {
+            clock.sleep_until(clock.now() + BEAT).await;
+            let ping = cmd("PING");
+            let reply = before(&clock, clock.now() + BEAT_ANSWER, redis.send_packed_command(&ping));
+            matches!(reply.await, Some(Ok(_)))
+        })
+    }
+}
+
+/// Takes what the server sends unasked; called by the driver, so it must not block.
+struct Pushes {
+    events: Events,
+    /// Channels whose UNSUBSCRIBE is under way.
+    leaving: Mutex<HashSet<Arc<str>>>,
+    broken: Notify,
+}
+
+impl Pushes {
+    fn new(events: Events) -> Self {
+        Self { events, leaving: Mutex::default(), broken: Notify::new() }
+    }
+
+    fn leaving(&self) -> MutexGuard<'_, HashSet<Arc<str>>> {
+        self.leaving.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, push: PushInfo) {
+        let Some(channel) = push.data.into_iter().next().and_then(text) else { return };
+        match push.kind {
+            PushKind::Message => self.events.send(PubSubEvent::Message(channel)),
+            // redis-rs takes an unsubscription that nobody asked for as the reply to the oldest
+            // request: every later reply would be one off. So this connection is done.
+            PushKind::Unsubscribe | PushKind::SUnsubscribe
+                if !self.leaving().contains(&channel) =>
+            {
+                self.broken.notify_one();
+            }
+            _ => {}
+        }
+    }
+}
+
+fn text(value: Value) -> Option<Arc<str>> {
+    match value {
+        Value::BulkString(bytes) => Some(String::from_utf8_lossy(&bytes).into()),
+        Value::SimpleString(text) => Some(text.into()),
+        _ => None,
+    }
+}
+
+const BEAT: Duration = Duration::from_secs(2);
+const BEAT_ANSWER: Duration = Duration::from_secs(1);
+
+/// So many beats without a subscription, and the connection is closed until the next one.
+const IDLE_BEATS: u32 = 5;

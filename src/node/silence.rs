@@ -1,0 +1,149 @@
+//! Tells a frozen server from a slow one and from callers in a hurry.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::Stream;
+use crate::clock::Instant;
+
+/// Counts time-outs in a row, in between which nothing at all came from the server.
+///
+/// Answers alone would not do: those to requests that were given up never reach anybody.
+#[derive(Debug)]
+pub(super) struct Silence {
+    frozen_after: u32,
+    heard: u64,
+    timeouts: u32,
+    since: Instant,
+}
+
+impl Silence {
+    pub(super) const fn new(frozen_after: u32) -> Self {
+        let since = Instant::from_origin(Duration::ZERO);
+        Self { frozen_after, heard: 0, timeouts: 0, since }
+    }
+
+    /// Takes note of a request that timed out when the stream had been `heard` so often; whether
+    /// the server counts as frozen now.
+    pub(super) fn timed_out(&mut self, heard: u64, now: Instant) -> bool {
+        if self.timeouts == 0 || heard != self.heard {
+            *self = Self { heard, timeouts: 0, since: now, ..*self };
+        }
+        self.timeouts = self.timeouts.saturating_add(1);
+        self.timeouts >= self.frozen_after && now.saturating_since(self.since) >= LEAST_SILENCE
+    }
+}
+
+/// A stream that counts how often something was read from it.
+pub(super) struct Heard {
+    stream: Box<dyn Stream>,
+    count: Arc<AtomicU64>,
+}
+
+impl Heard {
+    pub(super) fn new(stream: Box<dyn Stream>) -> (Self, Arc<AtomicU64>) {
+        let count = Arc::new(AtomicU64::new(0));
+        (Self { stream, count: count.clone() }, count)
+    }
+}
+
+impl AsyncRead for Heard {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let read = Pin::new(&mut self.stream).poll_read(cx, buf);
+        if read.is_ready() {
+            self.count.fetch_add(1, Ordering::Relaxed);
+        }
+        read
+    }
+}
+
+impl AsyncWrite for Heard {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}
+
+/// Requests that time out at the same moment, or after no time, say little about the server.
+const LEAST_SILENCE: Duration = Duration::from_millis(50);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Instant {
+        Instant::from_origin(Duration::from_millis(ms))
+    }
+
+    #[test]
+    fn three_time_outs_in_a_row_are_a_frozen_server() {
+        let mut silence = Silence::new(3);
+        assert!(!silence.timed_out(5, ms(500)));
+        assert!(!silence.timed_out(5, ms(1_000)));
+        assert!(silence.timed_out(5, ms(1_500)));
+    }
+
+    #[test]
+    fn whatever_is_heard_in_between_starts_the_count_again() {
+        let mut silence = Silence::new(3);
+        assert!(!silence.timed_out(5, ms(500)));
+        assert!(!silence.timed_out(5, ms(1_000)));
+        assert!(!silence.timed_out(6, ms(1_500)));
+        assert!(!silence.timed_out(6, ms(2_000)));
+        assert!(silence.timed_out(6, ms(2_500)));
+    }
+
+    #[test]
+    fn one_stall_that_hits_many_at_once_is_not_enough() {
+        let mut silence = Silence::new(3);
+        for _request in 0..100 {
+            assert!(!silence.timed_out(5, ms(500)));
+        }
+        assert!(silence.timed_out(5, ms(1_000)));
+    }
+
+    #[test]
+    fn callers_in_a_hurry_do_not_freeze_a_server() {
+        let mut silence = Silence::new(3);
+        for at in 0..50 {
+            assert!(!silence.timed_out(5, ms(100 + at)));
+        }
+    }
+}

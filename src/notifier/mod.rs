@@ -1,0 +1,182 @@
+//! Wake-ups: one subscription per channel and client, however many wait.
+//!
+//! A wake-up is a hint to look again, never a grant. It comes with every message, and whenever
+//! messages may have been missed.
+//!
+//! # Deadlock safety
+//! The registry is asked under its lock; its answer is carried out without it. `on_message` may
+//! listen and drop listeners.
+
+mod registry;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, watch},
+};
+
+use self::registry::{Effects, ListenerId, Order, Registry};
+use crate::{
+    error::NodeError,
+    node::{Node, PubSub, PubSubEvent},
+};
+
+/// The subscriptions of one client.
+#[derive(Debug, Clone)]
+pub(crate) struct Notifier(Arc<Inner>);
+
+struct Inner {
+    registry: Mutex<Registry<Arc<Seat>>>,
+    pubsub: PubSub,
+    on_message: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+/// Where one listener waits.
+#[derive(Debug)]
+struct Seat {
+    wake: Notify,
+    /// `None` until the subscription was confirmed or refused.
+    ready: watch::Sender<Option<Result<(), NodeError>>>,
+}
+
+impl Notifier {
+    /// Sends nothing yet. The connection will live on `on`; `on_message` is called for every
+    /// message on a channel that is listened to, and must not block.
+    pub(crate) fn new(
+        node: &Node,
+        on: Handle,
+        on_message: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new_cyclic(|inner: &std::sync::Weak<Inner>| {
+            let inner = inner.clone();
+            let pubsub = node.open_pubsub(&on, move |event| {
+                if let Some(inner) = inner.upgrade() {
+                    inner.on_event(&event);
+                }
+            });
+            let registry = Mutex::new(Registry::new());
+            Inner { registry, pubsub, on_message: Box::new(on_message) }
+        }))
+    }
+
+    /// Listens to `channel`, subscribing if nobody does yet. Never blocks.
+    pub(crate) fn listen(&self, channel: Arc<str>) -> Listener {
+        let seat = Arc::new(Seat { wake: Notify::new(), ready: watch::Sender::new(None) });
+        let (id, effects) = self.0.registry().add(&channel, seat.clone());
+        self.0.carry_out(effects);
+        Listener { inner: self.0.clone(), channel, id, seat }
+    }
+
+    /// Has everybody look again.
+    pub(crate) fn wake_all(&self) {
+        let everybody = self.0.registry().everybody();
+        everybody.iter().for_each(|seat| seat.wake.notify_one());
+    }
+
+    /// Channels that are subscribed or being subscribed.
+    pub(crate) fn subscriptions(&self) -> usize {
+        self.0.registry().subscriptions()
+    }
+}
+
+impl Inner {
+    fn on_event(&self, event: &PubSubEvent) {
+        // First: whoever is woken may be granted the lock, and be taken for its holder, at once.
+        if let PubSubEvent::Message(channel) = event {
+            (self.on_message)(channel);
+        }
+        let effects = self.registry().on_event(event);
+        self.carry_out(effects);
+    }
+
+    fn carry_out(&self, effects: Effects<Arc<Seat>>) {
+        if let Some((seats, news)) = effects.news {
+            for seat in seats {
+                seat.learn(&news);
+            }
+        }
+        for seat in effects.wake {
+            seat.wake.notify_one();
+        }
+        self.give(effects.order);
+    }
+
+    fn give(&self, order: Option<Order>) {
+        match order {
+            Some(Order::Subscribe(channel)) => self.pubsub.subscribe(channel),
+            Some(Order::Unsubscribe(channel)) => self.pubsub.unsubscribe(channel),
+            None => {}
+        }
+    }
+
+    fn registry(&self) -> MutexGuard<'_, Registry<Arc<Seat>>> {
+        self.registry.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Notifier").field("pubsub", &self.pubsub).finish_non_exhaustive()
+    }
+}
+
+impl Seat {
+    fn learn(&self, news: &Result<(), NodeError>) {
+        // Once confirmed, a listener stays ready: gaps wake it, that is all it needs to know.
+        self.ready.send_if_modified(|ready| {
+            let first = !matches!(ready, Some(Ok(())));
+            if first {
+                *ready = Some(news.clone());
+            }
+            first
+        });
+    }
+}
+
+/// Interest in one channel. Dropping it stops listening; the last one unsubscribes.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    inner: Arc<Inner>,
+    channel: Arc<str>,
+    id: ListenerId,
+    seat: Arc<Seat>,
+}
+
+impl Listener {
+    /// Waits until the subscription is confirmed; stays so afterwards.
+    ///
+    /// # Errors
+    /// The subscription was refused, or no connection can be made: poll instead. It is tried
+    /// again all the same, and a success is a wake-up.
+    ///
+    /// # Cancel safety
+    /// Dropping the future has no effect.
+    pub(crate) async fn ready(&self) -> Result<(), NodeError> {
+        let mut ready = self.seat.ready.subscribe();
+        let known = ready.wait_for(Option::is_some).await;
+        known.ok().and_then(|known| known.clone()).unwrap_or(Err(NodeError::Closed))
+    }
+
+    /// Waits for the next wake-up: a message, a gap, a confirmation, a refusal. One that came
+    /// while nobody waited is kept.
+    ///
+    /// # Cancel safety
+    /// No wake-up is lost, unless the future is dropped after it has completed: see
+    /// [`wake`](Self::wake).
+    pub(crate) async fn woken(&self) {
+        self.seat.wake.notified().await;
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let order = self.inner.registry().remove(&self.channel, self.id);
+        self.inner.give(order);
+    }
+}

@@ -1,0 +1,249 @@
+//! Waiting for a lock: attempt → listen → attempt again → sleep until something may have changed.
+//!
+//! Knows neither nodes nor scripts: whoever wants a lock is a [`Contender`].
+//!
+//! A wake-up is a hint, never a grant. The second attempt closes the window between a refusal and
+//! the confirmed subscription; expiry publishes nothing, so every sleep ends with the holder's
+//! ttl, and in any case with the poll cap.
+
+mod queue;
+
+use std::{future::Future, pin::pin, sync::Arc, time::Duration};
+
+use futures::{
+    StreamExt,
+    future::{Either, join_all, select},
+    stream::FuturesUnordered,
+};
+
+pub(crate) use queue::{Queues, Turn};
+
+use crate::{
+    clock::{Instant, SharedClock},
+    error::AcquireError,
+    notifier::Listener,
+};
+
+/// The longest sleep without looking: a lost wake-up costs no more than this.
+const POLL_CAP: Duration = Duration::from_secs(5);
+/// How long a subscription is waited for before the second attempt.
+const LISTEN_LIMIT: Duration = Duration::from_millis(500);
+/// The pause between attempts where no wake-up can come grows between these.
+const RETRY_MIN: Duration = Duration::from_millis(10);
+const RETRY_MAX: Duration = Duration::from_millis(100);
+
+/// Somebody who wants a lock.
+pub(crate) trait Contender: Send {
+    /// What is won.
+    type Grant: Send;
+
+    /// Attempts once.
+    fn round(&mut self) -> impl Future<Output = Round<Self::Grant>> + Send;
+
+    /// Where releases are announced, one listener for each member.
+    fn listen(&self) -> Vec<Listener>;
+
+    /// How long a grant lasts if nobody renews it.
+    fn lease(&self) -> Duration;
+
+    /// What to wait at random before the next round, so that equals do not meet again.
+    fn stagger(&mut self) -> Duration;
+}
+
+/// What came of an attempt.
+#[derive(Debug)]
+pub(crate) enum Round<G> {
+    Granted(G),
+    /// Others hold it.
+    Refused(Refusals),
+    /// Too many nodes did not vote; that may pass.
+    Outage(AcquireError),
+    /// Asking again is pointless.
+    Failed(AcquireError),
+}
+
+/// Who refused, and how many of them must change their mind.
+#[derive(Debug)]
+pub(crate) struct Refusals {
+    /// Member and the holder's ttl there, if it has one.
+    pub(crate) by: Vec<(usize, Option<Duration>)>,
+    pub(crate) enough: usize,
+}
+
+impl Refusals {
+    fn members(&self) -> Vec<usize> {
+        self.by.iter().map(|(member, _)| *member).collect()
+    }
+}
+
+/// Whether an acquire waits for servers that do not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum OnOutage {
+    /// Fails at once, with what each server said. Whoever stands in line behind others of the same
+    /// process learns of it when its turn comes.
+    #[default]
+    Fail,
+    /// Keeps trying until the servers are back, or the time is up.
+    Wait,
+}
+
+/// Where and until when to wait.
+#[derive(Debug)]
+pub(crate) struct Waiting<'a> {
+    pub(crate) clock: &'a SharedClock,
+    pub(crate) queues: &'a Arc<Queues>,
+    /// Who wants the same waits in one queue.
+    pub(crate) key: &'a Arc<str>,
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) on_outage: OnOutage,
+}
+
+/// Acquires, waiting as long as `waiting` allows. `None`: held by others until then.
+///
+/// The first attempt is made in any case, without the queue if nobody stands there.
+pub(crate) async fn acquire<C: Contender>(
+    mut contender: C,
+    waiting: Waiting<'_>,
+) -> Result<Option<C::Grant>, AcquireError> {
+    let mut outage = None;
+    let mut refused_by = None;
+    if waiting.queues.is_empty(waiting.key) {
+        match contender.round().await {
+            Round::Granted(grant) => return Ok(Some(grant)),
+            Round::Failed(error) => return Err(error),
+            Round::Outage(error) if waiting.on_outage == OnOutage::Fail => return Err(error),
+            Round::Outage(error) => outage = Some(error),
+            Round::Refused(refusals) => refused_by = Some(refusals.members()),
+        }
+    }
+    let deadline = waiting.deadline;
+    // On the heap: most acquires never wait, and their callers' futures should not pay for it.
+    let persist = Box::pin(stand_in_line(&mut contender, &waiting, refused_by, &mut outage));
+    let granted = match deadline {
+        None => Some(persist.await),
+        Some(deadline) => tokio::select! {
+            biased;
+            result = persist => Some(result),
+            () = waiting.clock.sleep_until(deadline) => None,
+        },
+    };
+    match (granted, outage) {
+        (Some(result), _) => result.map(Some),
+        // Neither granted nor refused: the caller must learn that it was not a matter of waiting.
+        (None, Some(outage)) => Err(outage),
+        (None, None) => Ok(None),
+    }
+}
+
+/// Takes a place in the queue and tries until granted once it is our turn.
+async fn stand_in_line<C: Contender>(
+    contender: &mut C,
+    waiting: &Waiting<'_>,
+    refused_by: Option<Vec<usize>>,
+    outage: &mut Option<AcquireError>,
+) -> Result<C::Grant, AcquireError> {
+    let place = waiting.queues.join(waiting.key);
+    let mut turn = place.turn().await;
+    if let Some(look_at) = turn.look_at.take() {
+        sleep_as_successor(&turn, look_at, waiting.clock).await;
+    }
+    // One's own, in the order of one's own members: who stands in the same queue may have named them
+    // in another. Those of the head before go after these have come, so the subscription stays.
+    turn.listeners = contender.listen();
+    let mut refused_by = refused_by.unwrap_or_else(|| (0..turn.listeners.len()).collect());
+    let mut pause = Pause::default();
+    loop {
+        let deaf = hear(&turn.listeners, &refused_by, waiting.clock).await;
+        match contender.round().await {
+            Round::Granted(grant) => {
+                // Who cannot hear of the release is not to wait for it.
+                turn.look_at = (!deaf).then(|| waiting.clock.now() + contender.lease());
+                return Ok(grant);
+            }
+            Round::Failed(error) => return Err(error),
+            Round::Outage(error) if waiting.on_outage == OnOutage::Fail => return Err(error),
+            Round::Outage(error) => {
+                *outage = Some(error);
+                waiting.clock.sleep_until(waiting.clock.now() + pause.next()).await;
+            }
+            Round::Refused(refusals) => {
+                *outage = None;
+                refused_by = refusals.members();
+                if deaf || refusals.enough == 0 {
+                    waiting.clock.sleep_until(waiting.clock.now() + pause.next()).await;
+                }
+                until_enough_cleared(&refusals, &turn, deaf, waiting.clock).await;
+            }
+        }
+        let stagger = contender.stagger();
+        // Timers count in milliseconds: to sleep for nothing would take one.
+        if !stagger.is_zero() {
+            waiting.clock.sleep_until(waiting.clock.now() + stagger).await;
+        }
+    }
+}
+
+/// The head before us was granted: nothing is to be had before its release or the end of its lease.
+async fn sleep_as_successor(turn: &Turn, look_at: Instant, clock: &SharedClock) {
+    let wakes: FuturesUnordered<_> = turn.listeners.iter().map(Listener::woken).collect();
+    let wake = wakes.into_future();
+    let until = look_at.min(clock.now() + POLL_CAP) + jitter();
+    let _first = select(pin!(wake), clock.sleep_until(until)).await;
+}
+
+/// Waits until the refusing members can be heard. True if one of them cannot: then no wake-up may
+/// come, and we poll.
+async fn hear(listeners: &[Listener], members: &[usize], clock: &SharedClock) -> bool {
+    let wanted = members.iter().filter_map(|member| listeners.get(*member));
+    let ready = join_all(wanted.map(Listener::ready));
+    match select(ready, clock.sleep_until(clock.now() + LISTEN_LIMIT)).await {
+        Either::Left((ready, _)) => ready.iter().any(Result::is_err),
+        Either::Right(_) => true,
+    }
+}
+
+/// Completes when enough of the refusing members may grant now: each is cleared by a wake-up or by
+/// the end of its holder's ttl.
+async fn until_enough_cleared(refusals: &Refusals, turn: &Turn, deaf: bool, clock: &SharedClock) {
+    let now = clock.now();
+    let mut open: FuturesUnordered<_> = refusals
+        .by
+        .iter()
+        .map(|(member, ttl)| {
+            let listener = turn.listeners.get(*member);
+            let cap = if deaf { RETRY_MAX } else { POLL_CAP };
+            let until = now + ttl.unwrap_or(cap).min(cap) + jitter();
+            async move {
+                let Some(listener) = listener else {
+                    return clock.sleep_until(until).await;
+                };
+                let _first = select(pin!(listener.woken()), clock.sleep_until(until)).await;
+            }
+        })
+        .collect();
+    for _ in 0..refusals.enough {
+        if open.next().await.is_none() {
+            return;
+        }
+    }
+}
+
+/// Added to a sleep that many may have begun together.
+fn jitter() -> Duration {
+    Duration::from_micros(rand::random_range(1_000..10_000))
+}
+
+/// A pause that grows from time to time, with jitter.
+#[derive(Debug, Default)]
+struct Pause {
+    times: u32,
+}
+
+impl Pause {
+    fn next(&mut self) -> Duration {
+        let full = RETRY_MIN.saturating_mul(1 << self.times.min(8)).min(RETRY_MAX);
+        self.times += 1;
+        full.mul_f64(rand::random_range(0.5..1.0))
+    }
+}

@@ -1,0 +1,111 @@
+//! When a release is final. Pure.
+//!
+//! A request that timed out, was cancelled or whose socket was closed may still be executed when a
+//! stalled server resumes. An acquire therefore carries a not-after stamp in the server's time,
+//! and a release counts for good only if no unanswered acquire of the hold can still follow it.
+
+/// An acquire that was sent and not answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Sent {
+    /// The socket it went out on.
+    epoch: u64,
+    /// The server's time in µs after which it changes nothing.
+    not_after: i64,
+}
+
+/// The acquires of one hold on one node that may still be executed, oldest first.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Unanswered(Vec<Sent>);
+
+impl Unanswered {
+    /// An acquire is about to be sent.
+    pub(crate) fn sent(&mut self, epoch: u64, not_after: i64) {
+        self.0.push(Sent { epoch, not_after });
+    }
+
+    /// Nothing is known of the order in which the acquires go out: only their stamps count.
+    pub(crate) fn forget_order(&mut self) {
+        for sent in &mut self.0 {
+            sent.epoch = NO_SOCKET;
+        }
+    }
+
+    /// The acquire was answered, and with it every earlier one on the same socket.
+    pub(crate) fn answered(&mut self, epoch: u64, not_after: i64) {
+        let Some(this) = self.0.iter().rposition(|s| *s == Sent { epoch, not_after }) else {
+            return;
+        };
+        let mut index = 0;
+        self.0.retain(|s| {
+            let done = s.epoch == epoch && index <= this;
+            index += 1;
+            !done
+        });
+    }
+
+    /// A release was answered on socket `epoch`, executed at `server_time`: it came behind all
+    /// acquires of that socket, and after the stamps that are over.
+    pub(crate) fn settle(&mut self, epoch: u64, server_time: i64) {
+        self.0.retain(|s| s.epoch != epoch && s.not_after >= server_time);
+    }
+
+    /// Whether no acquire can still be executed.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The server's time in µs after which a release is final in any case.
+    pub(crate) fn last_stamp(&self) -> Option<i64> {
+        self.0.iter().map(|s| s.not_after).max()
+    }
+}
+
+/// Sockets are counted from 1.
+const NO_SOCKET: u64 = 0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_behind_the_acquire_on_its_socket_is_final() {
+        let mut unanswered = Unanswered::default();
+        unanswered.sent(1, 500);
+        unanswered.settle(1, 100);
+        assert!(unanswered.is_settled());
+    }
+
+    #[test]
+    fn a_release_on_another_socket_is_final_only_past_the_stamp() {
+        let mut unanswered = Unanswered::default();
+        unanswered.sent(1, 500);
+        unanswered.settle(2, 500);
+        assert_eq!(unanswered.last_stamp(), Some(500));
+        unanswered.settle(2, 501);
+        assert!(unanswered.is_settled());
+    }
+
+    #[test]
+    fn a_release_that_may_have_overtaken_the_acquire_is_final_only_past_the_stamp() {
+        let mut unanswered = Unanswered::default();
+        unanswered.sent(1, 500);
+        unanswered.forget_order();
+        unanswered.settle(1, 100);
+        assert!(!unanswered.is_settled());
+        unanswered.settle(1, 501);
+        assert!(unanswered.is_settled());
+    }
+
+    #[test]
+    fn an_answer_covers_what_was_sent_before_it_on_the_same_socket_only() {
+        let mut unanswered = Unanswered::default();
+        unanswered.sent(1, 100);
+        unanswered.sent(2, 200);
+        unanswered.sent(2, 300);
+        unanswered.sent(2, 400);
+        unanswered.answered(2, 300);
+        assert_eq!(unanswered.0.iter().map(|s| s.not_after).collect::<Vec<_>>(), [100, 400]);
+        unanswered.answered(2, 999);
+        assert_eq!(unanswered.0.len(), 2);
+    }
+}

@@ -1,0 +1,257 @@
+//! The watchdog of a process: renews leases, notices their end, and finishes releases.
+//!
+//! It runs on a thread and connections of its own: user code that blocks its runtime must not lose
+//! its locks, and a release queued by a drop must go out although the user's runtime is ending.
+//! It knows holds only as [`Watched`]: what is due, and whom to tell what came of it.
+//!
+//! # Invariants
+//! - The table's mutex is never held while a hold is asked or told anything, and never across an
+//!   await; a hold may therefore register and leave under any lock of its own.
+//! - What left the table is never put back ([`Schedule::reschedule`]).
+
+mod finality;
+mod releaser;
+mod renewals;
+mod schedule;
+
+use std::{
+    fmt, io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use futures::{StreamExt, stream::FuturesUnordered};
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, mpsc},
+};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+pub(crate) use finality::Unanswered;
+pub(crate) use releaser::{Drain, Draining, Release};
+use schedule::Schedule;
+pub(crate) use schedule::renewal_time;
+
+use crate::{
+    clock::{Instant, SharedClock},
+    node::{Node, RunId},
+    wire::{Outcome, Statement},
+};
+
+/// A hold, as the watchdog sees it.
+pub(crate) trait Watched: fmt::Debug + Send + Sync + 'static {
+    /// What is due at `now`, and when to look again.
+    fn tick(&self, now: Instant) -> Tick;
+
+    /// What came of a request for `member`. Returns when to look again.
+    fn told(&self, member: usize, report: Report, now: Instant) -> Option<Instant>;
+
+    /// The count to be written, for each member; empty when the servers know the latest.
+    fn recount(&self) -> Vec<Due>;
+
+    /// What came of writing the count.
+    fn recounted(&self, member: usize, report: Report, now: Instant);
+}
+
+/// What a hold wants when it is looked at.
+#[derive(Debug)]
+pub(crate) struct Tick {
+    pub(crate) due: Vec<Due>,
+    /// `None` if the hold is over: the watchdog forgets it.
+    pub(crate) next: Option<Instant>,
+}
+
+/// A request that is due for one member of a hold.
+#[derive(Debug)]
+pub(crate) struct Due {
+    pub(crate) member: usize,
+    pub(crate) node: Node,
+    pub(crate) statement: Statement,
+    pub(crate) timeout: Duration,
+}
+
+/// What came of a request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Report {
+    /// The server answered. `sent` is the instant before the first byte.
+    Answered { outcome: Outcome, sent: Instant, run_id: Option<RunId> },
+    /// No answer: whether it was executed is unknown, no deadline moves.
+    Unknown,
+}
+
+/// The handle on a watchdog. Its thread or task ends when the last handle is dropped.
+#[derive(Debug, Clone)]
+pub(crate) struct Watchdog {
+    shared: Arc<Shared>,
+    jobs: mpsc::UnboundedSender<Job>,
+    runtime: Handle,
+    _end: Arc<DropGuard>,
+}
+
+/// What the releaser's task is asked to do.
+#[derive(Debug)]
+enum Job {
+    /// With a handle that keeps the watchdog alive until it is done.
+    Release(Box<Release>, Watchdog),
+    Recount(Arc<dyn Watched>),
+}
+
+#[derive(Debug)]
+struct Shared {
+    clock: SharedClock,
+    table: Mutex<Table>,
+    /// Something became due earlier than the sleep that is under way.
+    nudge: Notify,
+}
+
+#[derive(Debug)]
+struct Table {
+    schedule: Schedule<Arc<dyn Watched>>,
+    /// Until when the watchdog sleeps.
+    wakes_at: Option<Instant>,
+}
+
+impl Watchdog {
+    /// A watchdog on a thread and a runtime of its own.
+    pub(crate) fn on_own_thread(clock: SharedClock) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (watchdog, task) = Self::new(clock, runtime.handle().clone());
+        std::thread::Builder::new()
+            .name("palisade-watchdog".to_owned())
+            .spawn(move || runtime.block_on(task))?;
+        Ok(watchdog)
+    }
+
+    /// A watchdog on the current runtime and its clock, for tests under paused time and
+    /// simulation: it renews nothing while that runtime is blocked.
+    #[cfg(feature = "embedded")]
+    pub(crate) fn on_current_runtime(clock: SharedClock) -> Self {
+        let runtime = Handle::current();
+        let (watchdog, task) = Self::new(clock, runtime.clone());
+        runtime.spawn(task);
+        watchdog
+    }
+
+    fn new(clock: SharedClock, runtime: Handle) -> (Self, impl Future<Output = ()> + use<>) {
+        let table = Table { schedule: Schedule::new(), wakes_at: None };
+        let shared = Arc::new(Shared { clock, table: Mutex::new(table), nudge: Notify::new() });
+        let (jobs, inbox) = mpsc::unbounded_channel();
+        let end = CancellationToken::new();
+        let task = {
+            let (shared, end) = (shared.clone(), end.clone());
+            async move {
+                let work = async { tokio::join!(watch(&shared), releaser::work(&shared, inbox)) };
+                end.run_until_cancelled(work).await;
+            }
+        };
+        (Self { shared, jobs, runtime, _end: Arc::new(end.drop_guard()) }, task)
+    }
+
+    /// Where the services of the process run.
+    pub(crate) fn runtime(&self) -> &Handle {
+        &self.runtime
+    }
+
+    /// Looks after a hold from now on.
+    pub(crate) fn watch(&self, id: u64, next: Instant, hold: Arc<dyn Watched>) {
+        let mut table = self.shared.table();
+        table.schedule.insert(id, next, hold);
+        self.shared.nudge_if_late(table, next);
+    }
+
+    /// Looks at a hold at `next` instead.
+    pub(crate) fn reschedule(&self, id: u64, next: Instant) {
+        let mut table = self.shared.table();
+        table.schedule.reschedule(id, next);
+        self.shared.nudge_if_late(table, next);
+    }
+
+    /// Forgets a hold: no renewal is sent for it from now on.
+    pub(crate) fn forget(&self, id: u64) {
+        // The entry is dropped after the table's mutex was let go.
+        let _entry = self.shared.table().schedule.remove(id);
+    }
+
+    /// Finishes a release. Never blocks.
+    pub(crate) fn release(&self, release: Release) {
+        self.send(Job::Release(Box::new(release), self.clone()));
+    }
+
+    /// Writes the count of a hold in the background. Never blocks.
+    pub(crate) fn recount(&self, hold: Arc<dyn Watched>) {
+        self.send(Job::Recount(hold));
+    }
+
+    fn send(&self, job: Job) {
+        if self.jobs.send(job).is_err() {
+            tracing::warn!("the watchdog's runtime has ended: keys end with their lease");
+        }
+    }
+}
+
+impl Shared {
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn nudge_if_late(&self, table: MutexGuard<'_, Table>, next: Instant) {
+        let late = table.wakes_at.is_none_or(|at| next < at);
+        drop(table);
+        if late {
+            self.nudge.notify_one();
+        }
+    }
+
+    fn reschedule(&self, id: u64, next: Option<Instant>) {
+        let mut table = self.table();
+        match next {
+            Some(next) => table.schedule.reschedule(id, next),
+            None => drop(table.schedule.remove(id)),
+        }
+    }
+}
+
+/// The watchdog's loop: sleeps until something is due, sends what is due in batches.
+async fn watch(shared: &Shared) {
+    let mut under_way = FuturesUnordered::new();
+    loop {
+        let wakes_at = {
+            let mut table = shared.table();
+            table.wakes_at = table.schedule.next();
+            table.wakes_at
+        };
+        tokio::select! {
+            biased;
+            Some(()) = under_way.next(), if !under_way.is_empty() => {}
+            () = shared.nudge.notified() => {}
+            () = sleep_until(&shared.clock, wakes_at) => {
+                for group in renewals::groups(collect_due(shared)) {
+                    under_way.push(renewals::renew_all(shared, group));
+                }
+            }
+        }
+    }
+}
+
+async fn sleep_until(clock: &SharedClock, at: Option<Instant>) {
+    match at {
+        Some(at) => clock.sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn collect_due(shared: &Shared) -> Vec<renewals::Item> {
+    let now = shared.clock.now();
+    let holds = shared.table().schedule.take_due(now);
+    let mut items = Vec::new();
+    for (id, hold) in holds {
+        let tick = hold.tick(now);
+        shared.reschedule(id, tick.next);
+        items.extend(tick.due.into_iter().map(|due| renewals::Item {
+            id,
+            hold: hold.clone(),
+            due,
+        }));
+    }
+    items
+}

@@ -1,0 +1,183 @@
+//! Finishes what others left: releases of dropped guards, rollbacks, late grants, counts.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use futures::{StreamExt, stream::FuturesUnordered};
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, mpsc},
+};
+
+use super::{Due, Job, Report, Shared, Unanswered, Watched};
+use crate::{
+    clock::{Instant, SharedClock},
+    error::NodeError,
+    node::{Answer, Connection, Node},
+    wire::{Outcome, Statement},
+};
+
+/// The release of one hold on one node, repeated until it is final or the key has ended by itself.
+#[derive(Debug)]
+pub(crate) struct Release {
+    pub(crate) node: Node,
+    /// The socket of the acquire: behind it on the same socket a release is final at once.
+    pub(crate) connection: Option<Connection>,
+    pub(crate) statement: Statement,
+    pub(crate) unanswered: Unanswered,
+    /// When the key has ended by itself, whatever happens.
+    pub(crate) give_up: Instant,
+    /// For each try.
+    pub(crate) timeout: Duration,
+    /// Counts this release as under way.
+    pub(crate) _draining: Draining,
+}
+
+impl Release {
+    /// Sends the release once. Ok with the answer, whether or not that is final: see
+    /// [`is_settled`](Self::is_settled).
+    pub(crate) async fn send(&mut self, clock: &SharedClock) -> Result<Answer<Outcome>, NodeError> {
+        // Nothing could be timed there. The connection is kept for whoever can.
+        Handle::try_current().map_err(|_none| NodeError::NoRuntime)?;
+        let deadline = clock.now() + self.timeout;
+        let connection = match self.connection.take().filter(Connection::is_live) {
+            Some(connection) => connection,
+            None => self.node.connection(deadline).await?,
+        };
+        let answer = connection.call(&self.statement, deadline).await?;
+        self.unanswered.settle(connection.epoch(), answer.server_time);
+        self.connection = Some(connection);
+        Ok(answer)
+    }
+
+    /// Whether no acquire of the hold can follow an answered release any more.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.unanswered.is_settled()
+    }
+
+    /// Sends the release until it is final.
+    async fn finish(mut self, clock: &SharedClock) {
+        let mut pause = RETRY_MIN;
+        loop {
+            let next = match self.send(clock).await {
+                Ok(_) if self.is_settled() => break,
+                Ok(answer) => clock.now() + self.until_final(&answer),
+                Err(error) => {
+                    tracing::debug!(node = %self.node.id(), %error, "a release is not confirmed yet");
+                    pause = (pause * 2).min(RETRY_MAX);
+                    clock.now() + pause.mul_f64(rand::random_range(0.5..1.0))
+                }
+            };
+            if next > self.give_up {
+                tracing::warn!(node = %self.node.id(), "gave up a release: the key's lease is over");
+                break;
+            }
+            clock.sleep_until(next).await;
+        }
+    }
+
+    /// How long until the server's clock is past the stamps of all acquires.
+    fn until_final(&self, answer: &Answer<Outcome>) -> Duration {
+        let last = self.unanswered.last_stamp().unwrap_or(answer.server_time);
+        let left = u64::try_from(last.saturating_sub(answer.server_time)).unwrap_or(0);
+        Duration::from_micros(left) + Duration::from_millis(1)
+    }
+}
+
+const RETRY_MIN: Duration = Duration::from_millis(25);
+const RETRY_MAX: Duration = Duration::from_secs(1);
+
+/// The releaser's loop.
+pub(super) async fn work(shared: &Shared, mut inbox: mpsc::UnboundedReceiver<Job>) {
+    let mut under_way = FuturesUnordered::new();
+    loop {
+        tokio::select! {
+            biased;
+            job = inbox.recv() => match job {
+                Some(job) => under_way.push(perform(shared, job)),
+                None => return,
+            },
+            Some(()) = under_way.next(), if !under_way.is_empty() => {}
+        }
+    }
+}
+
+async fn perform(shared: &Shared, job: Job) {
+    match job {
+        Job::Release(release, _alive) => release.finish(&shared.clock).await,
+        Job::Recount(hold) => recount(shared, &*hold).await,
+    }
+}
+
+/// Writes counts until the servers know the latest: one script in flight per hold and member.
+async fn recount(shared: &Shared, hold: &dyn Watched) {
+    loop {
+        let due = hold.recount();
+        if due.is_empty() {
+            return;
+        }
+        let mut asked: FuturesUnordered<_> = due.into_iter().map(|due| ask(shared, due)).collect();
+        while let Some((member, report)) = asked.next().await {
+            hold.recounted(member, report, shared.clock.now());
+        }
+    }
+}
+
+async fn ask(shared: &Shared, due: Due) -> (usize, Report) {
+    let deadline = shared.clock.now() + due.timeout;
+    let answer = async {
+        let connection = due.node.connection(deadline).await?;
+        let answer = connection.call(&due.statement, deadline).await?;
+        Ok::<_, NodeError>(Report::Answered {
+            outcome: answer.reply,
+            sent: answer.sent,
+            run_id: connection.run_id(),
+        })
+    };
+    (due.member, answer.await.unwrap_or(Report::Unknown))
+}
+
+/// How many releases and attempts of a client are under way.
+#[derive(Debug, Default)]
+pub(crate) struct Drain {
+    count: AtomicUsize,
+    one_done: Notify,
+}
+
+impl Drain {
+    pub(crate) fn begin(self: &Arc<Self>) -> Draining {
+        self.count.fetch_add(1, Ordering::AcqRel);
+        Draining(self.clone())
+    }
+
+    pub(crate) fn under_way(&self) -> usize {
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// Completes once nothing is under way.
+    pub(crate) async fn drained(&self) {
+        loop {
+            let one_done = self.one_done.notified();
+            if self.under_way() == 0 {
+                return;
+            }
+            one_done.await;
+        }
+    }
+}
+
+/// A release or an attempt that is under way, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Draining(Arc<Drain>);
+
+impl Drop for Draining {
+    fn drop(&mut self) {
+        self.0.count.fetch_sub(1, Ordering::AcqRel);
+        self.0.one_done.notify_waiters();
+    }
+}

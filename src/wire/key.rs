@@ -1,0 +1,73 @@
+//! Names: every key and channel is formed here, as Redisson forms them.
+
+use std::sync::Arc;
+
+use crate::error::ConfigError;
+
+/// The longest name of a lock, in bytes.
+pub(crate) const MAX_NAME: usize = 4096;
+
+/// Checks a lock's name. Bytes are kept as given: no trimming, no Unicode normalisation.
+pub(crate) fn check_name(name: &str) -> Result<(), ConfigError> {
+    if name.is_empty() {
+        return Err(ConfigError::EmptyName);
+    }
+    if name.len() > MAX_NAME {
+        return Err(ConfigError::NameTooLong { len: name.len(), max: MAX_NAME });
+    }
+    if has_bad_hash_tag(name) {
+        return Err(ConfigError::BadHashTag { name: name.into() });
+    }
+    Ok(())
+}
+
+/// Redisson wraps a name in braces unless it contains `{` anywhere. A brace that opens no
+/// non-empty tag, or a `}` alone, then puts key and channel into different cluster slots.
+fn has_bad_hash_tag(name: &str) -> bool {
+    match name.split_once('{') {
+        None => name.contains('}'),
+        Some((before, rest)) => before.contains('}') || rest.find('}').is_none_or(|end| end == 0),
+    }
+}
+
+/// The channel on which a release of the lock `name` is announced.
+pub(crate) fn lock_channel(name: &str) -> Arc<str> {
+    prefixed("redisson_lock__channel", name)
+}
+
+fn prefixed(prefix: &str, name: &str) -> Arc<str> {
+    if name.contains('{') {
+        [prefix, ":", name].concat()
+    } else {
+        [prefix, ":{", name, "}"].concat()
+    }
+    .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn channels_are_redissons() {
+        assert_eq!(&*lock_channel("orders:42"), "redisson_lock__channel:{orders:42}");
+        assert_eq!(&*lock_channel("{tenant}:x"), "redisson_lock__channel:{tenant}:x");
+    }
+
+    #[test]
+    fn names_whose_channel_would_land_in_another_slot_are_refused() {
+        for bad in ["a{", "a{}b", "{}x", "a}b", "}a{b}"] {
+            assert!(check_name(bad).is_err(), "{bad}");
+        }
+        for good in ["orders:42", "a{b}", "{b}a", "x{b}{c}", "snow ☃", "nul\0byte"] {
+            assert_eq!(check_name(good), Ok(()), "{good}");
+        }
+    }
+
+    #[test]
+    fn names_have_a_length() {
+        assert_eq!(check_name(""), Err(ConfigError::EmptyName));
+        assert_eq!(check_name(&"x".repeat(MAX_NAME)), Ok(()));
+        assert!(check_name(&"x".repeat(MAX_NAME + 1)).is_err());
+    }
+}

@@ -1,0 +1,28 @@
+//! What can be said to a server: script calls, their arguments, their answers. No I/O here.
+//!
+//! Every script is written for k locks in one call and answers
+//! `[TIME in µs, code 1, value 1, …, code k, value k]`; see [`Outcome`].
+
+pub(crate) mod key;
+mod reply;
+mod script;
+mod statement;
+
+pub(crate) use reply::{Items, Malformed};
+pub(crate) use script::{Script, script};
+pub(crate) use statement::{Arg, Batch, Outcome, Statement};
+
+/// One script call and the meaning of its answer.
+pub(crate) trait Call: Send + Sync {
+    /// What the answer says, without the server's time, which the node keeps for itself.
+    type Reply: Send;
+
+    /// The script that is called.
+    fn script(&self) -> &'static Script;
+
+    /// Appends the number of keys, the keys and the arguments.
+    fn write(&self, to: &mut redis::Cmd);
+
+    /// Reads what follows the server's time in the answer.
+    fn decode(&self, items: Items) -> Result<Self::Reply, Malformed>;
+}

@@ -1,0 +1,98 @@
+//! One lock's share of a script call.
+
+use std::sync::Arc;
+
+use super::{Call, Items, Malformed, Script};
+
+/// An argument of a script.
+#[derive(Debug, Clone)]
+pub(crate) enum Arg {
+    Text(Arc<str>),
+    Int(i64),
+}
+
+/// What is said about one lock: a key, its arguments and the script that reads them.
+///
+/// Statements of one script travel together, k in a call.
+#[derive(Debug, Clone)]
+pub(crate) struct Statement {
+    pub(crate) script: &'static Script,
+    pub(crate) key: Arc<str>,
+    pub(crate) args: Vec<Arg>,
+}
+
+/// What a script answered about one lock. Any other
+/// code (0, mostly) says no: another holds it, or it is no longer ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    pub(crate) code: i64,
+    pub(crate) value: i64,
+}
+
+impl Outcome {
+    /// Done, for the lock this speaks of.
+    pub(crate) const DONE: i64 = 1;
+    /// The request came after its not-after stamp and changed nothing.
+    pub(crate) const STALE: i64 = -1;
+    /// The key is of another type and was not touched.
+    pub(crate) const FOREIGN: i64 = -2;
+}
+
+/// Statements of one and the same script, sent in one call.
+#[derive(Debug)]
+pub(crate) struct Batch<'a> {
+    script: &'static Script,
+    statements: &'a [Statement],
+}
+
+impl<'a> Batch<'a> {
+    /// `statements` must not be empty and must all be of `script`.
+    pub(crate) fn new(script: &'static Script, statements: &'a [Statement]) -> Self {
+        debug_assert!(statements.iter().all(|s| std::ptr::eq(s.script, script)));
+        Self { script, statements }
+    }
+}
+
+impl Call for Batch<'_> {
+    type Reply = Vec<Outcome>;
+
+    fn script(&self) -> &'static Script {
+        self.script
+    }
+
+    fn write(&self, to: &mut redis::Cmd) {
+        to.arg(self.statements.len());
+        for statement in self.statements {
+            to.arg(&*statement.key);
+        }
+        for arg in self.statements.iter().flat_map(|s| &s.args) {
+            match arg {
+                Arg::Text(text) => to.arg(&**text),
+                Arg::Int(number) => to.arg(*number),
+            };
+        }
+    }
+
+    fn decode(&self, mut items: Items) -> Result<Vec<Outcome>, Malformed> {
+        self.statements
+            .iter()
+            .map(|_| Ok(Outcome { code: items.int()?, value: items.int()? }))
+            .collect()
+    }
+}
+
+impl Call for Statement {
+    type Reply = Outcome;
+
+    fn script(&self) -> &'static Script {
+        self.script
+    }
+
+    fn write(&self, to: &mut redis::Cmd) {
+        Batch::new(self.script, std::slice::from_ref(self)).write(to);
+    }
+
+    fn decode(&self, mut items: Items) -> Result<Outcome, Malformed> {
+        Ok(Outcome { code: items.int()?, value: items.int()? })
+    }
+}
