@@ -1,0 +1,216 @@
+//! One real `redis-server`.
+
+use std::fs;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::builder::RedisServerBuilder;
+use crate::port::PortClaim;
+use crate::process::Process;
+use crate::resp::{Connection, Reply};
+use crate::scratch::Scratch;
+use crate::stats;
+
+/// A `redis-server` process on a free port, with a folder of its own, ended on drop.
+///
+/// When it is dropped by a panic its folder is kept and the log's path is printed.
+///
+/// # Deadlock safety
+/// Two locks, never both at once: `process` for what is done to the process, `control` for what
+/// is asked of the server.
+#[derive(Debug)]
+pub struct RedisServer {
+    // Fields drop in this order: the process ends before its folder and its port are given up.
+    process: Mutex<Process>,
+    control: Mutex<Option<Connection>>,
+    settings: RedisServerBuilder,
+    port: PortClaim,
+    scratch: Scratch,
+}
+
+impl RedisServer {
+    /// Starts a server that persists nothing, and waits until it answers PING.
+    ///
+    /// # Panics
+    /// There is no `redis-server`, or it does not start.
+    #[must_use]
+    pub fn start() -> Self {
+        Self::builder().start()
+    }
+
+    pub(crate) fn assemble(
+        settings: RedisServerBuilder,
+        (process, connection): (Process, Connection),
+        port: PortClaim,
+        scratch: Scratch,
+    ) -> Self {
+        let (process, control) = (Mutex::new(process), Mutex::new(Some(connection)));
+        Self { process, control, settings, port, scratch }
+    }
+
+    /// For a server with other settings.
+    #[must_use]
+    pub fn builder() -> RedisServerBuilder {
+        RedisServerBuilder::default()
+    }
+
+    /// `redis://127.0.0.1:<port>`
+    pub fn url(&self) -> String {
+        format!("redis://{}", self.addr())
+    }
+
+    /// `redis://<user>:<password>@127.0.0.1:<port>`, both taken as they are.
+    pub fn url_with(&self, user: &str, password: &str) -> String {
+        format!("redis://{user}:{password}@{}", self.addr())
+    }
+
+    /// `unix://<path>`
+    ///
+    /// # Panics
+    /// The server was built without [`RedisServerBuilder::unix_socket`].
+    pub fn unix_url(&self) -> String {
+        assert!(self.settings.has_unix_socket(), "the server was started without a unix socket");
+        format!("unix://{}", self.scratch.socket().display())
+    }
+
+    /// The address it listens at; the same after a restart.
+    pub fn addr(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.port()).into()
+    }
+
+    /// The port it listens at; the same after a restart.
+    pub fn port(&self) -> u16 {
+        self.port.port()
+    }
+
+    /// The process id; another one after a restart.
+    pub fn pid(&self) -> u32 {
+        self.process().id()
+    }
+
+    /// SIGKILL. Returns when the process is gone.
+    pub fn kill(&self) {
+        self.process().kill();
+    }
+
+    /// Kills it if it lives, and starts it with what it had persisted.
+    pub fn restart(&self) {
+        self.relaunch(|| ());
+    }
+
+    /// Kills it if it lives, and starts it without any data.
+    pub fn restart_empty(&self) {
+        self.relaunch(|| self.scratch.empty());
+    }
+
+    /// SIGSTOP: keeps its connections and accepts new ones, but does nothing. Returns when it has
+    /// stopped.
+    pub fn freeze(&self) {
+        self.process().freeze();
+    }
+
+    /// SIGCONT.
+    pub fn thaw(&self) {
+        self.process().thaw();
+    }
+
+    /// Keeps the log when the server is dropped, also without a panic.
+    pub fn keep_log(&self) {
+        self.scratch.keep();
+    }
+
+    /// What the server has logged so far.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.scratch.log()).unwrap_or_default()
+    }
+
+    /// Opens one more connection, which [`connected_clients`](Self::connected_clients) counts as
+    /// soon as it was used.
+    ///
+    /// # Panics
+    /// Nobody listens.
+    pub fn connect(&self) -> Connection {
+        self.settings.connect(self.addr()).expect("the server accepts connections")
+    }
+
+    /// Sends a command on the harness' own connection and returns the reply, errors included.
+    ///
+    /// That connection was made at the start, so it keeps its rights when users change later.
+    ///
+    /// # Panics
+    /// The server is dead or frozen.
+    pub fn command<A: AsRef<[u8]>>(&self, args: &[A]) -> Reply {
+        let mut control = lock(&self.control);
+        let mut reply = control.get_or_insert_with(|| self.connect()).command(args);
+        if reply.as_ref().is_err_and(was_cut) {
+            // A test's CLIENT KILL strikes us too.
+            reply = control.insert(self.connect()).command(args);
+        }
+        if reply.is_err() {
+            *control = None;
+        }
+        reply.unwrap_or_else(|e| panic!("no answer from redis-server at {}: {e}", self.addr()))
+    }
+
+    /// As [`command`](Self::command), as text.
+    ///
+    /// # Panics
+    /// The server is dead or frozen, or it answers with an error.
+    #[track_caller]
+    pub fn cli<A: AsRef<[u8]>>(&self, args: &[A]) -> String {
+        let reply = self.command(args);
+        assert!(!reply.is_error(), "redis-server refused: {reply}");
+        reply.to_string()
+    }
+
+    /// All keys of database 0, sorted.
+    pub fn keys(&self) -> Vec<String> {
+        let reply = self.command(&["KEYS", "*"]);
+        let mut keys: Vec<_> = reply.array().iter().map(Reply::to_string).collect();
+        keys.sort();
+        keys
+    }
+
+    /// Removes all keys of all databases.
+    pub fn flush(&self) {
+        self.cli(&["FLUSHALL"]);
+    }
+
+    /// How many commands clients have sent since the start: scripts, subscriptions, greetings,
+    /// pings; neither what scripts call nor what the harness asks. Take the difference of two.
+    pub fn top_level_commands(&self) -> u64 {
+        stats::top_level_calls(&self.cli(&["INFO", "commandstats"]))
+    }
+
+    /// How many connections are open, without the harness' own.
+    pub fn connected_clients(&self) -> u64 {
+        let info = self.cli(&["INFO", "clients"]);
+        let clients = stats::field(&info, "connected_clients").and_then(|n| n.parse::<u64>().ok());
+        clients.expect("INFO clients counts them") - 1
+    }
+
+    fn relaunch(&self, prepare: impl FnOnce()) {
+        let mut process = self.process();
+        process.kill();
+        prepare();
+        let (next, connection) = self.settings.launch_again(self.port(), &self.scratch);
+        *process = next;
+        drop(process);
+        *lock(&self.control) = Some(connection);
+    }
+
+    fn process(&self) -> MutexGuard<'_, Process> {
+        lock(&self.process)
+    }
+}
+
+fn was_cut(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
+}
+
+/// A test that panicked while it held the lock has left nothing half done.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,6 @@
+//! The harness, tried on real servers.
+
+mod actor;
+mod cluster;
+mod proxy;
+mod server;
