@@ -1,0 +1,158 @@
+//! Found before anything is sent: no connection is made for it.
+
+use std::time::Duration;
+
+use palisade::{
+    AcquireError, Client, ConfigError, InspectError, Lease, LockGuard, Owner, WithError,
+};
+use testkit::RedisServer;
+
+use super::{Any, assert_readable};
+use crate::support::{Look, fixed, ms, soon, watchdog};
+
+/// A client that has not connected yet: whatever it sends shows as a connection.
+fn untouched(server: &RedisServer) -> Client {
+    Client::connect_lazy(&server.url()).unwrap()
+}
+
+fn bad_names() -> [(String, ConfigError); 6] {
+    let too_long = "x".repeat(4097);
+    let brace = |name: &str| (name.to_owned(), ConfigError::BadHashTag { name: name.into() });
+    [
+        (String::new(), ConfigError::EmptyName),
+        (too_long, ConfigError::NameTooLong { len: 4097, max: 4096 }),
+        // Two bytes each: bytes count, not characters.
+        ("é".repeat(2049), ConfigError::NameTooLong { len: 4098, max: 4096 }),
+        brace("a{b"),
+        brace("{}a"),
+        brace("a}b"),
+    ]
+}
+
+fn bad_leases() -> [(Lease, ConfigError); 9] {
+    let max = Duration::from_secs(60);
+    let short = |lease, min| ConfigError::LeaseTooShort { lease, min: ms(min) };
+    let long = |lease| ConfigError::LeaseTooLong { lease, max };
+    [
+        (Lease::Fixed(Duration::ZERO), short(Duration::ZERO, 20)),
+        (Lease::Fixed(Duration::from_nanos(1)), short(Duration::from_nanos(1), 20)),
+        (fixed(19), short(ms(19), 20)),
+        (fixed(60_001), long(ms(60_001))),
+        (Lease::Fixed(Duration::MAX), long(Duration::MAX)),
+        (watchdog(0), short(ms(0), 300)),
+        (watchdog(299), short(ms(299), 300)),
+        (watchdog(60_001), long(ms(60_001))),
+        (Lease::WatchdogOf(Duration::MAX), long(Duration::MAX)),
+    ]
+}
+
+#[tokio::test]
+async fn bad_name_is_refused_by_every_lock_before_anything_is_sent() {
+    let server = RedisServer::start();
+    let client = untouched(&server);
+    for (name, expected) in bad_names() {
+        for lock in Any::all(&client, &name) {
+            let error = lock.refused().await;
+            assert!(matches!(&error, AcquireError::Config(e) if *e == expected), "{error:?}");
+        }
+    }
+    assert_eq!(server.connected_clients(), 0);
+    assert_eq!(server.size(), 0);
+}
+
+#[tokio::test]
+async fn bad_lease_is_refused_by_every_lock_before_anything_is_sent() {
+    let server = RedisServer::start();
+    let client = untouched(&server);
+    for (lease, expected) in bad_leases() {
+        for lock in Any::all(&client, "x") {
+            let error = lock.with_lease(lease).refused().await;
+            assert!(matches!(&error, AcquireError::Config(e) if *e == expected), "{error:?}");
+        }
+    }
+    assert_eq!(server.connected_clients(), 0);
+    assert_eq!(server.size(), 0);
+}
+
+#[tokio::test]
+async fn every_operation_refuses_a_bad_name() {
+    let server = RedisServer::start();
+    let client = untouched(&server);
+    let (lock, owner) = (client.lock(""), Owner::new());
+    let acquires = [
+        soon(lock.acquire()).await.err(),
+        soon(lock.try_acquire()).await.err(),
+        soon(lock.try_acquire_for(ms(10))).await.err(),
+        soon(lock.acquire_as(&owner)).await.err(),
+        soon(lock.try_acquire_as(&owner)).await.err(),
+        soon(owner.scope(lock.acquire())).await.err(),
+    ];
+    for error in acquires {
+        let error = error.unwrap();
+        assert!(matches!(error, AcquireError::Config(ConfigError::EmptyName)), "{error:?}");
+        assert_eq!(error.to_string(), "the lock's name is empty");
+    }
+    let work = async |_: &LockGuard| panic!("the lock is not held");
+    let error = soon(lock.with::<()>(work)).await.unwrap_err();
+    assert!(matches!(error, WithError::Acquire(AcquireError::Config(ConfigError::EmptyName))));
+    let looks = [
+        soon(lock.holder()).await.err(),
+        soon(lock.is_locked()).await.err(),
+        soon(lock.remaining_ttl()).await.err(),
+        soon(lock.force_release()).await.err(),
+    ];
+    for error in looks {
+        let error = error.unwrap();
+        assert!(matches!(error, InspectError::Config(ConfigError::EmptyName)), "{error:?}");
+    }
+    assert_eq!(server.connected_clients(), 0);
+}
+
+#[tokio::test]
+async fn least_and_longest_leases_are_allowed() {
+    let server = RedisServer::start();
+    let client = crate::support::client(&server).await;
+    for lease in [fixed(60_000), watchdog(300), watchdog(60_000)] {
+        let lock = client.lock("x").with_lease(lease).on_outage(palisade::OnOutage::Wait);
+        drop(soon(lock.acquire()).await.unwrap());
+    }
+    // So short that it may be over before it is known: every outcome but a bad lease is right.
+    match client.lock("y").with_lease(fixed(20)).try_acquire().await {
+        Err(AcquireError::Config(error)) => panic!("{error}"),
+        outcome => drop(outcome),
+    }
+}
+
+#[tokio::test]
+async fn setting_that_cannot_work_is_named() {
+    let settings = || Client::builder().url("redis://127.0.0.1");
+    let refused = [
+        ("max_lease", settings().max_lease(ms(299))),
+        ("max_lease", settings().max_lease(Duration::MAX)),
+        ("watchdog_lease", settings().watchdog_lease(ms(299))),
+        ("watchdog_lease", settings().watchdog_lease(Duration::ZERO)),
+        ("node_timeout", settings().node_timeout(Duration::ZERO)),
+        ("connect_timeout", settings().connect_timeout(Duration::ZERO)),
+        ("name", settings().name("two words")),
+        ("name", settings().name("line\nbreak")),
+        ("url", Client::builder()),
+    ];
+    for (name, settings) in refused {
+        let error = settings.build().unwrap_err();
+        let named =
+            matches!(&error, ConfigError::InvalidSetting { setting, .. } if *setting == name);
+        assert!(named, "{name}: {error:?}");
+        assert_readable(&error);
+    }
+}
+
+#[tokio::test]
+async fn time_limits_of_any_length_are_taken() {
+    let server = RedisServer::start();
+    let settings = Client::builder().url(&server.url());
+    let settings = settings.node_timeout(Duration::MAX).connect_timeout(Duration::MAX);
+    let client = soon(settings.connect()).await.unwrap();
+    soon(client.lock("x").acquire()).await.unwrap().release().await.unwrap();
+    assert!(soon(client.lock("x").holder()).await.unwrap().is_none());
+    soon(client.shutdown(Duration::MAX)).await.unwrap();
+}

@@ -1,0 +1,228 @@
+//! Found on contact: what stands on the server, and servers that cannot vote.
+
+use std::{fs, thread};
+
+use palisade::{InspectError, NodeError, Released};
+use testkit::{RedisServer, Reply};
+
+use super::{Any, assert_readable, node_error};
+use crate::support::{Look, causes, client, eventually, patient, soon, watchdog};
+
+#[tokio::test]
+async fn key_of_another_type_is_not_touched() {
+    let server = RedisServer::start();
+    let client = client(&server).await;
+    let keys: [&[&str]; 5] = [
+        &["SET", "x", "value", "PX", "60000"],
+        &["RPUSH", "x", "value"],
+        &["SADD", "x", "value"],
+        &["ZADD", "x", "1", "value"],
+        &["XADD", "x", "*", "field", "value"],
+    ];
+    for create in keys {
+        server.cli(create);
+        let before = (server.command(&["DUMP", "x"]), server.command(&["PEXPIRETIME", "x"]));
+        for lock in Any::all(&client, "x") {
+            let (cause, text) = lock.refused_by_server().await;
+            assert!(matches!(cause, NodeError::ForeignKey), "{cause:?}");
+            assert!(text.contains("the key exists and is not a lock"), "{text}");
+        }
+        let lock = client.lock("x");
+        let looks = [
+            soon(lock.holder()).await.err(),
+            soon(lock.is_locked()).await.err(),
+            soon(lock.force_release()).await.err(),
+        ];
+        for error in looks {
+            let error = error.unwrap();
+            let foreign =
+                matches!(&error, InspectError::Node { source: NodeError::ForeignKey, .. });
+            assert!(foreign, "{error:?}");
+        }
+        let after = (server.command(&["DUMP", "x"]), server.command(&["PEXPIRETIME", "x"]));
+        assert_eq!(after, before, "{create:?}");
+        server.flush();
+    }
+}
+
+/// What replaced our key is not ours either.
+#[tokio::test]
+async fn key_that_became_another_type_is_a_lost_lock() {
+    let server = RedisServer::start();
+    let client = client(&server).await;
+    let guard = client.lock("x").with_lease(watchdog(1_500)).acquire().await.unwrap();
+    server.cli(&["SET", "x", "value"]);
+    soon(guard.lost()).await;
+    drop(guard);
+    soon(client.shutdown(crate::support::HANG)).await.unwrap();
+    assert_eq!(server.cli(&["GET", "x"]), "value");
+}
+
+#[tokio::test]
+async fn hash_that_is_no_lock_counts_as_held() {
+    let server = RedisServer::start();
+    let client = client(&server).await;
+    server.cli(&["HSET", "x", "name", "value"]);
+    for lock in Any::all(&client, "x") {
+        assert!(lock.try_acquire().await.unwrap().is_none());
+    }
+    assert_eq!(client.lock("x").holder().await.unwrap().unwrap().count, 0);
+    assert_eq!(server.hash("x"), [("name".to_owned(), "value".to_owned())].into());
+}
+
+#[tokio::test]
+async fn server_out_of_memory_grants_nothing_and_keeps_what_is_held() {
+    let server = RedisServer::start();
+    let client = client(&server).await;
+    let guard = client.lock("x").with_lease(watchdog(3_000)).acquire().await.unwrap();
+    server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
+    for lock in Any::all(&client, "y") {
+        let (cause, text) = lock.refused_by_server().await;
+        assert!(matches!(cause, NodeError::OutOfMemory), "{cause:?}");
+        assert!(text.contains("the server is out of memory"), "{text}");
+    }
+    let deadline = guard.deadline();
+    eventually(|| guard.deadline() > deadline).await;
+    assert_eq!(soon(guard.release()).await.unwrap(), Released::Freed);
+    assert_eq!(server.size(), 0);
+    server.cli(&["CONFIG", "SET", "maxmemory", "0"]);
+    soon(client.lock("y").acquire()).await.unwrap().release().await.unwrap();
+}
+
+#[tokio::test]
+async fn replica_cannot_vote() {
+    let master = RedisServer::start();
+    let port = master.port().to_string();
+    let replica = RedisServer::start();
+    // It was a master when the client came, and is demoted.
+    let lazy = client(&replica).await;
+    replica.cli(&["REPLICAOF", "127.0.0.1", &port]);
+    for lock in Any::all(&lazy, "x") {
+        let (cause, text) = lock.refused_by_server().await;
+        assert!(matches!(cause, NodeError::Replica), "{cause:?}");
+        assert!(text.contains("the server is a read-only replica"), "{text}");
+    }
+    let error = soon(patient(&replica).connect()).await.unwrap_err();
+    assert!(matches!(node_error(&error), NodeError::Replica), "{error:?}");
+    // Whatever the replica is allowed to do.
+    replica.cli(&["CONFIG", "SET", "replica-read-only", "no"]);
+    let error = soon(patient(&replica).connect()).await.unwrap_err();
+    assert!(matches!(node_error(&error), NodeError::Replica), "{error:?}");
+    assert_eq!(master.size() + replica.size(), 0);
+    replica.cli(&["REPLICAOF", "NO", "ONE"]);
+    let lock = lazy.lock("x").on_outage(palisade::OnOutage::Wait);
+    soon(lock.acquire()).await.unwrap().release().await.unwrap();
+}
+
+#[tokio::test]
+async fn server_that_loads_its_data_cannot_vote_yet() {
+    let server = RedisServer::builder().arg("--enable-debug-command", "yes").start();
+    let client = client(&server).await;
+    server.cli(&["DEBUG", "POPULATE", "3000"]);
+    for (name, value) in
+        [("key-load-delay", "1000"), ("loading-process-events-interval-bytes", "1024")]
+    {
+        server.cli(&["CONFIG", "SET", name, value]);
+    }
+    let mut loader = server.connect();
+    let loading = thread::spawn(move || loader.command(&["DEBUG", "RELOAD"]));
+    let is_loading = || {
+        let ping = server.command(&["PING"]);
+        ping.is_error() && ping.to_string().starts_with("LOADING")
+    };
+    eventually(is_loading).await;
+    let error = soon(client.lock("x").acquire()).await.unwrap_err();
+    assert!(matches!(causes(&error)[..], [NodeError::Loading]), "{error:?}");
+    assert!(error.to_string().contains("the server is loading its data"), "{error}");
+    assert_readable(&error);
+    let error = soon(patient(&server).connect()).await.unwrap_err();
+    assert!(matches!(node_error(&error), NodeError::Loading), "{error:?}");
+    // Waiting for the outage to end is enough.
+    let lock = client.lock("x").on_outage(palisade::OnOutage::Wait);
+    let guard = soon(lock.acquire()).await.unwrap();
+    guard.release().await.unwrap();
+    drop(loading.join());
+    assert!(!server.exists("x"));
+}
+
+#[tokio::test]
+async fn server_without_scripts_is_named_as_such() {
+    for commands in [["EVALSHA", "EVALSHA"], ["EVALSHA", "EVAL"]] {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = folder.path().join("renamed.conf");
+        let mut lines = commands.map(|command| format!("rename-command {command} \"\"\n")).to_vec();
+        lines.dedup();
+        fs::write(&settings, lines.concat()).unwrap();
+        let server = RedisServer::builder().arg("--include", settings).start();
+        let client = client(&server).await;
+        for lock in Any::all(&client, "x") {
+            let (cause, text) = lock.refused_by_server().await;
+            assert!(matches!(cause, NodeError::ScriptsRefused { .. }), "{cause:?}");
+            assert!(text.contains("the server does not run scripts"), "{text}");
+            assert!(text.contains("EVALSHA"), "{text}");
+        }
+        assert_eq!(server.size(), 0);
+    }
+}
+
+#[tokio::test]
+async fn server_that_persists_no_more_says_why() {
+    let server = RedisServer::start();
+    let client = client(&server).await;
+    server.cli(&["CONFIG", "SET", "min-replicas-to-write", "1"]);
+    for lock in Any::all(&client, "x") {
+        let (cause, text) = lock.refused_by_server().await;
+        let named = matches!(&cause, NodeError::Server { code, .. } if &**code == "NOREPLICAS");
+        assert!(named, "{cause:?}");
+        assert!(text.contains("NOREPLICAS"), "{text}");
+    }
+    assert_eq!(server.size(), 0);
+}
+
+#[tokio::test]
+async fn server_with_too_many_clients_may_be_asked_again() {
+    let server = RedisServer::start();
+    server.cli(&["CONFIG", "SET", "maxclients", "1"]);
+    let error = soon(patient(&server).connect()).await.unwrap_err();
+    let source = node_error(&error);
+    // It hangs up at once, and may do so before its words are read.
+    let said = source.to_string().contains("max number of clients");
+    assert!(said || matches!(source, NodeError::Unreachable { .. }), "{source:?}");
+    assert!(!source.is_permanent() && !source.is_unknown());
+}
+
+#[tokio::test]
+async fn something_that_is_no_redis_is_given_up() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("redis://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            use std::io::Write;
+            let Ok(mut stream) = stream else { return };
+            drop(stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n"));
+        }
+    });
+    let error = soon(palisade::Client::connect(&url)).await.unwrap_err();
+    assert!(matches!(node_error(&error), NodeError::Unreachable { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn silence_at_the_other_end_is_a_time_out_while_connecting() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("redis://{}", listener.local_addr().unwrap());
+    let settings = palisade::Client::builder().url(&url);
+    let error =
+        soon(settings.connect_timeout(crate::support::ms(200)).connect()).await.unwrap_err();
+    let source = node_error(&error);
+    let in_time = matches!(source, NodeError::TimedOut { .. } | NodeError::Unreachable { .. });
+    assert!(in_time && !source.is_unknown(), "{source:?}");
+}
+
+#[tokio::test]
+async fn hash_with_an_empty_field_counts_as_held() {
+    let server = RedisServer::start();
+    let client = client(&server).await;
+    server.command(&["HSET", "x", "", ""]);
+    assert!(client.lock("x").try_acquire().await.unwrap().is_none());
+    assert_eq!(server.command(&["HLEN", "x"]), Reply::Int(1));
+}

@@ -1,0 +1,207 @@
+//! Many want the same: all get it, one at a time.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use futures::{FutureExt, future::join_all, poll};
+use palisade::{Client, LockGuard, Masters, MultiLock};
+use testkit::{Cluster, Fault, FaultProxy};
+
+use crate::fleet::{Composite, Fleet, HANG, Rule, client, eventually, masters, stranger, within};
+
+/// What must not be entered twice.
+#[derive(Debug, Default)]
+struct Section {
+    occupied: AtomicBool,
+    entered: AtomicU32,
+}
+
+impl Section {
+    async fn pass(&self, guard: LockGuard) {
+        assert!(!self.occupied.swap(true, Ordering::SeqCst), "two holders at once");
+        tokio::task::yield_now().await;
+        guard.ensure_valid().unwrap();
+        self.entered.fetch_add(1, Ordering::SeqCst);
+        self.occupied.store(false, Ordering::SeqCst);
+        guard.release().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn eight_processes_get_the_lock_time_and_again_one_at_a_time() {
+    const TIMES: u32 = 10;
+    for (n, rule) in [(3, Rule::Majority), (2, Rule::Majority), (5, Rule::Majority), (3, Rule::All)]
+    {
+        let fleet = Fleet::start(n).await;
+        let mut processes = Vec::new();
+        for _ in 0..8 {
+            processes.push(fleet.another_process().await);
+        }
+        let section = Arc::new(Section::default());
+        let contenders = processes.iter().map(|process| {
+            let lock = rule.lock(process, "x");
+            let section = section.clone();
+            tokio::spawn(async move {
+                for _ in 0..TIMES {
+                    section.pass(lock.acquire().await.unwrap()).await;
+                }
+            })
+        });
+        let all = within(HANG, "all get it", join_all(contenders)).await;
+        all.into_iter().for_each(|contender| contender.unwrap());
+        assert_eq!(section.entered.load(Ordering::SeqCst), 8 * TIMES);
+        fleet.end(&processes).await;
+    }
+}
+
+#[tokio::test]
+async fn one_of_eight_that_try_at_once_or_none_is_granted() {
+    let fleet = Fleet::start(3).await;
+    let mut processes = Vec::new();
+    for _ in 0..8 {
+        processes.push(fleet.another_process().await);
+    }
+    for rule in Rule::BOTH {
+        for round in 0..20 {
+            let name = format!("{rule:?}:{round}");
+            let tries = processes
+                .iter()
+                .map(async |process| rule.lock(process, &name).try_acquire().await.unwrap());
+            let granted: Vec<_> = join_all(tries).await.into_iter().flatten().collect();
+            assert!(granted.len() <= 1, "{granted:?}");
+        }
+    }
+    fleet.end(&processes).await;
+}
+
+/// A release reaches the servers one after the other: the waiter that the first announcement
+/// wakes finds the other keys still there, and must hear of them too.
+#[tokio::test]
+async fn waiter_gets_a_lock_whose_release_arrives_late_on_other_members() {
+    let fleet = Fleet::start(3).await;
+    let proxies = [1, 2].map(|i| FaultProxy::before(&fleet.servers[i]));
+    let [second, third] = [&proxies[0], &proxies[1]].map(|proxy| client(&proxy.url()));
+    let slow = masters([client(&fleet.servers[0].url()), second, third]).await;
+    for proxy in &proxies {
+        proxy.set(Fault::Delay(Duration::from_millis(50)));
+    }
+    for rule in Rule::BOTH {
+        let guard = rule.lock(&slow, "x").acquire().await.unwrap();
+        let waiter = tokio::spawn(waits(rule.lock(&fleet.masters, "x")));
+        eventually("it waits", || fleet.masters.clients().iter().all(|c| c.subscriptions() > 0))
+            .await;
+        let released = Instant::now();
+        guard.release().await.unwrap();
+        let next = within(HANG, "the waiter", waiter).await.unwrap();
+        // Well below the time after which it would look without being woken.
+        assert!(released.elapsed() < Duration::from_secs(3), "{:?}", released.elapsed());
+        next.release().await.unwrap();
+    }
+    slow.shutdown(HANG).await.unwrap();
+    fleet.end(&[]).await;
+}
+
+async fn waits(lock: Composite) -> LockGuard {
+    lock.acquire().await.unwrap()
+}
+
+#[tokio::test]
+async fn waiters_of_one_process_stand_in_line_whatever_the_order_of_members() {
+    let fleet = Fleet::start(3).await;
+    let holder = fleet.another_process().await;
+    let reversed = fleet.masters.clients().iter().rev().cloned();
+    let reversed = Masters::new(reversed).unwrap();
+    for rule in Rule::BOTH {
+        let guard = rule.lock(&holder, "x").acquire().await.unwrap();
+        let turns = Arc::new(AtomicU32::new(0));
+        let take_turn = async |lock: Composite| {
+            let guard = lock.acquire().await.unwrap();
+            let turn = turns.fetch_add(1, Ordering::SeqCst);
+            guard.release().await.unwrap();
+            turn
+        };
+        let mut first = take_turn(rule.lock(&fleet.masters, "x")).boxed_local();
+        let subscribed = || fleet.masters.clients().iter().all(|client| client.subscriptions() > 0);
+        while !subscribed() {
+            assert!(poll!(&mut first).is_pending());
+            tokio::task::yield_now().await;
+        }
+        let mut second = take_turn(rule.lock(&reversed, "x")).boxed_local();
+        assert!(poll!(&mut second).is_pending());
+        let mut third = take_turn(rule.lock(&fleet.masters, "x")).boxed_local();
+        assert!(poll!(&mut third).is_pending());
+        guard.release().await.unwrap();
+        // Polled in the opposite order.
+        let order = async { futures::join!(third, second, first) };
+        assert_eq!(within(HANG, "all turns", order).await, (2, 1, 0));
+    }
+    fleet.end(&[holder]).await;
+}
+
+/// Three members in pairs and all together, in different orders, while a single lock on one of
+/// them is busy: nobody waits for ever for what another one keeps.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn overlapping_multi_locks_all_make_progress_under_traffic_on_one_member() {
+    const LONG: Duration = Duration::from_secs(10);
+    let servers = Cluster::start(3);
+    let end = Instant::now() + LONG;
+    let sections: Arc<[Section; 3]> = Arc::default();
+    let mut contenders = Vec::new();
+    for members in [vec![0, 1, 2], vec![1, 2], vec![2, 0]] {
+        let process = process(&servers).await;
+        let locks = members.iter().map(|i| process[*i].lock("x"));
+        let lock = MultiLock::new(locks).unwrap();
+        let sections = sections.clone();
+        contenders.push(tokio::spawn(async move {
+            let mut grants = 0;
+            while Instant::now() < end {
+                let guard = lock.acquire().await.unwrap();
+                enter(&sections, &members);
+                tokio::task::yield_now().await;
+                leave(&sections, &members);
+                guard.release().await.unwrap();
+                grants += 1;
+            }
+            grants
+        }));
+    }
+    let single = process(&servers).await[1].lock("x");
+    contenders.push(tokio::spawn(async move {
+        let mut grants = 0;
+        while Instant::now() < end {
+            let guard = single.acquire().await.unwrap();
+            enter(&sections, &[1]);
+            tokio::task::yield_now().await;
+            leave(&sections, &[1]);
+            guard.release().await.unwrap();
+            grants += 1;
+        }
+        grants
+    }));
+    let grants = within(LONG + HANG, "nobody hangs", join_all(contenders)).await;
+    let grants: Vec<u32> = grants.into_iter().map(Result::unwrap).collect();
+    println!("grants of {{0,1,2}}, {{1,2}}, {{2,0}} and the single lock on 1: {grants:?}");
+    assert!(grants.iter().all(|grants| *grants >= 10), "{grants:?}");
+}
+
+/// Clients that stand in no line with those of other calls.
+async fn process(servers: &Cluster) -> Vec<Client> {
+    join_all(servers.iter().map(async |server| stranger(server).connect().await.unwrap())).await
+}
+
+fn enter(sections: &[Section; 3], members: &[usize]) {
+    for i in members {
+        assert!(!sections[*i].occupied.swap(true, Ordering::SeqCst), "two holders of {i}");
+    }
+}
+
+fn leave(sections: &[Section; 3], members: &[usize]) {
+    for i in members {
+        sections[*i].occupied.store(false, Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,164 @@
+//! What ends a hold over several servers, and what does not.
+
+use std::time::{Duration, Instant};
+
+use palisade::{LockGuard, LostCause, Owner, Released};
+
+use crate::fleet::{Fleet, HANG, Rule, client, count_on, eventually, holder_on, masters, within};
+
+const LEASE: Duration = Duration::from_secs(2);
+
+#[tokio::test]
+async fn losing_a_minority_is_not_a_loss() {
+    let fleet = Fleet::start(3).await;
+    let guard = held_by_all(&fleet, Rule::Majority).await;
+    fleet.servers.kill(1);
+    stays_held(&guard).await;
+    fleet.servers.restart_empty(1);
+    stays_held(&guard).await;
+    assert_eq!(guard.release().await.unwrap(), Released::Freed);
+    fleet.end(&[]).await;
+}
+
+#[tokio::test]
+async fn frozen_minority_is_not_a_loss() {
+    let fleet = Fleet::start(3).await;
+    let guard = held_by_all(&fleet, Rule::Majority).await;
+    fleet.servers.freeze(0);
+    stays_held(&guard).await;
+    fleet.servers.thaw(0);
+    stays_held(&guard).await;
+    guard.release().await.unwrap();
+    fleet.end(&[]).await;
+}
+
+#[tokio::test]
+async fn majority_killed_is_lost_by_the_deadline() {
+    let fleet = Fleet::start(3).await;
+    let guard = held_by_all(&fleet, Rule::Majority).await;
+    fleet.servers.kill(0);
+    fleet.servers.kill(2);
+    let killed = Instant::now();
+    let cause = within(HANG, "the loss", guard.lost()).await;
+    assert_eq!(cause, LostCause::Expired);
+    assert_in_time(killed);
+    assert!(guard.ensure_valid().is_err());
+    assert!(guard.reenter().is_err());
+    drop(guard);
+    fleet.servers.restart(0);
+    fleet.servers.restart(2);
+    fleet.end(&[]).await;
+}
+
+#[tokio::test]
+async fn majority_that_forgot_is_lost_with_the_quorum() {
+    let fleet = Fleet::start(3).await;
+    let guard = held_by_all(&fleet, Rule::Majority).await;
+    fleet.servers[0].flush();
+    fleet.servers[1].flush();
+    let forgotten = Instant::now();
+    assert_eq!(within(HANG, "the loss", guard.lost()).await, LostCause::QuorumGone);
+    assert_in_time(forgotten);
+    drop(guard);
+    fleet.end(&[]).await;
+}
+
+#[tokio::test]
+async fn member_of_a_multi_lock_gone_is_lost_with_its_name() {
+    let fleet = Fleet::start(3).await;
+    let guard = held_by_all(&fleet, Rule::All).await;
+    fleet.servers[1].cli(&["DEL", "x"]);
+    let deleted = Instant::now();
+    let cause = within(HANG, "the loss", guard.lost()).await;
+    let node = fleet.masters.clients()[1].node_id().clone();
+    assert_eq!(cause, LostCause::MemberGone { node, name: "x".into() });
+    assert_in_time(deleted);
+    // Its work may still be stopping: the other keys stand until the guard is gone.
+    assert!(holder_on(&fleet.servers[0], "x").is_some());
+    drop(guard);
+    fleet.end(&[]).await;
+}
+
+#[tokio::test]
+async fn master_restarted_empty_ends_a_multi_lock() {
+    let fleet = Fleet::start(2).await;
+    let guard = held_by_all(&fleet, Rule::All).await;
+    fleet.servers.restart_empty(0);
+    let cause = within(HANG, "the loss", guard.lost()).await;
+    let node = fleet.masters.clients()[0].node_id().clone();
+    let expected = [LostCause::MemberGone { node, name: "x".into() }, LostCause::Expired];
+    assert!(expected.contains(&cause), "{cause}");
+    drop(guard);
+    fleet.end(&[]).await;
+}
+
+#[tokio::test]
+async fn masters_restarted_with_their_data_one_by_one_end_a_red_lock() {
+    // A restarted process does not vouch for what it shows: it may be an old copy.
+    let durable =
+        testkit::RedisServer::builder().arg("--appendonly", "yes").arg("--appendfsync", "always");
+    let servers = testkit::Cluster::start_with(3, &durable);
+    let masters = masters(servers.urls().iter().map(|url| client(url))).await;
+    let fleet = Fleet { servers, masters };
+    let guard = held_by_all(&fleet, Rule::Majority).await;
+    fleet.servers.restart(0);
+    stays_held(&guard).await;
+    fleet.servers.restart(1);
+    let cause = within(HANG, "the loss", guard.lost()).await;
+    assert!(matches!(cause, LostCause::QuorumGone | LostCause::Expired), "{cause}");
+    drop(guard);
+    fleet.end(&[]).await;
+}
+
+#[tokio::test]
+async fn reentry_of_an_owner_counts_on_every_member() {
+    let fleet = Fleet::start(3).await;
+    let other = fleet.another_process().await;
+    for rule in Rule::BOTH {
+        let owner = Owner::new();
+        let outer = acquire_as(&fleet, rule, &owner).await;
+        let inner = acquire_as(&fleet, rule, &owner).await;
+        assert_eq!(outer.holder_id(), inner.holder_id());
+        let all_count = |count: &'static str| {
+            let servers = &fleet.servers;
+            move || servers.iter().all(|s| count_on(s, "x").as_deref() == Some(count))
+        };
+        eventually("a count of two", all_count("2")).await;
+        // In the order in which they came, which is not that of a stack.
+        assert_eq!(outer.release().await.unwrap(), Released::StillHeld { guards: 1 });
+        eventually("a count of one", all_count("1")).await;
+        assert!(rule.lock(&other, "x").try_acquire().await.unwrap().is_none());
+        assert_eq!(inner.release().await.unwrap(), Released::Freed);
+        let fresh = within(HANG, "a new hold", acquire_as(&fleet, rule, &owner)).await;
+        fresh.release().await.unwrap();
+    }
+    fleet.end(&[other]).await;
+}
+
+async fn acquire_as(fleet: &Fleet, rule: Rule, owner: &Owner) -> LockGuard {
+    match rule {
+        Rule::All => fleet.masters.multi_lock("x").acquire_as(owner).await.unwrap(),
+        Rule::Majority => fleet.masters.red_lock("x").acquire_as(owner).await.unwrap(),
+    }
+}
+
+/// The lock `x` with a short lease, granted by every server.
+async fn held_by_all(fleet: &Fleet, rule: Rule) -> LockGuard {
+    let guard = rule.lock(&fleet.masters, "x").brief(LEASE).acquire().await.unwrap();
+    eventually("all grant", || fleet.servers.iter().all(|s| holder_on(s, "x").is_some())).await;
+    guard
+}
+
+/// Two leases long.
+async fn stays_held(guard: &LockGuard) {
+    if let Ok(cause) = tokio::time::timeout(LEASE * 2, guard.lost()).await {
+        panic!("lost, since {cause}");
+    }
+}
+
+/// The deadline is at most a lease away; the rest is for the scheduler of a busy machine.
+#[track_caller]
+fn assert_in_time(since: Instant) {
+    let noticed = since.elapsed();
+    assert!(noticed < LEASE + Duration::from_millis(500), "{noticed:?}");
+}

@@ -1,0 +1,7 @@
+//! `MultiLock` and `RedLock` on real masters.
+
+mod contention;
+mod gates;
+mod giving_back;
+mod holding;
+mod quorum;

@@ -1,0 +1,177 @@
+//! Several masters and those who contend for locks on them.
+
+use std::{future::Future, time::Duration};
+
+use palisade::{
+    AcquireError, Client, ClientBuilder, Lease, LockGuard, Masters, MultiLock, OnOutage, RedLock,
+};
+use testkit::{Cluster, RedisServer, Reply};
+use tokio::net::TcpStream;
+
+/// What one vote may take. Long, so that nothing that ends [`SOON`] has waited for it.
+pub(crate) const NODE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Whatever needs a few round trips is over by then, also on a busy machine.
+pub(crate) const SOON: Duration = Duration::from_secs(2);
+/// Whatever takes longer hangs.
+pub(crate) const HANG: Duration = Duration::from_secs(60);
+
+/// The output of `work`, which must come before it counts as hung.
+pub(crate) async fn within<T>(limit: Duration, what: &str, work: impl Future<Output = T>) -> T {
+    let done = tokio::time::timeout(limit, work).await;
+    done.unwrap_or_else(|_late| panic!("{what}: not within {limit:?}"))
+}
+
+/// Completes once `condition` holds.
+pub(crate) async fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let hold = async {
+        while !condition() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    within(HANG, what, hold).await;
+}
+
+/// Independent masters and the clients of this process.
+#[derive(Debug)]
+pub(crate) struct Fleet {
+    pub(crate) servers: Cluster,
+    pub(crate) masters: Masters,
+}
+
+impl Fleet {
+    pub(crate) async fn start(n: usize) -> Self {
+        let servers = Cluster::start(n);
+        let masters = masters(servers.urls().iter().map(|url| client(url))).await;
+        Self { servers, masters }
+    }
+
+    /// Clients that share neither connections nor queues with those of other calls, as those of
+    /// another process.
+    pub(crate) async fn another_process(&self) -> Masters {
+        masters(self.servers.iter().map(stranger)).await
+    }
+
+    /// Shuts all clients down, after which nothing may be left on any server.
+    pub(crate) async fn end(&self, others: &[Masters]) {
+        for masters in others.iter().chain([&self.masters]) {
+            drained(masters).await;
+        }
+        for server in &self.servers {
+            assert_eq!(server.keys(), [""; 0], "left on {}", server.addr());
+        }
+    }
+}
+
+/// Waits until every release is final.
+pub(crate) async fn drained(masters: &Masters) {
+    masters.shutdown(HANG).await.expect("every release is confirmed");
+}
+
+/// A client that has patience with its node.
+pub(crate) fn client(url: &str) -> ClientBuilder {
+    Client::builder().url(url).node_timeout(NODE_TIMEOUT).watchdog_lease(MAX_LEASE)
+}
+
+/// The same, but nobody stands in line with it: each connector is a node of its own.
+pub(crate) fn stranger(server: &RedisServer) -> ClientBuilder {
+    let addr = server.addr();
+    client("").connector(&addr.to_string(), move || TcpStream::connect(addr))
+}
+
+/// Connects to all of them, which must answer.
+pub(crate) async fn masters(clients: impl IntoIterator<Item = ClientBuilder>) -> Masters {
+    let clients = clients.into_iter().map(|client| client.build().expect("the settings work"));
+    let masters = Masters::new(clients).expect("the members are different servers");
+    let warm = masters.inspect("warm-up").await;
+    drop(warm);
+    masters
+}
+
+/// The default cap on leases: a tenth of it leaves room for [`NODE_TIMEOUT`].
+pub(crate) const MAX_LEASE: Duration = Duration::from_secs(60);
+
+/// How many members are enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rule {
+    All,
+    Majority,
+}
+
+impl Rule {
+    pub(crate) const BOTH: [Self; 2] = [Self::All, Self::Majority];
+
+    pub(crate) fn need(self, members: usize) -> usize {
+        match self {
+            Self::All => members,
+            Self::Majority => members / 2 + 1,
+        }
+    }
+
+    /// The lock of this rule over `masters`.
+    pub(crate) fn lock(self, masters: &Masters, name: &str) -> Composite {
+        match self {
+            Self::All => Composite::Multi(masters.multi_lock(name)),
+            Self::Majority => Composite::Red(masters.red_lock(name)),
+        }
+    }
+}
+
+/// A composite of either rule.
+#[derive(Debug, Clone)]
+pub(crate) enum Composite {
+    Multi(MultiLock),
+    Red(RedLock),
+}
+
+impl Composite {
+    /// With a renewed lease so short that a node may be late by chance: that is ridden out.
+    pub(crate) fn brief(self, lease: Duration) -> Self {
+        let lease = Lease::WatchdogOf(lease);
+        match self {
+            Self::Multi(lock) => Self::Multi(lock.with_lease(lease).on_outage(OnOutage::Wait)),
+            Self::Red(lock) => Self::Red(lock.with_lease(lease).on_outage(OnOutage::Wait)),
+        }
+    }
+
+    pub(crate) async fn acquire(&self) -> Result<LockGuard, AcquireError> {
+        match self {
+            Self::Multi(lock) => lock.acquire().await,
+            Self::Red(lock) => lock.acquire().await,
+        }
+    }
+
+    pub(crate) async fn try_acquire(&self) -> Result<Option<LockGuard>, AcquireError> {
+        match self {
+            Self::Multi(lock) => lock.try_acquire().await,
+            Self::Red(lock) => lock.try_acquire().await,
+        }
+    }
+
+    pub(crate) async fn try_acquire_for(
+        &self,
+        limit: Duration,
+    ) -> Result<Option<LockGuard>, AcquireError> {
+        match self {
+            Self::Multi(lock) => lock.try_acquire_for(limit).await,
+            Self::Red(lock) => lock.try_acquire_for(limit).await,
+        }
+    }
+}
+
+/// Who holds the lock `name` on `server`, if anybody.
+pub(crate) fn holder_on(server: &RedisServer, name: &str) -> Option<String> {
+    server.command(&["HKEYS", name]).array().first().map(Reply::to_string)
+}
+
+/// How often the server knows the lock `name` to be held.
+pub(crate) fn count_on(server: &RedisServer, name: &str) -> Option<String> {
+    server.command(&["HVALS", name]).array().first().map(Reply::to_string)
+}
+
+/// Somebody else's lock.
+pub(crate) fn hold_as_stranger(server: &RedisServer, name: &str) {
+    server.cli(&["HSET", name, STRANGER, "1"]);
+    server.cli(&["PEXPIRE", name, "600000"]);
+}
+
+pub(crate) const STRANGER: &str = "a-stranger:1";

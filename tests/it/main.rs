@@ -1,0 +1,21 @@
+//! The integration tests: one binary, a module per room.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may panic as the tests may"
+)]
+
+mod bad_input;
+mod cancellation;
+mod composite;
+mod differential;
+mod fleet;
+mod holds;
+mod mutex;
+mod paused;
+mod processes;
+mod scripts;
+mod support;
+mod tidy;
+mod waits;
+mod watchdog;

@@ -1,0 +1,208 @@
+//! How a holder learns that the lock is lost.
+
+use std::time::Duration;
+
+use futures::future::{Either, select};
+use palisade::{
+    LostCause, OnOutage, ReleaseError,
+    clock::{BootClock, Clock},
+};
+use testkit::RedisServer;
+
+use crate::support::{Look, client, eventually, fixed, hasty, ms, patient, soon, watchdog, within};
+
+#[tokio::test]
+async fn lock_that_the_server_forgot_is_lost_by_the_next_renewal() {
+    let server = RedisServer::start();
+    let lock = client(&server).await.lock("x").with_lease(watchdog(1_500));
+    let guard = lock.acquire().await.unwrap();
+    let token = guard.token();
+    server.flush();
+    assert_eq!(soon(guard.lost()).await, LostCause::Gone);
+    soon(token.cancelled()).await;
+    assert_eq!(guard.ensure_valid().unwrap_err().cause, LostCause::Gone);
+    assert!(!guard.is_held() && guard.remaining().is_zero());
+    let error = guard.release().await.unwrap_err();
+    assert!(matches!(&error, ReleaseError::Lost(lost) if lost.cause == LostCause::Gone));
+    assert_eq!(error.to_string(), "the lock was lost: the server no longer knows it");
+}
+
+#[tokio::test]
+async fn lock_on_a_server_that_came_back_empty_is_lost() {
+    let server = RedisServer::start();
+    let lock = client(&server).await.lock("x").with_lease(watchdog(3_000));
+    let guard = lock.acquire().await.unwrap();
+    server.restart_empty();
+    let cause = soon(guard.lost()).await;
+    assert!(matches!(cause, LostCause::Gone | LostCause::Expired), "{cause:?}");
+}
+
+#[tokio::test]
+async fn release_of_a_lock_that_is_another_s_says_that_it_was_lost() {
+    let server = RedisServer::start();
+    let client = client(&server).await;
+    let guard = client.lock("x").acquire().await.unwrap();
+    server.flush();
+    let other = client.lock("x").acquire().await.unwrap();
+    let error = soon(guard.release()).await.unwrap_err();
+    assert!(matches!(&error, ReleaseError::Lost(lost) if lost.cause == LostCause::Gone));
+    assert_eq!(server.hash("x").keys().collect::<Vec<_>>(), [other.holder_id()]);
+    assert!(other.is_held());
+}
+
+/// The local deadline lies before the end of the key by the drift, whatever was slow meanwhile.
+#[tokio::test]
+async fn deadline_of_a_fixed_lease_comes_before_the_key_ends() {
+    let server = RedisServer::start();
+    let client = client(&server).await;
+    for lease in [2_000, 10_000, 60_000] {
+        let lock = client.lock("x").with_lease(fixed(lease)).on_outage(OnOutage::Wait);
+        let guard = soon(lock.acquire()).await.unwrap();
+        let ttl = ms(u64::try_from(server.pttl("x")).unwrap());
+        let key_ends_by = BootClock.now() + ttl + ms(1);
+        assert!(guard.deadline() + ms(lease / 100) <= key_ends_by);
+        assert!(guard.remaining() <= ms(lease - lease / 100));
+        guard.release().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn fixed_lease_ends_by_our_clock() {
+    let server = RedisServer::start();
+    let lock = client(&server).await.lock("x").with_lease(fixed(1_000)).on_outage(OnOutage::Wait);
+    let guard = soon(lock.acquire()).await.unwrap();
+    let (token, deadline) = (guard.token(), guard.deadline());
+    // The token needs nobody who awaits `lost`.
+    soon(token.cancelled()).await;
+    assert!(BootClock.now() >= deadline);
+    assert_eq!(soon(guard.lost()).await, LostCause::Expired);
+    assert_eq!(guard.ensure_valid().unwrap_err().cause, LostCause::Expired);
+    let error = guard.release().await.unwrap_err();
+    assert!(matches!(error, ReleaseError::Lost(lost) if lost.cause == LostCause::Expired));
+    eventually(|| server.size() == 0).await;
+}
+
+#[tokio::test]
+async fn lost_fires_although_the_server_does_not_answer() {
+    let server = RedisServer::start();
+    let lock = hasty(&server).await.lock("x").with_lease(watchdog(2_000));
+    let guard = lock.acquire().await.unwrap();
+    server.freeze();
+    assert_eq!(soon(guard.lost()).await, LostCause::Expired);
+    server.thaw();
+}
+
+#[tokio::test]
+async fn loss_is_seen_at_the_moment_of_use_although_no_timer_could_fire() {
+    let server = RedisServer::start();
+    let lock = client(&server).await.lock("x").with_lease(fixed(1_000)).on_outage(OnOutage::Wait);
+    let guard = soon(lock.acquire()).await.unwrap();
+    // As a machine does that was suspended: this thread runs no timers.
+    let deadline = guard.deadline();
+    while BootClock.now() < deadline {
+        std::thread::sleep(deadline.saturating_since(BootClock.now()));
+    }
+    assert_eq!(guard.ensure_valid().unwrap_err().cause, LostCause::Expired);
+    assert!(guard.reenter().is_err());
+}
+
+#[tokio::test]
+async fn expiring_fires_before_the_loss_while_renewals_do_not_get_through() {
+    let server = RedisServer::start();
+    let lock = hasty(&server).await.lock("x").with_lease(watchdog(4_000));
+    let guard = lock.acquire().await.unwrap();
+    server.freeze();
+    let (expiring, lost) = (Box::pin(guard.expiring(ms(1_200))), Box::pin(guard.lost()));
+    let first = soon(select(expiring, lost)).await;
+    let Either::Left(((), lost)) = first else { panic!("lost without a warning") };
+    assert!(guard.remaining() <= ms(1_200));
+    assert_eq!(soon(lost).await, LostCause::Expired);
+    soon(guard.expiring(Duration::ZERO)).await;
+    server.thaw();
+}
+
+#[tokio::test]
+async fn expiring_waits_while_renewals_get_through() {
+    let server = RedisServer::start();
+    let lock = client(&server).await.lock("x").with_lease(watchdog(3_000));
+    let guard = lock.acquire().await.unwrap();
+    let first_deadline = guard.deadline();
+    let expiring = Box::pin(guard.expiring(ms(200)));
+    let past_it = Box::pin(BootClock.sleep_until(first_deadline));
+    let first = soon(select(expiring, past_it)).await;
+    assert!(matches!(first, Either::Right(_)), "it fired although the lock is renewed");
+    assert!(guard.is_held());
+}
+
+#[tokio::test]
+async fn margin_beyond_the_lease_is_over_at_once() {
+    let server = RedisServer::start();
+    let guard = client(&server).await.lock("x").acquire().await.unwrap();
+    soon(guard.expiring(Duration::from_secs(31))).await;
+    soon(guard.expiring(Duration::MAX)).await;
+    assert!(guard.is_held());
+}
+
+#[tokio::test]
+async fn forced_release_is_known_at_once_where_somebody_waits() {
+    let server = RedisServer::start();
+    let (holders, others) = (client(&server).await, client(&server).await);
+    // Its first renewal would be seconds away.
+    let guard = holders.lock("x").acquire().await.unwrap();
+    let waiter = tokio::spawn({
+        let lock = holders.lock("x");
+        async move { lock.acquire().await }
+    });
+    eventually(|| server.subscribers("x") == 1).await;
+    assert!(others.lock("x").force_release().await.unwrap());
+    let (cause, next) = within(ms(5_000), futures::future::join(guard.lost(), waiter)).await;
+    assert_eq!(cause, LostCause::Gone);
+    assert!(next.unwrap().unwrap().is_held());
+}
+
+#[tokio::test]
+async fn forced_release_is_known_by_the_next_renewal_where_nobody_waits() {
+    let server = RedisServer::start();
+    let (holders, others) = (client(&server).await, client(&server).await);
+    let lock = holders.lock("x").with_lease(watchdog(1_500));
+    let guard = lock.acquire().await.unwrap();
+    assert!(others.lock("x").force_release().await.unwrap());
+    assert_eq!(server.size(), 0);
+    assert!(!others.lock("x").force_release().await.unwrap(), "it was free");
+    assert_eq!(soon(guard.lost()).await, LostCause::Gone);
+}
+
+#[tokio::test]
+async fn every_waiter_for_the_loss_is_told_and_may_come_late() {
+    let server = RedisServer::start();
+    let lock = client(&server).await.lock("x").with_lease(watchdog(900));
+    let guard = lock.acquire().await.unwrap();
+    let again = guard.reenter().unwrap();
+    server.flush();
+    let all = soon(futures::future::join3(guard.lost(), guard.lost(), again.lost())).await;
+    assert_eq!(all, (LostCause::Gone, LostCause::Gone, LostCause::Gone));
+    assert_eq!(soon(guard.lost()).await, LostCause::Gone);
+}
+
+#[tokio::test]
+async fn watchdog_keeps_the_lock_over_several_leases() {
+    let server = RedisServer::start();
+    let client = patient(&server).watchdog_lease(ms(1_500)).connect().await.unwrap();
+    let guard = client.lock("x").acquire().await.unwrap();
+    let third = guard.deadline() + ms(3_000);
+    eventually(|| guard.deadline() > third).await;
+    assert!(guard.is_held() && server.pttl("x") > 0);
+    guard.release().await.unwrap();
+    assert_eq!(server.size(), 0);
+}
+
+/// Nobody waits, so nobody listens: the new grant itself tells that the old hold is gone.
+#[tokio::test]
+async fn forced_release_is_known_at_once_where_the_lock_is_acquired_again() {
+    let server = RedisServer::start();
+    let client = client(&server).await;
+    let guard = client.lock("x").acquire().await.unwrap();
+    assert!(client.lock("x").force_release().await.unwrap());
+    let _next = client.lock("x").acquire().await.unwrap();
+    assert_eq!(within(ms(5_000), guard.lost()).await, LostCause::Gone);
+}

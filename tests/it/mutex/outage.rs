@@ -1,0 +1,216 @@
+//! Servers that are dead, frozen or slow, and requests that are executed late.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use futures::poll;
+use palisade::{AcquireError, Client, NodeError, OnOutage, Phase, ReleaseError};
+use testkit::{Fault, FaultProxy, RedisServer, Way};
+use tokio::net::TcpStream;
+
+use crate::support::{HANG, Look, causes, client, eventually, hasty, ms, patient, soon};
+
+fn scripts_run(server: &RedisServer) -> u64 {
+    let stats = server.cli(&["INFO", "commandstats"]);
+    let line = stats.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
+    line.map_or(0, |line| line.split(',').next().unwrap().parse().unwrap())
+}
+
+#[tokio::test]
+async fn acquire_on_a_dead_server_fails_and_says_why() {
+    let server = RedisServer::start();
+    let lock = client(&server).await.lock("x");
+    server.kill();
+    let error = soon(lock.acquire()).await.unwrap_err();
+    let causes = causes(&error);
+    let harmless = matches!(causes[..], [NodeError::Unreachable { .. }]);
+    assert!(harmless || matches!(causes[..], [NodeError::Disconnected { .. }]), "{error:?}");
+    assert!(error.to_string().contains(&server.addr().to_string()), "{error}");
+}
+
+#[tokio::test]
+async fn connect_to_nobody_fails_and_says_why() {
+    let server = RedisServer::start();
+    server.kill();
+    let error = soon(Client::connect(&server.url())).await.unwrap_err();
+    let source = std::error::Error::source(&error).unwrap().to_string();
+    assert!(source.starts_with("the server cannot be reached: "), "{source}");
+    let lazy = Client::connect_lazy(&server.url()).unwrap();
+    assert!(soon(lazy.lock("x").try_acquire()).await.is_err());
+}
+
+#[tokio::test]
+async fn client_of_a_server_that_was_not_there_works_once_it_is() {
+    let server = RedisServer::start();
+    server.kill();
+    let lazy = patient(&server).build().unwrap();
+    assert!(soon(lazy.lock("x").try_acquire()).await.is_err());
+    server.restart();
+    let lock = lazy.lock("x").on_outage(OnOutage::Wait);
+    soon(lock.acquire()).await.unwrap().release().await.unwrap();
+}
+
+#[tokio::test]
+async fn acquire_that_waits_outlasts_an_outage() {
+    let server = RedisServer::start();
+    let lock = client(&server).await.lock("x").on_outage(OnOutage::Wait);
+    server.kill();
+    let mut acquire = Box::pin(lock.acquire());
+    assert!(tokio::time::timeout(ms(300), &mut acquire).await.is_err(), "it waits");
+    server.restart();
+    soon(acquire).await.unwrap().release().await.unwrap();
+}
+
+#[tokio::test]
+async fn outage_until_the_limit_is_an_error_and_not_a_refusal() {
+    let server = RedisServer::start();
+    let lock = client(&server).await.lock("x").on_outage(OnOutage::Wait);
+    server.kill();
+    let error = soon(lock.try_acquire_for(ms(300))).await.unwrap_err();
+    assert!(matches!(error, AcquireError::Unavailable { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn waiter_is_told_of_an_outage() {
+    let server = RedisServer::start();
+    let client = client(&server).await;
+    let _guard = client.lock("x").acquire().await.unwrap();
+    let waiter = tokio::spawn({
+        let lock = client.lock("x");
+        async move { lock.acquire().await }
+    });
+    eventually(|| server.subscribers("x") == 1).await;
+    server.kill();
+    let error = soon(waiter).await.unwrap().unwrap_err();
+    assert!(matches!(error, AcquireError::Unavailable { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn frozen_server_is_given_up_within_its_time() {
+    let server = RedisServer::start();
+    let lock = hasty(&server).await.lock("x");
+    server.freeze();
+    let error = soon(lock.acquire()).await.unwrap_err();
+    let timed_out = [NodeError::TimedOut { phase: Phase::Answering }];
+    assert_eq!(format!("{:?}", causes(&error)), format!("{timed_out:?}"));
+    server.thaw();
+}
+
+#[tokio::test]
+async fn frozen_server_is_soon_known_and_not_waited_for() {
+    let server = RedisServer::start();
+    let lock = hasty(&server).await.lock("x");
+    server.freeze();
+    let known = async {
+        loop {
+            let error = lock.try_acquire().await.unwrap_err();
+            if let [NodeError::Unreachable { .. }] = causes(&error)[..] {
+                return;
+            }
+        }
+    };
+    soon(known).await;
+    server.thaw();
+    let lock = lock.on_outage(OnOutage::Wait);
+    soon(lock.acquire()).await.unwrap().release().await.unwrap();
+}
+
+/// The server executes what it was sent before it was given up, and then the release behind it.
+#[tokio::test]
+async fn acquire_that_is_executed_after_its_time_out_leaves_no_key() {
+    let server = RedisServer::start();
+    for attempts in 1..=3 {
+        let client = hasty(&server).await;
+        let lock = client.lock("x");
+        server.freeze();
+        for _ in 0..attempts {
+            assert!(soon(lock.try_acquire()).await.is_err());
+        }
+        server.thaw();
+        soon(client.shutdown(HANG)).await.unwrap();
+        assert_eq!(server.size(), 0, "after {attempts} attempts");
+    }
+}
+
+#[tokio::test]
+async fn acquire_that_was_dropped_while_the_server_stood_still_leaves_no_key() {
+    let server = RedisServer::start();
+    let client = client(&server).await;
+    let lock = client.lock("x");
+    server.freeze();
+    let mut acquire = Box::pin(lock.acquire());
+    assert!(poll!(&mut acquire).is_pending());
+    // The request goes out before its future does.
+    tokio::task::yield_now().await;
+    drop(acquire);
+    server.thaw();
+    soon(client.shutdown(HANG)).await.unwrap();
+    assert_eq!(server.size(), 0);
+}
+
+/// The first connection is held back, so the release goes another way and is executed first.
+#[tokio::test]
+async fn acquire_that_its_release_has_overtaken_leaves_no_key() {
+    let server = RedisServer::start();
+    let proxy = FaultProxy::before(&server);
+    let (slow, direct, dialled) = (proxy.addr(), server.addr(), Arc::new(AtomicUsize::new(0)));
+    let dial = move || {
+        let first = dialled.fetch_add(1, Ordering::SeqCst) == 0;
+        TcpStream::connect(if first { slow } else { direct })
+    };
+    let settings = Client::builder().connector("two ways", dial).node_timeout(ms(200));
+    let client = settings.connect_timeout(HANG).connect().await.unwrap();
+    proxy.set(Fault::Stall(Way::Requests));
+    let before = scripts_run(&server);
+    assert!(soon(client.lock("x").try_acquire()).await.is_err());
+    eventually(|| scripts_run(&server) > before).await;
+    let released = scripts_run(&server);
+    assert_eq!(server.size(), 0);
+    proxy.heal();
+    // The acquire arrives, and the release that was tried behind it.
+    eventually(|| scripts_run(&server) > released).await;
+    soon(client.shutdown(HANG)).await.unwrap();
+    assert_eq!(server.size(), 0);
+}
+
+#[tokio::test]
+async fn acquire_whose_answer_was_lost_leaves_no_key() {
+    let server = RedisServer::start();
+    let proxy = FaultProxy::before(&server);
+    let client = patient(&server).url(&proxy.url()).connect().await.unwrap();
+    proxy.set(Fault::Reset(Way::Replies));
+    let error = soon(client.lock("x").try_acquire()).await.unwrap_err();
+    assert!(causes(&error)[0].is_unknown(), "{error:?}");
+    proxy.heal();
+    soon(client.shutdown(HANG)).await.unwrap();
+    assert_eq!(server.size(), 0);
+}
+
+#[tokio::test]
+async fn release_on_a_frozen_server_is_not_confirmed_and_finished_later() {
+    let server = RedisServer::start();
+    let client = hasty(&server).await;
+    let guard = client.lock("x").acquire().await.unwrap();
+    server.freeze();
+    let error = soon(guard.release()).await.unwrap_err();
+    assert!(matches!(error, ReleaseError::Unconfirmed { .. }), "{error:?}");
+    server.thaw();
+    eventually(|| server.size() == 0).await;
+}
+
+#[tokio::test]
+async fn slow_server_is_no_obstacle() {
+    let server = RedisServer::start();
+    let proxy = FaultProxy::before(&server);
+    proxy.set(Fault::Delay(ms(60)));
+    let settings = patient(&server).url(&proxy.url()).node_timeout(Duration::from_secs(3));
+    let client = settings.connect().await.unwrap();
+    let guard = soon(client.lock("x").acquire()).await.unwrap();
+    soon(guard.release()).await.unwrap();
+    assert_eq!(server.size(), 0);
+}

@@ -1,0 +1,150 @@
+//! What every test on real servers needs: limits instead of hangs, events instead of sleeps.
+
+use std::{collections::BTreeMap, future::Future, panic::Location, time::Duration};
+
+use palisade::{AcquireError, Client, ClientBuilder, Lease, NodeError};
+use testkit::{RedisServer, Reply};
+
+/// What is not done after this hangs. Far beyond anything a busy machine explains.
+pub(crate) const HANG: Duration = Duration::from_secs(30);
+
+/// The output of `work`, or a panic after `limit`.
+#[track_caller]
+pub(crate) fn within<F: Future>(limit: Duration, work: F) -> impl Future<Output = F::Output> {
+    let caller = Location::caller();
+    // On the heap: a test has many of these, and a test's stack is small.
+    let work = Box::pin(work);
+    async move {
+        match tokio::time::timeout(limit, work).await {
+            Ok(output) => output,
+            Err(_elapsed) => panic!("not done within {limit:?}, at {caller}"),
+        }
+    }
+}
+
+/// The output of `work`, or a panic when it [`HANG`]s.
+#[track_caller]
+pub(crate) fn soon<F: Future>(work: F) -> impl Future<Output = F::Output> {
+    within(HANG, work)
+}
+
+/// Completes once `condition` holds, or panics when it does not come to hold within [`HANG`].
+#[track_caller]
+pub(crate) fn eventually(mut condition: impl FnMut() -> bool) -> impl Future<Output = ()> {
+    let caller = Location::caller();
+    async move {
+        let polls = async {
+            while !condition() {
+                tokio::time::sleep(POLL).await;
+            }
+        };
+        if tokio::time::timeout(HANG, polls).await.is_err() {
+            panic!("did not come to hold within {HANG:?}, at {caller}");
+        }
+    }
+}
+
+/// The same outside a runtime.
+#[track_caller]
+pub(crate) fn eventually_blocking(mut condition: impl FnMut() -> bool) {
+    let began = std::time::Instant::now();
+    while !condition() {
+        assert!(began.elapsed() < HANG, "did not come to hold within {HANG:?}");
+        std::thread::sleep(POLL);
+    }
+}
+
+/// A client whose time limits no busy machine exceeds.
+pub(crate) async fn client(server: &RedisServer) -> Client {
+    patient(server).connect().await.unwrap()
+}
+
+/// Settings with time limits that no busy machine exceeds.
+pub(crate) fn patient(server: &RedisServer) -> ClientBuilder {
+    Client::builder()
+        .url(&server.url())
+        .node_timeout(Duration::from_secs(3))
+        .connect_timeout(Duration::from_secs(10))
+}
+
+/// A client that gives a silent server up soon.
+pub(crate) async fn hasty(server: &RedisServer) -> Client {
+    let settings = patient(server).node_timeout(Duration::from_millis(200));
+    settings.connect().await.unwrap()
+}
+
+pub(crate) const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+pub(crate) const fn fixed(ms: u64) -> Lease {
+    Lease::Fixed(Duration::from_millis(ms))
+}
+
+pub(crate) const fn watchdog(ms: u64) -> Lease {
+    Lease::WatchdogOf(Duration::from_millis(ms))
+}
+
+/// What the tests look at on a server, past the library.
+pub(crate) trait Look {
+    /// PTTL: −2 without the key, −1 without a ttl.
+    fn pttl(&self, key: &str) -> i64;
+
+    /// HGETALL.
+    fn hash(&self, key: &str) -> BTreeMap<String, String>;
+
+    /// How often the lock is held by its only holder; 0 if it is free.
+    fn count(&self, key: &str) -> u32;
+
+    fn exists(&self, key: &str) -> bool;
+
+    /// DBSIZE of database 0.
+    fn size(&self) -> i64;
+
+    /// How many connections are subscribed to the lock's channel.
+    fn subscribers(&self, name: &str) -> i64;
+}
+
+impl Look for RedisServer {
+    fn pttl(&self, key: &str) -> i64 {
+        self.command(&["PTTL", key]).int()
+    }
+
+    fn hash(&self, key: &str) -> BTreeMap<String, String> {
+        let reply = self.command(&["HGETALL", key]);
+        let pairs = reply.array().chunks(2);
+        pairs.map(|pair| (pair[0].to_string(), pair[1].to_string())).collect()
+    }
+
+    fn count(&self, key: &str) -> u32 {
+        let hash = self.hash(key);
+        assert!(hash.len() <= 1, "{hash:?}");
+        hash.values().next().map_or(0, |count| count.parse().unwrap())
+    }
+
+    fn exists(&self, key: &str) -> bool {
+        self.command(&["EXISTS", key]) == Reply::Int(1)
+    }
+
+    fn size(&self) -> i64 {
+        self.command(&["DBSIZE"]).int()
+    }
+
+    fn subscribers(&self, name: &str) -> i64 {
+        self.command(&["PUBSUB", "NUMSUB", &channel(name)]).array()[1].int()
+    }
+}
+
+/// Where Redisson announces the release of a lock, for a name without braces.
+pub(crate) fn channel(name: &str) -> String {
+    format!("redisson_lock__channel:{{{name}}}")
+}
+
+/// Why the nodes of a failed acquire did not vote.
+#[track_caller]
+pub(crate) fn causes(error: &AcquireError) -> Vec<&NodeError> {
+    let ballot = error.ballot().unwrap_or_else(|| panic!("no ballot in {error:?}"));
+    ballot.failures().map(|(_, cause)| cause).collect()
+}
+
+const POLL: Duration = Duration::from_millis(5);

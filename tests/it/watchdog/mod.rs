@@ -1,0 +1,4 @@
+//! What the watchdog renews, notices and finishes, on real servers.
+
+mod releasing;
+mod renewing;

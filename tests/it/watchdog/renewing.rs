@@ -1,0 +1,217 @@
+//! Renewals that get through, that do not, and that are answered with no.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use palisade::{Client, Lease, LockGuard, LostCause, OnOutage};
+use testkit::{Fault, FaultProxy, RedisServer, Way};
+
+use crate::fleet::{HANG, eventually, within};
+
+const LEASE: Duration = Duration::from_secs(1);
+
+#[tokio::test]
+async fn renewed_lock_is_held_for_many_leases() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.url()).await.unwrap();
+    let guard = held(&client, "x").await;
+    stays_held(&guard, LEASE * 5).await;
+    guard.release().await.unwrap();
+    client.shutdown(HANG).await.unwrap();
+    assert!(server.keys().is_empty());
+}
+
+#[tokio::test]
+async fn fixed_lease_ends_when_it_says() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.url()).await.unwrap();
+    let lock = client.lock("x").with_lease(Lease::Fixed(LEASE));
+    let asked = Instant::now();
+    let guard = lock.acquire().await.unwrap();
+    let cause = within(HANG, "the end of the lease", guard.lost()).await;
+    assert_eq!(cause, LostCause::Expired);
+    // Before the server lets anybody else in.
+    assert!(asked.elapsed() < LEASE + Duration::from_millis(500), "{:?}", asked.elapsed());
+    assert!(asked.elapsed() > LEASE / 2, "{:?}", asked.elapsed());
+}
+
+#[test]
+fn runtime_blocked_for_three_leases_does_not_lose_its_lock() {
+    const WORKERS: usize = 2;
+    let server = RedisServer::start();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(WORKERS)
+        .enable_all()
+        .build()
+        .unwrap();
+    let (client, guard) = runtime.block_on(async {
+        let client = Client::connect(&server.url()).await.unwrap();
+        let guard = held(&client, "x").await;
+        (client, guard)
+    });
+    let barrier = std::sync::Arc::new(std::sync::Barrier::new(WORKERS + 1));
+    for _ in 0..WORKERS {
+        let barrier = barrier.clone();
+        runtime.spawn(async move {
+            barrier.wait();
+            thread::sleep(LEASE * 3);
+            barrier.wait();
+        });
+    }
+    // Every worker is blocked between the two.
+    barrier.wait();
+    barrier.wait();
+    guard.ensure_valid().unwrap();
+    assert!(!server.keys().is_empty());
+    runtime.block_on(guard.release()).unwrap();
+    runtime.block_on(client.shutdown(HANG)).unwrap();
+}
+
+#[tokio::test]
+async fn frozen_node_does_not_delay_the_renewals_of_others() {
+    let [frozen, healthy] = [(); 2].map(|()| RedisServer::start());
+    let clients = [Client::connect(&frozen.url()).await, Client::connect(&healthy.url()).await];
+    let [ill, well] = clients.map(Result::unwrap);
+    let doomed = held(&ill, "x").await;
+    let mut spared = Vec::new();
+    for i in 0..50 {
+        spared.push(held(&well, &format!("y:{i}")).await);
+    }
+    frozen.freeze();
+    let cause = within(HANG, "the loss", doomed.lost()).await;
+    assert_eq!(cause, LostCause::Expired);
+    stays_held(&spared[0], LEASE * 3).await;
+    assert!(spared.iter().all(LockGuard::is_held));
+    frozen.thaw();
+    drop((doomed, spared));
+    for client in [ill, well] {
+        client.shutdown(HANG).await.unwrap();
+    }
+    assert!(frozen.keys().is_empty());
+    assert!(healthy.keys().is_empty());
+}
+
+#[tokio::test]
+async fn renewal_without_an_answer_does_not_move_the_deadline() {
+    let server = RedisServer::start();
+    let proxy = FaultProxy::before(&server);
+    let client = Client::connect(&proxy.url()).await.unwrap();
+    let guard = held(&client, "x").await;
+    // The watchdog's connection is there once it has renewed.
+    let granted = guard.deadline();
+    eventually("a renewal", || guard.deadline() != granted).await;
+    let heard = renewals(&server);
+    proxy.set(Fault::Blackhole(Way::Replies));
+    // One answer may have been on its way already.
+    let first = guard.deadline();
+    let mut last = first;
+    let mut moved: u32 = 0;
+    let watch = async {
+        while guard.is_held() {
+            let now = guard.deadline();
+            if guard.is_held() && now != last {
+                (last, moved) = (now, moved + 1);
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    within(HANG, "the loss", watch).await;
+    assert!(moved <= 1, "moved {moved} times");
+    assert_eq!(guard.lost().await, LostCause::Expired);
+    // What the server answered to them is not known here.
+    assert!(renewals(&server) > heard + moved, "no renewal was heard");
+    proxy.heal();
+    drop(guard);
+    client.shutdown(HANG).await.unwrap();
+    assert!(server.keys().is_empty());
+}
+
+#[tokio::test]
+async fn lock_deleted_by_a_stranger_is_lost_at_the_next_renewal() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.url()).await.unwrap();
+    let guard = held(&client, "x").await;
+    server.flush();
+    let flushed = Instant::now();
+    assert_eq!(within(HANG, "the loss", guard.lost()).await, LostCause::Gone);
+    assert!(flushed.elapsed() < LEASE, "{:?}", flushed.elapsed());
+}
+
+#[tokio::test]
+async fn foreign_key_in_a_batch_of_renewals_ends_that_hold_only() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.url()).await.unwrap();
+    let mut guards = Vec::new();
+    for i in 0..20 {
+        guards.push(held(&client, &format!("x:{i}")).await);
+    }
+    server.cli(&["SET", "x:7", "not a lock"]);
+    let hit = guards.remove(7);
+    assert_eq!(within(HANG, "the loss", hit.lost()).await, LostCause::Gone);
+    stays_held(&guards[0], LEASE * 2).await;
+    assert!(guards.iter().all(LockGuard::is_held));
+    drop((hit, guards));
+    client.shutdown(HANG).await.unwrap();
+    assert_eq!(server.keys(), ["x:7"]);
+    assert_eq!(server.cli(&["GET", "x:7"]), "not a lock");
+}
+
+#[tokio::test]
+async fn scripts_flushed_all_the_time_are_sent_again() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.url()).await.unwrap();
+    let guard = held(&client, "x").await;
+    let lock = client.lock("y");
+    let end = Instant::now() + LEASE * 2;
+    while Instant::now() < end {
+        server.cli(&["SCRIPT", "FLUSH"]);
+        let other = lock.acquire().await.unwrap();
+        server.cli(&["SCRIPT", "FLUSH"]);
+        other.release().await.unwrap();
+    }
+    guard.ensure_valid().unwrap();
+    guard.release().await.unwrap();
+    client.shutdown(HANG).await.unwrap();
+    assert!(server.keys().is_empty());
+}
+
+#[tokio::test]
+async fn connections_cut_again_and_again_do_not_lose_a_lock() {
+    let server = RedisServer::start();
+    let proxy = FaultProxy::before(&server);
+    let client = Client::connect(&proxy.url()).await.unwrap();
+    let lease = Lease::WatchdogOf(LEASE * 3);
+    let lock = client.lock("x").with_lease(lease).on_outage(OnOutage::Wait);
+    let guard = lock.acquire().await.unwrap();
+    for _ in 0..5 {
+        let before = guard.deadline();
+        proxy.cut();
+        eventually("the next renewal", || guard.deadline() != before).await;
+        guard.ensure_valid().unwrap();
+    }
+    guard.ensure_valid().unwrap();
+    guard.release().await.unwrap();
+    client.shutdown(HANG).await.unwrap();
+    eventually("nothing is left", || server.keys().is_empty()).await;
+}
+
+/// How often a ttl was set.
+fn renewals(server: &RedisServer) -> u32 {
+    let stats = server.cli(&["INFO", "commandstats"]);
+    let calls = stats.lines().find_map(|line| line.strip_prefix("cmdstat_pexpire:calls="));
+    calls.and_then(|rest| rest.split(',').next()?.parse().ok()).unwrap_or(0)
+}
+
+async fn held(client: &Client, name: &str) -> LockGuard {
+    // A node may be late by chance for a lease this short: ridden out.
+    let lock = client.lock(name).with_lease(Lease::WatchdogOf(LEASE)).on_outage(OnOutage::Wait);
+    lock.acquire().await.unwrap()
+}
+
+async fn stays_held(guard: &LockGuard, time: Duration) {
+    if let Ok(cause) = tokio::time::timeout(time, guard.lost()).await {
+        panic!("lost, since {cause}");
+    }
+}
