@@ -1,0 +1,211 @@
+//! The command line: what can be asked, and the help that explains it.
+
+use std::{ffi::OsString, time::Duration};
+
+use clap::{Args, Parser};
+
+use crate::{duration, exit};
+
+/// Runs a command while holding a lock in Redis, and never after it.
+#[derive(Debug, Parser)]
+#[command(name = "palisade", version, about, long_about = LONG_ABOUT, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) subcommand: Subcommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Subcommand {
+    Run(RunArgs),
+    Inspect(InspectArgs),
+    #[command(name = "__supervise", hide = true)]
+    Supervise(SuperviseArgs),
+    #[command(name = "__launch", hide = true)]
+    Launch(LaunchArgs),
+}
+
+/// Run a command while holding the lock NAME
+#[derive(Debug, Args)]
+#[command(long_about = RUN_ABOUT, after_help = RUN_SHORT, after_long_help = RUN_MORE)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) servers: ServerArgs,
+
+    /// Require every server to grant the lock, instead of a majority
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Do not wait: exit with 75 if another holds the lock
+    #[arg(short, long, alias = "nb", conflicts_with = "wait")]
+    pub(crate) nonblock: bool,
+
+    /// Wait at most this long for the lock, and for the servers if too few answer
+    #[arg(short, long, alias = "timeout", value_name = "DURATION", value_parser = duration::parse)]
+    pub(crate) wait: Option<Duration>,
+
+    /// How long the servers keep the lock if this machine dies, 1s to 60s; renewed at a third
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "30s")]
+    pub(crate) lease: Duration,
+
+    /// The exit code if another holds the lock
+    #[arg(short = 'E', long, value_name = "CODE", default_value_t = exit::HELD)]
+    pub(crate) conflict_exit_code: u8,
+
+    /// Time between SIGTERM and SIGKILL when the command has to be ended, at most half the lease
+    /// [default: a quarter of the lease, at most 10s]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    pub(crate) grace: Option<Duration>,
+
+    /// Leave PALISADE_SERVERS in the command's environment
+    #[arg(long)]
+    pub(crate) keep_env: bool,
+
+    /// The name of the lock
+    pub(crate) name: String,
+
+    /// The command and its arguments; it is started without a shell
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Show who holds the lock NAME, server by server
+#[derive(Debug, Args)]
+#[command(long_about = INSPECT_ABOUT, after_long_help = INSPECT_MORE)]
+pub(crate) struct InspectArgs {
+    #[command(flatten)]
+    pub(crate) servers: ServerArgs,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// The name of the lock
+    pub(crate) name: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServerArgs {
+    // No parser and no default here: clap would print the value, which may hold a password.
+    #[arg(short, long = "server", value_name = "URL", help = SERVER)]
+    pub(crate) servers: Vec<String>,
+}
+
+/// The process between palisade and the command.
+#[derive(Debug, Args)]
+pub(crate) struct SuperviseArgs {
+    /// Nanoseconds between SIGTERM and SIGKILL.
+    #[arg(long)]
+    pub(crate) grace: u64,
+    #[arg(last = true, required = true)]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// The process that becomes the command.
+#[derive(Debug, Args)]
+pub(crate) struct LaunchArgs {
+    /// The process to die with.
+    #[arg(long)]
+    pub(crate) parent: i32,
+    #[arg(last = true, required = true)]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Prints what clap answers instead of running: help, the version, or what is wrong. Help that was
+/// asked for is a success; everything else is wrong use.
+pub(crate) fn answer(answer: &clap::Error) -> u8 {
+    let _nobody_reads = answer.print();
+    if answer.use_stderr() { exit::USAGE } else { 0 }
+}
+
+const SERVER: &str = "\
+A Redis server, redis://[user:password@]host[:port][/db] or unix:///path; repeat for several \
+independent masters. Arguments are seen in `ps`: passwords belong into the environment \
+[env, without -s: PALISADE_SERVERS, comma separated]";
+
+const LONG_ABOUT: &str = "\
+Runs a command while holding a lock in Redis, and never after it.
+
+Like flock(1), for commands on several machines. The lock lives on one Redis server, or on several \
+independent ones of which a majority (or all, with --all) must grant it. It is renewed for as long \
+as the command runs. If it can no longer be renewed, the command is ended before the lock can be \
+granted to anybody else.";
+
+const RUN_ABOUT: &str = "\
+Run a command while holding the lock NAME
+
+With one server the lock is held there. With several, which must be independent masters and not \
+replicas of each other, a majority of them must grant it, so that a minority may be down: two of \
+five, one of three. With --all every one must grant it.
+
+After a second of waiting, stderr says who holds the lock.";
+
+const RUN_SHORT: &str = "\
+Examples and exit codes: palisade run --help";
+
+const RUN_MORE: &str = "\
+Examples:
+  One backup at a time, whichever machine cron starts it on; skip it if one is running:
+    palisade run -s redis://db1 -n -E 0 nightly-backup -- /usr/local/bin/backup
+
+  A majority of three masters; wait at most two minutes; the password stays out of `ps`:
+    export PALISADE_SERVERS=redis://:secret@a,redis://:secret@b,redis://:secret@c
+    palisade run -w 2m deploy -- ./deploy.sh production
+
+  A shell's command line needs a shell:
+    palisade run -s redis://db1 report -- sh -c 'make report | mail -s report ops'
+
+  A service of which one machine runs one, and another takes over:
+    palisade run -s redis://a -s redis://b -s redis://c --lease 10s leader -- ./scheduler
+
+The command:
+  Its environment has PALISADE_LOCK (the name), PALISADE_HOLDER (the id by which the servers know
+  this hold) and PALISADE_HOLDERS (the ids of outer runs too, by which a nested run of the same
+  lock is noticed). PALISADE_SERVERS is removed, since it may hold passwords; see --keep-env.
+  It runs in a process group of its own. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 sent
+  to palisade are passed on to that group; SIGTSTP stops the group and then palisade. On a terminal
+  the command is in the foreground.
+
+When the lock cannot be renewed:
+  The group is sent SIGTERM one grace and 100ms before the lock runs out, and SIGKILL 100ms before.
+  If a server says that the lock is gone, SIGKILL follows at once. The same happens when palisade
+  is stopped; if it is killed, SIGTERM follows at once and SIGKILL after the grace. SIGKILL reaches
+  everything the command has started, in whatever group or session, but nothing that runs as
+  another user: write `sudo palisade run …`, not `palisade run … -- sudo …`.
+
+When the command ends:
+  Processes it has left in its group would run without the lock: they are sent SIGTERM, and SIGKILL
+  after the grace, before the lock is released. Daemons in a session of their own (setsid) are
+  left alone.
+
+Exit codes:
+  that of the command, or 128+n if signal n ended it; else
+   64  wrong use, or the lock is already held by a palisade this one was started from
+   69  too few servers answered: at once with -n or without -w, else after -w
+   70  a defect in palisade
+   71  the operating system refused something
+   74  the lock was lost, or could not be renewed, while the command ran
+   75  another holds the lock, with -n or until -w ended (-E changes this code)
+  126  the command cannot be executed
+  127  the command was not found";
+
+const INSPECT_ABOUT: &str = "\
+Show who holds the lock NAME, server by server
+
+Host and process are shown for holders that are palisade processes, if the server allows \
+CLIENT LIST.";
+
+const INSPECT_MORE: &str = "\
+Exit codes:
+    0  a majority of the servers answered
+   64  wrong use
+   69  they did not";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        <Cli as clap::CommandFactory>::command().debug_assert();
+    }
+}

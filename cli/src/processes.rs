@@ -1,0 +1,140 @@
+//! Who is alive: what /proc tells of process groups and descendants, and how they are killed.
+//!
+//! # Invariants
+//! - A process group is only named while its leader has not been reaped: until then the kernel
+//!   gives its number to nobody else, so a signal cannot hit a stranger.
+//! - Single processes are only killed while they are our own unreaped children, for the same
+//!   reason. A subreaper gets every orphan among its descendants as a child, so killing children
+//!   until there are none kills all that descends from it, whatever groups it has moved to.
+
+use std::{fs, io, time::Duration};
+
+use rustix::process::{Pid, Signal, getpid, kill_process, kill_process_group};
+
+use crate::boottime;
+
+/// One process, as /proc shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Process {
+    pub(crate) pid: i32,
+    pub(crate) parent: i32,
+    pub(crate) group: i32,
+    pub(crate) session: i32,
+    pub(crate) alive: bool,
+}
+
+/// Every process that can be seen.
+pub(crate) fn all() -> io::Result<Vec<Process>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        let name = entry?.file_name();
+        let Some(pid) = name.to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
+        // One that has ended meanwhile is not an error, and not there.
+        if let Ok(stat) = fs::read(format!("/proc/{pid}/stat")) {
+            // Its name need not be UTF-8.
+            found.extend(parse(&String::from_utf8_lossy(&stat)));
+        }
+    }
+    Ok(found)
+}
+
+/// Those of `group` that are alive.
+pub(crate) fn living_members(group: Pid) -> io::Result<Vec<i32>> {
+    let group = group.as_raw_nonzero().get();
+    Ok(all()?.into_iter().filter(|it| it.alive && it.group == group).map(|it| it.pid).collect())
+}
+
+/// Our own children, dead ones that were not reaped included.
+pub(crate) fn children() -> io::Result<Vec<Process>> {
+    let us = getpid().as_raw_nonzero().get();
+    Ok(all()?.into_iter().filter(|it| it.parent == us).collect())
+}
+
+/// Whether no member of `group` has a parent in another group of the same session: then there is
+/// no job control shell that could continue the group once it is stopped.
+pub(crate) fn is_orphaned(group: Pid) -> io::Result<bool> {
+    let group = group.as_raw_nonzero().get();
+    let all = all()?;
+    let mut members = all.iter().filter(|it| it.alive && it.group == group);
+    let watched = |member: &Process| {
+        all.iter()
+            .any(|it| it.pid == member.parent && it.group != group && it.session == member.session)
+    };
+    Ok(!members.any(watched))
+}
+
+/// Kills `group`, if there is one, and all that descends from this process except `spared`.
+///
+/// This process must be a subreaper, and must not reap meanwhile. Returns those that are still
+/// alive after `PATIENCE`: only a process that hangs inside the kernel outlives SIGKILL that long.
+pub(crate) async fn extinguish(group: Option<Pid>, spared: &[i32]) -> io::Result<Vec<i32>> {
+    let give_up = boottime::now() + PATIENCE;
+    loop {
+        let mut left = Vec::new();
+        if let Some(group) = group {
+            // The group may hold nobody but a dead leader: nothing to kill is no error.
+            let _nobody_left = kill_process_group(group, Signal::KILL);
+            left.extend(living_members(group)?);
+        }
+        for child in children()?.into_iter().filter(|it| it.alive && !spared.contains(&it.pid)) {
+            let _has_ended = Pid::from_raw(child.pid).map(|pid| kill_process(pid, Signal::KILL));
+            left.push(child.pid);
+        }
+        if left.is_empty() || boottime::now() > give_up {
+            left.dedup();
+            return Ok(left);
+        }
+        tokio::time::sleep(GLANCE).await;
+    }
+}
+
+/// Reads one `/proc/<pid>/stat`. The name stands in parentheses and may hold any character.
+fn parse(stat: &str) -> Option<Process> {
+    let (pid, rest) = stat.split_once(" (")?;
+    let (_name, rest) = rest.rsplit_once(") ")?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    let number = |at: usize| fields.get(at)?.parse::<i32>().ok();
+    let ended = matches!(*fields.first()?, "Z" | "X" | "x");
+    let threads = number(17)?;
+    Some(Process {
+        pid: pid.parse().ok()?,
+        parent: number(1)?,
+        group: number(2)?,
+        session: number(3)?,
+        // A process whose first thread has ended shows as a zombie while the others run on.
+        alive: !ended || threads > 1,
+    })
+}
+
+/// How long to look again at processes that were killed.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The pause between two looks: a killed process needs about this long to be gone.
+pub(crate) const GLANCE: Duration = Duration::from_millis(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stat_line_is_read_whatever_the_name_holds() {
+        let line = "17 (a) b (c) S 3 15 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 99 0 0";
+        let expected = Process { pid: 17, parent: 3, group: 15, session: 9, alive: true };
+        assert_eq!(parse(line), Some(expected));
+    }
+
+    #[test]
+    fn a_zombie_is_dead_unless_it_has_threads_left() {
+        let zombie = "17 (x) Z 3 15 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 99 0 0";
+        assert_eq!(parse(zombie).map(|it| it.alive), Some(false));
+        let threads = zombie.replace(" 20 0 1 0 ", " 20 0 4 0 ");
+        assert_eq!(parse(&threads).map(|it| it.alive), Some(true));
+    }
+
+    #[test]
+    fn this_process_is_found() {
+        let us = getpid().as_raw_nonzero().get();
+        let group = rustix::process::getpgrp();
+        assert!(living_members(group).expect("/proc is readable").contains(&us));
+    }
+}

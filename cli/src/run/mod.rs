@@ -1,0 +1,111 @@
+//! `palisade run`: acquire the lock, run the command under a supervisor, give the lock back.
+
+mod outcome;
+mod settings;
+mod waiting;
+mod watch;
+
+use std::{
+    io,
+    os::{fd::OwnedFd, unix::process::CommandExt},
+    process::{Child, Command},
+    time::Duration,
+};
+
+use palisade::{LockGuard, ReleaseError};
+use rustix::process::{getpid, set_child_subreaper};
+
+use crate::{
+    args::RunArgs,
+    env,
+    exit::Failure,
+    processes,
+    servers::Servers,
+    signals::{self, Signals},
+    supervisor::{Link, OURSELVES},
+    tell,
+};
+use outcome::Outcome;
+use settings::Settings;
+use watch::Watch;
+
+/// The whole story; the code to exit with.
+pub(crate) async fn run(args: &RunArgs) -> Result<u8, Failure> {
+    let settings = Settings::of(args)?;
+    let servers = Servers::named(&args.servers)?;
+    let code = under_the_lock(args, &settings, &servers).await;
+    servers.close().await;
+    code
+}
+
+async fn under_the_lock(
+    args: &RunArgs,
+    settings: &Settings,
+    servers: &Servers,
+) -> Result<u8, Failure> {
+    let mut signals = Signals::listen(&signals::ENDING)
+        .map_err(|error| Failure::system("cannot listen for signals", error))?;
+    let guard = waiting::acquire(args, settings, servers, &mut signals).await?;
+    let outcome = supervised(args, settings, &guard, signals).await;
+    let lost = match &outcome {
+        Ok(outcome) if outcome.all_are_dead() => give_back(&args.name, guard).await,
+        // Something may be running still: nobody gets the lock before its lease is over.
+        Ok(_) | Err(_) => {
+            guard.orphan();
+            false
+        }
+    };
+    outcome.map(|outcome| outcome.conclude(&args.name, lost))
+}
+
+/// Runs the command until it and its group are dead.
+///
+/// # Errors
+/// They may not be.
+async fn supervised(
+    args: &RunArgs,
+    settings: &Settings,
+    guard: &LockGuard,
+    mut signals: Signals,
+) -> Result<Outcome, Failure> {
+    let refused = |error| Failure::system("cannot run the command", error);
+    signals.also(&signals::WHILE_RUNNING).map_err(refused)?;
+    // Should the supervisor die, what it has started becomes ours to kill.
+    set_child_subreaper(Some(getpid())).map_err(|error| refused(error.into()))?;
+    let spared = processes::children().map_err(refused)?.iter().map(|it| it.pid).collect();
+    let (link, theirs) = Link::pair().map_err(refused)?;
+    let supervisor = start_supervisor(args, settings.grace, guard, theirs).map_err(refused)?;
+    let watch = Watch::new(guard, settings, link, supervisor, signals, spared).map_err(refused)?;
+    watch.run().await
+}
+
+fn start_supervisor(
+    args: &RunArgs,
+    grace: Duration,
+    guard: &LockGuard,
+    link: OwnedFd,
+) -> io::Result<Child> {
+    let mut command = Command::new(OURSELVES);
+    command
+        .arg0("palisade")
+        .arg("__supervise")
+        .arg(format!("--grace={}", grace.as_nanos()))
+        .arg("--")
+        .args(&args.command)
+        .stdin(link)
+        .process_group(0);
+    env::prepare(&mut command, &args.name, guard.holder_id(), args.keep_env);
+    command.spawn()
+}
+
+/// Releases the lock; whether it turns out to have been lost before.
+async fn give_back(name: &str, guard: LockGuard) -> bool {
+    match guard.release().await {
+        Ok(_) => false,
+        Err(ReleaseError::Lost(_)) => true,
+        Err(error) => {
+            tell(format_args!("{name}: {error}; it ends with its lease"));
+            false
+        }
+    }
+}

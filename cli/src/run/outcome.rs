@@ -1,0 +1,93 @@
+//! What became of the command, in words and as an exit code.
+
+use palisade::LostCause;
+
+use crate::{
+    exit,
+    supervisor::{Cause, Ending, Fate},
+    tell,
+};
+
+/// How the command ended.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// As the supervisor tells it; and whether the lock was lost meanwhile.
+    Ended { ending: Ending, lost: Option<LostCause> },
+    /// The system refused its process.
+    NotStarted { why: String },
+    /// Killed by us, since the supervisor had died or was `overdue`.
+    StoodIn { overdue: bool, lost: Option<LostCause>, undead: usize },
+}
+
+impl Outcome {
+    /// Whether the command came to its own end and not by a signal.
+    pub(crate) fn ended_well(&self) -> bool {
+        matches!(self, Self::Ended { ending: Ending { fate: Fate::Exited(_), .. }, .. })
+    }
+
+    /// Whether nothing of the command is left that runs.
+    pub(crate) fn all_are_dead(&self) -> bool {
+        match self {
+            Self::Ended { ending: Ending { undead, .. }, .. } | Self::StoodIn { undead, .. } => {
+                *undead == 0
+            }
+            Self::NotStarted { .. } => true,
+        }
+    }
+
+    /// Says what is worth saying; the code to exit with.
+    pub(crate) fn conclude(self, name: &str, lost_at_the_end: bool) -> u8 {
+        match self {
+            Self::Ended { ending, lost } => {
+                mention(ending.left_behind, ending.undead);
+                if let Some(cause) = lost {
+                    say_lost(name, &cause)
+                } else if ending.cause != Cause::Itself {
+                    tell(format_args!("{name} could not be renewed: the command was ended"));
+                    exit::LOST
+                } else if lost_at_the_end {
+                    tell(format_args!("{name} was lost before the command had ended"));
+                    exit::LOST
+                } else {
+                    code(ending.fate)
+                }
+            }
+            Self::StoodIn { overdue, lost, undead } => {
+                mention(0, undead);
+                let why = if overdue { "did not act in time" } else { "has ended" };
+                tell(format_args!("the supervisor {why}: the command was killed"));
+                match lost {
+                    Some(cause) => say_lost(name, &cause),
+                    None if overdue => exit::LOST,
+                    None => exit::SYSTEM,
+                }
+            }
+            Self::NotStarted { why } => {
+                tell(format_args!("cannot start the command: {why}"));
+                exit::SYSTEM
+            }
+        }
+    }
+}
+
+fn say_lost(name: &str, cause: &LostCause) -> u8 {
+    tell(format_args!("{name} was lost: {cause}; the command was killed"));
+    exit::LOST
+}
+
+fn mention(left_behind: usize, undead: usize) {
+    if left_behind > 0 {
+        let processes = if left_behind == 1 { "process" } else { "processes" };
+        tell(format_args!("the command has left {left_behind} {processes} behind: ended"));
+    }
+    if undead > 0 {
+        tell(format_args!("{undead} of the command's processes cannot be killed and may run on"));
+    }
+}
+
+fn code(fate: Fate) -> u8 {
+    match fate {
+        Fate::Exited(code) => u8::try_from(code).unwrap_or(exit::INTERNAL),
+        Fate::Signalled(signal) => exit::of_signal(signal),
+    }
+}

@@ -1,0 +1,97 @@
+//! What was asked of `palisade run`, checked before anything is sent.
+
+use std::time::Duration;
+
+use crate::{args::RunArgs, duration, exit::Failure, servers::Patience};
+
+/// Lease, grace and patience, which fit together.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settings {
+    pub(crate) lease: Duration,
+    pub(crate) grace: Duration,
+    pub(crate) patience: Patience,
+}
+
+impl Settings {
+    /// Checks them. The cap on the lease is the library's to know.
+    pub(crate) fn of(args: &RunArgs) -> Result<Self, Failure> {
+        let lease = args.lease;
+        if lease < SHORTEST {
+            let (is, least) = (duration::show(lease), duration::show(SHORTEST));
+            return Err(Failure::usage(format_args!(
+                "--lease {is} leaves no time to end a command in; at least {least} is needed"
+            )));
+        }
+        let grace = args.grace.unwrap_or_else(|| LONGEST_DEFAULT_GRACE.min(lease / 4));
+        if grace > lease / 2 {
+            let (is, most) = (duration::show(grace), duration::show(lease / 2));
+            return Err(Failure::usage(format_args!(
+                "--grace {is} is more than half the lease, {most}: SIGTERM would not wait for a \
+                 renewal"
+            )));
+        }
+        let patience = match args.wait {
+            Some(wait) if wait > Duration::ZERO => Patience::For(wait),
+            None if !args.nonblock => Patience::Forever,
+            _ => Patience::None,
+        };
+        Ok(Self { lease, grace, patience })
+    }
+
+    /// How often to look whether the deadline has moved.
+    pub(crate) fn look_every(&self) -> Duration {
+        (self.lease / 30).clamp(Duration::from_millis(20), Duration::from_secs(1))
+    }
+}
+
+/// With the greatest grace, SIGTERM is due 100 ms before the middle of the lease, and the renewal
+/// only a sixth of the lease earlier: in less than a second the two would race.
+const SHORTEST: Duration = Duration::from_secs(1);
+
+const LONGEST_DEFAULT_GRACE: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Cli, Subcommand};
+
+    fn settings(options: &str) -> Result<Settings, Failure> {
+        let line = format!("palisade run -s redis://h {options} name -- true");
+        match Cli::try_parse_from(line.split_whitespace()).expect("a valid line").subcommand {
+            Subcommand::Run(args) => Settings::of(&args),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_grace_is_a_quarter_of_the_lease_and_ten_seconds_at_most() {
+        for (options, grace_ms) in [
+            ("", 7_500),
+            ("--lease 60", 10_000),
+            ("--lease 2", 500),
+            ("--lease 2 --grace 1", 1_000),
+            ("--grace 0", 0),
+        ] {
+            let grace = settings(options).expect(options).grace;
+            assert_eq!(grace, Duration::from_millis(grace_ms), "{options}");
+        }
+    }
+
+    #[test]
+    fn leases_and_graces_that_cannot_work_are_refused() {
+        for options in ["--lease 0", "--lease 999ms", "--grace 15.1", "--lease 2 --grace 1001ms"] {
+            assert!(settings(options).is_err(), "{options}");
+        }
+    }
+
+    #[test]
+    fn waiting_no_time_is_not_waiting() {
+        assert_eq!(settings("-w 0").expect("valid").patience, Patience::None);
+        assert_eq!(settings("-n").expect("valid").patience, Patience::None);
+        assert_eq!(settings("").expect("valid").patience, Patience::Forever);
+        let some = Patience::For(Duration::from_secs(120));
+        assert_eq!(settings("-w 2m").expect("valid").patience, some);
+    }
+}

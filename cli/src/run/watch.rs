@@ -1,0 +1,254 @@
+//! While the command runs: tells the supervisor how long the lock is safe, passes signals and the
+//! terminal on, and stands in for the supervisor should that fail.
+
+use std::{io, os::fd::AsFd, process::Child, time::Duration};
+
+use palisade::{LockGuard, LostCause};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpgrp, kill_process_group, waitid};
+use tokio::time::{Interval, MissedTickBehavior, interval, sleep};
+
+use super::{outcome::Outcome, settings::Settings};
+use crate::{
+    boottime::{self, Alarm},
+    duration,
+    exit::Failure,
+    processes,
+    signals::Signals,
+    supervisor::{Link, Order, Received, Report, SAFETY},
+    tell,
+    terminal::{self, Terminal},
+};
+
+/// What palisade knows of the command it runs.
+pub(crate) struct Watch<'a> {
+    guard: &'a LockGuard,
+    grace: Duration,
+    link: Link,
+    supervisor: Child,
+    /// The command's group, once it exists.
+    group: Option<Pid>,
+    /// Children we had before: of a shell that became us by exec. None of our business.
+    spared: Vec<i32>,
+    signals: Signals,
+    looks: Interval,
+    /// The deadline the supervisor was told last.
+    told: Duration,
+    /// Rings when the supervisor should have killed the group and has not.
+    overdue: Alarm,
+    lost: Option<LostCause>,
+    terminal: Option<Terminal>,
+    /// Whether the command is to have the terminal whenever our job has it.
+    wants_terminal: bool,
+    /// Whether the command's stop was asked for by a signal to us.
+    asked_to_stop: bool,
+}
+
+impl<'a> Watch<'a> {
+    pub(crate) fn new(
+        guard: &'a LockGuard,
+        settings: &Settings,
+        link: Link,
+        supervisor: Child,
+        signals: Signals,
+        spared: Vec<i32>,
+    ) -> io::Result<Self> {
+        let mut looks = interval(settings.look_every());
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Ok(Self {
+            guard,
+            grace: settings.grace,
+            link,
+            supervisor,
+            group: None,
+            spared,
+            signals,
+            looks,
+            told: Duration::ZERO,
+            overdue: Alarm::new()?,
+            lost: None,
+            terminal: Terminal::open(),
+            wants_terminal: terminal::is_wanted_from_the_start(),
+            asked_to_stop: false,
+        })
+    }
+
+    /// Has the command started, and watches until it and its group are dead.
+    pub(crate) async fn run(mut self) -> Result<Outcome, Failure> {
+        let outcome = match self.begin() {
+            Ok(()) => self.watch().await,
+            Err(error) => Err(broken(error)),
+        };
+        if outcome.is_err() {
+            // Whatever does not work here any more: the command must not go on without us.
+            let _the_first_error_counts = self.stand_in(false).await;
+        }
+        self.reap().await;
+        if let Some(terminal) = &mut self.terminal {
+            terminal.take_back();
+            if !matches!(&outcome, Ok(outcome) if outcome.ended_well()) {
+                terminal.repair();
+            }
+        }
+        outcome
+    }
+
+    /// The first word to the supervisor, with our standard input for the command.
+    fn begin(&self) -> io::Result<()> {
+        let deadline = Order::Deadline(self.guard.deadline().since_origin());
+        self.link.send(&deadline.to_string(), Some(io::stdin().as_fd()))
+    }
+
+    async fn watch(&mut self) -> Result<Outcome, Failure> {
+        loop {
+            tokio::select! {
+                // What the supervisor says comes first: after we were stopped everything is due at
+                // once, and it may have acted in our place.
+                biased;
+                received = self.link.receive() => match received.map_err(broken)? {
+                    Some(Received { message, .. }) => {
+                        let report = message.parse().map_err(|e| broken(io::Error::other(e)))?;
+                        if let Some(outcome) = self.hear(report) {
+                            return Ok(outcome);
+                        }
+                    }
+                    None => return self.stand_in(false).await,
+                },
+                rung = self.overdue.rings() => {
+                    rung.map_err(broken)?;
+                    return self.stand_in(true).await;
+                }
+                cause = self.guard.lost(), if self.lost.is_none() => {
+                    self.lose(cause).map_err(broken)?;
+                }
+                signal = self.signals.next() => self.obey(signal),
+                _tick = self.looks.tick() => self.pass_on_deadline().map_err(broken)?,
+            }
+        }
+    }
+
+    /// Does what a report calls for; the outcome, if it was the last one.
+    fn hear(&mut self, report: Report) -> Option<Outcome> {
+        match report {
+            Report::Ready(group) => {
+                self.group = Some(group);
+                self.lend_terminal();
+                self.order(Order::Signal(Signal::CONT));
+            }
+            Report::Stopped(signal) => self.command_stopped(signal),
+            Report::Asked => tell(format_args!(
+                "{} cannot be renewed: the command is asked to end, and killed in {}",
+                self.guard.name(),
+                duration::show(self.grace)
+            )),
+            Report::Failed(why) => return Some(Outcome::NotStarted { why }),
+            Report::Ended(ending) => {
+                return Some(Outcome::Ended { ending, lost: self.lost.take() });
+            }
+        }
+        None
+    }
+
+    /// Tells the supervisor the deadline, if it has moved. An order that does not get through is
+    /// no danger: the supervisor goes by the last deadline it was told.
+    fn pass_on_deadline(&mut self) -> io::Result<()> {
+        let deadline = self.guard.deadline().since_origin();
+        if deadline != self.told && self.lost.is_none() {
+            self.told = deadline;
+            self.order(Order::Deadline(deadline));
+            self.overdue.set(deadline.saturating_sub(SAFETY / 2))?;
+        }
+        Ok(())
+    }
+
+    fn lose(&mut self, cause: LostCause) -> io::Result<()> {
+        self.lost = Some(cause);
+        self.order(Order::Kill);
+        self.overdue.set(boottime::now() + SAFETY)
+    }
+
+    fn obey(&mut self, signal: Signal) {
+        if signal == Signal::CONT {
+            self.lend_terminal();
+        }
+        self.asked_to_stop |= signal == Signal::TSTP;
+        self.order(Order::Signal(signal));
+    }
+
+    /// Does as the command does, so that the shell sees its job stop.
+    fn command_stopped(&mut self, signal: Signal) {
+        let for_terminal = [Signal::TTIN, Signal::TTOU].contains(&signal);
+        if for_terminal && self.is_in_foreground() {
+            self.wants_terminal = true;
+            self.lend_terminal();
+            return self.order(Order::Signal(Signal::CONT));
+        }
+        let by_us = std::mem::take(&mut self.asked_to_stop);
+        let by_terminal = for_terminal || self.terminal.as_ref().is_some_and(Terminal::is_lent);
+        if !by_us && !by_terminal {
+            // Somebody has stopped the command by hand, and will continue it so.
+            return;
+        }
+        if processes::is_orphaned(getpgrp()).unwrap_or(true) {
+            // No shell could continue us. Where we were not asked to stop the command, the kernel
+            // would not have stopped it either, had it been in our place.
+            if !by_us {
+                self.undo_stop(for_terminal);
+            }
+            return;
+        }
+        if let Some(terminal) = &mut self.terminal {
+            terminal.take_back();
+        }
+        // All of our job, as the terminal's own stop would. It goes on here after SIGCONT.
+        let _cannot_fail = kill_process_group(getpgrp(), Signal::STOP);
+    }
+
+    fn undo_stop(&self, for_terminal: bool) {
+        if for_terminal {
+            // It would ask for the terminal again for ever.
+            self.order(Order::Signal(Signal::HUP));
+        }
+        self.order(Order::Signal(Signal::CONT));
+    }
+
+    fn is_in_foreground(&self) -> bool {
+        self.terminal.as_ref().is_some_and(Terminal::is_ours)
+    }
+
+    fn lend_terminal(&mut self) {
+        if let (true, Some(terminal), Some(group)) =
+            (self.wants_terminal, &mut self.terminal, self.group)
+        {
+            terminal.lend(group);
+        }
+    }
+
+    /// Ends the command in the supervisor's place: it has died, or does not act in time.
+    async fn stand_in(&mut self, overdue: bool) -> Result<Outcome, Failure> {
+        // Its children become ours.
+        let _has_ended = self.supervisor.kill();
+        let undead = processes::extinguish(self.group, &self.spared).await.map_err(broken)?;
+        let lost = self.lost.take();
+        Ok(Outcome::StoodIn { overdue, lost, undead: undead.len() })
+    }
+
+    /// Leaves no zombies to an init that may not reap them, as in many a container.
+    async fn reap(&mut self) {
+        let give_up = boottime::now() + SAFETY;
+        // The supervisor ends right after its last word; the dead it has left become our children.
+        while matches!(self.supervisor.try_wait(), Ok(None)) && boottime::now() < give_up {
+            sleep(processes::GLANCE / 5).await;
+        }
+        while let Ok(Some(_)) = waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOHANG) {
+        }
+    }
+
+    fn order(&self, order: Order) {
+        // To a supervisor that is stopped, or has ended: both are noticed otherwise.
+        let _not_heard = self.link.send(&order.to_string(), None);
+    }
+}
+
+fn broken(error: io::Error) -> Failure {
+    Failure::system("cannot watch the command", error)
+}

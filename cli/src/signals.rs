@@ -1,0 +1,63 @@
+//! The signals that are passed on to the command.
+
+use std::{fs, io};
+
+use rustix::process::Signal;
+use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
+
+/// Listens for a set of signals.
+///
+/// A signal that was ignored when the process started stays ignored: `nohup palisade …` and the
+/// background jobs of a shell rely on it, and so does the command, which inherits what we ignore.
+#[derive(Debug)]
+pub(crate) struct Signals(Vec<(Signal, Stream)>);
+
+impl Signals {
+    pub(crate) fn listen(wanted: &[Signal]) -> io::Result<Self> {
+        let mut listening = Self(Vec::new());
+        listening.also(wanted)?;
+        Ok(listening)
+    }
+
+    /// Listens for more.
+    pub(crate) fn also(&mut self, wanted: &[Signal]) -> io::Result<()> {
+        let ignored = ignored()?;
+        for which in wanted.iter().filter(|it| ignored & bit(**it) == 0) {
+            self.0.push((*which, signal(SignalKind::from_raw(which.as_raw()))?));
+        }
+        Ok(())
+    }
+
+    /// Waits for the next of them. Cancel-safe: a signal stays noted until it is returned.
+    pub(crate) async fn next(&mut self) -> Signal {
+        std::future::poll_fn(|context| {
+            for (which, stream) in &mut self.0 {
+                if stream.poll_recv(context).is_ready() {
+                    return std::task::Poll::Ready(*which);
+                }
+            }
+            std::task::Poll::Pending
+        })
+        .await
+    }
+}
+
+/// The signals this process ignores, one bit each.
+fn ignored() -> io::Result<u64> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .ok_or_else(|| io::Error::other("no signal mask in /proc/self/status"))
+}
+
+fn bit(signal: Signal) -> u64 {
+    1 << (signal.as_raw() - 1)
+}
+
+/// What ends a command.
+pub(crate) const ENDING: [Signal; 4] = [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT];
+
+/// What is listened for beside that once there is a command. Until then a stop, and what users
+/// define, does to palisade what it does to any process.
+pub(crate) const WHILE_RUNNING: [Signal; 4] =
+    [Signal::USR1, Signal::USR2, Signal::TSTP, Signal::CONT];

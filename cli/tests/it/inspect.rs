@@ -1,0 +1,81 @@
+//! `palisade inspect`.
+
+use testkit::{Cluster, RedisServer};
+
+use crate::support::tool::{Finished, palisade, run};
+
+fn inspect(urls: &[String], more: &[&str]) -> Finished {
+    let mut words = vec!["inspect"];
+    words.extend(urls.iter().flat_map(|url| ["-s", url.as_str()]));
+    words.extend(more);
+    palisade(&words).finish()
+}
+
+#[test]
+fn every_server_is_shown_free_held_or_down() {
+    let cluster = Cluster::start(3);
+    let urls = cluster.urls();
+    let free = inspect(&urls, &["name"]);
+    assert_eq!(free.code(), 0, "{free:?}");
+    assert!(free.output.iter().all(|line| line.ends_with(": free")), "{free:?}");
+
+    let holder = run(&urls, "", "echo $PALISADE_HOLDER; read line").start();
+    let id = holder.line();
+    cluster.kill(2);
+    let held = inspect(&urls, &["name"]);
+    assert_eq!(held.code(), 0, "{held:?}");
+    let who = format!("pid {} ({id}), ttl ", holder.pid());
+    assert!(held.output[..2].iter().all(|line| line.contains(&who)), "{held:?}");
+    assert!(held.output[2].contains("refused"), "{held:?}");
+
+    cluster.kill(1);
+    let minority = inspect(&urls, &["name"]);
+    assert_eq!((minority.code(), minority.output.len()), (69, 3), "{minority:?}");
+}
+
+#[test]
+fn json_is_for_programs() {
+    let cluster = Cluster::start(3);
+    let urls = cluster.urls();
+    let holder = run(&urls[..2], "", "echo $PALISADE_HOLDER; read line").start();
+    let id = holder.line();
+    cluster.kill(1);
+    let output = inspect(&urls, &["--json", "name"]).output.join("\n");
+    let json: serde_json::Value = serde_json::from_str(&output).expect("JSON");
+    assert_eq!(json["name"], "name");
+    assert_eq!(json["answered"], 2);
+    assert_eq!(json["majority_holder"], serde_json::Value::Null);
+    let servers = json["servers"].as_array().expect("a list");
+    assert_eq!(servers[0]["state"], "held");
+    assert_eq!(servers[0]["holder"], id.as_str());
+    assert_eq!(servers[0]["count"], 1);
+    assert_eq!(servers[0]["pid"], holder.pid());
+    assert!(servers[0]["host"].is_string());
+    assert!(servers[0]["ttl_ms"].as_u64().is_some_and(|ttl| ttl > 0 && ttl <= 30_000));
+    assert_eq!(servers[1]["state"], "error");
+    assert!(servers[1]["error"].is_string());
+    assert_eq!(servers[2]["state"], "free");
+    assert_eq!(servers[2]["server"], format!("127.0.0.1:{}/0", port(&urls[2])));
+}
+
+fn port(url: &str) -> &str {
+    url.rsplit(':').next().expect("a port")
+}
+
+#[test]
+fn without_the_right_to_list_clients_the_holder_id_remains() {
+    let server = RedisServer::start();
+    server.command(&["ACL", "SETUSER", "seer", "on", ">pw", "~*", "&*", "+@all", "-client|list"]);
+    let holder = run(&[server.url()], "", "echo $PALISADE_HOLDER; read line").start();
+    let id = holder.line();
+    let seen = inspect(&[server.url_with("seer", "pw")], &["name"]);
+    assert!(seen.output[0].contains(&format!(": held by {id}, ttl ")), "{seen:?}");
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_trouble() {
+    let server = RedisServer::start();
+    let script = format!("{} inspect -s {} name | true", crate::support::PALISADE, server.url());
+    let finished = crate::support::tool::program("sh", &["-c", &script]).finish();
+    assert_eq!((finished.code(), finished.said().as_str()), (0, ""));
+}

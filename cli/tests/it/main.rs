@@ -1,0 +1,12 @@
+//! The tool as its users meet it: real processes, real signals, real servers.
+
+#![cfg(target_os = "linux")]
+
+mod arguments;
+mod inspect;
+mod loss;
+mod quorum;
+mod run;
+mod supervisor;
+mod support;
+mod terminal;

@@ -1,0 +1,75 @@
+//! Several masters, some of them down.
+
+use std::time::Duration;
+
+use testkit::Cluster;
+
+use crate::support::tool::run;
+
+#[test]
+fn over_five_masters_it_starts_with_two_killed_and_not_with_three() {
+    let cluster = Cluster::start(5);
+    let urls = cluster.urls();
+    for dead in 0..=2 {
+        let finished = run(&urls, "-n", "exit 3").finish();
+        assert_eq!(finished.code(), 3, "{dead} are dead: {finished:?}");
+        cluster.kill(dead);
+    }
+    for options in ["-n", ""] {
+        let finished = run(&urls, options, "exit 3").finish();
+        assert_eq!(finished.code(), 69, "{finished:?}");
+        assert!(finished.took < Duration::from_secs(10), "{finished:?}");
+        assert!(finished.said().contains("refused"), "{finished:?}");
+    }
+    let waited = run(&urls, "-w 1.3", "exit 3").finish();
+    assert_eq!(waited.code(), 69, "{waited:?}");
+    assert!(waited.took >= Duration::from_millis(1300), "{waited:?}");
+    assert!(waited.said().contains("too few servers answer"), "{waited:?}");
+    for alive in [3, 4] {
+        let keys = cluster.iter().nth(alive).expect("five").keys();
+        assert_eq!(keys, Vec::<String>::new(), "nothing is left of what was not won");
+    }
+}
+
+#[test]
+fn with_w_it_rides_out_an_outage() {
+    let cluster = Cluster::start(3);
+    cluster.kill(0);
+    cluster.kill(1);
+    let running = run(&cluster.urls(), "-w 50", "echo mine").start();
+    assert!(running.complaint().contains("too few servers answer"));
+    cluster.restart(0);
+    assert_eq!(running.line(), "mine");
+    assert_eq!(running.finish().code(), 0);
+}
+
+#[test]
+fn all_of_them_means_all() {
+    let cluster = Cluster::start(3);
+    let urls = cluster.urls();
+    assert_eq!(run(&urls, "--all -n", "exit 3").finish().code(), 3);
+    cluster.kill(2);
+    assert_eq!(run(&urls, "--all -n", "exit 3").finish().code(), 69);
+    assert_eq!(run(&urls, "-n", "exit 3").finish().code(), 3);
+}
+
+#[test]
+fn a_wrong_password_is_69_at_once_and_says_so() {
+    let server = testkit::RedisServer::builder().password("right").start();
+    let url = |password| vec![server.url_with("default", password)];
+    let refused = run(&url("wrong"), "-w 30", "true").finish();
+    assert_eq!(refused.code(), 69, "{refused:?}");
+    assert!(refused.took < Duration::from_secs(10), "{refused:?}");
+    assert!(refused.said().contains("credentials"), "{refused:?}");
+    assert!(!refused.said().contains("wrong@"), "{refused:?}");
+    assert_eq!(run(&url("right"), "-n", "exit 3").finish().code(), 3);
+}
+
+#[test]
+fn two_addresses_of_one_server_are_wrong_use() {
+    let server = testkit::RedisServer::start();
+    let urls = vec![server.url(), format!("redis://localhost:{}", server.port())];
+    let finished = run(&urls, "-n", "true").finish();
+    assert_eq!(finished.code(), 64, "{finished:?}");
+    assert_eq!(server.keys(), Vec::<String>::new());
+}

@@ -1,0 +1,142 @@
+//! Job control: the command on a terminal, below a shell.
+
+use testkit::RedisServer;
+
+use crate::support::{
+    PALISADE,
+    terminal::{CTRL_C, CTRL_Z, Terminal},
+};
+
+fn run(server: &RedisServer, command: &str) -> String {
+    format!("{PALISADE} run -s {} name -- {command}", server.url())
+}
+
+#[test]
+fn the_command_reads_the_terminal_is_stopped_continued_and_interrupted() {
+    let server = RedisServer::start();
+    let mut terminal = Terminal::start();
+    terminal.type_in(&format!("{}\n", run(&server, "cat")));
+    for _ in 0..2 {
+        terminal.type_in("hello\n");
+        // Once from the terminal's echo, once from cat.
+        terminal.see("hello\r\nhello\r\n");
+        terminal.type_in(CTRL_Z);
+        terminal.see("Stopped");
+        terminal.see("ready> ");
+        terminal.type_in("echo the shell is $((40 + 2))\n");
+        terminal.see("the shell is 42");
+        terminal.type_in("fg\n");
+        terminal.see("name -- cat\r\n");
+        terminal.type_in("again\n");
+        terminal.see("again\r\nagain\r\n");
+    }
+    terminal.type_in(CTRL_C);
+    terminal.see("ready> ");
+    terminal.type_in("echo code $?\n");
+    terminal.see("code 130");
+    assert_eq!(server.keys(), Vec::<String>::new());
+}
+
+#[test]
+fn a_command_in_the_background_runs_there_and_gets_the_terminal_with_fg() {
+    let server = RedisServer::start();
+    let mut terminal = Terminal::start();
+    let command = "sh -c 'echo started; read line; echo got $line'";
+    terminal.type_in(&format!("{} &\n", run(&server, command)));
+    terminal.see("started\r\n");
+    // It reads, which stops it, and palisade with it.
+    terminal.type_in("wait -n; jobs\n");
+    terminal.see("Stopped");
+    terminal.type_in("fg\n");
+    terminal.see("palisade run");
+    terminal.type_in("typed\n");
+    terminal.see("got typed");
+    terminal.type_in("echo code $?\n");
+    terminal.see("code 0");
+}
+
+#[test]
+fn in_a_pipeline_the_others_keep_the_terminal_until_the_command_asks_for_it() {
+    let server = RedisServer::start();
+    let mut terminal = Terminal::start();
+    // What follows in the pipeline can read the terminal, as a pager does.
+    let reader = "sh -c 'read line </dev/tty; echo reader got $line; cat'";
+    let command = "sh -c 'read line </dev/tty; echo command got $line'";
+    terminal.type_in(&format!("{} | {reader}\n", run(&server, "echo done")));
+    terminal.type_in("one\n");
+    terminal.see("reader got one");
+    terminal.see("done");
+    terminal.see("ready> ");
+    terminal.type_in(&format!("{} | cat\n", run(&server, command)));
+    terminal.type_in("two\n");
+    terminal.see("command got two");
+    terminal.see("ready> ");
+}
+
+#[test]
+fn a_terminal_left_in_disorder_by_a_killed_command_is_put_right() {
+    let server = RedisServer::start();
+    let mut terminal = Terminal::start();
+    let command = "sh -c 'stty -echo -icanon; kill -KILL $$'";
+    terminal.type_in(&format!("{}\n", run(&server, command)));
+    terminal.see("ready> ");
+    terminal.type_in("stty -a; echo code $?\n");
+    terminal.see(" icanon");
+    terminal.see(" echo ");
+    terminal.see("code 0");
+}
+
+#[test]
+fn a_shell_under_the_lock_has_job_control_of_its_own() {
+    let server = RedisServer::start();
+    let mut terminal = Terminal::start();
+    // What is typed is shown too, and must not look like the prompt.
+    let inner = "env PS1=in''ner% bash --norc --noediting -i";
+    terminal.type_in(&format!("{}\n", run(&server, inner).replace(" name ", " --lease 3 name ")));
+    terminal.see("inner%");
+    terminal.type_in("cat\n");
+    terminal.see("cat\r\n");
+    terminal.type_in("hello\n");
+    terminal.see("hello\r\nhello\r\n");
+    terminal.type_in(CTRL_Z);
+    terminal.see("Stopped");
+    terminal.see("inner%");
+    // The lock goes while a job of the inner shell, in a group of its own, has the terminal.
+    terminal.type_in("fg\n");
+    terminal.see("cat\r\n");
+    terminal.type_in("again\n");
+    terminal.see("again\r\nagain\r\n");
+    server.command(&["DEL", "name"]);
+    terminal.see("ready> ");
+    terminal.type_in("echo code $?\n");
+    terminal.see("code 74");
+}
+
+#[test]
+fn a_stop_signal_to_palisade_stops_the_command_and_then_the_job() {
+    let server = RedisServer::start();
+    let mut terminal = Terminal::start();
+    let command = "sh -c 'echo started; read line </dev/null; exec sleep 3601'";
+    terminal.type_in(&format!("{} &\n", run(&server, command)));
+    terminal.see("started\r\n");
+    terminal.type_in("kill -TSTP $!; wait -n; jobs\n");
+    terminal.see("Stopped");
+    terminal.type_in("bg; jobs\n");
+    terminal.see("Running");
+    terminal.type_in("kill %1; wait $!; echo code $?\n");
+    terminal.see("code 143");
+}
+
+#[test]
+fn without_a_shell_that_could_continue_it_a_stop_from_the_terminal_is_undone() {
+    let server = RedisServer::start();
+    let mut terminal =
+        Terminal::start_with(&[PALISADE, "run", "-s", &server.url(), "name", "--", "cat"]);
+    terminal.type_in("hello\n");
+    terminal.see("hello\r\nhello\r\n");
+    terminal.type_in(CTRL_Z);
+    terminal.type_in("again\n");
+    terminal.see("again\r\nagain\r\n");
+    terminal.type_in(CTRL_C);
+    assert_eq!(terminal.code(), Some(130));
+}
