@@ -1,0 +1,168 @@
+//! The command line.
+
+use std::{
+    fmt,
+    hash::{BuildHasher, RandomState},
+    path::PathBuf,
+    str::FromStr,
+};
+
+use crate::{history::Settings, traffic::Orders};
+
+/// What the process is to do.
+#[derive(Debug)]
+pub(crate) enum Task {
+    Run(Options),
+    Recheck(PathBuf),
+    Work(Box<Orders>),
+}
+
+/// How to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Options {
+    pub(crate) settings: Settings,
+    /// Keeps the history also when nothing was found.
+    pub(crate) keep: bool,
+}
+
+/// The hidden command by which this program starts its workers.
+pub(crate) const WORKER: &str = "worker";
+/// The planted fault: one of the workers ignores the locks.
+pub(crate) const NO_LOCK: &str = "no-lock";
+
+pub(crate) const USAGE: &str = "\
+usage: palisade-chaos [--seed S] [--secs T] [--masters 3|5] [--workers N] [--keep]
+                      [--planted no-lock]
+       palisade-chaos check HISTORY
+
+  --seed S      which faults come when, and what the workers want (default: any)
+  --secs T      how long the workers work (default: 60)
+  --masters N   redis-servers, 3 or 5 (default: 3)
+  --workers N   worker processes, at least 6 (default: 6)
+  --keep        keep the history also when nothing is wrong
+  --planted no-lock
+                one worker takes what it wants: the run must end with violations
+  check HISTORY go through a kept history once more
+
+exit: 0 no violation, 1 violations, 2 the run has seen too little to mean anything,
+      130 interrupted, 64 usage";
+
+pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Task, Problem> {
+    let mut args = args.peekable();
+    if args.next_if(|first| first == WORKER).is_some() {
+        return orders(args.next()).map(Task::Work);
+    }
+    if args.next_if(|first| first == "check").is_some() {
+        let file = args.next().ok_or_else(|| Problem("check needs a file".into()))?;
+        return Ok(Task::Recheck(file.into()));
+    }
+    options(args).map(Task::Run)
+}
+
+fn options(mut args: impl Iterator<Item = String>) -> Result<Options, Problem> {
+    let settings = Settings { seed: any_seed(), secs: 60, masters: 3, workers: 6, planted: None };
+    let mut options = Options { settings, keep: false };
+    while let Some(arg) = args.next() {
+        let settings = &mut options.settings;
+        match arg.as_str() {
+            "--seed" => settings.seed = number(&arg, args.next())?,
+            "--secs" => settings.secs = number(&arg, args.next())?,
+            "--masters" => settings.masters = number(&arg, args.next())?,
+            "--workers" => settings.workers = number(&arg, args.next())?,
+            "--planted" => settings.planted = args.next(),
+            "--keep" => options.keep = true,
+            _ => return Err(Problem(format!("not understood: {arg}"))),
+        }
+    }
+    validate(&options.settings)?;
+    Ok(options)
+}
+
+fn validate(settings: &Settings) -> Result<(), Problem> {
+    let say = |problem: &str| Err(Problem(problem.to_owned()));
+    if ![3, 5].contains(&settings.masters) {
+        return say("--masters is 3 or 5");
+    }
+    if settings.workers < 6 {
+        return say("--workers is 6 at least");
+    }
+    if settings.secs < 5 {
+        return say("--secs is 5 at least");
+    }
+    if settings.planted.as_deref().is_some_and(|planted| planted != NO_LOCK) {
+        return say("--planted knows no-lock only");
+    }
+    Ok(())
+}
+
+fn number<T: FromStr>(option: &str, value: Option<String>) -> Result<T, Problem> {
+    let number = value.as_deref().and_then(|value| value.parse().ok());
+    number.ok_or_else(|| Problem(format!("{option} needs a number")))
+}
+
+fn orders(told: Option<String>) -> Result<Box<Orders>, Problem> {
+    let orders = told.map(|told| serde_json::from_str(&told));
+    match orders {
+        Some(Ok(orders)) => Ok(Box::new(orders)),
+        Some(Err(error)) => Err(Problem(format!("orders not understood: {error}"))),
+        None => Err(Problem("a worker needs orders".into())),
+    }
+}
+
+/// Small enough to be typed again.
+fn any_seed() -> u64 {
+    RandomState::new().hash_one(()) % 1_000_000
+}
+
+/// What is wrong with the arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Problem(String);
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(line: &str) -> Result<Options, String> {
+        match parse(line.split_whitespace().map(str::to_owned)) {
+            Ok(Task::Run(options)) => Ok(options),
+            Ok(other) => panic!("{other:?}"),
+            Err(problem) => Err(problem.0),
+        }
+    }
+
+    #[test]
+    fn options_are_taken_in_any_order() {
+        let options = run("--secs 9 --keep --seed 7 --workers 8 --masters 5 --planted no-lock");
+        let planted = Some(NO_LOCK.to_owned());
+        let settings = Settings { seed: 7, secs: 9, masters: 5, workers: 8, planted };
+        assert_eq!(options, Ok(Options { settings, keep: true }));
+    }
+
+    #[test]
+    fn without_options_a_minute_on_three_masters_is_run() {
+        let settings = run("").unwrap().settings;
+        assert_eq!((settings.secs, settings.masters, settings.workers), (60, 3, 6));
+        assert_ne!(settings.seed, run("").unwrap().settings.seed, "any seed");
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_refused() {
+        for line in [
+            "--masters 4",
+            "--workers 5",
+            "--secs 1",
+            "--seed",
+            "--seed x",
+            "--planted x",
+            "--help",
+        ] {
+            assert!(run(line).is_err(), "{line}");
+        }
+    }
+}

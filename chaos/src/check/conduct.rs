@@ -1,0 +1,65 @@
+//! The workers ended as they should, and met only errors that the faults explain.
+
+use super::{Invariant, Violation};
+use crate::{
+    history::{Event, History, Record, Refusal},
+    spans::Span,
+};
+
+pub(super) fn check(history: &History) -> Vec<Violation> {
+    let odd = |record: &Record| Some((record.at, problem(&record.event)?));
+    let violation = |(at, what)| Violation {
+        invariant: Invariant::Conduct,
+        lock: None,
+        span: Span::new(at, at),
+        what,
+    };
+    history.records.iter().filter_map(odd).map(violation).collect()
+}
+
+fn problem(event: &Event) -> Option<String> {
+    match event {
+        Event::WorkerEnded { worker, problem: Some(problem) } => {
+            Some(format!("{worker} {problem}"))
+        }
+        // Every master is up then, so every release must have come to its end.
+        Event::ShutDown { worker, unfinished } if *unfinished > 0 => {
+            Some(format!("{worker} shut down with {unfinished} releases unconfirmed"))
+        }
+        Event::GaveUp { section, why: Refusal::Unexpected(error) } => {
+            Some(format!("{section} was refused: {error}"))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::story::Story;
+
+    #[test]
+    fn what_faults_explain_is_fine() {
+        let worker = "w0.0".parse().unwrap();
+        let history = Story::new()
+            .section("w0.0/0#1", |s| s.asked(0).gave_up(5, Refusal::Held))
+            .section("w0.0/0#2", |s| s.asked(6).gave_up(7, Refusal::Outage("frozen".into())))
+            .and(8, Event::ShutDown { worker, unfinished: 0 })
+            .and(9, Event::WorkerEnded { worker, problem: None })
+            .history();
+        assert_eq!(check(&history), []);
+    }
+
+    #[test]
+    fn crashes_odd_errors_and_unfinished_releases_are_found() {
+        let worker = "w0.0".parse().unwrap();
+        let history = Story::new()
+            .section("w0.0/0#1", |s| s.asked(0).gave_up(5, Refusal::Unexpected("odd".into())))
+            .and(8, Event::ShutDown { worker, unfinished: 2 })
+            .and(9, Event::WorkerEnded { worker, problem: Some("crashed".into()) })
+            .history();
+        let found: Vec<_> = check(&history).into_iter().map(|violation| violation.what).collect();
+        let unconfirmed = "w0.0 shut down with 2 releases unconfirmed";
+        assert_eq!(found, ["w0.0/0#1 was refused: odd", unconfirmed, "w0.0 crashed"]);
+    }
+}

@@ -1,0 +1,93 @@
+//! I5: `lost()` resolves no later than the deadline, give or take the time in which the worker did
+//! not run.
+
+use std::time::Duration;
+
+use super::{Invariant, Violation};
+use crate::{
+    history::{History, Section},
+    spans::Span,
+};
+
+pub(super) fn check(history: &History) -> Vec<Violation> {
+    let late = history.sections.iter().filter_map(|section| {
+        let (span, lateness) = unawareness(history, section)?;
+        (lateness > SLACK).then(|| unaware(section, span, lateness))
+    });
+    late.collect()
+}
+
+/// How long after the deadline each loss was noticed that was noticed at all; zero: before it.
+pub(crate) fn lateness(history: &History) -> Vec<Duration> {
+    let lost = |section: &&Section| section.hold.as_ref().is_some_and(|hold| hold.lost.is_some());
+    let lost = history.sections.iter().filter(lost);
+    lost.filter_map(|section| Some(unawareness(history, section)?.1)).collect()
+}
+
+/// From the deadline to the notice, or to the end of the section, and how much of it counts.
+fn unawareness(history: &History, section: &Section) -> Option<(Span, Duration)> {
+    let hold = section.hold.as_ref()?;
+    let span = Span::new(hold.deadline, section.end_of_use());
+    let asleep = history.weather.asleep(section.id.worker).within(span);
+    Some((span, span.length().saturating_sub(asleep)))
+}
+
+fn unaware(section: &Section, span: Span, lateness: Duration) -> Violation {
+    let noticed = section.hold.as_ref().is_some_and(|hold| hold.lost.is_some());
+    let how = if noticed { "noticed its loss" } else { "was used" };
+    Violation {
+        invariant: Invariant::Detection,
+        lock: Some(section.lock.clone()),
+        span: span.around(Span::new(section.asked.max(span.from - CONTEXT), span.to)),
+        what: format!("{} {how} {lateness:?} after its deadline", section.id),
+    }
+}
+
+/// A process with several threads does not run them all at the same moment.
+pub(crate) const SLACK: Duration = Duration::from_millis(250);
+/// How much of the time before is of interest.
+const CONTEXT: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::story::Story;
+
+    fn noticed_at(at: u64) -> Story {
+        Story::new().section("w0.0/0#1", |s| s.asked(0).granted(5, 1_000).lost(at).releasing(at))
+    }
+
+    #[test]
+    fn a_loss_noticed_in_time_is_fine() {
+        for at in [400, 1_000, 1_200] {
+            assert_eq!(check(&noticed_at(at).history()), []);
+        }
+        assert_eq!(lateness(&noticed_at(1_200).history()), [Duration::from_millis(200)]);
+        assert_eq!(lateness(&noticed_at(700).history()), [Duration::ZERO]);
+    }
+
+    #[test]
+    fn a_loss_noticed_late_is_found() {
+        let found = check(&noticed_at(1_300).history());
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].what, "w0.0/0#1 noticed its loss 300ms after its deadline");
+    }
+
+    #[test]
+    fn a_loss_never_noticed_is_found() {
+        let story = Story::new()
+            .section("w0.0/0#1", |s| s.asked(0).granted(5, 1_000).releasing(1_400))
+            .section("w0.0/0#2", |s| s.asked(2_000).granted(2_005, 3_000));
+        assert_eq!(check(&story.clone().history()).len(), 2);
+        assert_eq!(check(&story.killed(3_100, "w0.0").history()).len(), 1);
+    }
+
+    #[test]
+    fn a_process_that_does_not_run_notices_nothing() {
+        let story = noticed_at(3_100);
+        assert_eq!(check(&story.clone().stopped(900, 3_000, "w0.0").history()), []);
+        assert_eq!(check(&story.clone().stopped(900, 2_000, "w0.0").history()).len(), 1);
+        let both = story.stopped(900, 2_000, "w0.0").stalled(1_990, 3_000, "w0.0");
+        assert_eq!(check(&both.history()), []);
+    }
+}

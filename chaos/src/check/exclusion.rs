@@ -1,0 +1,119 @@
+//! I1: the intervals `[acquire returned, min(release called, deadline)]` of different holders of a
+//! lock never overlap.
+
+use std::time::Duration;
+
+use super::{Invariant, Violation};
+use crate::{
+    history::{History, Section},
+    spans::Span,
+};
+
+pub(super) fn check(history: &History) -> Vec<Violation> {
+    history.by_lock().flat_map(|(lock, sections)| overlaps(lock, &sections)).collect()
+}
+
+/// Every hold that begins before all earlier ones have ended.
+fn overlaps(lock: &str, sections: &[&Section]) -> Vec<Violation> {
+    let holds = sections.iter().filter_map(|section| Some((section.validity()?, *section)));
+    let mut holds: Vec<_> = holds.filter(|(span, _)| !span.is_empty()).collect();
+    holds.sort_by_key(|(span, _)| span.from);
+    let mut found = Vec::new();
+    let mut holds = holds.into_iter();
+    let Some(mut latest) = holds.next() else { return found };
+    for next in holds {
+        if next.0.from < latest.0.to {
+            found.push(overlap(lock, latest, next));
+        }
+        if next.0.to > latest.0.to {
+            latest = next;
+        }
+    }
+    found
+}
+
+fn overlap(lock: &str, first: (Span, &Section), second: (Span, &Section)) -> Violation {
+    let both: Duration = first.0.common(second.0).length();
+    Violation {
+        invariant: Invariant::Exclusion,
+        lock: Some(lock.to_owned()),
+        span: first.0.around(second.0),
+        what: format!(
+            "{lock} was held by {} and by {} at once, for {both:?}",
+            first.1.id, second.1.id
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::story::Story;
+
+    #[test]
+    fn holders_one_after_the_other_are_fine() {
+        let history = Story::new()
+            .section("w0.0/0#1", |s| s.asked(0).granted(5, 1_000).released(9))
+            .section("w1.0/0#1", |s| s.asked(2).granted(9, 1_009).released(30))
+            .section("w2.0/0#1", |s| s.asked(2).granted(30, 1_030).released(40))
+            .history();
+        assert_eq!(check(&history), []);
+    }
+
+    #[test]
+    fn two_holders_at_once_are_found() {
+        let history = Story::new()
+            .section("w0.0/0#1", |s| s.asked(0).granted(5, 1_000).released(9))
+            .section("w1.0/0#1", |s| s.asked(2).granted(8, 1_009).released(30))
+            .history();
+        let found = check(&history);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].what, "red-a was held by w0.0/0#1 and by w1.0/0#1 at once, for 1ms");
+    }
+
+    #[test]
+    fn a_holder_inside_a_longer_hold_is_found_behind_another() {
+        let history = Story::new()
+            .section("w0.0/0#1", |s| s.asked(0).granted(0, 1_000).released(100))
+            .section("w1.0/0#1", |s| s.asked(0).granted(10, 1_000).released(20))
+            .section("w2.0/0#1", |s| s.asked(0).granted(50, 1_000).released(60))
+            .history();
+        assert_eq!(check(&history).len(), 2);
+    }
+
+    #[test]
+    fn a_holder_that_slept_past_its_deadline_holds_no_more() {
+        let history = Story::new()
+            .section("w0.0/0#1", |s| s.asked(0).granted(5, 400).released(2_000))
+            .section("w1.0/0#1", |s| s.asked(2).granted(400, 800).released(420))
+            .history();
+        assert_eq!(check(&history), []);
+    }
+
+    #[test]
+    fn a_moved_deadline_prolongs_the_hold() {
+        let history = Story::new()
+            .section("w0.0/0#1", |s| s.asked(0).granted(5, 400).extended(300, 700).released(650))
+            .section("w1.0/0#1", |s| s.asked(2).granted(500, 900).released(510))
+            .history();
+        assert_eq!(check(&history).len(), 1);
+    }
+
+    #[test]
+    fn a_killed_holder_holds_no_more() {
+        let story = Story::new()
+            .section("w0.0/0#1", |s| s.asked(0).granted(5, 1_000))
+            .section("w1.0/0#1", |s| s.asked(2).granted(500, 1_500).released(510));
+        assert_eq!(check(&story.clone().history()).len(), 1);
+        assert_eq!(check(&story.killed(450, "w0.0").history()), []);
+    }
+
+    #[test]
+    fn another_lock_is_another_matter() {
+        let history = Story::new()
+            .section("w0.0/0#1", |s| s.asked(0).granted(5, 1_000).released(100))
+            .section("w1.0/0#1", |s| s.on("red-b").asked(2).granted(8, 1_009).released(30))
+            .history();
+        assert_eq!(check(&history), []);
+    }
+}

@@ -1,0 +1,179 @@
+//! I4: while a lock is free and enough masters are up, somebody who waits for it is served within
+//! `lease + poll cap + slack`; and in calm weather, with few exceptions, at once.
+//!
+//! Looked at from the lock: the time in which it was free, enough masters were up and at least one
+//! process that was running wanted it must have no long stretch. The lease is in the bound because
+//! a killed process leaves its key behind, the poll cap because that is how long a waiter sleeps
+//! at most that was never woken.
+//!
+//! That bound holds without a single wake-up too: a waiter also looks again when the holder's
+//! lease ends. So there is a budget for the calm at the end of a run, when nothing but a lost
+//! wake-up lets a lock lie free for as long as the shortest lease.
+
+use std::time::Duration;
+
+use super::{Invariant, Violation};
+use crate::{
+    history::{History, Section},
+    quantiles::Quantiles,
+    spans::{Span, Spans},
+    traffic::LONGEST_LEASE,
+};
+
+pub(super) fn check(history: &History) -> Vec<Violation> {
+    let long = idle_stretches(history).filter(|(_, stretch)| stretch.length() > BOUND);
+    long.map(|(lock, stretch)| unserved(lock, stretch)).chain(sluggish(history)).collect()
+}
+
+/// When a lock was free and wanted although enough masters were up.
+pub(crate) fn idle_stretches(history: &History) -> impl Iterator<Item = (&str, Span)> {
+    history.by_lock().flat_map(|(lock, sections)| {
+        let idle = idle(history, &sections);
+        idle.iter().map(|stretch| (lock, stretch)).collect::<Vec<_>>()
+    })
+}
+
+/// How long these stretches were in the calm, once every lease of a killed process was over.
+pub(crate) fn calm_stretches(history: &History) -> Quantiles {
+    let settled = history.weather.calm.from + LONGEST_LEASE;
+    let stretches = idle_stretches(history).map(|(_, stretch)| stretch);
+    Quantiles::of(stretches.filter(|stretch| stretch.from >= settled).map(Span::length))
+}
+
+fn idle(history: &History, sections: &[&Section]) -> Spans {
+    let Some(kind) = sections.first().map(|section| section.kind) else { return Spans::default() };
+    let wanted = sections.iter().flat_map(|section| {
+        let wait: Spans = [section.wait()].into_iter().collect();
+        wait.without(&history.weather.asleep(section.id.worker)).iter().collect::<Vec<_>>()
+    });
+    let wanted: Spans = wanted.collect();
+    let occupied: Spans = sections.iter().filter_map(|section| section.occupation()).collect();
+    wanted.without(&occupied).intersection(&history.weather.healthy(kind))
+}
+
+fn unserved(lock: &str, stretch: Span) -> Violation {
+    Violation {
+        invariant: Invariant::NoLostWakeUp,
+        lock: Some(lock.to_owned()),
+        span: stretch,
+        what: format!(
+            "{lock} was free, wanted and to be had for {:?} without being granted",
+            stretch.length()
+        ),
+    }
+}
+
+fn sluggish(history: &History) -> Option<Violation> {
+    let stretches = calm_stretches(history);
+    (stretches.count >= ENOUGH && stretches.p99 > BUDGET).then(|| Violation {
+        invariant: Invariant::NoLostWakeUp,
+        lock: None,
+        span: history.weather.calm,
+        what: format!("in calm weather locks were free but wanted: {stretches}"),
+    })
+}
+
+/// How long a waiter sleeps at most before it looks again, whatever it missed.
+const POLL_CAP: Duration = Duration::from_secs(5);
+/// For reconnecting after a fault, and for a machine that has other things to do.
+const SLACK: Duration = Duration::from_secs(1);
+pub(crate) const BOUND: Duration =
+    LONGEST_LEASE.checked_add(POLL_CAP.checked_add(SLACK).unwrap()).unwrap();
+/// For 99 of 100 stretches in the calm: less than what is left of the shortest lease after a short
+/// section, and a hundred times what a wake-up takes.
+pub(crate) const BUDGET: Duration = Duration::from_millis(250);
+/// Fewer stretches say nothing about the hundredth.
+const ENOUGH: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        check::story::{Story, ms},
+        history::{Kind, Refusal},
+    };
+
+    /// A waiter from 1 s to 9 s on a lock that was released at 1.1 s.
+    fn left_waiting() -> Story {
+        Story::new()
+            .section("w0.0/0#1", |s| s.asked(0).granted(5, 2_000).released(1_100))
+            .section("w1.0/0#1", |s| s.asked(1_000).granted(9_000, 9_900).released(9_100))
+    }
+
+    #[test]
+    fn a_waiter_that_nobody_woke_is_found() {
+        let found = check(&left_waiting().history());
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].span, Span::new(ms(1_100), ms(9_000)));
+    }
+
+    #[test]
+    fn a_waiter_that_was_never_served_is_found() {
+        let story = Story::new().section("w1.0/0#1", |s| s.asked(1_000));
+        assert_eq!(check(&story.clone().history()).len(), 1);
+        assert_eq!(check(&story.killed(3_000, "w1.0").history()), []);
+    }
+
+    #[test]
+    fn a_hold_in_between_makes_the_waits_short() {
+        let hold = |story: Story| {
+            story.section("w2.0/0#1", |s| s.asked(4_000).granted(5_000, 6_000).released(5_500))
+        };
+        assert_eq!(check(&hold(left_waiting()).history()), []);
+    }
+
+    #[test]
+    fn nobody_is_served_without_a_quorum() {
+        let half = left_waiting().master_down(2_000, 6_000, 0);
+        assert_eq!(check(&half.clone().history()).len(), 1);
+        assert_eq!(check(&half.master_down(3_000, 5_000, 1).history()), []);
+    }
+
+    #[test]
+    fn a_multi_lock_needs_every_master() {
+        let story = Story::new().section("w1.0/0#1", |s| s.of(Kind::MultiLock).asked(1_000));
+        assert_eq!(check(&story.clone().history()).len(), 1);
+        assert_eq!(check(&story.master_down(4_000, 4_500, 2).history()), []);
+    }
+
+    #[test]
+    fn a_process_that_does_not_run_cannot_be_served() {
+        assert_eq!(check(&left_waiting().stopped(3_000, 6_000, "w1.0").history()), []);
+        assert_eq!(check(&left_waiting().stalled(3_000, 6_000, "w1.0").history()), []);
+        assert_eq!(check(&left_waiting().stopped(3_000, 6_000, "w2.0").history()).len(), 1);
+    }
+
+    #[test]
+    fn waiters_that_give_up_one_after_the_other_are_waiters_too() {
+        let mut story = Story::new();
+        for number in 0..10 {
+            let id = format!("w1.0/{number}#1");
+            let from = number * 900;
+            story = story.section(&id, |s| s.asked(from).gave_up(from + 950, Refusal::Held));
+        }
+        assert_eq!(check(&story.history()).len(), 1);
+    }
+
+    /// Hand-overs from 3 s on, of which every `n`-th takes 400 ms and the others 1 ms.
+    fn handovers(n: u64) -> Story {
+        let mut story = Story::new();
+        let mut now = 3_000;
+        for number in 1..=200 {
+            let id = format!("w{}.0/0#{number}", number % 2);
+            let granted = now + if number % n == 0 { 400 } else { 1 };
+            story = story.section(&id, |s| {
+                s.asked(now).granted(granted, granted + 900).released(granted + 2)
+            });
+            now = granted + 2;
+        }
+        story
+    }
+
+    #[test]
+    fn many_slow_handovers_in_the_calm_are_found() {
+        let found = |n, calm| check(&handovers(n).calm_from(calm).history()).len();
+        assert_eq!(found(20, 1_000), 1);
+        assert_eq!(found(101, 1_000), 0, "one in two hundred is within the budget");
+        assert_eq!(found(20, 9_000), 0, "faults explain it");
+    }
+}

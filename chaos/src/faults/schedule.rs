@@ -1,0 +1,167 @@
+//! Which fault comes when and to whom, by the seed. Pure.
+//!
+//! Two tracks, one for the masters and one for the workers, run side by side. Within a track one
+//! fault is over before the next begins. A track deals from a shuffled deck of all its faults, so
+//! that each comes equally often.
+
+use std::{ops::Range, time::Duration};
+
+use super::{Fault, TABLE, Whom};
+use crate::random::Random;
+
+/// Everything that is going to be done in a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Schedule {
+    pub(crate) masters: Vec<Planned>,
+    pub(crate) workers: Vec<Planned>,
+}
+
+/// One fault that is going to happen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Planned {
+    /// From the beginning of the run.
+    pub(crate) begins: Duration,
+    pub(crate) fault: &'static Fault,
+    /// Masters, or places of workers: those of a group at once, one group after the other.
+    pub(crate) victims: Vec<Vec<usize>>,
+    /// Of each group.
+    pub(crate) lasts: Duration,
+}
+
+impl Planned {
+    /// From the beginning of the run, if nothing is late.
+    fn ends(&self) -> Duration {
+        self.victims.iter().fold(self.begins, |end, _| end + self.lasts)
+    }
+}
+
+impl Schedule {
+    /// For a run whose last fault is over at `end`.
+    pub(crate) fn draw(seed: u64, masters: usize, workers: usize, end: Duration) -> Self {
+        let worker_faults = |fault: &&Fault| fault.to == Whom::Worker;
+        let (for_workers, for_masters) = TABLE.iter().partition(worker_faults);
+        let track = |number, deck: Vec<_>, population| {
+            let random = Random::branch(seed, &[u32::MAX, number]);
+            Track { random, deck, masters, population }.draw(end)
+        };
+        Self { masters: track(0, for_masters, masters), workers: track(1, for_workers, workers) }
+    }
+}
+
+/// One track being drawn.
+struct Track {
+    random: Random,
+    deck: Vec<&'static Fault>,
+    masters: usize,
+    /// How many may fall victim.
+    population: usize,
+}
+
+impl Track {
+    fn draw(mut self, end: Duration) -> Vec<Planned> {
+        let mut plan = Vec::new();
+        let mut now = WARM_UP;
+        loop {
+            let mut deck = self.deck.clone();
+            self.random.shuffle(&mut deck);
+            for fault in deck {
+                let (victims, lasts) = (self.victims(fault.to), self.random.within(&fault.lasts));
+                let planned = Planned { begins: now, fault, victims, lasts };
+                now = planned.ends() + self.random.within(&GAP);
+                if planned.ends() > end {
+                    return plan;
+                }
+                plan.push(planned);
+            }
+        }
+    }
+
+    fn victims(&mut self, whom: Whom) -> Vec<Vec<usize>> {
+        let mut all: Vec<_> = (0..self.population).collect();
+        self.random.shuffle(&mut all);
+        let majority = self.masters / 2 + 1;
+        let minority = self.masters - majority;
+        all.truncate(match whom {
+            Whom::EachInTurn => return all.into_iter().map(|one| vec![one]).collect(),
+            Whom::Worker => 1,
+            Whom::Quorum => minority + 1,
+            Whom::Minority => 1 + self.random.below(minority as u64) as usize,
+        });
+        vec![all]
+    }
+}
+
+/// Before the first fault.
+const WARM_UP: Duration = Duration::from_millis(500);
+/// Between the end of a fault and the beginning of the next.
+const GAP: Range<Duration> = Duration::from_millis(200)..Duration::from_millis(500);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+    const CALM: Duration = Duration::from_secs(8);
+
+    fn minute(seed: u64, masters: usize) -> Schedule {
+        Schedule::draw(seed, masters, 6, MINUTE - CALM)
+    }
+
+    fn tracks(schedule: &Schedule) -> [&[Planned]; 2] {
+        [&schedule.masters, &schedule.workers]
+    }
+
+    #[test]
+    fn a_seed_fixes_the_schedule() {
+        assert_eq!(minute(7, 3), minute(7, 3));
+        assert_ne!(minute(7, 3), minute(8, 3));
+    }
+
+    #[test]
+    fn every_fault_comes_often_enough_within_a_minute() {
+        for seed in 0..200 {
+            for masters in [3, 5] {
+                let schedule = minute(seed, masters);
+                for fault in &TABLE {
+                    let all = schedule.masters.iter().chain(&schedule.workers);
+                    let came = all.filter(|planned| planned.fault == fault).count();
+                    assert!(came >= 3, "seed {seed}: {} came {came} times", fault.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn faults_of_a_track_do_not_overlap_and_end_in_time() {
+        for seed in 0..50 {
+            for track in tracks(&minute(seed, 3)) {
+                assert!(track.windows(2).all(|two| two[0].ends() < two[1].begins));
+                assert!(track.iter().all(|planned| planned.ends() <= MINUTE - CALM));
+            }
+        }
+    }
+
+    #[test]
+    fn a_minority_leaves_a_majority_and_a_quorum_does_not() {
+        for masters in [3, 5] {
+            let majority = masters / 2 + 1;
+            let mut minorities = std::collections::HashSet::new();
+            for planned in (0..50).flat_map(|seed| minute(seed, masters).masters) {
+                let at_once = planned.victims.iter().map(Vec::len).max().unwrap();
+                let left = masters - at_once;
+                match planned.fault.to {
+                    Whom::Minority => {
+                        assert!(left >= majority);
+                        minorities.insert(at_once);
+                    }
+                    Whom::Quorum => assert_eq!(left, majority - 1),
+                    Whom::EachInTurn => {
+                        assert_eq!((at_once, planned.victims.len()), (1, masters));
+                    }
+                    Whom::Worker => panic!("a worker among the masters"),
+                }
+            }
+            assert_eq!(minorities.len(), masters - majority, "every size of a minority comes up");
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! One attempt at a lock with all that followed from it. Pure.
+
+use std::collections::HashMap;
+
+use super::{Event, Kind, Record, Refusal, SectionId, Worker};
+use crate::{spans::Span, time::Time};
+
+/// What the records say about one section.
+#[derive(Debug, Clone)]
+pub(crate) struct Section {
+    pub(crate) id: SectionId,
+    pub(crate) lock: String,
+    pub(crate) kind: Kind,
+    /// Whether the watchdog renews its lease.
+    pub(crate) renewed: bool,
+    pub(crate) asked: Time,
+    /// When the process was found to be gone, or the history ended.
+    pub(crate) over: Time,
+    pub(crate) gave_up: Option<(Time, Refusal)>,
+    pub(crate) hold: Option<Hold>,
+}
+
+/// What followed from a grant.
+#[derive(Debug, Clone)]
+pub(crate) struct Hold {
+    /// When the acquire had returned.
+    pub(crate) granted: Time,
+    /// The latest that the guard ever gave: `granted` and a moved deadline cannot be told apart
+    /// later, and a guard may report an early one once it is lost.
+    pub(crate) deadline: Time,
+    pub(crate) lost: Option<Loss>,
+    pub(crate) withheld: Option<Time>,
+    pub(crate) write: Option<Write>,
+    /// Just before the release, or the drop.
+    pub(crate) releasing: Option<Time>,
+    /// When the release had returned, and what was wrong with it.
+    pub(crate) released: Option<(Time, Option<String>)>,
+}
+
+/// `lost()` has resolved.
+#[derive(Debug, Clone)]
+pub(crate) struct Loss {
+    pub(crate) at: Time,
+    pub(crate) cause: String,
+}
+
+/// A write of the witness.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Write {
+    /// Whose value it replaces, as far as the writer knows; `None`: nobody's yet.
+    pub(crate) read: Option<SectionId>,
+    pub(crate) began: Time,
+    /// When it had landed; `None` if that was never told.
+    pub(crate) landed: Option<Time>,
+}
+
+impl Section {
+    /// From the question to the answer, or as long as anybody was there to wait for it.
+    pub(crate) fn wait(&self) -> Span {
+        let granted = self.hold.as_ref().map(|hold| hold.granted);
+        let answered = granted.or(self.gave_up.as_ref().map(|(at, _)| *at));
+        Span::new(self.asked, answered.unwrap_or(self.over))
+    }
+
+    /// While the worker could rightly believe that it was the only holder.
+    pub(crate) fn validity(&self) -> Option<Span> {
+        let hold = self.hold.as_ref()?;
+        Some(Span::new(hold.granted, self.end_of_use().min(hold.deadline)))
+    }
+
+    /// While, as far as the history knows, the lock was not free: a release takes its time.
+    pub(crate) fn occupation(&self) -> Option<Span> {
+        let hold = self.hold.as_ref()?;
+        let released = hold.released.as_ref().map(|(at, _)| *at);
+        let end = released.unwrap_or_else(|| self.end_of_use());
+        Some(Span::new(hold.granted, end.min(hold.deadline)))
+    }
+
+    /// When the worker ceased to use the lock, by its own will, by the loss or by its death.
+    pub(crate) fn end_of_use(&self) -> Time {
+        let Some(hold) = &self.hold else { return self.over };
+        let ends = [hold.releasing, hold.lost.as_ref().map(|loss| loss.at)];
+        ends.into_iter().flatten().min().unwrap_or(self.over)
+    }
+}
+
+/// The sections of a run, in the order in which they asked; `records` are in the order of time.
+pub(super) fn collect(records: &[Record]) -> Vec<Section> {
+    let end = records.last().map_or(Time::from_micros(0), |record| record.at);
+    let mut sections = Vec::new();
+    let mut places = HashMap::new();
+    for Record { at, event } in records {
+        if let Event::Asked { section, lock, kind, renewed, .. } = event {
+            places.insert(*section, sections.len());
+            sections.push(Section {
+                id: *section,
+                lock: lock.clone(),
+                kind: *kind,
+                renewed: *renewed,
+                asked: *at,
+                over: end,
+                gave_up: None,
+                hold: None,
+            });
+        } else if let Some(id) = section_of(event) {
+            let section = places.get(&id).and_then(|place| sections.get_mut(*place));
+            section.into_iter().for_each(|section: &mut Section| section.note(*at, event));
+        }
+    }
+    let gone = ends_of_workers(records);
+    for section in &mut sections {
+        section.over = gone.get(&section.id.worker).copied().unwrap_or(end);
+    }
+    sections
+}
+
+impl Section {
+    fn note(&mut self, at: Time, event: &Event) {
+        match event {
+            Event::GaveUp { why, .. } => self.gave_up = Some((at, why.clone())),
+            Event::Granted { deadline, .. } => self.hold = Some(Hold::new(at, *deadline)),
+            _ => self.hold.iter_mut().for_each(|hold| hold.note(at, event)),
+        }
+    }
+}
+
+impl Hold {
+    const fn new(granted: Time, deadline: Time) -> Self {
+        Self {
+            granted,
+            deadline,
+            lost: None,
+            withheld: None,
+            write: None,
+            releasing: None,
+            released: None,
+        }
+    }
+
+    fn note(&mut self, at: Time, event: &Event) {
+        match event {
+            Event::Extended { deadline, .. } => self.extend(*deadline),
+            Event::Lost { cause, deadline, .. } => {
+                self.extend(*deadline);
+                self.lost = Some(Loss { at, cause: cause.clone() });
+            }
+            Event::Withheld { .. } => {
+                self.withheld = Some(at);
+                self.write = None;
+            }
+            Event::Writing { read, .. } => {
+                self.write = Some(Write { read: *read, began: at, landed: None });
+            }
+            Event::Wrote { deadline, .. } => {
+                self.extend(*deadline);
+                self.write.iter_mut().for_each(|write| write.landed = Some(at));
+            }
+            Event::Releasing { deadline, .. } => {
+                self.extend(*deadline);
+                self.releasing = Some(at);
+            }
+            Event::Released { problem, .. } => self.released = Some((at, problem.clone())),
+            _ => {}
+        }
+    }
+
+    fn extend(&mut self, deadline: Time) {
+        self.deadline = self.deadline.max(deadline);
+    }
+}
+
+fn ends_of_workers(records: &[Record]) -> HashMap<Worker, Time> {
+    let ends = records.iter().filter_map(|record| match record.event {
+        Event::WorkerKilled { worker } | Event::WorkerEnded { worker, .. } => {
+            Some((worker, record.at))
+        }
+        _ => None,
+    });
+    ends.collect()
+}
+
+pub(crate) const fn section_of(event: &Event) -> Option<SectionId> {
+    match event {
+        Event::Asked { section, .. }
+        | Event::GaveUp { section, .. }
+        | Event::Granted { section, .. }
+        | Event::Extended { section, .. }
+        | Event::Lost { section, .. }
+        | Event::Withheld { section }
+        | Event::Writing { section, .. }
+        | Event::Wrote { section, .. }
+        | Event::Releasing { section, .. }
+        | Event::Released { section, .. } => Some(*section),
+        _ => None,
+    }
+}

@@ -1,0 +1,133 @@
+//! What was done to the processes, and when: needed to know what may be expected of the locks.
+//! Pure.
+
+use std::collections::HashMap;
+
+use super::{Event, Kind, Record, Worker};
+use crate::{
+    spans::{Span, Spans, at_least},
+    time::Time,
+};
+
+/// When each master was down and each worker could not run.
+#[derive(Debug)]
+pub(crate) struct Weather {
+    /// The whole run, from the beginning of the traffic.
+    pub(crate) run: Span,
+    /// The part of it in which no fault was in force any more; empty if it was not reached.
+    pub(crate) calm: Span,
+    masters: Vec<Outages>,
+    stopped: HashMap<Worker, Spans>,
+    stalled: HashMap<Worker, Spans>,
+}
+
+/// When a master was killed, and when it was stopped.
+#[derive(Debug, Default)]
+pub(crate) struct Outages {
+    pub(crate) killed: Spans,
+    pub(crate) frozen: Spans,
+}
+
+impl Weather {
+    pub(super) fn of(records: &[Record], masters: usize) -> Self {
+        let end = records.last().map_or(Time::from_micros(0), |record| record.at);
+        let at = |wanted: fn(&Event) -> bool| {
+            let found = records.iter().find(|record| wanted(&record.event));
+            found.map_or(end, |record| record.at)
+        };
+        Self {
+            run: Span::new(at(|event| matches!(event, Event::RunBegan(_))), end),
+            calm: Span::new(at(|event| *event == Event::Calm), end),
+            masters: (0..masters).map(|master| Outages::of(records, master, end)).collect(),
+            stopped: by_worker(stops(records, end)),
+            stalled: by_worker(stalls(records)),
+        }
+    }
+
+    pub(crate) fn masters(&self) -> &[Outages] {
+        &self.masters
+    }
+
+    /// When enough masters for `kind` were up.
+    pub(crate) fn healthy(&self, kind: Kind) -> Spans {
+        let all: Spans = [self.run].into_iter().collect();
+        let up = self.masters.iter().map(|outages| all.without(&outages.down()));
+        let up: Vec<_> = up.flat_map(|up| up.iter().collect::<Vec<_>>()).collect();
+        at_least(kind.need(self.masters.len()), up)
+    }
+
+    /// When a worker did not run: it was stopped, or the machine was too busy.
+    pub(crate) fn asleep(&self, worker: Worker) -> Spans {
+        self.stopped(worker).union(self.stalled.get(&worker).unwrap_or(&Spans::default()))
+    }
+
+    pub(crate) fn stopped(&self, worker: Worker) -> Spans {
+        self.stopped.get(&worker).cloned().unwrap_or_default()
+    }
+
+    /// The longest time for which a worker that was not stopped did not run.
+    pub(crate) fn longest_stall(&self) -> std::time::Duration {
+        let own = |(worker, stalls): (&Worker, &Spans)| {
+            let unasked = stalls.without(&self.stopped(*worker));
+            unasked.iter().map(Span::length).max()
+        };
+        self.stalled.iter().filter_map(own).max().unwrap_or_default()
+    }
+}
+
+impl Outages {
+    fn of(records: &[Record], master: usize, end: Time) -> Self {
+        let outages = || outages(records, master, end);
+        Self {
+            killed: outages().filter(|(killed, _)| *killed).map(|(_, span)| span).collect(),
+            frozen: outages().filter(|(killed, _)| !killed).map(|(_, span)| span).collect(),
+        }
+    }
+
+    fn down(&self) -> Spans {
+        self.killed.union(&self.frozen)
+    }
+}
+
+fn outages(
+    records: &[Record],
+    master: usize,
+    end: Time,
+) -> impl Iterator<Item = (bool, Span)> + '_ {
+    records.iter().enumerate().filter_map(move |(place, record)| {
+        let Event::MasterDown { master: other, killed } = record.event else { return None };
+        if other != master {
+            return None;
+        }
+        let up = Event::MasterUp { master };
+        Some((killed, Span::new(record.at, next(records, place, &up).unwrap_or(end))))
+    })
+}
+
+fn stops(records: &[Record], end: Time) -> impl Iterator<Item = (Worker, Span)> + '_ {
+    records.iter().enumerate().filter_map(move |(place, record)| {
+        let Event::WorkerStopped { worker } = record.event else { return None };
+        let goes_on = Event::WorkerContinued { worker };
+        Some((worker, Span::new(record.at, next(records, place, &goes_on).unwrap_or(end))))
+    })
+}
+
+fn stalls(records: &[Record]) -> impl Iterator<Item = (Worker, Span)> + '_ {
+    records.iter().filter_map(|record| match record.event {
+        Event::Stalled { worker, from } => Some((worker, Span::new(from, record.at))),
+        _ => None,
+    })
+}
+
+fn next(records: &[Record], place: usize, event: &Event) -> Option<Time> {
+    let later = records.get(place..).unwrap_or_default();
+    later.iter().find(|record| record.event == *event).map(|record| record.at)
+}
+
+fn by_worker(spans: impl Iterator<Item = (Worker, Span)>) -> HashMap<Worker, Spans> {
+    let mut all = HashMap::<_, Vec<_>>::new();
+    for (worker, span) in spans {
+        all.entry(worker).or_default().push(span);
+    }
+    all.into_iter().map(|(worker, spans)| (worker, spans.into_iter().collect())).collect()
+}

@@ -1,0 +1,39 @@
+//! A program that tries to make palisade's locks fail.
+//!
+//! Worker processes contend through `RedLock` and `MultiLock` on real servers, each section a read
+//! and a write of a witness outside Redis, while servers and workers are killed and stopped as a
+//! seed says. Afterwards pure checkers go through what everybody has recorded.
+//!
+//! The parts: `traffic` (who does what), `faults` (what is done to them), `history` (what
+//! happened), `check` (what must hold), `scenario` (the three put together), `report`.
+
+mod args;
+mod check;
+mod faults;
+mod history;
+mod quantiles;
+mod random;
+mod report;
+mod scenario;
+mod spans;
+mod time;
+mod traffic;
+
+use std::process::ExitCode;
+
+/// The program.
+#[must_use]
+pub fn main() -> ExitCode {
+    match args::parse(std::env::args().skip(1)) {
+        Ok(args::Task::Run(options)) => scenario::main(&options),
+        Ok(args::Task::Recheck(file)) => report::recheck(&file),
+        Ok(args::Task::Work(orders)) => traffic::work(&orders),
+        Err(problem) => {
+            eprintln!("{problem}\n\n{}", args::USAGE);
+            ExitCode::from(EXIT_USAGE)
+        }
+    }
+}
+
+/// As sysexits(3) has it.
+const EXIT_USAGE: u8 = 64;

@@ -1,0 +1,169 @@
+//! A run: servers, traffic and faults, and what the checkers say of it.
+
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+    thread,
+    time::{Duration, Instant},
+};
+
+use tempfile::TempDir;
+use testkit::{Cluster, RedisServer};
+use tokio::{
+    select,
+    signal::unix::{SignalKind, signal},
+};
+
+use crate::{
+    args::Options,
+    check::wakeups,
+    faults::{Interrupt, Interrupted, Schedule, masters_track, workers_track},
+    history::{Event, History, Leftovers, Recorder, Settings, Worker},
+    report::{self, Findings},
+    traffic::{Fleet, LONGEST_LEASE, Orders},
+};
+
+/// Runs, reports, and says by the exit code how it went.
+pub(crate) fn main(options: &Options) -> ExitCode {
+    match run_and_report(options) {
+        Ok(code) => code,
+        Err(Stopped::Interrupted) => {
+            eprintln!("interrupted; everything was ended");
+            ExitCode::from(EXIT_INTERRUPTED)
+        }
+        Err(Stopped::Failed(error)) => {
+            eprintln!("the run came to nothing: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Why a run has no result.
+#[derive(Debug)]
+enum Stopped {
+    Interrupted,
+    Failed(io::Error),
+}
+
+impl From<Interrupted> for Stopped {
+    fn from(_: Interrupted) -> Self {
+        Self::Interrupted
+    }
+}
+
+impl From<io::Error> for Stopped {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+fn run_and_report(options: &Options) -> Result<ExitCode, Stopped> {
+    let settings = &options.settings;
+    let mut out = io::stdout();
+    report::announce(&mut out, settings)?;
+    let folder = tempfile::Builder::new().prefix("palisade-chaos-").tempdir()?;
+    run(settings, folder.path(), &interrupt_on_signals()?)?;
+    let history = History::read(folder.path())?;
+    let findings = Findings::of(&history);
+    report::write(&mut out, &history, &findings)?;
+    if options.keep || !findings.are_none() {
+        writeln!(out, "history: {}", keep(folder, &history)?.display())?;
+    }
+    report::announce(&mut out, settings)?;
+    Ok(findings.exit_code())
+}
+
+/// The records of all processes are in `folder` afterwards. All of them have ended in any case.
+fn run(settings: &Settings, folder: &Path, interrupt: &Interrupt) -> Result<(), Stopped> {
+    let recorder = Recorder::create(folder, "parent")?;
+    let cluster = Cluster::start(settings.masters);
+    recorder.note(Event::RunBegan(settings.clone()));
+    let mut fleet = Fleet::start(&recorder, orders(settings, folder, &cluster))?;
+    let end = Instant::now() + Duration::from_secs(settings.secs);
+    torment(settings, &recorder, &cluster, &mut fleet, interrupt)?;
+    recorder.note(Event::Calm);
+    interrupt.sleep_until(end)?;
+    recorder.note(Event::Finishing);
+    fleet.finish(wakeups::BOUND + MARGIN);
+    // What killed workers held is let go of by the servers alone.
+    interrupt.sleep_until(Instant::now() + LONGEST_LEASE + MARGIN)?;
+    for (master, server) in cluster.iter().enumerate() {
+        recorder.note(Event::Left(leftovers(master, server)));
+    }
+    Ok(())
+}
+
+/// All the faults of a run. Both tracks end with everything healed.
+fn torment(
+    settings: &Settings,
+    recorder: &Recorder,
+    cluster: &Cluster,
+    fleet: &mut Fleet<'_>,
+    interrupt: &Interrupt,
+) -> Result<(), Interrupted> {
+    let began = Instant::now();
+    let whole = Duration::from_secs(settings.secs);
+    let workers = settings.workers as usize;
+    let schedule = Schedule::draw(settings.seed, settings.masters, workers, whole - calm(whole));
+    thread::scope(|scope| {
+        let masters =
+            scope.spawn(|| masters_track(cluster, recorder, &schedule.masters, began, interrupt));
+        let workers = workers_track(fleet, recorder, &schedule.workers, began, interrupt);
+        let masters = masters.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        masters.and(workers)
+    })
+}
+
+fn orders(settings: &Settings, folder: &Path, cluster: &Cluster) -> Vec<Orders> {
+    let one = |place| Orders {
+        worker: Worker { place, life: 0 },
+        seed: settings.seed,
+        urls: cluster.urls(),
+        folder: folder.to_owned(),
+        ignores_lock: settings.planted.is_some() && place == 0,
+    };
+    (0..settings.workers).map(one).collect()
+}
+
+fn leftovers(master: usize, server: &RedisServer) -> Leftovers {
+    let channels = server.cli(&["PUBSUB", "CHANNELS"]).lines().map(str::to_owned).collect();
+    Leftovers { master, keys: server.keys(), channels, connections: server.connected_clients() }
+}
+
+/// The last part of a run, without faults: whoever waits then must be served.
+fn calm(run: Duration) -> Duration {
+    (run / 8).clamp(Duration::from_secs(1), Duration::from_secs(8))
+}
+
+fn interrupt_on_signals() -> io::Result<Interrupt> {
+    let interrupt = Interrupt::default();
+    let raised = interrupt.clone();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let mut signals = {
+        let _context = runtime.enter();
+        [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?]
+    };
+    thread::spawn(move || {
+        let [interrupted, terminated] = &mut signals;
+        runtime.block_on(async {
+            select! {
+                _came = interrupted.recv() => {}
+                _came = terminated.recv() => {}
+            }
+        });
+        raised.raise();
+    });
+    Ok(interrupt)
+}
+
+/// Instead of removing the folder.
+fn keep(folder: TempDir, history: &History) -> io::Result<PathBuf> {
+    let file = folder.keep().join("all.history");
+    history.write_file(&file)?;
+    Ok(file)
+}
+
+const EXIT_INTERRUPTED: u8 = 130;
+/// For processes to start and to end on a busy machine.
+const MARGIN: Duration = Duration::from_secs(1);

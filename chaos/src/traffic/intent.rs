@@ -1,0 +1,172 @@
+//! What a lane is going to do next. Pure.
+
+use std::{ops::Range, time::Duration};
+
+use palisade::Lease;
+
+use crate::{
+    history::{Kind, Manner},
+    random::Random,
+};
+
+/// A lock that lanes contend for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Prize {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    sorts: &'static [(u32, Sort)],
+}
+
+/// Two for each kind: one that is handed over all the time, and one that is held whenever a fault
+/// strikes. Contenders of the one do not wait for the other.
+pub(super) const PRIZES: [Prize; 4] = [
+    Prize { name: "red-brisk", kind: Kind::RedLock, sorts: &BRISK },
+    Prize { name: "red-slow", kind: Kind::RedLock, sorts: &SLOW },
+    Prize { name: "multi-brisk", kind: Kind::MultiLock, sorts: &BRISK },
+    Prize { name: "multi-slow", kind: Kind::MultiLock, sorts: &SLOW },
+];
+
+/// A sort of section.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Sort {
+    renewed: bool,
+    work: Work,
+}
+
+/// How long a section works between reading and writing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Work {
+    Short,
+    /// Long enough to be renewed, and to outlast a fixed lease.
+    Long,
+    /// Long enough to see several faults come and go.
+    Endless,
+}
+
+const BRISK: [(u32, Sort); 3] = [
+    (199, Sort { renewed: true, work: Work::Short }),
+    (199, Sort { renewed: false, work: Work::Short }),
+    (2, Sort { renewed: false, work: Work::Long }),
+];
+const SLOW: [(u32, Sort); 4] = [
+    (34, Sort { renewed: true, work: Work::Short }),
+    (25, Sort { renewed: true, work: Work::Long }),
+    (25, Sort { renewed: false, work: Work::Long }),
+    (16, Sort { renewed: true, work: Work::Endless }),
+];
+
+impl Work {
+    fn lasts(self) -> Range<Duration> {
+        match self {
+            Self::Short => ms(0)..ms(3),
+            Self::Long => ms(300)..ms(1_500),
+            Self::Endless => ms(3_000)..ms(6_000),
+        }
+    }
+}
+
+/// One section, before it is tried.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Intent {
+    pub(super) lease: Lease,
+    pub(super) manner: Manner,
+    /// For `Limited` and `Dropped`: how long to wait at most.
+    pub(super) patience: Duration,
+    /// What the section takes between reading and writing.
+    pub(super) work: Duration,
+    /// Whether the guard is dropped instead of released.
+    pub(super) drops: bool,
+    /// Before the next section.
+    pub(super) rest: Duration,
+}
+
+impl Intent {
+    pub(super) fn draw(prize: &Prize, random: &mut Random) -> Self {
+        let sort = random.weighted(prize.sorts);
+        Self {
+            lease: if sort.renewed { RENEWED_LEASE } else { fixed_lease(random) },
+            manner: random.weighted(&MANNERS),
+            patience: random.within(&PATIENCE),
+            work: random.within(&sort.work.lasts()),
+            drops: random.one_in(ONE_DROP_IN),
+            rest: random.within(&REST),
+        }
+    }
+
+    pub(super) fn is_renewed(&self) -> bool {
+        self.lease == RENEWED_LEASE
+    }
+}
+
+fn fixed_lease(random: &mut Random) -> Lease {
+    // Whole milliseconds, as the servers count.
+    let fixed = random.within(&FIXED_LEASE).as_millis();
+    Lease::Fixed(Duration::from_millis(u64::try_from(fixed).unwrap_or(u64::MAX)))
+}
+
+/// The longest lease that anybody asks for: the renewed one. What a killed master knew is worth
+/// nothing after that.
+pub(crate) const LONGEST_LEASE: Duration = Duration::from_secs(1);
+const RENEWED_LEASE: Lease = Lease::WatchdogOf(LONGEST_LEASE);
+/// Leases that nobody renews.
+const FIXED_LEASE: Range<Duration> = ms(400)..ms(801);
+
+const MANNERS: [(u32, Manner); 5] = [
+    (50, Manner::Patient),
+    (15, Manner::FailFast),
+    (20, Manner::Limited),
+    (5, Manner::Once),
+    (10, Manner::Dropped),
+];
+const PATIENCE: Range<Duration> = ms(1)..ms(500);
+const ONE_DROP_IN: u64 = 8;
+const REST: Range<Duration> = ms(0)..ms(10);
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draw(prize: &Prize, seed: u64) -> Vec<Intent> {
+        let mut random = Random::new(seed);
+        (0..1_000).map(|_| Intent::draw(prize, &mut random)).collect()
+    }
+
+    #[test]
+    fn a_seed_fixes_the_intents() {
+        let [prize, ..] = &PRIZES;
+        assert_eq!(draw(prize, 7), draw(prize, 7));
+        assert_ne!(draw(prize, 7), draw(prize, 8));
+    }
+
+    #[test]
+    fn every_manner_lease_work_and_ending_comes_up() {
+        for kind in Kind::ALL {
+            let prizes = PRIZES.iter().filter(|prize| prize.kind == kind);
+            let intents: Vec<_> = prizes.flat_map(|prize| draw(prize, 1)).collect();
+            let comes_up = |what: &dyn Fn(&Intent) -> bool| intents.iter().any(what);
+            for (_, manner) in MANNERS {
+                assert!(comes_up(&|intent| intent.manner == manner), "{manner:?}");
+            }
+            for work in [Work::Short, Work::Long, Work::Endless] {
+                assert!(comes_up(&|intent| work.lasts().contains(&intent.work)), "{work:?}");
+            }
+            for renewed in [true, false] {
+                assert!(comes_up(&|intent| intent.drops && intent.is_renewed() == renewed));
+            }
+        }
+    }
+
+    #[test]
+    fn no_lease_is_longer_than_the_longest() {
+        let longest =
+            PRIZES.iter().flat_map(|prize| draw(prize, 2)).map(|intent| match intent.lease {
+                Lease::Fixed(lease) | Lease::WatchdogOf(lease) => lease,
+                other => panic!("{other:?} is not drawn"),
+            });
+        assert_eq!(longest.max(), Some(LONGEST_LEASE));
+    }
+}

@@ -1,0 +1,158 @@
+//! One contender: asks, works, lets go, again and again, and records every step.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use palisade::{AcquireError, Masters, OnOutage};
+use tokio::{
+    select,
+    sync::watch,
+    time::{sleep, timeout},
+};
+
+use super::{
+    hold::Hold,
+    intent::{Intent, LONGEST_LEASE, Prize},
+    witness::Witness,
+};
+use crate::{
+    history::{Event, Kind, Manner, Recorder, Refusal, SectionId},
+    random::Random,
+    time::Time,
+};
+
+/// A contender for one of the locks.
+#[derive(Debug)]
+pub(super) struct Lane {
+    pub(super) prize: Prize,
+    pub(super) masters: Masters,
+    pub(super) recorder: Arc<Recorder>,
+    pub(super) random: Random,
+    /// Where the witnesses are.
+    pub(super) folder: PathBuf,
+    /// The last section.
+    pub(super) section: SectionId,
+    /// Whether it is time to finish.
+    pub(super) finish: watch::Receiver<bool>,
+    pub(super) ignores_lock: bool,
+}
+
+impl Lane {
+    /// Until it is told to finish. What has been asked for by then is waited for.
+    pub(super) async fn run(mut self) {
+        while !*self.finish.borrow() {
+            let intent = Intent::draw(&self.prize, &mut self.random);
+            self.section.number += 1;
+            self.attempt(&intent).await;
+            sleep(intent.rest).await;
+        }
+    }
+
+    async fn attempt(&self, intent: &Intent) {
+        let (section, Prize { name, kind, .. }) = (self.section, self.prize);
+        let (manner, renewed) = (intent.manner, intent.is_renewed());
+        self.recorder.note(Event::Asked { section, lock: name.to_owned(), kind, renewed, manner });
+        match self.ask(intent).await {
+            Ok(hold) => {
+                self.recorder.note(Event::Granted { section, deadline: hold.deadline() });
+                self.use_up(hold, intent).await;
+            }
+            Err(why) => self.recorder.note(Event::GaveUp { section, why }),
+        }
+    }
+
+    async fn ask(&self, intent: &Intent) -> Result<Hold, Refusal> {
+        if self.ignores_lock {
+            return Ok(Hold::pretend(LONGEST_LEASE));
+        }
+        let Prize { name, kind, .. } = self.prize;
+        match kind {
+            Kind::RedLock => ask_for!(self.masters.red_lock(name), intent),
+            Kind::MultiLock => ask_for!(self.masters.multi_lock(name), intent),
+        }
+    }
+
+    async fn use_up(&self, hold: Hold, intent: &Intent) {
+        let section = self.section;
+        select! {
+            biased;
+            cause = hold.lost() => {
+                self.recorder.note(Event::Lost { section, cause, deadline: hold.deadline() });
+            }
+            () = self.read_modify_write(&hold, intent) => {}
+        }
+        self.recorder.note(Event::Releasing { section, deadline: hold.deadline() });
+        if intent.drops {
+            return drop(hold);
+        }
+        let problem = hold.release().await.err();
+        self.recorder.note(Event::Released { section, problem });
+    }
+
+    /// As a careful user does it without tokens: asks once more right before the write.
+    async fn read_modify_write(&self, hold: &Hold, intent: &Intent) {
+        let section = self.section;
+        let witness = Witness::new(&self.folder, self.prize.name, section.worker, section.lane);
+        let value = witness.read().expect("the witness can be read");
+        self.work(hold, intent.work).await;
+        self.recorder.note(Event::Writing { section, read: value.writer });
+        if !hold.is_valid() {
+            return self.recorder.note(Event::Withheld { section });
+        }
+        witness.write(value.count + 1, section).expect("the witness can be written");
+        // The deadline is asked for after the write, and the record takes its time after both: a
+        // write that is not later than this deadline was in time.
+        self.recorder.note(Event::Wrote { section, deadline: hold.deadline() });
+    }
+
+    /// Not for long once it is time to finish: others may still wait.
+    ///
+    /// Notes on the way how the deadline moves, so that it is known of a worker that is killed.
+    async fn work(&self, hold: &Hold, length: Duration) {
+        let (section, end) = (self.section, Time::now() + length);
+        let mut known = hold.deadline();
+        loop {
+            let left = end.since(Time::now());
+            if left.is_zero() || *self.finish.borrow() {
+                return;
+            }
+            sleep(left.min(LOOK_EVERY)).await;
+            let deadline = hold.deadline();
+            if deadline > known {
+                known = deadline;
+                self.recorder.note(Event::Extended { section, deadline });
+            }
+        }
+    }
+}
+
+/// `RedLock` and `MultiLock` have the same methods and no trait in common.
+macro_rules! ask_for {
+    ($lock:expr, $intent:expr) => {{
+        let lock = $lock.with_lease($intent.lease);
+        let patient = lock.clone().on_outage(OnOutage::Wait);
+        let answer = match $intent.manner {
+            Manner::Patient => patient.acquire().await.map(Some),
+            Manner::FailFast => lock.acquire().await.map(Some),
+            Manner::Limited => patient.try_acquire_for($intent.patience).await,
+            Manner::Once => lock.try_acquire().await,
+            Manner::Dropped => match timeout($intent.patience, patient.acquire()).await {
+                Ok(answer) => answer.map(Some),
+                Err(_elapsed) => return Err(Refusal::Dropped),
+            },
+        };
+        match answer {
+            Ok(guard) => guard.map(Hold::Held).ok_or(Refusal::Held),
+            Err(error) => Err(refusal(&error)),
+        }
+    }};
+}
+use ask_for;
+
+fn refusal(error: &AcquireError) -> Refusal {
+    match error {
+        AcquireError::Unavailable { ballot } => Refusal::Outage(ballot.to_string()),
+        other => Refusal::Unexpected(other.to_string()),
+    }
+}
+
+const LOOK_EVERY: Duration = Duration::from_millis(50);

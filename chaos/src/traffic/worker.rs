@@ -1,0 +1,147 @@
+//! The worker process: some lanes on one runtime, until its stdin is closed.
+
+use std::{
+    io::{self, Read, Write},
+    path::PathBuf,
+    process::ExitCode,
+    sync::Arc,
+    thread,
+    time::Duration,
+};
+
+use palisade::{Client, ConfigError, Masters};
+use serde::{Deserialize, Serialize};
+use tokio::{
+    sync::watch,
+    task::JoinSet,
+    time::{sleep, timeout},
+};
+
+use super::{
+    intent::{LONGEST_LEASE, PRIZES},
+    lane::Lane,
+};
+use crate::{
+    history::{Event, Recorder, SectionId, Worker},
+    random::Random,
+    time::Time,
+};
+
+/// All that a worker is told. Passed as one argument.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Orders {
+    pub(crate) worker: Worker,
+    pub(crate) seed: u64,
+    pub(crate) urls: Vec<String>,
+    /// For its records and the witnesses.
+    pub(crate) folder: PathBuf,
+    /// The planted fault: it takes what it wants.
+    pub(crate) ignores_lock: bool,
+}
+
+/// What a worker says when it works.
+pub(super) const READY: &str = "ready";
+
+/// Works until stdin is closed; what has been asked for by then is waited for.
+pub(crate) fn work(orders: &Orders) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let done = runtime.map_err(|error| error.to_string()).and_then(|rt| rt.block_on(live(orders)));
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("{}: {problem}", orders.worker);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn live(orders: &Orders) -> Result<(), String> {
+    let worker = orders.worker;
+    let recorder = Recorder::create(&orders.folder, &worker.to_string());
+    let recorder = Arc::new(recorder.map_err(|error| error.to_string())?);
+    let masters = connect(orders).map_err(|error| error.to_string())?;
+    let finish = when_stdin_closes();
+    let pulse = tokio::spawn(take_pulse(worker, Arc::clone(&recorder)));
+    let mut lanes = JoinSet::new();
+    for lane in lanes_of(orders, &masters, &recorder, &finish) {
+        lanes.spawn(lane.run());
+    }
+    writeln!(io::stdout(), "{READY}").map_err(|error| error.to_string())?;
+
+    let mut told = finish;
+    told.wait_for(|finish| *finish).await.map_err(|error| error.to_string())?;
+    let ended = timeout(LAST_WAIT, join(&mut lanes)).await;
+    ended.map_err(|_elapsed| format!("still waits for locks after {LAST_WAIT:?}"))??;
+    let shutdown = masters.shutdown(DRAIN).await;
+    pulse.abort();
+    let unfinished = shutdown.err().map_or(0, |error| error.unfinished);
+    recorder.note(Event::ShutDown { worker, unfinished });
+    Ok(())
+}
+
+fn connect(orders: &Orders) -> Result<Masters, ConfigError> {
+    let client = |url: &String| {
+        let client = Client::builder().url(url).name(&format!("chaos-{}", orders.worker));
+        client.max_lease(LONGEST_LEASE).build()
+    };
+    Masters::new(orders.urls.iter().map(client).collect::<Result<Vec<_>, _>>()?)
+}
+
+fn lanes_of(
+    orders: &Orders,
+    masters: &Masters,
+    recorder: &Arc<Recorder>,
+    finish: &watch::Receiver<bool>,
+) -> impl Iterator<Item = Lane> {
+    let Worker { place, life } = orders.worker;
+    let prizes = PRIZES.into_iter().flat_map(|prize| [prize; LANES_FOR_A_LOCK]);
+    (0..).zip(prizes).map(move |(lane, prize)| Lane {
+        prize,
+        masters: masters.clone(),
+        recorder: Arc::clone(recorder),
+        random: Random::branch(orders.seed, &[place, life, lane]),
+        folder: orders.folder.clone(),
+        section: SectionId { worker: orders.worker, lane, number: 0 },
+        finish: finish.clone(),
+        ignores_lock: orders.ignores_lock,
+    })
+}
+
+async fn join(lanes: &mut JoinSet<()>) -> Result<(), String> {
+    while let Some(ended) = lanes.join_next().await {
+        ended.map_err(|panic| format!("a lane ended early: {panic}"))?;
+    }
+    Ok(())
+}
+
+/// Also when the parent dies, so that no worker outlives it for long.
+fn when_stdin_closes() -> watch::Receiver<bool> {
+    let (tell, told) = watch::channel(false);
+    thread::spawn(move || {
+        // Nothing is ever sent, so this returns at the end, or never mind why.
+        let _end = io::stdin().read(&mut [0]);
+        tell.send_replace(true);
+    });
+    told
+}
+
+/// Notes when this runtime was not run: a checker must not blame the library for that.
+async fn take_pulse(worker: Worker, recorder: Arc<Recorder>) {
+    loop {
+        let due = Time::now() + PULSE;
+        sleep(PULSE).await;
+        if Time::now().since(due) > IRREGULAR {
+            recorder.note(Event::Stalled { worker, from: due });
+        }
+    }
+}
+
+/// More than one, so that there are waiters of the same lock within one process.
+const LANES_FOR_A_LOCK: usize = 2;
+const PULSE: Duration = Duration::from_millis(10);
+/// Far above the precision of tokio's timers.
+const IRREGULAR: Duration = Duration::from_millis(20);
+/// A good deal more than a waiter may wait while nothing is wrong.
+const LAST_WAIT: Duration = Duration::from_secs(20);
+/// Longer than any lease: after that there is nothing to be released.
+const DRAIN: Duration = Duration::from_secs(3);

@@ -1,0 +1,50 @@
+//! The program itself, on real servers and processes, for a few seconds.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+
+fn run(args: &str) -> Output {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_palisade-chaos"));
+    program.args(args.split_whitespace()).output().expect("the program can be run")
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn a_worker_that_ignores_the_locks_is_found_now_and_in_the_kept_history() {
+    let found = run("--seed 1 --secs 5 --planted no-lock");
+    let said = text(&found);
+    assert_eq!(found.status.code(), Some(1), "{said}");
+    assert!(said.contains("I1 exclusion") && said.contains("I3 no lost update"), "{said}");
+    let kept = said.lines().find_map(|line| line.strip_prefix("history: ")).expect(&said);
+    let again = run(&format!("check {kept}"));
+    assert_eq!(again.status.code(), Some(1));
+    let summary =
+        |said: &str| said.lines().find(|line| line.contains(" violations (")).map(str::to_owned);
+    assert_eq!(summary(&text(&again)), summary(&said));
+    let folder = Path::new(kept).parent().expect("a kept history lies in a folder");
+    fs::remove_dir_all(folder).expect("a kept history can be removed");
+}
+
+#[test]
+fn a_short_run_ends_without_violations_and_leaves_no_folder() {
+    let ended = run("--seed 1 --secs 5 --masters 5");
+    let said = text(&ended);
+    assert_eq!(ended.status.code(), Some(0), "{said}");
+    assert!(said.contains("\n0 violations\n"), "{said}");
+    assert!(!said.contains("history: "), "{said}");
+    let [first, last] = [said.lines().next(), said.lines().rev().nth(1)];
+    assert_eq!(first, last, "the seed comes first and last");
+}
+
+#[test]
+fn arguments_that_make_no_sense_are_refused_with_the_usage() {
+    let refused = run("--masters 4");
+    assert_eq!(refused.status.code(), Some(64));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("usage: palisade-chaos"));
+}
