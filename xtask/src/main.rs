@@ -1,0 +1,52 @@
+//! The chores of this workspace: `cargo xtask --help`.
+#![expect(clippy::print_stdout, reason = "a command-line program talks to its user")]
+
+mod cargo;
+mod redis;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The chores of this workspace.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Args {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Debug, Subcommand)]
+enum Chore {
+    /// Runs unit, integration and doc tests; installs redis-server if it is missing.
+    Test {
+        /// Passed to `cargo test`; what follows another `--` goes to the test binaries.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Contends for locks on real servers while they are killed, frozen and restarted.
+    Chaos {
+        /// Passed to the program: `--seed S --secs T`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Measures against hand-written redis-rs.
+    Bench {
+        /// Passed to the program.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    let chore = Args::parse().chore;
+    if let Err(reason) = redis::ensure() {
+        eprintln!("error: {reason}");
+        return ExitCode::FAILURE;
+    }
+    match chore {
+        Chore::Test { args } => cargo::run(&["test", "--workspace", "--all-features"], &args),
+        Chore::Chaos { args } => cargo::run_program("palisade-chaos", &args),
+        Chore::Bench { args } => cargo::run_program("palisade-benches", &args),
+    }
+}
