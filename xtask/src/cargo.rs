@@ -2,13 +2,12 @@
 
 use std::env;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 
 /// Runs cargo at the top of the workspace; its output is ours and so is its exit code.
 pub(crate) fn run(fixed: &[&str], more: &[String]) -> ExitCode {
-    let cargo = env::var_os("CARGO").unwrap_or("cargo".into());
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    match Command::new(cargo).args(fixed).args(more).current_dir(top).status() {
+    match cargo().args(fixed).args(more).current_dir(top).status() {
         // A signal has no code: 128 would be a guess at which one.
         Ok(status) => status
             .code()
@@ -20,6 +19,23 @@ pub(crate) fn run(fixed: &[&str], more: &[String]) -> ExitCode {
         }
     }
 }
+
+/// A shell without job control has what it starts in the background ignore SIGINT and SIGQUIT, as
+/// nohup does SIGHUP. Processes inherit that, and tests of what a signal does would hang.
+fn cargo() -> Command {
+    let cargo = env::var_os("CARGO").unwrap_or("cargo".into());
+    let mut works = Command::new("env");
+    works.args([HEED_SIGNALS, "true"]).stdout(Stdio::null()).stderr(Stdio::null());
+    if works.status().is_ok_and(|status| status.success()) {
+        let mut command = Command::new("env");
+        command.arg(HEED_SIGNALS).arg(cargo);
+        return command;
+    }
+    Command::new(cargo)
+}
+
+/// Of GNU's env; others do without.
+const HEED_SIGNALS: &str = "--default-signal";
 
 /// Builds a heavy program of the workspace in release mode and runs it.
 pub(crate) fn run_program(package: &str, args: &[String]) -> ExitCode {
