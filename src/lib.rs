@@ -7,14 +7,18 @@ mod composite;
 #[cfg(feature = "embedded")]
 pub mod embedded;
 mod error;
+mod latest;
 mod lease;
 mod lock;
 mod node;
 mod notifier;
+mod random;
 mod wait;
 mod watchdog;
 mod wire;
 
+#[cfg(feature = "embedded")]
+pub use client::SimulatedProcess;
 pub use client::{Client, ClientBuilder, Masters};
 pub use composite::{Inspection, MultiLock, RedLock};
 pub use error::{

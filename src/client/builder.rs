@@ -1,16 +1,11 @@
 //! The settings of a client, each with its default.
 
-use std::{
-    fmt, io,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{fmt, io, sync::Arc, time::Duration};
 
 use futures::FutureExt;
 
+#[cfg(feature = "embedded")]
+use super::SimulatedProcess;
 use super::{Client, Connector};
 use crate::{
     clock::Clock,
@@ -133,6 +128,12 @@ impl ClientBuilder {
         self
     }
 
+    /// For simulations: one of a simulated process' clients. See [`SimulatedProcess`].
+    #[cfg(feature = "embedded")]
+    pub fn simulated(self, process: &SimulatedProcess) -> Self {
+        self.process(process.0.clone())
+    }
+
     /// Clients of one simulated process share it.
     #[cfg(feature = "embedded")]
     pub(crate) fn process(mut self, process: Arc<Process>) -> Self {
@@ -152,7 +153,7 @@ impl ClientBuilder {
             (None, Some(clock)) => Process::with_clock(clock).map_err(no_thread)?,
             (None, None) => Process::global().map_err(no_thread)?,
         };
-        let endpoint = self.place.endpoint()?;
+        let endpoint = self.place.endpoint(&process)?;
         let settings = SiteSettings {
             node_timeout: self.node_timeout,
             connect_timeout: self.connect_timeout,
@@ -165,6 +166,7 @@ impl ClientBuilder {
             endpoint,
             NodeSettings {
                 clock: process.clock.clone(),
+                random: process.random.clone(),
                 client_name: client_name(&process, &self.name),
                 connect_timeout: self.connect_timeout,
                 frozen_after: 3,
@@ -216,12 +218,11 @@ impl ClientBuilder {
 }
 
 impl Place {
-    fn endpoint(self) -> Result<Endpoint, ConfigError> {
+    fn endpoint(self, process: &Process) -> Result<Endpoint, ConfigError> {
         match self {
             Self::Url(url) => Endpoint::parse(&url),
             Self::Connector { label, connect } => {
-                static NEXT: AtomicU64 = AtomicU64::new(1);
-                let number = NEXT.fetch_add(1, Ordering::Relaxed);
+                let number = process.connector_number();
                 Ok(Endpoint::connector(&format!("{label}#{number}"), connect))
             }
             Self::Unset => Err(ConfigError::InvalidSetting {

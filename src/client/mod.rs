@@ -4,6 +4,8 @@ mod builder;
 #[cfg(feature = "embedded")]
 mod embedded;
 mod masters;
+#[cfg(feature = "embedded")]
+mod simulated;
 
 use std::{fmt, io, sync::Arc, time::Duration};
 
@@ -11,6 +13,8 @@ use futures::future::BoxFuture;
 
 pub use builder::ClientBuilder;
 pub use masters::Masters;
+#[cfg(feature = "embedded")]
+pub use simulated::SimulatedProcess;
 
 use crate::{
     error::{ConfigError, ConnectError, LostCause, NodeError, ShutdownError},

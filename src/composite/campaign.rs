@@ -73,7 +73,7 @@ impl Campaign {
         let process =
             &self.members().first().expect("invariant: a fanout has members").site.process;
         let hold = Hold::new(process, self.members(), need, self.term);
-        let keep = KEEP + Duration::from_millis(rand::random_range(0..500));
+        let keep = process.random.within(KEEP..KEEP + Duration::from_millis(500));
         (Attempting::new(hold), now + keep)
     }
 
@@ -199,7 +199,7 @@ impl Contender for Campaign {
 
     fn stagger(&mut self) -> Duration {
         let most = Duration::from_millis(2 << self.lost_rounds.min(5));
-        most.mul_f64(rand::random_range(0.0..1.0))
+        self.fanout.random().within(Duration::ZERO..most)
     }
 }
 

@@ -8,6 +8,7 @@ use crate::{
     error::{AcquireError, ConfigError},
     lease::{Lease, Term},
     lock::{Lock, Member, handle::Target, process::Process, single::check_name},
+    random::Random,
     wait::Queues,
 };
 
@@ -34,8 +35,9 @@ impl Fanout {
         if members.is_empty() {
             return Err(ConfigError::NoMembers);
         }
-        servers::check_addresses(rule, &members)?;
+        // First: addresses that a caller makes up tell servers apart inside one process only.
         check_clocks(&members)?;
+        servers::check_addresses(rule, &members)?;
         let identity = identity(rule, &members);
         Ok(Self { rule, members, locks, identity })
     }
@@ -51,6 +53,10 @@ impl Fanout {
 
     pub(crate) fn now(&self) -> Instant {
         self.first().site.process.clock.now()
+    }
+
+    pub(crate) fn random(&self) -> &Random {
+        &self.first().site.process.random
     }
 
     fn first(&self) -> &Member {

@@ -119,6 +119,7 @@ impl<T: Target> Handle<T> {
         }
         let waiting = Waiting {
             clock: &self.target.process().clock,
+            random: &self.target.process().random,
             queues: self.target.queues(),
             key: self.target.queue_key(),
             deadline,

@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use crate::{
     clock::{BootClock, SharedClock},
+    random::{Random, SharedRandom},
     wait::Queues,
     watchdog::Watchdog,
 };
@@ -26,7 +27,9 @@ pub(crate) struct Process {
     /// The uuid as text, and a colon.
     holder_prefix: String,
     next_holder: AtomicU64,
+    next_connector: AtomicU64,
     pub(crate) clock: SharedClock,
+    pub(crate) random: SharedRandom,
     pub(crate) watchdog: Watchdog,
     /// Composites wait here; a lock on one node waits in the queues of its client.
     pub(crate) queues: Arc<Queues>,
@@ -60,8 +63,9 @@ impl Process {
     }
 
     fn on_own_thread(clock: SharedClock) -> io::Result<Arc<Self>> {
-        let watchdog = Watchdog::on_own_thread(clock.clone())?;
-        Ok(Self::new(clock, watchdog))
+        let random = Arc::new(Random::of_system());
+        let watchdog = Watchdog::on_own_thread(clock.clone(), random.clone())?;
+        Ok(Self::new(Uuid::new_v4(), clock, random, watchdog))
     }
 
     /// The one that lives on the current runtime and follows tokio's clock. All its users share
@@ -76,27 +80,45 @@ impl Process {
             return process;
         }
         let clock: SharedClock = Arc::new(crate::clock::TokioClock::new());
-        let process = Self::new(clock.clone(), Watchdog::on_current_runtime(clock));
+        let random = Arc::new(Random::of_system());
+        let watchdog = Watchdog::on_current_runtime(clock.clone(), random.clone());
+        let process = Self::new(Uuid::new_v4(), clock, random, watchdog);
         here.insert(runtime, Arc::downgrade(&process));
         process
     }
 
-    fn new(clock: SharedClock, watchdog: Watchdog) -> Arc<Self> {
-        let uuid = Uuid::new_v4();
+    /// One of a simulation: nothing in it is left to chance, its identity included. Its watchdog
+    /// is on the current runtime and sleeps by a clock of its own, so that it can be late.
+    #[cfg(feature = "embedded")]
+    pub(crate) fn simulated(clock: SharedClock, watchdog: SharedClock, seed: u64) -> Arc<Self> {
+        let random = Arc::new(Random::seeded(seed));
+        let uuid = Uuid::from_u64_pair(random.next(), random.next());
+        let watchdog = Watchdog::on_current_runtime(watchdog, random.clone());
+        Self::new(uuid, clock, random, watchdog)
+    }
+
+    fn new(uuid: Uuid, clock: SharedClock, random: SharedRandom, watchdog: Watchdog) -> Arc<Self> {
         Arc::new(Self {
             uuid,
             holder_prefix: format!("{uuid}:"),
             next_holder: AtomicU64::new(1),
+            next_connector: AtomicU64::new(1),
+            renewal_phase: random.within(Duration::ZERO..Duration::from_secs(1)),
             clock,
+            random,
             watchdog,
             queues: Arc::default(),
-            renewal_phase: Duration::from_millis(rand::random_range(0..1000)),
         })
     }
 
     /// What all holder ids of this process begin with.
     pub(crate) fn uuid(&self) -> Uuid {
         self.uuid
+    }
+
+    /// Tells servers apart that are reached over streams of the caller's making.
+    pub(crate) fn connector_number(&self) -> u64 {
+        self.next_connector.fetch_add(1, Ordering::Relaxed)
     }
 
     /// A holder id that was never used before, in the form in which Redisson writes its own.

@@ -1,7 +1,7 @@
 //! One node with the services that a lock needs there.
 
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
@@ -43,7 +43,7 @@ pub(crate) struct Site {
     pub(crate) settings: SiteSettings,
     closed: AtomicBool,
     /// The live holds here by channel, to learn of releases that are not ours.
-    held: Mutex<HashMap<Arc<str>, Weak<Hold>>>,
+    held: Mutex<BTreeMap<Arc<str>, Weak<Hold>>>,
 }
 
 impl Site {
@@ -113,7 +113,7 @@ impl Site {
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, HashMap<Arc<str>, Weak<Hold>>> {
+    fn held(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Weak<Hold>>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -16,11 +16,11 @@ use std::{
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use futures::future::BoxFuture;
 use redis::{AsyncConnectionConfig, RedisConnectionInfo, aio::MultiplexedConnection};
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    Connection, Core, Links, cause,
+    Connection, Core, Links, NodeSettings, cause,
     connection::{Ending, before},
     handshake::{self, Greeting},
     silence::Heard,
@@ -28,12 +28,13 @@ use super::{
 use crate::{
     clock::Instant,
     error::{NodeError, Phase},
+    latest::Latest,
 };
 
 #[derive(Debug)]
 pub(super) struct Link {
     core: Arc<Core>,
-    state: watch::Sender<State>,
+    state: Latest<State>,
     /// Somebody wants the node while it is down.
     nudge: Notify,
 }
@@ -63,17 +64,17 @@ impl Link {
         core: Arc<Core>,
         links: &Links,
     ) -> (Arc<Self>, impl Future<Output = ()> + Send + 'static) {
-        let state = watch::Sender::new(State::Connecting);
+        let state = Latest::new(State::Connecting);
         let link = Arc::new(Self { core, state, nudge: Notify::new() });
         let membership = Membership { link: link.clone(), links: links.clone() };
         (link, supervise(membership))
     }
 
     pub(super) fn connected(&self) -> Option<Connection> {
-        match &*self.state.borrow() {
+        self.state.look(|state| match state {
             State::Up(connection) if connection.is_live() => Some(connection.clone()),
             _ => None,
-        }
+        })
     }
 
     pub(super) async fn connection(&self, deadline: Instant) -> Result<Connection, NodeError> {
@@ -81,10 +82,8 @@ impl Link {
             return Ok(connection);
         }
         self.nudge.notify_one();
-        let mut states = self.state.subscribe();
-        let settled = async { Some(states.wait_for(State::is_settled).await.ok()?.clone()) };
-        let state = before(&self.core.settings.clock, deadline, settled).await;
-        match state.flatten() {
+        let settled = self.state.wait_for(State::is_settled);
+        match before(&self.core.settings.clock, deadline, settled).await {
             Some(State::Up(connection)) => Ok(connection),
             Some(State::Down(cause)) => Err(cause),
             Some(State::Over) => Err(self.core.why_over()),
@@ -101,7 +100,7 @@ struct Membership {
 
 impl Drop for Membership {
     fn drop(&mut self) {
-        let last = self.link.state.send_replace(State::Over);
+        let last = self.link.state.replace(State::Over);
         if let State::Up(connection) = last {
             connection.end(Ending::Lost);
         }
@@ -117,29 +116,29 @@ async fn supervise(membership: Membership) {
 
 async fn keep_connected(link: &Link) {
     let settings = &link.core.settings;
-    let mut pauses = pauses(settings.backoff_max);
+    let mut pauses = pauses(settings);
     loop {
         let tried = settings.clock.now();
         match link.core.connect().await {
             Ok((connection, driver)) => {
                 tracing::debug!(node = %link.core.endpoint.id(), "connected");
-                link.state.send_replace(State::Up(connection.clone()));
+                link.state.replace(State::Up(connection.clone()));
                 let ending = drive(&connection, driver).await;
                 let lived = settings.clock.now().saturating_since(tried);
                 tracing::debug!(node = %link.core.endpoint.id(), ?ending, "connection ended");
-                link.state.send_replace(match ending {
+                link.state.replace(match ending {
                     Ending::Lost => State::Connecting,
                     Ending::Unusable(cause) => State::Down(cause),
                 });
                 // A server that hangs up on every new connection is not asked in a spin.
                 if lived >= settings.backoff_max {
-                    pauses = self::pauses(settings.backoff_max);
+                    pauses = self::pauses(settings);
                     continue;
                 }
             }
             Err(cause) => {
                 tracing::debug!(node = %link.core.endpoint.id(), %cause, "not connected");
-                link.state.send_replace(State::Down(cause));
+                link.state.replace(State::Down(cause));
             }
         }
         pause(link, tried, pauses.next().unwrap_or(settings.backoff_max)).await;
@@ -170,6 +169,7 @@ async fn pause(link: &Link, tried: Instant, pause: Duration) {
         clock.sleep_until(tried + LEAST_BETWEEN_NUDGED).await;
     };
     tokio::select! {
+        biased;
         () = clock.sleep_until(clock.now() + pause) => {}
         () = nudged => {}
     }
@@ -177,12 +177,14 @@ async fn pause(link: &Link, tried: Instant, pause: Duration) {
 
 /// Pauses that double and are jittered: a fleet must not come back in step. Half the maximum,
 /// since the jitter adds up to as much again.
-pub(super) fn pauses(max: Duration) -> ExponentialBackoff {
+pub(super) fn pauses(settings: &NodeSettings) -> ExponentialBackoff {
+    let max = settings.backoff_max;
     ExponentialBuilder::new()
         .with_min_delay(FIRST_PAUSE.min(max / 2))
         .with_max_delay(max / 2)
         .without_max_times()
         .with_jitter()
+        .with_jitter_seed(settings.random.next())
         .build()
 }
 

@@ -43,6 +43,7 @@ pub(crate) use crate::error::NodeId;
 use crate::{
     clock::{Instant, SharedClock},
     error::NodeError,
+    random::SharedRandom,
     wire::Script,
 };
 
@@ -50,6 +51,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(crate) struct NodeSettings {
     pub(crate) clock: SharedClock,
+    pub(crate) random: SharedRandom,
     /// For CLIENT SETNAME; may be empty.
     pub(crate) client_name: Arc<str>,
     /// Limits a connect with its handshake.

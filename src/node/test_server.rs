@@ -113,6 +113,7 @@ pub(crate) fn node(url: &str) -> Node {
 
 pub(crate) fn settings() -> NodeSettings {
     NodeSettings {
+        random: std::sync::Arc::new(crate::random::Random::of_system()),
         clock: Arc::new(BootClock),
         client_name: "palisade-test".into(),
         connect_timeout: Duration::from_millis(300),

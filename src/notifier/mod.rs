@@ -16,14 +16,12 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokio::{
-    runtime::Handle,
-    sync::{Notify, watch},
-};
+use tokio::{runtime::Handle, sync::Notify};
 
 use self::registry::{Effects, ListenerId, Order, Registry};
 use crate::{
     error::NodeError,
+    latest::Latest,
     node::{Node, PubSub, PubSubEvent},
 };
 
@@ -42,7 +40,7 @@ struct Inner {
 struct Seat {
     wake: Notify,
     /// `None` until the subscription was confirmed or refused.
-    ready: watch::Sender<Option<Result<(), NodeError>>>,
+    ready: Latest<Option<Result<(), NodeError>>>,
 }
 
 impl Notifier {
@@ -67,7 +65,7 @@ impl Notifier {
 
     /// Listens to `channel`, subscribing if nobody does yet. Never blocks.
     pub(crate) fn listen(&self, channel: Arc<str>) -> Listener {
-        let seat = Arc::new(Seat { wake: Notify::new(), ready: watch::Sender::new(None) });
+        let seat = Arc::new(Seat { wake: Notify::new(), ready: Latest::new(None) });
         let (id, effects) = self.0.registry().add(&channel, seat.clone());
         self.0.carry_out(effects);
         Listener { inner: self.0.clone(), channel, id, seat }
@@ -129,13 +127,7 @@ impl fmt::Debug for Inner {
 impl Seat {
     fn learn(&self, news: &Result<(), NodeError>) {
         // Once confirmed, a listener stays ready: gaps wake it, that is all it needs to know.
-        self.ready.send_if_modified(|ready| {
-            let first = !matches!(ready, Some(Ok(())));
-            if first {
-                *ready = Some(news.clone());
-            }
-            first
-        });
+        self.ready.replace_unless(|ready| matches!(ready, Some(Ok(()))), Some(news.clone()));
     }
 }
 
@@ -158,9 +150,8 @@ impl Listener {
     /// # Cancel safety
     /// Dropping the future has no effect.
     pub(crate) async fn ready(&self) -> Result<(), NodeError> {
-        let mut ready = self.seat.ready.subscribe();
-        let known = ready.wait_for(Option::is_some).await;
-        known.ok().and_then(|known| known.clone()).unwrap_or(Err(NodeError::Closed))
+        let known = self.seat.ready.wait_for(Option::is_some).await;
+        known.unwrap_or(Err(NodeError::Closed))
     }
 
     /// Waits for the next wake-up: a message, a gap, a confirmation, a refusal. One that came

@@ -6,14 +6,14 @@
 //!   come from before the gap between the two.
 //! - A channel stays in the registry as long as it has a listener or a command under way.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{error::NodeError, node::PubSubEvent};
 
 /// The channels of one client. `S` is how a listener is reached.
 #[derive(Debug)]
 pub(super) struct Registry<S> {
-    channels: HashMap<Arc<str>, Channel<S>>,
+    channels: BTreeMap<Arc<str>, Channel<S>>,
     next: u64,
 }
 
@@ -62,7 +62,7 @@ impl<S> Default for Effects<S> {
 
 impl<S: Clone> Registry<S> {
     pub(super) fn new() -> Self {
-        Self { channels: HashMap::new(), next: 0 }
+        Self { channels: BTreeMap::new(), next: 0 }
     }
 
     /// Adds a listener. If the subscription stands, it learns so at once.

@@ -22,6 +22,7 @@ use crate::{
     clock::{Instant, SharedClock},
     error::AcquireError,
     notifier::Listener,
+    random::Random,
 };
 
 /// The longest sleep without looking: a lost wake-up costs no more than this.
@@ -92,6 +93,7 @@ pub enum OnOutage {
 #[derive(Debug)]
 pub(crate) struct Waiting<'a> {
     pub(crate) clock: &'a SharedClock,
+    pub(crate) random: &'a Random,
     pub(crate) queues: &'a Arc<Queues>,
     /// Who wants the same waits in one queue.
     pub(crate) key: &'a Arc<str>,
@@ -146,13 +148,13 @@ async fn stand_in_line<C: Contender>(
     let place = waiting.queues.join(waiting.key);
     let mut turn = place.turn().await;
     if let Some(look_at) = turn.look_at.take() {
-        sleep_as_successor(&turn, look_at, waiting.clock).await;
+        sleep_as_successor(&turn, look_at, waiting).await;
     }
     // One's own, in the order of one's own members: who stands in the same queue may have named them
     // in another. Those of the head before go after these have come, so the subscription stays.
     turn.listeners = contender.listen();
     let mut refused_by = refused_by.unwrap_or_else(|| (0..turn.listeners.len()).collect());
-    let mut pause = Pause::default();
+    let mut pause = Pause { random: waiting.random, times: 0 };
     loop {
         let deaf = hear(&turn.listeners, &refused_by, waiting.clock).await;
         match contender.round().await {
@@ -173,7 +175,7 @@ async fn stand_in_line<C: Contender>(
                 if deaf || refusals.enough == 0 {
                     waiting.clock.sleep_until(waiting.clock.now() + pause.next()).await;
                 }
-                until_enough_cleared(&refusals, &turn, deaf, waiting.clock).await;
+                until_enough_cleared(&refusals, &turn, deaf, waiting).await;
             }
         }
         let stagger = contender.stagger();
@@ -185,10 +187,11 @@ async fn stand_in_line<C: Contender>(
 }
 
 /// The head before us was granted: nothing is to be had before its release or the end of its lease.
-async fn sleep_as_successor(turn: &Turn, look_at: Instant, clock: &SharedClock) {
+async fn sleep_as_successor(turn: &Turn, look_at: Instant, waiting: &Waiting<'_>) {
+    let clock = waiting.clock;
     let wakes: FuturesUnordered<_> = turn.listeners.iter().map(Listener::woken).collect();
     let wake = wakes.into_future();
-    let until = look_at.min(clock.now() + POLL_CAP) + jitter();
+    let until = look_at.min(clock.now() + POLL_CAP) + waiting.jitter();
     let _first = select(pin!(wake), clock.sleep_until(until)).await;
 }
 
@@ -205,7 +208,8 @@ async fn hear(listeners: &[Listener], members: &[usize], clock: &SharedClock) ->
 
 /// Completes when enough of the refusing members may grant now: each is cleared by a wake-up or by
 /// the end of its holder's ttl.
-async fn until_enough_cleared(refusals: &Refusals, turn: &Turn, deaf: bool, clock: &SharedClock) {
+async fn until_enough_cleared(refusals: &Refusals, turn: &Turn, deaf: bool, waiting: &Waiting<'_>) {
+    let clock = waiting.clock;
     let now = clock.now();
     let mut open: FuturesUnordered<_> = refusals
         .by
@@ -213,7 +217,7 @@ async fn until_enough_cleared(refusals: &Refusals, turn: &Turn, deaf: bool, cloc
         .map(|(member, ttl)| {
             let listener = turn.listeners.get(*member);
             let cap = if deaf { RETRY_MAX } else { POLL_CAP };
-            let until = now + ttl.unwrap_or(cap).min(cap) + jitter();
+            let until = now + ttl.unwrap_or(cap).min(cap) + waiting.jitter();
             async move {
                 let Some(listener) = listener else {
                     return clock.sleep_until(until).await;
@@ -229,21 +233,24 @@ async fn until_enough_cleared(refusals: &Refusals, turn: &Turn, deaf: bool, cloc
     }
 }
 
-/// Added to a sleep that many may have begun together.
-fn jitter() -> Duration {
-    Duration::from_micros(rand::random_range(1_000..10_000))
+impl Waiting<'_> {
+    /// Added to a sleep that many may have begun together.
+    fn jitter(&self) -> Duration {
+        self.random.within(Duration::from_millis(1)..Duration::from_millis(10))
+    }
 }
 
 /// A pause that grows from time to time, with jitter.
-#[derive(Debug, Default)]
-struct Pause {
+#[derive(Debug)]
+struct Pause<'a> {
+    random: &'a Random,
     times: u32,
 }
 
-impl Pause {
+impl Pause<'_> {
     fn next(&mut self) -> Duration {
         let full = RETRY_MIN.saturating_mul(1 << self.times.min(8)).min(RETRY_MAX);
         self.times += 1;
-        full.mul_f64(rand::random_range(0.5..1.0))
+        self.random.most_of(full)
     }
 }

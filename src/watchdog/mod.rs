@@ -35,6 +35,7 @@ pub(crate) use schedule::renewal_time;
 use crate::{
     clock::{Instant, SharedClock},
     node::{Node, RunId},
+    random::SharedRandom,
     wire::{Outcome, Statement},
 };
 
@@ -99,6 +100,7 @@ enum Job {
 #[derive(Debug)]
 struct Shared {
     clock: SharedClock,
+    random: SharedRandom,
     table: Mutex<Table>,
     /// Something became due earlier than the sleep that is under way.
     nudge: Notify,
@@ -113,9 +115,9 @@ struct Table {
 
 impl Watchdog {
     /// A watchdog on a thread and a runtime of its own.
-    pub(crate) fn on_own_thread(clock: SharedClock) -> io::Result<Self> {
+    pub(crate) fn on_own_thread(clock: SharedClock, random: SharedRandom) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (watchdog, task) = Self::new(clock, runtime.handle().clone());
+        let (watchdog, task) = Self::new(clock, random, runtime.handle().clone());
         std::thread::Builder::new()
             .name("palisade-watchdog".to_owned())
             .spawn(move || runtime.block_on(task))?;
@@ -125,16 +127,21 @@ impl Watchdog {
     /// A watchdog on the current runtime and its clock, for tests under paused time and
     /// simulation: it renews nothing while that runtime is blocked.
     #[cfg(feature = "embedded")]
-    pub(crate) fn on_current_runtime(clock: SharedClock) -> Self {
+    pub(crate) fn on_current_runtime(clock: SharedClock, random: SharedRandom) -> Self {
         let runtime = Handle::current();
-        let (watchdog, task) = Self::new(clock, runtime.clone());
+        let (watchdog, task) = Self::new(clock, random, runtime.clone());
         runtime.spawn(task);
         watchdog
     }
 
-    fn new(clock: SharedClock, runtime: Handle) -> (Self, impl Future<Output = ()> + use<>) {
+    fn new(
+        clock: SharedClock,
+        random: SharedRandom,
+        runtime: Handle,
+    ) -> (Self, impl Future<Output = ()> + use<>) {
         let table = Table { schedule: Schedule::new(), wakes_at: None };
-        let shared = Arc::new(Shared { clock, table: Mutex::new(table), nudge: Notify::new() });
+        let (table, nudge) = (Mutex::new(table), Notify::new());
+        let shared = Arc::new(Shared { clock, random, table, nudge });
         let (jobs, inbox) = mpsc::unbounded_channel();
         let end = CancellationToken::new();
         let task = {

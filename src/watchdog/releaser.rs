@@ -61,7 +61,8 @@ impl Release {
     }
 
     /// Sends the release until it is final.
-    async fn finish(mut self, clock: &SharedClock) {
+    async fn finish(mut self, shared: &Shared) {
+        let clock = &shared.clock;
         let mut pause = RETRY_MIN;
         loop {
             let next = match self.send(clock).await {
@@ -70,7 +71,7 @@ impl Release {
                 Err(error) => {
                     tracing::debug!(node = %self.node.id(), %error, "a release is not confirmed yet");
                     pause = (pause * 2).min(RETRY_MAX);
-                    clock.now() + pause.mul_f64(rand::random_range(0.5..1.0))
+                    clock.now() + shared.random.most_of(pause)
                 }
             };
             if next > self.give_up {
@@ -109,7 +110,7 @@ pub(super) async fn work(shared: &Shared, mut inbox: mpsc::UnboundedReceiver<Job
 
 async fn perform(shared: &Shared, job: Job) {
     match job {
-        Job::Release(release, _alive) => release.finish(&shared.clock).await,
+        Job::Release(release, _alive) => release.finish(shared).await,
         Job::Recount(hold) => recount(shared, &*hold).await,
     }
 }

@@ -7,19 +7,27 @@ use std::{
 };
 
 /// Which rooms a room may use. Everything else would turn an arrow round.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("error", &[]),
     ("clock", &[]),
+    ("random", &[]),
+    ("latest", &[]),
     ("lease", &["clock", "error"]),
     ("wire", &["error"]),
-    ("node", &["wire", "clock", "error"]),
-    ("notifier", &["node", "clock", "error"]),
-    ("watchdog", &["node", "wire", "clock", "lease", "error"]),
-    ("wait", &["notifier", "clock", "error"]),
-    ("lock", &["wait", "watchdog", "notifier", "node", "wire", "lease", "clock", "error"]),
+    ("node", &["wire", "latest", "random", "clock", "error"]),
+    ("notifier", &["node", "latest", "clock", "error"]),
+    ("watchdog", &["node", "wire", "random", "clock", "lease", "error"]),
+    ("wait", &["notifier", "random", "clock", "error"]),
+    (
+        "lock",
+        &["wait", "watchdog", "notifier", "node", "wire", "lease", "random", "clock", "error"],
+    ),
     (
         "composite",
-        &["lock", "wait", "watchdog", "notifier", "node", "wire", "lease", "clock", "error"],
+        &[
+            "lock", "wait", "watchdog", "notifier", "node", "wire", "lease", "random", "clock",
+            "error",
+        ],
     ),
     ("embedded", &[]),
     (
@@ -33,6 +41,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
             "node",
             "wire",
             "lease",
+            "random",
             "clock",
             "error",
             "embedded",
@@ -219,6 +228,37 @@ fn time_is_taken_from_the_clock_alone() {
         for call in past_it {
             assert!(!source.code.contains(call), "{} has {call}", source.path);
         }
+    }
+}
+
+/// What differs from run to run although nothing else does would keep a simulation from repeating.
+#[test]
+fn nothing_is_left_to_chance_but_what_a_process_may_draw() {
+    for source in sources() {
+        for (start, _) in source.code.match_indices("select!") {
+            let body = source.code[start + "select!".len()..].trim_start();
+            let body = body.trim_start_matches(['{', '(']).trim_start();
+            assert!(body.starts_with("biased;"), "{} has a select! without `biased;`", source.path);
+        }
+        // Its receivers are woken in a random order.
+        assert!(!source.code.contains("sync::watch"), "{} uses tokio's watch", source.path);
+        let draws = source.code.contains("rand::") || source.code.contains("fastrand");
+        let may_draw = source.path == "random.rs" || source.path == "embedded/state.rs";
+        assert!(!draws || may_draw, "{} draws past `random`", source.path);
+        let identity = source.code.contains("new_v4") && source.path != "lock/process.rs";
+        assert!(!identity, "{} makes an identity", source.path);
+    }
+}
+
+/// The order of a hash map differs from run to run: these are only asked by key.
+#[test]
+fn hash_maps_are_where_their_order_does_not_matter() {
+    let only_asked_by_key =
+        ["lock/owner.rs", "wait/queue.rs", "watchdog/schedule.rs", "embedded/commands/table.rs"];
+    for source in sources() {
+        let hashes = source.code.contains("HashMap") || source.code.contains("HashSet");
+        let known = only_asked_by_key.contains(&source.path.as_str());
+        assert!(!hashes || known, "{} has a hash map: use a BTreeMap", source.path);
     }
 }
 

@@ -11,7 +11,7 @@
 
 mod session;
 
-use std::{collections::HashSet, fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
 
 use tokio::{runtime::Handle, sync::mpsc};
 
@@ -61,7 +61,7 @@ impl PubSub {
     ) -> Self {
         let (commands, inbox) = mpsc::unbounded_channel();
         let events = Events(events);
-        let wanted = HashSet::new();
+        let wanted = BTreeSet::new();
         let desk = Desk { core: core.clone(), events: events.clone(), inbox, wanted };
         let closed = core.closed.clone();
         on.spawn(async move { closed.run_until_cancelled(desk.run()).await });
@@ -111,7 +111,7 @@ struct Desk {
     core: Arc<Core>,
     events: Events,
     inbox: mpsc::UnboundedReceiver<Command>,
-    wanted: HashSet<Arc<str>>,
+    wanted: BTreeSet<Arc<str>>,
 }
 
 /// How a connection, or a pause between two, ended.
@@ -125,7 +125,7 @@ enum Ending {
 impl Desk {
     async fn run(mut self) {
         let settings = self.core.settings.clone();
-        let mut pauses = pauses(settings.backoff_max);
+        let mut pauses = pauses(&settings);
         loop {
             while self.wanted.is_empty() {
                 let Some(command) = self.inbox.recv().await else { return };
@@ -140,7 +140,7 @@ impl Desk {
                         Ending::Lost => {}
                     }
                     if settings.clock.now().saturating_since(tried) >= settings.backoff_max {
-                        pauses = super::link::pauses(settings.backoff_max);
+                        pauses = super::link::pauses(&settings);
                         continue;
                     }
                     None

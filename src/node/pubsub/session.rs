@@ -1,7 +1,7 @@
 //! One pub/sub connection, from the SUBSCRIBEs for all that is wanted to its end.
 
 use std::{
-    collections::HashSet,
+    collections::BTreeSet,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -30,7 +30,7 @@ pub(super) struct Session {
     driver: Driver,
     pushes: Arc<Pushes>,
     replies: FuturesUnordered<BoxFuture<'static, Reply>>,
-    refused: HashSet<Arc<str>>,
+    refused: BTreeSet<Arc<str>>,
 }
 
 enum Reply {
@@ -59,7 +59,7 @@ impl Session {
                 Reply::Name
             }));
         }
-        let refused = HashSet::new();
+        let refused = BTreeSet::new();
         Ok(Self { core: core.clone(), redis, driver, pushes, replies, refused })
     }
 
@@ -182,7 +182,7 @@ impl Session {
 struct Pushes {
     events: Events,
     /// Channels whose UNSUBSCRIBE is under way.
-    leaving: Mutex<HashSet<Arc<str>>>,
+    leaving: Mutex<BTreeSet<Arc<str>>>,
     broken: Notify,
 }
 
@@ -191,7 +191,7 @@ impl Pushes {
         Self { events, leaving: Mutex::default(), broken: Notify::new() }
     }
 
-    fn leaving(&self) -> MutexGuard<'_, HashSet<Arc<str>>> {
+    fn leaving(&self) -> MutexGuard<'_, BTreeSet<Arc<str>>> {
         self.leaving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

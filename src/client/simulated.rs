@@ -1,0 +1,30 @@
+//! Processes that a simulation runs, several of them on one thread.
+
+use std::sync::Arc;
+
+use crate::{clock::Clock, lock::process::Process};
+
+/// **For deterministic simulations only**: what a process is to the library, with nothing in it left
+/// to chance.
+///
+/// It has a clock, randomness and an identity from a seed, and a watchdog on the current runtime,
+/// so that several of them contend inside one test and the same seeds give the same run. Its
+/// clients are made with [`ClientBuilder::simulated`](crate::ClientBuilder::simulated), mostly
+/// over a [`connector`](crate::ClientBuilder::connector) that leads to an
+/// [embedded server](crate::embedded::Server).
+///
+/// Ids of holders that come from a seed can be guessed and meet again: never for real locks.
+#[derive(Debug, Clone)]
+pub struct SimulatedProcess(pub(super) Arc<Process>);
+
+impl SimulatedProcess {
+    /// A process whose leases are measured by `clock`. Its watchdog sleeps by `watchdog`, which
+    /// must show the same time but may wake late.
+    ///
+    /// # Panics
+    /// If called outside of a tokio runtime.
+    #[must_use]
+    pub fn new(clock: Arc<dyn Clock>, watchdog: Arc<dyn Clock>, seed: u64) -> Self {
+        Self(Process::simulated(clock, watchdog, seed))
+    }
+}
