@@ -1,5 +1,8 @@
-//! The server's wall clock: that of its tokio runtime, plus an offset one can set.
+//! The server's wall clock: that of its tokio runtime, or of a simulation, with a rate and an
+//! offset one can set.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::runtime::Handle;
@@ -10,17 +13,34 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub(crate) struct Clock {
     runtime: Handle,
-    origin: Instant,
-    origin_unix: Duration,
+    source: Source,
+    /// What the source said when the rate was set last, and what the clock showed then.
+    origin: Duration,
+    origin_us: i64,
+    /// By how many parts in a million it is fast.
+    rate_ppm: i64,
     offset_ms: i64,
 }
 
+/// What the clock follows: a time that never goes back.
+#[derive(Clone)]
+pub(crate) enum Source {
+    /// tokio's, since an instant of it.
+    Runtime(Instant),
+    Given(Arc<dyn Fn() -> Duration + Send + Sync>),
+}
+
 impl Clock {
-    pub(crate) fn new(runtime: Handle) -> Self {
+    /// `starts` is what it shows now, since the beginning of 1970; the machine's time if `None`.
+    pub(crate) fn new(runtime: Handle, source: Option<Source>, starts: Option<Duration>) -> Self {
         // Before 1970 there is nothing to count from: zero does as well.
-        let origin_unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let origin = now_in(&runtime);
-        Self { runtime, origin, origin_unix, offset_ms: 0 }
+        let machine = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let origin_us = micros(starts.unwrap_or_else(machine));
+        let source = source.unwrap_or_else(|| Source::Runtime(now_in(&runtime)));
+        let mut clock =
+            Self { runtime, source, origin: Duration::ZERO, origin_us, rate_ppm: 0, offset_ms: 0 };
+        clock.origin = clock.elapsed();
+        clock
     }
 
     /// The runtime's own time, which no offset moves.
@@ -29,9 +49,7 @@ impl Clock {
     }
 
     pub(crate) fn unix_us(&self) -> i64 {
-        let unix = self.origin_unix + self.instant().duration_since(self.origin);
-        let unix_us = i64::try_from(unix.as_micros()).unwrap_or(i64::MAX);
-        unix_us.saturating_add(self.offset_ms.saturating_mul(1000))
+        self.steady_us().saturating_add(self.offset_ms.saturating_mul(1000))
     }
 
     pub(crate) fn unix_ms(&self) -> i64 {
@@ -45,10 +63,70 @@ impl Clock {
     pub(crate) fn jump(&mut self, by_ms: i64) {
         self.offset_ms = self.offset_ms.saturating_add(by_ms);
     }
+
+    pub(crate) fn set_rate(&mut self, ppm: i64) {
+        self.origin_us = self.steady_us();
+        self.origin = self.elapsed();
+        self.rate_ppm = ppm;
+    }
+
+    fn steady_us(&self) -> i64 {
+        let elapsed = micros(self.elapsed().saturating_sub(self.origin));
+        let gained = i128::from(elapsed) * i128::from(self.rate_ppm) / 1_000_000;
+        let gained = i64::try_from(gained).unwrap_or(i64::MAX);
+        self.origin_us.saturating_add(elapsed).saturating_add(gained)
+    }
+
+    fn elapsed(&self) -> Duration {
+        match &self.source {
+            Source::Runtime(since) => self.instant().duration_since(*since),
+            Source::Given(elapsed) => elapsed(),
+        }
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Runtime(_) => "Runtime",
+            Self::Given(_) => "Given",
+        })
+    }
+}
+
+fn micros(duration: Duration) -> i64 {
+    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }
 
 /// The time in that runtime, wherever we are called from.
 fn now_in(runtime: &Handle) -> Instant {
     let _inside = runtime.enter();
     Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_fast_clock_gains_from_the_moment_it_is_fast() {
+        let ms = Arc::new(AtomicU64::new(5));
+        let time = ms.clone();
+        let given = move || Duration::from_millis(time.load(Ordering::Relaxed));
+        let start = Some(Duration::from_secs(1_000));
+        let source = Some(Source::Given(Arc::new(given)));
+        let mut clock = Clock::new(Handle::current(), source, start);
+        assert_eq!(clock.unix_ms(), 1_000_000);
+        ms.store(105, Ordering::Relaxed);
+        assert_eq!(clock.unix_ms(), 1_000_100);
+        clock.set_rate(10_000);
+        clock.jump(-3);
+        ms.store(1_105, Ordering::Relaxed);
+        assert_eq!(clock.unix_ms(), 1_001_107);
+        clock.set_rate(-5_000);
+        ms.store(2_105, Ordering::Relaxed);
+        assert_eq!(clock.unix_us(), 1_002_102_000);
+    }
 }

@@ -12,17 +12,17 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::clock::Clock;
 use super::commands::Args;
 use super::locked;
 use super::lua::Scripts;
 use super::pubsub::ClientId;
 use super::resp::{ProtocolError, Refusal, Reply};
 use super::session;
-use super::state::{Mode, State};
+use super::state::{Mode, Names, State};
 
 #[derive(Debug)]
 pub(crate) struct Engine {
@@ -45,8 +45,8 @@ pub(crate) enum Turn {
 }
 
 impl Engine {
-    pub(crate) fn new(runtime: Handle) -> Self {
-        let state = Arc::new(Mutex::new(State::new(runtime)));
+    pub(crate) fn new(clock: Clock, names: Names) -> Self {
+        let state = Arc::new(Mutex::new(State::new(clock, names)));
         let turn = Mutex::new(Scripts::new(Arc::clone(&state)));
         Self { turn, state, stopped: Notify::new() }
     }

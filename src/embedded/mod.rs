@@ -8,6 +8,8 @@
 //!   leases end in virtual time, and a run on one thread repeats exactly.
 //! - Switches make it fail as servers do: [`kill`](Server::kill), [`freeze`](Server::freeze),
 //!   [`set_delay`](Server::set_delay), [`jump_clock`](Server::jump_clock) and others.
+//! - [`Server::builder`] and [`Server::direct`] take its time, its names and its connections out of
+//!   the hands of chance: for deterministic simulations.
 //!
 //! It follows Redis 7.0.15 in replies and messages: strings, hashes, lists, sorted sets, times to
 //! live, publish and subscribe (sharded too), transactions without `WATCH`, scripts without
@@ -19,11 +21,13 @@
 //!
 //! See [`Server`].
 
+mod builder;
 mod client;
 mod clock;
 mod commands;
 mod connection;
 mod data;
+mod direct;
 mod engine;
 mod glob;
 mod listener;
@@ -40,6 +44,8 @@ mod tests;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+pub use builder::ServerBuilder;
+pub use direct::Direct;
 pub use server::Server;
 
 /// Locks, whatever became of an earlier holder: no code here leaves its data half changed.

@@ -11,8 +11,11 @@ use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
+use super::builder::ServerBuilder;
+use super::clock::Clock;
+use super::direct::Direct;
 use super::engine::Engine;
-use super::state::Mode;
+use super::state::{Mode, Names};
 use super::{connection, listener};
 
 /// An in-process server **for development and tests**. It is not meant for production: it keeps
@@ -65,7 +68,7 @@ impl Server {
     /// If the system grants no thread or no event queue.
     pub fn start() -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let server = Self::on(runtime.handle().clone());
+        let server = Self::by_chance(runtime.handle().clone());
         let engine = Arc::clone(&server.owner.engine);
         std::thread::Builder::new()
             .name("palisade-embedded".to_owned())
@@ -113,14 +116,23 @@ impl Server {
     /// ```
     #[must_use]
     pub fn start_here() -> Self {
-        Self::on(Handle::current())
+        Self::by_chance(Handle::current())
     }
 
-    fn on(runtime: Handle) -> Self {
+    /// For a server on the caller's runtime that is the same each time.
+    pub fn builder() -> ServerBuilder {
+        ServerBuilder::default()
+    }
+
+    fn by_chance(runtime: Handle) -> Self {
+        let clock = Clock::new(runtime.clone(), None, None);
+        Self::of(Engine::new(clock, Names::by_chance()), runtime)
+    }
+
+    pub(crate) fn of(engine: Engine, runtime: Handle) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let engine = Arc::new(Engine::new(runtime.clone()));
-        Self { owner: Arc::new(Owner { id, engine, runtime }) }
+        Self { owner: Arc::new(Owner { id, engine: Arc::new(engine), runtime }) }
     }
 
     /// Whether the server runs on the current runtime.
@@ -136,6 +148,12 @@ impl Server {
     pub async fn connect(&self) -> io::Result<DuplexStream> {
         let (near, far) = tokio::io::duplex(PIPE);
         if self.attach(far) { Ok(near) } else { Err(io::ErrorKind::ConnectionRefused.into()) }
+    }
+
+    /// Opens a connection that has no stream: see [`Direct`]. `None` while the server is down.
+    #[must_use]
+    pub fn direct(&self) -> Option<Direct> {
+        Direct::new(Arc::clone(&self.owner.engine))
     }
 
     /// Serves any stream, for instance one of a simulated network. While the server is down the
@@ -214,6 +232,17 @@ impl Server {
     /// [`jump_clock`](Self::jump_clock), or behind if negative.
     pub fn set_clock_offset(&self, offset_ms: i64) {
         self.owner.engine.between_requests(|state| state.clock.set_offset(offset_ms));
+    }
+
+    /// From now on the wall clock is fast by so many parts in a million, or slow if negative.
+    pub fn set_clock_rate(&self, ppm: i64) {
+        self.owner.engine.between_requests(|state| state.clock.set_rate(ppm));
+    }
+
+    /// What the server's wall clock shows, in microseconds since the beginning of 1970.
+    #[must_use]
+    pub fn wall_clock_us(&self) -> i64 {
+        self.owner.engine.between_requests(|state| state.clock.unix_us())
     }
 
     /// The server's own name for its current run, as in `INFO server`: 40 hexadecimal digits.

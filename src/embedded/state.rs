@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -29,6 +28,7 @@ pub(crate) struct State {
     pub(crate) clients: BTreeMap<ClientId, Client>,
     next_client: ClientId,
     pub(crate) life: Life,
+    names: Names,
     pub(crate) stats: Stats,
     pub(crate) config: BTreeMap<&'static str, String>,
     pub(crate) delay: Duration,
@@ -67,8 +67,7 @@ pub(crate) struct Caller {
 }
 
 impl State {
-    pub(crate) fn new(runtime: Handle) -> Self {
-        let clock = Clock::new(runtime);
+    pub(crate) fn new(clock: Clock, mut names: Names) -> Self {
         let config = [
             ("appendonly", "no"),
             ("databases", "16"),
@@ -84,7 +83,8 @@ impl State {
             registry: Registry::default(),
             clients: BTreeMap::new(),
             next_client: 1,
-            life: Life::new(clock.unix_ms()),
+            life: Life::new(names.next(), clock.unix_ms()),
+            names,
             stats: Stats::default(),
             config: config.map(|(name, value)| (name, value.to_owned())).into(),
             delay: Duration::ZERO,
@@ -166,15 +166,42 @@ impl State {
 
     /// Begins a new life with the data there is.
     pub(crate) fn revive(&mut self) {
-        self.life = Life::new(self.clock.unix_ms());
+        self.life = Life::new(self.names.next(), self.clock.unix_ms());
         self.stats = Stats::default();
         self.set_mode(Mode::Running);
     }
 }
 
 impl Life {
-    fn new(started_ms: i64) -> Self {
-        let run_id = (0..5).map(|_| format!("{:08x}", rand::random::<u32>())).collect();
+    const fn new(run_id: String, started_ms: i64) -> Self {
         Self { run_id, started_ms }
+    }
+}
+
+/// Whence the run ids come: the same from the same seed.
+#[derive(Debug)]
+pub(crate) struct Names(u64);
+
+impl Names {
+    pub(crate) fn by_chance() -> Self {
+        Self::seeded(rand::random())
+    }
+
+    pub(crate) const fn seeded(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// 40 hexadecimal digits.
+    fn next(&mut self) -> String {
+        // SplitMix64, as published.
+        let mut digits = || {
+            self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            let mut mixed = self.0;
+            mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+            mixed ^ (mixed >> 31)
+        };
+        let (high, middle, low) = (digits(), digits(), digits());
+        format!("{high:016x}{middle:016x}{:08x}", low >> 32)
     }
 }
