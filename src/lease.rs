@@ -14,7 +14,7 @@ pub enum Lease {
     Watchdog,
     /// The same with a length of its own, at least 300 ms.
     WatchdogOf(Duration),
-    /// Exactly this long, at least 20 ms, never renewed.
+    /// Exactly this long, at least 20 ms, never renewed, and on several servers never healed.
     Fixed(Duration),
 }
 

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | held if granted by | all members | a majority, within the validity time |
 //! | a member down | nobody acquires | nobody notices, while a majority is up |
-//! | a member that forgot | the holder is told at once | the holder keeps its majority |
+//! | a member that forgot | the holder is told at once | the holder keeps its majority and wins it back |
 //!
 //! Neither is safe against a master that restarts empty *and* votes at once, nor against a holder
 //! that is stopped and writes after its lease.

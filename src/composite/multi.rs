@@ -18,7 +18,7 @@ use crate::{
 ///
 /// # Guarantees
 /// - It is held while every member is: the deadline is the earliest of theirs. If one member is
-///   gone, [`LockGuard::lost`](crate::LockGuard::lost) fires at once.
+///   gone, [`LockGuard::lost`](crate::LockGuard::lost) fires at once: nothing is healed.
 /// - Over N independent masters it excludes others while at least one of them keeps its data.
 /// - One member that cannot be reached keeps everybody out.
 ///

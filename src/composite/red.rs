@@ -20,7 +20,10 @@ use crate::{
 ///   1 % during a lease, and no master forgets its keys and votes again within the lease.
 /// - The deadline is the one that a majority vouches for, counted from before the requests. If no
 ///   majority is left, [`LockGuard::lost`](crate::LockGuard::lost) fires before others are granted.
-/// - Losing a minority is not a loss.
+/// - Losing a minority is not a loss. With a renewed lease members that were down, cut off or
+///   restarted are won back, so that a hold survives the restart of all masters one at a time:
+///   [`LockGuard::votes`](crate::LockGuard::votes) says when the next may go. A
+///   [fixed lease](crate::Lease::Fixed) is never prolonged, nor healed.
 ///
 /// # Examples
 /// ```no_run

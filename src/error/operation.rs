@@ -56,23 +56,46 @@ impl AcquireError {
 }
 
 /// Why a hold ended before it was released.
+///
+/// Whatever the cause, another may hold the lock by now, or be granted it at any time: the causes
+/// differ in what is known. The keys that still stand are removed when the last guard goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LostCause {
-    /// The lease ran out by our clock: it was fixed, or renewals did not get through in time.
+    /// The lease ran out by our clock: it was fixed, renewals did not get through in time, or the
+    /// machine slept. The keys may stand for a moment yet, and for longer where a server's clock is
+    /// behind; nobody else was seen.
     Expired,
-    /// The server says that the lock is not ours: it was deleted, forced open or forgotten.
+    /// The server says that nobody holds the lock: it was deleted, forced open, evicted or
+    /// forgotten. Whether others held it in between is unknown.
     Gone,
-    /// A member of a `MultiLock` is gone.
+    /// The server says that another holds the lock: ours was deleted, forced open, evicted or
+    /// forgotten before. The other's key was not touched.
+    Taken,
+    /// A member of a `MultiLock` is gone, as [`Gone`](Self::Gone) on one server. The others stand
+    /// until the guard goes.
     MemberGone {
         /// The member's node.
         node: NodeId,
         /// The member's name.
         name: Arc<str>,
     },
-    /// So many members of a `RedLock` are gone that no majority is left.
+    /// A member of a `MultiLock` is held by another, as [`Taken`](Self::Taken) on one server. The
+    /// others stand until the guard goes.
+    MemberTaken {
+        /// The member's node.
+        node: NodeId,
+        /// The member's name.
+        name: Arc<str>,
+    },
+    /// So many members of a `RedLock` are gone, or their servers restarted, that no majority is
+    /// left. Others may hold some of them; a minority of ours may stand until the guard goes.
     QuorumGone,
-    /// The client was shut down.
+    /// Others hold so many members of a `RedLock` that no majority is left. A minority of ours may
+    /// stand until the guard goes.
+    QuorumTaken,
+    /// The client was shut down, and the keys are being removed. Unlike with every other cause they
+    /// may have stood until now.
     Shutdown,
 }
 
@@ -81,8 +104,11 @@ impl fmt::Display for LostCause {
         match self {
             Self::Expired => f.write_str("its lease ran out"),
             Self::Gone => f.write_str("the server no longer knows it"),
+            Self::Taken => f.write_str("another holds it"),
             Self::MemberGone { node, name } => write!(f, "{node} no longer knows {name:?}"),
+            Self::MemberTaken { node, name } => write!(f, "another holds {name:?} on {node}"),
             Self::QuorumGone => f.write_str("a majority of the servers no longer knows it"),
+            Self::QuorumTaken => f.write_str("others hold it on a majority of the servers"),
             Self::Shutdown => f.write_str("the client was shut down"),
         }
     }

@@ -2,10 +2,14 @@
 
 use std::{future::Future, sync::Arc};
 
-use super::{hold::Hold, volley::Volley};
+use super::{
+    absence::{Absence, cause_of_loss},
+    hold::Hold,
+    volley::Volley,
+};
 use crate::{
     clock::SharedClock,
-    error::{Ballot, LockLost, LostCause, NodeError, NodeId, ReleaseError, Vote},
+    error::{Ballot, LockLost, NodeError, NodeId, ReleaseError, Vote},
     watchdog::{Draining, Release, Watchdog},
     wire::Outcome,
 };
@@ -54,7 +58,7 @@ impl Drop for Sending {
 pub(super) async fn release(hold: &Hold) -> Result<(), ReleaseError> {
     let need = hold.need();
     let releases = hold.end();
-    let mut count = Count::new(hold, releases.len());
+    let mut count = Count::new(hold, &releases);
     if hold.members().len() == 1 {
         // The everyday case needs nothing that keeps several futures apart.
         for sending in sendings(hold, releases) {
@@ -120,19 +124,22 @@ fn sendings(
 }
 
 /// The confirmations of a release.
-struct Count {
+struct Count<'a> {
+    hold: &'a Hold,
     votes: Vec<(NodeId, Vote)>,
     confirmed: usize,
-    /// Members that do not know the hold: they said so now, or did not grant it.
-    not_ours: usize,
+    /// Members that do not know the hold: they said so now, or there was nothing to release.
+    absent: Vec<Option<Absence>>,
 }
 
-impl Count {
-    fn new(hold: &Hold, asked: usize) -> Self {
+impl<'a> Count<'a> {
+    fn new(hold: &'a Hold, asked: &[(usize, Release)]) -> Self {
         let nodes = hold.members().iter().map(|member| member.site.node_id().clone());
         let votes: Vec<_> = nodes.map(|node| (node, Vote::Pending)).collect();
-        let not_ours = votes.len().saturating_sub(asked);
-        Self { votes, confirmed: 0, not_ours }
+        let is_asked = |i| asked.iter().any(|(member, _)| *member == i);
+        let absence = |i| (!is_asked(i)).then_some(Absence::Gone);
+        let absent = (0..votes.len()).map(absence).collect();
+        Self { hold, votes, confirmed: 0, absent }
     }
 
     fn record(&mut self, confirmation: Confirmation) {
@@ -141,8 +148,10 @@ impl Count {
                 self.confirmed += 1;
                 Vote::Granted
             }
-            Ok(_) => {
-                self.not_ours += 1;
+            Ok(outcome) => {
+                if let Some(absence) = self.absent.get_mut(confirmation.member) {
+                    *absence = Some(Absence::of(outcome));
+                }
                 Vote::Refused { ttl: None }
             }
             Err(error) => Vote::Failed(error),
@@ -157,8 +166,9 @@ impl Count {
             return Ok(());
         }
         // Too few members knew the hold: it ended before it was released.
-        if self.not_ours > self.votes.len() - need {
-            return Err(LockLost { cause: LostCause::Gone }.into());
+        if self.absent.iter().flatten().count() > self.votes.len() - need {
+            let cause = cause_of_loss(self.hold.members(), need, &self.absent);
+            return Err(LockLost { cause }.into());
         }
         Err(ReleaseError::Unconfirmed { ballot: Ballot::new(self.votes) })
     }

@@ -177,6 +177,36 @@ impl LockGuard {
         self.hold.ensure_valid()
     }
 
+    /// How many servers vouch for the lock now, by what they last answered; 0 once it is lost.
+    ///
+    /// Of a [`RedLock`](crate::RedLock) with a renewed lease, servers that were down, cut off or
+    /// restarted join again by themselves.
+    #[must_use]
+    pub fn votes(&self) -> usize {
+        self.hold.votes()
+    }
+
+    /// How many more servers may forget the lock, at once and without our notice, before another
+    /// can be granted it too. 0 also once it is lost.
+    ///
+    /// | votes | margin of a `RedLock` | margin of a `MultiLock` |
+    /// |---|---|---|
+    /// | 1 of 1 | 0 | 0 |
+    /// | 2 of 3 | 0 | – |
+    /// | 3 of 3 | 1 | 2 |
+    /// | 3 of 5 | 0 | – |
+    /// | 4 of 5 | 1 | – |
+    /// | 5 of 5 | 2 | 4 |
+    ///
+    /// In general it is votes + need − servers − 1, where a `RedLock` needs more than half of them
+    /// and a `MultiLock` all. A lock on one server has none.
+    ///
+    /// Before a master is taken down for maintenance this should be at least 1.
+    #[must_use]
+    pub fn margin(&self) -> usize {
+        self.hold.margin()
+    }
+
     /// One more guard on the same hold. Asks no server.
     ///
     /// # Errors

@@ -5,12 +5,14 @@
 //! made differs between one node ([`single`]) and many (`composite`): that is a
 //! [`Target`](handle::Target).
 
+mod absence;
 pub(crate) mod ask;
 pub(crate) mod giving_back;
 mod guard;
 pub(crate) mod handle;
 pub(crate) mod hold;
 mod inspect;
+mod margin;
 pub(crate) mod mutex;
 mod owner;
 pub(crate) mod process;
@@ -38,15 +40,16 @@ pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
     /// Where releases are announced.
     fn channel(&self) -> &Arc<str>;
 
-    /// Acquires, or confirms. Answers `DONE` with the ttl, `STALE`, `FOREIGN`, or 0 with the
-    /// holder's ttl.
+    /// Acquires, or confirms. Answers `DONE` with the ttl, `STALE`, `FOREIGN`, or `REFUSED` with
+    /// the holder's ttl.
     fn acquire(&self, holder: &Arc<str>, term: Term, not_after: i64) -> Statement;
 
     /// Renews to at least this lease; 0 only asks. Answers `DONE` with the ttl, or anything else if
-    /// the lock is gone.
+    /// the lock is gone: `REFUSED` with 1 if another holds it.
     fn renew(&self, holder: &Arc<str>, lease_ms: i64) -> Statement;
 
-    /// Writes the count; 0 releases. Answers `DONE`, or anything else if the lock is not ours.
+    /// Writes the count; 0 releases. Answers `DONE`, or anything else if the lock is not ours:
+    /// `REFUSED` with 1 if another holds it.
     fn count(&self, holder: &Arc<str>, count: u32) -> Statement;
 }
 

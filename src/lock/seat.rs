@@ -1,5 +1,6 @@
 //! What we know of one member of a hold. Pure.
 
+use super::absence::Absence;
 use crate::{
     clock::Instant,
     lease::Term,
@@ -20,37 +21,55 @@ pub(crate) struct Seat {
     owed_ms: i64,
     /// Acquires that may still be executed.
     unanswered: Unanswered,
-    /// Whether the last of them has not been handed to its socket yet.
-    unsent: bool,
+    /// How many of them have not been handed to their socket yet.
+    unsent: u32,
+    /// When the last of them was noted.
+    asked_at: Option<Instant>,
     /// Whether something of ours may stand on the server.
     touched: bool,
+    /// Whether it may have stood there before the last acquire.
+    touched_before: bool,
     /// The socket of the last acquire.
     connection: Option<Connection>,
+    /// When the request was sent whose answer last said that this member vouches for us.
+    confirmed_at: Option<Instant>,
+    /// When we learnt that it no longer does.
+    lost_at: Option<Instant>,
+    /// Whether another stood there when it last answered.
+    taken: bool,
+    /// When the member may be asked for its vote again; `None` if that is under way or not wanted.
+    pub(crate) heal_at: Option<Instant>,
 }
 
 impl Seat {
     /// An acquire is about to be sent.
-    pub(crate) fn asked(&mut self, connection: Connection, not_after: i64) {
+    pub(crate) fn asked(&mut self, connection: Connection, not_after: i64, now: Instant) {
         self.unanswered.sent(connection.epoch(), not_after);
-        self.touched = true;
-        self.unsent = true;
+        self.touched_before = std::mem::replace(&mut self.touched, true);
+        self.unsent += 1;
+        self.asked_at = Some(now);
         self.connection = Some(connection);
     }
 
     /// The acquire was handed to its socket: whatever is sent from now on comes behind it.
     pub(crate) fn sent(&mut self) {
-        self.unsent = false;
+        self.unsent = self.unsent.saturating_sub(1);
     }
 
     /// An acquire was answered with something else than a grant.
-    pub(crate) fn not_granted(&mut self, epoch: u64, not_after: i64) {
+    pub(crate) fn not_granted(&mut self, epoch: u64, not_after: i64, taken: bool) {
         self.unanswered.answered(epoch, not_after);
-        self.touched = !self.unanswered.is_settled() || self.deadline.is_some();
+        self.touched = !self.unanswered.is_settled() || self.touched_before;
+        self.taken = taken;
     }
 
     pub(crate) fn granted(&mut self, epoch: u64, not_after: i64, run_id: Option<RunId>) {
         self.unanswered.answered(epoch, not_after);
-        self.run_id = run_id;
+        if self.run_id != run_id {
+            // What another process of the server promised does not count for this one.
+            self.deadline = None;
+            self.run_id = run_id;
+        }
     }
 
     /// The server answered a request sent at `sent` that we hold the lock, for `ttl_ms` then.
@@ -63,6 +82,10 @@ impl Seat {
         next: Option<Instant>,
     ) {
         self.deadline = self.deadline.max(Some(term.vouched(sent, ttl_ms)));
+        self.confirmed_at = self.confirmed_at.max(Some(sent));
+        self.lost_at = None;
+        self.heal_at = None;
+        self.taken = false;
         if ttl_ms >= self.owed_ms {
             self.owed_ms = 0;
             self.renew_at = next;
@@ -86,11 +109,38 @@ impl Seat {
         if term.is_renewed() { term.ms() } else { self.owed_ms }
     }
 
-    /// The server no longer knows the hold, or is another process than the one that granted.
-    pub(crate) fn gone(&mut self, still_there: bool) {
+    /// The server answered a request sent at `sent` that it does not vouch for us. `heal_at` is
+    /// when it may be asked for its vote again, if it is to be.
+    pub(crate) fn gone(
+        &mut self,
+        absence: Absence,
+        sent: Instant,
+        now: Instant,
+        heal_at: Option<Instant>,
+    ) {
         self.deadline = None;
         self.renew_at = None;
-        self.touched = still_there || !self.unanswered.is_settled();
+        self.lost_at = Some(now);
+        self.heal_at = heal_at;
+        self.taken = absence == Absence::Taken;
+        // The answer says nothing about an acquire that may have been executed after it.
+        let asked_since = self.asked_at >= Some(sent) || !self.unanswered.is_settled();
+        self.touched = asked_since || absence == Absence::Restarted;
+    }
+
+    /// What is known of a member that does not vouch.
+    pub(crate) fn absence(&self) -> Absence {
+        if self.taken { Absence::Taken } else { Absence::Gone }
+    }
+
+    /// When we learnt that the member no longer vouches for us, if it ever did.
+    pub(crate) fn lost_at(&self) -> Option<Instant> {
+        self.lost_at
+    }
+
+    /// Whether the member has vouched in answer to a request that was sent after `instant`.
+    pub(crate) fn is_confirmed_since(&self, instant: Instant) -> bool {
+        self.confirmed_at > Some(instant)
     }
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
@@ -117,7 +167,7 @@ impl Seat {
         self.deadline = None;
         self.renew_at = None;
         let touched = std::mem::take(&mut self.touched);
-        if self.unsent {
+        if self.unsent > 0 {
             // Another thread is between its note and its sending: the release may overtake it.
             self.unanswered.forget_order();
         }

@@ -20,7 +20,11 @@ use std::{
     time::Duration,
 };
 
-use futures::{StreamExt, stream::FuturesUnordered};
+use futures::{
+    StreamExt,
+    future::{BoxFuture, Either},
+    stream::FuturesUnordered,
+};
 use tokio::{
     runtime::Handle,
     sync::{Notify, mpsc},
@@ -42,7 +46,7 @@ use crate::{
 /// A hold, as the watchdog sees it.
 pub(crate) trait Watched: fmt::Debug + Send + Sync + 'static {
     /// What is due at `now`, and when to look again.
-    fn tick(&self, now: Instant) -> Tick;
+    fn tick(self: Arc<Self>, now: Instant) -> Tick;
 
     /// What came of a request for `member`. Returns when to look again.
     fn told(&self, member: usize, report: Report, now: Instant) -> Option<Instant>;
@@ -55,12 +59,16 @@ pub(crate) trait Watched: fmt::Debug + Send + Sync + 'static {
 }
 
 /// What a hold wants when it is looked at.
-#[derive(Debug)]
+#[derive(Default)]
 pub(crate) struct Tick {
     pub(crate) due: Vec<Due>,
+    pub(crate) errands: Vec<Errand>,
     /// `None` if the hold is over: the watchdog forgets it.
     pub(crate) next: Option<Instant>,
 }
+
+/// Work of a hold on the watchdog's runtime, which tells the hold itself what came of it.
+pub(crate) type Errand = BoxFuture<'static, ()>;
 
 /// A request that is due for one member of a hold.
 #[derive(Debug)]
@@ -232,9 +240,11 @@ async fn watch(shared: &Shared) {
             Some(()) = under_way.next(), if !under_way.is_empty() => {}
             () = shared.nudge.notified() => {}
             () = sleep_until(&shared.clock, wakes_at) => {
-                for group in renewals::groups(collect_due(shared)) {
-                    under_way.push(renewals::renew_all(shared, group));
+                let (items, errands) = collect_due(shared);
+                for group in renewals::groups(items) {
+                    under_way.push(Either::Left(renewals::renew_all(shared, group)));
                 }
+                under_way.extend(errands.into_iter().map(Either::Right));
             }
         }
     }
@@ -247,18 +257,19 @@ async fn sleep_until(clock: &SharedClock, at: Option<Instant>) {
     }
 }
 
-fn collect_due(shared: &Shared) -> Vec<renewals::Item> {
+fn collect_due(shared: &Shared) -> (Vec<renewals::Item>, Vec<Errand>) {
     let now = shared.clock.now();
     let holds = shared.table().schedule.take_due(now);
-    let mut items = Vec::new();
+    let (mut items, mut errands) = (Vec::new(), Vec::new());
     for (id, hold) in holds {
-        let tick = hold.tick(now);
+        let tick = hold.clone().tick(now);
         shared.reschedule(id, tick.next);
+        errands.extend(tick.errands);
         items.extend(tick.due.into_iter().map(|due| renewals::Item {
             id,
             hold: hold.clone(),
             due,
         }));
     }
-    items
+    (items, errands)
 }

@@ -36,6 +36,14 @@ impl Outcome {
     pub(crate) const STALE: i64 = -1;
     /// The key is of another type and was not touched.
     pub(crate) const FOREIGN: i64 = -2;
+
+    /// Not done: the lock is held by another, or by nobody.
+    pub(crate) const REFUSED: i64 = 0;
+
+    /// Whether a renewal or a count found the lock held by another.
+    pub(crate) const fn is_taken(self) -> bool {
+        self.code == Self::REFUSED && self.value == 1
+    }
 }
 
 /// Statements of one and the same script, sent in one call.

@@ -10,6 +10,7 @@ mod cancellation;
 mod composite;
 mod differential;
 mod fleet;
+mod healing;
 mod holds;
 mod mutex;
 mod paused;

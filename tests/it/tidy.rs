@@ -50,9 +50,11 @@ const ARROWS: [(&str, &[&str]); 14] = [
 ];
 
 /// Rooms that decide and do not act: `now` is an argument, and nobody is asked.
-const PURE: [&str; 6] = [
+const PURE: [&str; 8] = [
     "lease.rs",
     "composite/tally.rs",
+    "lock/absence.rs",
+    "lock/margin.rs",
     "node/server_clock.rs",
     "notifier/registry.rs",
     "watchdog/finality.rs",

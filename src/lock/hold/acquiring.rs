@@ -12,10 +12,11 @@ use crate::{
 impl Hold {
     /// Notes that an acquire is about to be sent. False if nobody wants it any more.
     pub(crate) fn begin(&self, member: usize, connection: &Connection, not_after: i64) -> bool {
+        let now = self.now();
         let mut state = self.state();
         let wanted = state.phase.is_open();
         if let Some(seat) = state.seats.get_mut(member).filter(|_| wanted) {
-            seat.asked(connection.clone(), not_after);
+            seat.asked(connection.clone(), not_after, now);
         }
         wanted
     }
@@ -35,6 +36,8 @@ impl Hold {
         not_after: i64,
         answer: Result<Answer<Outcome>, NodeError>,
     ) -> Option<Vote> {
+        // A grant that comes after a deadline that nobody has noticed must not move it.
+        self.look_for_loss(self.state(), self.now());
         let mut state = self.state();
         let (term, over) = (state.term, !state.phase.is_open());
         let Some(seat) = state.seats.get_mut(member) else {
@@ -45,7 +48,7 @@ impl Hold {
             // It may still be executed: the attempt stays among the unanswered.
             Err(error) if error.is_unknown() => return Some(Vote::Failed(error)),
             Err(error) => {
-                seat.not_granted(epoch, not_after);
+                seat.not_granted(epoch, not_after, false);
                 return Some(Vote::Failed(error));
             }
             Ok(answer) => answer,
@@ -65,7 +68,7 @@ impl Hold {
             }
             return Some(Vote::Granted);
         }
-        seat.not_granted(epoch, not_after);
+        seat.not_granted(epoch, not_after, answer.reply.code == Outcome::REFUSED);
         match answer.reply.code {
             Outcome::STALE => None,
             Outcome::FOREIGN => Some(Vote::Failed(NodeError::ForeignKey)),
@@ -85,6 +88,7 @@ impl Hold {
         }
         state.phase = Phase::Held;
         state.guards = 1;
+        self.plan_heals(&mut state, now);
         let limits = self.members.iter().filter_map(|member| member.site.settings.max_hold);
         state.renew_until = limits.min().map(|limit| now + limit);
         let next = self.next_look(&state);

@@ -6,6 +6,8 @@
 //!   keeps its cause.
 //! - Its holder id is never used by another hold, so whatever is executed late for an old hold
 //!   (a renewal, a count, a release) cannot touch a new one.
+//! - A hold that was lost, noticed or not, is not revived: whoever moves a deadline looks first
+//!   whether it is over.
 //! - The deadline only counts answers of the servers: no answer, no movement.
 //!
 //! # Deadlock safety
@@ -14,6 +16,7 @@
 
 mod acquiring;
 mod ending;
+mod healing;
 mod recount;
 mod validity;
 mod watched;
@@ -156,6 +159,10 @@ impl Hold {
             if state.term != before || !before.is_renewed() {
                 let now = self.now();
                 state.seats.iter_mut().for_each(|seat| seat.owe(asked.ms(), now));
+                if !before.is_renewed() {
+                    // From now on it may be: then it is healed, too.
+                    self.plan_heals(&mut state, now);
+                }
                 self.process.watchdog.reschedule(self.id, now);
             }
         }

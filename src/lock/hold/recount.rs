@@ -8,6 +8,7 @@ use std::{sync::Arc, sync::MutexGuard};
 use super::{Hold, Phase, State};
 use crate::{
     clock::Instant,
+    lock::absence::Absence,
     watchdog::{Due, Report},
     wire::Outcome,
 };
@@ -71,11 +72,12 @@ impl Hold {
     /// The count is best effort, and not repeated.
     pub(super) fn count_written(&self, member: usize, report: Report, now: Instant) {
         let mut state = self.state();
+        let next_heal = self.next_heal(&state, now);
         let Some(seat) = state.seats.get_mut(member) else { return };
-        if let Report::Answered { outcome, .. } = report
+        if let Report::Answered { outcome, sent, .. } = report
             && outcome.code != Outcome::DONE
         {
-            seat.gone(false);
+            seat.gone(Absence::of(outcome), sent, now, next_heal);
         }
         if let Some(next) = self.look_for_loss(state, now) {
             self.process.watchdog.reschedule(self.id, next);

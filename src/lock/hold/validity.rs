@@ -7,7 +7,7 @@ use crate::{
     clock::Instant,
     error::{LockLost, LostCause},
     lease::Term,
-    lock::Member,
+    lock::{absence::cause_of_loss, margin::margin, seat::Seat},
     watchdog::renewal_time,
 };
 
@@ -35,6 +35,21 @@ impl Hold {
         }
     }
 
+    /// How many members vouch for the hold now; none once it is lost.
+    pub(crate) fn votes(&self) -> usize {
+        if self.ensure_valid().is_err() {
+            return 0;
+        }
+        let (state, now) = (self.state(), self.now());
+        let vouches = |i: &usize| self.vouched_until(&state, *i).is_some_and(|until| now < until);
+        (0..state.seats.len()).filter(vouches).count()
+    }
+
+    /// How many more of them may forget it before another can be granted.
+    pub(crate) fn margin(&self) -> usize {
+        margin(self.votes(), self.need, self.members.len())
+    }
+
     /// Ends the hold for all its guards.
     pub(crate) fn lose(&self, cause: LostCause) {
         let state = self.state();
@@ -56,7 +71,7 @@ impl Hold {
     }
 
     /// Until when one member of several vouches for us.
-    fn vouched_until(&self, state: &State, member: usize) -> Option<Instant> {
+    pub(super) fn vouched_until(&self, state: &State, member: usize) -> Option<Instant> {
         let run_id = self.members.get(member)?.site.node.run_id();
         state.seats.get(member)?.deadline_while(run_id)
     }
@@ -64,8 +79,8 @@ impl Hold {
     /// When the watchdog is to look at this hold again.
     pub(super) fn next_look(&self, state: &State) -> Option<Instant> {
         let deadline = self.deadline_of(state)?;
-        let renewals = state.seats.iter().filter_map(|seat| seat.renew_at);
-        Some(renewals.fold(deadline, Instant::min))
+        let wishes = state.seats.iter().flat_map(|seat| [seat.renew_at, seat.heal_at]);
+        Some(wishes.flatten().fold(deadline, Instant::min))
     }
 
     pub(super) fn next_renewal(&self, term: Term, now: Instant) -> Option<Instant> {
@@ -93,20 +108,11 @@ impl Hold {
     }
 
     fn cause_of_too_few(&self, state: &State) -> LostCause {
-        if self.members.len() == 1 {
-            return LostCause::Gone;
-        }
-        if self.need < self.members.len() {
-            return LostCause::QuorumGone;
-        }
-        let mut members = 0..self.members.len();
-        let gone = members.find(|i| self.vouched_until(state, *i).is_none());
-        match gone.and_then(|i| self.members.get(i)) {
-            Some(Member { site, kind }) => {
-                LostCause::MemberGone { node: site.node_id().clone(), name: kind.name().clone() }
-            }
-            None => LostCause::Gone,
-        }
+        let absence = |(i, seat): (usize, &Seat)| {
+            self.vouched_until(state, i).is_none().then(|| seat.absence())
+        };
+        let absent: Vec<_> = state.seats.iter().enumerate().map(absence).collect();
+        cause_of_loss(&self.members, self.need, &absent)
     }
 
     pub(super) fn lose_locked(&self, mut state: MutexGuard<'_, State>, cause: LostCause) {

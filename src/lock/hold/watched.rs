@@ -1,17 +1,20 @@
 //! The hold as the watchdog sees it: renewals.
 
+use std::sync::Arc;
+
 use super::{Hold, Phase};
 use crate::{
     clock::Instant,
     lease::Term,
+    lock::absence::Absence,
     watchdog::{Due, Report, Tick, Watched},
     wire::Outcome,
 };
 
 impl Watched for Hold {
-    fn tick(&self, now: Instant) -> Tick {
+    fn tick(self: Arc<Self>, now: Instant) -> Tick {
         if self.look_for_loss(self.state(), now).is_none() {
-            return Tick { due: Vec::new(), next: None };
+            return Tick::default();
         }
         let mut state = self.state();
         let term = state.term;
@@ -26,7 +29,8 @@ impl Watched for Hold {
             let lease_ms = if may_extend { seat.wanted_ms(term) } else { 0 };
             due.extend(self.renewal(member, term, lease_ms));
         }
-        Tick { due, next: self.next_look(&state) }
+        let errands = self.heals_due(&mut state, now);
+        Tick { due, errands, next: self.next_look(&state) }
     }
 
     fn told(&self, member: usize, report: Report, now: Instant) -> Option<Instant> {
@@ -38,16 +42,17 @@ impl Watched for Hold {
         }
         let (term, composite) = (state.term, self.members.len() > 1);
         let next_renewal = self.next_renewal(term, now);
-        let may_extend = state.may_extend(now);
+        let (next_heal, may_extend) = (self.next_heal(&state, now), state.may_extend(now));
         let seat = state.seats.get_mut(member)?;
         match report {
+            Report::Unknown if !seat.is_granted() => {}
             Report::Unknown => seat.renew_at = Some(now + term.retry()),
             Report::Answered { outcome, sent, run_id } => {
                 let done = outcome.code == Outcome::DONE;
                 // A restarted server may show the key from an old copy of its data; that others
                 // were not granted in between is certain only on a single server.
                 if !done || (composite && !seat.is_same_process(run_id)) {
-                    seat.gone(done);
+                    seat.gone(Absence::of(outcome), sent, now, next_heal);
                 } else if may_extend && seat.wanted_ms(term) > 0 {
                     seat.vouched(term, sent, outcome.value, next_renewal);
                 }

@@ -9,7 +9,8 @@
 --
 -- Returns TIME in µs, then two integers for each lock:
 --    1, n    done. For a count of 0: announced to n listeners, -1 if the user may not announce it
---    0, 0    not held by this holder: nothing was changed
+--    0, 0    gone: nobody holds it
+--    0, 1    taken: held by another; nothing was changed
 --   -2, 0    the key is of another type; it was not touched
 
 local function release(key, channel)
@@ -27,7 +28,7 @@ local function write(key, holder, count, channel)
     if string.find(mine.err, 'WRONGTYPE', 1, true) then return -2, 0 end
     return mine
   end
-  if mine == 0 then return 0, 0 end
+  if mine == 0 then return 0, redis.call('PTTL', key) == -2 and 0 or 1 end
   if count == 0 then return release(key, channel) end
   redis.call('HSET', key, holder, count)
   return 1, 0

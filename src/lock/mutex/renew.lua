@@ -8,7 +8,8 @@
 -- Returns TIME in µs, then two integers for each lock:
 --    1, ttl in ms   still held by this holder; the ttl is at least the lease now
 --                   (-1 if it was only asked for and the key has none)
---    0, 0           gone: not held by this holder
+--    0, 0           gone: nobody holds it
+--    0, 1           taken: held by another
 --   -2, 0           gone: the key is of another type; it was not touched
 
 local function renew(key, holder, lease)
@@ -17,8 +18,8 @@ local function renew(key, holder, lease)
     if string.find(mine.err, 'WRONGTYPE', 1, true) then return -2, 0 end
     return mine
   end
-  if mine == 0 then return 0, 0 end
   local ttl = redis.call('PTTL', key)
+  if mine == 0 then return 0, ttl == -2 and 0 or 1 end
   -- To a key without a ttl, 0 ms would be its end.
   if ttl >= lease or lease == 0 then return 1, ttl end
   redis.call('PEXPIRE', key, lease)

@@ -129,7 +129,7 @@ async fn release_of_a_hold_that_most_servers_forgot_says_that_it_was_lost() {
     fleet.servers[2].flush();
     let error = guard.release().await.unwrap_err();
     let ReleaseError::Lost(lost) = &error else { panic!("{error}") };
-    assert_eq!(lost.cause, LostCause::Gone);
+    assert_eq!(lost.cause, LostCause::QuorumGone);
     fleet.end(&[]).await;
 }
 

@@ -45,7 +45,7 @@ async fn release_of_a_lock_that_is_another_s_says_that_it_was_lost() {
     server.flush();
     let other = client.lock("x").acquire().await.unwrap();
     let error = soon(guard.release()).await.unwrap_err();
-    assert!(matches!(&error, ReleaseError::Lost(lost) if lost.cause == LostCause::Gone));
+    assert!(matches!(&error, ReleaseError::Lost(lost) if lost.cause == LostCause::Taken));
     assert_eq!(server.hash("x").keys().collect::<Vec<_>>(), [other.holder_id()]);
     assert!(other.is_held());
 }
@@ -156,7 +156,8 @@ async fn forced_release_is_known_at_once_where_somebody_waits() {
     eventually(|| server.subscribers("x") == 1).await;
     assert!(others.lock("x").force_release().await.unwrap());
     let (cause, next) = within(ms(5_000), futures::future::join(guard.lost(), waiter)).await;
-    assert_eq!(cause, LostCause::Gone);
+    // Whether the waiter is quicker than the question is left to chance.
+    assert!(matches!(cause, LostCause::Gone | LostCause::Taken), "{cause}");
     assert!(next.unwrap().unwrap().is_held());
 }
 
@@ -204,5 +205,5 @@ async fn forced_release_is_known_at_once_where_the_lock_is_acquired_again() {
     let guard = client.lock("x").acquire().await.unwrap();
     assert!(client.lock("x").force_release().await.unwrap());
     let _next = client.lock("x").acquire().await.unwrap();
-    assert_eq!(within(ms(5_000), guard.lost()).await, LostCause::Gone);
+    assert_eq!(within(ms(5_000), guard.lost()).await, LostCause::Taken);
 }
