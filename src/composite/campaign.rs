@@ -84,6 +84,12 @@ impl Campaign {
         Ok(servers::check_processes(self.fanout.rule, self.members())?)
     }
 
+    /// Once a `MultiLock` got in others' way: before that a refusal is an answer at once, however
+    /// long another member takes.
+    fn takes_members_in_order(&self) -> bool {
+        self.fanout.rule == Rule::All && self.lost_rounds > 0
+    }
+
     /// Gives up what was kept too long, so that two who wait for each other's keys get apart.
     async fn give_up_kept(&mut self, now: Instant) -> bool {
         match self.kept.take_if(|kept| now >= kept.until) {
@@ -180,6 +186,10 @@ impl Contender for Campaign {
                 return Round::Failed(AcquireError::Shutdown);
             }
         }
+        if decided.verdict == Verdict::LostToOthers && self.takes_members_in_order() {
+            let order = servers::common_order(self.members());
+            hear_prefix(&mut asked, &order, &mut decided.votes).await;
+        }
         // Whoever has not answered is asked no further; the rollback comes behind on its socket.
         drop(asked);
         if decided.verdict == Verdict::LostToOthers {
@@ -224,6 +234,29 @@ async fn collect(
         }
     }
     Decided { verdict: tally.verdict(), tally, votes }
+}
+
+/// Takes votes until it is known which of the first members, in the common order, were granted.
+///
+/// A refusal by a near member decides a round of all before a far one has answered; what that one
+/// grants is the prefix to keep, or whoever is far from it would never have one.
+async fn hear_prefix(
+    asked: &mut Volley<impl Future<Output = (usize, Vote)>>,
+    order: &[usize],
+    votes: &mut [Vote],
+) {
+    let is_open = |votes: &[Vote]| {
+        let mut in_order = order.iter().filter_map(|i| votes.get(*i));
+        let first_other = in_order.find(|vote| !matches!(vote, Vote::Granted));
+        matches!(first_other, Some(Vote::Pending))
+    };
+    while is_open(votes)
+        && let Some((member, vote)) = asked.next().await
+    {
+        if let Some(slot) = votes.get_mut(member) {
+            *slot = vote;
+        }
+    }
 }
 
 fn everybody(members: &[Member]) -> Vec<usize> {
