@@ -1,0 +1,71 @@
+//! What the design has met before it was a design: each a test by name, so that it is not met again.
+//!
+//! | what | the test |
+//! |---|---|
+//! | a release queued by a drop, then an acquire by the same owner | [`own_release`] |
+//! | an inner re-entry with a shorter lease | [`reentry`] |
+//! | two tasks that re-enter and leave one hold, in every order | [`reentry`] |
+//! | a rollback on an older connection than its acquire | `watchdog/releasing.rs`: `release_that_overtakes_its_acquire_is_sent_again` |
+//! | granted, refused and failed votes in every combination | [`ballots`] |
+//! | the first of several announcements of one release | [`first_publish`] |
+//! | overlapping `MultiLock`s under traffic on one member | [`overlap`] |
+//! | a round trip of 400 ms on the first sample of a server's clock | [`slow_first_sample`] |
+//! | a string key inside a batch of renewals | `watchdog/renewing.rs`: `foreign_key_in_a_batch_of_renewals_ends_that_hold_only` |
+//! | a user without channel rights | [`channels`] |
+//! | a replica behind the URL | `bad_input/contact.rs`: `replica_cannot_vote` |
+//!
+//! Those that stand elsewhere were there already. Each was seen to fail with the code broken for it.
+
+mod ballots;
+mod channels;
+mod first_publish;
+mod line;
+mod overlap;
+mod own_release;
+mod reentry;
+mod slow_first_sample;
+
+use palisade::embedded::Server;
+use redis::{
+    AsyncConnectionConfig, FromRedisValue, RedisConnectionInfo, aio::MultiplexedConnection,
+};
+
+use self::line::Line;
+use crate::fleet::STRANGER;
+
+/// Who holds the lock `name` on an in-process server, if anybody.
+async fn holder_on(server: &Server, name: &str) -> Option<String> {
+    let holders: Vec<String> = ask(server, &["HKEYS", name]).await;
+    assert!(holders.len() <= 1, "{holders:?}");
+    holders.into_iter().next()
+}
+
+/// How often the server knows the lock `name` to be held.
+async fn count_on(server: &Server, name: &str) -> Option<String> {
+    ask::<Vec<String>>(server, &["HVALS", name]).await.into_iter().next()
+}
+
+/// PTTL.
+async fn ttl_on(server: &Server, name: &str) -> i64 {
+    ask(server, &["PTTL", name]).await
+}
+
+/// Somebody else's lock.
+async fn hold_as_stranger(server: &Server, name: &str) {
+    let _added: i64 = ask(server, &["HSET", name, STRANGER, "1"]).await;
+    let _set: i64 = ask(server, &["PEXPIRE", name, "600000"]).await;
+}
+
+/// Says one command to an in-process server, past the library.
+async fn ask<T: FromRedisValue>(server: &Server, words: &[&str]) -> T {
+    let stream = server.connect().await.unwrap();
+    let config = AsyncConnectionConfig::new().set_response_timeout(None);
+    let login = RedisConnectionInfo::default();
+    let (mut connection, driver) =
+        MultiplexedConnection::new_with_config(&login, stream, config).await.unwrap();
+    let driver = tokio::spawn(driver);
+    let (command, args) = words.split_first().unwrap();
+    let answer = redis::cmd(command).arg(args).query_async(&mut connection).await.unwrap();
+    driver.abort();
+    answer
+}

@@ -1,0 +1,122 @@
+//! Overlapping `MultiLock`s for an hour, while others want single members.
+//!
+//! Ordered acquisition knows no deadlock, provided that all use one order. A prefix that is kept
+//! makes others wait, provided for no longer than a few seconds.
+
+use std::time::Duration;
+
+use futures::FutureExt;
+use palisade::{AcquireError, Lock, LockGuard, MultiLock, embedded::Server};
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::Line;
+
+const HOUR: Duration = Duration::from_secs(3600);
+/// Somebody holds the last member for this long, this often.
+const SIEGE: Duration = Duration::from_secs(90);
+const SIEGES_EVERY: Duration = Duration::from_secs(600);
+
+/// Who wants what.
+#[derive(Debug)]
+enum Wanted {
+    One(Lock),
+    Several(MultiLock),
+}
+
+impl Wanted {
+    async fn acquire(&self) -> Result<LockGuard, AcquireError> {
+        match self {
+            Self::One(lock) => lock.acquire().await,
+            Self::Several(lock) => lock.acquire().await,
+        }
+    }
+}
+
+/// What became of a contender in the hour.
+#[derive(Debug, Default)]
+struct Story {
+    grants: u32,
+    longest_wait: Duration,
+    /// The same for waits that no siege fell into.
+    longest_in_peace: Duration,
+}
+
+#[tokio::test(start_paused = true)]
+async fn overlapping_multi_locks_get_their_share_for_an_hour_under_traffic_on_one_member() {
+    let servers: Vec<Server> = (0..3).map(|_| Server::start_here()).collect();
+    let start = Instant::now();
+    // Named in opposite orders: to take them as they are named would be a deadlock.
+    let (all, two) = (several(&servers, &[0, 1, 2]), several(&servers, &[2, 1]));
+    let traffic = one(&servers, 1);
+    let (all, two, traffic, ()) = tokio::join!(
+        contend(all, start, 1),
+        contend(two, start, 2),
+        contend(traffic, start, 3),
+        besiege(&servers, start),
+    );
+    println!("{all:?}\n{two:?}\n{traffic:?}");
+    // With one order neither ever waits for the other's prefix; with two they do, for seconds, and
+    // come to less than 850.
+    assert!(all.grants >= 900 && two.grants >= 900, "{all:?} {two:?}");
+    assert!(traffic.grants >= 1_200, "{traffic:?}");
+    let fair = Duration::from_secs(60);
+    assert!(all.longest_in_peace < fair && two.longest_in_peace < fair, "{all:?} {two:?}");
+    // A siege elsewhere does not concern it, but for a prefix that is kept a while.
+    assert!(traffic.longest_wait < Duration::from_secs(8), "{traffic:?}");
+}
+
+/// Each of these is a process of its own: nobody stands in one queue with it.
+fn several(servers: &[Server], members: &[usize]) -> Wanted {
+    let lock = |i: &usize| Line::new().client(&servers[*i]).build().unwrap().lock("x");
+    Wanted::Several(MultiLock::new(members.iter().map(lock)).unwrap())
+}
+
+fn one(servers: &[Server], member: usize) -> Wanted {
+    Wanted::One(Line::new().client(&servers[member]).build().unwrap().lock("x"))
+}
+
+/// Takes what is wanted again and again, each time for a while.
+async fn contend(wanted: Wanted, start: Instant, seed: u64) -> Story {
+    let mut random = StdRng::seed_from_u64(seed);
+    let mut story = Story::default();
+    loop {
+        let asked = Instant::now();
+        // Whoever still waits at the end has waited until then.
+        let acquired = tokio::time::timeout_at(start + HOUR, wanted.acquire()).boxed_local().await;
+        let wait = asked.elapsed();
+        story.longest_wait = story.longest_wait.max(wait);
+        if !meets_siege(asked - start, wait) {
+            story.longest_in_peace = story.longest_in_peace.max(wait);
+        }
+        let Ok(guard) = acquired else { return story };
+        let guard = guard.unwrap();
+        story.grants += 1;
+        sleep(Duration::from_millis(random.random_range(200..1600))).await;
+        guard.ensure_valid().unwrap();
+        guard.release().await.unwrap();
+        sleep(Duration::from_millis(random.random_range(0..1600))).await;
+    }
+}
+
+/// Holds the last member for long, now and then.
+async fn besiege(servers: &[Server], start: Instant) {
+    let lock = one(servers, 2);
+    let mut next = start + SIEGES_EVERY;
+    while next < start + HOUR {
+        sleep_until(next).await;
+        let guard = lock.acquire().await.unwrap();
+        sleep(SIEGE).await;
+        guard.release().await.unwrap();
+        next += SIEGES_EVERY;
+    }
+}
+
+/// Whether a wait that began `since` the start shares time with a siege, or with getting it.
+fn meets_siege(since: Duration, wait: Duration) -> bool {
+    let margin = Duration::from_secs(10);
+    (1..=5).any(|i| {
+        let begins = SIEGES_EVERY * i;
+        since + wait >= begins && since <= begins + SIEGE + margin
+    })
+}
