@@ -17,6 +17,10 @@ use super::stats::Stats;
 /// How many databases `SELECT` knows.
 pub(crate) const DATABASES: usize = 16;
 
+/// Two days. A server that was just made has nothing to forget, and clients that keep out of the way
+/// of young servers need not: only its restart is one.
+const AGE_AT_BIRTH_MS: i64 = 2 * 86_400 * 1000;
+
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) mode: Mode,
@@ -83,7 +87,7 @@ impl State {
             registry: Registry::default(),
             clients: BTreeMap::new(),
             next_client: 1,
-            life: Life::new(names.next(), clock.unix_ms()),
+            life: Life::new(names.next(), clock.unix_ms() - AGE_AT_BIRTH_MS),
             names,
             stats: Stats::default(),
             config: config.map(|(name, value)| (name, value.to_owned())).into(),
