@@ -40,6 +40,13 @@ impl Cluster {
         Self { servers: first.into_iter().chain(others).collect() }
     }
 
+    /// The same servers, each [blessed](RedisServer::bless).
+    #[must_use]
+    pub fn blessed(self) -> Self {
+        self.iter().for_each(RedisServer::bless);
+        self
+    }
+
     /// The URLs, in order.
     pub fn urls(&self) -> Vec<String> {
         self.iter().map(RedisServer::url).collect()
