@@ -22,9 +22,9 @@ pub use client::SimulatedProcess;
 pub use client::{Client, ClientBuilder, Masters};
 pub use composite::{Inspection, MultiLock, RedLock};
 pub use error::{
-    AcquireError, Ballot, ConfigError, ConnectError, InspectError, LockLost, LostCause, NodeError,
-    NodeId, Phase, ReleaseError, ShutdownError, Vote, WithError,
+    AcquireError, Ballot, BlessError, ConfigError, ConnectError, InspectError, LockLost, LostCause,
+    NodeError, NodeId, Phase, ReleaseError, ShutdownError, Vote, WithError,
 };
 pub use lease::Lease;
-pub use lock::{Holder, Lock, LockGuard, OnOutage, Owner, Released};
-pub use node::Stream;
+pub use lock::{Holder, Lock, LockGuard, OnOutage, Owner, Quarantine, Released};
+pub use node::{Stream, Unidentified};

@@ -1,6 +1,6 @@
 //! palisade's side: a lock is made, acquired and released, as a request handler does it.
 
-use palisade::{Client, Lock, LockGuard, Masters, Released};
+use palisade::{BlessError, Client, Lock, LockGuard, Masters, Released};
 use testkit::{Cluster, RedisServer};
 
 use crate::compare::Pair;
@@ -40,7 +40,7 @@ pub(crate) struct Red(Masters);
 
 impl Red {
     pub(crate) async fn connect(servers: &Cluster) -> Self {
-        Self(Masters::connect(servers.urls()).await.expect("the URLs differ"))
+        Self(connect(servers).await)
     }
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Multi(Masters);
 
 impl Multi {
     pub(crate) async fn connect(servers: &Cluster) -> Self {
-        Self(Masters::connect(servers.urls()).await.expect("the URLs differ"))
+        Self(connect(servers).await)
     }
 }
 
@@ -65,6 +65,15 @@ impl Pair for Multi {
     async fn pair(&mut self) {
         let lock = self.0.multi_lock("palisade");
         release(lock.acquire().await.expect("all are up")).await;
+    }
+}
+
+/// New masters vote at once only if somebody says that they are new; whoever comes first does.
+async fn connect(servers: &Cluster) -> Masters {
+    let masters = Masters::connect(servers.urls()).await.expect("the URLs differ");
+    match masters.bless().await {
+        Ok(()) | Err(BlessError::BlessedBefore { .. } | BlessError::Overtaken { .. }) => masters,
+        Err(error) => panic!("the servers are new: {error}"),
     }
 }
 

@@ -11,8 +11,8 @@ use crate::{
     clock::Clock,
     error::{ConfigError, ConnectError},
     lease::MIN_WATCHDOG,
-    lock::{Site, SiteSettings, mutex::script::SCRIPTS, process::Process},
-    node::{Endpoint, Node, NodeSettings, Stream},
+    lock::{Quarantine, Site, SiteSettings, mutex::script::SCRIPTS, process::Process},
+    node::{Endpoint, Node, NodeSettings, Stream, Unidentified, longest_lease, quarantine_length},
 };
 
 /// Sets up a [`Client`].
@@ -25,6 +25,9 @@ pub struct ClientBuilder {
     max_lease: Duration,
     watchdog_lease: Duration,
     max_hold: Option<Duration>,
+    clock_skew: Duration,
+    quarantine: Quarantine,
+    unidentified: Unidentified,
     process: Option<Arc<Process>>,
     clock: Option<Arc<dyn Clock>>,
 }
@@ -46,6 +49,9 @@ impl Default for ClientBuilder {
             max_lease: Duration::from_secs(60),
             watchdog_lease: Duration::from_secs(30),
             max_hold: None,
+            clock_skew: Duration::from_secs(5),
+            quarantine: Quarantine::default(),
+            unidentified: Unidentified::default(),
             process: None,
             clock: None,
         }
@@ -98,7 +104,8 @@ impl ClientBuilder {
         self
     }
 
-    /// The cap on every lease. Defaults to 60 s.
+    /// The cap on every lease. Defaults to 60 s. It also decides for how long a server that was
+    /// restarted does not vote, so clients of the same servers should agree on it.
     pub fn max_lease(mut self, cap: Duration) -> Self {
         self.max_lease = cap;
         self
@@ -116,6 +123,28 @@ impl ClientBuilder {
     /// to no limit.
     pub fn max_hold(mut self, limit: Duration) -> Self {
         self.max_hold = Some(limit);
+        self
+    }
+
+    /// By how much the clocks of servers and clients may differ. A server that was restarted waits
+    /// that much longer before its votes count. Defaults to 5 s.
+    pub fn clock_skew(mut self, bound: Duration) -> Self {
+        self.clock_skew = bound;
+        self
+    }
+
+    /// Which locks are protected from a server that was restarted without its data. Defaults to
+    /// [`Quarantine::Composites`].
+    pub fn quarantine(mut self, quarantine: Quarantine) -> Self {
+        self.quarantine = quarantine;
+        self
+    }
+
+    /// What becomes of votes of a server that does not tell when it was started, since the user may
+    /// not ask `INFO server`. Defaults to [`Unidentified::Refuse`]: they do not count where there
+    /// is a [quarantine](Self::quarantine).
+    pub fn unidentified(mut self, unidentified: Unidentified) -> Self {
+        self.unidentified = unidentified;
         self
     }
 
@@ -154,6 +183,7 @@ impl ClientBuilder {
             (None, None) => Process::global().map_err(no_thread)?,
         };
         let endpoint = self.place.endpoint(&process)?;
+        let quarantine = quarantine_length(self.max_lease, self.clock_skew);
         let settings = SiteSettings {
             node_timeout: self.node_timeout,
             connect_timeout: self.connect_timeout,
@@ -161,6 +191,8 @@ impl ClientBuilder {
             watchdog_lease,
             max_hold: self.max_hold,
             margin: MARGIN,
+            quarantine: self.quarantine,
+            quarantine_length: quarantine,
         };
         let node = Node::new(
             endpoint,
@@ -172,6 +204,8 @@ impl ClientBuilder {
                 frozen_after: 3,
                 backoff_max: Duration::from_secs(2),
                 margin: MARGIN,
+                quarantine,
+                unidentified: self.unidentified,
                 scripts: SCRIPTS.to_vec(),
             },
         );
@@ -203,6 +237,11 @@ impl ClientBuilder {
         }
         if self.max_lease > LONGEST {
             return Err(invalid("max_lease", "must be at most a day"));
+        }
+        // The counter of fencing tokens may be ahead of its server by the skew, and the next
+        // client's clock behind by it: what was forgotten must be older than both.
+        if longest_lease(self.max_lease) <= self.clock_skew {
+            return Err(invalid("clock_skew", "must be less than max_lease × 1.01 + 1 s"));
         }
         if self.node_timeout < Duration::from_millis(1) {
             return Err(invalid("node_timeout", "must be at least 1 ms"));

@@ -6,9 +6,9 @@ use futures::future::join_all;
 
 use super::Client;
 use crate::{
-    composite::{Inspection, MultiLock, RedLock},
-    error::{ConfigError, ShutdownError},
-    lock::{Lock, mutex::Mutex},
+    composite::{Inspection, MultiLock, RedLock, bless::bless},
+    error::{BlessError, ConfigError, ShutdownError},
+    lock::{Lock, Site, mutex::Mutex},
 };
 
 /// Clients of several independent masters, for locks over all of them.
@@ -64,6 +64,40 @@ impl Masters {
         Inspection::of(&self.members(name)).await
     }
 
+    /// The operator's word that these masters are new: that each holds everything it ever granted.
+    /// Then their votes count at once, and not only after the time of the
+    /// [`Quarantine`](crate::Quarantine).
+    ///
+    /// Writes a marker on each, in the key `palisade:marker` of its database. It is void as soon as
+    /// the master restarts. All masters of a fleet are blessed together, by the strictest rule that
+    /// can be checked: each was started lately, and none carries a marker, also of an earlier life.
+    ///
+    /// Nobody can check that none of them has voted, restarted and forgotten its vote since it was
+    /// started first. So this belongs where the masters are made, behind their first start, and
+    /// never into what starts them again. Without it nothing is lost but the time.
+    ///
+    /// # Errors
+    /// [`BlessError`]. Everything is checked before anything is written.
+    ///
+    /// # Cancel safety
+    /// Dropping the future may leave markers on some of the masters, which then vote at once.
+    pub async fn bless(&self) -> Result<(), BlessError> {
+        bless(&self.sites(), false).await
+    }
+
+    /// The same for masters that have been running for long, or come with markers of an earlier
+    /// life: whoever calls this knows better than the rules, for instance after a restart with all
+    /// data, and nobody checks it.
+    ///
+    /// # Errors
+    /// As [`bless`](Self::bless), except that age and markers do not matter.
+    ///
+    /// # Cancel safety
+    /// As [`bless`](Self::bless).
+    pub async fn bless_by_force(&self) -> Result<(), BlessError> {
+        bless(&self.sites(), true).await
+    }
+
     /// The clients, in the order in which they were given.
     #[must_use]
     pub fn clients(&self) -> &[Client] {
@@ -83,6 +117,10 @@ impl Masters {
             0 => Ok(()),
             unfinished => Err(ShutdownError { unfinished }),
         }
+    }
+
+    fn sites(&self) -> Vec<Arc<Site>> {
+        self.clients.iter().map(|client| client.site.clone()).collect()
     }
 
     fn members(&self, name: &str) -> Vec<Lock> {

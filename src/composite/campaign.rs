@@ -81,7 +81,8 @@ impl Campaign {
         if self.members().iter().any(|member| member.site.is_closed()) {
             return Err(AcquireError::Shutdown);
         }
-        Ok(servers::check_processes(self.fanout.rule, self.members())?)
+        servers::check_processes(self.fanout.rule, self.members())?;
+        Ok(servers::check_fleets(self.members())?)
     }
 
     /// Once a `MultiLock` got in others' way: before that a refusal is an answer at once, however
@@ -142,8 +143,13 @@ impl Campaign {
 
     fn unavailable(&self, votes: Vec<Vote>) -> Round<LockGuard> {
         let ballot = self.ballot(votes);
+        let need = self.fanout.rule.need(self.members().len());
+        if let Some(counts_in) = ballot.quarantined(need) {
+            let error = AcquireError::Quarantined { ballot, counts_in };
+            return Round::NotYet { error, counts_in };
+        }
         let pointless = ballot.failures().filter(|(_, cause)| cause.is_permanent()).count()
-            > self.members().len() - self.fanout.rule.need(self.members().len());
+            > self.members().len() - need;
         let error = AcquireError::Unavailable { ballot };
         if pointless { Round::Failed(error) } else { Round::Outage(error) }
     }
@@ -232,6 +238,15 @@ async fn collect(
         if let Some(slot) = votes.get_mut(member) {
             *slot = vote;
         }
+    }
+    // Members in quarantine fail faster than any other. Whoever is told of them wants to know of
+    // all, and is to wait anyway.
+    while tally.verdict() == Verdict::LostToOutage
+        && votes.iter().any(Vote::is_quarantined)
+        && let Some((member, vote)) = asked.next().await
+        && let Some(slot) = votes.get_mut(member)
+    {
+        *slot = vote;
     }
     Decided { verdict: tally.verdict(), tally, votes }
 }

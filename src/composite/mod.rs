@@ -6,9 +6,11 @@
 //! | a member down | nobody acquires | nobody notices, while a majority is up |
 //! | a member that forgot | the holder is told at once | the holder keeps its majority and wins it back |
 //!
-//! Neither is safe against a master that restarts empty *and* votes at once, nor against a holder
-//! that is stopped and writes after its lease.
+//! Neither would be safe against a master that restarts empty *and* votes at once: it does not, for a
+//! while ([`Quarantine`](crate::Quarantine)), unless it is new and was blessed ([`bless`]). A holder
+//! that is stopped and writes after its lease is for the store to refuse.
 
+pub(crate) mod bless;
 mod campaign;
 pub(crate) mod fanout;
 mod inspection;

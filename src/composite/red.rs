@@ -17,7 +17,8 @@ use crate::{
 ///
 /// # Guarantees
 /// - At most one owner holds it, as long as the clocks of servers and clients drift by less than
-///   1 % during a lease, and no master forgets its keys and votes again within the lease.
+///   1 % during a lease. A master that was restarted and may have forgotten its keys does not vote
+///   until they are over: see [`Quarantine`](crate::Quarantine) and its assumptions.
 /// - The deadline is the one that a majority vouches for, counted from before the requests. If no
 ///   majority is left, [`LockGuard::lost`](crate::LockGuard::lost) fires before others are granted.
 /// - Losing a minority is not a loss. With a renewed lease members that were down, cut off or

@@ -1,5 +1,7 @@
 //! Which server a member is on: the address says it only half, the run id says it.
 
+use std::sync::Arc;
+
 use super::tally::Rule;
 use crate::{error::ConfigError, lock::Member};
 
@@ -50,6 +52,26 @@ fn check(
                     }
                 });
             }
+        }
+    }
+    Ok(())
+}
+
+/// What the markers have told by now: that the members are not of one fleet, or that its other
+/// clients do not reckon with leases as long as ours.
+pub(crate) fn check_fleets(members: &[Member]) -> Result<(), ConfigError> {
+    let mut first: Option<(&Member, Arc<str>)> = None;
+    for member in members {
+        let Some(marker) = member.blessing()? else { continue };
+        match &first {
+            Some((one, fleet)) if *fleet != marker.fleet => {
+                return Err(ConfigError::DifferentFleets {
+                    one: one.site.node_id().to_string().into(),
+                    other: member.site.node_id().to_string().into(),
+                });
+            }
+            Some(_) => {}
+            None => first = Some((member, marker.fleet)),
         }
     }
     Ok(())

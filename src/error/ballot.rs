@@ -21,6 +21,13 @@ pub enum Vote {
     Pending,
 }
 
+impl Vote {
+    /// Whether the node was not asked since it may have forgotten something.
+    pub(crate) const fn is_quarantined(&self) -> bool {
+        matches!(self, Self::Failed(NodeError::Quarantined { .. }))
+    }
+}
+
 impl fmt::Display for Vote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -60,6 +60,27 @@ pub enum ConfigError {
         /// Server and name.
         member: Arc<str>,
     },
+    /// The client allows longer leases than its masters were blessed for: those of other clients
+    /// would vote too soon after a restart.
+    #[error(
+        "max_lease is {max_lease:?}, but {server} was blessed for leases of at most {blessed:?}"
+    )]
+    MaxLeaseAboveFleet {
+        /// The server.
+        server: Arc<str>,
+        /// The client's `max_lease`.
+        max_lease: Duration,
+        /// The one on the server's marker.
+        blessed: Duration,
+    },
+    /// Members of a composite were blessed as members of different fleets.
+    #[error("{one} and {other} were blessed as members of different fleets")]
+    DifferentFleets {
+        /// A server.
+        one: Arc<str>,
+        /// A server of another fleet.
+        other: Arc<str>,
+    },
     /// An URL that cannot be read. It is not repeated, since it may hold a password.
     #[error("the server URL cannot be read: {reason}")]
     InvalidUrl {

@@ -1,12 +1,15 @@
 //! What can go wrong: one small type per operation, and why one node gave no vote.
 
 mod ballot;
+mod bless;
 mod config;
 mod node;
 mod node_id;
 mod operation;
+mod quarantine;
 
 pub use ballot::{Ballot, Vote};
+pub use bless::BlessError;
 pub use config::ConfigError;
 pub use node::{NodeError, Phase};
 pub use node_id::NodeId;

@@ -1,6 +1,6 @@
 //! Why one node gave no vote.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// What was being waited for when time ran out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,13 +46,31 @@ pub enum NodeError {
     /// The user may not do this (NOPERM). Nothing was left behind.
     ///
     /// Locks need `+evalsha +eval +script|load +time +hexists +hset +hlen +hgetall +pttl +pexpire
-    /// +del +publish`, waiting `+subscribe +unsubscribe +ping`, the run id `+info`; the keys, and
-    /// the channels `redisson_lock__channel:*`.
+    /// +del +publish`, waiting `+subscribe +unsubscribe +ping`; the keys, and the channels
+    /// `redisson_lock__channel:*`. Composites need `+info|server` too, or all of `+info` so that
+    /// replicas are known at once; blessed masters `+get`, whoever blesses them `+get +set +del`,
+    /// and the key `palisade:marker`.
     #[error("the user lacks a permission: {message}")]
     Permission {
         /// The server's text. Redis 7.0 does not name the command that a script was refused.
         message: Arc<str>,
     },
+    /// The server's process has not been running for long: it may have forgotten locks that others
+    /// still hold. Its grant was not asked for.
+    #[error(
+        "the server started {} s ago and may have forgotten locks; its vote counts in {} s",
+        .uptime.as_secs(), whole_seconds(*.counts_in)
+    )]
+    Quarantined {
+        /// For how long it has been running.
+        uptime: Duration,
+        /// When its votes count, from the time of the attempt.
+        counts_in: Duration,
+    },
+    /// The server does not tell when it was started, since the user may not ask for it. Its grant
+    /// was not asked for.
+    #[error("the user may not ask when the server was started; add the ACL rule +info|server")]
+    Unidentified,
     /// The server is a replica, or was demoted to one (READONLY): it cannot vote.
     #[error("the server is a read-only replica")]
     Replica,
@@ -131,8 +149,14 @@ impl NodeError {
                 | Self::Permission { .. }
                 | Self::ForeignKey
                 | Self::ScriptsRefused { .. }
+                | Self::Unidentified
                 | Self::Closed
                 | Self::NoRuntime
         )
     }
+}
+
+/// Rounded up: whoever waits so long has waited long enough.
+pub(super) fn whole_seconds(d: Duration) -> u64 {
+    d.as_secs() + u64::from(d.subsec_nanos() > 0)
 }

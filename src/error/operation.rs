@@ -1,8 +1,8 @@
 //! One error per operation, with variants for what a caller branches on.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
-use super::{Ballot, ConfigError, NodeError, NodeId};
+use super::{Ballot, ConfigError, NodeError, NodeId, quarantine::Sentence};
 
 /// Why a client could not be connected.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -39,6 +39,16 @@ pub enum AcquireError {
         /// Who voted how.
         ballot: Ballot,
     },
+    /// Too many nodes were started so lately that they may have forgotten locks: their votes do not
+    /// count yet. Nothing is held; those nodes were not asked. Try again when they count, or bless
+    /// the masters if they are new: [`Masters::bless`](crate::Masters::bless).
+    #[error("{}", Sentence::new(.ballot, *.counts_in))]
+    Quarantined {
+        /// Who voted how.
+        ballot: Ballot,
+        /// When enough votes count, from the time of the attempt, if no more nodes restart.
+        counts_in: Duration,
+    },
     /// The client was shut down. Nothing was sent.
     #[error("the client was shut down")]
     Shutdown,
@@ -49,7 +59,7 @@ impl AcquireError {
     #[must_use]
     pub fn ballot(&self) -> Option<&Ballot> {
         match self {
-            Self::Unavailable { ballot } => Some(ballot),
+            Self::Unavailable { ballot } | Self::Quarantined { ballot, .. } => Some(ballot),
             Self::Config(_) | Self::Shutdown => None,
         }
     }

@@ -35,6 +35,7 @@ async fn vote(hold: &Arc<Hold>, member: usize) -> Result<Vote, NodeError> {
         Some(connection) => connection,
         None => site.node.connection(deadline).await?,
     };
+    of.vet(&connection, deadline).await?;
     let mut form = Form::Digest;
     for _ in 0..3 {
         let not_after = stamp(&connection, hold.now(), timeout + settings.margin);

@@ -114,7 +114,9 @@ impl<T: Target> Handle<T> {
             return match contender.round().await {
                 Round::Granted(guard) => Ok(Some(guard)),
                 Round::Refused(_) => Ok(None),
-                Round::Outage(error) | Round::Failed(error) => Err(error),
+                Round::Outage(error) | Round::Failed(error) | Round::NotYet { error, .. } => {
+                    Err(error)
+                }
             };
         }
         let waiting = Waiting {
@@ -177,7 +179,9 @@ macro_rules! lock_methods {
             /// # Errors
             /// [`Config`](crate::AcquireError::Config): nothing was sent.
             /// [`Unavailable`](crate::AcquireError::Unavailable): too few servers answered;
-            /// nothing is held, what was granted is being taken back.
+            /// nothing is held, what was granted is being taken back. Servers that were started so
+            /// lately that their votes do not count yet are waited for: see
+            /// [`Quarantine`](crate::Quarantine).
             ///
             /// # Cancel safety
             /// Dropping the future gives up the place in line. If a server has granted meanwhile,
@@ -192,6 +196,8 @@ macro_rules! lock_methods {
             ///
             /// # Errors
             /// As [`acquire`](Self::acquire); an outage is an error in any case.
+            /// [`Quarantined`](crate::AcquireError::Quarantined): too many servers were started so
+            /// lately that they may have forgotten locks.
             ///
             /// # Cancel safety
             /// As [`acquire`](Self::acquire).
@@ -208,6 +214,8 @@ macro_rules! lock_methods {
             /// # Errors
             /// As [`acquire`](Self::acquire). With [`OnOutage::Wait`](crate::OnOutage) an outage
             /// that lasts until the limit is an error too.
+            /// [`Quarantined`](crate::AcquireError::Quarantined), at once, if the limit ends before
+            /// the votes of enough servers count.
             ///
             /// # Cancel safety
             /// As [`acquire`](Self::acquire).

@@ -13,9 +13,11 @@ pub(crate) mod handle;
 pub(crate) mod hold;
 mod inspect;
 mod margin;
+pub(crate) mod marker;
 pub(crate) mod mutex;
 mod owner;
 pub(crate) mod process;
+mod quarantine;
 mod seat;
 pub(crate) mod single;
 pub(crate) mod site;
@@ -28,6 +30,8 @@ pub use guard::{LockGuard, Released};
 pub use inspect::Holder;
 pub use mutex::Lock;
 pub use owner::Owner;
+pub use quarantine::Quarantine;
+pub(crate) use quarantine::Vetting;
 pub(crate) use site::{Site, SiteSettings};
 
 use crate::{lease::Term, notifier::Listener, wire::Statement};
@@ -58,9 +62,17 @@ pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
 pub(crate) struct Member {
     pub(crate) site: Arc<Site>,
     pub(crate) kind: Arc<dyn Kind>,
+    /// What is looked at before its server is asked for a vote.
+    pub(crate) vetting: Vetting,
 }
 
 impl Member {
+    /// A lock by itself.
+    pub(crate) fn new(site: Arc<Site>, kind: Arc<dyn Kind>) -> Self {
+        let vetting = site.settings.quarantine.of_single();
+        Self { site, kind, vetting }
+    }
+
     pub(crate) fn listen(&self) -> Listener {
         self.site.notifier.listen(self.kind.channel().clone())
     }

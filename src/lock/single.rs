@@ -95,6 +95,11 @@ impl Contender for Candidate {
         let hold = self.kept.take().unwrap_or_else(fresh);
         let attempt = Attempting::new(hold.clone());
         let (_, vote) = ask(hold.clone(), 0).await;
+        // By now the server has shown its marker.
+        if let Err(error) = member.blessing() {
+            roll_back(&hold, &[0]).await;
+            return Round::Failed(error.into());
+        }
         match vote {
             Vote::Granted if hold.win() => {
                 attempt.hand_on();
@@ -131,6 +136,9 @@ impl Contender for Candidate {
 
 fn failed(member: &Member, vote: Vote) -> Round<LockGuard> {
     let ballot = Ballot::new(vec![(member.site.node_id().clone(), vote)]);
+    if let Some(counts_in) = ballot.quarantined(1) {
+        return Round::NotYet { error: AcquireError::Quarantined { ballot, counts_in }, counts_in };
+    }
     let pointless = ballot.has_permanent_failure();
     let error = AcquireError::Unavailable { ballot };
     if pointless { Round::Failed(error) } else { Round::Outage(error) }

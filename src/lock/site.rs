@@ -9,8 +9,9 @@ use std::{
     time::Duration,
 };
 
-use super::{hold::Hold, process::Process};
+use super::{Quarantine, hold::Hold, process::Process};
 use crate::{
+    clock::Instant,
     node::{Node, NodeId},
     notifier::Notifier,
     wait::Queues,
@@ -30,6 +31,10 @@ pub(crate) struct SiteSettings {
     pub(crate) max_hold: Option<Duration>,
     /// Added to the not-after stamps for what we do not know of the server's clock.
     pub(crate) margin: Duration,
+    /// Which locks are protected from a server that forgets.
+    pub(crate) quarantine: Quarantine,
+    /// D: for how long after its start a server's votes do not count.
+    pub(crate) quarantine_length: Duration,
 }
 
 /// What a client is to its locks.
@@ -71,6 +76,10 @@ impl Site {
 
     pub(crate) fn node_id(&self) -> &NodeId {
         self.node.id()
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.process.clock.now()
     }
 
     /// From now on nothing is granted; those who wait are told.

@@ -19,6 +19,7 @@ use super::{
     handshake::{Greeting, RunId},
     server_clock::{Sample, ServerClock},
     silence::Silence,
+    standing::{Attendance, Standing},
 };
 use crate::{
     clock::{Instant, SharedClock},
@@ -36,7 +37,7 @@ pub(crate) struct Connection {
 #[derive(Debug)]
 struct Socket {
     epoch: u64,
-    run_id: Option<RunId>,
+    standing: Arc<Standing>,
     clock: SharedClock,
     server_clock: Mutex<ServerClock>,
     /// How often something was read from the socket.
@@ -71,12 +72,13 @@ impl Connection {
         redis: MultiplexedConnection,
         heard: Arc<AtomicU64>,
         greeting: &Greeting,
+        standing: Arc<Standing>,
         settings: &NodeSettings,
     ) -> Self {
         static EPOCHS: AtomicU64 = AtomicU64::new(1);
         let socket = Socket {
             epoch: EPOCHS.fetch_add(1, Ordering::Relaxed),
-            run_id: greeting.run_id,
+            standing,
             clock: settings.clock.clone(),
             server_clock: Mutex::new(ServerClock::new(greeting.time, settings.margin)),
             heard,
@@ -129,7 +131,17 @@ impl Connection {
 
     /// The run of the server that this socket leads to, if the user may know.
     pub(crate) fn run_id(&self) -> Option<RunId> {
-        self.socket.run_id
+        self.socket.standing.run_id()
+    }
+
+    /// What is known of the process that this socket leads to.
+    pub(crate) fn standing(&self) -> &Standing {
+        &self.socket.standing
+    }
+
+    /// To be kept for as long as the socket is driven.
+    pub(super) fn attendance(&self) -> Attendance {
+        self.socket.standing.attend(&self.socket.clock)
     }
 
     /// Takes the server's time from an answer that shows that we were wrong about it.

@@ -1,6 +1,6 @@
 //! The first words on a new connection: who we are, and whether this server can vote.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use futures::future::join_all;
 use redis::{
@@ -8,12 +8,20 @@ use redis::{
 };
 
 use super::{NodeSettings, cause, server_clock::Sample};
-use crate::{clock::SharedClock, error::NodeError};
+use crate::{
+    clock::SharedClock,
+    error::NodeError,
+    wire::{Marker, key},
+};
 
 /// What the server said about itself.
 #[derive(Debug)]
 pub(super) struct Greeting {
     pub(super) run_id: Option<RunId>,
+    /// For how long the process has been running, in whole seconds.
+    pub(super) uptime: Option<Duration>,
+    /// Read behind the uptime, as everything that is asked here.
+    pub(super) marker: Option<Marker>,
     pub(super) time: Sample,
 }
 
@@ -24,7 +32,7 @@ pub(crate) struct RunId([u8; Self::LEN]);
 impl RunId {
     const LEN: usize = 40;
 
-    fn new(text: &str) -> Option<Self> {
+    pub(super) fn new(text: &str) -> Option<Self> {
         let bytes = text.as_bytes().try_into().ok()?;
         Some(Self(bytes)).filter(|_| text.is_ascii())
     }
@@ -58,10 +66,11 @@ pub(super) async fn greet(
 ) -> Result<Greeting, NodeError> {
     // One by one, not as redis-rs's pipeline: that loses all replies when the server says why it
     // hangs up and hangs up. The order of sending is the order of polling here.
-    let (logins, server, replication, ping, (time, at), _) = futures::join!(
+    let (logins, server, replication, marker, ping, (time, at), _) = futures::join!(
         join_all(login_commands(login).into_iter().map(|command| ask(redis, command))),
         ask(redis, info("server")),
         ask(redis, info("replication")),
+        ask(redis, get(key::MARKER)),
         ask(redis, cmd("PING")),
         timed(&settings.clock, ask(redis, cmd("TIME"))),
         // Their errors do not matter: a name is a courtesy, and EVAL follows NOSCRIPT.
@@ -78,7 +87,13 @@ pub(super) async fn greet(
         return Err(NodeError::Replica);
     }
     let time = Sample { server_us: read_time(no_error(time)?)?, ..at };
-    Ok(Greeting { run_id: field(&server, "run_id").and_then(RunId::new), time })
+    let uptime = field(&server, "uptime_in_seconds").and_then(|text| text.parse().ok());
+    Ok(Greeting {
+        run_id: field(&server, "run_id").and_then(RunId::new),
+        uptime: uptime.map(Duration::from_secs),
+        marker: read_marker(marker),
+        time,
+    })
 }
 
 /// What a pub/sub connection says after redis-rs has said HELLO.
@@ -119,6 +134,12 @@ fn info(section: &str) -> Cmd {
     command
 }
 
+fn get(key: &str) -> Cmd {
+    let mut command = cmd("GET");
+    command.arg(key);
+    command
+}
+
 async fn ask(redis: &MultiplexedConnection, command: Cmd) -> RedisResult<Value> {
     redis.clone().send_packed_command(&command).await
 }
@@ -154,6 +175,14 @@ fn field<'a>(info: &'a Value, name: &str) -> Option<&'a str> {
     };
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
     line.map(str::trim)
+}
+
+/// Whoever may not read it, or finds something else there, finds no marker: it only adds rights.
+fn read_marker(reply: RedisResult<Value>) -> Option<Marker> {
+    match reply {
+        Ok(Value::BulkString(bytes)) => Marker::read(std::str::from_utf8(&bytes).ok()?),
+        _ => None,
+    }
 }
 
 fn read_time(reply: Value) -> Result<i64, NodeError> {

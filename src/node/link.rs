@@ -24,6 +24,7 @@ use super::{
     connection::{Ending, before},
     handshake::{self, Greeting},
     silence::Heard,
+    standing::Standing,
 };
 use crate::{
     clock::Instant,
@@ -150,6 +151,7 @@ async fn keep_connected(link: &Link) {
 /// The driver has a task of its own, which ends with this future: it is polled several times for
 /// each call, and the signals that are waited for here need not be looked at every time.
 async fn drive(connection: &Connection, driver: Driver) -> Ending {
+    let _attendance = connection.attendance();
     let mut driving = AbortOnDropHandle::new(tokio::spawn(driver));
     tokio::select! {
         biased;
@@ -198,16 +200,26 @@ impl Core {
         let work = Box::pin(async {
             let (redis, driver, heard) = self.open(&silent, config()).await?;
             let (greeting, driver) = self.greet(&redis, driver).await?;
-            if greeting.run_id.is_none() {
-                tracing::warn!(
-                    node = %self.endpoint.id(),
-                    "the user may not ask INFO: restarts, and two addresses of one server, go unnoticed"
-                );
-            }
-            *self.run_id.lock().unwrap_or_else(PoisonError::into_inner) = greeting.run_id;
-            Ok((Connection::new(redis, heard, &greeting, &self.settings), driver))
+            let standing = self.identify(&greeting);
+            Ok((Connection::new(redis, heard, &greeting, standing, &self.settings), driver))
         });
         self.in_time(work).await
+    }
+
+    /// Takes note of who the server is; warns if it does not tell, unless that is known.
+    fn identify(&self, greeting: &Greeting) -> Arc<Standing> {
+        let mut newest = self.standing();
+        let standing = Standing::after(newest.as_ref(), greeting, &self.settings);
+        let before = newest.replace(standing.clone());
+        drop(newest);
+        if !standing.is_identified() && before.is_none_or(|before| before.is_identified()) {
+            tracing::warn!(
+                node = %self.endpoint.id(),
+                "the user may not ask INFO, so restarts go unnoticed, and two addresses of one \
+                 server too; the ACL rule +info|server allows it"
+            );
+        }
+        standing
     }
 
     async fn greet(

@@ -15,8 +15,10 @@ mod endpoint;
 mod handshake;
 mod link;
 mod pubsub;
+mod quarantine;
 mod server_clock;
 mod silence;
+mod standing;
 #[cfg(test)]
 pub(crate) mod test_server;
 #[cfg(test)]
@@ -31,14 +33,16 @@ use std::{
 use tokio::runtime::{Handle, Id};
 use tokio_util::sync::CancellationToken;
 
-pub use self::endpoint::Stream;
 use self::link::Link;
 pub(crate) use self::{
     connection::{Answer, Connection, Form},
     endpoint::Endpoint,
     handshake::RunId,
     pubsub::{PubSub, PubSubEvent},
+    quarantine::{length as quarantine_length, longest as longest_lease},
+    standing::Standing,
 };
+pub use self::{endpoint::Stream, quarantine::Unidentified};
 pub(crate) use crate::error::NodeId;
 use crate::{
     clock::{Instant, SharedClock},
@@ -62,6 +66,10 @@ pub(crate) struct NodeSettings {
     pub(crate) backoff_max: Duration,
     /// By how much two samples of the server's clock may differ before it counts as set.
     pub(crate) margin: Duration,
+    /// For how long after the start of its process a server's votes do not count.
+    pub(crate) quarantine: Duration,
+    /// What becomes of servers that do not tell when they were started.
+    pub(crate) unidentified: Unidentified,
     /// Loaded on every connect.
     pub(crate) scripts: Vec<&'static Script>,
 }
@@ -81,7 +89,7 @@ struct Core {
     endpoint: Endpoint,
     settings: NodeSettings,
     /// Of the newest handshake on any runtime.
-    run_id: Mutex<Option<RunId>>,
+    standing: Mutex<Option<Arc<Standing>>>,
     closed: CancellationToken,
 }
 
@@ -90,8 +98,8 @@ type Links = Arc<Mutex<Vec<(Id, Arc<Link>)>>>;
 impl Node {
     /// Needs no runtime and sends nothing.
     pub(crate) fn new(endpoint: Endpoint, settings: NodeSettings) -> Self {
-        let core =
-            Core { endpoint, settings, run_id: Mutex::default(), closed: CancellationToken::new() };
+        let closed = CancellationToken::new();
+        let core = Core { endpoint, settings, standing: Mutex::default(), closed };
         Self(Arc::new(Inner { core: Arc::new(core), links: Links::default() }))
     }
 
@@ -127,7 +135,18 @@ impl Node {
 
     /// The server's run as of the newest handshake on any runtime.
     pub(crate) fn run_id(&self) -> Option<RunId> {
-        *self.0.core.run_id.lock().unwrap_or_else(PoisonError::into_inner)
+        self.standing()?.run_id()
+    }
+
+    /// What is known of the server's process, as of the newest handshake on any runtime.
+    pub(crate) fn standing(&self) -> Option<Arc<Standing>> {
+        self.0.core.standing().clone()
+    }
+
+    /// From when on its votes count: an instant in the past if they do, `None` if that cannot be
+    /// told, since it was never connected or does not tell who it is.
+    pub(crate) fn votes_from(&self) -> Option<Instant> {
+        self.standing()?.votes_from()
     }
 
     /// A connection for pub/sub on the runtime `on`, made at the first subscription.
@@ -168,6 +187,10 @@ impl Node {
 }
 
 impl Core {
+    fn standing(&self) -> MutexGuard<'_, Option<Arc<Standing>>> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Why the tasks have ended: otherwise their runtime has.
     fn why_over(&self) -> NodeError {
         if self.closed.is_cancelled() { NodeError::Closed } else { NodeError::NoRuntime }

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Endpoint, Node, NodeSettings};
+use super::{Endpoint, Node, NodeSettings, Unidentified};
 use crate::{
     clock::{BootClock, Clock, Instant},
     wire::{Call, Items, Malformed, Script},
@@ -120,6 +120,8 @@ pub(crate) fn settings() -> NodeSettings {
         frozen_after: 3,
         backoff_max: Duration::from_millis(200),
         margin: Duration::from_millis(20),
+        quarantine: Duration::from_secs(66),
+        unidentified: Unidentified::Refuse,
         scripts: vec![&ECHO],
     }
 }

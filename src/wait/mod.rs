@@ -8,7 +8,7 @@
 
 mod queue;
 
-use std::{future::Future, pin::pin, sync::Arc, time::Duration};
+use std::{future::Future, ops::Range, pin::pin, sync::Arc, time::Duration};
 
 use futures::{
     StreamExt,
@@ -32,6 +32,8 @@ const LISTEN_LIMIT: Duration = Duration::from_millis(500);
 /// The pause between attempts where no wake-up can come grows between these.
 const RETRY_MIN: Duration = Duration::from_millis(10);
 const RETRY_MAX: Duration = Duration::from_millis(100);
+/// How often nodes whose votes do not count yet are asked whether they do.
+const LOOK_AGAIN: Range<Duration> = Duration::from_millis(800)..Duration::from_millis(1_200);
 
 /// Somebody who wants a lock.
 pub(crate) trait Contender: Send {
@@ -59,6 +61,12 @@ pub(crate) enum Round<G> {
     Refused(Refusals),
     /// Too many nodes did not vote; that may pass.
     Outage(AcquireError),
+    /// Too many votes do not count yet, since the nodes may have forgotten something. They will in
+    /// so long a time; sooner if an operator says so.
+    NotYet {
+        error: AcquireError,
+        counts_in: Duration,
+    },
     /// Asking again is pointless.
     Failed(AcquireError),
 }
@@ -116,6 +124,10 @@ pub(crate) async fn acquire<C: Contender>(
             Round::Failed(error) => return Err(error),
             Round::Outage(error) if waiting.on_outage == OnOutage::Fail => return Err(error),
             Round::Outage(error) => outage = Some(error),
+            Round::NotYet { error, counts_in } if waiting.ends_within(counts_in) => {
+                return Err(error);
+            }
+            Round::NotYet { error, .. } => outage = Some(error),
             Round::Refused(refusals) => refused_by = Some(refusals.members()),
         }
     }
@@ -168,6 +180,13 @@ async fn stand_in_line<C: Contender>(
             Round::Outage(error) => {
                 *outage = Some(error);
                 waiting.clock.sleep_until(waiting.clock.now() + pause.next()).await;
+            }
+            Round::NotYet { error, counts_in } if waiting.ends_within(counts_in) => {
+                return Err(error);
+            }
+            Round::NotYet { error, counts_in } => {
+                *outage = Some(error);
+                waiting.look_again(counts_in).await;
             }
             Round::Refused(refusals) => {
                 *outage = None;
@@ -234,6 +253,17 @@ async fn until_enough_cleared(refusals: &Refusals, turn: &Turn, deaf: bool, wait
 }
 
 impl Waiting<'_> {
+    /// Whether the caller's time is up before that much more has passed.
+    fn ends_within(&self, time: Duration) -> bool {
+        self.deadline.is_some_and(|deadline| deadline < self.clock.now() + time)
+    }
+
+    /// Waits until the votes count, but not for long: somebody may say that they do.
+    async fn look_again(&self, counts_in: Duration) {
+        let pause = self.random.within(LOOK_AGAIN).min(counts_in) + self.jitter();
+        self.clock.sleep_until(self.clock.now() + pause).await;
+    }
+
     /// Added to a sleep that many may have begun together.
     fn jitter(&self) -> Duration {
         self.random.within(Duration::from_millis(1)..Duration::from_millis(10))

@@ -4,10 +4,12 @@
 //! `[TIME in µs, code 1, value 1, …, code k, value k]`; see [`Outcome`].
 
 pub(crate) mod key;
+mod marker;
 mod reply;
 mod script;
 mod statement;
 
+pub(crate) use marker::Marker;
 pub(crate) use reply::{Items, Malformed};
 pub(crate) use script::{Script, script};
 pub(crate) use statement::{Arg, Batch, Outcome, Statement};

@@ -3,7 +3,8 @@
 use std::{future::Future, time::Duration};
 
 use palisade::{
-    AcquireError, Client, ClientBuilder, Lease, LockGuard, Masters, MultiLock, OnOutage, RedLock,
+    AcquireError, Client, ClientBuilder, Lease, LockGuard, Masters, MultiLock, OnOutage,
+    Quarantine, RedLock,
 };
 use testkit::{Cluster, RedisServer, Reply};
 use tokio::net::TcpStream;
@@ -67,9 +68,10 @@ pub(crate) async fn drained(masters: &Masters) {
     masters.shutdown(HANG).await.expect("every release is confirmed");
 }
 
-/// A client that has patience with its node.
+/// A client that has patience with its node, and trusts one that was started only now.
 pub(crate) fn client(url: &str) -> ClientBuilder {
-    Client::builder().url(url).node_timeout(NODE_TIMEOUT).watchdog_lease(MAX_LEASE)
+    let client = Client::builder().url(url).node_timeout(NODE_TIMEOUT).watchdog_lease(MAX_LEASE);
+    client.quarantine(Quarantine::Durable)
 }
 
 /// The same, but nobody stands in line with it: each connector is a node of its own.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, future::Future, panic::Location, time::Duration};
 
-use palisade::{AcquireError, Client, ClientBuilder, Lease, NodeError};
+use palisade::{AcquireError, Client, ClientBuilder, Lease, NodeError, Quarantine};
 use testkit::{RedisServer, Reply};
 
 /// What is not done after this hangs. Far beyond anything a busy machine explains.
@@ -59,12 +59,14 @@ pub(crate) async fn client(server: &RedisServer) -> Client {
     patient(server).connect().await.unwrap()
 }
 
-/// Settings with time limits that no busy machine exceeds.
+/// Settings with time limits that no busy machine exceeds. Servers of tests are always young: here
+/// they are trusted all the same.
 pub(crate) fn patient(server: &RedisServer) -> ClientBuilder {
     Client::builder()
         .url(&server.url())
         .node_timeout(Duration::from_secs(3))
         .connect_timeout(Duration::from_secs(10))
+        .quarantine(Quarantine::Durable)
 }
 
 /// A client that gives a silent server up soon.

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use palisade::{Client, ConfigError, Masters};
+use palisade::{Client, ConfigError, Masters, Quarantine};
 use serde::{Deserialize, Serialize};
 use tokio::{
     sync::watch,
@@ -82,6 +82,8 @@ async fn live(orders: &Orders) -> Result<(), String> {
 fn connect(orders: &Orders) -> Result<Masters, ConfigError> {
     let client = |url: &String| {
         let client = Client::builder().url(url).name(&format!("chaos-{}", orders.worker));
+        // Masters that forget stay away until every lease is over: the faults see to that.
+        let client = client.quarantine(Quarantine::Durable).clock_skew(Duration::ZERO);
         client.max_lease(LONGEST_LEASE).build()
     };
     Masters::new(orders.urls.iter().map(client).collect::<Result<Vec<_>, _>>()?)

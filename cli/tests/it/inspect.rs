@@ -13,7 +13,7 @@ fn inspect(urls: &[String], more: &[&str]) -> Finished {
 
 #[test]
 fn every_server_is_shown_free_held_or_down() {
-    let cluster = Cluster::start(3);
+    let cluster = Cluster::start(3).blessed();
     let urls = cluster.urls();
     let free = inspect(&urls, &["name"]);
     assert_eq!(free.code(), 0, "{free:?}");
@@ -35,7 +35,7 @@ fn every_server_is_shown_free_held_or_down() {
 
 #[test]
 fn json_is_for_programs() {
-    let cluster = Cluster::start(3);
+    let cluster = Cluster::start(3).blessed();
     let urls = cluster.urls();
     let holder = run(&urls[..2], "", "echo $PALISADE_HOLDER; read line").start();
     let id = holder.line();

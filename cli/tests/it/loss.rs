@@ -28,7 +28,7 @@ fn assert_dead_in_time(finished: &Finished, trouble: Duration) {
 
 #[test]
 fn three_of_five_masters_die_while_the_command_runs() {
-    let cluster = Cluster::start(5);
+    let cluster = Cluster::start(5).blessed();
     let running = clock(&cluster.urls());
     for i in 0..3 {
         cluster.kill(i);
@@ -43,7 +43,7 @@ fn three_of_five_masters_die_while_the_command_runs() {
 
 #[test]
 fn two_of_five_masters_die_while_the_command_runs_and_nobody_minds() {
-    let cluster = Cluster::start(5);
+    let cluster = Cluster::start(5).blessed();
     let mut running = run(&cluster.urls(), "--lease 4 -w 50", "echo up; read line; exit 3").start();
     assert_eq!(running.line(), "up");
     cluster.kill(0);
@@ -58,7 +58,7 @@ fn two_of_five_masters_die_while_the_command_runs_and_nobody_minds() {
 
 #[test]
 fn the_next_holder_begins_after_the_last_sign_of_one_whose_masters_froze() {
-    let cluster = Cluster::start(5);
+    let cluster = Cluster::start(5).blessed();
     let urls = cluster.urls();
     let running = clock(&urls);
     for i in 0..3 {

@@ -8,7 +8,7 @@ use crate::support::tool::run;
 
 #[test]
 fn over_five_masters_it_starts_with_two_killed_and_not_with_three() {
-    let cluster = Cluster::start(5);
+    let cluster = Cluster::start(5).blessed();
     let urls = cluster.urls();
     for dead in 0..=2 {
         let finished = run(&urls, "-n", "exit 3").finish();
@@ -33,19 +33,20 @@ fn over_five_masters_it_starts_with_two_killed_and_not_with_three() {
 
 #[test]
 fn with_w_it_rides_out_an_outage() {
-    let cluster = Cluster::start(3);
+    let cluster = Cluster::start(3).blessed();
     cluster.kill(0);
     cluster.kill(1);
-    let running = run(&cluster.urls(), "-w 50", "echo mine").start();
+    let running = run(&cluster.urls(), "-w 80", "echo mine").start();
     assert!(running.complaint().contains("too few servers answer"));
     cluster.restart(0);
+    cluster[0].bless();
     assert_eq!(running.line(), "mine");
     assert_eq!(running.finish().code(), 0);
 }
 
 #[test]
 fn all_of_them_means_all() {
-    let cluster = Cluster::start(3);
+    let cluster = Cluster::start(3).blessed();
     let urls = cluster.urls();
     assert_eq!(run(&urls, "--all -n", "exit 3").finish().code(), 3);
     cluster.kill(2);

@@ -146,7 +146,7 @@ fn signals_are_passed_on_to_the_whole_group() {
 
 #[test]
 fn a_nested_run_of_the_same_lock_is_wrong_use_and_another_lock_is_not() {
-    let cluster = Cluster::start(3);
+    let cluster = Cluster::start(3).blessed();
     let urls = cluster.urls();
     let nested = |name: &str, options: &str| {
         let servers: String = urls.iter().map(|url| format!("-s {url} ")).collect();

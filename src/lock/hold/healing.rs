@@ -17,7 +17,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 
 use super::{Hold, Phase, State};
-use crate::{clock::Instant, error::Vote, lock::ask::ask, node::Node, watchdog::Errand};
+use crate::{clock::Instant, error::Vote, lock::ask::ask, watchdog::Errand};
 
 impl Hold {
     /// When a member that does not vouch may be asked for its vote, if it is to be: never for a
@@ -91,24 +91,9 @@ impl Hold {
 async fn heal(hold: Arc<Hold>, member: usize) {
     let Some(of) = hold.members.get(member) else { return };
     let node = &of.site.node;
-    let deadline = hold.now() + hold.term().node_timeout(of.site.settings.node_timeout);
-    // Before the handshake nobody knows who the server is, and whether it may vote.
-    if node.connection(deadline).await.is_ok()
-        && may_heal(node)
-        && matches!(ask(hold.clone(), member).await, (_, Vote::Granted))
-    {
+    if matches!(ask(hold.clone(), member).await, (_, Vote::Granted)) {
         tracing::debug!(holder = %hold.holder, node = %node.id(), "a member was won back");
     } else {
-        hold.not_healed(member, votes_from(node));
+        hold.not_healed(member, node.votes_from());
     }
-}
-
-/// Whether the vote of `node` counts.
-fn may_heal(node: &Node) -> bool {
-    node.run_id().is_some()
-}
-
-/// When it will count, as far as that can be told.
-fn votes_from(_node: &Node) -> Option<Instant> {
-    None
 }

@@ -57,7 +57,7 @@ impl Lock {
 
     /// The locks of one name at many sites share what is said of it.
     pub(crate) fn of(site: Arc<Site>, mutex: Arc<Mutex>) -> Self {
-        let member = Member { site, kind: mutex.clone() };
+        let member = Member::new(site, mutex.clone());
         Self { handle: Handle::new(Single::new(member)), mutex }
     }
 

@@ -5,7 +5,7 @@
 use std::{collections::BTreeSet, fmt, io, time::Duration};
 
 use futures::future::join_all;
-use palisade::{AcquireError, Client, Lock, LockGuard, MultiLock, RedLock};
+use palisade::{AcquireError, Client, Lock, LockGuard, MultiLock, Quarantine, RedLock};
 use testkit::{Cluster, Fault, FaultProxy, Way};
 
 use crate::fleet::{HANG, Rule, STRANGER, eventually, hold_as_stranger, holder_on, within};
@@ -133,7 +133,7 @@ impl Doors {
 }
 
 fn builder() -> palisade::ClientBuilder {
-    Client::builder().node_timeout(NODE_TIMEOUT)
+    Client::builder().node_timeout(NODE_TIMEOUT).quarantine(Quarantine::Durable)
 }
 
 async fn through_a_proxy(server: &testkit::RedisServer) -> (Client, FaultProxy) {

@@ -1,0 +1,96 @@
+//! Why masters were not blessed.
+
+use std::{sync::Arc, time::Duration};
+
+use super::{ConfigError, NodeError, NodeId};
+
+/// Why masters were not blessed.
+///
+/// Nothing was written, except where a variant says so.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum BlessError {
+    /// Two of the masters are one server.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A master gave no answer, or refused to show its marker.
+    #[error("cannot ask {node}")]
+    Node {
+        /// The master.
+        node: NodeId,
+        /// The cause.
+        source: NodeError,
+    },
+    /// A master does not tell who it is, so a marker could not name it: its user may not ask `INFO
+    /// server`. The ACL rule `+info|server` allows it.
+    #[error("the user may not ask {node} who it is; add the ACL rule +info|server")]
+    Unidentified {
+        /// The master.
+        node: NodeId,
+    },
+    /// The marker's key holds something else. It is not touched, by force neither.
+    #[error("{node} has a key palisade:marker that is not a marker")]
+    ForeignMarker {
+        /// The master.
+        node: NodeId,
+    },
+    /// A master was blessed before, in this life or in an earlier one: it is not new.
+    #[error("{node} was blessed before, as one of the fleet {fleet} with max_lease {max_lease:?}")]
+    BlessedBefore {
+        /// The master.
+        node: NodeId,
+        /// What the masters that were blessed together have in common.
+        fleet: Arc<str>,
+        /// The longest lease that it was blessed for.
+        max_lease: Duration,
+    },
+    /// All masters have been running for so long that their votes count: there is nothing to do.
+    #[error("the masters have been running for {uptime:?} and more: their votes count already")]
+    Old {
+        /// The least uptime.
+        uptime: Duration,
+    },
+    /// Some masters are young, the others are not: the young ones have come back, and may have
+    /// forgotten locks. Their votes count by themselves after a while.
+    #[error(
+        "only {} of the masters are young: they have come back and may have forgotten locks", list(.young)
+    )]
+    HalfYoung {
+        /// Those that were started lately.
+        young: Vec<NodeId>,
+        /// Those that were not.
+        old: Vec<NodeId>,
+    },
+    /// A marker could not be written, and those that were have been taken back, except on the
+    /// masters in `left`, which gave no answer: they may vote at once.
+    #[error("the marker could not be written on {node}{}", left_on(.left))]
+    NotWritten {
+        /// The first master that failed.
+        node: NodeId,
+        /// The cause.
+        source: NodeError,
+        /// Where a marker may have been left.
+        left: Vec<NodeId>,
+    },
+    /// Somebody else has written a marker at the same time. Ours have been taken back, except on
+    /// the masters in `left`, which gave no answer.
+    #[error("somebody else has marked {node} meanwhile{}", left_on(.left))]
+    Overtaken {
+        /// The first master where that was seen.
+        node: NodeId,
+        /// Where a marker of ours may have been left.
+        left: Vec<NodeId>,
+    },
+}
+
+fn list(nodes: &[NodeId]) -> String {
+    nodes.iter().map(NodeId::as_str).collect::<Vec<_>>().join(", ")
+}
+
+fn left_on(nodes: &[NodeId]) -> String {
+    if nodes.is_empty() {
+        "; those that were written have been taken back".to_owned()
+    } else {
+        format!("; markers may be left on {}", list(nodes))
+    }
+}

@@ -1,0 +1,117 @@
+//! Whose vote is asked for: a server that may have forgotten what it granted is not asked.
+
+use super::{Member, marker};
+use crate::{
+    clock::Instant,
+    error::{ConfigError, NodeError},
+    node::Connection,
+    wire::Marker,
+};
+
+/// Which locks a client protects from a server that was restarted without its data.
+///
+/// Such a server would grant a lock that another client still holds through it. So its grants are
+/// not asked for until every lease is over that it may have forgotten: for `max_lease` × 1.01 +
+/// 1 s + `clock_skew` after its process has started. Renewals and releases are sent all the while.
+/// It costs nothing once the time is over.
+///
+/// # Guarantees
+/// - A restart, a crash and a new container are noticed, whoever else is connected.
+/// - A replica that was promoted has been running for long: only clients that knew the master
+///   before it notice.
+/// - *Not* noticed, except by `Strict`: FLUSHALL, eviction, keys deleted by hand.
+/// - The wall clock of a server must not be set forward by more than `clock_skew` in that time: its
+///   uptime follows it. Start Redis after the clock is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Quarantine {
+    /// `MultiLock` and `RedLock`.
+    #[default]
+    Composites,
+    /// A `Lock` by itself too: for D after a restart nobody acquires it.
+    Always,
+    /// None: the caller's word that the server does not forget, for instance since it runs with
+    /// `appendfsync always` and does not evict.
+    Durable,
+}
+
+/// What is looked at before a member is asked for its vote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Vetting {
+    /// Nothing.
+    None,
+    /// Whether its process has been running for long enough, or was blessed.
+    Uptime,
+}
+
+impl Quarantine {
+    /// For a lock by itself.
+    pub(crate) const fn of_single(self) -> Vetting {
+        match self {
+            Self::Always => Vetting::Uptime,
+            Self::Composites | Self::Durable => Vetting::None,
+        }
+    }
+
+    /// For a member of a composite.
+    pub(crate) const fn of_composite(self) -> Vetting {
+        match self {
+            Self::Always | Self::Composites => Vetting::Uptime,
+            Self::Durable => Vetting::None,
+        }
+    }
+}
+
+impl Member {
+    /// The same lock as a member of a composite.
+    pub(crate) fn in_composite(&self) -> Self {
+        Self { vetting: self.site.settings.quarantine.of_composite(), ..self.clone() }
+    }
+
+    /// The same lock where nobody asks whether the server may have forgotten something.
+    pub(crate) fn unvetted(&self) -> Self {
+        Self { vetting: Vetting::None, ..self.clone() }
+    }
+
+    /// The marker of its server, if it is about the server's present run and matters here.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if our leases may be longer than those it was written for.
+    pub(crate) fn blessing(&self) -> Result<Option<Marker>, ConfigError> {
+        if self.vetting == Vetting::None {
+            return Ok(None);
+        }
+        let marker = self.site.node.standing().and_then(|standing| standing.blessing());
+        let max_lease = self.site.settings.max_lease;
+        match marker {
+            Some(marker) if marker.max_lease < max_lease => Err(ConfigError::MaxLeaseAboveFleet {
+                server: self.site.node_id().to_string().into(),
+                max_lease,
+                blessed: marker.max_lease,
+            }),
+            marker => Ok(marker),
+        }
+    }
+
+    /// Whether its server may be asked for a vote on this connection. Asks nobody, unless it is in
+    /// quarantine: then about once a second whether it was blessed meanwhile.
+    pub(crate) async fn vet(
+        &self,
+        connection: &Connection,
+        deadline: Instant,
+    ) -> Result<(), NodeError> {
+        if self.vetting == Vetting::None {
+            return Ok(());
+        }
+        let (standing, now) = (connection.standing(), self.site.now());
+        let verdict = standing.may_vote(now);
+        if matches!(verdict, Err(NodeError::Quarantined { .. })) && standing.claim_look(now) {
+            // If it cannot be asked it stays in quarantine: a marker only adds rights.
+            if let Ok(found) = marker::look(connection, deadline).await {
+                standing.note(found.marker());
+            }
+            return standing.may_vote(now);
+        }
+        verdict
+    }
+}
