@@ -15,6 +15,7 @@ mod holds;
 mod mutex;
 mod paused;
 mod processes;
+mod quarantine;
 mod regressions;
 mod scripts;
 mod support;

@@ -1,0 +1,74 @@
+//! Markers that are not what they should be.
+
+use std::time::Duration;
+
+use palisade::{AcquireError, BlessError, ConfigError, Masters, Quarantine};
+use testkit::{Cluster, RedisServer};
+
+use super::{MARKER, counts_in, marker_on, wary, wary_masters};
+use crate::fleet::{Rule, client, drained, masters};
+
+#[tokio::test]
+async fn key_that_is_no_marker_counts_for_none_and_is_not_touched() {
+    let servers = Cluster::start(3);
+    let masters = wary_masters(&servers).await;
+    let foreign: [(&[&str], &[&str]); 2] = [
+        (&["HSET", MARKER, "a", "b"], &["HGET", MARKER, "a"]),
+        (&["SET", MARKER, "b"], &["GET", MARKER]),
+    ];
+    for (write, read) in foreign {
+        servers[1].cli(write);
+        for rule in Rule::BOTH {
+            counts_in(&rule.lock(&masters, "x").try_acquire().await.unwrap_err());
+        }
+        for blessed in [masters.bless().await, masters.bless_by_force().await] {
+            let error = blessed.unwrap_err();
+            let BlessError::ForeignMarker { node } = &error else { panic!("{error:?}") };
+            assert_eq!(node, masters.clients()[1].node_id());
+        }
+        assert_eq!(servers[1].cli(read), "b");
+        assert_eq!(marker_on(&servers[0]), "");
+        servers[1].cli(&["DEL", MARKER]);
+    }
+    drained(&masters).await;
+}
+
+#[tokio::test]
+async fn members_of_different_fleets_are_refused() {
+    let servers = Cluster::start(3);
+    let all = wary_masters(&servers).await;
+    let (two, one) = all.clients().split_at(2);
+    Masters::new(two.to_vec()).unwrap().bless().await.unwrap();
+    Masters::new(one.to_vec()).unwrap().bless().await.unwrap();
+    for rule in Rule::BOTH {
+        let error = rule.lock(&all, "x").acquire().await.unwrap_err();
+        let config = matches!(error, AcquireError::Config(ConfigError::DifferentFleets { .. }));
+        assert!(config, "{error:?}");
+    }
+    drained(&all).await;
+    assert!(servers.iter().all(|server| server.keys().is_empty()), "all is taken back");
+}
+
+#[tokio::test]
+async fn client_with_longer_leases_than_the_fleet_is_refused() {
+    let servers = Cluster::start(3);
+    let fleet = wary_masters(&servers).await;
+    fleet.bless().await.unwrap();
+    let longer =
+        |server: &RedisServer| wary(client(&server.url())).max_lease(Duration::from_secs(61));
+    let greedy = masters(servers.iter().map(longer)).await;
+    for rule in Rule::BOTH {
+        let error = rule.lock(&greedy, "x").acquire().await.unwrap_err();
+        let AcquireError::Config(ConfigError::MaxLeaseAboveFleet { blessed, .. }) = error else {
+            panic!("{error:?}")
+        };
+        assert_eq!(blessed, Duration::from_secs(60));
+    }
+    let always = longer(&servers[0]).quarantine(Quarantine::Always).build().unwrap();
+    let error = always.lock("x").acquire().await.unwrap_err();
+    assert!(matches!(error, AcquireError::Config(_)), "{error:?}");
+    for masters in [&fleet, &greedy] {
+        drained(masters).await;
+    }
+    assert!(servers.iter().all(|server| server.keys().is_empty()), "all is taken back");
+}

@@ -1,0 +1,46 @@
+//! Masters that may have forgotten what they granted, and whoever says that they have not.
+
+mod blessing;
+mod fresh;
+mod markers;
+mod paused;
+mod restart;
+mod rights;
+
+use std::time::Duration;
+
+use palisade::{AcquireError, ClientBuilder, Masters, Quarantine};
+use testkit::{Cluster, RedisServer};
+
+use crate::fleet::{client, masters, stranger};
+
+/// Where the marker stands.
+const MARKER: &str = "palisade:marker";
+/// D by default.
+const D: Duration = Duration::from_millis(66_600);
+
+/// The default rule, which the other tests switch off.
+fn wary(client: ClientBuilder) -> ClientBuilder {
+    client.quarantine(Quarantine::Composites)
+}
+
+async fn wary_masters(servers: &Cluster) -> Masters {
+    masters(servers.urls().iter().map(|url| wary(client(url)))).await
+}
+
+/// The same, as another process has them.
+async fn wary_strangers(servers: &Cluster) -> Masters {
+    masters(servers.iter().map(|server| wary(stranger(server)))).await
+}
+
+fn marker_on(server: &RedisServer) -> String {
+    server.cli(&["GET", MARKER])
+}
+
+#[track_caller]
+fn counts_in(error: &AcquireError) -> Duration {
+    match error {
+        AcquireError::Quarantined { counts_in, .. } => *counts_in,
+        other => panic!("{other:?}"),
+    }
+}

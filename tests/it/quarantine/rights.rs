@@ -1,0 +1,95 @@
+//! Servers that do not tell everybody who they are.
+
+use std::time::Instant;
+
+use palisade::{AcquireError, BlessError, Masters, NodeError, OnOutage, Unidentified};
+use testkit::{Cluster, RedisServer};
+
+use super::{counts_in, marker_on, wary};
+use crate::fleet::{Rule, SOON, client, drained};
+
+/// Clients of users who may do everything but what `rules` take away.
+fn restricted(servers: &Cluster, rules: &[&str], unidentified: Unidentified) -> Masters {
+    let client = |server: &RedisServer| {
+        let all = ["ACL", "SETUSER", "app", "reset", "on", ">pw", "~*", "&*", "+@all"];
+        server.cli(&all.iter().chain(rules).collect::<Vec<_>>());
+        let client = wary(client(&server.url_with("app", "pw")));
+        client.unidentified(unidentified).build().unwrap()
+    };
+    Masters::new(servers.iter().map(client)).unwrap()
+}
+
+#[tokio::test]
+async fn without_info_no_vote_counts_and_the_cause_names_the_right_to_add() {
+    let servers = Cluster::start(3);
+    let masters = restricted(&servers, &["-info"], Unidentified::default());
+    for rule in Rule::BOTH {
+        let started = Instant::now();
+        let error = rule.lock(&masters, "x").try_acquire().await.unwrap_err();
+        let AcquireError::Unavailable { ballot } = &error else { panic!("{error:?}") };
+        assert!(ballot.failures().all(|(_, cause)| matches!(cause, NodeError::Unidentified)));
+        assert!(error.to_string().contains("+info|server"), "{error}");
+        // Waiting does not help.
+        let error = masters.red_lock("x").on_outage(OnOutage::Wait).acquire().await.unwrap_err();
+        assert!(matches!(error, AcquireError::Unavailable { .. }), "{error:?}");
+        assert!(started.elapsed() < SOON);
+    }
+    // A lock by itself never asks.
+    let guard = masters.clients()[0].lock("x").try_acquire().await.unwrap().unwrap();
+    guard.release().await.unwrap();
+    let error = masters.bless().await.unwrap_err();
+    assert!(matches!(error, BlessError::Unidentified { .. }), "{error:?}");
+    assert!(error.to_string().contains("+info|server"), "{error}");
+    drained(&masters).await;
+}
+
+#[tokio::test]
+async fn without_info_votes_count_if_the_caller_trusts_them() {
+    let servers = Cluster::start(3);
+    let masters = restricted(&servers, &["-info"], Unidentified::Trust);
+    for rule in Rule::BOTH {
+        let guard = rule.lock(&masters, "x").try_acquire().await.unwrap().expect("it is free");
+        guard.release().await.unwrap();
+    }
+    drained(&masters).await;
+}
+
+#[tokio::test]
+async fn the_right_that_the_cause_names_is_enough() {
+    let servers = Cluster::start(3);
+    let masters = restricted(&servers, &["-info", "+info|server"], Unidentified::default());
+    counts_in(&masters.red_lock("x").try_acquire().await.unwrap_err());
+    masters.bless().await.unwrap();
+    assert!(masters.red_lock("x").try_acquire().await.unwrap().is_some());
+    drained(&masters).await;
+}
+
+/// Who may not read the marker finds none, and waits as everybody did before the blessing.
+#[tokio::test]
+async fn without_get_a_blessing_is_not_seen() {
+    let servers = Cluster::start(3).blessed();
+    let masters = restricted(&servers, &["-get"], Unidentified::default());
+    counts_in(&masters.red_lock("x").try_acquire().await.unwrap_err());
+    let error = masters.bless().await.unwrap_err();
+    let refused = matches!(&error, BlessError::Node { source: NodeError::Permission { .. }, .. });
+    assert!(refused, "{error:?}");
+    drained(&masters).await;
+}
+
+#[tokio::test]
+async fn what_was_marked_is_unmarked_if_one_master_cannot_be() {
+    let servers = Cluster::start(3);
+    let all = restricted(&servers, &[], Unidentified::default());
+    servers[2].cli(&["ACL", "SETUSER", "app", "-set"]);
+    let error = all.bless().await.unwrap_err();
+    let BlessError::NotWritten { node, left, .. } = &error else { panic!("{error:?}") };
+    assert_eq!((node, left.len()), (all.clients()[2].node_id(), 0));
+    assert!(error.to_string().contains("have been taken back"), "{error}");
+    for server in &servers {
+        assert_eq!(marker_on(server), "");
+    }
+    counts_in(&all.red_lock("x").try_acquire().await.unwrap_err());
+    servers[2].cli(&["ACL", "SETUSER", "app", "+set"]);
+    all.bless().await.unwrap();
+    drained(&all).await;
+}
