@@ -7,7 +7,10 @@ use std::{
     str::FromStr,
 };
 
-use crate::{history::Settings, traffic::Orders};
+use crate::{
+    history::Settings,
+    traffic::{LONGEST_LEASE_MS, Orders},
+};
 
 /// What the process is to do.
 #[derive(Debug)]
@@ -59,8 +62,21 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Task, Problem>
     options(args).map(Task::Run)
 }
 
+/// A process with several threads does not run them all at the same moment.
+const SLACK_MS: u64 = 250;
+
 fn options(mut args: impl Iterator<Item = String>) -> Result<Options, Problem> {
-    let settings = Settings { seed: any_seed(), secs: 60, masters: 3, workers: 6, planted: None };
+    let settings = Settings {
+        longest_lease_ms: LONGEST_LEASE_MS,
+        slack_ms: SLACK_MS,
+        quarantine: false,
+        lossy: false,
+        seed: any_seed(),
+        secs: 60,
+        masters: 3,
+        workers: 6,
+        planted: None,
+    };
     let mut options = Options { settings, keep: false };
     while let Some(arg) = args.next() {
         let settings = &mut options.settings;
@@ -140,7 +156,17 @@ mod tests {
     fn options_are_taken_in_any_order() {
         let options = run("--secs 9 --keep --seed 7 --workers 8 --masters 5 --planted no-lock");
         let planted = Some(NO_LOCK.to_owned());
-        let settings = Settings { seed: 7, secs: 9, masters: 5, workers: 8, planted };
+        let settings = Settings {
+            longest_lease_ms: LONGEST_LEASE_MS,
+            slack_ms: SLACK_MS,
+            quarantine: false,
+            lossy: false,
+            seed: 7,
+            secs: 9,
+            masters: 5,
+            workers: 8,
+            planted,
+        };
         assert_eq!(options, Ok(Options { settings, keep: true }));
     }
 

@@ -4,22 +4,20 @@
 //! and a write of a witness outside Redis, while servers and workers are killed and stopped as a
 //! seed says. Afterwards pure checkers go through what everybody has recorded.
 //!
-//! The parts: `traffic` (who does what), `faults` (what is done to them), `history` (what
-//! happened), `check` (what must hold), `scenario` (the three put together), `report`.
+//! The parts: `traffic` (who does what), `faults` (what is done to them), `recorder` (into the
+//! history that `checkers` judges), `scenario` (the three put together), `report`.
 
 mod args;
-mod check;
 mod faults;
-mod history;
-mod quantiles;
-mod random;
+mod recorder;
 mod report;
 mod scenario;
-mod spans;
 mod time;
 mod traffic;
 
 use std::process::ExitCode;
+
+use checkers::{check, history, quantiles, random, spans};
 
 /// The program.
 #[must_use]

@@ -19,7 +19,8 @@ use crate::{
     args::Options,
     check::wakeups,
     faults::{Interrupt, Interrupted, Schedule, masters_track, workers_track},
-    history::{Event, History, Leftovers, Recorder, Settings, Worker},
+    history::{Event, History, Leftovers, Settings, Worker},
+    recorder::Recorder,
     report::{self, Findings},
     traffic::{Fleet, LONGEST_LEASE, Orders},
 };
@@ -85,7 +86,7 @@ fn run(settings: &Settings, folder: &Path, interrupt: &Interrupt) -> Result<(), 
     recorder.note(Event::Calm);
     interrupt.sleep_until(end)?;
     recorder.note(Event::Finishing);
-    fleet.finish(wakeups::BOUND + MARGIN);
+    fleet.finish(LONGEST_LEASE + wakeups::POLL_CAP + wakeups::SLACK + MARGIN);
     // What killed workers held is let go of by the servers alone.
     interrupt.sleep_until(Instant::now() + LONGEST_LEASE + MARGIN)?;
     for (master, server) in cluster.iter().enumerate() {

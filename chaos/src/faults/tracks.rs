@@ -8,10 +8,7 @@ use std::{
 use testkit::{Cluster, RedisServer};
 
 use super::{Deed, schedule::Planned};
-use crate::{
-    history::{Event, Recorder},
-    traffic::Fleet,
-};
+use crate::{history::Event, recorder::Recorder, traffic::Fleet};
 
 /// Does to the masters what `plan` says, counted from `began`.
 pub(crate) fn masters_track(

@@ -55,7 +55,7 @@ impl Findings {
 
 /// What is run, and how to run it again. Printed first and last.
 pub(crate) fn announce(out: &mut impl Write, settings: &Settings) -> io::Result<()> {
-    let Settings { seed, secs, masters, workers, planted } = settings;
+    let Settings { seed, secs, masters, workers, planted, .. } = settings;
     writeln!(
         out,
         "seed {seed} · {secs} s · {masters} masters · {workers} workers · commit {}",

@@ -58,7 +58,7 @@ fn free_but_wanted(history: &History) -> String {
     format!(
         "{} · {:?} allowed\nin calm: {} · p99 of {:?} allowed",
         Quantiles::of(all),
-        wakeups::BOUND,
+        wakeups::bound(history),
         wakeups::calm_stretches(history),
         wakeups::BUDGET
     )
@@ -94,7 +94,7 @@ fn losses(history: &History) -> String {
 
 fn noticed(history: &History) -> String {
     let lateness = Quantiles::of(detection::lateness(history));
-    format!("after the deadline: {lateness} · {:?} allowed", detection::SLACK)
+    format!("after the deadline: {lateness} · {:?} allowed", history.settings.slack())
 }
 
 fn outages(history: &History) -> String {

@@ -13,7 +13,8 @@ use testkit::Actor;
 use super::worker::{Orders, READY};
 use crate::{
     args::WORKER,
-    history::{Event, Recorder, Worker},
+    history::{Event, Worker},
+    recorder::Recorder,
 };
 
 /// All workers. Killed and reaped on drop.

@@ -4,7 +4,7 @@ use std::{future, time::Duration};
 
 use palisade::LockGuard;
 
-use crate::time::Time;
+use crate::time::{self, Time};
 
 /// The guard, or the pretence of one.
 #[derive(Debug)]
@@ -19,12 +19,12 @@ pub(super) enum Hold {
 impl Hold {
     /// As if a lease of this length had been granted.
     pub(super) fn pretend(lease: Duration) -> Self {
-        Self::Pretended { deadline: Time::now() + lease }
+        Self::Pretended { deadline: time::now() + lease }
     }
 
     pub(super) fn deadline(&self) -> Time {
         match self {
-            Self::Held(guard) => guard.deadline().into(),
+            Self::Held(guard) => time::of(guard.deadline()),
             Self::Pretended { deadline } => *deadline,
         }
     }
@@ -32,7 +32,7 @@ impl Hold {
     pub(super) fn is_valid(&self) -> bool {
         match self {
             Self::Held(guard) => guard.ensure_valid().is_ok(),
-            Self::Pretended { deadline } => Time::now() < *deadline,
+            Self::Pretended { deadline } => time::now() < *deadline,
         }
     }
 

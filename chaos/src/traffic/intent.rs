@@ -106,7 +106,8 @@ fn fixed_lease(random: &mut Random) -> Lease {
 
 /// The longest lease that anybody asks for: the renewed one. What a killed master knew is worth
 /// nothing after that.
-pub(crate) const LONGEST_LEASE: Duration = Duration::from_secs(1);
+pub(crate) const LONGEST_LEASE_MS: u64 = 1_000;
+pub(crate) const LONGEST_LEASE: Duration = Duration::from_millis(LONGEST_LEASE_MS);
 const RENEWED_LEASE: Lease = Lease::WatchdogOf(LONGEST_LEASE);
 /// Leases that nobody renews.
 const FIXED_LEASE: Range<Duration> = ms(400)..ms(801);

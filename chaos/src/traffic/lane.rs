@@ -15,9 +15,10 @@ use super::{
     witness::Witness,
 };
 use crate::{
-    history::{Event, Kind, Manner, Recorder, Refusal, SectionId},
+    history::{Event, Kind, Manner, Refusal, SectionId},
     random::Random,
-    time::Time,
+    recorder::Recorder,
+    time,
 };
 
 /// A contender for one of the locks.
@@ -50,7 +51,15 @@ impl Lane {
     async fn attempt(&self, intent: &Intent) {
         let (section, Prize { name, kind, .. }) = (self.section, self.prize);
         let (manner, renewed) = (intent.manner, intent.is_renewed());
-        self.recorder.note(Event::Asked { section, lock: name.to_owned(), kind, renewed, manner });
+        self.recorder.note(Event::Asked {
+            section,
+            lock: name.to_owned(),
+            kind,
+            renewed,
+            manner,
+            careless: false,
+            on: Vec::new(),
+        });
         match self.ask(intent).await {
             Ok(hold) => {
                 self.recorder.note(Event::Granted { section, deadline: hold.deadline() });
@@ -68,6 +77,7 @@ impl Lane {
         match kind {
             Kind::RedLock => ask_for!(self.masters.red_lock(name), intent),
             Kind::MultiLock => ask_for!(self.masters.multi_lock(name), intent),
+            Kind::Lock => unreachable!("no prize here is on one master"),
         }
     }
 
@@ -108,10 +118,10 @@ impl Lane {
     ///
     /// Notes on the way how the deadline moves, so that it is known of a worker that is killed.
     async fn work(&self, hold: &Hold, length: Duration) {
-        let (section, end) = (self.section, Time::now() + length);
+        let (section, end) = (self.section, time::now() + length);
         let mut known = hold.deadline();
         loop {
-            let left = end.since(Time::now());
+            let left = end.since(time::now());
             if left.is_zero() || *self.finish.borrow() {
                 return;
             }

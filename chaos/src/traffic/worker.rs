@@ -22,9 +22,10 @@ use super::{
     lane::Lane,
 };
 use crate::{
-    history::{Event, Recorder, SectionId, Worker},
+    history::{Event, SectionId, Worker},
     random::Random,
-    time::Time,
+    recorder::Recorder,
+    time,
 };
 
 /// All that a worker is told. Passed as one argument.
@@ -130,9 +131,9 @@ fn when_stdin_closes() -> watch::Receiver<bool> {
 /// Notes when this runtime was not run: a checker must not blame the library for that.
 async fn take_pulse(worker: Worker, recorder: Arc<Recorder>) {
     loop {
-        let due = Time::now() + PULSE;
+        let due = time::now() + PULSE;
         sleep(PULSE).await;
-        if Time::now().since(due) > IRREGULAR {
+        if time::now().since(due) > IRREGULAR {
             recorder.note(Event::Stalled { worker, from: due });
         }
     }

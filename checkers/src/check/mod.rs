@@ -5,18 +5,22 @@
 //! * `wakeups` (I4): nobody waits long for a lock that is free.
 //! * `detection` (I5): a loss is noticed by the deadline.
 //! * `leaks` (I6): nothing stays behind.
+//! * `progress` (I7): nobody hangs.
+//! * `promise`: what was never promised, and excuses the first two.
 //! * `conduct`: the workers ended as they should and met only errors that the faults explain.
 //! * `coverage`: the run has seen enough to mean something. Not a property of the locks.
 
-pub(crate) mod conduct;
-pub(crate) mod coverage;
-pub(crate) mod detection;
-pub(crate) mod exclusion;
-pub(crate) mod leaks;
-#[cfg(test)]
-pub(crate) mod story;
-pub(crate) mod updates;
-pub(crate) mod wakeups;
+pub mod conduct;
+pub mod coverage;
+pub mod detection;
+pub mod exclusion;
+pub mod leaks;
+pub mod progress;
+mod promise;
+#[cfg(any(test, feature = "stories"))]
+pub mod story;
+pub mod updates;
+pub mod wakeups;
 
 use std::fmt;
 
@@ -24,23 +28,32 @@ use crate::{history::History, spans::Span};
 
 /// Something that must never happen has happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Violation {
-    pub(crate) invariant: Invariant,
+pub struct Violation {
+    pub invariant: Invariant,
     /// The lock, if it is about one.
-    pub(crate) lock: Option<String>,
+    pub lock: Option<String>,
     /// All that matters for it.
-    pub(crate) span: Span,
-    pub(crate) what: String,
+    pub span: Span,
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = |time: crate::time::Time| time.as_micros() / 1_000;
+        let (from, to) = (ms(self.span.from), ms(self.span.to));
+        write!(f, "{}: {} (from {from} to {to} ms)", self.invariant, self.what)
+    }
 }
 
 /// The invariants, numbered as where they are argued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Invariant {
+pub enum Invariant {
     Exclusion,
     NoLostUpdate,
     NoLostWakeUp,
     Detection,
     NoLeak,
+    Progress,
     Conduct,
 }
 
@@ -52,18 +65,20 @@ impl fmt::Display for Invariant {
             Self::NoLostWakeUp => "I4 no lost wake-up",
             Self::Detection => "I5 bounded detection",
             Self::NoLeak => "I6 no leak",
+            Self::Progress => "I7 progress",
             Self::Conduct => "conduct of the workers",
         })
     }
 }
 
 /// All violations, in the order of time.
-pub(crate) fn violations(history: &History) -> Vec<Violation> {
+pub fn violations(history: &History) -> Vec<Violation> {
     let mut found = exclusion::check(history);
     found.extend(updates::check(history));
     found.extend(wakeups::check(history));
     found.extend(detection::check(history));
     found.extend(leaks::check(history));
+    found.extend(progress::check(history));
     found.extend(conduct::check(history));
     found.sort_by_key(|violation| (violation.span.from, violation.invariant));
     found

@@ -7,69 +7,73 @@ use crate::{spans::Span, time::Time};
 
 /// What the records say about one section.
 #[derive(Debug, Clone)]
-pub(crate) struct Section {
-    pub(crate) id: SectionId,
-    pub(crate) lock: String,
-    pub(crate) kind: Kind,
+pub struct Section {
+    pub id: SectionId,
+    pub lock: String,
+    pub kind: Kind,
+    /// The masters it is on; empty: all.
+    pub on: Vec<usize>,
     /// Whether the watchdog renews its lease.
-    pub(crate) renewed: bool,
-    pub(crate) asked: Time,
+    pub renewed: bool,
+    /// Whether it does not listen to `lost()`.
+    pub careless: bool,
+    pub asked: Time,
     /// When the process was found to be gone, or the history ended.
-    pub(crate) over: Time,
-    pub(crate) gave_up: Option<(Time, Refusal)>,
-    pub(crate) hold: Option<Hold>,
+    pub over: Time,
+    pub gave_up: Option<(Time, Refusal)>,
+    pub hold: Option<Hold>,
 }
 
 /// What followed from a grant.
 #[derive(Debug, Clone)]
-pub(crate) struct Hold {
+pub struct Hold {
     /// When the acquire had returned.
-    pub(crate) granted: Time,
+    pub granted: Time,
     /// The latest that the guard ever gave: `granted` and a moved deadline cannot be told apart
     /// later, and a guard may report an early one once it is lost.
-    pub(crate) deadline: Time,
-    pub(crate) lost: Option<Loss>,
-    pub(crate) withheld: Option<Time>,
-    pub(crate) write: Option<Write>,
+    pub deadline: Time,
+    pub lost: Option<Loss>,
+    pub withheld: Option<Time>,
+    pub write: Option<Write>,
     /// Just before the release, or the drop.
-    pub(crate) releasing: Option<Time>,
+    pub releasing: Option<Time>,
     /// When the release had returned, and what was wrong with it.
-    pub(crate) released: Option<(Time, Option<String>)>,
+    pub released: Option<(Time, Option<String>)>,
 }
 
 /// `lost()` has resolved.
 #[derive(Debug, Clone)]
-pub(crate) struct Loss {
-    pub(crate) at: Time,
-    pub(crate) cause: String,
+pub struct Loss {
+    pub at: Time,
+    pub cause: String,
 }
 
 /// A write of the witness.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Write {
+pub struct Write {
     /// Whose value it replaces, as far as the writer knows; `None`: nobody's yet.
-    pub(crate) read: Option<SectionId>,
-    pub(crate) began: Time,
+    pub read: Option<SectionId>,
+    pub began: Time,
     /// When it had landed; `None` if that was never told.
-    pub(crate) landed: Option<Time>,
+    pub landed: Option<Time>,
 }
 
 impl Section {
     /// From the question to the answer, or as long as anybody was there to wait for it.
-    pub(crate) fn wait(&self) -> Span {
+    pub fn wait(&self) -> Span {
         let granted = self.hold.as_ref().map(|hold| hold.granted);
         let answered = granted.or(self.gave_up.as_ref().map(|(at, _)| *at));
         Span::new(self.asked, answered.unwrap_or(self.over))
     }
 
     /// While the worker could rightly believe that it was the only holder.
-    pub(crate) fn validity(&self) -> Option<Span> {
+    pub fn validity(&self) -> Option<Span> {
         let hold = self.hold.as_ref()?;
         Some(Span::new(hold.granted, self.end_of_use().min(hold.deadline)))
     }
 
     /// While, as far as the history knows, the lock was not free: a release takes its time.
-    pub(crate) fn occupation(&self) -> Option<Span> {
+    pub fn occupation(&self) -> Option<Span> {
         let hold = self.hold.as_ref()?;
         let released = hold.released.as_ref().map(|(at, _)| *at);
         let end = released.unwrap_or_else(|| self.end_of_use());
@@ -77,7 +81,7 @@ impl Section {
     }
 
     /// When the worker ceased to use the lock, by its own will, by the loss or by its death.
-    pub(crate) fn end_of_use(&self) -> Time {
+    pub fn end_of_use(&self) -> Time {
         let Some(hold) = &self.hold else { return self.over };
         let ends = [hold.releasing, hold.lost.as_ref().map(|loss| loss.at)];
         ends.into_iter().flatten().min().unwrap_or(self.over)
@@ -85,18 +89,20 @@ impl Section {
 }
 
 /// The sections of a run, in the order in which they asked; `records` are in the order of time.
-pub(super) fn collect(records: &[Record]) -> Vec<Section> {
+pub(crate) fn collect(records: &[Record]) -> Vec<Section> {
     let end = records.last().map_or(Time::from_micros(0), |record| record.at);
     let mut sections = Vec::new();
     let mut places = HashMap::new();
     for Record { at, event } in records {
-        if let Event::Asked { section, lock, kind, renewed, .. } = event {
+        if let Event::Asked { section, lock, kind, renewed, careless, on, .. } = event {
             places.insert(*section, sections.len());
             sections.push(Section {
                 id: *section,
                 lock: lock.clone(),
                 kind: *kind,
+                on: on.clone(),
                 renewed: *renewed,
+                careless: *careless,
                 asked: *at,
                 over: end,
                 gave_up: None,
@@ -179,11 +185,12 @@ fn ends_of_workers(records: &[Record]) -> HashMap<Worker, Time> {
     ends.collect()
 }
 
-pub(crate) const fn section_of(event: &Event) -> Option<SectionId> {
+pub const fn section_of(event: &Event) -> Option<SectionId> {
     match event {
         Event::Asked { section, .. }
         | Event::GaveUp { section, .. }
         | Event::Granted { section, .. }
+        | Event::Counted { section, .. }
         | Event::Extended { section, .. }
         | Event::Lost { section, .. }
         | Event::Withheld { section }

@@ -7,7 +7,7 @@ use crate::{
     spans::Span,
 };
 
-pub(super) fn check(history: &History) -> Vec<Violation> {
+pub(crate) fn check(history: &History) -> Vec<Violation> {
     let looks = history.records.iter().filter_map(|record| match &record.event {
         Event::Left(leftovers) => Some((record, leftovers)),
         _ => None,

@@ -1,10 +1,9 @@
 //! What happened, event by event: the only thing the checkers and the report look at.
 //!
-//! Every process appends to a file of its own, a line a record, each with one `write`: a process
-//! that is killed leaves everything that it had written. All times are on one clock.
+//! On disk a history is a folder of files with a line a record, one file a process. All times are on
+//! one clock.
 
 mod record;
-mod recorder;
 mod section;
 mod weather;
 
@@ -14,27 +13,27 @@ use std::{
     path::Path,
 };
 
-pub(crate) use record::{
-    Event, Kind, Leftovers, Manner, Record, Refusal, SectionId, Settings, Worker,
-};
-pub(crate) use recorder::Recorder;
-pub(crate) use section::{Hold, Section, Write, section_of};
-pub(crate) use weather::Weather;
+pub use record::{Event, Kind, Leftovers, Manner, Record, Refusal, SectionId, Settings, Worker};
+pub use section::{Hold, Loss, Section, Write, section_of};
+pub use weather::{Outages, Weather};
 
 /// The records of a whole run, and what they amount to.
 #[derive(Debug)]
-pub(crate) struct History {
-    pub(crate) settings: Settings,
+pub struct History {
+    pub settings: Settings,
     /// In the order of time.
-    pub(crate) records: Vec<Record>,
+    pub records: Vec<Record>,
     /// In the order in which they asked.
-    pub(crate) sections: Vec<Section>,
-    pub(crate) weather: Weather,
+    pub sections: Vec<Section>,
+    pub weather: Weather,
 }
 
 impl History {
     /// Reads all files of a folder.
-    pub(crate) fn read(folder: &Path) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// A file cannot be read, or is no history.
+    pub fn read(folder: &Path) -> io::Result<Self> {
         let mut records = Vec::new();
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
@@ -46,26 +45,36 @@ impl History {
     }
 
     /// Reads a history that was kept.
-    pub(crate) fn read_file(path: &Path) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no history.
+    pub fn read_file(path: &Path) -> io::Result<Self> {
         let mut records = Vec::new();
         read_records(&fs::read_to_string(path)?, &mut records)?;
         Self::from_records(records)
     }
 
-    pub(crate) fn from_records(mut records: Vec<Record>) -> io::Result<Self> {
+    /// What the records amount to.
+    ///
+    /// # Errors
+    /// They have no beginning.
+    pub fn from_records(mut records: Vec<Record>) -> io::Result<Self> {
         records.sort_by_key(|record| record.at);
         let settings = records.iter().find_map(|record| match &record.event {
             Event::RunBegan(settings) => Some(settings.clone()),
             _ => None,
         });
         let settings = settings.ok_or_else(|| invalid("a history without its beginning"))?;
-        let weather = Weather::of(&records, settings.masters);
+        let weather = Weather::of(&records, &settings);
         let sections = section::collect(&records);
         Ok(Self { settings, records, sections, weather })
     }
 
     /// Writes all records into one file.
-    pub(crate) fn write_file(&self, path: &Path) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write_file(&self, path: &Path) -> io::Result<()> {
         let mut file = io::BufWriter::new(fs::File::create(path)?);
         for record in &self.records {
             file.write_all(record.to_line().as_bytes())?;
@@ -74,7 +83,7 @@ impl History {
     }
 
     /// The names of the locks, sorted, each with its sections in the order in which they asked.
-    pub(crate) fn by_lock(&self) -> impl Iterator<Item = (&str, Vec<&Section>)> {
+    pub fn by_lock(&self) -> impl Iterator<Item = (&str, Vec<&Section>)> {
         let mut locks = std::collections::BTreeMap::<_, Vec<_>>::new();
         for section in &self.sections {
             locks.entry(section.lock.as_str()).or_default().push(section);
@@ -95,4 +104,5 @@ fn invalid(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-pub(crate) const EXTENSION: &str = "jsonl";
+/// Of a file of records.
+pub const EXTENSION: &str = "jsonl";

@@ -10,15 +10,15 @@ use crate::{
 
 /// What there was too little of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Shortfall {
-    pub(crate) what: String,
-    pub(crate) seen: u64,
-    pub(crate) wanted: u64,
+pub struct Shortfall {
+    pub what: String,
+    pub seen: u64,
+    pub wanted: u64,
 }
 
 /// What is missing of 2,000 grants and three faults of each of `kinds` in a minute, and a quorum
 /// that was lost. A run of a few seconds need not have seen anything.
-pub(crate) fn shortfalls(history: &History, kinds: &[&str]) -> Vec<Shortfall> {
+pub fn shortfalls(history: &History, kinds: &[&str]) -> Vec<Shortfall> {
     let secs = history.settings.secs;
     if secs < LEAST_SECS {
         return Vec::new();
@@ -37,12 +37,12 @@ pub(crate) fn shortfalls(history: &History, kinds: &[&str]) -> Vec<Shortfall> {
 
 /// How often a majority was down, and how often a worker has felt it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct QuorumLosses {
-    pub(crate) happened: u64,
-    pub(crate) noticed: u64,
+pub struct QuorumLosses {
+    pub happened: u64,
+    pub noticed: u64,
 }
 
-pub(crate) fn quorum_losses(history: &History) -> QuorumLosses {
+pub fn quorum_losses(history: &History) -> QuorumLosses {
     let run: Spans = [history.weather.run].into_iter().collect();
     let losses = run.without(&history.weather.healthy(Kind::RedLock));
     let felt: Vec<_> = felt(history).collect();
@@ -53,11 +53,11 @@ pub(crate) fn quorum_losses(history: &History) -> QuorumLosses {
     }
 }
 
-pub(crate) fn grants(history: &History) -> u64 {
+pub fn grants(history: &History) -> u64 {
     history.sections.iter().filter(|section| section.hold.is_some()).count() as u64
 }
 
-pub(crate) fn count_faults(history: &History, kind: &str) -> u64 {
+pub fn count_faults(history: &History, kind: &str) -> u64 {
     let of_kind = |event: &Event| matches!(event, Event::FaultBegan { fault, .. } if fault == kind);
     history.records.iter().filter(|record| of_kind(&record.event)).count() as u64
 }

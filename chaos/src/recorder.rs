@@ -6,8 +6,10 @@ use std::{
     path::Path,
 };
 
-use super::{EXTENSION, Event, Record};
-use crate::time::Time;
+use crate::{
+    history::{EXTENSION, Event, Record},
+    time::{self, Time},
+};
 
 /// A file of records of which this process is the only writer.
 #[derive(Debug)]
@@ -28,7 +30,7 @@ impl Recorder {
     /// # Panics
     /// The record cannot be written: without it the run would prove nothing.
     pub(crate) fn note(&self, event: Event) {
-        self.note_at(Time::now(), event);
+        self.note_at(time::now(), event);
     }
 
     /// Records that `event` happened at a time that was taken before.

@@ -17,16 +17,15 @@ use crate::{
     history::{History, Section},
     quantiles::Quantiles,
     spans::{Span, Spans},
-    traffic::LONGEST_LEASE,
 };
 
-pub(super) fn check(history: &History) -> Vec<Violation> {
-    let long = idle_stretches(history).filter(|(_, stretch)| stretch.length() > BOUND);
+pub(crate) fn check(history: &History) -> Vec<Violation> {
+    let long = idle_stretches(history).filter(|(_, stretch)| stretch.length() > bound(history));
     long.map(|(lock, stretch)| unserved(lock, stretch)).chain(sluggish(history)).collect()
 }
 
 /// When a lock was free and wanted although enough masters were up.
-pub(crate) fn idle_stretches(history: &History) -> impl Iterator<Item = (&str, Span)> {
+pub fn idle_stretches(history: &History) -> impl Iterator<Item = (&str, Span)> {
     history.by_lock().flat_map(|(lock, sections)| {
         let idle = idle(history, &sections);
         idle.iter().map(|stretch| (lock, stretch)).collect::<Vec<_>>()
@@ -34,21 +33,21 @@ pub(crate) fn idle_stretches(history: &History) -> impl Iterator<Item = (&str, S
 }
 
 /// How long these stretches were in the calm, once every lease of a killed process was over.
-pub(crate) fn calm_stretches(history: &History) -> Quantiles {
-    let settled = history.weather.calm.from + LONGEST_LEASE;
+pub fn calm_stretches(history: &History) -> Quantiles {
+    let settled = history.weather.calm.from + history.settings.longest_lease();
     let stretches = idle_stretches(history).map(|(_, stretch)| stretch);
     Quantiles::of(stretches.filter(|stretch| stretch.from >= settled).map(Span::length))
 }
 
 fn idle(history: &History, sections: &[&Section]) -> Spans {
-    let Some(kind) = sections.first().map(|section| section.kind) else { return Spans::default() };
+    let Some(first) = sections.first() else { return Spans::default() };
     let wanted = sections.iter().flat_map(|section| {
         let wait: Spans = [section.wait()].into_iter().collect();
         wait.without(&history.weather.asleep(section.id.worker)).iter().collect::<Vec<_>>()
     });
     let wanted: Spans = wanted.collect();
     let occupied: Spans = sections.iter().filter_map(|section| section.occupation()).collect();
-    wanted.without(&occupied).intersection(&history.weather.healthy(kind))
+    wanted.without(&occupied).intersection(&history.weather.healthy_on(first.kind, &first.on))
 }
 
 fn unserved(lock: &str, stretch: Span) -> Violation {
@@ -74,14 +73,16 @@ fn sluggish(history: &History) -> Option<Violation> {
 }
 
 /// How long a waiter sleeps at most before it looks again, whatever it missed.
-const POLL_CAP: Duration = Duration::from_secs(5);
+pub const POLL_CAP: Duration = Duration::from_secs(5);
 /// For reconnecting after a fault, and for a machine that has other things to do.
-const SLACK: Duration = Duration::from_secs(1);
-pub(crate) const BOUND: Duration =
-    LONGEST_LEASE.checked_add(POLL_CAP.checked_add(SLACK).unwrap()).unwrap();
+pub const SLACK: Duration = Duration::from_secs(1);
+/// How long a lock that is wanted and to be had may lie free.
+pub fn bound(history: &History) -> Duration {
+    history.settings.longest_lease() + POLL_CAP + SLACK
+}
 /// For 99 of 100 stretches in the calm: less than what is left of the shortest lease after a short
 /// section, and a hundred times what a wake-up takes.
-pub(crate) const BUDGET: Duration = Duration::from_millis(250);
+pub const BUDGET: Duration = Duration::from_millis(250);
 /// Fewer stretches say nothing about the hundredth.
 const ENOUGH: usize = 100;
 

@@ -7,23 +7,23 @@ use std::{ops::Range, time::Duration};
 
 /// A stream of numbers.
 #[derive(Debug, Clone)]
-pub(crate) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// A stream of its own for every path under one seed.
-    pub(crate) fn branch(seed: u64, path: &[u32]) -> Self {
+    pub fn branch(seed: u64, path: &[u32]) -> Self {
         let mut random = Self::new(seed);
         for step in path {
-            random = Self::new(random.next() ^ u64::from(*step));
+            random = Self::new(random.draw() ^ u64::from(*step));
         }
         random
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -32,23 +32,23 @@ impl Random {
     }
 
     /// A number below `limit`, which is not zero. (Its bias is below 2^-40 for the limits here.)
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.draw() % limit
     }
 
-    pub(crate) fn one_in(&mut self, n: u64) -> bool {
+    pub fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
 
     /// A duration in `range`, to the microsecond; its start if the range is empty.
-    pub(crate) fn within(&mut self, range: &Range<Duration>) -> Duration {
+    pub fn within(&mut self, range: &Range<Duration>) -> Duration {
         let width = range.end.saturating_sub(range.start).as_micros();
         let width = u64::try_from(width).unwrap_or(u64::MAX).max(1);
         range.start + Duration::from_micros(self.below(width))
     }
 
     /// One of `choices`, each as likely as its weight says.
-    pub(crate) fn weighted<T: Copy>(&mut self, choices: &[(u32, T)]) -> T {
+    pub fn weighted<T: Copy>(&mut self, choices: &[(u32, T)]) -> T {
         let sum = choices.iter().map(|(weight, _)| u64::from(*weight)).sum();
         let mut left = self.below(sum);
         for (weight, choice) in choices {
@@ -61,7 +61,7 @@ impl Random {
     }
 
     /// Fisher and Yates.
-    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = self.below(last as u64 + 1);
             items.swap(last, usize::try_from(other).unwrap_or(last));
@@ -76,13 +76,13 @@ mod tests {
     #[test]
     fn a_seed_gives_the_published_sequence() {
         let mut random = Random::new(1_234_567);
-        let drawn = [random.next(), random.next(), random.next()];
+        let drawn = [random.draw(), random.draw(), random.draw()];
         assert_eq!(drawn, [6457827717110365317, 3203168211198807973, 9817491932198370423]);
     }
 
     #[test]
     fn branches_differ() {
-        let first = |path: &[u32]| Random::branch(7, path).next();
+        let first = |path: &[u32]| Random::branch(7, path).draw();
         let all = [first(&[]), first(&[0]), first(&[1]), first(&[0, 1]), first(&[1, 0])];
         let distinct: std::collections::HashSet<_> = all.into_iter().collect();
         assert_eq!(distinct.len(), all.len());

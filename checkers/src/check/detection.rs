@@ -9,16 +9,16 @@ use crate::{
     spans::Span,
 };
 
-pub(super) fn check(history: &History) -> Vec<Violation> {
+pub(crate) fn check(history: &History) -> Vec<Violation> {
     let late = history.sections.iter().filter_map(|section| {
         let (span, lateness) = unawareness(history, section)?;
-        (lateness > SLACK).then(|| unaware(section, span, lateness))
+        (lateness > history.settings.slack()).then(|| unaware(section, span, lateness))
     });
     late.collect()
 }
 
 /// How long after the deadline each loss was noticed that was noticed at all; zero: before it.
-pub(crate) fn lateness(history: &History) -> Vec<Duration> {
+pub fn lateness(history: &History) -> Vec<Duration> {
     let lost = |section: &&Section| section.hold.as_ref().is_some_and(|hold| hold.lost.is_some());
     let lost = history.sections.iter().filter(lost);
     lost.filter_map(|section| Some(unawareness(history, section)?.1)).collect()
@@ -26,7 +26,8 @@ pub(crate) fn lateness(history: &History) -> Vec<Duration> {
 
 /// From the deadline to the notice, or to the end of the section, and how much of it counts.
 fn unawareness(history: &History, section: &Section) -> Option<(Span, Duration)> {
-    let hold = section.hold.as_ref()?;
+    // Who does not listen is told nothing.
+    let hold = section.hold.as_ref().filter(|hold| !section.careless || hold.lost.is_some())?;
     let span = Span::new(hold.deadline, section.end_of_use());
     let asleep = history.weather.asleep(section.id.worker).within(span);
     Some((span, span.length().saturating_sub(asleep)))
@@ -43,8 +44,6 @@ fn unaware(section: &Section, span: Span, lateness: Duration) -> Violation {
     }
 }
 
-/// A process with several threads does not run them all at the same moment.
-pub(crate) const SLACK: Duration = Duration::from_millis(250);
 /// How much of the time before is of interest.
 const CONTEXT: Duration = Duration::from_millis(100);
 

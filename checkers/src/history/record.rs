@@ -1,6 +1,6 @@
 //! One event, and its line of text.
 
-use std::{fmt, io, str::FromStr};
+use std::{fmt, io, str::FromStr, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -8,21 +8,25 @@ use crate::time::Time;
 
 /// An event and when it happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Record {
-    pub(crate) at: Time,
+pub struct Record {
+    pub at: Time,
     #[serde(flatten)]
-    pub(crate) event: Event,
+    pub event: Event,
 }
 
 impl Record {
     /// The line, with its end.
-    pub(crate) fn to_line(&self) -> String {
+    pub fn to_line(&self) -> String {
         let mut line = serde_json::to_string(self).expect("invariant: a record is plain data");
         line.push('\n');
         line
     }
 
-    pub(crate) fn from_line(line: &str) -> io::Result<Self> {
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// It is no record.
+    pub fn from_line(line: &str) -> io::Result<Self> {
         serde_json::from_str(line).map_err(io::Error::from)
     }
 }
@@ -30,7 +34,7 @@ impl Record {
 /// What can happen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
-pub(crate) enum Event {
+pub enum Event {
     /// Everything is up; the traffic begins.
     RunBegan(Settings),
     /// The faults are over; the traffic goes on for a while in calm.
@@ -46,6 +50,10 @@ pub(crate) enum Event {
     MasterDown { master: usize, killed: bool },
     /// A master answers again.
     MasterUp { master: usize },
+    /// A master has lost its data.
+    Forgot { master: usize },
+    /// A master's clock was set.
+    ClockJumped { master: usize, by_ms: i64 },
 
     /// A worker process works.
     WorkerBegan { worker: Worker },
@@ -55,6 +63,8 @@ pub(crate) enum Event {
     WorkerContinued { worker: Worker },
     /// A worker process was killed and is gone.
     WorkerKilled { worker: Worker },
+    /// A worker process does not end.
+    Hung { worker: Worker },
     /// A worker process ended by itself; `problem` if it should not have, or not so.
     WorkerEnded { worker: Worker, problem: Option<String> },
     /// A worker's runtime was not run from `from` until now: the machine is busy.
@@ -63,11 +73,25 @@ pub(crate) enum Event {
     ShutDown { worker: Worker, unfinished: usize },
 
     /// A worker wants a lock from now on.
-    Asked { section: SectionId, lock: String, kind: Kind, renewed: bool, manner: Manner },
+    Asked {
+        section: SectionId,
+        lock: String,
+        kind: Kind,
+        renewed: bool,
+        manner: Manner,
+        /// Whether it does not listen to `lost()`, and asks only right before a write.
+        #[serde(default)]
+        careless: bool,
+        /// The masters it is on; empty: all.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        on: Vec<usize>,
+    },
     /// It does not want it any more.
     GaveUp { section: SectionId, why: Refusal },
     /// The acquire has returned a guard.
     Granted { section: SectionId, deadline: Time },
+    /// One more guard of the hold, or one less that was not the last.
+    Counted { section: SectionId, guards: u32 },
     /// The guard's deadline has moved.
     Extended { section: SectionId, deadline: Time },
     /// `lost()` has resolved.
@@ -86,39 +110,66 @@ pub(crate) enum Event {
 
 /// What a run was told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Settings {
-    pub(crate) seed: u64,
-    pub(crate) secs: u64,
-    pub(crate) masters: usize,
-    pub(crate) workers: u32,
-    pub(crate) planted: Option<String>,
+pub struct Settings {
+    /// In milliseconds: no lease is longer.
+    pub longest_lease_ms: u64,
+    /// In milliseconds: how late a loss may be noticed by a process that runs.
+    pub slack_ms: u64,
+    /// Whether masters that forgot keep out of votes for a while.
+    #[serde(default)]
+    pub quarantine: bool,
+    /// Whether messages are lost before the calm, so that no master counts as healthy there.
+    #[serde(default)]
+    pub lossy: bool,
+    pub seed: u64,
+    pub secs: u64,
+    pub masters: usize,
+    pub workers: u32,
+    pub planted: Option<String>,
+}
+
+impl Settings {
+    /// No lease is longer.
+    #[must_use]
+    pub const fn longest_lease(&self) -> Duration {
+        Duration::from_millis(self.longest_lease_ms)
+    }
+
+    /// How late a loss may be noticed by a process that runs.
+    #[must_use]
+    pub const fn slack(&self) -> Duration {
+        Duration::from_millis(self.slack_ms)
+    }
 }
 
 /// What was found on a server when everybody was gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Leftovers {
-    pub(crate) master: usize,
-    pub(crate) keys: Vec<String>,
-    pub(crate) channels: Vec<String>,
-    pub(crate) connections: u64,
+pub struct Leftovers {
+    pub master: usize,
+    pub keys: Vec<String>,
+    pub channels: Vec<String>,
+    pub connections: u64,
 }
 
 /// The rule by which votes are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Kind {
+pub enum Kind {
     RedLock,
     MultiLock,
+    /// On one master.
+    Lock,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 2] = [Self::RedLock, Self::MultiLock];
+    pub const ALL: [Self; 2] = [Self::RedLock, Self::MultiLock];
 
     /// How many of `masters` must grant.
-    pub(crate) const fn need(self, masters: usize) -> usize {
+    pub const fn need(self, masters: usize) -> usize {
         match self {
             Self::RedLock => masters / 2 + 1,
             Self::MultiLock => masters,
+            Self::Lock => 1,
         }
     }
 }
@@ -128,6 +179,7 @@ impl fmt::Display for Kind {
         f.pad(match self {
             Self::RedLock => "RedLock",
             Self::MultiLock => "MultiLock",
+            Self::Lock => "Lock",
         })
     }
 }
@@ -135,7 +187,7 @@ impl fmt::Display for Kind {
 /// How a worker asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Manner {
+pub enum Manner {
     /// `acquire`, and outages are waited out.
     Patient,
     /// `acquire`, and an outage is an error.
@@ -151,7 +203,7 @@ pub(crate) enum Manner {
 /// Why a worker does not want a lock any more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Refusal {
+pub enum Refusal {
     /// Held by another until the time was up.
     Held,
     /// Not enough servers answered.
@@ -165,14 +217,14 @@ pub(crate) enum Refusal {
 /// A worker process: a place among the workers and how often it was filled anew. `w3.1`
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub(crate) struct Worker {
-    pub(crate) place: u32,
-    pub(crate) life: u32,
+pub struct Worker {
+    pub place: u32,
+    pub life: u32,
 }
 
 impl Worker {
     /// The process that takes its place.
-    pub(crate) const fn successor(self) -> Self {
+    pub const fn successor(self) -> Self {
         Self { place: self.place, life: self.life + 1 }
     }
 }
@@ -180,10 +232,10 @@ impl Worker {
 /// One attempt of one of a worker's lanes, and what became of it. `w3.1/2#17`
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub(crate) struct SectionId {
-    pub(crate) worker: Worker,
-    pub(crate) lane: u32,
-    pub(crate) number: u64,
+pub struct SectionId {
+    pub worker: Worker,
+    pub lane: u32,
+    pub number: u64,
 }
 
 impl fmt::Display for Worker {

@@ -3,18 +3,18 @@
 
 use std::time::Duration;
 
-use super::{Invariant, Violation};
+use super::{Invariant, Violation, promise};
 use crate::{
     history::{History, Section},
     spans::Span,
 };
 
-pub(super) fn check(history: &History) -> Vec<Violation> {
-    history.by_lock().flat_map(|(lock, sections)| overlaps(lock, &sections)).collect()
+pub(crate) fn check(history: &History) -> Vec<Violation> {
+    history.by_lock().flat_map(|(lock, sections)| overlaps(history, lock, &sections)).collect()
 }
 
 /// Every hold that begins before all earlier ones have ended.
-fn overlaps(lock: &str, sections: &[&Section]) -> Vec<Violation> {
+fn overlaps(history: &History, lock: &str, sections: &[&Section]) -> Vec<Violation> {
     let holds = sections.iter().filter_map(|section| Some((section.validity()?, *section)));
     let mut holds: Vec<_> = holds.filter(|(span, _)| !span.is_empty()).collect();
     holds.sort_by_key(|(span, _)| span.from);
@@ -22,7 +22,8 @@ fn overlaps(lock: &str, sections: &[&Section]) -> Vec<Violation> {
     let mut holds = holds.into_iter();
     let Some(mut latest) = holds.next() else { return found };
     for next in holds {
-        if next.0.from < latest.0.to {
+        let since = Span::new(latest.1.asked, next.0.from);
+        if next.0.from < latest.0.to && !promise::is_void(history, latest.1, since) {
             found.push(overlap(lock, latest, next));
         }
         if next.0.to > latest.0.to {

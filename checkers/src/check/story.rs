@@ -11,124 +11,160 @@ use crate::{
 
 /// A run of ten seconds on three masters in which, so far, nothing happened.
 #[derive(Debug, Clone)]
-pub(crate) struct Story {
+pub struct Story {
     records: Vec<Record>,
 }
 
 /// One section of it, on the RedLock `red-a` unless said otherwise.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub struct Told {
     id: SectionId,
     lock: String,
     kind: Kind,
     records: Vec<Record>,
 }
 
+impl Default for Story {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Story {
-    pub(crate) fn new() -> Self {
-        let settings = Settings { seed: 1, secs: 10, masters: 3, workers: 6, planted: None };
+    pub fn new() -> Self {
+        let settings = Settings {
+            longest_lease_ms: 1_000,
+            slack_ms: 250,
+            quarantine: false,
+            lossy: false,
+            seed: 1,
+            secs: 10,
+            masters: 3,
+            workers: 6,
+            planted: None,
+        };
         let story = Self { records: Vec::new() };
         story.and(0, Event::RunBegan(settings)).and(10_000, Event::Finishing)
     }
 
-    pub(crate) fn and(mut self, at_ms: u64, event: Event) -> Self {
+    pub fn and(mut self, at_ms: u64, event: Event) -> Self {
         self.records.push(Record { at: ms(at_ms), event });
         self
     }
 
-    pub(crate) fn section(mut self, id: &str, tell: impl FnOnce(Told) -> Told) -> Self {
-        let id = id.parse().unwrap();
+    pub fn section(mut self, id: &str, tell: impl FnOnce(Told) -> Told) -> Self {
+        let id = id.parse().expect("a name as in a history");
         let told = Told { id, lock: "red-a".into(), kind: Kind::RedLock, records: Vec::new() };
         self.records.extend(tell(told).records);
         self
     }
 
-    pub(crate) fn killed(self, at: u64, worker: &str) -> Self {
-        self.and(at, Event::WorkerKilled { worker: worker.parse().unwrap() })
+    pub fn killed(self, at: u64, worker: &str) -> Self {
+        self.and(
+            at,
+            Event::WorkerKilled { worker: worker.parse().expect("a name as in a history") },
+        )
     }
 
-    pub(crate) fn stopped(self, from: u64, to: u64, worker: &str) -> Self {
-        let worker: Worker = worker.parse().unwrap();
+    pub fn stopped(self, from: u64, to: u64, worker: &str) -> Self {
+        let worker: Worker = worker.parse().expect("a name as in a history");
         self.and(from, Event::WorkerStopped { worker }).and(to, Event::WorkerContinued { worker })
     }
 
-    pub(crate) fn stalled(self, from: u64, to: u64, worker: &str) -> Self {
-        self.and(to, Event::Stalled { worker: worker.parse().unwrap(), from: ms(from) })
+    pub fn stalled(self, from: u64, to: u64, worker: &str) -> Self {
+        self.and(
+            to,
+            Event::Stalled {
+                worker: worker.parse().expect("a name as in a history"),
+                from: ms(from),
+            },
+        )
     }
 
-    pub(crate) fn calm_from(self, at: u64) -> Self {
+    pub fn calm_from(self, at: u64) -> Self {
         self.and(at, Event::Calm)
     }
 
-    pub(crate) fn master_down(self, from: u64, to: u64, master: usize) -> Self {
+    pub fn master_down(self, from: u64, to: u64, master: usize) -> Self {
         self.and(from, Event::MasterDown { master, killed: false })
             .and(to, Event::MasterUp { master })
     }
 
-    pub(crate) fn left(self, leftovers: Leftovers) -> Self {
+    pub fn left(self, leftovers: Leftovers) -> Self {
         self.and(10_000, Event::Left(leftovers))
     }
 
-    pub(crate) fn history(self) -> History {
-        History::from_records(self.records).unwrap()
+    pub fn history(self) -> History {
+        History::from_records(self.records).expect("a story has its beginning")
     }
 }
 
 impl Told {
-    pub(crate) fn on(mut self, lock: &str) -> Self {
+    pub fn on(mut self, lock: &str) -> Self {
         self.lock = lock.to_owned();
         self
     }
 
-    pub(crate) fn of(mut self, kind: Kind) -> Self {
+    pub fn of(mut self, kind: Kind) -> Self {
         self.kind = kind;
         self
     }
 
-    pub(crate) fn asked(self, at: u64) -> Self {
+    pub fn asked(self, at: u64) -> Self {
         let (lock, kind, section) = (self.lock.clone(), self.kind, self.id);
         let manner = Manner::Patient;
-        self.note(at, Event::Asked { section, lock, kind, renewed: true, manner })
+        self.note(
+            at,
+            Event::Asked {
+                section,
+                lock,
+                kind,
+                renewed: true,
+                manner,
+                careless: false,
+                on: Vec::new(),
+            },
+        )
     }
 
-    pub(crate) fn gave_up(self, at: u64, why: Refusal) -> Self {
+    pub fn gave_up(self, at: u64, why: Refusal) -> Self {
         let section = self.id;
         self.note(at, Event::GaveUp { section, why })
     }
 
-    pub(crate) fn granted(self, at: u64, deadline: u64) -> Self {
+    pub fn granted(self, at: u64, deadline: u64) -> Self {
         let section = self.id;
         self.note(at, Event::Granted { section, deadline: ms(deadline) })
     }
 
-    pub(crate) fn extended(self, at: u64, deadline: u64) -> Self {
+    pub fn extended(self, at: u64, deadline: u64) -> Self {
         let section = self.id;
         self.note(at, Event::Extended { section, deadline: ms(deadline) })
     }
 
-    pub(crate) fn lost(self, at: u64) -> Self {
+    pub fn lost(self, at: u64) -> Self {
         let (section, cause) = (self.id, "its lease ran out".into());
         self.note(at, Event::Lost { section, cause, deadline: ms(0) })
     }
 
     /// A write that lands at `at`, a millisecond after it began.
-    pub(crate) fn wrote(self, at: u64, read: &str) -> Self {
+    pub fn wrote(self, at: u64, read: &str) -> Self {
         let section = self.id;
         self.writing(at - 1, read).note(at, Event::Wrote { section, deadline: ms(0) })
     }
 
-    pub(crate) fn writing(self, at: u64, read: &str) -> Self {
+    pub fn writing(self, at: u64, read: &str) -> Self {
         let section = self.id;
         self.note(at, Event::Writing { section, read: read.parse().ok() })
     }
 
     /// Called at `at`, and done at once.
-    pub(crate) fn released(self, at: u64) -> Self {
+    pub fn released(self, at: u64) -> Self {
         let section = self.id;
         self.releasing(at).note(at, Event::Released { section, problem: None })
     }
 
-    pub(crate) fn releasing(self, at: u64) -> Self {
+    pub fn releasing(self, at: u64) -> Self {
         let section = self.id;
         self.note(at, Event::Releasing { section, deadline: ms(0) })
     }
@@ -139,7 +175,7 @@ impl Told {
     }
 }
 
-pub(crate) fn ms(ms: u64) -> Time {
+pub fn ms(ms: u64) -> Time {
     // An hour after the boot, so that nothing below zero is asked for.
     Time::from_micros(3_600_000_000) + Duration::from_millis(ms)
 }

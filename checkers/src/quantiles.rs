@@ -4,16 +4,16 @@ use std::{fmt, time::Duration};
 
 /// How a lot of durations spread.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Quantiles {
-    pub(crate) count: usize,
-    pub(crate) p50: Duration,
-    pub(crate) p99: Duration,
-    pub(crate) max: Duration,
+pub struct Quantiles {
+    pub count: usize,
+    pub p50: Duration,
+    pub p99: Duration,
+    pub max: Duration,
 }
 
 impl Quantiles {
     /// By the nearest ranks.
-    pub(crate) fn of(durations: impl IntoIterator<Item = Duration>) -> Self {
+    pub fn of(durations: impl IntoIterator<Item = Duration>) -> Self {
         let mut sorted: Vec<_> = durations.into_iter().collect();
         sorted.sort_unstable();
         let at = |percent: usize| {

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::{Event, Kind, Record, Worker};
+use super::{Event, Kind, Record, Settings, Worker};
 use crate::{
     spans::{Span, Spans, at_least},
     time::Time,
@@ -11,11 +11,12 @@ use crate::{
 
 /// When each master was down and each worker could not run.
 #[derive(Debug)]
-pub(crate) struct Weather {
+pub struct Weather {
     /// The whole run, from the beginning of the traffic.
-    pub(crate) run: Span,
+    pub run: Span,
     /// The part of it in which no fault was in force any more; empty if it was not reached.
-    pub(crate) calm: Span,
+    pub calm: Span,
+    lossy: bool,
     masters: Vec<Outages>,
     stopped: HashMap<Worker, Spans>,
     stalled: HashMap<Worker, Spans>,
@@ -23,13 +24,14 @@ pub(crate) struct Weather {
 
 /// When a master was killed, and when it was stopped.
 #[derive(Debug, Default)]
-pub(crate) struct Outages {
-    pub(crate) killed: Spans,
-    pub(crate) frozen: Spans,
+pub struct Outages {
+    pub killed: Spans,
+    pub frozen: Spans,
 }
 
 impl Weather {
-    pub(super) fn of(records: &[Record], masters: usize) -> Self {
+    pub(crate) fn of(records: &[Record], settings: &Settings) -> Self {
+        let masters = settings.masters;
         let end = records.last().map_or(Time::from_micros(0), |record| record.at);
         let at = |wanted: fn(&Event) -> bool| {
             let found = records.iter().find(|record| wanted(&record.event));
@@ -38,35 +40,43 @@ impl Weather {
         Self {
             run: Span::new(at(|event| matches!(event, Event::RunBegan(_))), end),
             calm: Span::new(at(|event| *event == Event::Calm), end),
+            lossy: settings.lossy,
             masters: (0..masters).map(|master| Outages::of(records, master, end)).collect(),
             stopped: by_worker(stops(records, end)),
             stalled: by_worker(stalls(records)),
         }
     }
 
-    pub(crate) fn masters(&self) -> &[Outages] {
+    pub fn masters(&self) -> &[Outages] {
         &self.masters
     }
 
-    /// When enough masters for `kind` were up.
-    pub(crate) fn healthy(&self, kind: Kind) -> Spans {
-        let all: Spans = [self.run].into_iter().collect();
-        let up = self.masters.iter().map(|outages| all.without(&outages.down()));
-        let up: Vec<_> = up.flat_map(|up| up.iter().collect::<Vec<_>>()).collect();
-        at_least(kind.need(self.masters.len()), up)
+    /// When enough masters for a lock of `kind` on all of them were up.
+    pub fn healthy(&self, kind: Kind) -> Spans {
+        self.healthy_on(kind, &[])
+    }
+
+    /// When enough of the masters `on` were up; empty: of all.
+    pub fn healthy_on(&self, kind: Kind, on: &[usize]) -> Spans {
+        let all: Spans = [if self.lossy { self.calm } else { self.run }].into_iter().collect();
+        let masters = self.masters.iter().enumerate();
+        let members = masters.filter(|(master, _)| on.is_empty() || on.contains(master));
+        let up: Vec<_> = members.map(|(_, outages)| all.without(&outages.down())).collect();
+        let need = kind.need(up.len());
+        at_least(need, up.iter().flat_map(Spans::iter))
     }
 
     /// When a worker did not run: it was stopped, or the machine was too busy.
-    pub(crate) fn asleep(&self, worker: Worker) -> Spans {
+    pub fn asleep(&self, worker: Worker) -> Spans {
         self.stopped(worker).union(self.stalled.get(&worker).unwrap_or(&Spans::default()))
     }
 
-    pub(crate) fn stopped(&self, worker: Worker) -> Spans {
+    pub fn stopped(&self, worker: Worker) -> Spans {
         self.stopped.get(&worker).cloned().unwrap_or_default()
     }
 
     /// The longest time for which a worker that was not stopped did not run.
-    pub(crate) fn longest_stall(&self) -> std::time::Duration {
+    pub fn longest_stall(&self) -> std::time::Duration {
         let own = |(worker, stalls): (&Worker, &Spans)| {
             let unasked = stalls.without(&self.stopped(*worker));
             unasked.iter().map(Span::length).max()

@@ -6,36 +6,36 @@ use crate::time::Time;
 
 /// From one instant up to, and without, another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Span {
-    pub(crate) from: Time,
-    pub(crate) to: Time,
+pub struct Span {
+    pub from: Time,
+    pub to: Time,
 }
 
 impl Span {
     /// Empty if `to` is not after `from`.
-    pub(crate) const fn new(from: Time, to: Time) -> Self {
+    pub const fn new(from: Time, to: Time) -> Self {
         Self { from, to }
     }
 
-    pub(crate) fn length(self) -> Duration {
+    pub fn length(self) -> Duration {
         self.to.since(self.from)
     }
 
-    pub(crate) fn is_empty(self) -> bool {
+    pub fn is_empty(self) -> bool {
         self.to <= self.from
     }
 
-    pub(crate) fn overlaps(self, other: Self) -> bool {
+    pub fn overlaps(self, other: Self) -> bool {
         !self.common(other).is_empty()
     }
 
     /// What both cover.
-    pub(crate) fn common(self, other: Self) -> Self {
+    pub fn common(self, other: Self) -> Self {
         Self { from: self.from.max(other.from), to: self.to.min(other.to) }
     }
 
     /// The shortest span that covers both.
-    pub(crate) fn around(self, other: Self) -> Self {
+    pub fn around(self, other: Self) -> Self {
         Self { from: self.from.min(other.from), to: self.to.max(other.to) }
     }
 }
@@ -45,25 +45,25 @@ impl Span {
 /// # Invariants
 /// The spans are sorted, not empty, and do not touch each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Spans(Vec<Span>);
+pub struct Spans(Vec<Span>);
 
 impl Spans {
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Span> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = Span> + '_ {
         self.0.iter().copied()
     }
 
     /// What lies in either.
-    pub(crate) fn union(&self, other: &Self) -> Self {
+    pub fn union(&self, other: &Self) -> Self {
         self.iter().chain(other.iter()).collect()
     }
 
     /// What lies in both.
-    pub(crate) fn intersection(&self, other: &Self) -> Self {
+    pub fn intersection(&self, other: &Self) -> Self {
         at_least(2, self.iter().chain(other.iter()))
     }
 
     /// What lies in this and not in `other`.
-    pub(crate) fn without(&self, other: &Self) -> Self {
+    pub fn without(&self, other: &Self) -> Self {
         let mut left = Vec::new();
         let mut holes = other.0.iter().peekable();
         for span in self.iter() {
@@ -80,7 +80,7 @@ impl Spans {
     }
 
     /// How much of `span` is covered.
-    pub(crate) fn within(&self, span: Span) -> Duration {
+    pub fn within(&self, span: Span) -> Duration {
         self.iter().map(|one| one.common(span).length()).sum()
     }
 }
@@ -93,7 +93,7 @@ impl FromIterator<Span> for Spans {
 }
 
 /// When at least `n` of the spans are the case at once.
-pub(crate) fn at_least(n: usize, spans: impl IntoIterator<Item = Span>) -> Spans {
+pub fn at_least(n: usize, spans: impl IntoIterator<Item = Span>) -> Spans {
     let edges = spans.into_iter().filter(|span| !span.is_empty());
     let mut edges: Vec<_> = edges.flat_map(|span| [(span.from, 0), (span.to, 1)]).collect();
     // Beginnings (0) before endings (1), so that spans that touch become one.

@@ -6,7 +6,7 @@ use crate::{
     spans::Span,
 };
 
-pub(super) fn check(history: &History) -> Vec<Violation> {
+pub(crate) fn check(history: &History) -> Vec<Violation> {
     let odd = |record: &Record| Some((record.at, problem(&record.event)?));
     let violation = |(at, what)| Violation {
         invariant: Invariant::Conduct,

@@ -1,0 +1,93 @@
+//! What was never promised: a master that forgets its keys, or whose clock is set, may free a lock
+//! that somebody still holds.
+//!
+//! A lock on one master stands and falls with it. A `MultiLock` excludes as long as one of its
+//! masters does. A `RedLock` may break with one, unless masters that forgot keep out of votes for a
+//! while (a quarantine); against clocks that jump there is no remedy.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    history::{Event, History, Kind, Record, Section},
+    spans::Span,
+};
+
+/// Whether the exclusion of a lock could rightly fail during `span`.
+pub(crate) fn is_void(history: &History, section: &Section, span: Span) -> bool {
+    let on = |master: usize| section.on.is_empty() || section.on.contains(&master);
+    let members = if section.on.is_empty() { history.settings.masters } else { section.on.len() };
+    let forgives = history.settings.quarantine && section.kind != Kind::Lock && members > 1;
+    let mut hit = BTreeSet::new();
+    let mut small_jumps = BTreeSet::new();
+    for Record { at, event } in &history.records {
+        if *at < span.from || *at >= span.to {
+            continue;
+        }
+        match event {
+            Event::Forgot { master } if on(*master) && !forgives => {
+                hit.insert(*master);
+            }
+            // Drift and precision leave room for one jump of a millisecond.
+            Event::ClockJumped { master, by_ms } if on(*master) && *by_ms > 0 => {
+                let first_small = *by_ms == 1 && small_jumps.insert(*master);
+                if !first_small {
+                    hit.insert(*master);
+                }
+            }
+            _ => {}
+        }
+    }
+    hit.len() > tolerated(section.kind, members)
+}
+
+const fn tolerated(kind: Kind, members: usize) -> usize {
+    match kind {
+        Kind::MultiLock => members.saturating_sub(1),
+        Kind::RedLock | Kind::Lock => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::story::{Story, ms};
+
+    fn is_void_after(kind: Kind, quarantine: bool, events: &[Event]) -> bool {
+        let story = Story::new().section("w0.0/0#1", |s| s.of(kind).asked(0).granted(5, 900));
+        let story = events.iter().fold(story, |story, event| story.and(100, event.clone()));
+        let mut history = story.history();
+        history.settings.quarantine = quarantine;
+        let section = history.sections.first().cloned().unwrap();
+        is_void(&history, &section, Span::new(ms(0), ms(200)))
+    }
+
+    #[test]
+    fn a_majority_survives_amnesia_only_under_quarantine() {
+        let forgot = [Event::Forgot { master: 1 }];
+        assert!(is_void_after(Kind::RedLock, false, &forgot));
+        assert!(!is_void_after(Kind::RedLock, true, &forgot));
+        assert!(!is_void_after(Kind::RedLock, false, &[]));
+    }
+
+    #[test]
+    fn all_of_three_survive_two() {
+        let forgot = |masters: &[usize]| {
+            let events: Vec<_> = masters.iter().map(|m| Event::Forgot { master: *m }).collect();
+            is_void_after(Kind::MultiLock, false, &events)
+        };
+        assert!(!forgot(&[0, 1, 0]));
+        assert!(forgot(&[0, 1, 2]));
+    }
+
+    #[test]
+    fn clocks_may_jump_by_a_millisecond_or_back() {
+        let jumps = |by: &[i64]| {
+            let jump = |by: &i64| Event::ClockJumped { master: 0, by_ms: *by };
+            let events: Vec<_> = by.iter().map(jump).collect();
+            is_void_after(Kind::RedLock, true, &events)
+        };
+        assert!(!jumps(&[1, -3_000]));
+        assert!(jumps(&[1, 1]));
+        assert!(jumps(&[2]));
+    }
+}
