@@ -30,6 +30,12 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Runs simulated clients, servers and networks under faults, as seeds decide.
+    Sim {
+        /// Passed to the program: `--seeds N | --secs S`, or `--seed N --trace`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Measures against hand-written redis-rs.
     Bench {
         /// Passed to the program.
@@ -47,6 +53,7 @@ fn main() -> ExitCode {
     match chore {
         Chore::Test { args } => cargo::run(&["test", "--workspace", "--all-features"], &args),
         Chore::Chaos { args } => cargo::run_program("palisade-chaos", &args),
+        Chore::Sim { args } => cargo::run_program("palisade-simulation", &args),
         Chore::Bench { args } => cargo::run_program("palisade-benches", &args),
     }
 }

@@ -1,0 +1,86 @@
+//! What was seen: a simulation that never loses a quorum proves nothing about losing one.
+
+use std::{collections::BTreeMap, fmt};
+
+/// How often each thing was seen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Coverage(BTreeMap<&'static str, u64>);
+
+impl Coverage {
+    pub(crate) fn count(&mut self, what: &'static str) {
+        *self.0.entry(what).or_default() += 1;
+    }
+
+    /// Adds what another run has seen.
+    pub fn add(&mut self, other: &Self) {
+        for (what, count) in &other.0 {
+            *self.0.entry(what).or_default() += count;
+        }
+    }
+
+    /// How often this was seen.
+    #[must_use]
+    pub fn of(&self, what: &str) -> u64 {
+        self.0.get(what).copied().unwrap_or(0)
+    }
+
+    /// What must be seen in any run of some length, and was not.
+    pub fn missing(&self) -> impl Iterator<Item = &'static str> + '_ {
+        SOMETIMES.into_iter().filter(|what| self.of(what) == 0)
+    }
+}
+
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (what, count) in &self.0 {
+            writeln!(f, "{count:>12}  {what}")?;
+        }
+        for what in self.missing() {
+            writeln!(f, "{:>12}  {what}", "NEVER")?;
+        }
+        Ok(())
+    }
+}
+
+/// What must be seen.
+pub const SOMETIMES: [&str; 39] = [
+    "fault: request lost",
+    "fault: answer lost",
+    "fault: reset before the request",
+    "fault: reset after the request",
+    "fault: request duplicated",
+    "fault: request delayed",
+    "fault: crash",
+    "fault: crash with amnesia",
+    "fault: silent crash",
+    "fault: freeze",
+    "fault: clock jump",
+    "fault: partition",
+    "fault: one-way partition",
+    "fault: process paused",
+    "fault: process killed",
+    "fault: late watchdog",
+    "fault: future dropped",
+    "fault: future dropped at a poll",
+    "grant: Lock",
+    "grant: MultiLock",
+    "grant: RedLock",
+    "grant: with a minority down",
+    "grant: re-entry",
+    "grant: after waiting",
+    "refused: held by another",
+    "refused: outage",
+    "lost: expired",
+    "lost: gone",
+    "paused past the deadline",
+    "write withheld",
+    "write too late",
+    "stale acquire refused",
+    "round rolled back",
+    "release repeated",
+    "release unconfirmed",
+    "orphaned",
+    "connection given up",
+    "connected again",
+    "progress without a minority",
+];

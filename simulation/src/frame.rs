@@ -1,0 +1,133 @@
+//! Requests in a stream of bytes: where one ends, and what it says. Pure.
+
+use std::{collections::BTreeMap, sync::LazyLock};
+
+/// How many bytes the first request takes, or `None` if more are needed.
+pub(crate) fn length(bytes: &[u8]) -> Option<usize> {
+    words(bytes).map(|(_, length)| length)
+}
+
+/// The words of the first request and how many bytes it takes.
+pub(crate) fn words(bytes: &[u8]) -> Option<(Vec<&[u8]>, usize)> {
+    let (count, mut at) = number(bytes, 0, b'*')?;
+    let mut words = Vec::with_capacity(count);
+    for _ in 0..count {
+        let (length, start) = number(bytes, at, b'$')?;
+        words.push(bytes.get(start..start + length)?);
+        at = start + length + 2;
+    }
+    (at <= bytes.len()).then_some((words, at))
+}
+
+/// The number behind `sign`, and where its line ends.
+fn number(bytes: &[u8], at: usize, sign: u8) -> Option<(usize, usize)> {
+    let line = bytes.get(at..)?;
+    if *line.first()? != sign {
+        return None;
+    }
+    let mut value = 0;
+    for (i, byte) in line.iter().enumerate().skip(1) {
+        match byte {
+            b'0'..=b'9' => value = value * 10 + usize::from(byte - b'0'),
+            b'\r' => return (i + 1 < line.len()).then_some((value, at + i + 2)),
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// What a request is about, as far as the simulation cares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Meaning<'a> {
+    Script { name: &'static str, key: &'a [u8], args: Vec<&'a [u8]> },
+    Subscribe,
+    Other,
+}
+
+pub(crate) fn meaning(request: &[u8]) -> Meaning<'_> {
+    let Some((words, _)) = words(request) else { return Meaning::Other };
+    let command = words.first().copied().unwrap_or_default();
+    if command == b"EVALSHA" {
+        let digest = words.get(1).copied().unwrap_or_default();
+        let name = NAMES.get(digest).copied().unwrap_or("script");
+        let key = words.get(3).copied().unwrap_or_default();
+        let keys = words.get(2).and_then(|count| std::str::from_utf8(count).ok()?.parse().ok());
+        let args = words.iter().skip(3 + keys.unwrap_or(1)).copied().collect();
+        return Meaning::Script { name, key, args };
+    }
+    if command.eq_ignore_ascii_case(b"SUBSCRIBE") || command.eq_ignore_ascii_case(b"HELLO") {
+        return Meaning::Subscribe;
+    }
+    Meaning::Other
+}
+
+/// The code in a script's answer for its first lock.
+pub(crate) fn first_code(reply: &[u8]) -> Option<i64> {
+    let mut lines = reply.split(|byte| *byte == b'\n');
+    let header = lines.next()?;
+    if header.first() != Some(&b'*') {
+        return None;
+    }
+    let _time = lines.next()?;
+    let code = lines.next()?.strip_prefix(b":")?;
+    std::str::from_utf8(code.strip_suffix(b"\r")?).ok()?.parse().ok()
+}
+
+/// For traces: the words, the long ones cut.
+pub(crate) fn tell(request: &[u8]) -> String {
+    let Some((words, _)) = words(request) else {
+        return format!("{} bytes", request.len());
+    };
+    let mut told = Vec::new();
+    for (i, word) in words.iter().enumerate() {
+        let text = match NAMES.get(*word) {
+            Some(name) if i == 1 => (*name).to_owned(),
+            _ => String::from_utf8_lossy(word).into_owned(),
+        };
+        let text = text.lines().next().unwrap_or_default();
+        told.push(text.chars().take(60).collect::<String>());
+    }
+    told.join(" ")
+}
+
+/// For traces: an answer in one line.
+pub(crate) fn tell_answer(answer: &[u8]) -> String {
+    let text = String::from_utf8_lossy(answer).replace("\r\n", " ");
+    text.chars().take(120).collect()
+}
+
+/// What the scripts of the library are called, by their digests.
+static NAMES: LazyLock<BTreeMap<Vec<u8>, &'static str>> = LazyLock::new(|| {
+    let digest = |source: &str| sha1_smol::Sha1::from(source).digest().to_string().into_bytes();
+    SCRIPTS.iter().map(|(name, source)| (digest(source), *name)).collect()
+});
+
+const SCRIPTS: [(&str, &str); 5] = [
+    ("acquire", include_str!("../../src/lock/mutex/acquire.lua")),
+    ("renew", include_str!("../../src/lock/mutex/renew.lua")),
+    ("count", include_str!("../../src/lock/mutex/count.lua")),
+    ("force", include_str!("../../src/lock/mutex/force.lua")),
+    ("inspect", include_str!("../../src/lock/mutex/inspect.lua")),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: &[u8] = b"*1\r\n$4\r\nPING\r\n*2\r\n$3\r\nGET\r\n$1\r\nx\r\n";
+
+    #[test]
+    fn requests_are_cut_where_they_end() {
+        assert_eq!(length(TWO), Some(14));
+        assert_eq!(words(&TWO[14..]), Some((vec![&b"GET"[..], b"x"], 20)));
+        for end in 0..14 {
+            assert_eq!(length(&TWO[..end]), None, "{end}");
+        }
+    }
+
+    #[test]
+    fn the_code_of_a_script_is_read() {
+        assert_eq!(first_code(b"*3\r\n:1700000000000000\r\n:-1\r\n:0\r\n"), Some(-1));
+        assert_eq!(first_code(b"-NOSCRIPT no\r\n"), None);
+    }
+}

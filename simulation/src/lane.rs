@@ -1,0 +1,329 @@
+//! One caller: asks, works, lets go, again and again, and has every step recorded.
+
+use std::{pin::pin, sync::Arc, task::Poll, time::Duration};
+
+use checkers::{
+    history::{Event, Manner, Refusal, SectionId, Worker},
+    random::Random,
+    time::Time,
+};
+use futures::future::poll_fn;
+use palisade::{AcquireError, LockGuard, LostCause, OnOutage, Owner};
+use tokio::select;
+
+use crate::{
+    clock::SimClock,
+    intent::{Ending, Intent},
+    process::Stage,
+    targets::Target,
+};
+
+#[derive(Debug)]
+pub(crate) struct Lane {
+    stage: Arc<Stage>,
+    clock: SimClock,
+    targets: Arc<Vec<Target>>,
+    random: Random,
+    section: SectionId,
+    owner: Owner,
+}
+
+impl Lane {
+    pub(crate) fn new(
+        stage: Arc<Stage>,
+        worker: Worker,
+        lane: u32,
+        clock: SimClock,
+        targets: Arc<Vec<Target>>,
+        random: Random,
+    ) -> Self {
+        let section = SectionId { worker, lane, number: 0 };
+        Self { stage, clock, targets, random, section, owner: Owner::new() }
+    }
+
+    /// Until it is told to finish. What has been asked for by then is waited for.
+    pub(crate) async fn run(mut self) {
+        while self.section.number < self.stage.plan.sections && !self.stage.finish.is_here() {
+            self.next().await;
+        }
+        // Whatever happened before, in the calm everybody gets what he asks for.
+        self.stage.calm.wait().await;
+        for _ in 0..IN_THE_CALM {
+            self.next().await;
+        }
+    }
+
+    async fn next(&mut self) {
+        let calm = self.stage.calm.is_here();
+        let intent = Intent::draw(&mut self.random, &self.stage.plan.leases, calm);
+        self.section.number += 1;
+        let choice = usize::try_from(intent.target % self.targets.len() as u64).unwrap_or(0);
+        let targets = self.targets.clone();
+        if let Some(target) = targets.get(choice).filter(|target| !calm || self.to_be_had(target)) {
+            self.attempt(target, &intent).await;
+        }
+        self.clock.sleep(intent.rest_us).await;
+    }
+
+    /// Whether enough servers of a target work in the calm.
+    fn to_be_had(&self, target: &Target) -> bool {
+        let plan = &self.stage.plan;
+        let all: Vec<usize> = (0..plan.nodes.len()).collect();
+        let on = if target.on.is_empty() { &all } else { &target.on };
+        let works = on.iter().filter(|node| !plan.is_broken(**node)).count();
+        works >= target.kind.need(on.len())
+    }
+
+    async fn attempt(&self, target: &Target, intent: &Intent) {
+        self.record(Event::Asked {
+            section: self.section,
+            lock: target.name.to_owned(),
+            kind: target.kind,
+            renewed: intent.renewed,
+            manner: intent.manner,
+            careless: intent.careless,
+            on: target.on.clone(),
+        });
+        let asked = self.stage.world.now_us();
+        let answer = select! {
+            biased;
+            answer = self.ask(target, intent) => answer,
+            () = self.not_to_be_had(target) => Err(Refusal::Dropped),
+        };
+        match answer {
+            Ok(guard) => {
+                if self.stage.world.now_us() > asked + LONG_WAIT_US {
+                    self.stage.log.saw("grant: after waiting");
+                }
+                self.granted(target, &guard);
+                self.use_up(target, guard, intent).await;
+            }
+            Err(why) => {
+                match why {
+                    Refusal::Held => self.stage.log.saw("refused: held by another"),
+                    Refusal::Outage(_) => self.stage.log.saw("refused: outage"),
+                    Refusal::Dropped | Refusal::Unexpected(_) => {}
+                }
+                self.record(Event::GaveUp { section: self.section, why });
+            }
+        }
+    }
+
+    /// Completes in the calm, if this lock is not to be had there.
+    async fn not_to_be_had(&self, target: &Target) {
+        self.stage.calm.wait().await;
+        if self.to_be_had(target) {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    async fn ask(&self, target: &Target, intent: &Intent) -> Result<LockGuard, Refusal> {
+        let fast = target.lock.with(intent.lease, OnOutage::Fail);
+        let patient = target.lock.with(intent.lease, OnOutage::Wait);
+        let answer = match intent.manner {
+            Manner::Patient if intent.as_owner => patient.acquire_as(&self.owner).await.map(Some),
+            Manner::Patient => patient.acquire().await.map(Some),
+            Manner::FailFast => fast.acquire().await.map(Some),
+            Manner::Limited => {
+                patient.try_acquire_for(Duration::from_micros(intent.patience_us)).await
+            }
+            Manner::Once => fast.try_acquire().await,
+            Manner::Dropped => match self.ask_and_drop(patient.acquire(), intent).await {
+                Some(answer) => answer.map(Some),
+                None => return Err(Refusal::Dropped),
+            },
+        };
+        match answer {
+            Ok(guard) => guard.ok_or(Refusal::Held),
+            Err(AcquireError::Unavailable { ballot }) => Err(Refusal::Outage(ballot.to_string())),
+            Err(other) => Err(Refusal::Unexpected(other.to_string())),
+        }
+    }
+
+    /// Drops the future after a while, or after so many polls.
+    async fn ask_and_drop<T>(&self, work: impl Future<Output = T>, intent: &Intent) -> Option<T> {
+        let answer = match intent.polls {
+            Some(polls) => some_polls(work, polls).await,
+            None => select! {
+                biased;
+                answer = work => Some(answer),
+                () = self.clock.sleep(intent.patience_us) => None,
+            },
+        };
+        if answer.is_none() {
+            self.stage.log.saw(if intent.polls.is_some() {
+                "fault: future dropped at a poll"
+            } else {
+                "fault: future dropped"
+            });
+        }
+        answer
+    }
+
+    fn granted(&self, target: &Target, guard: &LockGuard) {
+        self.stage.network.granted(guard.holder_id());
+        self.record(Event::Granted { section: self.section, deadline: self.deadline(guard) });
+        self.stage.log.saw(match target.kind {
+            checkers::history::Kind::Lock => "grant: Lock",
+            checkers::history::Kind::MultiLock => "grant: MultiLock",
+            checkers::history::Kind::RedLock => "grant: RedLock",
+        });
+        let nodes = 0..self.stage.plan.nodes.len();
+        let works = |node| self.stage.network.with_node(node, |node| node.works());
+        if target.on.is_empty() && !nodes.clone().all(|node| works(node).unwrap_or(true)) {
+            self.stage.log.saw("grant: with a minority down");
+            if self.stage.calm.is_here() {
+                self.stage.log.saw("progress without a minority");
+            }
+        }
+    }
+
+    async fn use_up(&self, target: &Target, guard: LockGuard, intent: &Intent) {
+        let section = self.section;
+        let mut guards = self.reenter(target, guard, intent).await;
+        let Some(guard) = guards.pop() else { return };
+        if intent.careless {
+            self.read_modify_write(target, &guard, intent).await;
+        } else {
+            select! {
+                biased;
+                cause = guard.lost() => self.lost(&guard, &cause),
+                () = self.read_modify_write(target, &guard, intent) => {}
+            }
+        }
+        // In any order, and the hold ends with the last.
+        while let Some(inner) = guards.pop() {
+            if self.section.number.is_multiple_of(2) {
+                drop(inner);
+            } else {
+                let _not_the_last = inner.release().await;
+            }
+            let left = u32::try_from(guards.len()).unwrap_or(0);
+            self.record(Event::Counted { section, guards: left + 1 });
+        }
+        self.let_go(guard, intent.ending).await;
+    }
+
+    async fn reenter(&self, target: &Target, guard: LockGuard, intent: &Intent) -> Vec<LockGuard> {
+        let mut guards = vec![guard];
+        for i in 0..intent.reentries {
+            let owned = intent.as_owner && intent.manner == Manner::Patient;
+            let more = match guards.first() {
+                // The same lock by the same owner, at times with another lease.
+                Some(first) if owned && first.is_held() => {
+                    let lock = target.lock.with(intent.lease, OnOutage::Fail);
+                    lock.try_acquire_again(&self.owner, first).await
+                }
+                Some(first) => first.reenter().ok(),
+                None => None,
+            };
+            let Some(more) = more else { break };
+            self.stage.log.saw("grant: re-entry");
+            guards.push(more);
+            let count = u32::try_from(i + 2).unwrap_or(0);
+            self.record(Event::Counted { section: self.section, guards: count });
+        }
+        guards
+    }
+
+    fn lost(&self, guard: &LockGuard, cause: &LostCause) {
+        self.stage.log.saw(match cause {
+            LostCause::Expired => "lost: expired",
+            LostCause::Gone => "lost: gone",
+            _ => "lost: otherwise",
+        });
+        let (section, deadline) = (self.section, self.deadline(guard));
+        self.record(Event::Lost { section, cause: cause.to_string(), deadline });
+    }
+
+    /// As a careful user does it without tokens: asks once more right before the write.
+    async fn read_modify_write(&self, target: &Target, guard: &LockGuard, intent: &Intent) {
+        let section = self.section;
+        let read = self.stage.store.read(target.name);
+        self.work(guard, intent.work_us).await;
+        self.record(Event::Writing { section, read });
+        if guard.ensure_valid().is_err() {
+            self.stage.log.saw("write withheld");
+            return self.record(Event::Withheld { section });
+        }
+        if intent.write_us > 0 {
+            self.clock.sleep(intent.write_us).await;
+        }
+        self.stage.store.write(target.name, section);
+        let deadline = self.deadline(guard);
+        if self.stage.world.now() > deadline {
+            self.stage.log.saw("write too late");
+        }
+        self.record(Event::Wrote { section, deadline });
+    }
+
+    /// Notes on the way how the deadline moves, so that it is known of a process that is killed.
+    async fn work(&self, guard: &LockGuard, length_us: u64) {
+        let end = self.stage.world.now_us() + length_us;
+        let mut known = self.deadline(guard);
+        loop {
+            let left = end.saturating_sub(self.stage.world.now_us());
+            if left == 0 {
+                return;
+            }
+            self.clock.sleep(left.min(LOOK_EVERY_US)).await;
+            let deadline = self.deadline(guard);
+            if deadline > known {
+                known = deadline;
+                self.record(Event::Extended { section: self.section, deadline });
+            }
+            if self.stage.world.now() > known {
+                self.stage.log.saw("paused past the deadline");
+            }
+        }
+    }
+
+    async fn let_go(&self, guard: LockGuard, ending: Ending) {
+        let (section, deadline) = (self.section, self.deadline(&guard));
+        self.record(Event::Releasing { section, deadline });
+        let released = match ending {
+            Ending::Drop => return drop(guard),
+            Ending::Orphan => {
+                self.stage.log.saw("orphaned");
+                return guard.orphan();
+            }
+            Ending::HalfRelease(polls) => match some_polls(guard.release(), polls).await {
+                Some(released) => released,
+                None => return,
+            },
+            Ending::Release => guard.release().await,
+        };
+        if let Err(palisade::ReleaseError::Unconfirmed { .. }) = &released {
+            self.stage.log.saw("release unconfirmed");
+        }
+        let problem = released.err().map(|error| error.to_string());
+        self.record(Event::Released { section, problem });
+    }
+
+    fn deadline(&self, guard: &LockGuard) -> Time {
+        self.clock.time_of(guard.deadline())
+    }
+
+    fn record(&self, event: Event) {
+        self.stage.log.record(event);
+    }
+}
+
+/// The output of `work`, or nothing after so many polls that did not bring it.
+async fn some_polls<T>(work: impl Future<Output = T>, polls: u64) -> Option<T> {
+    let mut work = pin!(work);
+    let mut left = polls;
+    poll_fn(|cx| match work.as_mut().poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending if left <= 1 => Poll::Ready(None),
+        Poll::Pending => {
+            left -= 1;
+            Poll::Pending
+        }
+    })
+    .await
+}
+
+const IN_THE_CALM: u64 = 2;
+const LOOK_EVERY_US: u64 = 40_000;
+const LONG_WAIT_US: u64 = 100_000;

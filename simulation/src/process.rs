@@ -1,0 +1,135 @@
+//! A simulated process: its clock, its clients, and its lanes.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use checkers::{
+    history::{Event, Worker},
+    random::Random,
+};
+use futures::future::join_all;
+use palisade::{Client, ConfigError, SimulatedProcess};
+
+use crate::{
+    clock::SimClock,
+    lane::Lane,
+    log::Log,
+    network::Network,
+    plan::{Plan, ProcessPlan},
+    store::Store,
+    targets,
+    world::{ProcessId, World},
+};
+
+/// What all processes have in common.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    pub(crate) plan: Plan,
+    pub(crate) world: Arc<World>,
+    pub(crate) network: Arc<Network>,
+    pub(crate) log: Arc<Log>,
+    pub(crate) store: Store,
+    pub(crate) calm: Signal,
+    pub(crate) finish: Signal,
+}
+
+/// Something that comes once.
+#[derive(Debug, Default)]
+pub(crate) struct Signal {
+    here: AtomicBool,
+    comes: tokio::sync::Notify,
+}
+
+impl Signal {
+    pub(crate) fn give(&self) {
+        self.here.store(true, Ordering::Relaxed);
+        self.comes.notify_waiters();
+    }
+
+    pub(crate) fn is_here(&self) -> bool {
+        self.here.load(Ordering::Relaxed)
+    }
+
+    pub(crate) async fn wait(&self) {
+        let comes = self.comes.notified();
+        if !self.is_here() {
+            comes.await;
+        }
+    }
+}
+
+/// Lives from the beginning until its lanes have finished.
+pub(crate) async fn run(stage: Arc<Stage>, id: ProcessId, plan: ProcessPlan) {
+    let worker = Worker { place: u32::try_from(id).unwrap_or(0), life: 0 };
+    stage.log.record(Event::WorkerBegan { worker });
+    let seed = Random::branch(stage.plan.seed, &[2, worker.place]).draw();
+    let clock = SimClock::new(&stage.world, id, plan.clock_us, plan.ppm);
+    let late = Arc::new(clock.late(plan.late_us));
+    let watchdog = Arc::new(clock.late(plan.late_us + plan.watchdog_late_us));
+    if plan.watchdog_late_us > 0 {
+        stage.log.saw("fault: late watchdog");
+    }
+    let process = SimulatedProcess::new(late, watchdog, seed);
+    let problem = match clients(&stage, id, &process, &clock) {
+        Ok(clients) => work(&stage, worker, plan.lanes, &clock, &clients).await,
+        Err(error) => Some(error.to_string()),
+    };
+    stage.log.record(Event::WorkerEnded { worker, problem });
+}
+
+async fn work(
+    stage: &Arc<Stage>,
+    worker: Worker,
+    lanes: u32,
+    clock: &SimClock,
+    clients: &[Client],
+) -> Option<String> {
+    let targets = match targets::all(clients, &stage.plan) {
+        Ok(targets) => Arc::new(targets),
+        Err(error) => return Some(error.to_string()),
+    };
+    let lanes = (0..lanes).map(|lane| {
+        let random = Random::branch(stage.plan.seed, &[3, worker.place, lane]);
+        let lane = Lane::new(stage.clone(), worker, lane, clock.clone(), targets.clone(), random);
+        tokio::spawn(lane.run())
+    });
+    let ended = join_all(lanes.collect::<Vec<_>>()).await;
+    drop(targets);
+    // Those that reach their servers leave nothing behind; others must not wait for ever.
+    let shut = join_all(clients.iter().map(|client| client.shutdown(SHUTDOWN))).await;
+    let broken = |node: usize| stage.plan.is_broken(node);
+    let unfinished = shut.iter().enumerate().filter(|(node, _)| !broken(*node));
+    let unfinished = unfinished.filter_map(|(_, shut)| shut.as_ref().err()).map(|e| e.unfinished);
+    stage.log.record(Event::ShutDown { worker, unfinished: unfinished.sum() });
+    ended.iter().any(Result::is_err).then(|| "has a lane that panicked".to_owned())
+}
+
+fn clients(
+    stage: &Arc<Stage>,
+    id: ProcessId,
+    process: &SimulatedProcess,
+    clock: &SimClock,
+) -> Result<Vec<Client>, ConfigError> {
+    let leases = &stage.plan.leases;
+    let nodes = 0..stage.plan.nodes.len();
+    let clients = nodes.map(|node| {
+        let (network, clock) = (stage.network.clone(), clock.clone());
+        Client::builder()
+            .simulated(process)
+            .connector("node", move || network.clone().connect(id, node, clock.clone()))
+            .max_lease(Duration::from_millis(leases.max_ms))
+            .watchdog_lease(Duration::from_millis(leases.watchdog_ms))
+            .node_timeout(Duration::from_millis(leases.node_timeout_ms))
+            .connect_timeout(Duration::from_millis(leases.connect_timeout_ms))
+            .build()
+    });
+    clients.collect()
+}
+
+/// Longer than any lease, after which nobody need release anything.
+const SHUTDOWN: Duration = Duration::from_secs(4);

@@ -1,0 +1,225 @@
+//! One run: everything put together, played, and judged.
+
+use std::{sync::Arc, time::Duration};
+
+use checkers::{
+    check::{self, Violation},
+    history::{Event as Told, History, Leftovers, Record, Settings},
+    random::Random,
+};
+use tokio::task::JoinHandle;
+
+use crate::{
+    coverage::Coverage,
+    faults::{Damage, worker},
+    log::{Finished, Log},
+    network::Network,
+    nodes::Node,
+    plan::{Fault, Plan},
+    process::{self, Signal, Stage},
+    store::Store,
+    world::{Event, ProcessId, World},
+};
+
+/// What to keep of a run.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// A line for every message, fault and step.
+    pub trace: bool,
+}
+
+/// What came of a run.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// What decided everything.
+    pub seed: u64,
+    /// What must never happen and did.
+    pub violations: Vec<Violation>,
+    /// What was seen.
+    pub coverage: Coverage,
+    /// The same for two runs in which the same happened at the same times.
+    pub fingerprint: u64,
+    /// How often somebody asked, used, re-entered or let go of a lock.
+    pub steps: u64,
+    /// What happened.
+    pub history: Vec<Record>,
+    /// If it was wanted.
+    pub trace: Option<String>,
+    /// How long it took those inside.
+    pub simulated: Duration,
+}
+
+/// Plays what a seed decides.
+///
+/// # Panics
+/// The runtime cannot be made.
+#[must_use]
+pub fn run(seed: u64, options: &Options) -> Outcome {
+    let plan = Plan::of(seed);
+    let settings = settings(&plan);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime without I/O can always be made");
+    let played = runtime.block_on(play(plan, &settings, options));
+    drop(runtime);
+    judge(seed, played)
+}
+
+fn settings(plan: &Plan) -> Settings {
+    let back = plan.faults.iter().map(|(_, fault)| match fault {
+        Fault::Jump { by_ms, .. } => by_ms.min(&0).unsigned_abs(),
+        _ => 0,
+    });
+    let late = plan.processes.iter().map(|process| process.late_us).max().unwrap_or(0);
+    Settings {
+        // A clock that was set back makes keys live longer.
+        longest_lease_ms: plan.leases.max_ms * 101 / 100 + back.sum::<u64>(),
+        slack_ms: late / 1_000 + 2,
+        quarantine: false,
+        lossy: true,
+        seed: plan.seed,
+        secs: plan.finish_at / 1_000_000,
+        masters: plan.nodes.len(),
+        workers: u32::try_from(plan.processes.len()).unwrap_or(0),
+        planted: None,
+    }
+}
+
+async fn play(plan: Plan, settings: &Settings, options: &Options) -> (Finished, Duration) {
+    let random = |what| Random::branch(plan.seed, &[0, what]);
+    let world = Arc::new(World::new(random(1), plan.processes.len()));
+    let log = Arc::new(Log::new(&world, options.trace));
+    let mut seeds = random(2);
+    let nodes = plan.nodes.iter().map(|node| Node::start(node, &world, seeds.draw())).collect();
+    let network = Network::new(&world, &log, plan.network.clone(), random(3), nodes);
+    log.record(Told::RunBegan(settings.clone()));
+    for (index, (at, _)) in plan.faults.iter().enumerate() {
+        world.schedule(*at, Event::Fault(index));
+    }
+    world.schedule(plan.calm_at, Event::Calm);
+    world.schedule(plan.finish_at, Event::Finish);
+    world.schedule(plan.give_up_at, Event::GiveUp);
+    let stage = Arc::new(Stage {
+        world: world.clone(),
+        network: Arc::new(network),
+        log: log.clone(),
+        store: Store::default(),
+        calm: Signal::default(),
+        finish: Signal::default(),
+        plan,
+    });
+    let mut play = Play::new(stage);
+    play.perform().await;
+    play.look(settings).await;
+    (log.finish(), Duration::from_micros(world.now_us()))
+}
+
+struct Play {
+    stage: Arc<Stage>,
+    processes: Vec<JoinHandle<()>>,
+    damage: Damage,
+}
+
+impl Play {
+    fn new(stage: Arc<Stage>) -> Self {
+        let processes = stage.plan.processes.iter().cloned().enumerate();
+        let processes: Vec<_> = processes
+            .map(|(id, plan)| tokio::spawn(process::run(stage.clone(), id, plan)))
+            .collect();
+        let damage = Damage::new(stage.plan.nodes.len(), processes.len());
+        Self { stage, processes, damage }
+    }
+
+    /// Until every process has ended, or does not.
+    async fn perform(&mut self) {
+        loop {
+            idle().await;
+            if self.open().next().is_none() {
+                return;
+            }
+            match self.stage.world.next() {
+                Some(Event::GiveUp) | None => break,
+                Some(event) => self.handle(event),
+            }
+        }
+        for id in self.open().collect::<Vec<_>>() {
+            self.stage.log.record(Told::Hung { worker: worker(id) });
+        }
+    }
+
+    fn handle(&mut self, event: Event) {
+        let stage = &self.stage;
+        match event {
+            Event::Timer(place, uses) => stage.world.timer(place, uses),
+            Event::Net(event) => stage.network.handle(event),
+            Event::Fault(index) => stage.fault(&mut self.damage, index),
+            Event::Resume(process) => stage.resume(&self.damage, process),
+            Event::Calm => stage.calm_down(&mut self.damage),
+            Event::Finish => {
+                stage.log.record(Told::Finishing);
+                stage.finish.give();
+            }
+            Event::GiveUp => {}
+        }
+    }
+
+    /// The processes that are to end and have not.
+    fn open(&self) -> impl Iterator<Item = ProcessId> + '_ {
+        let processes = self.processes.iter().enumerate();
+        let alive = processes.filter(|(id, _)| !self.damage.killed.contains(id));
+        alive.filter(|(_, process)| !process.is_finished()).map(|(id, _)| id)
+    }
+
+    /// Lets the last leases end, and looks at what is left.
+    async fn look(&mut self, settings: &Settings) {
+        let until = self.stage.world.now_us() + 1_000 * (settings.longest_lease_ms + 1_000);
+        self.stage.world.schedule(until, Event::GiveUp);
+        while self.stage.world.now_us() < until
+            && let Some(event) = self.stage.world.next()
+        {
+            self.handle(event);
+            idle().await;
+        }
+        for master in 0..self.stage.plan.nodes.len() {
+            let network = &self.stage.network;
+            let ends = |process| !self.damage.killed.contains(&process);
+            let connections = network.connections(master, ends);
+            let left = network.with_node(master, |node| (node.keys(), node.channels()));
+            let (keys, channels) = left.unwrap_or_default();
+            // Whoever cannot tell a server that it has gone stays connected.
+            let mended = !self.stage.plan.is_broken(master);
+            let (channels, connections) =
+                if mended { (channels, connections) } else { (Vec::new(), 0) };
+            let left = Leftovers { master, keys, channels, connections };
+            self.stage.log.record(Told::Left(left));
+        }
+    }
+}
+
+/// Completes when nothing is left to do at this moment: paused time moves on only then.
+async fn idle() {
+    tokio::time::sleep(Duration::from_millis(1)).await;
+}
+
+fn is_step(event: &Told) -> bool {
+    checkers::history::section_of(event).is_some()
+}
+
+fn judge(seed: u64, (finished, simulated): (Finished, Duration)) -> Outcome {
+    let history = History::from_records(finished.records.clone());
+    let violations = history.map(|history| check::violations(&history)).unwrap_or_default();
+    Outcome {
+        seed,
+        violations,
+        coverage: finished.coverage,
+        fingerprint: finished.fingerprint,
+        steps: finished.records.iter().filter(|record| is_step(&record.event)).count() as u64,
+        history: finished.records,
+        trace: finished.trace,
+        simulated,
+    }
+}

@@ -1,0 +1,46 @@
+//! A run is what its seed says, whatever ran before it in the same process; and a few hundred of
+//! them keep every promise. Many more are run by `cargo xtask sim`.
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
+use simulation::{Options, Outcome, run};
+
+fn traced(seed: u64) -> Outcome {
+    let mut options = Options::default();
+    options.trace = true;
+    run(seed, &options)
+}
+
+#[test]
+fn a_seed_gives_the_same_run_each_time() {
+    let seeds = 1_000..1_012;
+    let first: Vec<_> = seeds.clone().map(traced).collect();
+    // In another order, after others, and with another thing to do on the side.
+    for (seed, first) in seeds.rev().zip(first.iter().rev()) {
+        let again = traced(seed);
+        assert_eq!(first.trace, again.trace, "seed {seed}");
+        assert_eq!(first.history, again.history, "seed {seed}");
+        assert_eq!(first.fingerprint, again.fingerprint, "seed {seed}");
+        let untraced = run(seed, &Options::default());
+        assert_eq!(first.fingerprint, untraced.fingerprint, "seed {seed} without a trace");
+    }
+    let all: std::collections::BTreeSet<_> = first.iter().map(|run| run.fingerprint).collect();
+    assert_eq!(all.len(), first.len(), "different seeds differ");
+}
+
+#[test]
+fn threads_do_not_disturb_each_other() {
+    let seed = 77;
+    let runs: Vec<_> = (0..4).map(|_| std::thread::spawn(move || traced(seed))).collect();
+    let runs: Vec<_> = runs.into_iter().map(|run| run.join().unwrap()).collect();
+    for run in &runs {
+        assert_eq!(run.trace, runs.first().unwrap().trace);
+    }
+}
+
+#[test]
+fn some_seeds_keep_every_promise() {
+    for seed in 0..60 {
+        let outcome = run(seed, &Options::default());
+        assert!(outcome.violations.is_empty(), "seed {seed}: {:#?}", outcome.violations);
+    }
+}
