@@ -69,7 +69,8 @@ fn options(mut args: impl Iterator<Item = String>) -> Result<Options, Problem> {
     let settings = Settings {
         longest_lease_ms: LONGEST_LEASE_MS,
         slack_ms: SLACK_MS,
-        quarantine: false,
+        quarantine_ms: 0,
+        quarantine_all: false,
         lossy: false,
         seed: any_seed(),
         secs: 60,
@@ -159,7 +160,8 @@ mod tests {
         let settings = Settings {
             longest_lease_ms: LONGEST_LEASE_MS,
             slack_ms: SLACK_MS,
-            quarantine: false,
+            quarantine_ms: 0,
+            quarantine_all: false,
             lossy: false,
             seed: 7,
             secs: 9,

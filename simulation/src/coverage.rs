@@ -43,7 +43,7 @@ impl fmt::Display for Coverage {
 }
 
 /// What must be seen.
-pub const SOMETIMES: [&str; 39] = [
+pub const SOMETIMES: [&str; 43] = [
     "fault: request lost",
     "fault: answer lost",
     "fault: reset before the request",
@@ -70,8 +70,12 @@ pub const SOMETIMES: [&str; 39] = [
     "grant: after waiting",
     "refused: held by another",
     "refused: outage",
+    "refused: quarantine",
+    "heal: asked",
     "lost: expired",
     "lost: gone",
+    "lost: a member",
+    "lost: the quorum",
     "paused past the deadline",
     "write withheld",
     "write too late",

@@ -136,6 +136,10 @@ impl Lane {
         match answer {
             Ok(guard) => guard.ok_or(Refusal::Held),
             Err(AcquireError::Unavailable { ballot }) => Err(Refusal::Outage(ballot.to_string())),
+            Err(error @ AcquireError::Quarantined { .. }) => {
+                self.stage.log.saw("refused: quarantine");
+                Err(Refusal::Outage(error.to_string()))
+            }
             Err(other) => Err(Refusal::Unexpected(other.to_string())),
         }
     }
@@ -230,6 +234,9 @@ impl Lane {
         self.stage.log.saw(match cause {
             LostCause::Expired => "lost: expired",
             LostCause::Gone => "lost: gone",
+            LostCause::Taken => "lost: taken",
+            LostCause::MemberGone { .. } | LostCause::MemberTaken { .. } => "lost: a member",
+            LostCause::QuorumGone | LostCause::QuorumTaken => "lost: the quorum",
             _ => "lost: otherwise",
         });
         let (section, deadline) = (self.section, self.deadline(guard));

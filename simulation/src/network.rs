@@ -474,8 +474,12 @@ impl Network {
 
     /// Counts what the requests say about the library.
     fn watch_request(&self, inner: &mut Inner, conn: ConnId, request: &[u8]) {
-        let Meaning::Script { name: "count", args, .. } = frame::meaning(request) else { return };
-        let [holder, b"0", ..] = args.as_slice() else { return };
+        let Meaning::Script { name, args, .. } = frame::meaning(request) else { return };
+        // Who has a guard already asks for more votes.
+        if name == "acquire" && args.first().is_some_and(|holder| inner.granted.contains(*holder)) {
+            self.log.saw("heal: asked");
+        }
+        let ("count", [holder, b"0", ..]) = (name, args.as_slice()) else { return };
         if !inner.granted.contains(*holder) {
             self.log.saw("round rolled back");
         }

@@ -1,6 +1,7 @@
 //! What a seed decides before anything happens. Pure.
 
 use checkers::random::Random;
+use palisade::Quarantine;
 
 use crate::world::ProcessId;
 
@@ -64,6 +65,8 @@ pub(crate) struct Leases {
     pub(crate) watchdog_ms: u64,
     pub(crate) node_timeout_ms: u64,
     pub(crate) connect_timeout_ms: u64,
+    pub(crate) clock_skew_ms: u64,
+    pub(crate) quarantine: Quarantine,
 }
 
 /// What can be done to the servers and processes.
@@ -176,7 +179,7 @@ impl Plan {
     }
 
     fn draw_faults(&mut self, random: &mut Random) {
-        let amnesia = random.one_in(3);
+        let amnesia = random.one_in(2);
         let jumps = random.one_in(6);
         for _ in 0..2 + random.below(8) {
             let at = random.below(self.calm_at);
@@ -280,6 +283,11 @@ impl NetworkPlan {
 }
 
 impl Leases {
+    /// For how long a server that was started keeps out of votes: D.
+    pub(crate) fn quarantine_ms(&self) -> u64 {
+        self.max_ms * 101 / 100 + 1_000 + self.clock_skew_ms
+    }
+
     fn draw(random: &mut Random, network: &NetworkPlan) -> Self {
         let max_ms = 600 + random.below(1_400);
         let round_trip_ms = network.round_trip_us() / MS + 1;
@@ -291,6 +299,8 @@ impl Leases {
             watchdog_ms: 300 + random.below(max_ms - 300),
             node_timeout_ms: 2 * round_trip_ms + random.below(100),
             connect_timeout_ms: 50 + random.below(300),
+            clock_skew_ms: 100 + random.below(900),
+            quarantine: random.weighted(&[(3, Quarantine::Composites), (1, Quarantine::Always)]),
         }
     }
 }

@@ -124,6 +124,8 @@ fn clients(
             .connector("node", move || network.clone().connect(id, node, clock.clone()))
             .max_lease(Duration::from_millis(leases.max_ms))
             .watchdog_lease(Duration::from_millis(leases.watchdog_ms))
+            .clock_skew(Duration::from_millis(leases.clock_skew_ms))
+            .quarantine(leases.quarantine)
             .node_timeout(Duration::from_millis(leases.node_timeout_ms))
             .connect_timeout(Duration::from_millis(leases.connect_timeout_ms))
             .build()

@@ -7,6 +7,7 @@ use checkers::{
     history::{Event as Told, History, Leftovers, Record, Settings},
     random::Random,
 };
+use palisade::Quarantine;
 use tokio::task::JoinHandle;
 
 use crate::{
@@ -79,7 +80,8 @@ fn settings(plan: &Plan) -> Settings {
         // A clock that was set back makes keys live longer.
         longest_lease_ms: plan.leases.max_ms * 101 / 100 + back.sum::<u64>(),
         slack_ms: late / 1_000 + 2,
-        quarantine: false,
+        quarantine_ms: plan.leases.quarantine_ms(),
+        quarantine_all: plan.leases.quarantine == Quarantine::Always,
         lossy: true,
         seed: plan.seed,
         secs: plan.finish_at / 1_000_000,

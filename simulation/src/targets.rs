@@ -1,6 +1,9 @@
 //! The locks that are contended for, as one process sees them.
 
+use std::time::Duration;
+
 use checkers::history::Kind;
+use futures::{FutureExt, future::BoxFuture};
 use palisade::{
     AcquireError, Client, ConfigError, Lease, Lock, LockGuard, Masters, MultiLock, OnOutage, Owner,
     RedLock,
@@ -18,6 +21,9 @@ pub(crate) struct Target {
     pub(crate) on: Vec<usize>,
     pub(crate) lock: AnyLock,
 }
+
+/// What an acquire brings. On the heap: it is not small.
+type Answer<'a, T> = BoxFuture<'a, Result<T, AcquireError>>;
 
 /// The three types have the same methods and no trait in common.
 #[derive(Debug, Clone)]
@@ -46,12 +52,12 @@ impl AnyLock {
         }
     }
 
-    pub(crate) async fn acquire(&self) -> Result<LockGuard, AcquireError> {
-        each!(self, lock => lock.acquire().await)
+    pub(crate) fn acquire(&self) -> Answer<'_, LockGuard> {
+        each!(self, lock => lock.acquire().boxed())
     }
 
-    pub(crate) async fn acquire_as(&self, owner: &Owner) -> Result<LockGuard, AcquireError> {
-        each!(self, lock => lock.acquire_as(owner).await)
+    pub(crate) fn acquire_as<'a>(&'a self, owner: &'a Owner) -> Answer<'a, LockGuard> {
+        each!(self, lock => lock.acquire_as(owner).boxed())
     }
 
     /// A re-entry; `None` if the hold was lost meanwhile, and somebody else's now.
@@ -60,19 +66,16 @@ impl AnyLock {
         owner: &Owner,
         first: &LockGuard,
     ) -> Option<LockGuard> {
-        let again = each!(self, lock => lock.try_acquire_as(owner).await).ok()??;
+        let again = each!(self, lock => lock.try_acquire_as(owner).boxed()).await.ok()??;
         (again.holder_id() == first.holder_id()).then_some(again)
     }
 
-    pub(crate) async fn try_acquire(&self) -> Result<Option<LockGuard>, AcquireError> {
-        each!(self, lock => lock.try_acquire().await)
+    pub(crate) fn try_acquire(&self) -> Answer<'_, Option<LockGuard>> {
+        each!(self, lock => lock.try_acquire().boxed())
     }
 
-    pub(crate) async fn try_acquire_for(
-        &self,
-        limit: std::time::Duration,
-    ) -> Result<Option<LockGuard>, AcquireError> {
-        each!(self, lock => lock.try_acquire_for(limit).await)
+    pub(crate) fn try_acquire_for(&self, limit: Duration) -> Answer<'_, Option<LockGuard>> {
+        each!(self, lock => lock.try_acquire_for(limit).boxed())
     }
 }
 

@@ -16,7 +16,9 @@ use crate::{
 pub(crate) fn is_void(history: &History, section: &Section, span: Span) -> bool {
     let on = |master: usize| section.on.is_empty() || section.on.contains(&master);
     let members = if section.on.is_empty() { history.settings.masters } else { section.on.len() };
-    let forgives = history.settings.quarantine && section.kind != Kind::Lock && members > 1;
+    let settings = &history.settings;
+    let kept_out = section.kind != Kind::Lock || settings.quarantine_all;
+    let forgives = settings.quarantine_ms > 0 && kept_out;
     let mut hit = BTreeSet::new();
     let mut small_jumps = BTreeSet::new();
     for Record { at, event } in &history.records {
@@ -56,7 +58,7 @@ mod tests {
         let story = Story::new().section("w0.0/0#1", |s| s.of(kind).asked(0).granted(5, 900));
         let story = events.iter().fold(story, |story, event| story.and(100, event.clone()));
         let mut history = story.history();
-        history.settings.quarantine = quarantine;
+        history.settings.quarantine_ms = if quarantine { 5_000 } else { 0 };
         let section = history.sections.first().cloned().unwrap();
         is_void(&history, &section, Span::new(ms(0), ms(200)))
     }

@@ -35,7 +35,8 @@ impl Story {
         let settings = Settings {
             longest_lease_ms: 1_000,
             slack_ms: 250,
-            quarantine: false,
+            quarantine_ms: 0,
+            quarantine_all: false,
             lossy: false,
             seed: 1,
             secs: 10,

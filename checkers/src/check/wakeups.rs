@@ -78,7 +78,8 @@ pub const POLL_CAP: Duration = Duration::from_secs(5);
 pub const SLACK: Duration = Duration::from_secs(1);
 /// How long a lock that is wanted and to be had may lie free.
 pub fn bound(history: &History) -> Duration {
-    history.settings.longest_lease() + POLL_CAP + SLACK
+    let settings = &history.settings;
+    settings.longest_lease() + settings.quarantine() + POLL_CAP + SLACK
 }
 /// For 99 of 100 stretches in the calm: less than what is left of the shortest lease after a short
 /// section, and a hundred times what a wake-up takes.

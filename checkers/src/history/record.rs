@@ -115,9 +115,12 @@ pub struct Settings {
     pub longest_lease_ms: u64,
     /// In milliseconds: how late a loss may be noticed by a process that runs.
     pub slack_ms: u64,
-    /// Whether masters that forgot keep out of votes for a while.
+    /// For how long masters that forgot keep out of votes, in milliseconds; 0 if they do not.
     #[serde(default)]
-    pub quarantine: bool,
+    pub quarantine_ms: u64,
+    /// Whether that goes for locks on one master too.
+    #[serde(default)]
+    pub quarantine_all: bool,
     /// Whether messages are lost before the calm, so that no master counts as healthy there.
     #[serde(default)]
     pub lossy: bool,
@@ -133,6 +136,12 @@ impl Settings {
     #[must_use]
     pub const fn longest_lease(&self) -> Duration {
         Duration::from_millis(self.longest_lease_ms)
+    }
+
+    /// For how long masters that forgot keep out of votes.
+    #[must_use]
+    pub const fn quarantine(&self) -> Duration {
+        Duration::from_millis(self.quarantine_ms)
     }
 
     /// How late a loss may be noticed by a process that runs.
