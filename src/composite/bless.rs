@@ -51,7 +51,7 @@ impl<'a> Master<'a> {
         let Some((run_id, uptime)) = standing.run_id().zip(standing.uptime(site.now())) else {
             return Err(BlessError::Unidentified { node: node() });
         };
-        let found = marker::look(&connection, site.now() + site.settings.node_timeout).await;
+        let found = marker::look(&connection, None, site.now() + site.settings.node_timeout).await;
         match found {
             Ok(Found::Other) | Err(NodeError::ForeignKey) => {
                 Err(BlessError::ForeignMarker { node: node() })
@@ -88,7 +88,7 @@ fn check_servers(masters: &[Master<'_>]) -> Result<(), ConfigError> {
 fn check_markers(masters: &[Master<'_>]) -> Result<(), BlessError> {
     let marked = masters.iter().find_map(|master| match &master.found {
         Found::Marker(marker) => Some((master, marker)),
-        Found::Nothing | Found::Other => None,
+        Found::Nothing | Found::Waits { .. } | Found::Other => None,
     });
     marked.map_or(Ok(()), |(master, marker)| {
         let Marker { fleet, max_lease, .. } = marker.clone();

@@ -48,7 +48,7 @@ pub enum NodeError {
     /// Locks need `+evalsha +eval +script|load +time +hexists +hset +hlen +hgetall +pttl +pexpire
     /// +del +publish`, waiting `+subscribe +unsubscribe +ping`; the keys, and the channels
     /// `redisson_lock__channel:*`. Composites need `+info|server` too, or all of `+info` so that
-    /// replicas are known at once; blessed masters `+get`, whoever blesses them `+get +set +del`,
+    /// replicas are known at once; blessed masters `+get`, whoever blesses them or is strict `+get +set +del`,
     /// and the key `palisade:marker`.
     #[error("the user lacks a permission: {message}")]
     Permission {
@@ -86,6 +86,10 @@ pub enum NodeError {
     /// The key exists and is not a lock (WRONGTYPE). It was not touched.
     #[error("the key exists and is not a lock")]
     ForeignKey,
+    /// The key `palisade:marker` exists and is not a marker. It was not touched. Only clients that
+    /// are [`Strict`](crate::Quarantine::Strict) about it mind.
+    #[error("the key palisade:marker exists and is not a marker")]
+    ForeignMarker,
     /// The server does not run scripts: the commands are renamed, disabled or not known.
     #[error("the server does not run scripts: {message}")]
     ScriptsRefused {
@@ -148,6 +152,7 @@ impl NodeError {
             Self::Authentication { .. }
                 | Self::Permission { .. }
                 | Self::ForeignKey
+                | Self::ForeignMarker
                 | Self::ScriptsRefused { .. }
                 | Self::Unidentified
                 | Self::Closed

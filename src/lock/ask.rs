@@ -42,7 +42,7 @@ async fn vote(hold: &Arc<Hold>, member: usize) -> Result<Vote, NodeError> {
         if !hold.begin(member, &connection, not_after) {
             return Ok(Vote::Pending);
         }
-        let acquire = of.kind.acquire(hold.holder(), term, not_after);
+        let acquire = of.checked(of.kind.acquire(hold.holder(), term, not_after));
         let mut call = pin!(connection.call_as(form, &acquire, deadline));
         // The first poll hands the request to its socket.
         let at_once = futures::poll!(&mut call);

@@ -34,7 +34,11 @@ pub use quarantine::Quarantine;
 pub(crate) use quarantine::Vetting;
 pub(crate) use site::{Site, SiteSettings};
 
-use crate::{lease::Term, notifier::Listener, wire::Statement};
+use crate::{
+    lease::Term,
+    notifier::Listener,
+    wire::{Script, Statement},
+};
 
 /// What is said to a server about one lock of one sort.
 pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
@@ -47,6 +51,9 @@ pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
     /// Acquires, or confirms. Answers `DONE` with the ttl, `STALE`, `FOREIGN`, or `REFUSED` with
     /// the holder's ttl.
     fn acquire(&self, holder: &Arc<str>, term: Term, not_after: i64) -> Statement;
+
+    /// The script of [`acquire`](Self::acquire) behind a check of the marker.
+    fn strict_acquire(&self) -> &'static Script;
 
     /// Renews to at least this lease; 0 only asks. Answers `DONE` with the ttl, or anything else if
     /// the lock is gone: `REFUSED` with 1 if another holds it.

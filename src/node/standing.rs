@@ -33,6 +33,8 @@ struct Presence {
     /// As of the end of the last connection that ended.
     heard: Instant,
     look_from: Instant,
+    /// In µs of the server's clock.
+    waits_until: Option<i64>,
 }
 
 impl Standing {
@@ -60,7 +62,12 @@ impl Standing {
         Self {
             identity: identity.map(Mutex::new),
             unidentified,
-            presence: Mutex::new(Presence { connections: 0, heard: now, look_from: now + LOOK }),
+            presence: Mutex::new(Presence {
+                connections: 0,
+                heard: now,
+                look_from: now + LOOK,
+                waits_until: None,
+            }),
         }
     }
 
@@ -108,6 +115,17 @@ impl Standing {
         if let Some(mut identity) = self.identity() {
             identity.note(marker);
         }
+    }
+
+    /// Takes note that the marker was lost: no vote before that time of the server's clock, in µs,
+    /// for whoever goes by markers.
+    pub(crate) fn note_wait(&self, until: i64) {
+        self.note(None);
+        self.presence().waits_until = Some(until);
+    }
+
+    pub(crate) fn waits_until(&self) -> Option<i64> {
+        self.presence().waits_until
     }
 
     /// Whether the caller is to look at the marker again: true about once a second for all.

@@ -7,7 +7,8 @@ use std::sync::LazyLock;
 pub(crate) struct Script {
     /// Path below `src`, for messages and tests.
     pub(crate) name: &'static str,
-    /// The text, with the header that documents KEYS, ARGV and replies.
+    /// The text, with the header that documents KEYS, ARGV and replies. What several scripts share
+    /// stands before that.
     pub(crate) source: &'static str,
     /// Arguments for each lock.
     pub(crate) args_per_lock: usize,
@@ -31,10 +32,11 @@ impl Script {
     }
 }
 
-/// Declares a script from the `.lua` file beside the caller.
+/// Declares a script from the `.lua` file beside the caller, behind the functions that it shares
+/// with others.
 macro_rules! script {
-    ($file:literal, $args_per_lock:literal) => {{
-        const SOURCE: &str = include_str!($file);
+    ($file:literal, $args_per_lock:literal $(, after $($shared:literal),+)?) => {{
+        const SOURCE: &str = concat!($($(include_str!($shared), "\n",)+)? include_str!($file));
         $crate::wire::Script::new($file, SOURCE, $args_per_lock, || {
             sha1_smol::Sha1::from(SOURCE).digest().to_string()
         })

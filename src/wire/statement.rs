@@ -11,6 +11,15 @@ pub(crate) enum Arg {
     Int(i64),
 }
 
+impl Arg {
+    pub(crate) fn write(&self, to: &mut redis::Cmd) {
+        match self {
+            Self::Text(text) => to.arg(&**text),
+            Self::Int(number) => to.arg(*number),
+        };
+    }
+}
+
 /// What is said about one lock: a key, its arguments and the script that reads them.
 ///
 /// Statements of one script travel together, k in a call.
@@ -36,6 +45,10 @@ impl Outcome {
     pub(crate) const STALE: i64 = -1;
     /// The key is of another type and was not touched.
     pub(crate) const FOREIGN: i64 = -2;
+    /// The marker says that the server does not vote for so long, in ms; nothing was changed.
+    pub(crate) const QUARANTINED: i64 = -4;
+    /// The marker's key holds something else; nothing was changed.
+    pub(crate) const FOREIGN_MARKER: i64 = -5;
 
     /// Not done: the lock is held by another, or by nobody.
     pub(crate) const REFUSED: i64 = 0;
@@ -73,12 +86,7 @@ impl Call for Batch<'_> {
         for statement in self.statements {
             to.arg(&*statement.key);
         }
-        for arg in self.statements.iter().flat_map(|s| &s.args) {
-            match arg {
-                Arg::Text(text) => to.arg(&**text),
-                Arg::Int(number) => to.arg(*number),
-            };
-        }
+        self.statements.iter().flat_map(|s| &s.args).for_each(|arg| arg.write(to));
     }
 
     fn decode(&self, mut items: Items) -> Result<Vec<Outcome>, Malformed> {

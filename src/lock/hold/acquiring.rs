@@ -72,6 +72,12 @@ impl Hold {
         match answer.reply.code {
             Outcome::STALE => None,
             Outcome::FOREIGN => Some(Vote::Failed(NodeError::ForeignKey)),
+            Outcome::FOREIGN_MARKER => Some(Vote::Failed(NodeError::ForeignMarker)),
+            Outcome::QUARANTINED => {
+                let counts_in = milliseconds(answer.reply.value).unwrap_or_default();
+                let uptime = connection.standing().uptime(answer.received).unwrap_or_default();
+                Some(Vote::Failed(NodeError::Quarantined { uptime, counts_in }))
+            }
             _ => Some(Vote::Refused { ttl: milliseconds(answer.reply.value) }),
         }
     }

@@ -1,8 +1,9 @@
 //! Reading and writing the marker on one server.
 
 pub(crate) mod script;
+pub(crate) mod strict;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use crate::{
     clock::Instant,
@@ -16,6 +17,11 @@ use script::{Look, Write};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Found {
     Nothing,
+    /// The server has lost its marker, or never had one, and is not to vote before this time of its
+    /// clock, in µs. Whoever blesses it takes no notice.
+    Waits {
+        until: i64,
+    },
     Marker(Marker),
     /// A text that is no marker of ours.
     Other,
@@ -25,14 +31,17 @@ impl Found {
     fn of(text: Option<&str>) -> Self {
         match text {
             None => Self::Nothing,
-            Some(text) => Marker::read(text).map_or(Self::Other, Self::Marker),
+            Some(text) => match text.strip_prefix("waits ").map(str::parse) {
+                Some(Ok(until)) => Self::Waits { until },
+                _ => Marker::read(text).map_or(Self::Other, Self::Marker),
+            },
         }
     }
 
     pub(crate) fn marker(self) -> Option<Marker> {
         match self {
             Self::Marker(marker) => Some(marker),
-            Self::Nothing | Self::Other => None,
+            Self::Nothing | Self::Waits { .. } | Self::Other => None,
         }
     }
 
@@ -40,17 +49,23 @@ impl Found {
     fn text(&self) -> Arc<str> {
         match self {
             Self::Marker(marker) => marker.to_string().into(),
-            Self::Nothing | Self::Other => "".into(),
+            Self::Nothing | Self::Waits { .. } | Self::Other => "".into(),
         }
     }
 }
 
-/// Reads the marker.
+/// Reads the marker. If there is none, `wait` has one written by which the server does not vote for
+/// so long.
 ///
 /// # Errors
 /// [`NodeError::ForeignKey`] if the key is of another type, and whatever stops a call.
-pub(crate) async fn look(connection: &Connection, deadline: Instant) -> Result<Found, NodeError> {
-    let text = connection.call(&Look, deadline).await?.reply;
+pub(crate) async fn look(
+    connection: &Connection,
+    wait: Option<Duration>,
+    deadline: Instant,
+) -> Result<Found, NodeError> {
+    let look = Look { wait_ms: wait.map_or(0, strict::milliseconds) };
+    let text = connection.call(&look, deadline).await?.reply;
     Ok(Found::of(text.as_deref()))
 }
 

@@ -4,12 +4,18 @@ use std::sync::Arc;
 
 use crate::wire::{Call, Items, Malformed, Outcome, Script, key, script};
 
-pub(crate) static LOOK: Script = script!("look.lua", 0);
+pub(crate) static LOOK: Script = script!("look.lua", 1);
 pub(crate) static WRITE: Script = script!("write.lua", 2);
+
+/// The mutex' acquire behind the check.
+pub(crate) static STRICT_MUTEX: Script = script!("../mutex/acquire.lua", 4, after "check.lua");
 
 /// Asks for the text of the marker.
 #[derive(Debug)]
-pub(super) struct Look;
+pub(super) struct Look {
+    /// Writes that the server is not to vote for so long, if nothing is written; 0: does not.
+    pub(super) wait_ms: i64,
+}
 
 impl Call for Look {
     type Reply = Option<String>;
@@ -19,7 +25,7 @@ impl Call for Look {
     }
 
     fn write(&self, to: &mut redis::Cmd) {
-        to.arg(1).arg(key::MARKER);
+        to.arg(1).arg(key::MARKER).arg(self.wait_ms);
     }
 
     fn decode(&self, mut items: Items) -> Result<Self::Reply, Malformed> {

@@ -1,7 +1,7 @@
 -- Replaces the marker, if it is what the caller has seen: two who bless at once must not mix.
 --
 --   KEYS[1]      the marker
---   ARGV[1]      the text that is expected; empty if there is none
+--   ARGV[1]      the text that is expected; empty if there is none, or only that the server waits
 --   ARGV[2]      the text to be; empty if there is to be none
 --
 -- Returns TIME in µs, then two integers:
@@ -15,7 +15,8 @@ local function write(key, before, after)
     if string.find(text.err, 'WRONGTYPE', 1, true) then return -2, 0 end
     return text
   end
-  text = text or ''
+  -- One by which the server only waits is as good as none.
+  if not text or string.find(text, '^waits %d+$') then text = '' end
   if text == after then return 1, 0 end
   if text ~= before then return 0, 0 end
   if after == '' then redis.call('DEL', key) else redis.call('SET', key, after) end

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use crate::{
     lease::Term,
-    lock::{Holder, Kind},
+    lock::{Holder, Kind, marker::script::STRICT_MUTEX},
     wire::{Arg, Call, Items, Malformed, Script, Statement, key, script},
 };
 
@@ -56,6 +56,10 @@ impl Kind for Mutex {
         let holder = Arg::Text(holder.clone());
         let args = vec![holder, Arg::Int(1), Arg::Int(term.ms()), Arg::Int(not_after)];
         self.statement(&ACQUIRE, args)
+    }
+
+    fn strict_acquire(&self) -> &'static Script {
+        &STRICT_MUTEX
     }
 
     fn renew(&self, holder: &Arc<str>, lease_ms: i64) -> Statement {

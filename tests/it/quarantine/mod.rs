@@ -6,6 +6,8 @@ mod markers;
 mod paused;
 mod restart;
 mod rights;
+mod scripts;
+mod strict;
 
 use std::time::Duration;
 

@@ -1,0 +1,47 @@
+//! An acquire that looks at the marker in the same script, if its client is that strict.
+
+use std::time::Duration;
+
+use crate::wire::{Call, Items, Malformed, Outcome, Script, Statement, key};
+
+/// What is said to a server about one lock: behind a check of the marker, or by itself.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    pub(crate) statement: Statement,
+    pub(crate) check: Option<Check>,
+}
+
+/// A look at the marker before anything else is done.
+#[derive(Debug)]
+pub(crate) struct Check {
+    /// The statement's script behind the check.
+    pub(crate) script: &'static Script,
+    /// For how long a server without a marker does not vote.
+    pub(crate) wait: Duration,
+}
+
+impl Call for Checked {
+    type Reply = Outcome;
+
+    fn script(&self) -> &'static Script {
+        self.check.as_ref().map_or(self.statement.script, |check| check.script)
+    }
+
+    fn write(&self, to: &mut redis::Cmd) {
+        let Some(check) = &self.check else { return self.statement.write(to) };
+        // Marker and time come last, where the check takes them away.
+        to.arg(2).arg(&*self.statement.key).arg(key::MARKER);
+        self.statement.args.iter().for_each(|arg| arg.write(to));
+        to.arg(milliseconds(check.wait));
+    }
+
+    /// A check that fails answers as the longest script does; what is too much is not read.
+    fn decode(&self, items: Items) -> Result<Outcome, Malformed> {
+        self.statement.decode(items)
+    }
+}
+
+/// Rounded up: nobody may vote too soon.
+pub(super) fn milliseconds(time: Duration) -> i64 {
+    i64::try_from(time.as_micros().div_ceil(1_000)).unwrap_or(i64::MAX)
+}
