@@ -6,7 +6,7 @@
 
 use std::{env, error::Error, time::Duration};
 
-use palisade::{Client, Lease, Masters, MultiLock, embedded::Server};
+use palisade::{AcquireError, Client, Lease, Masters, MultiLock, embedded::Server};
 
 /// Short, so that the story shows a renewal: a third of it passes between two.
 const LEASE: Lease = Lease::WatchdogOf(Duration::from_secs(3));
@@ -28,12 +28,23 @@ async fn masters() -> Result<(Masters, Vec<Server>), Box<dyn Error>> {
     if let Ok(urls) = env::var("PALISADE_SERVERS") {
         let masters = Masters::connect(urls.split(',')).await?;
         println!("Using {} masters from PALISADE_SERVERS.", masters.clients().len());
+        tell_if_young(&masters).await;
         return Ok((masters, Vec::new()));
     }
     println!("Starting three in-process masters (PALISADE_SERVERS is not set).");
     let servers = [Server::start()?, Server::start()?, Server::start()?];
     let clients = servers.iter().map(Server::client).collect::<Result<Vec<Client>, _>>()?;
     Ok((Masters::new(clients)?, servers.into()))
+}
+
+/// Masters that were started just now do not vote yet: somebody must say that they are new.
+async fn tell_if_young(masters: &Masters) {
+    let attempt = masters.red_lock("quickstart").try_acquire().await;
+    if let Err(quarantined @ AcquireError::Quarantined { .. }) = attempt {
+        println!("  {quarantined}:");
+        println!("    palisade bless");
+        println!("  Until then, or until their votes count, the story waits.");
+    }
 }
 
 /// Two names on two servers, held together or not at all.
