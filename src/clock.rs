@@ -8,7 +8,7 @@ use std::{
     fmt,
     ops::{Add, Sub},
     sync::Arc,
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use futures::future::BoxFuture;
@@ -57,7 +57,7 @@ impl Sub<Duration> for Instant {
     }
 }
 
-/// A monotonic clock and its timer.
+/// A monotonic clock and its timer; and the time of day, for hints only.
 ///
 /// The library takes every time it acts on from here. [`BootClock`] is the default;
 /// [`TokioClock`] follows tokio's clock, which tests can pause; a simulation may bring its own.
@@ -69,6 +69,17 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
     ///
     /// May complete late: whoever acts on a deadline compares with `now` at the moment of use.
     fn sleep_until(&self, at: Instant) -> BoxFuture<'static, ()>;
+
+    /// The wall clock: the time since 1970, UTC. Defaults to the system's.
+    ///
+    /// No lease is measured by it. It is a *hint* from which fencing tokens are counted, the same for
+    /// all masters of an attempt, so that their counters agree. It may jump, and be wrong: servers
+    /// bound it by their own time, and raise their counter in any case. A client whose clock is wrong
+    /// by more than a few seconds only needs a second round trip more often. A clock of a simulation
+    /// should bring its own, or runs do not repeat.
+    fn unix_time(&self) -> Duration {
+        SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+    }
 }
 
 /// The system's clock that also counts the time the machine was suspended (CLOCK_BOOTTIME on
@@ -112,13 +123,16 @@ fn boot_time() -> Duration {
 #[derive(Debug, Clone, Copy)]
 pub struct TokioClock {
     origin: tokio::time::Instant,
+    /// The wall clock then.
+    unix_origin: Duration,
 }
 
 impl TokioClock {
     /// A clock whose origin is now.
     #[must_use]
     pub fn new() -> Self {
-        Self { origin: tokio::time::Instant::now() }
+        let unix_origin = BootClock.unix_time();
+        Self { origin: tokio::time::Instant::now(), unix_origin }
     }
 }
 
@@ -139,6 +153,10 @@ impl Clock for TokioClock {
             Some(at) => Box::pin(tokio::time::sleep_until(at)),
             None => Box::pin(std::future::pending()),
         }
+    }
+
+    fn unix_time(&self) -> Duration {
+        self.unix_origin + self.origin.elapsed()
     }
 }
 
