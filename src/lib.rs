@@ -20,11 +20,14 @@ mod wire;
 #[cfg(feature = "embedded")]
 pub use client::SimulatedProcess;
 pub use client::{Client, ClientBuilder, Masters};
-pub use composite::{Inspection, MultiLock, RedLock};
+pub use composite::{FencedMultiLock, FencedRedLock, Inspection, MultiLock, RedLock};
 pub use error::{
     AcquireError, Ballot, BlessError, ConfigError, ConnectError, InspectError, LockLost, LostCause,
     NodeError, NodeId, Phase, ReleaseError, ShutdownError, Vote, WithError,
 };
 pub use lease::Lease;
-pub use lock::{Holder, Lock, LockGuard, OnOutage, Owner, Quarantine, Released};
+pub use lock::{
+    FencedGuard, FencedLock, FencingToken, Holder, Lock, LockGuard, OnOutage, Owner, Quarantine,
+    Released,
+};
 pub use node::{Stream, Unidentified};

@@ -11,7 +11,7 @@ use crate::{
     clock::Clock,
     error::{ConfigError, ConnectError},
     lease::MIN_WATCHDOG,
-    lock::{Quarantine, Site, SiteSettings, mutex::script::SCRIPTS, process::Process},
+    lock::{Quarantine, Site, SiteSettings, process::Process, scripts},
     node::{Endpoint, Node, NodeSettings, Stream, Unidentified, longest_lease, quarantine_length},
 };
 
@@ -190,6 +190,7 @@ impl ClientBuilder {
             max_lease: self.max_lease,
             watchdog_lease,
             max_hold: self.max_hold,
+            clock_skew: self.clock_skew,
             margin: MARGIN,
             quarantine: self.quarantine,
             quarantine_length: quarantine,
@@ -206,7 +207,7 @@ impl ClientBuilder {
                 margin: MARGIN,
                 quarantine,
                 unidentified: self.unidentified,
-                scripts: SCRIPTS.to_vec(),
+                scripts: scripts::all(),
             },
         );
         Ok(Client { site: Site::new(node, process, settings) })

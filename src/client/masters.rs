@@ -6,9 +6,9 @@ use futures::future::join_all;
 
 use super::Client;
 use crate::{
-    composite::{Inspection, MultiLock, RedLock, bless::bless},
+    composite::{FencedMultiLock, FencedRedLock, Inspection, MultiLock, RedLock, bless::bless},
     error::{BlessError, ConfigError, ShutdownError},
-    lock::{Lock, Site, mutex::Mutex},
+    lock::{FencedLock, Lock, Site, mutex::Mutex},
 };
 
 /// Clients of several independent masters, for locks over all of them.
@@ -57,6 +57,20 @@ impl Masters {
     #[must_use]
     pub fn multi_lock(&self, name: &str) -> MultiLock {
         MultiLock::new(self.members(name)).expect("invariant: checked when the masters were made")
+    }
+
+    /// The lock `name`, held by a majority, with a fencing token for each holder. Asks nobody.
+    #[must_use]
+    pub fn fenced_red_lock(&self, name: &str) -> FencedRedLock {
+        let lock = FencedRedLock::new(self.fenced_members(name));
+        lock.expect("invariant: checked when the masters were made")
+    }
+
+    /// The lock `name`, held by all, with a fencing token for each holder. Asks nobody.
+    #[must_use]
+    pub fn fenced_multi_lock(&self, name: &str) -> FencedMultiLock {
+        let lock = FencedMultiLock::new(self.fenced_members(name));
+        lock.expect("invariant: checked when the masters were made")
     }
 
     /// What each server says of the lock `name`.
@@ -121,6 +135,10 @@ impl Masters {
 
     fn sites(&self) -> Vec<Arc<Site>> {
         self.clients.iter().map(|client| client.site.clone()).collect()
+    }
+
+    fn fenced_members(&self, name: &str) -> impl Iterator<Item = FencedLock> {
+        self.clients.iter().map(move |client| client.fenced_lock(name))
     }
 
     fn members(&self, name: &str) -> Vec<Lock> {

@@ -18,7 +18,7 @@ pub use simulated::SimulatedProcess;
 
 use crate::{
     error::{ConfigError, ConnectError, LostCause, NodeError, ShutdownError},
-    lock::{Lock, Site},
+    lock::{FencedLock, Lock, Site},
     node::{NodeId, Stream},
 };
 
@@ -61,6 +61,12 @@ impl Client {
     #[must_use]
     pub fn lock(&self, name: &str) -> Lock {
         Lock::new(self.site.clone(), name)
+    }
+
+    /// The reentrant lock `name`, with a fencing token for each holder. Asks nobody.
+    #[must_use]
+    pub fn fenced_lock(&self, name: &str) -> FencedLock {
+        FencedLock::new(self.site.clone(), name)
     }
 
     /// What the server is called in errors and ballots: no credentials.

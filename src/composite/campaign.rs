@@ -1,8 +1,9 @@
 //! One acquisition over several nodes, round after round.
 //!
-//! A round asks all members at once and ends as soon as the votes decide it. The slow rest of a won
-//! round goes on and joins the hold: every further grant is one more member that may forget it. A
-//! lost round is taken back wherever the answer was not a plain refusal.
+//! A round asks all members at once and ends as soon as the votes decide it; of a fenced lock, once
+//! enough members agree on the token. The slow rest of a won round goes on and joins the hold: every
+//! further grant is one more member that may forget it. A lost round is taken back wherever the
+//! answer was not a plain refusal.
 //!
 //! Sources: the Redlock algorithm as published by Redis (distributed locks); the ordered second
 //! phase of a `MultiLock` is ordered resource acquisition, which knows no deadlock.
@@ -10,6 +11,7 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{
+    agreeing::agree,
     fanout::Fanout,
     servers,
     tally::{Rule, Said, Tally, Verdict},
@@ -136,6 +138,26 @@ impl Campaign {
         Round::Refused(Refusals { by: wait_for, enough })
     }
 
+    /// Takes back, everywhere, a round that had enough grants: the answers came so late that too
+    /// little of the lease is left, or its token was not written by enough members.
+    async fn not_won(&mut self, hold: &Hold, mut votes: Vec<Vote>) -> Round<LockGuard> {
+        roll_back(hold, &everybody(self.members())).await;
+        if hold.is_shut_down() {
+            return Round::Failed(AcquireError::Shutdown);
+        }
+        let mut tally = Tally::new(self.fanout.rule, votes.len());
+        votes.iter().for_each(|vote| tally.record(said(vote)));
+        if tally.verdict() == Verdict::LostToOthers {
+            self.lost_rounds += 1;
+            let by = refusals(&votes);
+            return Round::Refused(Refusals { by, enough: tally.short_of() });
+        }
+        for vote in votes.iter_mut().filter(|vote| matches!(vote, Vote::Granted)) {
+            *vote = Vote::Failed(NodeError::TimedOut { phase: Phase::Answering });
+        }
+        self.unavailable(votes)
+    }
+
     fn ballot(&self, votes: Vec<Vote>) -> Ballot {
         let nodes = self.members().iter().map(|member| member.site.node_id().clone());
         Ballot::new(nodes.zip(votes).collect())
@@ -177,20 +199,14 @@ impl Contender for Campaign {
             return Round::Failed(error);
         }
         if decided.verdict == Verdict::Won {
-            if hold.win() {
+            let token = agree(&hold, &mut asked, &mut decided.votes).await;
+            if hold.win(token) {
                 attempt.hand_on();
                 asked.finish_in_background();
                 return Round::Granted(LockGuard::new(hold));
             }
-            // The answers came so late that too little of the lease is left.
-            decided.verdict = Verdict::LostToOutage;
-            for vote in decided.votes.iter_mut().filter(|vote| matches!(vote, Vote::Granted)) {
-                *vote = Vote::Failed(NodeError::TimedOut { phase: Phase::Answering });
-            }
-            roll_back(&hold, &everybody(self.members())).await;
-            if hold.is_shut_down() {
-                return Round::Failed(AcquireError::Shutdown);
-            }
+            drop(asked);
+            return self.not_won(&hold, decided.votes).await;
         }
         if decided.verdict == Verdict::LostToOthers && self.takes_members_in_order() {
             let order = servers::common_order(self.members());
@@ -230,11 +246,7 @@ async fn collect(
     while tally.verdict() == Verdict::Pending
         && let Some((member, vote)) = asked.next().await
     {
-        tally.record(match &vote {
-            Vote::Granted => Said::Granted,
-            Vote::Refused { .. } => Said::Refused,
-            Vote::Failed(_) | Vote::Pending => Said::Failed,
-        });
+        tally.record(said(&vote));
         if let Some(slot) = votes.get_mut(member) {
             *slot = vote;
         }
@@ -249,6 +261,14 @@ async fn collect(
         *slot = vote;
     }
     Decided { verdict: tally.verdict(), tally, votes }
+}
+
+fn said(vote: &Vote) -> Said {
+    match vote {
+        Vote::Granted => Said::Granted,
+        Vote::Refused { .. } => Said::Refused,
+        Vote::Failed(_) | Vote::Pending => Said::Failed,
+    }
 }
 
 /// Takes votes until it is known which of the first members, in the common order, were granted.

@@ -7,7 +7,7 @@ use crate::{
     clock::Instant,
     error::{AcquireError, ConfigError},
     lease::{Lease, Term},
-    lock::{Lock, Member, handle::Target, process::Process, single::check_name},
+    lock::{FencedLock, Lock, Member, handle::Target, process::Process, single::check_name},
     random::Random,
     wait::Queues,
 };
@@ -16,23 +16,23 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(crate) struct Fanout {
     pub(crate) rule: Rule,
-    /// The same locks as the engine wants them and as the user gave them.
     pub(crate) members: Arc<[Member]>,
+    /// The same locks for those who only look.
     locks: Arc<[Lock]>,
     identity: Arc<str>,
 }
 
 impl Fanout {
-    pub(crate) fn new(
+    pub(crate) fn new<P: Part>(
         rule: Rule,
-        locks: impl IntoIterator<Item = Lock>,
+        parts: impl IntoIterator<Item = P>,
     ) -> Result<Self, ConfigError> {
-        let locks: Arc<[Lock]> = locks.into_iter().collect();
-        if let Some(own) = locks.iter().find(|lock| lock.has_own_lease()) {
+        let parts: Vec<P> = parts.into_iter().collect();
+        if let Some(own) = parts.iter().find(|part| part.has_own_lease()) {
             return Err(ConfigError::MemberLease { member: own.member().identity() });
         }
-        let members: Arc<[Member]> =
-            locks.iter().map(|lock| lock.member().in_composite()).collect();
+        let members: Arc<[Member]> = parts.iter().map(Part::member).collect();
+        let locks: Arc<[Lock]> = parts.iter().map(|part| part.plain().clone()).collect();
         if members.is_empty() {
             return Err(ConfigError::NoMembers);
         }
@@ -68,6 +68,46 @@ impl Fanout {
 
     fn first(&self) -> &Member {
         self.members.first().expect("invariant: a fanout has members")
+    }
+}
+
+/// What a composite is made of: locks that can also be used by themselves.
+pub(crate) trait Part {
+    /// Whether it was given a lease of its own.
+    fn has_own_lease(&self) -> bool;
+
+    /// How it takes part in a composite.
+    fn member(&self) -> Member;
+
+    /// The same lock, to look at.
+    fn plain(&self) -> &Lock;
+}
+
+impl Part for Lock {
+    fn has_own_lease(&self) -> bool {
+        self.has_own_lease()
+    }
+
+    fn member(&self) -> Member {
+        self.member().in_composite()
+    }
+
+    fn plain(&self) -> &Lock {
+        self
+    }
+}
+
+impl Part for FencedLock {
+    fn has_own_lease(&self) -> bool {
+        self.has_own_lease()
+    }
+
+    fn member(&self) -> Member {
+        self.as_member()
+    }
+
+    fn plain(&self) -> &Lock {
+        self.plain()
     }
 }
 

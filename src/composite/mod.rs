@@ -8,17 +8,24 @@
 //!
 //! Neither would be safe against a master that restarts empty *and* votes at once: it does not, for a
 //! while ([`Quarantine`](crate::Quarantine)), unless it is new and was blessed ([`bless`]). A holder
-//! that is stopped and writes after its lease is for the store to refuse.
+//! that is stopped and writes after its lease is for the store to refuse, by the token of a fenced
+//! one ([`fence`]).
 
+mod agreeing;
 pub(crate) mod bless;
 mod campaign;
 pub(crate) mod fanout;
+mod fence;
+mod fenced_multi;
+mod fenced_red;
 mod inspection;
 mod multi;
 mod red;
 mod servers;
 mod tally;
 
+pub use fenced_multi::FencedMultiLock;
+pub use fenced_red::FencedRedLock;
 pub use inspection::Inspection;
 pub use multi::MultiLock;
 pub use red::RedLock;

@@ -40,7 +40,7 @@ pub struct MultiLock {
     handle: Handle<Fanout>,
 }
 
-lock_methods!(MultiLock);
+lock_methods!(MultiLock, LockGuard);
 
 impl MultiLock {
     /// A lock over `members`.

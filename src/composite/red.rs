@@ -43,7 +43,7 @@ pub struct RedLock {
     handle: Handle<Fanout>,
 }
 
-lock_methods!(RedLock);
+lock_methods!(RedLock, LockGuard);
 
 impl RedLock {
     /// A lock over `members`.

@@ -81,6 +81,13 @@ pub enum ConfigError {
         /// A server of another fleet.
         other: Arc<str>,
     },
+    /// The owner holds the lock already, but without a fencing token: to wait for it would be to
+    /// wait for oneself. Acquire it fenced from the start; a plain re-entry is possible then.
+    #[error("the owner holds {name:?} already, without a fencing token")]
+    HeldWithoutToken {
+        /// The lock's name.
+        name: Arc<str>,
+    },
     /// An URL that cannot be read. It is not repeated, since it may hold a password.
     #[error("the server URL cannot be read: {reason}")]
     InvalidUrl {

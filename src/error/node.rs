@@ -46,10 +46,11 @@ pub enum NodeError {
     /// The user may not do this (NOPERM). Nothing was left behind.
     ///
     /// Locks need `+evalsha +eval +script|load +time +hexists +hset +hlen +hgetall +pttl +pexpire
-    /// +del +publish`, waiting `+subscribe +unsubscribe +ping`; the keys, and the channels
-    /// `redisson_lock__channel:*`. Composites need `+info|server` too, or all of `+info` so that
-    /// replicas are known at once; blessed masters `+get`, whoever blesses them or is strict `+get +set +del`,
-    /// and the key `palisade:marker`.
+    /// +del +publish`, fenced ones `+get +set` and their counters (`redisson_lock_token:*`, in
+    /// composites `palisade_lock_token:*`), waiting `+subscribe +unsubscribe +ping`; the keys, and
+    /// the channels `redisson_lock__channel:*`. Composites need `+info|server` too, or all of
+    /// `+info` so that replicas are known at once; blessed masters `+get`, whoever blesses them or
+    /// is strict `+get +set +del`, and the key `palisade:marker`.
     #[error("the user lacks a permission: {message}")]
     Permission {
         /// The server's text. Redis 7.0 does not name the command that a script was refused.
@@ -86,6 +87,10 @@ pub enum NodeError {
     /// The key exists and is not a lock (WRONGTYPE). It was not touched.
     #[error("the key exists and is not a lock")]
     ForeignKey,
+    /// The key of the fencing counter holds no counter, or one that cannot be raised any more: it is
+    /// of another type, not a whole number, or beyond 2^53 − 2. Nothing was changed.
+    #[error("the fencing counter's key holds no counter that can be raised")]
+    ForeignCounter,
     /// The key `palisade:marker` exists and is not a marker. It was not touched. Only clients that
     /// are [`Strict`](crate::Quarantine::Strict) about it mind.
     #[error("the key palisade:marker exists and is not a marker")]
@@ -152,6 +157,7 @@ impl NodeError {
             Self::Authentication { .. }
                 | Self::Permission { .. }
                 | Self::ForeignKey
+                | Self::ForeignCounter
                 | Self::ForeignMarker
                 | Self::ScriptsRefused { .. }
                 | Self::Unidentified

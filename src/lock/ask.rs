@@ -2,7 +2,7 @@
 
 use std::{pin::pin, sync::Arc, task::Poll, time::Duration};
 
-use super::hold::Hold;
+use super::{Bid, hold::Hold};
 use crate::{
     clock::Instant,
     error::{NodeError, Phase, Vote},
@@ -10,7 +10,8 @@ use crate::{
     wire::Outcome,
 };
 
-/// Asks `member` to grant `hold`, within the node's time.
+/// Asks `member` to grant `hold`, within the node's time. One that is won already is joined: for
+/// exclusion, the token stays as it is.
 ///
 /// # Cancel safety
 /// Dropping the future leaves the attempt among the unanswered ones of the hold, whose end
@@ -42,7 +43,14 @@ async fn vote(hold: &Arc<Hold>, member: usize) -> Result<Vote, NodeError> {
         if !hold.begin(member, &connection, not_after) {
             return Ok(Vote::Pending);
         }
-        let acquire = of.checked(of.kind.acquire(hold.holder(), term, not_after));
+        let bid = Bid {
+            holder: hold.holder(),
+            term,
+            not_after,
+            hint: hold.hint(),
+            skew: settings.clock_skew,
+        };
+        let acquire = of.checked(of.kind.acquire(bid));
         let mut call = pin!(connection.call_as(form, &acquire, deadline));
         // The first poll hands the request to its socket.
         let at_once = futures::poll!(&mut call);

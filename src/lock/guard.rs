@@ -61,6 +61,10 @@ impl LockGuard {
         Arc::downgrade(&self.hold)
     }
 
+    pub(super) fn hold(&self) -> &Hold {
+        &self.hold
+    }
+
     /// Gives the lock back, if this is the last guard of the hold.
     ///
     /// On several masters it returns as soon as enough of them confirmed; the rest is finished in
@@ -235,6 +239,37 @@ impl LockGuard {
     /// guards alive this takes effect when the last of them goes.
     pub fn orphan(self) {
         self.hold.mark_orphaned();
+    }
+}
+
+/// What the user gets for a hold: the guard itself, or one that says more.
+pub(crate) trait Proof: Send + Sized {
+    /// Whether it can be a proof of this hold.
+    fn suits(hold: &Hold) -> bool;
+
+    /// The guard must be of a hold that suits.
+    fn of(guard: LockGuard) -> Self;
+
+    fn guard(&self) -> &LockGuard;
+
+    fn into_guard(self) -> LockGuard;
+}
+
+impl Proof for LockGuard {
+    fn suits(_hold: &Hold) -> bool {
+        true
+    }
+
+    fn of(guard: LockGuard) -> Self {
+        guard
+    }
+
+    fn guard(&self) -> &LockGuard {
+        self
+    }
+
+    fn into_guard(self) -> LockGuard {
+        self
     }
 }
 

@@ -1,11 +1,11 @@
 //! What all locks can do, written once: acquire, re-enter, run a closure under the lock.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{fmt, future::Future, marker::PhantomData, sync::Arc, time::Duration};
 
-use super::{LockGuard, Owner, owner::Occupied, process::Process};
+use super::{LockGuard, Owner, guard::Proof, hold::Hold, owner::Occupied, process::Process};
 use crate::{
     clock::Instant,
-    error::{AcquireError, WithError},
+    error::{AcquireError, ConfigError, WithError},
     lease::{Lease, Term},
     wait::{self, Contender, OnOutage, Queues, Round, Waiting},
 };
@@ -39,17 +39,35 @@ pub(crate) enum Patience {
     Forever,
 }
 
-/// A target and how it is to be acquired.
-#[derive(Debug, Clone)]
-pub(crate) struct Handle<T> {
+/// A target, how it is to be acquired, and the guard that its users get.
+pub(crate) struct Handle<T, P = LockGuard> {
     pub(crate) target: T,
     pub(crate) lease: Lease,
     pub(crate) on_outage: OnOutage,
+    proof: PhantomData<fn() -> P>,
 }
 
-impl<T: Target> Handle<T> {
+impl<T: Clone, P> Clone for Handle<T, P> {
+    fn clone(&self) -> Self {
+        let (target, lease, on_outage) = (self.target.clone(), self.lease, self.on_outage);
+        Self { target, lease, on_outage, proof: PhantomData }
+    }
+}
+
+impl<T: fmt::Debug, P> fmt::Debug for Handle<T, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle")
+            .field("target", &self.target)
+            .field("lease", &self.lease)
+            .field("on_outage", &self.on_outage)
+            .finish()
+    }
+}
+
+impl<T: Target, P: Proof> Handle<T, P> {
     pub(crate) fn new(target: T) -> Self {
-        Self { target, lease: Lease::default(), on_outage: OnOutage::default() }
+        let (lease, on_outage) = (Lease::default(), OnOutage::default());
+        Self { target, lease, on_outage, proof: PhantomData }
     }
 
     /// Acquires as `owner`, or as the owner of the scope, or as a new owner.
@@ -57,7 +75,7 @@ impl<T: Target> Handle<T> {
         &self,
         owner: Option<&Owner>,
         patience: Patience,
-    ) -> Result<Option<LockGuard>, AcquireError> {
+    ) -> Result<Option<P>, AcquireError> {
         let term = self.target.check(self.lease)?;
         let deadline = match patience {
             Patience::For(d) => Some(self.target.process().clock.now() + d),
@@ -68,9 +86,10 @@ impl<T: Target> Handle<T> {
             let Some(occupied) = self.occupy(&owner, patience, deadline).await else {
                 return Ok(None);
             };
-            let hold = occupied.upgrade();
-            if let Some(hold) = hold.filter(|hold| hold.enter(Some(term))) {
-                return Ok(Some(LockGuard::new(hold)));
+            if let Some(hold) = occupied.upgrade()
+                && let Some(guard) = Self::reenter(hold, term)?
+            {
+                return Ok(Some(guard));
             }
             place = Some(occupied);
         }
@@ -78,7 +97,20 @@ impl<T: Target> Handle<T> {
         if let (Some(place), Some(guard)) = (&mut place, &guard) {
             **place = guard.downgrade();
         }
-        Ok(guard)
+        Ok(guard.map(P::of))
+    }
+
+    /// One more guard on what the owner holds, if it still does.
+    fn reenter(hold: Arc<Hold>, term: Term) -> Result<Option<P>, ConfigError> {
+        if !P::suits(&hold) {
+            let name = hold.name();
+            return if hold.is_live() {
+                Err(ConfigError::HeldWithoutToken { name })
+            } else {
+                Ok(None)
+            };
+        }
+        Ok(hold.enter(Some(term)).then(|| P::of(LockGuard::new(hold))))
     }
 
     /// Waits until no other acquire of the same owner for the same lock is under way.
@@ -131,18 +163,15 @@ impl<T: Target> Handle<T> {
     }
 
     /// Acquires without a limit in time.
-    pub(crate) async fn wait(&self, owner: Option<&Owner>) -> Result<LockGuard, AcquireError> {
+    pub(crate) async fn wait(&self, owner: Option<&Owner>) -> Result<P, AcquireError> {
         // Only a limit in time can end the wait without a guard.
         self.acquire(owner, Patience::Forever).await?.ok_or(AcquireError::Shutdown)
     }
 
-    pub(crate) async fn with<R>(
-        &self,
-        work: impl AsyncFnOnce(&LockGuard) -> R,
-    ) -> Result<R, WithError> {
-        let guard = self.wait(None).await?;
-        let value = run(&guard, work(&guard)).await?;
-        if let Err(error) = guard.release().await {
+    pub(crate) async fn with<R>(&self, work: impl AsyncFnOnce(&P) -> R) -> Result<R, WithError> {
+        let proof = self.wait(None).await?;
+        let value = run(proof.guard(), work(&proof)).await?;
+        if let Err(error) = proof.into_guard().release().await {
             tracing::warn!(%error, "the lock was not given back cleanly after its work was done");
         }
         Ok(value)
@@ -155,7 +184,7 @@ async fn run<F: Future>(guard: &LockGuard, work: F) -> Result<F::Output, WithErr
 
 /// The methods that all locks share, on the public types.
 macro_rules! lock_methods {
-    ($Lock:ident) => {
+    ($Lock:ident, $Guard:ident) => {
         impl $Lock {
             /// The same lock with another lease. Defaults to [`Lease::Watchdog`](crate::Lease).
             #[must_use]
@@ -186,7 +215,7 @@ macro_rules! lock_methods {
             /// # Cancel safety
             /// Dropping the future gives up the place in line. If a server has granted meanwhile,
             /// or still will, a release is queued in the background; nobody need call anything.
-            pub async fn acquire(&self) -> Result<$crate::LockGuard, $crate::AcquireError> {
+            pub async fn acquire(&self) -> Result<$crate::$Guard, $crate::AcquireError> {
                 self.handle.wait(None).await
             }
 
@@ -203,7 +232,7 @@ macro_rules! lock_methods {
             /// As [`acquire`](Self::acquire).
             pub async fn try_acquire(
                 &self,
-            ) -> Result<Option<$crate::LockGuard>, $crate::AcquireError> {
+            ) -> Result<Option<$crate::$Guard>, $crate::AcquireError> {
                 self.handle.acquire(None, $crate::lock::handle::Patience::Once).await
             }
 
@@ -222,7 +251,7 @@ macro_rules! lock_methods {
             pub async fn try_acquire_for(
                 &self,
                 limit: std::time::Duration,
-            ) -> Result<Option<$crate::LockGuard>, $crate::AcquireError> {
+            ) -> Result<Option<$crate::$Guard>, $crate::AcquireError> {
                 self.handle.acquire(None, $crate::lock::handle::Patience::For(limit)).await
             }
 
@@ -238,7 +267,7 @@ macro_rules! lock_methods {
             pub async fn acquire_as(
                 &self,
                 owner: &$crate::Owner,
-            ) -> Result<$crate::LockGuard, $crate::AcquireError> {
+            ) -> Result<$crate::$Guard, $crate::AcquireError> {
                 self.handle.wait(Some(owner)).await
             }
 
@@ -252,7 +281,7 @@ macro_rules! lock_methods {
             pub async fn try_acquire_as(
                 &self,
                 owner: &$crate::Owner,
-            ) -> Result<Option<$crate::LockGuard>, $crate::AcquireError> {
+            ) -> Result<Option<$crate::$Guard>, $crate::AcquireError> {
                 self.handle.acquire(Some(owner), $crate::lock::handle::Patience::Once).await
             }
 
@@ -269,7 +298,7 @@ macro_rules! lock_methods {
             /// Dropping the future drops `work` and releases in the background.
             pub async fn with<R>(
                 &self,
-                work: impl AsyncFnOnce(&$crate::LockGuard) -> R,
+                work: impl AsyncFnOnce(&$crate::$Guard) -> R,
             ) -> Result<R, $crate::WithError> {
                 self.handle.with(work).await
             }

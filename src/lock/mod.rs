@@ -7,6 +7,7 @@
 
 mod absence;
 pub(crate) mod ask;
+pub(crate) mod fenced;
 pub(crate) mod giving_back;
 mod guard;
 pub(crate) mod handle;
@@ -17,15 +18,18 @@ pub(crate) mod marker;
 pub(crate) mod mutex;
 mod owner;
 pub(crate) mod process;
+pub(crate) mod promote;
 mod quarantine;
+pub(crate) mod scripts;
 mod seat;
 pub(crate) mod single;
 pub(crate) mod site;
 pub(crate) mod volley;
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 pub use crate::wait::OnOutage;
+pub use fenced::{FencedGuard, FencedLock, FencingToken};
 pub use guard::{LockGuard, Released};
 pub use inspect::Holder;
 pub use mutex::Lock;
@@ -40,6 +44,19 @@ use crate::{
     wire::{Script, Statement},
 };
 
+/// What an acquire says, besides the name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bid<'a> {
+    pub(crate) holder: &'a Arc<str>,
+    pub(crate) term: Term,
+    /// The server's time in µs after which it is to change nothing.
+    pub(crate) not_after: i64,
+    /// What a new fencing token should be at least, in µs since 1970 ...
+    pub(crate) hint: Duration,
+    /// ... but no further than this from the server's clock.
+    pub(crate) skew: Duration,
+}
+
 /// What is said to a server about one lock of one sort.
 pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
     /// The lock's name, which is its key.
@@ -48,9 +65,20 @@ pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
     /// Where releases are announced.
     fn channel(&self) -> &Arc<str>;
 
-    /// Acquires, or confirms. Answers `DONE` with the ttl, `STALE`, `FOREIGN`, or `REFUSED` with
-    /// the holder's ttl.
-    fn acquire(&self, holder: &Arc<str>, term: Term, not_after: i64) -> Statement;
+    /// Acquires, or confirms. Answers `DONE` with the ttl (and the token), `STALE`, `FOREIGN`,
+    /// `FOREIGN_COUNTER`, or `REFUSED` with the holder's ttl.
+    fn acquire(&self, bid: Bid<'_>) -> Statement;
+
+    /// Whether grants come with a fencing token.
+    fn is_fenced(&self) -> bool {
+        false
+    }
+
+    /// Raises the counter to the hold's token. Answers `DONE` if it has it now. `None` if this kind
+    /// has no tokens.
+    fn promote(&self, _holder: &Arc<str>, _token: FencingToken, _term: Term) -> Option<Statement> {
+        None
+    }
 
     /// The script of [`acquire`](Self::acquire) behind a check of the marker.
     fn strict_acquire(&self) -> &'static Script;

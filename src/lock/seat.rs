@@ -1,6 +1,6 @@
 //! What we know of one member of a hold. Pure.
 
-use super::absence::Absence;
+use super::{FencingToken, absence::Absence};
 use crate::{
     clock::Instant,
     lease::Term,
@@ -15,6 +15,8 @@ pub(crate) struct Seat {
     deadline: Option<Instant>,
     /// The server process that granted.
     run_id: Option<RunId>,
+    /// The fencing token that it wrote for this hold: matters until that is won.
+    token: Option<FencingToken>,
     /// When a renewal is due; `None` while one is under way or none is wanted.
     pub(crate) renew_at: Option<Instant>,
     /// The lease in ms that a re-entry asked for and the server has not confirmed; 0 if none.
@@ -70,6 +72,15 @@ impl Seat {
             self.deadline = None;
             self.run_id = run_id;
         }
+    }
+
+    /// The server told the token that its counter has for this hold.
+    pub(crate) fn wrote(&mut self, token: FencingToken) {
+        self.token = Some(token);
+    }
+
+    pub(crate) fn token(&self) -> Option<FencingToken> {
+        self.token
     }
 
     /// The server answered a request sent at `sent` that we hold the lock, for `ttl_ms` then.
@@ -165,6 +176,7 @@ impl Seat {
     /// What a release of this member needs, if there is anything to release. Given out once.
     pub(crate) fn take_release(&mut self) -> Option<(Option<Connection>, Unanswered)> {
         self.deadline = None;
+        self.token = None;
         self.renew_at = None;
         let touched = std::mem::take(&mut self.touched);
         if self.unsent > 0 {

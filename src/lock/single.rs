@@ -101,7 +101,7 @@ impl Contender for Candidate {
             return Round::Failed(error.into());
         }
         match vote {
-            Vote::Granted if hold.win() => {
+            Vote::Granted if hold.win(hold.greatest_token()) => {
                 attempt.hand_on();
                 Round::Granted(LockGuard::new(hold))
             }

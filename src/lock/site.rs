@@ -29,6 +29,8 @@ pub(crate) struct SiteSettings {
     pub(crate) watchdog_lease: Duration,
     /// For how long a hold is renewed at most.
     pub(crate) max_hold: Option<Duration>,
+    /// How far the clocks of clients and servers may be apart.
+    pub(crate) clock_skew: Duration,
     /// Added to the not-after stamps for what we do not know of the server's clock.
     pub(crate) margin: Duration,
     /// Which locks are protected from a server that forgets.

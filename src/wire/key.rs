@@ -38,6 +38,17 @@ pub(crate) fn lock_channel(name: &str) -> Arc<str> {
     prefixed("redisson_lock__channel", name)
 }
 
+/// The counter of the fencing tokens of the lock `name` on one server: Redisson's.
+pub(crate) fn lock_counter(name: &str) -> Arc<str> {
+    prefixed("redisson_lock_token", name)
+}
+
+/// The counter of the fencing tokens of the lock `name` as a member of several. Not Redisson's: a
+/// token that holds over many servers is not one that a single server made.
+pub(crate) fn member_counter(name: &str) -> Arc<str> {
+    prefixed("palisade_lock_token", name)
+}
+
 fn prefixed(prefix: &str, name: &str) -> Arc<str> {
     if name.contains('{') {
         [prefix, ":", name].concat()
@@ -55,6 +66,14 @@ mod tests {
     fn channels_are_redissons() {
         assert_eq!(&*lock_channel("orders:42"), "redisson_lock__channel:{orders:42}");
         assert_eq!(&*lock_channel("{tenant}:x"), "redisson_lock__channel:{tenant}:x");
+    }
+
+    #[test]
+    fn counters_of_one_server_are_redissons_and_those_of_several_are_not() {
+        assert_eq!(&*lock_counter("orders:42"), "redisson_lock_token:{orders:42}");
+        assert_eq!(&*lock_counter("{tenant}:x"), "redisson_lock_token:{tenant}:x");
+        assert_eq!(&*member_counter("orders:42"), "palisade_lock_token:{orders:42}");
+        assert_eq!(&*member_counter("{tenant}:x"), "palisade_lock_token:{tenant}:x");
     }
 
     #[test]

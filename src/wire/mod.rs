@@ -1,7 +1,8 @@
 //! What can be said to a server: script calls, their arguments, their answers. No I/O here.
 //!
 //! Every script is written for k locks in one call and answers
-//! `[TIME in µs, code 1, value 1, …, code k, value k]`; see [`Outcome`].
+//! `[TIME in µs, code 1, value 1, …, code k, value k]`, or with a fencing token behind each value;
+//! see [`Outcome`].
 
 pub(crate) mod key;
 mod marker;

@@ -12,6 +12,8 @@ pub(crate) struct Script {
     pub(crate) source: &'static str,
     /// Arguments for each lock.
     pub(crate) args_per_lock: usize,
+    /// Whether it answers a third integer for each lock.
+    pub(crate) tells_token: bool,
     sha: LazyLock<String, fn() -> String>,
 }
 
@@ -23,7 +25,13 @@ impl Script {
         args_per_lock: usize,
         digest: fn() -> String,
     ) -> Self {
-        Self { name, source, args_per_lock, sha: LazyLock::new(digest) }
+        Self { name, source, args_per_lock, tells_token: false, sha: LazyLock::new(digest) }
+    }
+
+    /// It answers three integers for each lock; the third is a fencing token.
+    pub(crate) const fn telling_token(mut self) -> Self {
+        self.tells_token = true;
+        self
     }
 
     /// The digest that EVALSHA takes: 40 lower-case hexadecimal digits.

@@ -20,14 +20,28 @@ impl Arg {
     }
 }
 
-/// What is said about one lock: a key, its arguments and the script that reads them.
+/// What is said about one lock: its keys, its arguments and the script that reads them.
 ///
 /// Statements of one script travel together, k in a call.
 #[derive(Debug, Clone)]
 pub(crate) struct Statement {
     pub(crate) script: &'static Script,
     pub(crate) key: Arc<str>,
+    /// For scripts of two keys for each lock: it must be in the cluster slot of the first.
+    pub(crate) second_key: Option<Arc<str>>,
     pub(crate) args: Vec<Arg>,
+}
+
+impl Statement {
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        [Some(&self.key), self.second_key.as_ref()].into_iter().flatten().map(|key| &**key)
+    }
+
+    fn decode_one(script: &Script, items: &mut Items) -> Result<Outcome, Malformed> {
+        let (code, value) = (items.int()?, items.int()?);
+        let token = if script.tells_token { items.int()? } else { 0 };
+        Ok(Outcome { code, value, token })
+    }
 }
 
 /// What a script answered about one lock. Any other
@@ -36,6 +50,8 @@ pub(crate) struct Statement {
 pub(crate) struct Outcome {
     pub(crate) code: i64,
     pub(crate) value: i64,
+    /// The fencing token, from scripts that tell one; else 0.
+    pub(crate) token: i64,
 }
 
 impl Outcome {
@@ -45,6 +61,8 @@ impl Outcome {
     pub(crate) const STALE: i64 = -1;
     /// The key is of another type and was not touched.
     pub(crate) const FOREIGN: i64 = -2;
+    /// The counter's key holds no counter, or none that can be raised; nothing was changed.
+    pub(crate) const FOREIGN_COUNTER: i64 = -3;
     /// The marker says that the server does not vote for so long, in ms; nothing was changed.
     pub(crate) const QUARANTINED: i64 = -4;
     /// The marker's key holds something else; nothing was changed.
@@ -82,18 +100,17 @@ impl Call for Batch<'_> {
     }
 
     fn write(&self, to: &mut redis::Cmd) {
-        to.arg(self.statements.len());
-        for statement in self.statements {
-            to.arg(&*statement.key);
+        let keys = || self.statements.iter().flat_map(Statement::keys);
+        to.arg(keys().count());
+        for key in keys() {
+            to.arg(key);
         }
         self.statements.iter().flat_map(|s| &s.args).for_each(|arg| arg.write(to));
     }
 
     fn decode(&self, mut items: Items) -> Result<Vec<Outcome>, Malformed> {
-        self.statements
-            .iter()
-            .map(|_| Ok(Outcome { code: items.int()?, value: items.int()? }))
-            .collect()
+        let outcomes = self.statements.iter();
+        outcomes.map(|_| Statement::decode_one(self.script, &mut items)).collect()
     }
 }
 
@@ -109,6 +126,6 @@ impl Call for Statement {
     }
 
     fn decode(&self, mut items: Items) -> Result<Outcome, Malformed> {
-        Ok(Outcome { code: items.int()?, value: items.int()? })
+        Self::decode_one(self.script, &mut items)
     }
 }

@@ -18,6 +18,7 @@ mod processes;
 mod quarantine;
 mod regressions;
 mod scripts;
+mod sources;
 mod support;
 mod tidy;
 mod waits;

@@ -2,28 +2,30 @@
 
 use testkit::{Connection, RedisServer, Reply};
 
-use crate::support::{Look, channel};
-
-const ACQUIRE: &str = include_str!("../../src/lock/mutex/acquire.lua");
-const RENEW: &str = include_str!("../../src/lock/mutex/renew.lua");
-const COUNT: &str = include_str!("../../src/lock/mutex/count.lua");
-const FORCE: &str = include_str!("../../src/lock/mutex/force.lua");
-const INSPECT: &str = include_str!("../../src/lock/mutex/inspect.lua");
+use crate::{
+    sources::{ACQUIRE, COUNT, FORCE, INSPECT, RENEW},
+    support::{Look, channel},
+};
 
 /// A not-after stamp that is never over.
-const NEVER: &str = "9007199254740991";
+pub(crate) const NEVER: &str = "9007199254740991";
 /// One that is.
-const OVER: &str = "1";
+pub(crate) const OVER: &str = "1";
 
 fn words<'a>(script: &'a str, count: &'a str, keys: &[&'a str], args: &[&'a str]) -> Vec<&'a str> {
     ["EVAL", script, count].iter().chain(keys).chain(args).copied().collect()
 }
 
-fn eval(server: &RedisServer, script: &str, keys: &[&str], args: &[&str]) -> Reply {
+pub(crate) fn eval(server: &RedisServer, script: &str, keys: &[&str], args: &[&str]) -> Reply {
     server.command(&words(script, &keys.len().to_string(), keys, args))
 }
 
-fn eval_on(connection: &mut Connection, script: &str, keys: &[&str], args: &[&str]) -> Reply {
+pub(crate) fn eval_on(
+    connection: &mut Connection,
+    script: &str,
+    keys: &[&str],
+    args: &[&str],
+) -> Reply {
     connection.command(&words(script, &keys.len().to_string(), keys, args)).unwrap()
 }
 
@@ -37,18 +39,18 @@ fn outcomes(server: &RedisServer, script: &str, keys: &[&str], args: &[&str]) ->
     items[1..].chunks(2).map(|pair| (pair[0], pair[1])).collect()
 }
 
-fn now(server: &RedisServer) -> i64 {
+pub(crate) fn now(server: &RedisServer) -> i64 {
     let time = server.command(&["TIME"]);
     let parts = time.array().iter().map(|part| part.to_string().parse::<i64>().unwrap());
     parts.reduce(|seconds, micros| seconds * 1_000_000 + micros).unwrap()
 }
 
 #[track_caller]
-fn assert_about(value: i64, expected: i64) {
+pub(crate) fn assert_about(value: i64, expected: i64) {
     assert!((expected - 10_000..=expected).contains(&value), "{value}, not about {expected}");
 }
 
-fn hold(server: &RedisServer, name: &str, holder: &str, ttl: &str) {
+pub(crate) fn hold(server: &RedisServer, name: &str, holder: &str, ttl: &str) {
     assert_eq!(
         eval(server, ACQUIRE, &[name], &[holder, "1", ttl, NEVER]).array()[1],
         Reply::Int(1)
@@ -330,7 +332,7 @@ fn inspection_tells_holder_count_and_ttl() {
 }
 
 /// A connection of a user who may do everything but what `rules` take away.
-fn restricted(server: &RedisServer, rules: &[&str]) -> Connection {
+pub(crate) fn restricted(server: &RedisServer, rules: &[&str]) -> Connection {
     let all = ["ACL", "SETUSER", "user", "reset", "on", ">pw", "~*", "&*", "+@all"];
     server.cli(&all.iter().chain(rules).collect::<Vec<_>>());
     let mut connection = server.connect();

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use super::{Hold, Phase};
 use crate::{
     error::{NodeError, Vote},
+    lock::{FencingToken, seat::Seat},
     node::{Answer, Connection},
     wire::Outcome,
 };
@@ -57,6 +58,10 @@ impl Hold {
             seat.granted(epoch, not_after, connection.run_id());
             // A grant for a hold that is over is undone by the release behind it.
             if !over {
+                // Of who joins a hold that is won it is nobody's: the hold's stays.
+                if let Some(token) = FencingToken::of(answer.reply.token) {
+                    seat.wrote(token);
+                }
                 let next = self.next_renewal(term, answer.received);
                 seat.vouched(term, answer.sent, answer.reply.value, next);
                 if state.phase == Phase::Held
@@ -72,6 +77,7 @@ impl Hold {
         match answer.reply.code {
             Outcome::STALE => None,
             Outcome::FOREIGN => Some(Vote::Failed(NodeError::ForeignKey)),
+            Outcome::FOREIGN_COUNTER => Some(Vote::Failed(NodeError::ForeignCounter)),
             Outcome::FOREIGN_MARKER => Some(Vote::Failed(NodeError::ForeignMarker)),
             Outcome::QUARANTINED => {
                 let counts_in = milliseconds(answer.reply.value).unwrap_or_default();
@@ -83,16 +89,21 @@ impl Hold {
     }
 
     /// Makes the acquired lock a hold with one guard, unless too little of it is left, or a client
-    /// was shut down meanwhile.
-    pub(crate) fn win(self: &Arc<Self>) -> bool {
+    /// was shut down meanwhile. With a token, what is left counts over those who wrote it.
+    pub(crate) fn win(self: &Arc<Self>, token: Option<FencingToken>) -> bool {
+        if token.is_some() != self.is_fenced() {
+            return false;
+        }
         let now = self.now();
         let mut state = self.state();
-        let deadline = self.deadline_of(&state);
+        let wrote = |seat: &Seat| token.is_none() || seat.token() == token;
+        let deadline = self.deadline_among(&state, wrote);
         let left = deadline.map_or(Duration::ZERO, |deadline| deadline.saturating_since(now));
         if state.phase != Phase::Acquiring || left < state.term.min_validity() {
             return false;
         }
         state.phase = Phase::Held;
+        state.token = token;
         state.guards = 1;
         self.plan_heals(&mut state, now);
         let limits = self.members.iter().filter_map(|member| member.site.settings.max_hold);

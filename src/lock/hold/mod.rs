@@ -16,20 +16,25 @@
 
 mod acquiring;
 mod ending;
+mod fencing;
 mod healing;
 mod recount;
 mod validity;
 mod watched;
 
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Member, process::Process, seat::Seat};
+use super::{FencingToken, Member, process::Process, seat::Seat};
 use crate::{clock::Instant, error::LostCause, lease::Term};
+pub(crate) use fencing::Standing;
 use recount::Recount;
 
 /// What is known of one acquisition and the hold that came of it.
@@ -40,6 +45,8 @@ pub(crate) struct Hold {
     members: Arc<[Member]>,
     /// How many members are enough.
     need: usize,
+    /// What a fencing token should be at least: the wall clock when the attempt began.
+    hint: Duration,
     process: Arc<Process>,
     /// Cancelled when the hold is lost or over.
     ended: CancellationToken,
@@ -54,6 +61,8 @@ struct State {
     orphaned: bool,
     /// When renewals stop, if the client has a limit.
     renew_until: Option<Instant>,
+    /// The fencing token: fixed when the hold is won, for kinds that have one.
+    token: Option<FencingToken>,
     recount: Recount,
     seats: Vec<Seat>,
 }
@@ -93,11 +102,14 @@ impl Hold {
     ) -> Arc<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let seats = members.iter().map(|_| Seat::default()).collect();
+        let is_fenced = members.first().is_some_and(|member| member.kind.is_fenced());
+        let hint = if is_fenced { process.clock.unix_time() } else { Duration::ZERO };
         Arc::new(Self {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             holder: process.fresh_holder(),
             members: members.clone(),
             need,
+            hint,
             process: process.clone(),
             ended: CancellationToken::new(),
             state: Mutex::new(State {
@@ -106,6 +118,7 @@ impl Hold {
                 guards: 0,
                 orphaned: false,
                 renew_until: None,
+                token: None,
                 recount: Recount::default(),
                 seats,
             }),
@@ -118,6 +131,11 @@ impl Hold {
 
     pub(crate) fn members(&self) -> &Arc<[Member]> {
         &self.members
+    }
+
+    /// The lock's name; of several, the first's.
+    pub(crate) fn name(&self) -> Arc<str> {
+        self.members.first().map_or_else(|| "".into(), |member| member.kind.name().clone())
     }
 
     pub(crate) fn need(&self) -> usize {
@@ -188,6 +206,11 @@ impl Hold {
 
     pub(crate) fn is_orphaned(&self) -> bool {
         self.state().orphaned
+    }
+
+    /// Whether somebody holds it: it may be entered.
+    pub(crate) fn is_live(&self) -> bool {
+        self.ensure_valid().is_ok() && self.guards() > 0
     }
 
     pub(crate) fn guards(&self) -> u32 {

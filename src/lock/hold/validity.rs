@@ -58,11 +58,21 @@ impl Hold {
 
     /// The `need`-th largest deadline of the members: before it at least `need` keys stand.
     pub(super) fn deadline_of(&self, state: &State) -> Option<Instant> {
+        self.deadline_among(state, |_| true)
+    }
+
+    /// The same if only those members count.
+    pub(super) fn deadline_among(
+        &self,
+        state: &State,
+        counts: impl Fn(&Seat) -> bool,
+    ) -> Option<Instant> {
         match state.seats.as_slice() {
-            [only] => only.deadline(),
+            [only] => only.deadline().filter(|_| counts(only)),
             seats => {
+                let among = (0..seats.len()).filter(|i| seats.get(*i).is_some_and(&counts));
                 let mut deadlines: Vec<_> =
-                    (0..seats.len()).filter_map(|i| self.vouched_until(state, i)).collect();
+                    among.filter_map(|i| self.vouched_until(state, i)).collect();
                 deadlines.sort_unstable();
                 let index = deadlines.len().checked_sub(self.need)?;
                 deadlines.get(index).copied()

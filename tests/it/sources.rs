@@ -1,0 +1,16 @@
+//! The scripts as connections load them: what several share, then the script itself.
+
+macro_rules! script {
+    ($($part:literal),+) => {
+        concat!($("\n", include_str!(concat!("../../src/lock/", $part))),+)
+    };
+}
+
+pub(crate) const ACQUIRE: &str = script!("mutex/grant.lua", "mutex/acquire.lua");
+pub(crate) const RENEW: &str = script!("mutex/renew.lua");
+pub(crate) const COUNT: &str = script!("mutex/count.lua");
+pub(crate) const FORCE: &str = script!("mutex/force.lua");
+pub(crate) const INSPECT: &str = script!("mutex/inspect.lua");
+pub(crate) const FENCED_ACQUIRE: &str =
+    script!("mutex/grant.lua", "fenced/counter.lua", "fenced/acquire.lua");
+pub(crate) const PROMOTE: &str = script!("fenced/counter.lua", "fenced/promote.lua");
