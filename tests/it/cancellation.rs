@@ -11,7 +11,7 @@ use std::{
 };
 
 use futures::future::{BoxFuture, FutureExt};
-use palisade::{Client, LockGuard, Masters, Owner, embedded::Server};
+use palisade::{Client, FencedGuard, LockGuard, Masters, Owner, embedded::Server};
 use redis::{AsyncConnectionConfig, RedisConnectionInfo, aio::MultiplexedConnection};
 
 /// When a future is dropped: after its n-th poll, at once or when it is about to be polled again.
@@ -63,19 +63,12 @@ impl Field {
         &self.masters.clients()[0]
     }
 
+    /// The keys on all servers, but for the fencing counters: those are to stay.
     async fn keys(&self) -> Vec<String> {
         let mut all = Vec::new();
         for server in &self.servers {
-            let stream = server.connect().await.unwrap();
-            let config = AsyncConnectionConfig::new().set_response_timeout(None);
-            let info = RedisConnectionInfo::default();
-            let (mut connection, driver) =
-                MultiplexedConnection::new_with_config(&info, stream, config).await.unwrap();
-            let driver = tokio::spawn(driver);
-            let keys: Vec<String> =
-                redis::cmd("KEYS").arg("*").query_async(&mut connection).await.unwrap();
-            driver.abort();
-            all.extend(keys);
+            let keys: Vec<String> = ask(server, redis::cmd("KEYS").arg("*")).await;
+            all.extend(keys.into_iter().filter(|key| !key.contains("_lock_token:")));
         }
         all
     }
@@ -90,6 +83,19 @@ impl Field {
         }
         false
     }
+}
+
+/// What a server answers to a command, past the library.
+async fn ask<T: redis::FromRedisValue>(server: &Server, command: &redis::Cmd) -> T {
+    let stream = server.connect().await.unwrap();
+    let config = AsyncConnectionConfig::new().set_response_timeout(None);
+    let info = RedisConnectionInfo::default();
+    let (mut connection, driver) =
+        MultiplexedConnection::new_with_config(&info, stream, config).await.unwrap();
+    let driver = tokio::spawn(driver);
+    let answer = command.query_async(&mut connection).await.unwrap();
+    driver.abort();
+    answer
 }
 
 /// One public operation: what is there before it, and the future that is cut.
@@ -190,6 +196,24 @@ dropped_at_every_poll! {
         let (waited, ()) = tokio::join!(lock.try_acquire_for(limit), release_later(guard));
         drop(waited.unwrap());
     };
+    a_dropped_fenced_acquire_leaves_no_key: |field| {
+        let lock = field.client().fenced_lock("x");
+        lock.acquire().await.unwrap().release().await.unwrap();
+        lock.with(async |guard: &FencedGuard| guard.fencing_token()).await.unwrap();
+    };
+    a_dropped_fenced_majority_leaves_no_key: |field| {
+        field.masters.fenced_red_lock("x").acquire().await.unwrap().release().await.unwrap();
+    };
+    a_dropped_fenced_majority_that_must_agree_leaves_no_key: |field| {
+        counters_differ(field).await;
+        field.masters.fenced_red_lock("x").acquire().await.unwrap().release().await.unwrap();
+    };
+    a_dropped_fenced_whole_that_must_agree_leaves_no_key: |field| {
+        counters_differ(field).await;
+        let guard = field.masters.fenced_multi_lock("x").acquire().await.unwrap();
+        assert_eq!(guard.fencing_token().get(), 7_000_000_000_000_003);
+        guard.release().await.unwrap();
+    };
     a_dropped_majority_with_a_dead_member_leaves_no_key: |field| {
         let _back = Dead::new(&field.servers[2]);
         let guard = field.masters.red_lock("x").acquire().await.unwrap();
@@ -205,6 +229,15 @@ dropped_at_every_poll! {
 async fn release_later(guard: LockGuard) {
     tokio::time::sleep(Duration::from_millis(20)).await;
     guard.release().await.unwrap();
+}
+
+/// So that the members tell different tokens, and those behind have to be told the greatest.
+async fn counters_differ(field: &Field) {
+    for (i, server) in field.servers.iter().enumerate() {
+        let mut set = redis::cmd("SET");
+        set.arg("palisade_lock_token:{x}").arg(7_000_000_000_000_000 + i);
+        ask::<()>(server, &set).await;
+    }
 }
 
 /// A server that stands still until this is dropped, wherever the operation is cut.

@@ -9,6 +9,7 @@ mod bad_input;
 mod cancellation;
 mod composite;
 mod differential;
+mod fencing;
 mod fleet;
 mod healing;
 mod holds;

@@ -1,0 +1,76 @@
+//! Fencing tokens, on one server and over many.
+
+mod clocks;
+mod owners;
+mod quorum;
+mod redisson;
+mod scripts;
+mod single;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use futures::future::BoxFuture;
+use palisade::clock::{BootClock, Clock, Instant};
+use testkit::RedisServer;
+
+/// The counter of a lock by itself, for a name without braces.
+fn counter(name: &str) -> String {
+    format!("redisson_lock_token:{{{name}}}")
+}
+
+/// The counter of a member of a composite.
+fn member_counter(name: &str) -> String {
+    format!("palisade_lock_token:{{{name}}}")
+}
+
+/// What a counter says; 0 if it is not there.
+fn value(server: &RedisServer, counter: &str) -> u64 {
+    server.cli(&["GET", counter]).parse().unwrap_or(0)
+}
+
+/// The system's clock, whose time of day is wrong.
+#[derive(Debug)]
+enum Off {
+    Ahead(Duration),
+    /// It stands at this time since 1970.
+    At(Duration),
+}
+
+impl Clock for Off {
+    fn now(&self) -> Instant {
+        BootClock.now()
+    }
+
+    fn sleep_until(&self, at: Instant) -> BoxFuture<'static, ()> {
+        BootClock.sleep_until(at)
+    }
+
+    fn unix_time(&self) -> Duration {
+        match self {
+            Self::Ahead(by) => BootClock.unix_time() + *by,
+            Self::At(time) => *time,
+        }
+    }
+}
+
+const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// How often clients and scripts called each command since `before`, without what is asked here.
+fn calls_since(server: &RedisServer, before: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+    let mut calls = calls(server);
+    for (command, count) in before {
+        *calls.get_mut(command).unwrap() -= count;
+    }
+    calls.retain(|command, count| *count > 0 && command != "info");
+    calls
+}
+
+fn calls(server: &RedisServer) -> BTreeMap<String, u64> {
+    let stats = server.cli(&["INFO", "commandstats"]);
+    let lines = stats.lines().filter_map(|line| line.strip_prefix("cmdstat_"));
+    let calls = lines.filter_map(|line| {
+        let (command, rest) = line.split_once(":calls=")?;
+        Some((command.to_owned(), rest.split(',').next()?.parse().ok()?))
+    });
+    calls.collect()
+}
