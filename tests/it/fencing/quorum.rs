@@ -351,6 +351,31 @@ async fn counters_of_composites_end_after_a_day_or_ten_leases_without_use() {
     }
 }
 
+/// The check of the marker stands before the fenced acquire as before the plain one.
+#[tokio::test]
+async fn strict_clients_get_tokens_from_blessed_masters_alone() {
+    let servers = Cluster::start(3);
+    let strict = |url: &String| client(url).quarantine(palisade::Quarantine::Strict);
+    let masters = masters(servers.urls().iter().map(strict)).await;
+    let lock = masters.fenced_red_lock("x");
+    let error = lock.try_acquire().await.unwrap_err();
+    assert!(matches!(error, AcquireError::Quarantined { .. }), "{error}");
+    assert!(servers.iter().all(|server| server.keys().is_empty()), "no counter was raised");
+    masters.bless().await.unwrap();
+    let mut last = None;
+    for _ in 0..3 {
+        let guard = within(HANG, "it is free", lock.acquire()).await.unwrap();
+        assert!(Some(guard.fencing_token()) > last);
+        last = Some(guard.fencing_token());
+        guard.release().await.unwrap();
+    }
+    drained(&masters).await;
+    servers.iter().for_each(RedisServer::flush);
+    let masters = crate::fleet::masters(servers.urls().iter().map(strict)).await;
+    let error = masters.fenced_red_lock("x").try_acquire().await.unwrap_err();
+    assert!(matches!(error, AcquireError::Quarantined { .. }), "{error}");
+}
+
 #[tokio::test]
 async fn token_is_kept_through_renewals_and_restarts_of_a_minority() {
     let fleet = Fleet::start(3).await;
