@@ -9,7 +9,7 @@ use std::{
 
 use crate::{
     history::Settings,
-    traffic::{LONGEST_LEASE_MS, Orders},
+    traffic::{LONGEST_LEASE_MS, Orders, QUARANTINE_MS},
 };
 
 /// What the process is to do.
@@ -69,7 +69,7 @@ fn options(mut args: impl Iterator<Item = String>) -> Result<Options, Problem> {
     let settings = Settings {
         longest_lease_ms: LONGEST_LEASE_MS,
         slack_ms: SLACK_MS,
-        quarantine_ms: 0,
+        quarantine_ms: QUARANTINE_MS,
         quarantine_all: false,
         lossy: false,
         seed: any_seed(),
@@ -160,7 +160,7 @@ mod tests {
         let settings = Settings {
             longest_lease_ms: LONGEST_LEASE_MS,
             slack_ms: SLACK_MS,
-            quarantine_ms: 0,
+            quarantine_ms: QUARANTINE_MS,
             quarantine_all: false,
             lossy: false,
             seed: 7,
