@@ -13,6 +13,7 @@ mod guard;
 pub(crate) mod handle;
 pub(crate) mod hold;
 mod inspect;
+mod live;
 mod margin;
 pub(crate) mod marker;
 pub(crate) mod mutex;

@@ -156,6 +156,24 @@ async fn guards_learn_that_it_was_a_shutdown() {
     assert_eq!(lost.cause, LostCause::Shutdown);
 }
 
+/// The older hold has not learnt of its end when the lock is granted again.
+#[tokio::test(start_paused = true)]
+async fn shutdown_ends_a_hold_that_was_forced_open_and_followed_by_another() {
+    let server = Server::start_here();
+    let client = server.client().unwrap();
+    let lock = client.lock("x");
+    let first = lock.acquire().await.unwrap();
+    lock.force_release().await.unwrap();
+    let second = lock.acquire().await.unwrap();
+    // The question whether the first is still there gets no answer until then.
+    server.freeze();
+    let shutdown = client.shutdown(Duration::from_secs(1)).await;
+    assert!(shutdown.is_err(), "a frozen server confirms nothing");
+    for guard in [first, second] {
+        assert_eq!(guard.ensure_valid().unwrap_err().cause, LostCause::Shutdown);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_is_granted_during_a_shutdown_is_taken_back_before_it_returns() {
     let server = Server::start_here();
