@@ -250,12 +250,16 @@ async fn watch(shared: &Shared) {
     }
 }
 
+/// Sleeps until something is due, at most [`GLANCE`]: timers stand still while a machine sleeps,
+/// and whoever waits for a loss is to learn of it soon after it has woken.
 async fn sleep_until(clock: &SharedClock, at: Option<Instant>) {
     match at {
-        Some(at) => clock.sleep_until(at).await,
+        Some(at) => clock.sleep_until(at.min(clock.now() + GLANCE)).await,
         None => std::future::pending().await,
     }
 }
+
+const GLANCE: Duration = Duration::from_secs(1);
 
 fn collect_due(shared: &Shared) -> (Vec<renewals::Item>, Vec<Errand>) {
     let now = shared.clock.now();
