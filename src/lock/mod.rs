@@ -21,6 +21,7 @@ mod owner;
 pub(crate) mod process;
 pub(crate) mod promote;
 mod quarantine;
+mod rest;
 pub(crate) mod scripts;
 mod seat;
 pub(crate) mod single;
