@@ -87,13 +87,19 @@ pub(super) async fn greet(
         return Err(NodeError::Replica);
     }
     let time = Sample { server_us: read_time(no_error(time)?)?, ..at };
-    let uptime = field(&server, "uptime_in_seconds").and_then(|text| text.parse().ok());
+    let uptime = field(&server, "uptime_in_seconds").and_then(read_uptime);
     Ok(Greeting {
         run_id: field(&server, "run_id").and_then(RunId::new),
-        uptime: uptime.map(Duration::from_secs),
+        uptime,
         marker: read_marker(marker),
         time,
     })
+}
+
+/// Negative if the server's clock was set back after its start: then nothing older is known of it.
+fn read_uptime(text: &str) -> Option<Duration> {
+    let seconds: i64 = text.parse().ok()?;
+    Some(Duration::from_secs(u64::try_from(seconds).unwrap_or(0)))
 }
 
 /// What a pub/sub connection says after redis-rs has said HELLO.
@@ -203,6 +209,13 @@ mod tests {
         assert_eq!(field(&info, "role"), Some("master"));
         assert_eq!(field(&info, "uptime"), None);
         assert_eq!(field(&Value::Nil, "role"), None);
+    }
+
+    #[test]
+    fn an_uptime_before_the_start_is_none_at_all() {
+        assert_eq!(read_uptime("75"), Some(Duration::from_secs(75)));
+        assert_eq!(read_uptime("-2"), Some(Duration::ZERO));
+        assert_eq!(read_uptime("soon"), None);
     }
 
     #[test]
