@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::{clock::Clock, lock::process::Process};
+use crate::{
+    clock::Clock,
+    lock::{process::Process, scripts},
+};
 
 /// **For deterministic simulations only**: what a process is to the library, with nothing in it left
 /// to chance.
@@ -26,5 +29,17 @@ impl SimulatedProcess {
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>, watchdog: Arc<dyn Clock>, seed: u64) -> Self {
         Self(Process::simulated(clock, watchdog, seed))
+    }
+
+    /// What the ids of its holders begin with.
+    #[must_use]
+    pub fn uuid(&self) -> String {
+        self.0.uuid().to_string()
+    }
+
+    /// What a script of the library is called, for traces: each with the digest that EVALSHA takes.
+    #[must_use]
+    pub fn scripts() -> Vec<(String, &'static str)> {
+        scripts::named().into_iter().map(|script| (script.sha().to_owned(), script.name)).collect()
     }
 }

@@ -1,11 +1,20 @@
 //! Every script of every kind.
 
+#[cfg(feature = "embedded")]
+use super::marker;
 use super::{fenced, mutex};
 use crate::wire::Script;
 
 /// What connections load in advance.
 pub(crate) fn all() -> Vec<&'static Script> {
     mutex::script::SCRIPTS.into_iter().chain(fenced::script::SCRIPTS).collect()
+}
+
+/// All that are ever sent.
+#[cfg(feature = "embedded")]
+pub(crate) fn named() -> Vec<&'static Script> {
+    let strict = [&marker::script::STRICT_MUTEX, &marker::script::STRICT_FENCED];
+    all().into_iter().chain(strict).collect()
 }
 
 #[cfg(test)]
