@@ -42,9 +42,7 @@ async fn tell_if_young(masters: &Masters) {
     let attempt = masters.red_lock("quickstart").try_acquire().await;
     if let Err(quarantined @ AcquireError::Quarantined { .. }) = attempt {
         println!("  {quarantined}:");
-        println!(
-            "    PALISADE_SERVERS=…  cargo run --package palisade-cli -- bless  # in another terminal"
-        );
+        println!("    palisade bless");
         println!("  Until then, or until their votes count, the story waits.");
     }
 }

@@ -9,7 +9,7 @@ use std::{
 
 use crate::{
     history::Settings,
-    traffic::{LONGEST_LEASE_MS, Orders, QUARANTINE_MS},
+    traffic::{LONGEST_LEASE_MS, Orders},
 };
 
 /// What the process is to do.
@@ -69,7 +69,9 @@ fn options(mut args: impl Iterator<Item = String>) -> Result<Options, Problem> {
     let settings = Settings {
         longest_lease_ms: LONGEST_LEASE_MS,
         slack_ms: SLACK_MS,
-        quarantine_ms: QUARANTINE_MS,
+        quarantine_ms: 0,
+        stamp_ms: 0,
+        brisk_ms: 0,
         quarantine_all: false,
         lossy: false,
         seed: any_seed(),
@@ -160,7 +162,9 @@ mod tests {
         let settings = Settings {
             longest_lease_ms: LONGEST_LEASE_MS,
             slack_ms: SLACK_MS,
-            quarantine_ms: QUARANTINE_MS,
+            quarantine_ms: 0,
+            stamp_ms: 0,
+            brisk_ms: 0,
             quarantine_all: false,
             lossy: false,
             seed: 7,

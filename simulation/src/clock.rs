@@ -12,7 +12,10 @@ use checkers::time::Time;
 use futures::future::BoxFuture;
 use palisade::clock::{Clock, Instant};
 
-use crate::world::{ProcessId, Running, World};
+use crate::{
+    plan::ProcessPlan,
+    world::{ProcessId, Running, World},
+};
 
 #[derive(Debug, Clone)]
 pub(crate) struct SimClock {
@@ -20,6 +23,8 @@ pub(crate) struct SimClock {
     process: ProcessId,
     /// What it showed at the beginning, in microseconds.
     origin_us: u64,
+    /// What its wall clock showed then, since 1970.
+    unix_us: u64,
     /// By how many parts in a million it is fast.
     ppm: i64,
     /// By how much its timers are late.
@@ -27,8 +32,9 @@ pub(crate) struct SimClock {
 }
 
 impl SimClock {
-    pub(crate) fn new(world: &Arc<World>, process: ProcessId, origin_us: u64, ppm: i64) -> Self {
-        Self { world: world.clone(), process, origin_us, ppm, late_us: 0 }
+    pub(crate) fn new(world: &Arc<World>, process: ProcessId, plan: &ProcessPlan) -> Self {
+        let ProcessPlan { clock_us: origin_us, wall_clock_us: unix_us, ppm, .. } = *plan;
+        Self { world: world.clone(), process, origin_us, unix_us, ppm, late_us: 0 }
     }
 
     /// The same clock with timers that are late.
@@ -74,6 +80,12 @@ impl SimClock {
 }
 
 impl Clock for SimClock {
+    fn unix_time(&self) -> Duration {
+        // What the process believes: as wrong as its clock has drifted by now.
+        let shown = self.shown_us(self.world.now_us()).saturating_sub(self.origin_us);
+        Duration::from_micros(self.unix_us + shown)
+    }
+
     fn now(&self) -> Instant {
         Instant::from_origin(Duration::from_micros(self.shown_us(self.world.now_us())))
     }
@@ -137,7 +149,15 @@ mod tests {
     fn a_drifting_clock_is_read_back_to_the_microsecond() {
         let world = Arc::new(World::new(Random::new(1), 1));
         for ppm in [-10_000, -3, 0, 7, 10_000] {
-            let clock = SimClock::new(&world, 0, 12_345, ppm);
+            let plan = ProcessPlan {
+                lanes: 1,
+                clock_us: 12_345,
+                wall_clock_us: 0,
+                ppm,
+                late_us: 0,
+                watchdog_late_us: 0,
+            };
+            let clock = SimClock::new(&world, 0, &plan);
             for true_us in [0, 1, 99, 100, 101, 5_000_000, 5_000_001] {
                 let shown = clock.shown_us(true_us);
                 let back = clock.true_us(shown);

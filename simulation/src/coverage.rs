@@ -43,7 +43,7 @@ impl fmt::Display for Coverage {
 }
 
 /// What must be seen.
-pub const SOMETIMES: [&str; 43] = [
+pub const SOMETIMES: [&str; 49] = [
     "fault: request lost",
     "fault: answer lost",
     "fault: reset before the request",
@@ -65,6 +65,12 @@ pub const SOMETIMES: [&str; 43] = [
     "grant: Lock",
     "grant: MultiLock",
     "grant: RedLock",
+    "grant: FencedLock",
+    "grant: FencedMultiLock",
+    "grant: FencedRedLock",
+    "phase 2: promoted",
+    "phase 2: refused",
+    "write refused for its token",
     "grant: with a minority down",
     "grant: re-entry",
     "grant: after waiting",

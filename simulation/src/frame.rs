@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
+use palisade::SimulatedProcess;
+
 /// How many bytes the first request takes, or `None` if more are needed.
 pub(crate) fn length(bytes: &[u8]) -> Option<usize> {
     words(bytes).map(|(_, length)| length)
@@ -61,16 +63,17 @@ pub(crate) fn meaning(request: &[u8]) -> Meaning<'_> {
     Meaning::Other
 }
 
-/// The code in a script's answer for its first lock.
-pub(crate) fn first_code(reply: &[u8]) -> Option<i64> {
-    let mut lines = reply.split(|byte| *byte == b'\n');
-    let header = lines.next()?;
-    if header.first() != Some(&b'*') {
-        return None;
+/// The codes in a script's answer, one for each lock: behind the time, each before a value.
+pub(crate) fn codes(reply: &[u8]) -> Vec<i64> {
+    if reply.first() != Some(&b'*') {
+        return Vec::new();
     }
-    let _time = lines.next()?;
-    let code = lines.next()?.strip_prefix(b":")?;
-    std::str::from_utf8(code.strip_suffix(b"\r")?).ok()?.parse().ok()
+    let lines = reply.split(|byte| *byte == b'\n').skip(2).step_by(2);
+    lines.map_while(|line| number_in(line.strip_prefix(b":")?)).collect()
+}
+
+fn number_in(line: &[u8]) -> Option<i64> {
+    std::str::from_utf8(line.strip_suffix(b"\r")?).ok()?.parse().ok()
 }
 
 /// For traces: the words, the long ones cut.
@@ -96,19 +99,13 @@ pub(crate) fn tell_answer(answer: &[u8]) -> String {
     text.chars().take(120).collect()
 }
 
-/// What the scripts of the library are called, by their digests.
+/// What the scripts of the library are called, by their digests: `acquire`, also of a kind of its own.
 static NAMES: LazyLock<BTreeMap<Vec<u8>, &'static str>> = LazyLock::new(|| {
-    let digest = |source: &str| sha1_smol::Sha1::from(source).digest().to_string().into_bytes();
-    SCRIPTS.iter().map(|(name, source)| (digest(source), *name)).collect()
+    let base =
+        |name: &'static str| name.rsplit('/').next().unwrap_or(name).trim_end_matches(".lua");
+    let scripts = SimulatedProcess::scripts().into_iter();
+    scripts.map(|(digest, name)| (digest.into_bytes(), base(name))).collect()
 });
-
-const SCRIPTS: [(&str, &str); 5] = [
-    ("acquire", include_str!("../../src/lock/mutex/acquire.lua")),
-    ("renew", include_str!("../../src/lock/mutex/renew.lua")),
-    ("count", include_str!("../../src/lock/mutex/count.lua")),
-    ("force", include_str!("../../src/lock/mutex/force.lua")),
-    ("inspect", include_str!("../../src/lock/mutex/inspect.lua")),
-];
 
 #[cfg(test)]
 mod tests {
@@ -126,8 +123,9 @@ mod tests {
     }
 
     #[test]
-    fn the_code_of_a_script_is_read() {
-        assert_eq!(first_code(b"*3\r\n:1700000000000000\r\n:-1\r\n:0\r\n"), Some(-1));
-        assert_eq!(first_code(b"-NOSCRIPT no\r\n"), None);
+    fn the_codes_of_a_script_are_read() {
+        let answer = b"*5\r\n:1700000000000000\r\n:-1\r\n:0\r\n:1\r\n:89\r\n";
+        assert_eq!(codes(answer), [-1, 1]);
+        assert!(codes(b"-NOSCRIPT no\r\n").is_empty());
     }
 }

@@ -44,7 +44,8 @@ impl Intent {
         let renewed = random.one_in(2);
         let fixed_ms = leases.least_ms + random.below(leases.max_ms - leases.least_ms);
         let fixed = Lease::Fixed(Duration::from_millis(fixed_ms));
-        let lease_us = 1_000 * if renewed { leases.watchdog_ms } else { fixed_ms };
+        // Nobody works for so long that a run of a few seconds would see nothing else.
+        let lease_us = 1_000 * if renewed { leases.watchdog_ms } else { fixed_ms }.min(1_000);
         let manners = [
             (4, Manner::Patient),
             (3, Manner::FailFast),

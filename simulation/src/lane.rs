@@ -3,19 +3,19 @@
 use std::{pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use checkers::{
-    history::{Event, Manner, Refusal, SectionId, Worker},
+    history::{Event, Kind, Manner, Refusal, SectionId, Worker},
     random::Random,
     time::Time,
 };
 use futures::future::poll_fn;
-use palisade::{AcquireError, LockGuard, LostCause, OnOutage, Owner};
+use palisade::{AcquireError, LostCause, OnOutage, Owner};
 use tokio::select;
 
 use crate::{
     clock::SimClock,
     intent::{Ending, Intent},
     process::Stage,
-    targets::Target,
+    targets::{AnyGuard, Target},
 };
 
 #[derive(Debug)]
@@ -117,7 +117,7 @@ impl Lane {
         }
     }
 
-    async fn ask(&self, target: &Target, intent: &Intent) -> Result<LockGuard, Refusal> {
+    async fn ask(&self, target: &Target, intent: &Intent) -> Result<AnyGuard, Refusal> {
         let fast = target.lock.with(intent.lease, OnOutage::Fail);
         let patient = target.lock.with(intent.lease, OnOutage::Wait);
         let answer = match intent.manner {
@@ -164,13 +164,17 @@ impl Lane {
         answer
     }
 
-    fn granted(&self, target: &Target, guard: &LockGuard) {
-        self.stage.network.granted(guard.holder_id());
-        self.record(Event::Granted { section: self.section, deadline: self.deadline(guard) });
-        self.stage.log.saw(match target.kind {
-            checkers::history::Kind::Lock => "grant: Lock",
-            checkers::history::Kind::MultiLock => "grant: MultiLock",
-            checkers::history::Kind::RedLock => "grant: RedLock",
+    fn granted(&self, target: &Target, guard: &AnyGuard) {
+        self.stage.network.granted(guard.holder_id(), self.section);
+        let (section, token) = (self.section, guard.token());
+        self.record(Event::Granted { section, deadline: self.deadline(guard), token });
+        self.stage.log.saw(match (target.kind, token.is_some()) {
+            (Kind::Lock, false) => "grant: Lock",
+            (Kind::MultiLock, false) => "grant: MultiLock",
+            (Kind::RedLock, false) => "grant: RedLock",
+            (Kind::Lock, true) => "grant: FencedLock",
+            (Kind::MultiLock, true) => "grant: FencedMultiLock",
+            (Kind::RedLock, true) => "grant: FencedRedLock",
         });
         let nodes = 0..self.stage.plan.nodes.len();
         let works = |node| self.stage.network.with_node(node, |node| node.works());
@@ -182,7 +186,7 @@ impl Lane {
         }
     }
 
-    async fn use_up(&self, target: &Target, guard: LockGuard, intent: &Intent) {
+    async fn use_up(&self, target: &Target, guard: AnyGuard, intent: &Intent) {
         let section = self.section;
         let mut guards = self.reenter(target, guard, intent).await;
         let Some(guard) = guards.pop() else { return };
@@ -203,12 +207,12 @@ impl Lane {
                 let _not_the_last = inner.release().await;
             }
             let left = u32::try_from(guards.len()).unwrap_or(0);
-            self.record(Event::Counted { section, guards: left + 1 });
+            self.record(Event::Counted { section, guards: left + 1, token: None });
         }
         self.let_go(guard, intent.ending).await;
     }
 
-    async fn reenter(&self, target: &Target, guard: LockGuard, intent: &Intent) -> Vec<LockGuard> {
+    async fn reenter(&self, target: &Target, guard: AnyGuard, intent: &Intent) -> Vec<AnyGuard> {
         let mut guards = vec![guard];
         for i in 0..intent.reentries {
             let owned = intent.as_owner && intent.manner == Manner::Patient;
@@ -218,19 +222,20 @@ impl Lane {
                     let lock = target.lock.with(intent.lease, OnOutage::Fail);
                     lock.try_acquire_again(&self.owner, first).await
                 }
-                Some(first) => first.reenter().ok(),
+                Some(first) => first.reenter(),
                 None => None,
             };
             let Some(more) = more else { break };
             self.stage.log.saw("grant: re-entry");
-            guards.push(more);
+            let (section, token) = (self.section, more.token());
             let count = u32::try_from(i + 2).unwrap_or(0);
-            self.record(Event::Counted { section: self.section, guards: count });
+            self.record(Event::Counted { section, guards: count, token });
+            guards.push(more);
         }
         guards
     }
 
-    fn lost(&self, guard: &LockGuard, cause: &LostCause) {
+    fn lost(&self, guard: &AnyGuard, cause: &LostCause) {
         self.stage.log.saw(match cause {
             LostCause::Expired => "lost: expired",
             LostCause::Gone => "lost: gone",
@@ -244,9 +249,12 @@ impl Lane {
     }
 
     /// As a careful user does it without tokens: asks once more right before the write.
-    async fn read_modify_write(&self, target: &Target, guard: &LockGuard, intent: &Intent) {
+    async fn read_modify_write(&self, target: &Target, guard: &AnyGuard, intent: &Intent) {
         let section = self.section;
-        let read = self.stage.store.read(target.name);
+        let token = guard.token();
+        let Ok(read) = self.stage.store.read(target.name, token) else {
+            return self.too_old();
+        };
         self.work(guard, intent.work_us).await;
         self.record(Event::Writing { section, read });
         if guard.ensure_valid().is_err() {
@@ -256,7 +264,9 @@ impl Lane {
         if intent.write_us > 0 {
             self.clock.sleep(intent.write_us).await;
         }
-        self.stage.store.write(target.name, section);
+        if self.stage.store.write(target.name, token, section).is_err() {
+            return self.too_old();
+        }
         let deadline = self.deadline(guard);
         if self.stage.world.now() > deadline {
             self.stage.log.saw("write too late");
@@ -264,8 +274,14 @@ impl Lane {
         self.record(Event::Wrote { section, deadline });
     }
 
+    /// The store has seen the token of a later holder.
+    fn too_old(&self) {
+        self.stage.log.saw("write refused for its token");
+        self.record(Event::TooOld { section: self.section });
+    }
+
     /// Notes on the way how the deadline moves, so that it is known of a process that is killed.
-    async fn work(&self, guard: &LockGuard, length_us: u64) {
+    async fn work(&self, guard: &AnyGuard, length_us: u64) {
         let end = self.stage.world.now_us() + length_us;
         let mut known = self.deadline(guard);
         loop {
@@ -285,13 +301,15 @@ impl Lane {
         }
     }
 
-    async fn let_go(&self, guard: LockGuard, ending: Ending) {
+    async fn let_go(&self, guard: AnyGuard, ending: Ending) {
         let (section, deadline) = (self.section, self.deadline(&guard));
         self.record(Event::Releasing { section, deadline });
         let released = match ending {
             Ending::Drop => return drop(guard),
             Ending::Orphan => {
                 self.stage.log.saw("orphaned");
+                self.record(Event::Orphaned { section });
+                self.stage.network.excuse(guard.holder_id());
                 return guard.orphan();
             }
             Ending::HalfRelease(polls) => match some_polls(guard.release(), polls).await {
@@ -307,7 +325,7 @@ impl Lane {
         self.record(Event::Released { section, problem });
     }
 
-    fn deadline(&self, guard: &LockGuard) -> Time {
+    fn deadline(&self, guard: &AnyGuard) -> Time {
         self.clock.time_of(guard.deadline())
     }
 

@@ -12,7 +12,10 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use checkers::random::Random;
+use checkers::{
+    history::{Event as Told, SectionId},
+    random::Random,
+};
 use palisade::embedded::Direct;
 use tokio::io::ReadBuf;
 
@@ -39,7 +42,23 @@ pub(crate) enum NetEvent {
     /// The client learns that the connection is broken.
     Reset(ConnId),
     /// A request arrives once more.
-    Again(usize, Vec<u8>),
+    Again(usize, Request),
+}
+
+/// What a client has sent, and when. Empty: it has hung up.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    by: ProcessId,
+    sent: u64,
+    bytes: Vec<u8>,
+}
+
+/// What a server has said.
+#[derive(Debug, Default)]
+struct Answer {
+    bytes: Vec<u8>,
+    /// Sections whose keys it says are gone.
+    gone: Vec<SectionId>,
 }
 
 #[derive(Debug)]
@@ -59,7 +78,11 @@ struct Inner {
     conns: Vec<Conn>,
     cuts: BTreeMap<(ProcessId, usize), Cut>,
     /// Ids of holders for which a guard was made.
-    granted: BTreeSet<Vec<u8>>,
+    granted: BTreeMap<Vec<u8>, SectionId>,
+    /// Processes that stood still: an answer they read afterwards tells the time of long ago.
+    paused: BTreeSet<ProcessId>,
+    /// Those whose keys may stay: orphans, and what came twice.
+    excused: BTreeSet<Vec<u8>>,
     /// How often the release of a holder was sent to a server.
     releases: BTreeMap<(usize, Vec<u8>), u32>,
 }
@@ -80,8 +103,8 @@ struct Conn {
     /// Bytes of a request that is not complete.
     partial: Vec<u8>,
     /// On their way; an empty one says that the client has hung up.
-    requests: Lane,
-    answers: Lane,
+    requests: Lane<Request>,
+    answers: Lane<Answer>,
     /// Arrived, not read yet.
     inbox: Vec<u8>,
     reader: Option<Waker>,
@@ -101,9 +124,9 @@ enum Client {
 }
 
 /// One direction of a connection.
-#[derive(Debug, Default)]
-struct Lane {
-    queue: VecDeque<Vec<u8>>,
+#[derive(Debug)]
+struct Lane<M> {
+    queue: VecDeque<M>,
     /// When the last of them arrives.
     last_at: u64,
     /// Nothing more comes through.
@@ -141,7 +164,9 @@ impl Network {
             nodes,
             conns: Vec::new(),
             cuts: BTreeMap::new(),
-            granted: BTreeSet::new(),
+            granted: BTreeMap::new(),
+            paused: BTreeSet::new(),
+            excused: BTreeSet::new(),
             releases: BTreeMap::new(),
         };
         Self { world: world.clone(), log: log.clone(), inner: Mutex::new(inner) }
@@ -266,7 +291,9 @@ impl Network {
                 self.log.saw("fault: request duplicated");
                 let at = self.world.now_us() + inner.delay() + inner.random.below(plan.spike_us);
                 let node = inner.conns.get(conn).map_or(0, |this| this.node);
-                self.world.schedule(at, Event::Net(NetEvent::Again(node, request.clone())));
+                let by = inner.conns.get(conn).map_or(0, |this| this.process);
+                let again = Request { by, sent: self.world.now_us(), bytes: request.clone() };
+                self.world.schedule(at, Event::Net(NetEvent::Again(node, again)));
             }
             if inner.hit(plan.lose_request) {
                 self.log.saw("fault: request lost");
@@ -289,6 +316,8 @@ impl Network {
         if this.requests.lost && !request.is_empty() {
             return;
         }
+        let by = this.process;
+        let request = Request { by, sent: self.world.now_us(), bytes: request };
         let at = this.requests.push(request, at);
         self.world.schedule(at, Event::Net(NetEvent::Arrive(conn)));
     }
@@ -316,7 +345,7 @@ impl Network {
             return;
         }
         let Some(request) = this.requests.queue.pop_front() else { return };
-        if request.is_empty() {
+        if request.bytes.is_empty() {
             this.server = None;
             return;
         }
@@ -329,7 +358,8 @@ impl Network {
         self.execute(inner, conn, &request);
     }
 
-    fn execute(&self, inner: &mut Inner, conn: ConnId, request: &[u8]) {
+    fn execute(&self, inner: &mut Inner, conn: ConnId, asked: &Request) {
+        let request = asked.bytes.as_slice();
         let Some(this) = inner.conns.get_mut(conn) else { return };
         let (node, process) = (this.node, this.process);
         let meaning = frame::meaning(request);
@@ -338,11 +368,7 @@ impl Network {
         server.send(request);
         let mut answer = Vec::new();
         let open = server.receive(&mut answer);
-        if let Meaning::Script { name: "acquire", .. } = meaning
-            && frame::first_code(&answer) == Some(-1)
-        {
-            self.log.saw("stale acquire refused");
-        }
+        let gone = self.watch_answer(inner, node, asked, &meaning, &answer);
         // Only what scripts answer: INFO tells the number of a real process.
         let is_script = matches!(meaning, Meaning::Script { .. });
         let said = if is_script { answer.len() as u64 } else { 0 };
@@ -364,7 +390,7 @@ impl Network {
                 self.reset_in(inner, conn, 0);
             }
         }
-        self.reply(inner, conn, answer);
+        self.reply(inner, conn, Answer { bytes: answer, gone });
         if !open {
             self.reset_in(inner, conn, 0);
         }
@@ -372,13 +398,19 @@ impl Network {
     }
 
     /// The same request from elsewhere: nobody waits for its answer.
-    fn execute_again(&self, inner: &mut Inner, node: usize, request: &[u8]) {
+    fn execute_again(&self, inner: &mut Inner, node: usize, asked: &Request) {
+        let request = asked.bytes.as_slice();
         let Some(target) = inner.nodes.get(node).filter(|node| node.works()) else { return };
         let Some(mut direct) = target.server.direct() else { return };
         direct.send(request);
         let mut answer = Vec::new();
         direct.receive(&mut answer);
         drop(direct);
+        let meaning = frame::meaning(request);
+        if let Meaning::Script { args, .. } = &meaning {
+            inner.excused.extend(args.first().map(|holder| holder.to_vec()));
+        }
+        self.watch_answer(inner, node, asked, &meaning, &answer);
         self.log.note([3, node as u64, request.len() as u64], || {
             let (said, told) = (frame::tell(request), frame::tell_answer(&answer));
             format!("once more → n{node} {said} ⇒ {told}")
@@ -400,13 +432,13 @@ impl Network {
                 self.log.note([4, conn as u64, message.len() as u64], || {
                     format!("n{node} c{conn} says {}", frame::tell_answer(&message))
                 });
-                self.reply(inner, conn, message);
+                self.reply(inner, conn, Answer { bytes: message, gone: Vec::new() });
             }
         }
     }
 
-    fn reply(&self, inner: &mut Inner, conn: ConnId, answer: Vec<u8>) {
-        if answer.is_empty() {
+    fn reply(&self, inner: &mut Inner, conn: ConnId, answer: Answer) {
+        if answer.bytes.is_empty() {
             return;
         }
         let at = self.world.now_us() + inner.delay();
@@ -426,13 +458,16 @@ impl Network {
             this.answers.owed += 1;
             return;
         }
-        let Some(bytes) = this.answers.queue.pop_front() else { return };
+        let Some(answer) = this.answers.queue.pop_front() else { return };
         if this.answers.lost {
             return;
         }
-        this.inbox.extend_from_slice(&bytes);
-        if !self.world.is_paused(this.process) {
+        this.inbox.extend_from_slice(&answer.bytes);
+        if !self.world.is_paused(this.process) && this.client == Client::There {
             wakes.of(this.reader.take());
+            for section in answer.gone {
+                self.log.record(Told::ToldGone { section });
+            }
         }
     }
 
@@ -476,11 +511,13 @@ impl Network {
     fn watch_request(&self, inner: &mut Inner, conn: ConnId, request: &[u8]) {
         let Meaning::Script { name, args, .. } = frame::meaning(request) else { return };
         // Who has a guard already asks for more votes.
-        if name == "acquire" && args.first().is_some_and(|holder| inner.granted.contains(*holder)) {
+        if name == "acquire"
+            && args.first().is_some_and(|holder| inner.granted.contains_key(*holder))
+        {
             self.log.saw("heal: asked");
         }
         let ("count", [holder, b"0", ..]) = (name, args.as_slice()) else { return };
-        if !inner.granted.contains(*holder) {
+        if !inner.granted.contains_key(*holder) {
             self.log.saw("round rolled back");
         }
         let node = inner.conns.get(conn).map_or(0, |this| this.node);
@@ -491,9 +528,54 @@ impl Network {
         }
     }
 
+    /// Notes what scripts answer; the sections whose keys are gone.
+    fn watch_answer(
+        &self,
+        inner: &Inner,
+        node: usize,
+        asked: &Request,
+        meaning: &Meaning<'_>,
+        answer: &[u8],
+    ) -> Vec<SectionId> {
+        let Meaning::Script { name, args, .. } = meaning else { return Vec::new() };
+        let codes = frame::codes(answer);
+        match (*name, codes.first()) {
+            ("acquire", Some(-1)) => self.log.saw("stale acquire refused"),
+            ("acquire", Some(1)) => {
+                let after_ms = (self.world.now_us() - asked.sent) / 1_000;
+                if after_ms > LATE_MS && !inner.paused.contains(&asked.by) {
+                    let holder = args.first().copied().unwrap_or_default();
+                    let holder = String::from_utf8_lossy(holder).into_owned();
+                    self.log.record(Told::GrantedLate { master: node, holder, after_ms });
+                }
+            }
+            ("promote", Some(1)) => self.log.saw("phase 2: promoted"),
+            ("promote", Some(_)) => self.log.saw("phase 2: refused"),
+            ("renew", Some(_)) => {
+                let holders = args.chunks(2).filter_map(|of_lock| of_lock.first());
+                let gone = holders.zip(&codes).filter(|(_, code)| **code <= 0);
+                return gone
+                    .filter_map(|(holder, _)| inner.granted.get(*holder))
+                    .copied()
+                    .collect();
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
     /// A guard was made for this holder.
-    pub(crate) fn granted(&self, holder: &str) {
-        self.inner().granted.insert(holder.as_bytes().to_vec());
+    pub(crate) fn granted(&self, holder: &str, section: SectionId) {
+        self.inner().granted.insert(holder.as_bytes().to_vec(), section);
+    }
+
+    /// The keys of this holder may stay.
+    pub(crate) fn excuse(&self, holder: &str) {
+        self.inner().excused.insert(holder.as_bytes().to_vec());
+    }
+
+    pub(crate) fn is_excused(&self, holder: &str) -> bool {
+        self.inner().excused.contains(holder.as_bytes())
     }
 }
 
@@ -513,7 +595,7 @@ impl Network {
             let on_the_wire = inner.random.one_in(2);
             let Some(this) = inner.conns.get_mut(conn) else { continue };
             this.server = None;
-            this.requests.queue.retain(Vec::is_empty);
+            this.requests.queue.retain(|request| request.bytes.is_empty());
             this.requests.owed = this.requests.owed.min(this.requests.queue.len());
             if !on_the_wire {
                 this.answers.lost = true;
@@ -594,6 +676,7 @@ impl Network {
     /// A process goes on: it finds what came meanwhile.
     pub(crate) fn resume(&self, process: ProcessId) {
         let mut wakes = Wakes::default();
+        self.inner().paused.insert(process);
         for this in self.inner().conns.iter_mut().filter(|this| this.process == process) {
             wakes.of(this.reader.take());
         }
@@ -674,11 +757,20 @@ impl Conn {
     }
 }
 
-impl Lane {
+impl<M> Default for Lane<M> {
+    fn default() -> Self {
+        Self { queue: VecDeque::new(), last_at: 0, lost: false, owed: 0 }
+    }
+}
+
+impl<M> Lane<M> {
     /// Adds a message that arrives at `at`, but not before an earlier one; when it does.
-    fn push(&mut self, message: Vec<u8>, at: u64) -> u64 {
+    fn push(&mut self, message: M, at: u64) -> u64 {
         self.last_at = self.last_at.max(at);
         self.queue.push_back(message);
         self.last_at
     }
 }
+
+/// Grants that come sooner after their question are not worth noting.
+const LATE_MS: u64 = 100;

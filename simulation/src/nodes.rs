@@ -57,9 +57,16 @@ impl Node {
         self.state = State::Up;
     }
 
-    /// The locks' keys there, counters left out.
+    /// The holders of a lock there.
+    pub(crate) fn holders(&self, key: &str) -> Vec<String> {
+        let request = format!("*2\r\n$5\r\nHKEYS\r\n${}\r\n{key}\r\n", key.len());
+        self.ask(request.as_bytes())
+    }
+
+    /// The locks' keys there, not counters and markers.
     pub(crate) fn keys(&self) -> Vec<String> {
-        self.ask(b"*2\r\n$4\r\nKEYS\r\n$1\r\n*\r\n")
+        let all = self.ask(b"*2\r\n$4\r\nKEYS\r\n$1\r\n*\r\n").into_iter();
+        all.filter(|key| !self.holders(key).is_empty()).collect()
     }
 
     /// The channels that somebody listens to.
@@ -74,7 +81,7 @@ impl Node {
         let mut answer = Vec::new();
         direct.receive(&mut answer);
         let text = String::from_utf8_lossy(&answer).into_owned();
-        let words = text.split("\r\n").filter(|line| !line.starts_with(['*', '$']));
+        let words = text.split("\r\n").filter(|line| !line.starts_with(['*', '$', '-']));
         words.filter(|line| !line.is_empty()).map(str::to_owned).collect()
     }
 }

@@ -25,6 +25,7 @@ pub(crate) struct Plan {
     pub(crate) give_up_at: u64,
     /// How often each lane asks for a lock at most.
     pub(crate) sections: u64,
+    pub(crate) faulty: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -38,6 +39,8 @@ pub(crate) struct NodePlan {
 pub(crate) struct ProcessPlan {
     pub(crate) lanes: u32,
     pub(crate) clock_us: u64,
+    /// What its wall clock shows at the beginning, since 1970.
+    pub(crate) wall_clock_us: u64,
     pub(crate) ppm: i64,
     /// How late its timers are, and those of its watchdog.
     pub(crate) late_us: u64,
@@ -158,8 +161,12 @@ impl Plan {
             calm_at,
             broken: Vec::new(),
             finish_at: calm_at + 3 * SECOND,
-            give_up_at: calm_at + 3 * SECOND + 20 * SECOND,
-            sections: 10 + random.below(5),
+            give_up_at: calm_at
+                + 3 * SECOND
+                + MS * (2 * leases.max_ms + leases.quarantine_ms())
+                + 15 * SECOND,
+            sections: 7 + random.below(5),
+            faulty,
             leases,
         };
         if faulty {
@@ -172,6 +179,12 @@ impl Plan {
     /// How many servers make a quorum.
     pub(crate) fn quorum(&self) -> usize {
         self.nodes.len() / 2 + 1
+    }
+
+    /// Whether only a lost wake-up can keep a free lock from somebody who waits: nothing breaks, and
+    /// no server waits for a marker.
+    pub(crate) fn is_brisk(&self) -> bool {
+        !self.faulty && self.leases.quarantine != Quarantine::Strict
     }
 
     pub(crate) fn is_broken(&self, node: usize) -> bool {
@@ -230,9 +243,7 @@ impl Plan {
 
 impl NodePlan {
     fn draw(random: &mut Random, most_ppm: u64) -> Self {
-        let second = 1_700_000_000 * SECOND;
-        // Servers' clocks may differ: only stamps in a server's own time are compared with it.
-        Self { wall_clock_us: second + random.below(3_000 * MS), ppm: drift(random, most_ppm) }
+        Self { wall_clock_us: wall_clock(random), ppm: drift(random, most_ppm) }
     }
 }
 
@@ -243,11 +254,17 @@ impl ProcessPlan {
         Self {
             lanes: 1 + u32::from(random.one_in(2)),
             clock_us: random.below(1_000_000 * SECOND),
+            wall_clock_us: wall_clock(random),
             ppm: drift(random, most_ppm),
             late_us: if late { random.below(20 * MS) } else { 0 },
             watchdog_late_us: if watchdog_late { random.below(500 * MS) } else { 0 },
         }
     }
+}
+
+/// All within 300 ms. Drift adds to that, and the sum stays within `clock_skew`.
+fn wall_clock(random: &mut Random) -> u64 {
+    1_700_000_000 * SECOND + random.below(300 * MS)
 }
 
 fn drift(random: &mut Random, most_ppm: u64) -> i64 {
@@ -289,7 +306,9 @@ impl Leases {
     }
 
     fn draw(random: &mut Random, network: &NetworkPlan) -> Self {
-        let max_ms = 600 + random.below(1_400);
+        // With a long one, what was not released is still there in the end.
+        let long = random.one_in(5);
+        let max_ms = if long { 6_000 + random.below(14_000) } else { 600 + random.below(1_400) };
         let round_trip_ms = network.round_trip_us() / MS + 1;
         // A vote may take a tenth of the lease: nobody can use one that is too short for that.
         let least_ms = 20 + 11 * round_trip_ms;
@@ -299,8 +318,12 @@ impl Leases {
             watchdog_ms: 300 + random.below(max_ms - 300),
             node_timeout_ms: 2 * round_trip_ms + random.below(100),
             connect_timeout_ms: 50 + random.below(300),
-            clock_skew_ms: 100 + random.below(900),
-            quarantine: random.weighted(&[(3, Quarantine::Composites), (1, Quarantine::Always)]),
+            clock_skew_ms: if long { 4_000 } else { 1_100 + random.below(500) },
+            quarantine: random.weighted(&[
+                (3, Quarantine::Composites),
+                (1, Quarantine::Always),
+                (if long { 0 } else { 1 }, Quarantine::Strict),
+            ]),
         }
     }
 }

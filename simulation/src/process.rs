@@ -1,8 +1,9 @@
 //! A simulated process: its clock, its clients, and its lanes.
 
 use std::{
+    collections::BTreeMap,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -36,6 +37,14 @@ pub(crate) struct Stage {
     pub(crate) store: Store,
     pub(crate) calm: Signal,
     pub(crate) finish: Signal,
+    /// What the holder ids of each process begin with.
+    pub(crate) names: Mutex<BTreeMap<ProcessId, String>>,
+}
+
+impl Stage {
+    pub(crate) fn names(&self) -> MutexGuard<'_, BTreeMap<ProcessId, String>> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Something that comes once.
@@ -68,13 +77,14 @@ pub(crate) async fn run(stage: Arc<Stage>, id: ProcessId, plan: ProcessPlan) {
     let worker = Worker { place: u32::try_from(id).unwrap_or(0), life: 0 };
     stage.log.record(Event::WorkerBegan { worker });
     let seed = Random::branch(stage.plan.seed, &[2, worker.place]).draw();
-    let clock = SimClock::new(&stage.world, id, plan.clock_us, plan.ppm);
+    let clock = SimClock::new(&stage.world, id, &plan);
     let late = Arc::new(clock.late(plan.late_us));
     let watchdog = Arc::new(clock.late(plan.late_us + plan.watchdog_late_us));
     if plan.watchdog_late_us > 0 {
         stage.log.saw("fault: late watchdog");
     }
     let process = SimulatedProcess::new(late, watchdog, seed);
+    stage.names().insert(id, process.uuid());
     let problem = match clients(&stage, id, &process, &clock) {
         Ok(clients) => work(&stage, worker, plan.lanes, &clock, &clients).await,
         Err(error) => Some(error.to_string()),

@@ -1,6 +1,9 @@
 //! One run: everything put together, played, and judged.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use checkers::{
     check::{self, Violation},
@@ -16,7 +19,7 @@ use crate::{
     log::{Finished, Log},
     network::Network,
     nodes::Node,
-    plan::{Fault, Plan},
+    plan::{Fault, Leases, Plan},
     process::{self, Signal, Stage},
     store::Store,
     world::{Event, ProcessId, World},
@@ -75,20 +78,29 @@ fn settings(plan: &Plan) -> Settings {
         Fault::Jump { by_ms, .. } => by_ms.min(&0).unsigned_abs(),
         _ => 0,
     });
+    let back = back.sum::<u64>();
     let late = plan.processes.iter().map(|process| process.late_us).max().unwrap_or(0);
     Settings {
         // A clock that was set back makes keys live longer.
-        longest_lease_ms: plan.leases.max_ms * 101 / 100 + back.sum::<u64>(),
+        longest_lease_ms: plan.leases.max_ms * 101 / 100 + back,
         slack_ms: late / 1_000 + 2,
         quarantine_ms: plan.leases.quarantine_ms(),
         quarantine_all: plan.leases.quarantine == Quarantine::Always,
-        lossy: true,
+        stamp_ms: stamp_ms(&plan.leases) + back,
+        brisk_ms: if plan.is_brisk() { BRISK_MS } else { 0 },
+        lossy: plan.faulty,
         seed: plan.seed,
         secs: plan.finish_at / 1_000_000,
         masters: plan.nodes.len(),
         workers: u32::try_from(plan.processes.len()).unwrap_or(0),
         planted: None,
     }
+}
+
+/// A stamp is as far ahead as a vote may take and a margin, by what is known of the server's clock:
+/// a sample as old as the run, at a hundredth of drift, that was as slow as a connect may be.
+const fn stamp_ms(leases: &Leases) -> u64 {
+    leases.node_timeout_ms + 100 + leases.connect_timeout_ms + 700
 }
 
 async fn play(plan: Plan, settings: &Settings, options: &Options) -> (Finished, Duration) {
@@ -112,6 +124,7 @@ async fn play(plan: Plan, settings: &Settings, options: &Options) -> (Finished, 
         store: Store::default(),
         calm: Signal::default(),
         finish: Signal::default(),
+        names: Mutex::default(),
         plan,
     });
     let mut play = Play::new(stage);
@@ -141,7 +154,7 @@ impl Play {
         loop {
             idle().await;
             if self.open().next().is_none() {
-                return;
+                return self.look_for_leaks();
             }
             match self.stage.world.next() {
                 Some(Event::GiveUp) | None => break,
@@ -176,9 +189,40 @@ impl Play {
         alive.filter(|(_, process)| !process.is_finished()).map(|(id, _)| id)
     }
 
+    /// Everybody has left, and has been told that nothing of his is left.
+    fn look_for_leaks(&self) {
+        for master in 0..self.stage.plan.nodes.len() {
+            if self.stage.plan.is_broken(master) {
+                continue;
+            }
+            let network = &self.stage.network;
+            let held = |node: &mut Node| -> Vec<_> {
+                let keys = node.keys().into_iter();
+                keys.flat_map(|key| {
+                    node.holders(&key).into_iter().map(move |holder| (key.clone(), holder))
+                })
+                .collect()
+            };
+            let held = network.with_node(master, held).unwrap_or_default();
+            let keys = held.into_iter().filter(|(_, holder)| !self.may_stay(holder));
+            let keys = keys.map(|(key, holder)| format!("{key} of {holder}")).collect();
+            let left = Leftovers { master, keys, channels: Vec::new(), connections: 0 };
+            self.stage.log.record(Told::Left(left));
+        }
+    }
+
+    /// Orphans, what came twice, and what belongs to a process that was killed.
+    fn may_stay(&self, holder: &str) -> bool {
+        let names = self.stage.names();
+        let mut killed = self.damage.killed.iter().filter_map(|process| names.get(process));
+        self.stage.network.is_excused(holder) || killed.any(|name| holder.starts_with(name))
+    }
+
     /// Lets the last leases end, and looks at what is left.
     async fn look(&mut self, settings: &Settings) {
-        let until = self.stage.world.now_us() + 1_000 * (settings.longest_lease_ms + 1_000);
+        let until = self.stage.world.now_us()
+            + 1_000 * (settings.longest_lease_ms + 1_000)
+            + self.stage.plan.network.spike_us;
         self.stage.world.schedule(until, Event::GiveUp);
         while self.stage.world.now_us() < until
             && let Some(event) = self.stage.world.next()
@@ -201,6 +245,10 @@ impl Play {
         }
     }
 }
+
+/// So long a lock may lie free where nothing is broken: a few round trips, and rounds of a majority
+/// that were lost to each other.
+const BRISK_MS: u64 = 500;
 
 /// Completes when nothing is left to do at this moment: paused time moves on only then.
 async fn idle() {

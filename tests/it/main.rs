@@ -13,7 +13,6 @@ mod fencing;
 mod fleet;
 mod healing;
 mod holds;
-mod jumps;
 mod mutex;
 mod paused;
 mod processes;

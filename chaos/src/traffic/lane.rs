@@ -62,7 +62,11 @@ impl Lane {
         });
         match self.ask(intent).await {
             Ok(hold) => {
-                self.recorder.note(Event::Granted { section, deadline: hold.deadline() });
+                self.recorder.note(Event::Granted {
+                    section,
+                    deadline: hold.deadline(),
+                    token: None,
+                });
                 self.use_up(hold, intent).await;
             }
             Err(why) => self.recorder.note(Event::GaveUp { section, why }),
@@ -160,9 +164,7 @@ use ask_for;
 
 fn refusal(error: &AcquireError) -> Refusal {
     match error {
-        AcquireError::Unavailable { ballot } | AcquireError::Quarantined { ballot, .. } => {
-            Refusal::Outage(ballot.to_string())
-        }
+        AcquireError::Unavailable { ballot } => Refusal::Outage(ballot.to_string()),
         other => Refusal::Unexpected(other.to_string()),
     }
 }

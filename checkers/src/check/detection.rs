@@ -1,11 +1,11 @@
 //! I5: `lost()` resolves no later than the deadline, give or take the time in which the worker did
-//! not run.
+//! not run; and at once when a server says that a key of a lock that needs all of them is gone.
 
 use std::time::Duration;
 
 use super::{Invariant, Violation};
 use crate::{
-    history::{History, Section},
+    history::{History, Kind, Section},
     spans::Span,
 };
 
@@ -14,7 +14,24 @@ pub(crate) fn check(history: &History) -> Vec<Violation> {
         let (span, lateness) = unawareness(history, section)?;
         (lateness > history.settings.slack()).then(|| unaware(section, span, lateness))
     });
-    late.collect()
+    late.chain(history.sections.iter().filter_map(|section| deaf(history, section))).collect()
+}
+
+/// A hold that goes on although the process was told that it is no more.
+fn deaf(history: &History, section: &Section) -> Option<Violation> {
+    if section.kind == Kind::RedLock || section.careless {
+        return None;
+    }
+    let told = section.hold.as_ref()?.told_gone?;
+    let span = Span::new(told, section.end_of_use());
+    let asleep = history.weather.asleep(section.id.worker).within(span);
+    let lateness = span.length().saturating_sub(asleep);
+    (lateness > history.settings.slack()).then(|| Violation {
+        invariant: Invariant::Detection,
+        lock: Some(section.lock.clone()),
+        span,
+        what: format!("{} went on for {lateness:?} after it was told of its loss", section.id),
+    })
 }
 
 /// How long after the deadline each loss was noticed that was noticed at all; zero: before it.
@@ -79,6 +96,18 @@ mod tests {
             .section("w0.0/0#2", |s| s.asked(2_000).granted(2_005, 3_000));
         assert_eq!(check(&story.clone().history()).len(), 2);
         assert_eq!(check(&story.killed(3_100, "w0.0").history()).len(), 1);
+    }
+
+    #[test]
+    fn a_holder_that_ignores_what_it_is_told_is_found() {
+        let story = |kind| {
+            Story::new().section("w0.0/0#1", |s| {
+                s.of(kind).asked(0).granted(5, 1_000).told_gone(100).released(600)
+            })
+        };
+        assert_eq!(check(&story(Kind::MultiLock).history()).len(), 1);
+        assert_eq!(check(&story(Kind::RedLock).history()), []);
+        assert_eq!(check(&story(Kind::Lock).stopped(90, 590, "w0.0").history()), []);
     }
 
     #[test]

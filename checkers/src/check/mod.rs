@@ -1,9 +1,11 @@
 //! What must hold in every history. Pure: nothing here looks at a clock, a server or a file.
 //!
 //! * `exclusion` (I1): nobody holds what another holds.
-//! * `updates` (I3, without tokens): no write made within a hold is lost.
+//! * `tokens` (I2): fencing tokens grow.
+//! * `updates` (I3): no write made within a hold is lost.
 //! * `wakeups` (I4): nobody waits long for a lock that is free.
 //! * `detection` (I5): a loss is noticed by the deadline.
+//! * `ghosts` (I6): what comes too late changes nothing.
 //! * `leaks` (I6): nothing stays behind.
 //! * `progress` (I7): nobody hangs.
 //! * `promise`: what was never promised, and excuses the first two.
@@ -14,11 +16,13 @@ pub mod conduct;
 pub mod coverage;
 pub mod detection;
 pub mod exclusion;
+mod ghosts;
 pub mod leaks;
 pub mod progress;
 mod promise;
 #[cfg(any(test, feature = "stories"))]
 pub mod story;
+pub mod tokens;
 pub mod updates;
 pub mod wakeups;
 
@@ -49,10 +53,12 @@ impl fmt::Display for Violation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Invariant {
     Exclusion,
+    Tokens,
     NoLostUpdate,
     NoLostWakeUp,
     Detection,
     NoLeak,
+    NoGhost,
     Progress,
     Conduct,
 }
@@ -61,10 +67,12 @@ impl fmt::Display for Invariant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Exclusion => "I1 exclusion",
+            Self::Tokens => "I2 tokens",
             Self::NoLostUpdate => "I3 no lost update",
             Self::NoLostWakeUp => "I4 no lost wake-up",
             Self::Detection => "I5 bounded detection",
             Self::NoLeak => "I6 no leak",
+            Self::NoGhost => "I6 no ghost",
             Self::Progress => "I7 progress",
             Self::Conduct => "conduct of the workers",
         })
@@ -74,10 +82,12 @@ impl fmt::Display for Invariant {
 /// All violations, in the order of time.
 pub fn violations(history: &History) -> Vec<Violation> {
     let mut found = exclusion::check(history);
+    found.extend(tokens::check(history));
     found.extend(updates::check(history));
     found.extend(wakeups::check(history));
     found.extend(detection::check(history));
     found.extend(leaks::check(history));
+    found.extend(ghosts::check(history));
     found.extend(progress::check(history));
     found.extend(conduct::check(history));
     found.sort_by_key(|violation| (violation.span.from, violation.invariant));

@@ -36,6 +36,8 @@ impl Story {
             longest_lease_ms: 1_000,
             slack_ms: 250,
             quarantine_ms: 0,
+            stamp_ms: 0,
+            brisk_ms: 0,
             quarantine_all: false,
             lossy: false,
             seed: 1,
@@ -135,7 +137,17 @@ impl Told {
 
     pub fn granted(self, at: u64, deadline: u64) -> Self {
         let section = self.id;
-        self.note(at, Event::Granted { section, deadline: ms(deadline) })
+        self.note(at, Event::Granted { section, deadline: ms(deadline), token: None })
+    }
+
+    pub fn fenced(self, at: u64, deadline: u64, token: u64) -> Self {
+        let section = self.id;
+        self.note(at, Event::Granted { section, deadline: ms(deadline), token: Some(token) })
+    }
+
+    pub fn reentered(self, at: u64, token: u64) -> Self {
+        let section = self.id;
+        self.note(at, Event::Counted { section, guards: 2, token: Some(token) })
     }
 
     pub fn extended(self, at: u64, deadline: u64) -> Self {
@@ -146,6 +158,16 @@ impl Told {
     pub fn lost(self, at: u64) -> Self {
         let (section, cause) = (self.id, "its lease ran out".into());
         self.note(at, Event::Lost { section, cause, deadline: ms(0) })
+    }
+
+    pub fn orphaned(self, at: u64) -> Self {
+        let section = self.id;
+        self.releasing(at).note(at, Event::Orphaned { section })
+    }
+
+    pub fn told_gone(self, at: u64) -> Self {
+        let section = self.id;
+        self.note(at, Event::ToldGone { section })
     }
 
     /// A write that lands at `at`, a millisecond after it began.

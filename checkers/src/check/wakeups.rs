@@ -14,14 +14,15 @@ use std::time::Duration;
 
 use super::{Invariant, Violation};
 use crate::{
-    history::{History, Section},
+    history::{History, Kind, Section},
     quantiles::Quantiles,
     spans::{Span, Spans},
 };
 
 pub(crate) fn check(history: &History) -> Vec<Violation> {
     let long = idle_stretches(history).filter(|(_, stretch)| stretch.length() > bound(history));
-    long.map(|(lock, stretch)| unserved(lock, stretch)).chain(sluggish(history)).collect()
+    let long = long.map(|(lock, stretch)| unserved(lock, stretch));
+    long.chain(sluggish(history)).chain(slow(history)).collect()
 }
 
 /// When a lock was free and wanted although enough masters were up.
@@ -48,6 +49,23 @@ fn idle(history: &History, sections: &[&Section]) -> Spans {
     let wanted: Spans = wanted.collect();
     let occupied: Spans = sections.iter().filter_map(|section| section.occupation()).collect();
     wanted.without(&occupied).intersection(&history.weather.healthy_on(first.kind, &first.on))
+}
+
+/// Where nothing but a lost wake-up lets a lock lie free for long. A `MultiLock` that keeps the
+/// members that it has already does so too.
+fn slow(history: &History) -> Vec<Violation> {
+    let brisk = Duration::from_millis(history.settings.brisk_ms);
+    if brisk.is_zero() {
+        return Vec::new();
+    }
+    let long = idle_stretches(history).filter(|(_, stretch)| stretch.length() > brisk);
+    let of_multi = |lock: &str| {
+        let section = history.sections.iter().find(|section| section.lock == lock);
+        section.is_some_and(|section| section.kind == Kind::MultiLock)
+    };
+    long.filter(|(lock, _)| !of_multi(lock))
+        .map(|(lock, stretch)| unserved(lock, stretch))
+        .collect()
 }
 
 fn unserved(lock: &str, stretch: Span) -> Violation {
@@ -91,8 +109,8 @@ const ENOUGH: usize = 100;
 mod tests {
     use super::*;
     use crate::{
-        check::story::{Story, ms},
-        history::{Kind, Refusal},
+        check::story::{Story, Told, ms},
+        history::Refusal,
     };
 
     /// A waiter from 1 s to 9 s on a lock that was released at 1.1 s.
@@ -136,6 +154,24 @@ mod tests {
         let story = Story::new().section("w1.0/0#1", |s| s.of(Kind::MultiLock).asked(1_000));
         assert_eq!(check(&story.clone().history()).len(), 1);
         assert_eq!(check(&story.master_down(4_000, 4_500, 2).history()), []);
+    }
+
+    #[test]
+    fn a_brisk_run_allows_no_long_stretch_but_an_orphans() {
+        let found = |story: Story| {
+            let mut history = story.history();
+            history.settings.brisk_ms = 500;
+            check(&history).len()
+        };
+        let waits = |story: Story| {
+            story.section("w1.0/0#1", |s| s.asked(1_000).granted(1_700, 2_000).released(1_710))
+        };
+        let first = |tell: fn(Told) -> Told| {
+            Story::new().section("w0.0/0#1", |s| tell(s.asked(0).granted(5, 1_700)))
+        };
+        assert_eq!(found(waits(first(|s| s.released(1_100)))), 1);
+        assert_eq!(found(waits(first(|s| s.released(1_300)))), 0);
+        assert_eq!(found(waits(first(|s| s.orphaned(1_100)))), 0);
     }
 
     #[test]

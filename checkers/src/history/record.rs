@@ -52,6 +52,8 @@ pub enum Event {
     MasterUp { master: usize },
     /// A master has lost its data.
     Forgot { master: usize },
+    /// A master has granted an acquire that was sent so long before.
+    GrantedLate { master: usize, holder: String, after_ms: u64 },
     /// A master's clock was set.
     ClockJumped { master: usize, by_ms: i64 },
 
@@ -89,17 +91,35 @@ pub enum Event {
     /// It does not want it any more.
     GaveUp { section: SectionId, why: Refusal },
     /// The acquire has returned a guard.
-    Granted { section: SectionId, deadline: Time },
+    Granted {
+        section: SectionId,
+        deadline: Time,
+        /// Of a fenced lock.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        token: Option<u64>,
+    },
     /// One more guard of the hold, or one less that was not the last.
-    Counted { section: SectionId, guards: u32 },
+    Counted {
+        section: SectionId,
+        guards: u32,
+        /// That of the new guard, if the lock is fenced.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        token: Option<u64>,
+    },
     /// The guard's deadline has moved.
     Extended { section: SectionId, deadline: Time },
+    /// The guard is about to be orphaned: its key stays until its lease ends.
+    Orphaned { section: SectionId },
+    /// A server's word has reached the process that a key of this hold is not there.
+    ToldGone { section: SectionId },
     /// `lost()` has resolved.
     Lost { section: SectionId, cause: String, deadline: Time },
     /// `ensure_valid()` has refused the write.
     Withheld { section: SectionId },
     /// The witness was read, was last written by `read`, and is about to be written.
     Writing { section: SectionId, read: Option<SectionId> },
+    /// The store has refused the write: it had seen a greater token.
+    TooOld { section: SectionId },
     /// The write has landed.
     Wrote { section: SectionId, deadline: Time },
     /// The guard is about to be released, or dropped.
@@ -121,6 +141,14 @@ pub struct Settings {
     /// Whether that goes for locks on one master too.
     #[serde(default)]
     pub quarantine_all: bool,
+    /// How long after it was sent an acquire may still be granted, in milliseconds; 0: as long as it
+    /// likes.
+    #[serde(default)]
+    pub stamp_ms: u64,
+    /// How long a lock that is wanted and to be had may lie free, in milliseconds, if nothing but a
+    /// lost wake-up explains more; 0 if other things do.
+    #[serde(default)]
+    pub brisk_ms: u64,
     /// Whether messages are lost before the calm, so that no master counts as healthy there.
     #[serde(default)]
     pub lossy: bool,

@@ -1,6 +1,6 @@
 //! One attempt at a lock with all that followed from it. Pure.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use super::{Event, Kind, Record, Refusal, SectionId, Worker};
 use crate::{spans::Span, time::Time};
@@ -32,6 +32,12 @@ pub struct Hold {
     /// The latest that the guard ever gave: `granted` and a moved deadline cannot be told apart
     /// later, and a guard may report an early one once it is lost.
     pub deadline: Time,
+    /// The fencing tokens of its guards: all the same, one would hope.
+    pub tokens: Vec<u64>,
+    /// Whether its key was left to end by itself.
+    pub orphaned: bool,
+    /// When a server's word had come that a key of it is gone.
+    pub told_gone: Option<Time>,
     pub lost: Option<Loss>,
     pub withheld: Option<Time>,
     pub write: Option<Write>,
@@ -75,6 +81,11 @@ impl Section {
     /// While, as far as the history knows, the lock was not free: a release takes its time.
     pub fn occupation(&self) -> Option<Span> {
         let hold = self.hold.as_ref()?;
+        if hold.orphaned {
+            // The key lives on for what the deadline leaves to drift.
+            let left = hold.deadline.since(hold.granted) / 20 + Duration::from_millis(20);
+            return Some(Span::new(hold.granted, hold.deadline + left));
+        }
         let released = hold.released.as_ref().map(|(at, _)| *at);
         let end = released.unwrap_or_else(|| self.end_of_use());
         Some(Span::new(hold.granted, end.min(hold.deadline)))
@@ -124,17 +135,22 @@ impl Section {
     fn note(&mut self, at: Time, event: &Event) {
         match event {
             Event::GaveUp { why, .. } => self.gave_up = Some((at, why.clone())),
-            Event::Granted { deadline, .. } => self.hold = Some(Hold::new(at, *deadline)),
+            Event::Granted { deadline, token, .. } => {
+                self.hold = Some(Hold::new(at, *deadline, *token));
+            }
             _ => self.hold.iter_mut().for_each(|hold| hold.note(at, event)),
         }
     }
 }
 
 impl Hold {
-    const fn new(granted: Time, deadline: Time) -> Self {
+    fn new(granted: Time, deadline: Time, token: Option<u64>) -> Self {
         Self {
             granted,
             deadline,
+            tokens: token.into_iter().collect(),
+            orphaned: false,
+            told_gone: None,
             lost: None,
             withheld: None,
             write: None,
@@ -150,6 +166,10 @@ impl Hold {
                 self.extend(*deadline);
                 self.lost = Some(Loss { at, cause: cause.clone() });
             }
+            Event::Orphaned { .. } => self.orphaned = true,
+            Event::ToldGone { .. } => self.told_gone = self.told_gone.or(Some(at)),
+            Event::Counted { token, .. } => self.tokens.extend(token),
+            Event::TooOld { .. } => self.write = None,
             Event::Withheld { .. } => {
                 self.withheld = Some(at);
                 self.write = None;
@@ -191,6 +211,9 @@ pub const fn section_of(event: &Event) -> Option<SectionId> {
         | Event::GaveUp { section, .. }
         | Event::Granted { section, .. }
         | Event::Counted { section, .. }
+        | Event::Orphaned { section }
+        | Event::ToldGone { section }
+        | Event::TooOld { section }
         | Event::Extended { section, .. }
         | Event::Lost { section, .. }
         | Event::Withheld { section }

@@ -3,7 +3,6 @@
 #![cfg(target_os = "linux")]
 
 mod arguments;
-mod fencing;
 mod inspect;
 mod loss;
 mod quorum;
@@ -11,4 +10,3 @@ mod run;
 mod supervisor;
 mod support;
 mod terminal;
-mod young;

@@ -7,7 +7,6 @@ mod contention;
 mod limits;
 mod release;
 mod rolling;
-mod sockets;
 
 use std::time::Duration;
 

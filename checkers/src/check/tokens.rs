@@ -1,0 +1,128 @@
+//! I2: fencing tokens are strictly increasing along the grants of a lock: whoever asked after another
+//! was granted gets a greater one, and as long as leases hold, so does whoever is granted later. No
+//! two holds have the same, and all guards of one hold do.
+
+use super::{Invariant, Violation, promise};
+use crate::{
+    history::{Event, History, Hold, Kind, Section},
+    spans::Span,
+    time::Time,
+};
+
+pub(super) fn check(history: &History) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for (lock, sections) in history.by_lock() {
+        found.extend(sections.iter().filter_map(|section| changed(section)));
+        if !are_void(history, &sections) {
+            found.extend(disorder(history, lock, &sections));
+        }
+    }
+    found
+}
+
+/// Whether the order could rightly fail: with clocks that were set *and* masters that forgot, a
+/// client's clock is no floor any more. A lock on one master that forgot has no memory at all.
+pub(crate) fn are_void(history: &History, sections: &[&Section]) -> bool {
+    let happened =
+        |wanted: fn(&Event) -> bool| history.records.iter().any(|record| wanted(&record.event));
+    let forgot = happened(|event| matches!(event, Event::Forgot { .. }));
+    let jumped = happened(|event| matches!(event, Event::ClockJumped { .. }));
+    let alone = sections.iter().any(|section| section.kind == Kind::Lock);
+    forgot && (jumped || alone && !history.settings.quarantine_all)
+}
+
+/// A hold whose guards do not agree.
+fn changed(section: &Section) -> Option<Violation> {
+    let hold = section.hold.as_ref()?;
+    let first = *hold.tokens.first()?;
+    let other = hold.tokens.iter().find(|token| **token != first)?;
+    let what = format!("{} has guards with the tokens {first} and {other}", section.id);
+    Some(violation(&section.lock, Span::new(section.asked, section.end_of_use()), what))
+}
+
+/// Every hold whose token is not greater than all that must come before it.
+fn disorder(history: &History, lock: &str, sections: &[&Section]) -> Vec<Violation> {
+    let token = |hold: &Hold| hold.tokens.first().copied();
+    let holds = sections.iter().filter_map(|section| {
+        let hold = section.hold.as_ref()?;
+        Some((hold.granted, token(hold)?, *section))
+    });
+    let mut holds: Vec<_> = holds.collect();
+    holds.sort_by_key(|(granted, ..)| *granted);
+    let sound = sections
+        .first()
+        .is_some_and(|first| !promise::is_void(history, first, history.weather.run));
+    let mut found = Vec::new();
+    for (index, (granted, token, section)) in holds.iter().enumerate() {
+        let before = holds.get(..index).unwrap_or_default();
+        let greatest = before.iter().filter(|(at, ..)| sound || *at <= section.asked);
+        let greatest = greatest.max_by_key(|(_, token, _)| *token);
+        let twin = before.iter().find(|(_, other, _)| other == token);
+        if let Some((since, other, earlier)) =
+            greatest.filter(|(_, other, _)| other >= token).or(twin)
+        {
+            found.push(out_of_order(lock, (*since, *other, earlier), (*granted, *token, section)));
+        }
+    }
+    found
+}
+
+fn out_of_order(
+    lock: &str,
+    first: (Time, u64, &Section),
+    second: (Time, u64, &Section),
+) -> Violation {
+    let what = format!(
+        "{} got the token {} after {} had got {}",
+        second.2.id, second.1, first.2.id, first.1
+    );
+    violation(lock, Span::new(first.0, second.0), what)
+}
+
+fn violation(lock: &str, span: Span, what: String) -> Violation {
+    Violation { invariant: Invariant::Tokens, lock: Some(lock.to_owned()), span, what }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::story::Story;
+
+    fn two(first: u64, second: u64) -> Story {
+        Story::new()
+            .section("w0.0/0#1", |s| s.asked(0).fenced(5, 900, first).released(50))
+            .section("w1.0/0#1", |s| s.asked(10).fenced(60, 900, second).released(90))
+    }
+
+    #[test]
+    fn tokens_that_grow_are_fine_and_others_are_found() {
+        assert_eq!(check(&two(7, 8).history()), []);
+        assert_eq!(check(&two(7, 7).history()).len(), 1);
+        assert_eq!(check(&two(8, 7).history()).len(), 1);
+    }
+
+    #[test]
+    fn where_leases_do_not_hold_only_the_order_of_asking_counts() {
+        let jump = Event::ClockJumped { master: 0, by_ms: 3_000 };
+        let asked_at = |asked, first, second| {
+            let story = Story::new()
+                .section("w0.0/0#1", |s| s.asked(0).fenced(5, 900, first).released(50))
+                .section("w1.0/0#1", |s| s.asked(asked).fenced(60, 900, second).released(90));
+            check(&story.and(30, jump.clone()).history()).len()
+        };
+        assert_eq!(asked_at(4, 8, 7), 0);
+        assert_eq!(asked_at(6, 8, 7), 1);
+        assert_eq!(asked_at(4, 7, 7), 1, "twins are never right");
+    }
+
+    #[test]
+    fn a_guard_with_another_token_is_found() {
+        let story = |token| {
+            Story::new().section("w0.0/0#1", |s| {
+                s.asked(0).fenced(5, 900, 7).reentered(6, token).released(50)
+            })
+        };
+        assert_eq!(check(&story(7).history()), []);
+        assert_eq!(check(&story(8).history()).len(), 1);
+    }
+}
