@@ -42,7 +42,9 @@ async fn tell_if_young(masters: &Masters) {
     let attempt = masters.red_lock("quickstart").try_acquire().await;
     if let Err(quarantined @ AcquireError::Quarantined { .. }) = attempt {
         println!("  {quarantined}:");
-        println!("    palisade bless");
+        println!(
+            "    PALISADE_SERVERS=…  cargo run --package palisade-cli -- bless  # in another terminal"
+        );
         println!("  Until then, or until their votes count, the story waits.");
     }
 }

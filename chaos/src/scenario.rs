@@ -78,7 +78,7 @@ fn run_and_report(options: &Options) -> Result<ExitCode, Stopped> {
 /// The records of all processes are in `folder` afterwards. All of them have ended in any case.
 fn run(settings: &Settings, folder: &Path, interrupt: &Interrupt) -> Result<(), Stopped> {
     let recorder = Recorder::create(folder, "parent")?;
-    let cluster = Cluster::start(settings.masters);
+    let cluster = Cluster::start(settings.masters).blessed();
     recorder.note(Event::RunBegan(settings.clone()));
     let mut fleet = Fleet::start(&recorder, orders(settings, folder, &cluster))?;
     let end = Instant::now() + Duration::from_secs(settings.secs);

@@ -18,6 +18,7 @@ pub(crate) struct Cli {
 pub(crate) enum Subcommand {
     Run(RunArgs),
     Inspect(InspectArgs),
+    Bless(BlessArgs),
     #[command(name = "__supervise", hide = true)]
     Supervise(SuperviseArgs),
     #[command(name = "__launch", hide = true)]
@@ -43,9 +44,10 @@ pub(crate) struct RunArgs {
     #[arg(short, long, alias = "timeout", value_name = "DURATION", value_parser = duration::parse)]
     pub(crate) wait: Option<Duration>,
 
-    /// How long the servers keep the lock if this machine dies, 1s to 60s; renewed at a third
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "30s")]
-    pub(crate) lease: Duration,
+    /// How long the servers keep the lock if this machine dies, 1s to --max-lease; renewed at a
+    /// third [default: 30s, or --max-lease if that is less]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    pub(crate) lease: Option<Duration>,
 
     /// The exit code if another holds the lock
     #[arg(short = 'E', long, value_name = "CODE", default_value_t = exit::HELD)]
@@ -83,11 +85,26 @@ pub(crate) struct InspectArgs {
     pub(crate) name: String,
 }
 
+/// Say that the servers are a new fleet that has forgotten nothing
+#[derive(Debug, Args)]
+#[command(long_about = BLESS_ABOUT, after_long_help = BLESS_MORE)]
+pub(crate) struct BlessArgs {
+    #[command(flatten)]
+    pub(crate) servers: ServerArgs,
+
+    /// Bless servers that are not all new, or were blessed before
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ServerArgs {
     // No parser and no default here: clap would print the value, which may hold a password.
     #[arg(short, long = "server", value_name = "URL", help = SERVER)]
     pub(crate) servers: Vec<String>,
+
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, help = MAX_LEASE)]
+    pub(crate) max_lease: Option<Duration>,
 }
 
 /// The process between palisade and the command.
@@ -121,6 +138,11 @@ const SERVER: &str = "\
 A Redis server, redis://[user:password@]host[:port][/db] or unix:///path; repeat for several \
 independent masters. Arguments are seen in `ps`: passwords belong into the environment \
 [env, without -s: PALISADE_SERVERS, comma separated]";
+
+const MAX_LEASE: &str = "\
+The longest lease that anybody uses on these servers, the same for all. One of several servers \
+that was restarted may have forgotten locks: for this long, and a bit, its vote does not count; at \
+least 4s [env: PALISADE_MAX_LEASE] [default: 60s]";
 
 const LONG_ABOUT: &str = "\
 Runs a command while holding a lock in Redis, and never after it.
@@ -161,6 +183,9 @@ The command:
   Its environment has PALISADE_LOCK (the name), PALISADE_HOLDER (the id by which the servers know
   this hold) and PALISADE_HOLDERS (the ids of outer runs too, by which a nested run of the same
   lock is noticed). PALISADE_SERVERS is removed, since it may hold passwords; see --keep-env.
+  With several servers it also has PALISADE_TOKEN, a number that is greater for every later holder
+  of the lock: a store that keeps the greatest it has seen and refuses smaller ones is safe from
+  a command that was stopped and writes late.
   It runs in a process group of its own. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 sent
   to palisade are passed on to that group; SIGTSTP stops the group and then palisade. On a terminal
   the command is in the foreground.
@@ -171,6 +196,12 @@ When the lock cannot be renewed:
   is stopped; if it is killed, SIGTERM follows at once and SIGKILL after the grace. SIGKILL reaches
   everything the command has started, in whatever group or session, but nothing that runs as
   another user: write `sudo palisade run …`, not `palisade run … -- sudo …`.
+
+Servers that were restarted:
+  One of several servers that started less than --max-lease and a bit ago may have forgotten locks
+  that are held: it gets no vote until then. If that leaves too few, palisade says so and waits;
+  with -n, or if -w ends before, it exits with 69. Servers of a new fleet have nothing to forget:
+  see `palisade bless`.
 
 When the command ends:
   Processes it has left in its group would run without the lock: they are sent SIGTERM, and SIGKILL
@@ -199,6 +230,29 @@ Exit codes:
     0  a majority of the servers answered
    64  wrong use
    69  they did not";
+
+const BLESS_ABOUT: &str = "\
+Say that the servers are a new fleet that has forgotten nothing
+
+A server that has just started may have forgotten locks that are still held, so its vote does not \
+count for a while: the longest lease and a bit, about a minute. On a fleet that was set up just now \
+nothing was ever held. This says so, and the votes count at once, until a server is restarted.
+
+It is your word: never make it part of what starts the servers, and never say it of servers that \
+were restarted while somebody may have held a lock.";
+
+const BLESS_MORE: &str = "\
+Refused, and nothing is changed, unless all the servers are there, have started just now, and carry \
+no mark of an earlier blessing. --force does without the last two.
+
+Exit codes:
+    0  the servers were blessed
+    1  refused: they are not a new fleet
+   64  wrong use
+   69  not all of them could be reached or written to
+
+Example:
+  palisade bless -s redis://a -s redis://b -s redis://c";
 
 #[cfg(test)]
 mod tests {

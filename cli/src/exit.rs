@@ -2,6 +2,8 @@
 
 use std::{fmt::Display, io};
 
+/// The servers are not a new fleet.
+pub(crate) const NOT_NEW: u8 = 1;
 /// Wrong use: bad arguments, a bad lease, a nested run of the lock that is already held.
 pub(crate) const USAGE: u8 = 64;
 /// Too few servers answered.

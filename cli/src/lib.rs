@@ -2,12 +2,13 @@
 //! after it.
 //!
 //! `run` tells the story; `supervisor` keeps its promise when palisade itself is killed or
-//! stopped; `inspect` answers who holds a lock. There is no API here: the tool is its arguments,
+//! stopped; `inspect` answers who holds a lock; `bless` vouches for a new fleet. There is no API here: the tool is its arguments,
 //! its exit codes and its output.
 
 #![cfg(target_os = "linux")]
 
 mod args;
+mod bless;
 mod boottime;
 mod duration;
 mod env;
@@ -57,6 +58,7 @@ fn dispatch(cli: Cli) -> Result<u8, Failure> {
     match cli.subcommand {
         Subcommand::Run(args) => runtime.block_on(run::run(&args)),
         Subcommand::Inspect(args) => runtime.block_on(inspect::inspect(&args)),
+        Subcommand::Bless(args) => runtime.block_on(bless::bless(&args)),
         Subcommand::Supervise(args) => runtime.block_on(supervisor::supervise(&args)),
         Subcommand::Launch(args) => Err(supervisor::become_command(&args)),
     }

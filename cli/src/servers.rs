@@ -1,17 +1,18 @@
 //! The servers that were named, and the lock on them that follows: one server, a majority, or all.
 
-use std::{env, time::Duration};
+use std::{env, ops::Deref, time::Duration};
 
 use palisade::{
-    AcquireError, Client, ConfigError, Inspection, Lease, LockGuard, Masters, MultiLock, OnOutage,
-    RedLock,
+    AcquireError, BlessError, Client, ConfigError, FencedGuard, FencedMultiLock, FencedRedLock,
+    FencingToken, Inspection, Lease, LockGuard, Masters, OnOutage, ReleaseError, Released,
 };
 
 use crate::{
     args::ServerArgs,
-    env::SERVERS,
+    duration,
+    env::{SERVERS, max_lease},
     exit::{Failure, USAGE},
-    holder,
+    holder, tell,
 };
 
 /// The servers, and our connections to them.
@@ -20,6 +21,7 @@ pub(crate) struct Servers {
     /// In the order of the masters' clients. They may hold passwords: never to be printed.
     urls: Vec<Url>,
     masters: Masters,
+    max_lease: Duration,
 }
 
 /// One server's URL; `Debug` does not show it.
@@ -36,13 +38,14 @@ impl Servers {
     /// Reads the URLs from the command line, or else from the environment. Connects to nothing yet.
     pub(crate) fn named(args: &ServerArgs) -> Result<Self, Failure> {
         let urls = if args.servers.is_empty() { from_env()? } else { args.servers.clone() };
+        let max_lease = cap_on_leases(args)?;
         let name = holder::our_name();
         let clients = urls.iter().enumerate().map(|(at, url)| {
-            let client = Client::builder().url(url).name(&name).build();
+            let client = Client::builder().url(url).name(&name).max_lease(max_lease).build();
             client.map_err(|error| Failure::usage(format_args!("server {}: {error}", at + 1)))
         });
         let masters = Masters::new(clients.collect::<Result<Vec<_>, _>>()?).map_err(unusable)?;
-        Ok(Self { urls: urls.into_iter().map(Url).collect(), masters })
+        Ok(Self { urls: urls.into_iter().map(Url).collect(), masters, max_lease })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -53,18 +56,28 @@ impl Servers {
         &self.urls
     }
 
+    /// The cap on every lease.
+    pub(crate) fn max_lease(&self) -> Duration {
+        self.max_lease
+    }
+
     /// The lock `name` with one server, over a majority of several, or over `all` of them.
     pub(crate) fn lock(&self, name: &str, all: bool) -> Lock {
         match self.masters.clients() {
             [only] => Lock::Single(only.lock(name)),
-            _ if all => Lock::All(self.masters.multi_lock(name)),
-            _ => Lock::Majority(self.masters.red_lock(name)),
+            _ if all => Lock::All(self.masters.fenced_multi_lock(name)),
+            _ => Lock::Majority(self.masters.fenced_red_lock(name)),
         }
     }
 
     /// What each server says of the lock `name`, in the order in which they were named.
     pub(crate) async fn inspect(&self, name: &str) -> Inspection {
         self.masters.inspect(name).await
+    }
+
+    /// The operator's word that they are new; by `force` also of servers that do not look so.
+    pub(crate) async fn bless(&self, force: bool) -> Result<(), BlessError> {
+        if force { self.masters.bless_by_force().await } else { self.masters.bless().await }
     }
 
     /// Waits until what was to be given back is given back, but not for long: what is left ends
@@ -74,23 +87,54 @@ impl Servers {
     }
 }
 
-/// A lock of one of the three sorts.
+/// A lock of one of the three sorts. Over several servers it is fenced: there a token costs
+/// nothing, while on one it would leave a counter behind for ever.
 #[derive(Debug, Clone)]
 pub(crate) enum Lock {
     Single(palisade::Lock),
-    Majority(RedLock),
-    All(MultiLock),
+    Majority(FencedRedLock),
+    All(FencedMultiLock),
 }
 
-/// The same call on whichever lock it is.
-macro_rules! on {
-    ($any:expr, $lock:ident => $call:expr) => {
-        match $any {
-            Lock::Single($lock) => $call,
-            Lock::Majority($lock) => $call,
-            Lock::All($lock) => $call,
+/// The guard of such a lock.
+#[derive(Debug)]
+pub(crate) enum Guard {
+    Plain(LockGuard),
+    Fenced(FencedGuard),
+}
+
+impl Guard {
+    pub(crate) fn token(&self) -> Option<FencingToken> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Fenced(guard) => Some(guard.fencing_token()),
         }
-    };
+    }
+
+    pub(crate) async fn release(self) -> Result<Released, ReleaseError> {
+        match self {
+            Self::Plain(guard) => guard.release().await,
+            Self::Fenced(guard) => guard.release().await,
+        }
+    }
+
+    pub(crate) fn orphan(self) {
+        match self {
+            Self::Plain(guard) => guard.orphan(),
+            Self::Fenced(guard) => guard.orphan(),
+        }
+    }
+}
+
+impl Deref for Guard {
+    type Target = LockGuard;
+
+    fn deref(&self) -> &LockGuard {
+        match self {
+            Self::Plain(guard) => guard,
+            Self::Fenced(guard) => guard,
+        }
+    }
 }
 
 /// How long to wait for a lock.
@@ -101,6 +145,35 @@ pub(crate) enum Patience {
     Forever,
 }
 
+/// Acquires with patience. Servers that are too young to vote are a word at once, and then waited
+/// for as anything else is.
+macro_rules! acquire {
+    ($lock:expr, $patience:expr) => {{
+        let lock = $lock;
+        let at_once = lock.try_acquire().await;
+        match ($patience, at_once) {
+            (Patience::None, at_once) => at_once,
+            (_, Ok(Some(guard))) => Ok(Some(guard)),
+            (Patience::For(limit), Err(AcquireError::Quarantined { ballot, counts_in }))
+                if limit < counts_in =>
+            {
+                Err(AcquireError::Quarantined { ballot, counts_in })
+            }
+            (patience, at_once) => {
+                if let Err(young @ AcquireError::Quarantined { .. }) = &at_once {
+                    tell(young);
+                }
+                match patience {
+                    Patience::For(limit) => {
+                        lock.on_outage(OnOutage::Wait).try_acquire_for(limit).await
+                    }
+                    _ => lock.acquire().await.map(Some),
+                }
+            }
+        }
+    }};
+}
+
 impl Lock {
     /// Acquires it with a renewed lease. `None`: another holds it.
     ///
@@ -109,16 +182,28 @@ impl Lock {
         self,
         lease: Duration,
         patience: Patience,
-    ) -> Result<Option<LockGuard>, AcquireError> {
+    ) -> Result<Option<Guard>, AcquireError> {
         let lease = Lease::WatchdogOf(lease);
-        on!(self, lock => {
-            let lock = lock.with_lease(lease);
-            match patience {
-                Patience::None => lock.try_acquire().await,
-                Patience::For(limit) => lock.on_outage(OnOutage::Wait).try_acquire_for(limit).await,
-                Patience::Forever => lock.acquire().await.map(Some),
-            }
+        Ok(match self {
+            Self::Single(lock) => acquire!(lock.with_lease(lease), patience)?.map(Guard::Plain),
+            Self::Majority(lock) => acquire!(lock.with_lease(lease), patience)?.map(Guard::Fenced),
+            Self::All(lock) => acquire!(lock.with_lease(lease), patience)?.map(Guard::Fenced),
         })
+    }
+}
+
+fn cap_on_leases(args: &ServerArgs) -> Result<Duration, Failure> {
+    let named = match args.max_lease {
+        Some(given) => Some(given),
+        None => max_lease()?,
+    };
+    match named {
+        Some(cap) if cap < LEAST_MAX_LEASE => Err(Failure::usage(format_args!(
+            "--max-lease {} is less than {}: the clocks of servers may differ by more",
+            duration::show(cap),
+            duration::show(LEAST_MAX_LEASE)
+        ))),
+        named => Ok(named.unwrap_or(MAX_LEASE)),
     }
 }
 
@@ -135,6 +220,12 @@ fn from_env() -> Result<Vec<String>, Failure> {
 fn unusable(error: ConfigError) -> Failure {
     Failure::new(USAGE, error)
 }
+
+/// The library's default cap on leases.
+const MAX_LEASE: Duration = Duration::from_secs(60);
+/// With a shorter one a server that has forgotten its counters would be back before clocks that
+/// differ by the library's 5 s agree that time has passed.
+const LEAST_MAX_LEASE: Duration = Duration::from_secs(4);
 
 /// How long to wait for releases at the end: servers that are there have answered long before.
 const CLOSING: Duration = Duration::from_millis(500);

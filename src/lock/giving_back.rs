@@ -2,15 +2,18 @@
 
 use std::{future::Future, sync::Arc};
 
+use tokio::runtime::{Handle, RuntimeFlavor};
+
 use super::{
     absence::{Absence, cause_of_loss},
     hold::Hold,
+    rest::Rest,
     volley::Volley,
 };
 use crate::{
     clock::SharedClock,
     error::{Ballot, LockLost, NodeError, NodeId, ReleaseError, Vote},
-    watchdog::{Draining, Release, Watchdog},
+    watchdog::{Draining, Release, Unfinished, Watchdog},
     wire::Outcome,
 };
 
@@ -73,7 +76,7 @@ pub(super) async fn release(hold: &Hold) -> Result<(), ReleaseError> {
             break;
         }
     }
-    sending.finish_in_background();
+    finish(hold, sending);
     count.result(need)
 }
 
@@ -90,7 +93,7 @@ pub(crate) async fn roll_back(hold: &Hold, members: &[usize]) {
     {
         open.retain(|member| *member != confirmation.member);
     }
-    sending.finish_in_background();
+    finish(hold, sending);
 }
 
 /// Takes back what some members granted. True if nothing of the hold is left there: only then may
@@ -102,6 +105,30 @@ pub(crate) async fn roll_back_some(hold: &Hold, members: &[usize]) -> bool {
         all &= confirmation.is_final;
     }
     all
+}
+
+/// Leaves what is not confirmed yet to the runtime. One of a single thread goes on only while
+/// somebody blocks on it: from such a one the watchdog takes what is not done in time.
+fn finish<F>(hold: &Hold, sending: Volley<F>)
+where
+    F: Future<Output = Confirmation> + Send + 'static,
+{
+    let watchdog = &hold.process().watchdog;
+    match Handle::try_current() {
+        Ok(runtime) if !sending.is_done() && may_stop(&runtime, watchdog) => {
+            let timeouts = hold.members().iter().map(|of| of.site.settings.node_timeout);
+            let timeout = hold.term().node_timeout(timeouts.max().unwrap_or_default());
+            let rest: Arc<dyn Unfinished> = Rest::driven_by(&runtime, sending);
+            watchdog.take_over(hold.now() + timeout * 2, &rest);
+        }
+        _ => sending.finish_in_background(),
+    }
+}
+
+/// Whether `runtime` may stop going on without being over. That of the watchdog goes on with it.
+fn may_stop(runtime: &Handle, watchdog: &Watchdog) -> bool {
+    let goes_on = runtime.runtime_flavor() == RuntimeFlavor::MultiThread;
+    !goes_on && runtime.id() != watchdog.runtime().id()
 }
 
 fn send_all(

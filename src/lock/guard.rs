@@ -2,9 +2,10 @@
 
 use std::{
     fmt,
-    future::Future,
+    future::{Future, poll_fn},
     pin::pin,
     sync::{Arc, Weak},
+    task::Poll,
     time::Duration,
 };
 
@@ -101,12 +102,22 @@ impl LockGuard {
     /// # Cancel safety
     /// May be dropped and called again at any time.
     pub async fn lost(&self) -> LostCause {
+        let mut told_or_over = pin!(self.told_or_over());
+        // Whenever this is looked at: timers stand still while a machine sleeps.
+        poll_fn(|cx| match self.hold.ensure_valid() {
+            Err(lost) => Poll::Ready(lost.cause),
+            Ok(()) => told_or_over.as_mut().poll(cx),
+        })
+        .await
+    }
+
+    async fn told_or_over(&self) -> LostCause {
         loop {
+            let deadline = self.hold.process().clock.sleep_until(self.hold.deadline());
+            let _first = select(pin!(self.hold.ended().cancelled()), deadline).await;
             if let Err(lost) = self.hold.ensure_valid() {
                 return lost.cause;
             }
-            let deadline = self.hold.process().clock.sleep_until(self.hold.deadline());
-            let _first = select(pin!(self.hold.ended().cancelled()), deadline).await;
         }
     }
 
@@ -136,7 +147,8 @@ impl LockGuard {
         self.hold.ended().clone()
     }
 
-    /// Runs `work` while the lock is held, and stops it (drops it) if the lock is lost.
+    /// Runs `work` while the lock is held, and stops it (drops it) if the lock is lost: `work` is
+    /// not polled again once the deadline is over, whether or not a timer has noticed.
     ///
     /// # Errors
     /// [`LockLost`] if the lock was lost before `work` was done; what it did until its last

@@ -1,7 +1,6 @@
 //! One node with the services that a lock needs there.
 
 use std::{
-    collections::BTreeMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
@@ -9,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Quarantine, hold::Hold, process::Process};
+use super::{Quarantine, hold::Hold, live::Live, process::Process};
 use crate::{
     clock::Instant,
     node::{Node, NodeId},
@@ -49,8 +48,8 @@ pub(crate) struct Site {
     pub(crate) drain: Arc<Drain>,
     pub(crate) settings: SiteSettings,
     closed: AtomicBool,
-    /// The live holds here by channel, to learn of releases that are not ours.
-    held: Mutex<BTreeMap<Arc<str>, Weak<Hold>>>,
+    /// The live holds here, to learn of releases that are not ours.
+    held: Mutex<Live<Hold>>,
 }
 
 impl Site {
@@ -95,36 +94,28 @@ impl Site {
     }
 
     pub(crate) fn now_held(&self, channel: &Arc<str>, hold: &Arc<Hold>) {
-        let before = self.held().insert(channel.clone(), Arc::downgrade(hold));
+        let before = self.held().insert(channel, hold);
         // The server granted it anew: whoever held it before is to learn that it is gone.
-        if let Some(before) = before.and_then(|before| before.upgrade()) {
-            before.hurry();
-        }
+        before.iter().for_each(|hold| hold.hurry());
     }
 
     pub(crate) fn no_longer_held(&self, channel: &str, hold: &Hold) {
-        let mut held = self.held();
-        let is_this = |listed: &Weak<Hold>| std::ptr::eq(listed.as_ptr(), hold);
-        if held.get(channel).is_some_and(is_this) {
-            held.remove(channel);
-        }
+        self.held().remove(channel, hold);
     }
 
     /// The live holds of this client.
     pub(crate) fn holds(&self) -> Vec<Arc<Hold>> {
-        self.held().values().filter_map(Weak::upgrade).collect()
+        self.held().all()
     }
 
     /// A release was announced of a lock that we hold: not by us, since a hold leaves the list
     /// before its release is sent. Ask at once whether it is still ours.
     fn released_by_somebody(&self, channel: &str) {
-        let hold = self.held().get(channel).and_then(Weak::upgrade);
-        if let Some(hold) = hold {
-            hold.hurry();
-        }
+        let holds = self.held().on(channel);
+        holds.iter().for_each(|hold| hold.hurry());
     }
 
-    fn held(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Weak<Hold>>> {
+    fn held(&self) -> MutexGuard<'_, Live<Hold>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,10 @@
 //! Requests that leave together, and their answers as they come.
 
-use std::{collections::VecDeque, future::Future};
+use std::{
+    collections::VecDeque,
+    future::Future,
+    task::{Context, Poll, ready},
+};
 
 use futures::{FutureExt, StreamExt, stream::FuturesUnordered};
 use tokio::runtime::Handle;
@@ -40,6 +44,18 @@ impl<F: Future> Volley<F> {
     }
 }
 
+impl<F: Future> Volley<F> {
+    pub(crate) fn is_done(&self) -> bool {
+        self.under_way.is_empty()
+    }
+
+    /// Drives what is under way, whatever the answers are.
+    pub(super) fn poll_rest(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        while ready!(self.under_way.poll_next_unpin(cx)).is_some() {}
+        Poll::Ready(())
+    }
+}
+
 impl<F> Volley<F>
 where
     F: Future<Output: Send> + Send + 'static,
@@ -47,7 +63,7 @@ where
     /// The slow rest goes on without us; if there is no runtime, or it ends meanwhile, it is
     /// dropped.
     pub(crate) fn finish_in_background(mut self) {
-        if !self.under_way.is_empty()
+        if !self.is_done()
             && let Ok(runtime) = Handle::try_current()
         {
             runtime.spawn(async move { while self.under_way.next().await.is_some() {} });
@@ -64,7 +80,7 @@ mod tests {
             Arc,
             atomic::{AtomicUsize, Ordering},
         },
-        task::{Context, Wake},
+        task::Wake,
     };
 
     use futures::future::BoxFuture;

@@ -13,6 +13,7 @@ mod finality;
 mod releaser;
 mod renewals;
 mod schedule;
+mod unfinished;
 
 use std::{
     fmt, io,
@@ -35,6 +36,7 @@ pub(crate) use finality::Unanswered;
 pub(crate) use releaser::{Drain, Draining, Release};
 use schedule::Schedule;
 pub(crate) use schedule::renewal_time;
+pub(crate) use unfinished::Unfinished;
 
 use crate::{
     clock::{Instant, SharedClock},
@@ -103,6 +105,8 @@ enum Job {
     /// With a handle that keeps the watchdog alive until it is done.
     Release(Box<Release>, Watchdog),
     Recount(Arc<dyn Watched>),
+    /// There is unfinished work, and nobody who looks after it.
+    LookAfterUnfinished,
 }
 
 #[derive(Debug)]
@@ -112,6 +116,7 @@ struct Shared {
     table: Mutex<Table>,
     /// Something became due earlier than the sleep that is under way.
     nudge: Notify,
+    unfinished: unfinished::List,
 }
 
 #[derive(Debug)]
@@ -149,7 +154,13 @@ impl Watchdog {
     ) -> (Self, impl Future<Output = ()> + use<>) {
         let table = Table { schedule: Schedule::new(), wakes_at: None };
         let (table, nudge) = (Mutex::new(table), Notify::new());
-        let shared = Arc::new(Shared { clock, random, table, nudge });
+        let shared = Arc::new(Shared {
+            clock,
+            random,
+            table,
+            nudge,
+            unfinished: unfinished::List::default(),
+        });
         let (jobs, inbox) = mpsc::unbounded_channel();
         let end = CancellationToken::new();
         let task = {
@@ -195,6 +206,13 @@ impl Watchdog {
     /// Writes the count of a hold in the background. Never blocks.
     pub(crate) fn recount(&self, hold: Arc<dyn Watched>) {
         self.send(Job::Recount(hold));
+    }
+
+    /// Takes `work` over if it is not done at `at`. Never blocks for long.
+    pub(crate) fn take_over(&self, at: Instant, work: &Arc<dyn Unfinished>) {
+        if self.shared.unfinished.add(at, Arc::downgrade(work)) {
+            self.send(Job::LookAfterUnfinished);
+        }
     }
 
     fn send(&self, job: Job) {
@@ -250,12 +268,16 @@ async fn watch(shared: &Shared) {
     }
 }
 
+/// Sleeps until something is due, at most [`GLANCE`]: timers stand still while a machine sleeps,
+/// and whoever waits for a loss is to learn of it soon after it has woken.
 async fn sleep_until(clock: &SharedClock, at: Option<Instant>) {
     match at {
-        Some(at) => clock.sleep_until(at).await,
+        Some(at) => clock.sleep_until(at.min(clock.now() + GLANCE)).await,
         None => std::future::pending().await,
     }
 }
+
+const GLANCE: Duration = Duration::from_secs(1);
 
 fn collect_due(shared: &Shared) -> (Vec<renewals::Item>, Vec<Errand>) {
     let now = shared.clock.now();

@@ -14,7 +14,7 @@ use tokio::{
     sync::{Notify, mpsc},
 };
 
-use super::{Due, Job, Report, Shared, Unanswered, Watched};
+use super::{Due, Job, Report, Shared, Unanswered, Watched, unfinished};
 use crate::{
     clock::{Instant, SharedClock},
     error::NodeError,
@@ -112,6 +112,7 @@ async fn perform(shared: &Shared, job: Job) {
     match job {
         Job::Release(release, _alive) => release.finish(shared).await,
         Job::Recount(hold) => recount(shared, &*hold).await,
+        Job::LookAfterUnfinished => unfinished::look_after(shared).await,
     }
 }
 

@@ -156,6 +156,24 @@ async fn guards_learn_that_it_was_a_shutdown() {
     assert_eq!(lost.cause, LostCause::Shutdown);
 }
 
+/// The older hold has not learnt of its end when the lock is granted again.
+#[tokio::test(start_paused = true)]
+async fn shutdown_ends_a_hold_that_was_forced_open_and_followed_by_another() {
+    let server = Server::start_here();
+    let client = server.client().unwrap();
+    let lock = client.lock("x");
+    let first = lock.acquire().await.unwrap();
+    lock.force_release().await.unwrap();
+    let second = lock.acquire().await.unwrap();
+    // The question whether the first is still there gets no answer until then.
+    server.freeze();
+    let shutdown = client.shutdown(Duration::from_secs(1)).await;
+    assert!(shutdown.is_err(), "a frozen server confirms nothing");
+    for guard in [first, second] {
+        assert_eq!(guard.ensure_valid().unwrap_err().cause, LostCause::Shutdown);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_is_granted_during_a_shutdown_is_taken_back_before_it_returns() {
     let server = Server::start_here();
@@ -266,4 +284,30 @@ async fn no_duration_is_too_long_to_be_asked_for() {
     assert!(limit.is_err());
     guard.release().await.unwrap();
     client.shutdown(Duration::MAX).await.unwrap();
+}
+
+/// The regression would be to count dead members, or to take the smallest or the largest of all.
+#[tokio::test(start_paused = true)]
+async fn deadline_is_the_need_th_largest_with_dead_members() {
+    let servers: Vec<Server> = (0..5).map(|_| Server::start_here()).collect();
+    let masters = Masters::new(servers.iter().map(|server| server.client().unwrap())).unwrap();
+    // One is dead from the start.
+    servers[4].kill();
+    let lock = masters.red_lock("x").with_lease(Lease::WatchdogOf(Duration::from_secs(30)));
+    let guard = lock.acquire().await.unwrap();
+    let begun = tokio::time::Instant::now();
+    let acquired = guard.deadline();
+    // Another dies after the first renewals, a third after the second: its last word counts.
+    tokio::time::sleep(Duration::from_secs(12)).await;
+    servers[3].kill();
+    assert!(guard.deadline() > acquired);
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    servers[2].kill();
+    let third_largest = guard.deadline();
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(guard.votes(), 4, "the fourth's word still stands, and the third's");
+    assert_eq!(guard.deadline(), third_largest, "two that are renewed do not move it");
+    assert_eq!(guard.lost().await, LostCause::Expired);
+    let held = begun.elapsed().as_secs_f64();
+    assert!((46.0..=50.0).contains(&held), "{held}");
 }

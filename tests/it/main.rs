@@ -13,6 +13,7 @@ mod fencing;
 mod fleet;
 mod healing;
 mod holds;
+mod jumps;
 mod mutex;
 mod paused;
 mod processes;

@@ -31,6 +31,7 @@ pub(crate) fn masters_track(
             for master in group {
                 heal(cluster, recorder, planned.fault.does, *master);
             }
+            interrupt.sleep_until(Instant::now() + planned.pause)?;
         }
     }
     Ok(())

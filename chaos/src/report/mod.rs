@@ -31,7 +31,7 @@ pub(crate) struct Findings {
 
 impl Findings {
     pub(crate) fn of(history: &History) -> Self {
-        let kinds = TABLE.each_ref().map(|fault| fault.name);
+        let kinds = TABLE.each_ref().map(|fault| (fault.name, fault.to.least_a_minute()));
         Self {
             violations: check::violations(history),
             shortfalls: coverage::shortfalls(history, &kinds),

@@ -104,10 +104,14 @@ fn fixed_lease(random: &mut Random) -> Lease {
     Lease::Fixed(Duration::from_millis(u64::try_from(fixed).unwrap_or(u64::MAX)))
 }
 
-/// The longest lease that anybody asks for: the renewed one. What a killed master knew is worth
-/// nothing after that.
+/// The longest lease that anybody asks for: the renewed one.
 pub(crate) const LONGEST_LEASE_MS: u64 = 1_000;
 pub(crate) const LONGEST_LEASE: Duration = Duration::from_millis(LONGEST_LEASE_MS);
+/// All clocks are one machine's.
+pub(super) const CLOCK_SKEW: Duration = ms(100);
+/// For how long a master that was started keeps out of votes: the longest lease and 1 % of drift,
+/// a second for the precision of its uptime, and the clocks.
+pub(crate) const QUARANTINE_MS: u64 = LONGEST_LEASE_MS * 101 / 100 + 1_000 + 100;
 const RENEWED_LEASE: Lease = Lease::WatchdogOf(LONGEST_LEASE);
 /// Leases that nobody renews.
 const FIXED_LEASE: Range<Duration> = ms(400)..ms(801);

@@ -164,7 +164,9 @@ use ask_for;
 
 fn refusal(error: &AcquireError) -> Refusal {
     match error {
-        AcquireError::Unavailable { ballot } => Refusal::Outage(ballot.to_string()),
+        AcquireError::Unavailable { ballot } | AcquireError::Quarantined { ballot, .. } => {
+            Refusal::Outage(ballot.to_string())
+        }
         other => Refusal::Unexpected(other.to_string()),
     }
 }

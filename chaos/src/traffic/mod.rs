@@ -15,5 +15,5 @@ mod witness;
 mod worker;
 
 pub(crate) use fleet::Fleet;
-pub(crate) use intent::{LONGEST_LEASE, LONGEST_LEASE_MS};
+pub(crate) use intent::{LONGEST_LEASE, LONGEST_LEASE_MS, QUARANTINE_MS};
 pub(crate) use worker::{Orders, work};

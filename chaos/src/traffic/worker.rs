@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use palisade::{Client, ConfigError, Masters, Quarantine};
+use palisade::{Client, ConfigError, Masters};
 use serde::{Deserialize, Serialize};
 use tokio::{
     sync::watch,
@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use super::{
-    intent::{LONGEST_LEASE, PRIZES},
+    intent::{CLOCK_SKEW, LONGEST_LEASE, PRIZES},
     lane::Lane,
 };
 use crate::{
@@ -83,9 +83,7 @@ async fn live(orders: &Orders) -> Result<(), String> {
 fn connect(orders: &Orders) -> Result<Masters, ConfigError> {
     let client = |url: &String| {
         let client = Client::builder().url(url).name(&format!("chaos-{}", orders.worker));
-        // Masters that forget stay away until every lease is over: the faults see to that.
-        let client = client.quarantine(Quarantine::Durable).clock_skew(Duration::ZERO);
-        client.max_lease(LONGEST_LEASE).build()
+        client.max_lease(LONGEST_LEASE).clock_skew(CLOCK_SKEW).build()
     };
     Masters::new(orders.urls.iter().map(client).collect::<Result<Vec<_>, _>>()?)
 }

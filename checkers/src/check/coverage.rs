@@ -16,9 +16,9 @@ pub struct Shortfall {
     pub wanted: u64,
 }
 
-/// What is missing of 2,000 grants and three faults of each of `kinds` in a minute, and a quorum
-/// that was lost. A run of a few seconds need not have seen anything.
-pub fn shortfalls(history: &History, kinds: &[&str]) -> Vec<Shortfall> {
+/// What is missing of 2,000 grants in a minute, of so many faults of each of `kinds` in a minute,
+/// and of a quorum that was lost. A run of a few seconds need not have seen anything.
+pub fn shortfalls(history: &History, kinds: &[(&str, u64)]) -> Vec<Shortfall> {
     let secs = history.settings.secs;
     if secs < LEAST_SECS {
         return Vec::new();
@@ -27,8 +27,8 @@ pub fn shortfalls(history: &History, kinds: &[&str]) -> Vec<Shortfall> {
         ("grants".to_owned(), grants(history), GRANTS_A_MINUTE * secs / 60),
         ("quorums lost and noticed".to_owned(), quorum_losses(history).noticed, 1),
     ];
-    let faults = kinds.iter().map(|kind| {
-        (format!("faults {kind:?}"), count_faults(history, kind), FAULTS_A_MINUTE * secs / 60)
+    let faults = kinds.iter().map(|(kind, a_minute)| {
+        (format!("faults {kind:?}"), count_faults(history, kind), a_minute * secs / 60)
     });
     demands.extend(faults);
     let short = demands.into_iter().filter(|(_, seen, wanted)| seen < wanted);
@@ -74,7 +74,6 @@ fn felt(history: &History) -> impl Iterator<Item = Time> + '_ {
 
 const LEAST_SECS: u64 = 20;
 const GRANTS_A_MINUTE: u64 = 2_000;
-const FAULTS_A_MINUTE: u64 = 3;
 /// An attempt that began while the quorum was away may end a little after it is back.
 const ECHO: Duration = Duration::from_millis(200);
 
@@ -132,7 +131,7 @@ mod tests {
     fn a_minute_wants_three_faults_of_each_kind_and_a_lost_quorum() {
         let mut history = with_faults(&["kill", "kill", "kill", "freeze"]).history();
         history.settings.secs = 60;
-        let short = shortfalls(&history, &["kill", "freeze"]);
+        let short = shortfalls(&history, &[("kill", 3), ("freeze", 3)]);
         let missing: Vec<_> = short.iter().map(|s| (s.what.as_str(), s.wanted)).collect();
         let expected =
             [("grants", 2_000), ("quorums lost and noticed", 1), ("faults \"freeze\"", 3)];

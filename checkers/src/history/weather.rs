@@ -1,7 +1,7 @@
 //! What was done to the processes, and when: needed to know what may be expected of the locks.
 //! Pure.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use super::{Event, Kind, Record, Settings, Worker};
 use crate::{
@@ -17,16 +17,20 @@ pub struct Weather {
     /// The part of it in which no fault was in force any more; empty if it was not reached.
     pub calm: Span,
     lossy: bool,
+    /// Whether locks on one master mind a quarantine too.
+    quarantine_all: bool,
     masters: Vec<Outages>,
     stopped: HashMap<Worker, Spans>,
     stalled: HashMap<Worker, Spans>,
 }
 
-/// When a master was killed, and when it was stopped.
+/// When a master was killed, when it was stopped, and when its vote did not count.
 #[derive(Debug, Default)]
 pub struct Outages {
     pub killed: Spans,
     pub frozen: Spans,
+    /// Up again, and kept out of votes for what it may have forgotten.
+    pub quarantined: Spans,
 }
 
 impl Weather {
@@ -41,7 +45,10 @@ impl Weather {
             run: Span::new(at(|event| matches!(event, Event::RunBegan(_))), end),
             calm: Span::new(at(|event| *event == Event::Calm), end),
             lossy: settings.lossy,
-            masters: (0..masters).map(|master| Outages::of(records, master, end)).collect(),
+            quarantine_all: settings.quarantine_all,
+            masters: (0..masters)
+                .map(|master| Outages::of(records, settings, master, end))
+                .collect(),
             stopped: by_worker(stops(records, end)),
             stalled: by_worker(stalls(records)),
         }
@@ -61,7 +68,8 @@ impl Weather {
         let all: Spans = [if self.lossy { self.calm } else { self.run }].into_iter().collect();
         let masters = self.masters.iter().enumerate();
         let members = masters.filter(|(master, _)| on.is_empty() || on.contains(master));
-        let up: Vec<_> = members.map(|(_, outages)| all.without(&outages.down())).collect();
+        let kept_out = kind != Kind::Lock || self.quarantine_all;
+        let up: Vec<_> = members.map(|(_, outages)| all.without(&outages.down(kept_out))).collect();
         let need = kind.need(up.len());
         at_least(need, up.iter().flat_map(Spans::iter))
     }
@@ -86,18 +94,26 @@ impl Weather {
 }
 
 impl Outages {
-    fn of(records: &[Record], master: usize, end: Time) -> Self {
+    fn of(records: &[Record], settings: &Settings, master: usize, end: Time) -> Self {
         let outages = || outages(records, master, end);
+        let killed = || outages().filter(|(killed, _)| *killed).map(|(_, span)| span);
+        let quarantine = settings.quarantine();
+        let kept_out = |down: Span| Span::new(down.to, down.to + quarantine + UPTIME);
         Self {
-            killed: outages().filter(|(killed, _)| *killed).map(|(_, span)| span).collect(),
+            killed: killed().collect(),
             frozen: outages().filter(|(killed, _)| !killed).map(|(_, span)| span).collect(),
+            quarantined: killed().filter(|_| !quarantine.is_zero()).map(kept_out).collect(),
         }
     }
 
-    fn down(&self) -> Spans {
-        self.killed.union(&self.frozen)
+    fn down(&self, kept_out: bool) -> Spans {
+        let down = self.killed.union(&self.frozen);
+        if kept_out { down.union(&self.quarantined) } else { down }
     }
 }
+
+/// A server tells its uptime in whole seconds, and a client takes it for one less.
+const UPTIME: Duration = Duration::from_secs(2);
 
 fn outages(
     records: &[Record],

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use palisade::{LockGuard, ReleaseError};
+use palisade::ReleaseError;
 use rustix::process::{getpid, set_child_subreaper};
 
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
     env,
     exit::Failure,
     processes,
-    servers::Servers,
+    servers::{Guard, Servers},
     signals::{self, Signals},
     supervisor::{Link, OURSELVES},
     tell,
@@ -31,8 +31,8 @@ use watch::Watch;
 
 /// The whole story; the code to exit with.
 pub(crate) async fn run(args: &RunArgs) -> Result<u8, Failure> {
-    let settings = Settings::of(args)?;
     let servers = Servers::named(&args.servers)?;
+    let settings = Settings::of(args, servers.max_lease())?;
     let code = under_the_lock(args, &settings, &servers).await;
     servers.close().await;
     code
@@ -65,7 +65,7 @@ async fn under_the_lock(
 async fn supervised(
     args: &RunArgs,
     settings: &Settings,
-    guard: &LockGuard,
+    guard: &Guard,
     mut signals: Signals,
 ) -> Result<Outcome, Failure> {
     let refused = |error| Failure::system("cannot run the command", error);
@@ -82,7 +82,7 @@ async fn supervised(
 fn start_supervisor(
     args: &RunArgs,
     grace: Duration,
-    guard: &LockGuard,
+    guard: &Guard,
     link: OwnedFd,
 ) -> io::Result<Child> {
     let mut command = Command::new(OURSELVES);
@@ -94,12 +94,12 @@ fn start_supervisor(
         .args(&args.command)
         .stdin(link)
         .process_group(0);
-    env::prepare(&mut command, &args.name, guard.holder_id(), args.keep_env);
+    env::prepare(&mut command, &args.name, guard, guard.token(), args.keep_env);
     command.spawn()
 }
 
 /// Releases the lock; whether it turns out to have been lost before.
-async fn give_back(name: &str, guard: LockGuard) -> bool {
+async fn give_back(name: &str, guard: Guard) -> bool {
     match guard.release().await {
         Ok(_) => false,
         Err(ReleaseError::Lost(_)) => true,

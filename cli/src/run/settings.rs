@@ -13,9 +13,16 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Checks them. The cap on the lease is the library's to know.
-    pub(crate) fn of(args: &RunArgs) -> Result<Self, Failure> {
-        let lease = args.lease;
+    /// Checks them.
+    pub(crate) fn of(args: &RunArgs, max_lease: Duration) -> Result<Self, Failure> {
+        let lease = args.lease.unwrap_or_else(|| DEFAULT_LEASE.min(max_lease));
+        if lease > max_lease {
+            let (is, most) = (duration::show(lease), duration::show(max_lease));
+            return Err(Failure::usage(format_args!(
+                "--lease {is} is above --max-lease {most}, for which restarted servers are kept \
+                 out of votes"
+            )));
+        }
         if lease < SHORTEST {
             let (is, least) = (duration::show(lease), duration::show(SHORTEST));
             return Err(Failure::usage(format_args!(
@@ -48,6 +55,7 @@ impl Settings {
 /// only a sixth of the lease earlier: in less than a second the two would race.
 const SHORTEST: Duration = Duration::from_secs(1);
 
+const DEFAULT_LEASE: Duration = Duration::from_secs(30);
 const LONGEST_DEFAULT_GRACE: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
@@ -60,7 +68,9 @@ mod tests {
     fn settings(options: &str) -> Result<Settings, Failure> {
         let line = format!("palisade run -s redis://h {options} name -- true");
         match Cli::try_parse_from(line.split_whitespace()).expect("a valid line").subcommand {
-            Subcommand::Run(args) => Settings::of(&args),
+            Subcommand::Run(args) => {
+                Settings::of(&args, args.servers.max_lease.unwrap_or(Duration::from_secs(60)))
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -81,8 +91,23 @@ mod tests {
 
     #[test]
     fn leases_and_graces_that_cannot_work_are_refused() {
-        for options in ["--lease 0", "--lease 999ms", "--grace 15.1", "--lease 2 --grace 1001ms"] {
+        for options in [
+            "--lease 0",
+            "--lease 999ms",
+            "--lease 61s",
+            "--lease 10s --max-lease 9s",
+            "--grace 15.1",
+            "--lease 2 --grace 1001ms",
+        ] {
             assert!(settings(options).is_err(), "{options}");
+        }
+    }
+
+    #[test]
+    fn the_lease_is_thirty_seconds_unless_that_is_above_the_cap() {
+        for (options, lease) in [("", 30), ("--max-lease 9s", 9), ("--max-lease 2m", 30)] {
+            let settings = settings(options).expect(options);
+            assert_eq!(settings.lease, Duration::from_secs(lease), "{options}");
         }
     }
 

@@ -20,17 +20,24 @@ fn wrong_use_is_64_and_help_is_0() {
         ("run -s redis://h --lease 0 name -- true", 64),
         ("run -s redis://h --lease 500ms name -- true", 64),
         ("run -s redis://h --lease 1h name -- true", 64),
+        ("run -s redis://h --lease 10s --max-lease 9s name -- true", 64),
+        ("run -s redis://h --max-lease soon name -- true", 64),
+        ("run -s redis://h --max-lease 0 name -- true", 64),
+        ("run -s redis://h --lease 1 --max-lease 3.9 name -- true", 64),
         ("run -s redis://h --grace 16 name -- true", 64),
         ("run -s redis://h --lease 2 --grace 1.001 name -- true", 64),
         ("run -s redis://h -s redis://h:6379/0 name -- true", 64),
         ("run name -- true", 64),
         ("inspect", 64),
         ("inspect name", 64),
+        ("bless", 64),
+        ("bless -s redis://h name", 64),
         ("--help", 0),
         ("help", 0),
         ("run --help", 0),
         ("run -h", 0),
         ("inspect --help", 0),
+        ("bless --help", 0),
         ("--version", 0),
     ] {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -48,6 +55,15 @@ fn help_tells_an_operator_what_he_needs() {
         assert!(help.contains(word), "{word} is not in:\n{help}");
     }
     assert!(!help.contains("__supervise"), "what is ours alone is hidden");
+}
+
+#[test]
+fn a_cap_in_the_environment_is_checked_as_one_on_the_command_line() {
+    for (cap, code) in [("9", 64), ("soon", 64), ("-1", 64), ("11s", 69)] {
+        let run = ["run", "-n", "-s", "redis://127.0.0.1:1", "--lease", "10", "n", "--", "true"];
+        let finished = palisade(&run).env("PALISADE_MAX_LEASE", cap).finish();
+        assert_eq!(finished.code(), code, "{cap}: {finished:?}");
+    }
 }
 
 #[test]

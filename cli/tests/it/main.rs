@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 
 mod arguments;
+mod fencing;
 mod inspect;
 mod loss;
 mod quorum;
@@ -10,3 +11,4 @@ mod run;
 mod supervisor;
 mod support;
 mod terminal;
+mod young;

@@ -34,8 +34,8 @@ use std::{fmt, time::Duration};
 /// after a lost answer, `fence < $1` refuses the repetition too.
 ///
 /// What is read before the write belongs behind the same gate: a holder that *reads* after its lease
-/// and writes nothing is not refused by anybody. The example `examples/fencing` shows it with a
-/// holder that really is stopped.
+/// and writes nothing is not refused by anybody. `examples/fencing` in the repository shows the
+/// pattern with SQLite and a holder that really is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FencingToken(u64);
 

@@ -69,12 +69,13 @@ impl Hold {
         others.all(|(_, seat)| seat.is_confirmed_since(lost_at))
     }
 
-    /// Plans the next heal of a member whose heal came to nothing: when it votes, if that is known.
+    /// Plans the next heal of a member whose heal came to nothing: at the next renewal time, in a
+    /// quarantine to see whether it was blessed, and when it ends.
     fn not_healed(&self, member: usize, votes_from: Option<Instant>) {
         let now = self.now();
         let mut state = self.state();
-        let votes_later = votes_from.filter(|from| now < *from);
-        let heal_at = self.next_heal(&state, now).map(|next| votes_later.unwrap_or(next));
+        let end = votes_from.filter(|end| now < *end);
+        let heal_at = self.next_heal(&state, now).map(|next| end.map_or(next, |end| next.min(end)));
         let Some(seat) = state.seats.get_mut(member).filter(|seat| !seat.is_granted()) else {
             return;
         };

@@ -32,6 +32,26 @@ async fn lock_that_is_forced_open_everywhere_is_lost_and_not_healed() {
     }
 }
 
+/// One has said that it is forced open, the others are silent: whether they are, too, is unknown.
+#[tokio::test(start_paused = true)]
+async fn member_is_not_won_back_before_all_others_were_heard_of() {
+    let fleet = Fleet::start(3);
+    let guard = fleet.masters.red_lock("x").acquire().await.unwrap();
+    votes_return(&guard, 3, PERIOD).await;
+    fleet.servers[0].flush();
+    fleet.servers[1].freeze();
+    while guard.votes() == 3 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    tokio::time::sleep(PERIOD * 3 / 2).await;
+    assert!(guard.is_held());
+    assert_eq!(holder(&fleet.servers[0], "x").await, None);
+    fleet.servers[1].thaw();
+    votes_return(&guard, 3, PERIOD).await;
+    guard.release().await.unwrap();
+    fleet.end(&[]).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn member_that_another_holds_is_left_to_it_and_won_back_behind_it() {
     let fleet = Fleet::start(3);

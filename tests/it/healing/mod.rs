@@ -7,6 +7,7 @@ mod contention;
 mod limits;
 mod release;
 mod rolling;
+mod sockets;
 
 use std::time::Duration;
 

@@ -5,10 +5,13 @@ use std::{sync::Arc, time::Duration};
 use futures::future::join_all;
 use palisade::{Client, Masters};
 use rand::random_range;
-use testkit::{Fault, FaultProxy, RedisServer, Way};
+use testkit::{Cluster, Fault, FaultProxy, RedisServer, Way};
 use tokio::net::TcpStream;
 
-use crate::fleet::{Composite, Fleet, HANG, Rule, client, eventually, within};
+use crate::{
+    fleet::{Composite, Fleet, HANG, Rule, client, eventually, masters, within},
+    support::eventually_blocking,
+};
 
 #[tokio::test]
 async fn thousand_guards_dropped_at_once_are_all_released() {
@@ -55,6 +58,27 @@ fn guard_dropped_in_a_blocked_runtime_is_released() {
             std::thread::sleep(Duration::from_millis(2));
         }
     });
+}
+
+/// The release of a `RedLock` returns with the majority's confirmations, and then nobody runs the
+/// runtime that was to see to the rest.
+#[test]
+fn minority_of_a_release_is_seen_to_although_the_runtime_has_stopped() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let servers = Cluster::start(3);
+    let proxy = FaultProxy::before(&servers[2]);
+    let urls = [servers[0].url(), servers[1].url(), proxy.url()];
+    let guard = runtime.block_on(async {
+        let clients = urls.iter().map(|url| client(url).node_timeout(Duration::from_millis(300)));
+        let guard = masters(clients).await.red_lock("x").acquire().await.unwrap();
+        eventually("all grant", || guard.votes() == 3).await;
+        guard
+    });
+    proxy.set(Fault::Blackhole(Way::Requests));
+    runtime.block_on(guard.release()).unwrap();
+    proxy.heal();
+    eventually_blocking(|| servers[2].keys().is_empty());
+    drop(runtime);
 }
 
 /// A release may arrive on one connection before the acquire that was sent earlier on another one:

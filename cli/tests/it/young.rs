@@ -1,0 +1,118 @@
+//! Servers that have just started, and the word that they are new.
+
+use std::time::Duration;
+
+use testkit::Cluster;
+
+use crate::support::tool::{Finished, palisade, run};
+
+fn bless(urls: &[String], more: &[&str]) -> Finished {
+    let mut words = vec!["bless"];
+    words.extend(urls.iter().flat_map(|url| ["-s", url.as_str()]));
+    words.extend(more);
+    palisade(&words).finish()
+}
+
+#[test]
+fn a_fleet_that_has_just_started_does_not_vote_and_says_so_within_a_second() {
+    let cluster = Cluster::start(3);
+    for all in ["", "--all"] {
+        let young = run(&cluster.urls(), &format!("-n {all}"), "exit 3").finish();
+        assert_eq!(young.code(), 69, "{young:?}");
+        assert!(young.took < Duration::from_secs(1), "{young:?}");
+        let said = young.said();
+        assert!(said.contains("3 of 3 masters started"), "{said}");
+        assert!(said.contains("if this fleet is new, bless it"), "{said}");
+    }
+    let keys: Vec<_> = cluster.iter().flat_map(testkit::RedisServer::keys).collect();
+    assert_eq!(keys, Vec::<String>::new(), "nothing was asked of them");
+}
+
+#[test]
+fn one_server_alone_votes_at_once() {
+    let cluster = Cluster::start(1);
+    assert_eq!(run(&cluster.urls(), "-n", "exit 3").finish().code(), 3);
+}
+
+#[test]
+fn blessed_masters_vote_at_once_until_they_are_restarted() {
+    let cluster = Cluster::start(3);
+    let urls = cluster.urls();
+    let blessed = bless(&urls, &[]);
+    assert_eq!(blessed.code(), 0, "{blessed:?}");
+    assert_eq!(run(&urls, "-n", "exit 3").finish().code(), 3);
+
+    cluster.kill(0);
+    cluster.restart_empty(0);
+    assert_eq!(run(&urls, "-n", "exit 3").finish().code(), 3, "two of three are enough");
+    let all = run(&urls, "--all -n", "exit 3").finish();
+    assert_eq!(all.code(), 69, "{all:?}");
+    assert!(all.said().contains("1 of 3 masters started"), "{all:?}");
+}
+
+#[test]
+fn who_waits_is_told_at_once_and_goes_on_when_somebody_blesses() {
+    let cluster = Cluster::start(3);
+    let urls = cluster.urls();
+    let waiting = run(&urls, "-w 100", "echo mine").start();
+    assert!(waiting.complaint().contains("their votes count in"));
+    assert!(waiting.started.elapsed() < Duration::from_secs(1));
+    assert_eq!(bless(&urls, &[]).code(), 0);
+    assert_eq!(waiting.line(), "mine");
+    assert_eq!(waiting.finish().code(), 0);
+}
+
+#[test]
+fn a_wait_that_ends_before_the_votes_count_is_not_begun() {
+    let cluster = Cluster::start(3);
+    let waited = run(&cluster.urls(), "-w 30", "exit 3").finish();
+    assert_eq!(waited.code(), 69, "{waited:?}");
+    assert!(waited.took < Duration::from_secs(10), "{waited:?}");
+    assert_eq!(waited.errors.len(), 1, "said once: {waited:?}");
+}
+
+#[test]
+fn with_a_short_max_lease_it_is_a_matter_of_seconds() {
+    let cluster = Cluster::start(3);
+    // 4.04 s for the lease, 1 s for the precision of the uptime, 5 s for clocks.
+    let finished = run(&cluster.urls(), "--max-lease 4 --lease 1", "exit 3").finish();
+    assert_eq!(finished.code(), 3, "{finished:?}");
+    assert!(finished.took > Duration::from_secs(8), "{finished:?}");
+    assert!(finished.took < Duration::from_secs(30), "{finished:?}");
+}
+
+#[test]
+fn what_was_blessed_before_is_not_new() {
+    let cluster = Cluster::start(3);
+    let urls = cluster.urls();
+    assert_eq!(bless(&urls[..2], &[]).code(), 0);
+    let again = bless(&urls, &[]);
+    assert_eq!(again.code(), 1, "{again:?}");
+    assert_eq!(bless(&urls, &["--force"]).code(), 0);
+    assert_eq!(run(&urls, "-n --all", "exit 3").finish().code(), 3);
+}
+
+#[test]
+fn a_server_that_is_not_there_cannot_be_blessed_and_the_others_are_not() {
+    let cluster = Cluster::start(3);
+    let urls = cluster.urls();
+    cluster.kill(2);
+    let refused = bless(&urls, &[]);
+    assert_eq!(refused.code(), 69, "{refused:?}");
+    for server in cluster.iter().take(2) {
+        assert_eq!(server.keys(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_longer_max_lease_than_the_blessed_one_is_wrong_use() {
+    let cluster = Cluster::start(3);
+    let urls = cluster.urls();
+    assert_eq!(bless(&urls, &["--max-lease", "40s"]).code(), 0);
+    for (options, code) in [("--max-lease 40s", 3), ("", 64)] {
+        let finished = run(&urls, &format!("-n {options}"), "exit 3").finish();
+        assert_eq!(finished.code(), code, "{finished:?}");
+    }
+    let by_env = run(&urls, "-n", "exit 3").env("PALISADE_MAX_LEASE", "40").finish();
+    assert_eq!(by_env.code(), 3, "{by_env:?}");
+}
