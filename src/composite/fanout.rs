@@ -177,3 +177,22 @@ impl Target for Fanout {
         self.identity.clone()
     }
 }
+
+/// The methods that composites share besides those of all locks.
+macro_rules! composite_methods {
+    ($Lock:ident) => {
+        impl $Lock {
+            /// The name of the first member.
+            #[must_use]
+            pub fn name(&self) -> &str {
+                self.handle.target.name()
+            }
+
+            /// What each server says of the lock.
+            pub async fn inspect(&self) -> $crate::Inspection {
+                self.handle.target.inspect().await
+            }
+        }
+    };
+}
+pub(super) use composite_methods;

@@ -1,6 +1,9 @@
 //! All of N, with fencing tokens.
 
-use super::{Inspection, fanout::Fanout, tally::Rule};
+use super::{
+    fanout::{Fanout, composite_methods},
+    tally::Rule,
+};
 use crate::{
     error::ConfigError,
     lock::{
@@ -47,6 +50,7 @@ pub struct FencedMultiLock {
 }
 
 lock_methods!(FencedMultiLock, FencedGuard);
+composite_methods!(FencedMultiLock);
 
 impl FencedMultiLock {
     /// A lock over `members`. Their tokens have counters of their own: those of a composite are not
@@ -64,16 +68,5 @@ impl FencedMultiLock {
     pub fn assume_same_members(mut self) -> Self {
         self.handle.target = self.handle.target.unvetted();
         self
-    }
-
-    /// The name of the first member.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.handle.target.name()
-    }
-
-    /// What each server says of the lock.
-    pub async fn inspect(&self) -> Inspection {
-        self.handle.target.inspect().await
     }
 }

@@ -1,6 +1,9 @@
 //! A majority of N, with fencing tokens.
 
-use super::{Inspection, fanout::Fanout, tally::Rule};
+use super::{
+    fanout::{Fanout, composite_methods},
+    tally::Rule,
+};
 use crate::{
     error::ConfigError,
     lock::{
@@ -51,6 +54,7 @@ pub struct FencedRedLock {
 }
 
 lock_methods!(FencedRedLock, FencedGuard);
+composite_methods!(FencedRedLock);
 
 impl FencedRedLock {
     /// A lock over `members`. Their tokens have counters of their own: those of a composite are not
@@ -60,16 +64,5 @@ impl FencedRedLock {
     /// As [`RedLock::new`](crate::RedLock::new).
     pub fn new(members: impl IntoIterator<Item = FencedLock>) -> Result<Self, ConfigError> {
         Ok(Self { handle: Handle::new(Fanout::new(Rule::Majority, members)?) })
-    }
-
-    /// The name of the first member.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.handle.target.name()
-    }
-
-    /// What each server says of the lock.
-    pub async fn inspect(&self) -> Inspection {
-        self.handle.target.inspect().await
     }
 }

@@ -1,6 +1,9 @@
 //! All of N.
 
-use super::{Inspection, fanout::Fanout, tally::Rule};
+use super::{
+    fanout::{Fanout, composite_methods},
+    tally::Rule,
+};
 use crate::{
     error::ConfigError,
     lock::{
@@ -41,6 +44,7 @@ pub struct MultiLock {
 }
 
 lock_methods!(MultiLock, LockGuard);
+composite_methods!(MultiLock);
 
 impl MultiLock {
     /// A lock over `members`.
@@ -60,16 +64,5 @@ impl MultiLock {
     pub fn assume_same_members(mut self) -> Self {
         self.handle.target = self.handle.target.unvetted();
         self
-    }
-
-    /// The name of the first member.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.handle.target.name()
-    }
-
-    /// What each server says of the lock.
-    pub async fn inspect(&self) -> Inspection {
-        self.handle.target.inspect().await
     }
 }

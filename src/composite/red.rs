@@ -1,6 +1,9 @@
 //! A majority of N.
 
-use super::{Inspection, fanout::Fanout, tally::Rule};
+use super::{
+    fanout::{Fanout, composite_methods},
+    tally::Rule,
+};
 use crate::{
     error::ConfigError,
     lock::{
@@ -44,6 +47,7 @@ pub struct RedLock {
 }
 
 lock_methods!(RedLock, LockGuard);
+composite_methods!(RedLock);
 
 impl RedLock {
     /// A lock over `members`.
@@ -54,16 +58,5 @@ impl RedLock {
     /// are noticed by the first acquire.
     pub fn new(members: impl IntoIterator<Item = Lock>) -> Result<Self, ConfigError> {
         Ok(Self { handle: Handle::new(Fanout::new(Rule::Majority, members)?) })
-    }
-
-    /// The name of the first member.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.handle.target.name()
-    }
-
-    /// What each server says of the lock.
-    pub async fn inspect(&self) -> Inspection {
-        self.handle.target.inspect().await
     }
 }
