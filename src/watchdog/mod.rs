@@ -9,6 +9,7 @@
 //!   await; a hold may therefore register and leave under any lock of its own.
 //! - What left the table is never put back ([`Schedule::reschedule`]).
 
+mod errands;
 mod finality;
 mod releaser;
 mod renewals;
@@ -21,17 +22,15 @@ use std::{
     time::Duration,
 };
 
-use futures::{
-    StreamExt,
-    future::{BoxFuture, Either},
-    stream::FuturesUnordered,
-};
+use futures::{StreamExt, stream::FuturesUnordered};
 use tokio::{
     runtime::Handle,
     sync::{Notify, mpsc},
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+pub(crate) use errands::Errand;
+use errands::Errands;
 pub(crate) use finality::Unanswered;
 pub(crate) use releaser::{Drain, Draining, Release};
 use schedule::Schedule;
@@ -68,9 +67,6 @@ pub(crate) struct Tick {
     /// `None` if the hold is over: the watchdog forgets it.
     pub(crate) next: Option<Instant>,
 }
-
-/// Work of a hold on the watchdog's runtime, which tells the hold itself what came of it.
-pub(crate) type Errand = BoxFuture<'static, ()>;
 
 /// A request that is due for one member of a hold.
 #[derive(Debug)]
@@ -246,7 +242,7 @@ impl Shared {
 
 /// The watchdog's loop: sleeps until something is due, sends what is due in batches.
 async fn watch(shared: &Shared) {
-    let mut under_way = FuturesUnordered::new();
+    let (mut under_way, mut errands) = (FuturesUnordered::new(), Errands::default());
     loop {
         let wakes_at = {
             let mut table = shared.table();
@@ -256,13 +252,14 @@ async fn watch(shared: &Shared) {
         tokio::select! {
             biased;
             Some(()) = under_way.next(), if !under_way.is_empty() => {}
+            () = errands.next(), if !errands.is_empty() => {}
             () = shared.nudge.notified() => {}
             () = sleep_until(&shared.clock, wakes_at) => {
-                let (items, errands) = collect_due(shared);
+                let (items, new_errands) = collect_due(shared);
                 for group in renewals::groups(items) {
-                    under_way.push(Either::Left(renewals::renew_all(shared, group)));
+                    under_way.push(renewals::renew_all(shared, group));
                 }
-                under_way.extend(errands.into_iter().map(Either::Right));
+                errands.add(new_errands);
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures::future::join_all;
 use palisade::LostCause;
 
 use super::{D, Fleet, LEASE, PERIOD, votes_return};
@@ -118,5 +119,23 @@ async fn master_that_is_blessed_is_won_back_at_the_next_renewal_time() {
     votes_return(&guard, 3, PERIOD * 3 / 2).await;
     guard.release().await.unwrap();
     // The marker stays; the lock does not.
+    fleet.end(&[]).await;
+}
+
+/// They all want the master back at the same time.
+#[tokio::test(start_paused = true)]
+async fn thousand_holds_are_won_back_from_a_master_that_comes_back() {
+    let fleet = Fleet::start(3);
+    let names: Vec<String> = (0..1_000).map(|i| format!("x:{i}")).collect();
+    let acquire = async |name: &String| fleet.masters.red_lock(name).acquire().await.unwrap();
+    let guards = join_all(names.iter().map(acquire)).await;
+    fleet.servers[1].kill_and_forget();
+    fleet.servers[1].restart();
+    tokio::time::sleep(PERIOD * 2).await;
+    assert!(guards.iter().all(|guard| guard.votes() == 2));
+    for guard in &guards {
+        votes_return(guard, 3, D + PERIOD).await;
+    }
+    join_all(guards.into_iter().map(|guard| guard.release())).await;
     fleet.end(&[]).await;
 }
