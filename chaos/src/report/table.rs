@@ -9,7 +9,7 @@ use std::{
 use crate::{
     check::{coverage, detection, updates, wakeups},
     faults::TABLE,
-    history::{History, Hold, Kind, Refusal, Section},
+    history::{Event, History, Hold, Kind, Record, Refusal, Section},
     quantiles::Quantiles,
 };
 
@@ -24,7 +24,7 @@ pub(super) fn write(out: &mut impl Write, history: &History) -> io::Result<()> {
         ("noticed", noticed(history)),
         ("outages seen", outages(history)),
         ("releases", releases(history)),
-        ("late writes", format!("{} (need fencing)", updates::late_writes(history).count())),
+        ("late writes", late_writes(history)),
         ("machine", machine(history)),
     ];
     writeln!(out)?;
@@ -110,6 +110,13 @@ fn releases(history: &History) -> String {
         "{} confirmed · {unconfirmed} not · {withheld} writes withheld by ensure_valid",
         answers().count() - unconfirmed
     )
+}
+
+/// Those that no store refused, and those that one did.
+fn late_writes(history: &History) -> String {
+    let refused = |record: &&Record| matches!(record.event, Event::TooOld { .. });
+    let refused = history.records.iter().filter(refused).count();
+    format!("{} · {refused} refused for their token", updates::late_writes(history).count())
 }
 
 fn machine(history: &History) -> String {

@@ -2,7 +2,7 @@
 
 use std::{future, time::Duration};
 
-use palisade::LockGuard;
+use palisade::{FencedGuard, LockGuard};
 
 use crate::time::{self, Time};
 
@@ -10,6 +10,7 @@ use crate::time::{self, Time};
 #[derive(Debug)]
 pub(super) enum Hold {
     Held(LockGuard),
+    Fenced(FencedGuard),
     /// For the planted fault: nobody was asked.
     Pretended {
         deadline: Time,
@@ -22,35 +23,49 @@ impl Hold {
         Self::Pretended { deadline: time::now() + lease }
     }
 
-    pub(super) fn deadline(&self) -> Time {
+    /// The guard, or until when one is pretended.
+    fn guard(&self) -> Result<&LockGuard, Time> {
         match self {
-            Self::Held(guard) => time::of(guard.deadline()),
-            Self::Pretended { deadline } => *deadline,
+            Self::Held(guard) => Ok(guard),
+            Self::Fenced(guard) => Ok(guard),
+            Self::Pretended { deadline } => Err(*deadline),
         }
     }
 
-    pub(super) fn is_valid(&self) -> bool {
+    /// To be shown to the store.
+    pub(super) fn token(&self) -> Option<u64> {
         match self {
-            Self::Held(guard) => guard.ensure_valid().is_ok(),
-            Self::Pretended { deadline } => time::now() < *deadline,
+            Self::Fenced(guard) => Some(guard.fencing_token().get()),
+            Self::Held(_) | Self::Pretended { .. } => None,
+        }
+    }
+
+    pub(super) fn deadline(&self) -> Time {
+        self.guard().map_or_else(|pretended| pretended, |guard| time::of(guard.deadline()))
+    }
+
+    pub(super) fn is_valid(&self) -> bool {
+        match self.guard() {
+            Ok(guard) => guard.ensure_valid().is_ok(),
+            Err(deadline) => time::now() < deadline,
         }
     }
 
     /// Completes with the cause once the hold is lost.
     pub(super) async fn lost(&self) -> String {
-        match self {
-            Self::Held(guard) => guard.lost().await.to_string(),
-            Self::Pretended { .. } => future::pending().await,
+        match self.guard() {
+            Ok(guard) => guard.lost().await.to_string(),
+            Err(_pretended) => future::pending().await,
         }
     }
 
     /// What was wrong with the release, if anything.
     pub(super) async fn release(self) -> Result<(), String> {
-        match self {
-            Self::Held(guard) => {
-                guard.release().await.map(|_| ()).map_err(|error| error.to_string())
-            }
-            Self::Pretended { .. } => Ok(()),
-        }
+        let released = match self {
+            Self::Held(guard) => guard.release().await,
+            Self::Fenced(guard) => guard.release().await,
+            Self::Pretended { .. } => return Ok(()),
+        };
+        released.map(|_| ()).map_err(|error| error.to_string())
     }
 }

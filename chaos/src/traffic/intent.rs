@@ -14,16 +14,18 @@ use crate::{
 pub(super) struct Prize {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
+    pub(super) fenced: bool,
     sorts: &'static [(u32, Sort)],
 }
 
 /// Two for each kind: one that is handed over all the time, and one that is held whenever a fault
-/// strikes. Contenders of the one do not wait for the other.
+/// strikes. Contenders of the one do not wait for the other. Those that change hands often have
+/// fencing tokens, the others do without.
 pub(super) const PRIZES: [Prize; 4] = [
-    Prize { name: "red-brisk", kind: Kind::RedLock, sorts: &BRISK },
-    Prize { name: "red-slow", kind: Kind::RedLock, sorts: &SLOW },
-    Prize { name: "multi-brisk", kind: Kind::MultiLock, sorts: &BRISK },
-    Prize { name: "multi-slow", kind: Kind::MultiLock, sorts: &SLOW },
+    Prize { name: "red-brisk", kind: Kind::RedLock, fenced: true, sorts: &BRISK },
+    Prize { name: "red-slow", kind: Kind::RedLock, fenced: false, sorts: &SLOW },
+    Prize { name: "multi-brisk", kind: Kind::MultiLock, fenced: true, sorts: &BRISK },
+    Prize { name: "multi-slow", kind: Kind::MultiLock, fenced: false, sorts: &SLOW },
 ];
 
 /// A sort of section.

@@ -65,7 +65,7 @@ impl Lane {
                 self.recorder.note(Event::Granted {
                     section,
                     deadline: hold.deadline(),
-                    token: None,
+                    token: hold.token(),
                 });
                 self.use_up(hold, intent).await;
             }
@@ -77,11 +77,14 @@ impl Lane {
         if self.ignores_lock {
             return Ok(Hold::pretend(LONGEST_LEASE));
         }
-        let Prize { name, kind, .. } = self.prize;
-        match kind {
-            Kind::RedLock => ask_for!(self.masters.red_lock(name), intent),
-            Kind::MultiLock => ask_for!(self.masters.multi_lock(name), intent),
-            Kind::Lock => unreachable!("no prize here is on one master"),
+        let Prize { name, kind, fenced, .. } = self.prize;
+        let masters = &self.masters;
+        match (kind, fenced) {
+            (Kind::RedLock, false) => ask_for!(masters.red_lock(name), intent, Held),
+            (Kind::RedLock, true) => ask_for!(masters.fenced_red_lock(name), intent, Fenced),
+            (Kind::MultiLock, false) => ask_for!(masters.multi_lock(name), intent, Held),
+            (Kind::MultiLock, true) => ask_for!(masters.fenced_multi_lock(name), intent, Fenced),
+            (Kind::Lock, _) => unreachable!("no prize here is on one master"),
         }
     }
 
@@ -102,17 +105,23 @@ impl Lane {
         self.recorder.note(Event::Released { section, problem });
     }
 
-    /// As a careful user does it without tokens: asks once more right before the write.
+    /// As a careful user does it: asks once more right before the write, and shows a token if there
+    /// is one.
     async fn read_modify_write(&self, hold: &Hold, intent: &Intent) {
-        let section = self.section;
-        let witness = Witness::new(&self.folder, self.prize.name, section.worker, section.lane);
-        let value = witness.read().expect("the witness can be read");
+        let (section, token) = (self.section, hold.token());
+        let witness = Witness::new(&self.folder, self.prize.name);
+        let Ok(value) = witness.read(token).expect("the witness can be read") else {
+            return self.recorder.note(Event::TooOld { section });
+        };
         self.work(hold, intent.work).await;
         self.recorder.note(Event::Writing { section, read: value.writer });
         if !hold.is_valid() {
             return self.recorder.note(Event::Withheld { section });
         }
-        witness.write(value.count + 1, section).expect("the witness can be written");
+        let written = witness.write(token, value.count + 1, section);
+        if written.expect("the witness can be written").is_err() {
+            return self.recorder.note(Event::TooOld { section });
+        }
         // The deadline is asked for after the write, and the record takes its time after both: a
         // write that is not later than this deadline was in time.
         self.recorder.note(Event::Wrote { section, deadline: hold.deadline() });
@@ -139,9 +148,9 @@ impl Lane {
     }
 }
 
-/// `RedLock` and `MultiLock` have the same methods and no trait in common.
+/// Locks have the same methods and no trait in common.
 macro_rules! ask_for {
-    ($lock:expr, $intent:expr) => {{
+    ($lock:expr, $intent:expr, $Held:ident) => {{
         let lock = $lock.with_lease($intent.lease);
         let patient = lock.clone().on_outage(OnOutage::Wait);
         let answer = match $intent.manner {
@@ -155,7 +164,7 @@ macro_rules! ask_for {
             },
         };
         match answer {
-            Ok(guard) => guard.map(Hold::Held).ok_or(Refusal::Held),
+            Ok(guard) => guard.map(Hold::$Held).ok_or(Refusal::Held),
             Err(error) => Err(refusal(&error)),
         }
     }};

@@ -49,6 +49,10 @@ fn is_fenced(section: &Section) -> bool {
     section.hold.as_ref().is_none_or(|hold| !hold.tokens.is_empty())
 }
 
+fn token(section: &Section) -> Option<u64> {
+    section.hold.as_ref()?.tokens.first().copied()
+}
+
 /// In the order in which they landed.
 fn updates<'a>(sections: &[&'a Section]) -> Vec<Update<'a>> {
     let updates = sections.iter().filter_map(|section| {
@@ -62,7 +66,9 @@ fn updates<'a>(sections: &[&'a Section]) -> Vec<Update<'a>> {
         Some(Update { section, write, landed, in_time })
     });
     let mut updates: Vec<_> = updates.collect();
-    updates.sort_by_key(|update| update.landed);
+    // Where tokens are looked at, their order is that of the writes: a process may be stopped before
+    // it can tell that its own has landed.
+    updates.sort_by_key(|update| (token(update.section), update.landed));
     updates
 }
 
