@@ -32,6 +32,10 @@ pub struct ServerBuilder {
 
 impl ServerBuilder {
     /// Whence the run ids come. Defaults to chance.
+    ///
+    /// Servers with a seed also take their script interpreters over from those of the same thread
+    /// that have ended, with what is compiled there: a simulation starts thousands of them. Their
+    /// scripts must leave nothing behind but in the data.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
@@ -60,6 +64,6 @@ impl ServerBuilder {
         let runtime = Handle::current();
         let clock = Clock::new(runtime.clone(), self.time, self.wall_clock);
         let names = self.seed.map_or_else(Names::by_chance, Names::seeded);
-        Server::of(Engine::new(clock, names), runtime)
+        Server::of(Engine::new(clock, names, self.seed.is_some()), runtime)
     }
 }

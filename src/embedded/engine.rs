@@ -45,9 +45,10 @@ pub(crate) enum Turn {
 }
 
 impl Engine {
-    pub(crate) fn new(clock: Clock, names: Names) -> Self {
+    /// See [`Scripts::new`] for `handed_on`.
+    pub(crate) fn new(clock: Clock, names: Names, handed_on: bool) -> Self {
         let state = Arc::new(Mutex::new(State::new(clock, names)));
-        let turn = Mutex::new(Scripts::new(Arc::clone(&state)));
+        let turn = Mutex::new(Scripts::new(Arc::clone(&state), handed_on));
         Self { turn, state, stopped: Notify::new() }
     }
 

@@ -126,7 +126,7 @@ impl Server {
 
     fn by_chance(runtime: Handle) -> Self {
         let clock = Clock::new(runtime.clone(), None, None);
-        Self::of(Engine::new(clock, Names::by_chance()), runtime)
+        Self::of(Engine::new(clock, Names::by_chance(), false), runtime)
     }
 
     pub(crate) fn of(engine: Engine, runtime: Handle) -> Self {

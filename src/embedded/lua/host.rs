@@ -29,16 +29,19 @@ impl fmt::Display for Raised {
 
 impl std::error::Error for Raised {}
 
+/// Whose commands are executed: an interpreter may serve one server after another.
+pub(super) type Desk = Arc<Mutex<Option<Arc<Mutex<State>>>>>;
+
 /// All of them, by name.
-pub(super) fn functions(lua: &Lua, state: Arc<Mutex<State>>) -> mlua::Result<Table> {
+pub(super) fn functions(lua: &Lua, desk: Desk) -> mlua::Result<Table> {
     let host = lua.create_table()?;
-    let shared = Arc::clone(&state);
+    let shared = Arc::clone(&desk);
     let call = move |lua: &Lua, words: Variadic<Value>| match execute(&shared, &words) {
         Reply::Error(Refusal(text)) => Err(raise(Raised::Reply(text.into_owned()))),
         reply => convert::to_lua(lua, reply),
     };
     let pcall =
-        move |lua: &Lua, words: Variadic<Value>| convert::to_lua(lua, execute(&state, &words));
+        move |lua: &Lua, words: Variadic<Value>| convert::to_lua(lua, execute(&desk, &words));
     host.raw_set("call", lua.create_function(call)?)?;
     host.raw_set("pcall", lua.create_function(pcall)?)?;
     host.raw_set("log", lua.create_function(log)?)?;
@@ -52,7 +55,7 @@ pub(super) fn functions(lua: &Lua, state: Arc<Mutex<State>>) -> mlua::Result<Tab
 }
 
 /// One command of a script.
-fn execute(state: &Mutex<State>, words: &[Value]) -> Reply {
+fn execute(desk: &Desk, words: &[Value]) -> Reply {
     if words.is_empty() {
         return Reply::Error(Refusal::new(
             "ERR Please specify at least one argument for this redis lib call",
@@ -63,7 +66,10 @@ fn execute(state: &Mutex<State>, words: &[Value]) -> Reply {
             "ERR Lua redis lib command arguments must be strings or integers",
         ));
     };
-    session::execute_scripted(&mut locked(state), &words.slices())
+    let Some(state) = locked(desk).clone() else {
+        return Reply::Error(Refusal::new("ERR no server runs this script"));
+    };
+    session::execute_scripted(&mut locked(&state), &words.slices())
 }
 
 fn raise(raised: Raised) -> mlua::Error {

@@ -1,12 +1,15 @@
 //! The interpreter: a sandbox in which scripts are compiled and run.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value};
 
+use super::super::locked;
 use super::super::resp::Refusal;
 use super::super::state::State;
+use super::host::Desk;
 use super::{convert, host};
 
 /// The name under which scripts appear in messages.
@@ -15,6 +18,9 @@ const SCRIPT_NAME: &str = "@user_script";
 #[derive(Debug)]
 pub(super) struct Machine {
     lua: Lua,
+    desk: Desk,
+    /// What it has compiled, by source: the digest and the function.
+    compiled: BTreeMap<Vec<u8>, (String, Function)>,
     /// What scripts see as their globals: reads fall through to `visible`, writes are refused.
     environment: Table,
     /// The globals themselves, KEYS and ARGV among them.
@@ -36,13 +42,31 @@ impl Machine {
         let libraries = StdLib::STRING | StdLib::TABLE | StdLib::MATH;
         // Scripts get a `pcall` of ours; mlua's own wrapper would only cost time.
         let lua = Lua::new_with(libraries, LuaOptions::new().catch_rust_panics(false))?;
-        let host = host::functions(&lua, state)?;
+        let desk: Desk = Arc::new(Mutex::new(Some(state)));
+        let host = host::functions(&lua, Arc::clone(&desk))?;
         let prelude = lua.load(include_str!("prelude.lua")).set_name("@prelude");
         let (environment, visible, runner) = prelude.call(host)?;
-        Ok(Self { lua, environment, visible, runner })
+        let compiled = BTreeMap::new();
+        Ok(Self { lua, desk, compiled, environment, visible, runner })
     }
 
-    pub(super) fn compile(&self, source: &[u8]) -> Result<Function, Refusal> {
+    /// From now on its scripts' commands are executed there, if anywhere.
+    pub(super) fn serve(&self, state: Option<Arc<Mutex<State>>>) {
+        *locked(&self.desk) = state;
+    }
+
+    /// Compiles a script, unless it has done so before; its digest, and what runs.
+    pub(super) fn load(&mut self, source: &[u8]) -> Result<(String, Function), Refusal> {
+        if let Some(known) = self.compiled.get(source) {
+            return Ok(known.clone());
+        }
+        let digest = sha1_smol::Sha1::from(source).digest().to_string();
+        let compiled = (digest, self.compile(source)?);
+        self.compiled.insert(source.to_vec(), compiled.clone());
+        Ok(compiled)
+    }
+
+    fn compile(&self, source: &[u8]) -> Result<Function, Refusal> {
         let chunk = self.lua.load(source).set_name(SCRIPT_NAME).set_mode(ChunkMode::Text);
         chunk.set_environment(self.environment.clone()).into_function().map_err(|error| {
             let message = match error {

@@ -1,5 +1,6 @@
 //! The script cache, and how a script is run.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -14,31 +15,36 @@ use super::machine::{Failure, Machine};
 pub(crate) struct Scripts {
     state: Arc<Mutex<State>>,
     machine: Option<Machine>,
-    compiled: BTreeMap<String, mlua::Function>,
+    /// What this server was told, by digest.
+    loaded: BTreeMap<String, mlua::Function>,
+    /// Whether the interpreter may serve another server afterwards, and came from one.
+    handed_on: bool,
 }
 
 impl Scripts {
     /// `state` must not be locked while a script runs: the script's calls lock it.
-    pub(crate) fn new(state: Arc<Mutex<State>>) -> Self {
-        Self { state, machine: None, compiled: BTreeMap::new() }
+    ///
+    /// If interpreters are `handed_on`, one that a server of this thread has left is taken, with all
+    /// that it has compiled: scripts must then leave nothing behind but in the data.
+    pub(crate) fn new(state: Arc<Mutex<State>>, handed_on: bool) -> Self {
+        Self { state, machine: None, loaded: BTreeMap::new(), handed_on }
     }
 
     pub(crate) fn contains(&self, sha: &str) -> bool {
-        self.compiled.contains_key(sha)
+        self.loaded.contains_key(sha)
     }
 
     /// Forgets everything, the interpreter too, so that nothing lives on from before.
     pub(crate) fn flush(&mut self) {
-        self.compiled.clear();
-        self.machine = None;
+        self.loaded.clear();
+        self.leave();
     }
 
     /// Compiles a script, unless it is known; its digest.
     pub(crate) fn load(&mut self, source: &[u8]) -> Result<String, Refusal> {
-        let sha = sha1_smol::Sha1::from(source).digest().to_string();
+        let (sha, script) = self.machine()?.load(source)?;
         if !self.contains(&sha) {
-            let script = self.machine()?.compile(source)?;
-            self.compiled.insert(sha.clone(), script);
+            self.loaded.insert(sha.clone(), script);
         }
         Ok(sha)
     }
@@ -52,7 +58,7 @@ impl Scripts {
         words: &[&[u8]],
     ) -> Outcome {
         locked(&self.state).script = caller;
-        let (Some(machine), Some(script)) = (&self.machine, self.compiled.get(sha)) else {
+        let (Some(machine), Some(script)) = (&self.machine, self.loaded.get(sha)) else {
             return Err(Refusal::new("NOSCRIPT No matching script. Please use EVAL."));
         };
         let (keys, argv) = words.split_at_checked(keys).unwrap_or((words, &[]));
@@ -62,14 +68,41 @@ impl Scripts {
         }
     }
 
-    fn machine(&mut self) -> Result<&Machine, Refusal> {
+    fn machine(&mut self) -> Result<&mut Machine, Refusal> {
         if self.machine.is_none() {
-            let machine = Machine::new(Arc::clone(&self.state))
-                .map_err(|error| format!("ERR cannot start Lua: {error}"))?;
+            let left = self.handed_on.then(|| LEFT.with_borrow_mut(Vec::pop)).flatten();
+            let machine = match left {
+                Some(machine) => {
+                    machine.serve(Some(Arc::clone(&self.state)));
+                    machine
+                }
+                None => Machine::new(Arc::clone(&self.state))
+                    .map_err(|error| format!("ERR cannot start Lua: {error}"))?,
+            };
             self.machine = Some(machine);
         }
-        self.machine.as_ref().ok_or(Refusal::new("ERR cannot start Lua"))
+        self.machine.as_mut().ok_or(Refusal::new("ERR cannot start Lua"))
     }
+
+    /// Gives the interpreter up, to the next server if it may have it.
+    fn leave(&mut self) {
+        let Some(machine) = self.machine.take().filter(|_| self.handed_on) else { return };
+        machine.serve(None);
+        // A thread that is ending keeps nothing.
+        let _kept = LEFT.try_with(|left| left.borrow_mut().push(machine));
+    }
+}
+
+impl Drop for Scripts {
+    fn drop(&mut self) {
+        self.loaded.clear();
+        self.leave();
+    }
+}
+
+thread_local! {
+    /// Interpreters without a server.
+    static LEFT: RefCell<Vec<Machine>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The error reply: what was raised, by which script, and where.
