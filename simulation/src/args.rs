@@ -2,21 +2,24 @@
 
 use std::{fmt, time::Duration};
 
+use simulation::Options;
+
 use crate::batch::Batch;
 
 pub(crate) const USAGE: &str = "\
-usage: palisade-simulation [--seeds N | --secs S] [--from SEED] [--threads T]
-       palisade-simulation --seed N [--trace]
+usage: palisade-simulation [--seeds N | --secs S] [--from SEED] [--threads T] [--tcp]
+       palisade-simulation --seed N [--trace] [--tcp]
 
   --seeds N    so many seeds (default 1000)
   --secs S     as many as fit into so many seconds
   --from SEED  begin there (default 0)
   --threads T  on so many threads (default: as many as there are cores)
   --seed N     one seed
-  --trace      with a line for every message, fault and step";
+  --trace      with a line for every message, fault and step
+  --tcp        streams of bytes that are cut anywhere, in place of whole messages";
 
 pub(crate) enum Task {
-    One { seed: u64, trace: bool },
+    One { seed: u64, options: Options },
     Many(Batch),
 }
 
@@ -31,13 +34,15 @@ impl fmt::Display for Problem {
 }
 
 pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Task, Problem> {
-    let (mut seed, mut trace) = (None, false);
+    let (mut seed, mut options) = (None, Options::default());
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut batch = Batch { seeds: Some(1_000), limit: None, from: 0, threads };
+    let mut batch =
+        Batch { seeds: Some(1_000), limit: None, from: 0, threads, options: Options::default() };
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--seed" => seed = Some(number(&arg, args.next())?),
-            "--trace" => trace = true,
+            "--trace" => options.trace = true,
+            "--tcp" => options.tcp = true,
             "--seeds" => batch.seeds = Some(number(&arg, args.next())?),
             "--secs" => {
                 batch.limit = Some(Duration::from_secs(number(&arg, args.next())?));
@@ -52,8 +57,8 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Task, Prob
         }
     }
     Ok(match seed {
-        Some(seed) => Task::One { seed, trace },
-        None => Task::Many(batch),
+        Some(seed) => Task::One { seed, options },
+        None => Task::Many(Batch { options, ..batch }),
     })
 }
 

@@ -18,6 +18,7 @@ pub(crate) struct Batch {
     pub(crate) limit: Option<Duration>,
     pub(crate) from: u64,
     pub(crate) threads: usize,
+    pub(crate) options: Options,
 }
 
 #[derive(Debug, Default)]
@@ -54,7 +55,7 @@ impl Batch {
                 return;
             }
             let seed = self.from + number;
-            let outcome = run(seed, &Options::default());
+            let outcome = run(seed, &self.options);
             let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
             report.seeds += 1;
             report.steps += outcome.steps;

@@ -12,7 +12,7 @@ use crate::args::Task;
 
 fn main() -> ExitCode {
     match args::parse(std::env::args().skip(1)) {
-        Ok(Task::One { seed, trace }) => one(seed, trace),
+        Ok(Task::One { seed, options }) => one(seed, &options),
         Ok(Task::Many(batch)) => many(&batch),
         Err(problem) => {
             eprintln!("{problem}\n\n{}", args::USAGE);
@@ -21,10 +21,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn one(seed: u64, trace: bool) -> ExitCode {
-    let mut options = Options::default();
-    options.trace = trace;
-    let outcome = run(seed, &options);
+fn one(seed: u64, options: &Options) -> ExitCode {
+    let outcome = run(seed, options);
     print!("{}", outcome.trace.unwrap_or_default());
     for violation in &outcome.violations {
         println!("{violation}");
@@ -54,11 +52,12 @@ fn many(batch: &batch::Batch) -> ExitCode {
         println!("seed {seed}: {violation}");
     }
     if let Some((seed, _)) = report.failed.first_key_value() {
-        println!("to see it again: cargo xtask sim --seed {seed} --trace");
+        let tcp = if batch.options.tcp { " --tcp" } else { "" };
+        println!("to see it again: cargo xtask sim --seed {seed} --trace{tcp}");
     }
     // A few seeds need not have seen anything.
     let unseen: Vec<_> = report.coverage.missing().collect();
-    let blind = report.seeds >= ENOUGH && !unseen.is_empty();
+    let blind = report.seeds >= ENOUGH && !batch.options.tcp && !unseen.is_empty();
     if blind {
         println!("never seen: {}", unseen.join(", "));
     }

@@ -57,6 +57,8 @@ pub(crate) struct Request {
 #[derive(Debug, Default)]
 struct Answer {
     bytes: Vec<u8>,
+    /// When it was asked for.
+    asked: u64,
     /// Sections whose keys it says are gone.
     gone: Vec<SectionId>,
 }
@@ -74,6 +76,8 @@ struct Inner {
     random: Random,
     /// Whether messages may be lost.
     faulty: bool,
+    /// Whether they are cut anywhere, as TCP may: then nothing is known of what they say.
+    bytes: bool,
     nodes: Vec<Node>,
     conns: Vec<Conn>,
     cuts: BTreeMap<(ProcessId, usize), Cut>,
@@ -131,6 +135,8 @@ struct Lane<M> {
     last_at: u64,
     /// Nothing more comes through.
     lost: bool,
+    /// Nothing more is sent.
+    ends: bool,
     /// How many arrivals were due while nothing could pass.
     owed: usize,
 }
@@ -156,11 +162,13 @@ impl Network {
         plan: NetworkPlan,
         random: Random,
         nodes: Vec<Node>,
+        bytes: bool,
     ) -> Self {
         let inner = Inner {
             plan,
             random,
             faulty: true,
+            bytes,
             nodes,
             conns: Vec::new(),
             cuts: BTreeMap::new(),
@@ -217,9 +225,16 @@ impl Network {
 
     pub(crate) fn write(&self, conn: ConnId, bytes: &[u8]) -> io::Result<usize> {
         let mut inner = self.inner();
+        let cut_anywhere = inner.bytes;
         let Some(this) = inner.conns.get_mut(conn) else { return Ok(bytes.len()) };
         if this.client != Client::There {
             return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        if cut_anywhere {
+            for part in inner.cut_up(bytes) {
+                self.send(&mut inner, conn, part);
+            }
+            return Ok(bytes.len());
         }
         this.partial.extend_from_slice(bytes);
         let mut partial = std::mem::take(&mut this.partial);
@@ -287,7 +302,7 @@ impl Network {
                 self.log.saw("fault: request delayed");
                 extra = inner.random.below(plan.spike_us);
             }
-            if inner.hit(plan.duplicate) && !inner.listens(conn) {
+            if inner.hit(plan.duplicate) && !inner.listens(conn) && !inner.bytes {
                 self.log.saw("fault: request duplicated");
                 let at = self.world.now_us() + inner.delay() + inner.random.below(plan.spike_us);
                 let node = inner.conns.get(conn).map_or(0, |this| this.node);
@@ -360,10 +375,11 @@ impl Network {
 
     fn execute(&self, inner: &mut Inner, conn: ConnId, asked: &Request) {
         let request = asked.bytes.as_slice();
+        let bytes = inner.bytes;
         let Some(this) = inner.conns.get_mut(conn) else { return };
         let (node, process) = (this.node, this.process);
         let meaning = frame::meaning(request);
-        this.listens |= meaning == Meaning::Subscribe;
+        this.listens |= meaning == Meaning::Subscribe || bytes;
         let Some(server) = &mut this.server else { return };
         server.send(request);
         let mut answer = Vec::new();
@@ -390,7 +406,7 @@ impl Network {
                 self.reset_in(inner, conn, 0);
             }
         }
-        self.reply(inner, conn, Answer { bytes: answer, gone });
+        self.reply(inner, conn, Answer { bytes: answer, asked: asked.sent, gone });
         if !open {
             self.reset_in(inner, conn, 0);
         }
@@ -432,7 +448,7 @@ impl Network {
                 self.log.note([4, conn as u64, message.len() as u64], || {
                     format!("n{node} c{conn} says {}", frame::tell_answer(&message))
                 });
-                self.reply(inner, conn, Answer { bytes: message, gone: Vec::new() });
+                self.reply(inner, conn, Answer { bytes: message, ..Answer::default() });
             }
         }
     }
@@ -441,18 +457,34 @@ impl Network {
         if answer.bytes.is_empty() {
             return;
         }
-        let at = self.world.now_us() + inner.delay();
-        let Some(this) = inner.conns.get_mut(conn) else { return };
-        if this.answers.lost {
-            return;
+        let parts = if inner.bytes {
+            let parts = inner.cut_up(&answer.bytes).into_iter();
+            parts.map(|bytes| Answer { bytes, ..Answer::default() }).collect()
+        } else {
+            vec![answer]
+        };
+        for part in parts {
+            let at = self.world.now_us() + inner.delay();
+            // Broken off in the middle of an answer.
+            let breaks = inner.bytes && inner.faulty && inner.hit(inner.plan.lose_answer);
+            let Some(this) = inner.conns.get_mut(conn) else { return };
+            if this.answers.lost || this.answers.ends {
+                return;
+            }
+            let at = this.answers.push(part, at);
+            this.answers.ends |= breaks;
+            self.world.schedule(at, Event::Net(NetEvent::Answer(conn)));
+            if breaks {
+                self.log.saw("fault: answer broken off");
+                self.reset_in(inner, conn, 0);
+            }
         }
-        let at = this.answers.push(answer, at);
-        self.world.schedule(at, Event::Net(NetEvent::Answer(conn)));
     }
 
     fn answer(&self, inner: &mut Inner, conn: ConnId, wakes: &mut Wakes) {
         let Some(this) = inner.conns.get(conn) else { return };
         let cut = inner.cut(this.process, this.node).answers;
+        let usual = inner.plan.round_trip_us();
         let Some(this) = inner.conns.get_mut(conn) else { return };
         if cut {
             this.answers.owed += 1;
@@ -465,7 +497,9 @@ impl Network {
         this.inbox.extend_from_slice(&answer.bytes);
         if !self.world.is_paused(this.process) && this.client == Client::There {
             wakes.of(this.reader.take());
-            for section in answer.gone {
+            // Nobody waits any more for what comes later.
+            let in_time = self.world.now_us() - answer.asked <= usual;
+            for section in answer.gone.into_iter().filter(|_| in_time) {
                 self.log.record(Told::ToldGone { section });
             }
         }
@@ -704,6 +738,20 @@ impl Inner {
         self.plan.delay_us + self.random.below(self.plan.jitter_us)
     }
 
+    /// Parts of any length: mostly all of it, sometimes byte by byte.
+    fn cut_up(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
+        let most = self.random.weighted(&[(4, 4_096), (2, 64), (1, 8)]);
+        let mut parts = Vec::new();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let length = usize::try_from(1 + self.random.below(most)).unwrap_or(1);
+            let (part, left) = rest.split_at(length.min(rest.len()));
+            parts.push(part.to_vec());
+            rest = left;
+        }
+        parts
+    }
+
     fn hit(&mut self, chance: u64) -> bool {
         chance > 0 && self.random.below(10_000) < chance
     }
@@ -759,7 +807,7 @@ impl Conn {
 
 impl<M> Default for Lane<M> {
     fn default() -> Self {
-        Self { queue: VecDeque::new(), last_at: 0, lost: false, owed: 0 }
+        Self { queue: VecDeque::new(), last_at: 0, lost: false, ends: false, owed: 0 }
     }
 }
 

@@ -187,6 +187,15 @@ impl Plan {
         !self.faulty && self.leases.quarantine != Quarantine::Strict
     }
 
+    /// By how much all clocks are set back in the run.
+    pub(crate) fn sets_clocks_back_ms(&self) -> u64 {
+        let back = self.faults.iter().map(|(_, fault)| match fault {
+            Fault::Jump { by_ms, .. } => by_ms.min(&0).unsigned_abs(),
+            _ => 0,
+        });
+        back.sum()
+    }
+
     pub(crate) fn is_broken(&self, node: usize) -> bool {
         self.broken.iter().any(|broken| broken.node() == node)
     }

@@ -19,7 +19,7 @@ use crate::{
     log::{Finished, Log},
     network::Network,
     nodes::Node,
-    plan::{Fault, Leases, Plan},
+    plan::{Leases, Plan},
     process::{self, Signal, Stage},
     store::Store,
     world::{Event, ProcessId, World},
@@ -31,6 +31,8 @@ use crate::{
 pub struct Options {
     /// A line for every message, fault and step.
     pub trace: bool,
+    /// Streams of bytes that are cut anywhere, as TCP may, in place of whole messages.
+    pub tcp: bool,
 }
 
 /// What came of a run.
@@ -74,11 +76,7 @@ pub fn run(seed: u64, options: &Options) -> Outcome {
 }
 
 fn settings(plan: &Plan) -> Settings {
-    let back = plan.faults.iter().map(|(_, fault)| match fault {
-        Fault::Jump { by_ms, .. } => by_ms.min(&0).unsigned_abs(),
-        _ => 0,
-    });
-    let back = back.sum::<u64>();
+    let back = plan.sets_clocks_back_ms();
     let late = plan.processes.iter().map(|process| process.late_us).max().unwrap_or(0);
     Settings {
         // A clock that was set back makes keys live longer.
@@ -109,7 +107,7 @@ async fn play(plan: Plan, settings: &Settings, options: &Options) -> (Finished, 
     let log = Arc::new(Log::new(&world, options.trace));
     let mut seeds = random(2);
     let nodes = plan.nodes.iter().map(|node| Node::start(node, &world, seeds.draw())).collect();
-    let network = Network::new(&world, &log, plan.network.clone(), random(3), nodes);
+    let network = Network::new(&world, &log, plan.network.clone(), random(3), nodes, options.tcp);
     log.record(Told::RunBegan(settings.clone()));
     for (index, (at, _)) in plan.faults.iter().enumerate() {
         world.schedule(*at, Event::Fault(index));
@@ -211,8 +209,12 @@ impl Play {
         }
     }
 
-    /// Orphans, what came twice, and what belongs to a process that was killed.
+    /// Orphans, what came twice, what belongs to a process that was killed; and where a clock was set
+    /// back, what its holder rightly takes for over.
     fn may_stay(&self, holder: &str) -> bool {
+        if self.stage.plan.sets_clocks_back_ms() > 0 {
+            return true;
+        }
         let names = self.stage.names();
         let mut killed = self.damage.killed.iter().filter_map(|process| names.get(process));
         self.stage.network.is_excused(holder) || killed.any(|name| holder.starts_with(name))
