@@ -1,7 +1,7 @@
 //! Agreeing on a fencing token, once a round has enough grants. Usually the members told the same
 //! one, since all were given the same hint, and nothing more is sent.
 
-use std::{pin::pin, sync::Arc};
+use std::{collections::BTreeSet, pin::pin, sync::Arc};
 
 use futures::future::{Either, select};
 
@@ -31,18 +31,18 @@ where
     match fence.decide(&told, hold.least_deadline()) {
         Decision::Won => Some(fence.token()),
         // On the heap: few rounds need it, and all callers' futures would pay for it.
-        Decision::Promote(behind) => {
-            Box::pin(write_back(hold, fence, &behind, asked, votes)).await.then_some(fence.token())
+        Decision::Promote(_) => {
+            Box::pin(write_back(hold, fence, asked, votes)).await.then_some(fence.token())
         }
         Decision::Lost => None,
     }
 }
 
-/// Has the members that are behind write the token. True once enough have.
+/// Has the members that are behind write the token, also those that grant only now: one of the
+/// first may have fallen silent. True once enough have.
 async fn write_back<A>(
     hold: &Arc<Hold>,
     fence: Fence,
-    behind: &[usize],
     asked: &mut Volley<A>,
     votes: &mut [Vote],
 ) -> bool
@@ -50,17 +50,25 @@ where
     A: Future<Output = (usize, Vote)>,
 {
     let token = fence.token();
-    let mut told = Volley::send(behind.iter().map(|i| promote(hold.clone(), *i, token)));
-    while let Some((member, vote)) = next_of(&mut told, asked).await {
+    let mut told = Volley::send([]);
+    let mut all_told = BTreeSet::new();
+    loop {
+        match fence.decide(&hold.standings(), hold.least_deadline()) {
+            Decision::Won => {
+                told.finish_in_background();
+                return true;
+            }
+            Decision::Promote(mut behind) => {
+                behind.retain(|member| all_told.insert(*member));
+                told.add(behind.into_iter().map(|i| promote(hold.clone(), i, token)));
+            }
+            Decision::Lost => {}
+        }
+        let Some((member, vote)) = next_of(&mut told, asked).await else { return false };
         if let Some(slot) = votes.get_mut(member) {
             *slot = vote;
         }
-        if fence.decide(&hold.standings(), hold.least_deadline()) == Decision::Won {
-            told.finish_in_background();
-            return true;
-        }
     }
-    false
 }
 
 /// The next answer of either; `None` after the last of both.

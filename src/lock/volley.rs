@@ -9,7 +9,7 @@ use std::{
 use futures::{FutureExt, StreamExt, stream::FuturesUnordered};
 use tokio::runtime::Handle;
 
-/// Futures that were all polled once, in order, when this was made.
+/// Futures that were all polled once, in order, when they were given.
 ///
 /// `FuturesUnordered` alone asks to be polled again whenever it has polled all it has. After a
 /// fan-out that is one poll for nothing, and on a multi-thread runtime it wakes another worker,
@@ -24,12 +24,17 @@ pub(crate) struct Volley<F: Future> {
 
 impl<F: Future> Volley<F> {
     pub(crate) fn send(requests: impl IntoIterator<Item = F>) -> Self {
-        let mut under_way: FuturesUnordered<F> = requests.into_iter().collect();
-        let mut done = VecDeque::new();
-        while let Some(Some(output)) = under_way.next().now_or_never() {
-            done.push_back(output);
+        let mut volley = Self { done: VecDeque::new(), under_way: FuturesUnordered::new() };
+        volley.add(requests);
+        volley
+    }
+
+    /// More of them, sent now.
+    pub(crate) fn add(&mut self, requests: impl IntoIterator<Item = F>) {
+        self.under_way.extend(requests);
+        while let Some(Some(output)) = self.under_way.next().now_or_never() {
+            self.done.push_back(output);
         }
-        Self { done, under_way }
     }
 
     /// The next answer; `None` after the last.

@@ -396,3 +396,29 @@ async fn token_is_kept_through_renewals_and_restarts_of_a_minority() {
     assert!(next.fencing_token() > token);
     next.release().await.unwrap();
 }
+
+/// One of the first three falls silent before it has written the token of the second round. Two
+/// others grant meanwhile: as good a majority as any.
+#[tokio::test]
+async fn late_members_write_the_token_in_place_of_one_that_fell_silent() {
+    let field = Proxied::start(5).await;
+    let lock = field.masters.fenced_red_lock("x").with_lease(Lease::WatchdogOf(HANG));
+    field.servers[0].cli(&["SET", &member_counter("x"), "8000000000000000"]);
+    let [_, silent, _, late @ ..] = field.proxies.as_slice() else { unreachable!() };
+    late.iter().for_each(|proxy| proxy.set(Fault::Stall(Way::Replies)));
+    silent.set(Fault::Delay(Duration::from_millis(50)));
+    let acquire = tokio::spawn(async move { lock.acquire().await });
+    // Its grant is on its way back.
+    eventually("it grants", || holder_on(&field.servers[1], "x").is_some()).await;
+    silent.set(Fault::Stall(Way::Requests));
+    let token = 8_000_000_000_000_001;
+    let wrote = |i: usize| value(&field.servers[i], &member_counter("x")) == token;
+    eventually("the second round is under way", || wrote(2)).await;
+    late.iter().for_each(FaultProxy::heal);
+    let guard = within(HANG, "the acquire", acquire).await.unwrap().unwrap();
+    assert_eq!(guard.fencing_token().get(), token);
+    assert!((0..5).filter(|i| wrote(*i)).count() >= 3, "a majority wrote it");
+    guard.release().await.unwrap();
+    silent.heal();
+    drained(&field.masters).await;
+}
