@@ -91,7 +91,7 @@ impl Term {
     /// How long a renewal may take: longer than a vote, since nobody waits for it, and a busy
     /// machine must not be mistaken for a dead server; a period, so that there is a second try.
     pub(crate) fn renewal_timeout(self, cap: Duration) -> Duration {
-        (self.length() / 3).min(cap * 2)
+        (self.length() / 3).min(cap.saturating_mul(2))
     }
 
     /// How often the watchdog renews.
@@ -168,5 +168,12 @@ mod tests {
         let watchdog = term(Lease::Watchdog).unwrap();
         assert_eq!(short.merged(watchdog), watchdog);
         assert_eq!(watchdog.merged(short), watchdog);
+    }
+
+    #[test]
+    fn whoever_has_endless_patience_with_a_node_still_renews_in_time() {
+        let watchdog = term(Lease::Watchdog).unwrap();
+        assert_eq!(watchdog.renewal_timeout(Duration::MAX), WATCHDOG / 3);
+        assert_eq!(watchdog.renewal_timeout(Duration::from_secs(1)), Duration::from_secs(2));
     }
 }
