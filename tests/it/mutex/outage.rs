@@ -9,7 +9,9 @@ use std::{
 };
 
 use futures::poll;
-use palisade::{AcquireError, Client, NodeError, OnOutage, Phase, ReleaseError};
+use palisade::{
+    AcquireError, Client, Lease, NodeError, OnOutage, Phase, Quarantine, RedLock, ReleaseError,
+};
 use testkit::{Fault, FaultProxy, RedisServer, Way};
 use tokio::net::TcpStream;
 
@@ -213,4 +215,28 @@ async fn slow_server_is_no_obstacle() {
     let guard = soon(client.lock("x").acquire()).await.unwrap();
     soon(guard.release()).await.unwrap();
     assert_eq!(server.size(), 0);
+}
+
+/// It is renewed, so its server vouches for it.
+#[tokio::test]
+async fn lock_outlives_a_restart_with_its_data_and_the_server_vouches_for_it() {
+    let server = RedisServer::builder().arg("--appendonly", "yes").arg("--appendfsync", "always");
+    let server = server.start();
+    let client = patient(&server).quarantine(Quarantine::Durable).connect().await.unwrap();
+    let lease = Lease::WatchdogOf(ms(9_000));
+    let single = client.lock("x").with_lease(lease).acquire().await.unwrap();
+    let composite = RedLock::new([client.lock("y")]).unwrap().with_lease(lease);
+    let composite = composite.acquire().await.unwrap();
+    for guard in [&single, &composite] {
+        assert_eq!((guard.votes(), guard.margin()), (1, 0));
+    }
+    server.restart();
+    let before = [single.deadline(), composite.deadline()];
+    eventually(|| single.deadline() > before[0] && composite.deadline() > before[1]).await;
+    for guard in [&single, &composite] {
+        assert!(guard.is_held());
+        assert_eq!(guard.votes(), 1, "{guard:?}");
+    }
+    single.release().await.unwrap();
+    composite.release().await.unwrap();
 }
