@@ -24,7 +24,9 @@ pub(crate) async fn bless(args: &BlessArgs) -> Result<u8, Failure> {
 fn refused(error: &BlessError) -> Failure {
     match error {
         BlessError::Config(_) => Failure::usage(error),
-        BlessError::Node { .. } => Failure::new(exit::UNAVAILABLE, error),
+        BlessError::Node { .. } | BlessError::NotWritten { .. } => {
+            Failure::new(exit::UNAVAILABLE, error)
+        }
         _ => Failure::new(exit::NOT_NEW, format_args!("{error}; see `palisade bless --help`")),
     }
 }

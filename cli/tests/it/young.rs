@@ -116,3 +116,13 @@ fn a_longer_max_lease_than_the_blessed_one_is_wrong_use() {
     let by_env = run(&urls, "-n", "exit 3").env("PALISADE_MAX_LEASE", "40").finish();
     assert_eq!(by_env.code(), 3, "{by_env:?}");
 }
+
+#[test]
+fn a_server_that_cannot_be_written_to_is_not_called_old() {
+    let cluster = Cluster::start(2);
+    cluster[1].cli(&["ACL", "SETUSER", "app", "on", ">pw", "~*", "&*", "+@all", "-set"]);
+    let urls = [cluster[0].url(), cluster[1].url_with("app", "pw")];
+    let refused = bless(&urls, &[]);
+    assert_eq!(refused.code(), 69, "{refused:?}");
+    assert!(!refused.said().contains("pw@"), "{refused:?}");
+}
