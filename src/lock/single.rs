@@ -91,11 +91,14 @@ impl Contender for Candidate {
         if member.site.is_closed() {
             return Round::Failed(AcquireError::Shutdown);
         }
+        if let Err(error) = member.blessing() {
+            return Round::Failed(error.into());
+        }
         let fresh = || Hold::new(&member.site.process, &self.members, 1, self.term);
         let hold = self.kept.take().unwrap_or_else(fresh);
         let attempt = Attempting::new(hold.clone());
         let (_, vote) = ask(hold.clone(), 0).await;
-        // By now the server has shown its marker.
+        // By now the server has shown its marker, if it had not before.
         if let Err(error) = member.blessing() {
             roll_back(&hold, &[0]).await;
             return Round::Failed(error.into());

@@ -72,3 +72,20 @@ async fn client_with_longer_leases_than_the_fleet_is_refused() {
     }
     assert!(servers.iter().all(|server| server.keys().is_empty()), "all is taken back");
 }
+
+/// What the handshake has told already is not found out by writing.
+#[tokio::test]
+async fn single_lock_with_longer_leases_than_the_fleet_writes_nothing() {
+    let server = RedisServer::start();
+    let strict = |client: palisade::ClientBuilder| client.quarantine(Quarantine::Always);
+    let fleet = masters([strict(client(&server.url()))]).await;
+    fleet.bless().await.unwrap();
+    let longer = strict(client(&server.url())).max_lease(Duration::from_secs(61));
+    let longer = longer.connect().await.unwrap();
+    let before = server.top_level_commands();
+    let error = longer.lock("x").acquire().await.unwrap_err();
+    let config = matches!(error, AcquireError::Config(ConfigError::MaxLeaseAboveFleet { .. }));
+    assert!(config, "{error:?}");
+    assert_eq!(server.top_level_commands(), before);
+    drained(&fleet).await;
+}
