@@ -28,7 +28,9 @@ impl Marker {
 
 impl fmt::Display for Marker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "blessed {} {} {}", self.run_id, self.max_lease.as_millis(), self.fleet)
+        // Rounded up: no client of the fleet may seem to exceed it.
+        let max_lease_ms = self.max_lease.as_nanos().div_ceil(1_000_000);
+        write!(f, "blessed {} {max_lease_ms} {}", self.run_id, self.fleet)
     }
 }
 

@@ -73,6 +73,22 @@ async fn client_with_longer_leases_than_the_fleet_is_refused() {
     assert!(servers.iter().all(|server| server.keys().is_empty()), "all is taken back");
 }
 
+/// A marker counts in whole milliseconds: the fleet that wrote it must not be too greedy for it.
+#[tokio::test]
+async fn fleet_whose_max_lease_has_parts_of_a_millisecond_is_served_after_its_blessing() {
+    let servers = Cluster::start(3);
+    let odd = Duration::from_secs(60) + Duration::from_nanos(1);
+    let fleet = |server: &RedisServer| wary(client(&server.url())).max_lease(odd);
+    let first = masters(servers.iter().map(fleet)).await;
+    first.bless().await.unwrap();
+    let later = masters(servers.iter().map(fleet)).await;
+    for masters in [&first, &later] {
+        let guard = masters.red_lock("x").try_acquire().await.unwrap().expect("it is free");
+        guard.release().await.unwrap();
+        drained(masters).await;
+    }
+}
+
 /// What the handshake has told already is not found out by writing.
 #[tokio::test]
 async fn single_lock_with_longer_leases_than_the_fleet_writes_nothing() {
