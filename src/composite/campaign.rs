@@ -221,6 +221,13 @@ impl Contender for Campaign {
         self.unavailable(decided.votes)
     }
 
+    fn not_yet(&self) -> Option<(AcquireError, Duration)> {
+        match self.unavailable(self.members().iter().map(Member::foreseen).collect()) {
+            Round::NotYet { error, counts_in } => Some((error, counts_in)),
+            _ => None,
+        }
+    }
+
     fn listen(&self) -> Vec<Listener> {
         self.members().iter().map(Member::listen).collect()
     }

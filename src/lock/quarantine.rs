@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     clock::Instant,
-    error::{ConfigError, NodeError},
+    error::{ConfigError, NodeError, Vote},
     node::Connection,
     wire::{Marker, Statement},
 };
@@ -139,6 +139,13 @@ impl Member {
         }
         let verdict = standing.may_vote(now);
         if is_strict { until_marker_allows(verdict, connection, now) } else { verdict }
+    }
+
+    /// Its vote as far as it is known without asking: one that does not count, or none.
+    pub(crate) fn foreseen(&self) -> Vote {
+        let standing = self.site.node.standing().filter(|_| self.vetting != Vetting::None);
+        let refused = standing.and_then(|standing| standing.may_vote(self.site.now()).err());
+        refused.map_or(Vote::Pending, Vote::Failed)
     }
 
     /// An acquire, behind a check of the marker if that is the rule here.

@@ -124,6 +124,14 @@ impl Contender for Candidate {
         }
     }
 
+    fn not_yet(&self) -> Option<(AcquireError, Duration)> {
+        let member = self.members.first()?;
+        match failed(member, member.foreseen()) {
+            Round::NotYet { error, counts_in } => Some((error, counts_in)),
+            _ => None,
+        }
+    }
+
     fn listen(&self) -> Vec<Listener> {
         self.members.iter().map(Member::listen).collect()
     }

@@ -43,6 +43,10 @@ pub(crate) trait Contender: Send {
     /// Attempts once.
     fn round(&mut self) -> impl Future<Output = Round<Self::Grant>> + Send;
 
+    /// What an attempt would come to, if it is known without asking anybody that too many votes do
+    /// not count yet: the error, and when they do.
+    fn not_yet(&self) -> Option<(AcquireError, Duration)>;
+
     /// Where releases are announced, one listener for each member.
     fn listen(&self) -> Vec<Listener>;
 
@@ -130,6 +134,11 @@ pub(crate) async fn acquire<C: Contender>(
             Round::NotYet { error, .. } => outage = Some(error),
             Round::Refused(refusals) => refused_by = Some(refusals.members()),
         }
+    } else if let Some((error, counts_in)) = contender.not_yet()
+        && waiting.ends_within(counts_in)
+    {
+        // Nobody holds it: those before us in line wait for the same votes, for longer than we may.
+        return Err(error);
     }
     let deadline = waiting.deadline;
     // On the heap: most acquires never wait, and their callers' futures should not pay for it.

@@ -1,6 +1,7 @@
 //! The whole of D, in paused time.
 
 use std::{
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -8,7 +9,8 @@ use std::{
     time::Duration,
 };
 
-use palisade::{AcquireError, Masters, OnOutage, embedded::Server};
+use futures::poll;
+use palisade::{AcquireError, Masters, OnOutage, Quarantine, embedded::Server};
 use tokio::time::Instant;
 
 use super::{D, counts_in};
@@ -48,6 +50,32 @@ async fn limit_decides_whether_it_is_worth_waiting() {
     let guard = lock.try_acquire_for(D + SLACK).await.unwrap().expect("it is free");
     assert!(started.elapsed() >= D, "{:?}", started.elapsed());
     guard.release().await.unwrap();
+}
+
+/// Whoever stands behind another of the same process is not told that somebody holds the lock.
+#[tokio::test(start_paused = true)]
+async fn limit_that_ends_too_soon_is_told_so_in_line_too() {
+    let (servers, masters) = fleet();
+    servers.iter().for_each(Server::restart);
+    let single = servers[0].client_builder().quarantine(Quarantine::Always).build().unwrap();
+    let (composite, single) = (masters.red_lock("x"), single.lock("y"));
+    // Until all know of the restart.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    counts_in(&composite.try_acquire().await.unwrap_err());
+    counts_in(&single.try_acquire().await.unwrap_err());
+    let mut heads = pin!(async { tokio::join!(composite.acquire(), single.acquire()) });
+    assert!(poll!(&mut heads).is_pending());
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(poll!(&mut heads).is_pending());
+
+    let started = Instant::now();
+    let limit = D - 2 * SLACK;
+    counts_in(&composite.try_acquire_for(limit).await.unwrap_err());
+    counts_in(&single.try_acquire_for(limit).await.unwrap_err());
+    assert!(started.elapsed() < SLACK, "at once: {:?}", started.elapsed());
+    // With time enough it is a matter of waiting for the other.
+    let (heads, behind) = tokio::join!(heads, composite.try_acquire_for(D + SLACK));
+    assert!(heads.0.is_ok() && heads.1.is_ok() && behind.unwrap().is_none());
 }
 
 #[tokio::test(start_paused = true)]
