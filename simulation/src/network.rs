@@ -738,13 +738,15 @@ impl Inner {
         self.plan.delay_us + self.random.below(self.plan.jitter_us)
     }
 
-    /// Parts of any length: mostly all of it, sometimes byte by byte.
+    /// Parts of any length: mostly long ones, sometimes byte by byte. What many parts have left stays
+    /// whole: scripts are long, and all their bytes alike.
     fn cut_up(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
         let most = self.random.weighted(&[(4, 4_096), (2, 64), (1, 8)]);
         let mut parts = Vec::new();
         let mut rest = bytes;
         while !rest.is_empty() {
-            let length = usize::try_from(1 + self.random.below(most)).unwrap_or(1);
+            let drawn = usize::try_from(1 + self.random.below(most)).unwrap_or(1);
+            let length = if parts.len() < MOST_PARTS { drawn } else { rest.len() };
             let (part, left) = rest.split_at(length.min(rest.len()));
             parts.push(part.to_vec());
             rest = left;
@@ -822,3 +824,5 @@ impl<M> Lane<M> {
 
 /// Grants that come sooner after their question are not worth noting.
 const LATE_MS: u64 = 100;
+
+const MOST_PARTS: usize = 24;

@@ -1,4 +1,4 @@
-//! A run is what its seed says, whatever ran before it in the same process; and a few hundred of
+//! A run is what its seed says, whatever ran before it in the same process; and a few of
 //! them keep every promise. Many more are run by `cargo xtask sim`.
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -14,7 +14,7 @@ fn traced(seed: u64) -> Outcome {
 
 #[test]
 fn a_seed_gives_the_same_run_each_time() {
-    let seeds = 1_000..1_012;
+    let seeds = 1_000..1_006;
     let first: Vec<_> = seeds.clone().map(traced).collect();
     // In another order, after others, and with another thing to do on the side.
     for (seed, first) in seeds.rev().zip(first.iter().rev()) {
@@ -43,7 +43,7 @@ fn threads_do_not_disturb_each_other() {
 
 #[test]
 fn some_seeds_keep_every_promise() {
-    for seed in 0..60_u64 {
+    for seed in 0..12_u64 {
         let mut options = Options::default();
         options.tcp = seed.is_multiple_of(3);
         let outcome = run(seed, &options);
