@@ -59,7 +59,7 @@ impl Intent {
         let (medium, long) = (random.below(lease_us), random.below(3 * lease_us));
         let work_us = random.weighted(&[(6, brief), (3, medium), (if calm { 0 } else { 2 }, long)]);
         let polls_of_release = 1 + random.below(4);
-        let write_us = random.below(5_000);
+        let (write_us, late_us) = (random.below(5_000), random.below(2 * lease_us));
         let ending = random.weighted(&[
             (8, Ending::Release),
             (3, Ending::Drop),
@@ -75,7 +75,7 @@ impl Intent {
             renewed,
             work_us,
             careless: random.one_in(4),
-            write_us: random.weighted(&[(3, 0), (1, write_us)]),
+            write_us: random.weighted(&[(3, 0), (1, write_us), (1, late_us)]),
             reentries: random.weighted(&[(5, 0), (1, 1), (1, 2)]),
             as_owner: random.one_in(3),
             ending,

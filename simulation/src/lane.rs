@@ -261,9 +261,7 @@ impl Lane {
             self.stage.log.saw("write withheld");
             return self.record(Event::Withheld { section });
         }
-        if intent.write_us > 0 {
-            self.clock.sleep(intent.write_us).await;
-        }
+        self.work(guard, intent.write_us).await;
         if self.stage.store.write(target.name, token, section).is_err() {
             return self.too_old();
         }

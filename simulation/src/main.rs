@@ -70,6 +70,6 @@ fn verdict(good: bool) -> ExitCode {
 
 const SHOWN: usize = 20;
 /// So many seeds must have seen everything.
-const ENOUGH: u64 = 2_000;
+const ENOUGH: u64 = 3_000;
 /// As sysexits(3) has it.
 const EXIT_USAGE: u8 = 64;
