@@ -23,6 +23,8 @@ do
     redis.call('SET', key, text)
   end
   local votes_from = tonumber(string.match(text, '^waits (%d+)$'))
+  -- Lua counts in doubles, and what no integer holds would be answered as no time at all.
+  if votes_from and votes_from > 9007199254740991 then votes_from = nil end
   if votes_from and votes_from > now then
     return { now, -4, math.ceil((votes_from - now) / 1000), 0 }
   end

@@ -65,7 +65,8 @@ fn check_without_a_marker_writes_one_and_waits_for_it() {
 fn check_refuses_what_is_no_marker() {
     let server = RedisServer::start();
     let check = || rest(&eval(&server, CHECK, &["x", MARKER], &["66600"]));
-    for text in ["", "blessed", "waits", "waits 1 2", "waits -1", "curses"] {
+    let beyond = format!("waits 1{}", "0".repeat(23));
+    for text in ["", "blessed", "waits", "waits 1 2", "waits -1", &beyond, "curses"] {
         set(&server, text);
         assert_eq!(check(), ["-5", "0", "0"], "{text}");
         assert_eq!(marker_on(&server), text);
