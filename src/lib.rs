@@ -1,6 +1,9 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[macro_use]
+mod planted;
+
 mod client;
 pub mod clock;
 mod composite;
@@ -31,3 +34,6 @@ pub use lock::{
     Released,
 };
 pub use node::{Stream, Unidentified};
+#[cfg(planted_bugs)]
+#[doc(hidden)]
+pub use planted::bugs as planted_bugs;

@@ -17,9 +17,10 @@ impl Rule {
         }
     }
 
-    pub(crate) const fn need(self, members: usize) -> usize {
+    pub(crate) fn need(self, members: usize) -> usize {
         match self {
             Self::All => members,
+            Self::Majority if planted!(QuorumMinusOne) => (members / 2).max(1),
             Self::Majority => members / 2 + 1,
         }
     }
@@ -55,7 +56,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    pub(crate) const fn new(rule: Rule, members: usize) -> Self {
+    pub(crate) fn new(rule: Rule, members: usize) -> Self {
         Self { members, need: rule.need(members), granted: 0, refused: 0, failed: 0 }
     }
 

@@ -69,6 +69,10 @@ pub(super) async fn release(hold: &Hold) -> Result<(), ReleaseError> {
         }
         return count.result(need);
     }
+    #[cfg(planted_bugs)]
+    if planted!(ReleaseStopsAtError) {
+        return release_until_error(hold, releases, count).await;
+    }
     let mut sending = send_all(hold, releases);
     while let Some(confirmation) = sending.next().await {
         count.record(confirmation);
@@ -78,6 +82,24 @@ pub(super) async fn release(hold: &Hold) -> Result<(), ReleaseError> {
     }
     finish(hold, sending);
     count.result(need)
+}
+
+/// One after the other until one fails, and then no more: for the planted bug.
+#[cfg(planted_bugs)]
+async fn release_until_error(
+    hold: &Hold,
+    releases: Vec<(usize, Release)>,
+    mut count: Count<'_>,
+) -> Result<(), ReleaseError> {
+    for (member, mut release) in releases {
+        let outcome = release.send(&hold.process().clock).await.map(|answer| answer.reply);
+        let failed = outcome.is_err();
+        count.record(Confirmation { member, outcome, is_final: true });
+        if failed {
+            break;
+        }
+    }
+    count.result(hold.need())
 }
 
 /// Takes back what a lost round was granted, and ends the hold.

@@ -64,6 +64,11 @@ impl Process {
 
     fn on_own_thread(clock: SharedClock) -> io::Result<Arc<Self>> {
         let random = Arc::new(Random::of_system());
+        #[cfg(planted_bugs)]
+        if planted!(WatchdogOnUsersRuntime) {
+            let watchdog = Watchdog::on_current_runtime(clock.clone(), random.clone());
+            return Ok(Self::new(Uuid::new_v4(), clock, random, watchdog));
+        }
         let watchdog = Watchdog::on_own_thread(clock.clone(), random.clone())?;
         Ok(Self::new(Uuid::new_v4(), clock, random, watchdog))
     }
@@ -98,6 +103,8 @@ impl Process {
     }
 
     fn new(uuid: Uuid, clock: SharedClock, random: SharedRandom, watchdog: Watchdog) -> Arc<Self> {
+        #[cfg(planted_bugs)]
+        let clock = crate::planted::wall_clock::measured_by(clock);
         Arc::new(Self {
             uuid,
             holder_prefix: format!("{uuid}:"),

@@ -162,6 +162,7 @@ impl Seat {
     /// restarted may have granted to others what it forgot.
     pub(crate) fn deadline_while(&self, run_id: Option<RunId>) -> Option<Instant> {
         let restarted = run_id.is_some() && self.run_id.is_some() && run_id != self.run_id;
+        let restarted = restarted && !planted!(GoneStillCounts);
         self.deadline.filter(|_| !restarted)
     }
 

@@ -61,6 +61,7 @@ impl Identity {
         } else {
             by_uptime
         };
+        let votes_from = if planted!(NoQuarantine) { told.at } else { votes_from };
         Self { told, votes_from, marker: None }
     }
 

@@ -176,6 +176,9 @@ async fn stand_in_line<C: Contender>(
     turn.listeners = contender.listen();
     let mut refused_by = refused_by.unwrap_or_else(|| (0..turn.listeners.len()).collect());
     let mut pause = Pause { random: waiting.random, times: 0 };
+    if planted!(NoSecondLook) {
+        sleep_as_refused(&refused_by, &turn, waiting).await;
+    }
     loop {
         let deaf = hear(&turn.listeners, &refused_by, waiting.clock).await;
         match contender.round().await {
@@ -232,6 +235,13 @@ async fn hear(listeners: &[Listener], members: &[usize], clock: &SharedClock) ->
         Either::Left((ready, _)) => ready.iter().any(Result::is_err),
         Either::Right(_) => true,
     }
+}
+
+/// Waits until woken, as if nothing could have happened since the refusal: for the planted bug.
+async fn sleep_as_refused(members: &[usize], turn: &Turn, waiting: &Waiting<'_>) {
+    let deaf = hear(&turn.listeners, members, waiting.clock).await;
+    let by = members.iter().map(|member| (*member, None)).collect();
+    until_enough_cleared(&Refusals { by, enough: 1 }, turn, deaf, waiting).await;
 }
 
 /// Completes when enough of the refusing members may grant now: each is cleared by a wake-up or by

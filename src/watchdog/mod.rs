@@ -135,7 +135,7 @@ impl Watchdog {
 
     /// A watchdog on the current runtime and its clock, for tests under paused time and
     /// simulation: it renews nothing while that runtime is blocked.
-    #[cfg(feature = "embedded")]
+    #[cfg(any(feature = "embedded", planted_bugs))]
     pub(crate) fn on_current_runtime(clock: SharedClock, random: SharedRandom) -> Self {
         let runtime = Handle::current();
         let (watchdog, task) = Self::new(clock, random, runtime.clone());
@@ -148,6 +148,8 @@ impl Watchdog {
         random: SharedRandom,
         runtime: Handle,
     ) -> (Self, impl Future<Output = ()> + use<>) {
+        #[cfg(planted_bugs)]
+        let clock = crate::planted::wall_clock::measured_by(clock);
         let table = Table { schedule: Schedule::new(), wakes_at: None };
         let (table, nudge) = (Mutex::new(table), Notify::new());
         let shared = Arc::new(Shared {

@@ -47,7 +47,9 @@ impl Hold {
         let epoch = connection.epoch();
         let answer = match answer {
             // It may still be executed: the attempt stays among the unanswered.
-            Err(error) if error.is_unknown() => return Some(Vote::Failed(error)),
+            Err(error) if error.is_unknown() && !planted!(TimedOutNotReleased) => {
+                return Some(Vote::Failed(error));
+            }
             Err(error) => {
                 seat.not_granted(epoch, not_after, false);
                 return Some(Vote::Failed(error));

@@ -51,7 +51,10 @@ impl Watched for Hold {
                 let done = outcome.code == Outcome::DONE;
                 // A restarted server may show the key from an old copy of its data; that others
                 // were not granted in between is certain only on a single server.
-                if !done || (composite && !seat.is_same_process(run_id)) {
+                let is_gone = !done || (composite && !seat.is_same_process(run_id));
+                if is_gone && planted!(GoneStillCounts) {
+                    seat.vouched(term, sent, term.ms(), next_renewal);
+                } else if is_gone {
                     seat.gone(Absence::of(outcome), sent, now, next_heal);
                 } else if may_extend && seat.wanted_ms(term) > 0 {
                     seat.vouched(term, sent, outcome.value, next_renewal);

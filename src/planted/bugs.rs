@@ -1,0 +1,97 @@
+//! Which bugs there are, and which of them is planted: one at most, by its name.
+
+use std::sync::{Mutex, Once, PoisonError};
+
+/// A bug that can be planted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Bug {
+    /// A lease is counted in full, as if no two clocks ever parted.
+    NoDrift,
+    /// Half of the masters are a majority.
+    QuorumMinusOne,
+    /// Leases are measured by the time of day.
+    WallClock,
+    /// A counter is set to the holder's token, whoever holds the lock by then.
+    NonStrictPromote,
+    /// A master votes at once after a restart.
+    NoQuarantine,
+    /// Any lease is sent as it is.
+    TtlUnchecked,
+    /// A member that did not answer is not released.
+    TimedOutNotReleased,
+    /// An acquire may be executed at any time.
+    GhostStampOff,
+    /// What happened between the refusal and the subscription is not looked at.
+    NoSecondLook,
+    /// The members are released one by one until the first that fails.
+    ReleaseStopsAtError,
+    /// A member that does not know the hold any more still vouches for it.
+    GoneStillCounts,
+    /// Renewals wait for the user's runtime.
+    WatchdogOnUsersRuntime,
+}
+
+impl Bug {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::NoDrift,
+        Self::QuorumMinusOne,
+        Self::WallClock,
+        Self::NonStrictPromote,
+        Self::NoQuarantine,
+        Self::TtlUnchecked,
+        Self::TimedOutNotReleased,
+        Self::GhostStampOff,
+        Self::NoSecondLook,
+        Self::ReleaseStopsAtError,
+        Self::GoneStillCounts,
+        Self::WatchdogOnUsersRuntime,
+    ];
+
+    /// What it is called in `PALISADE_PLANTED` and in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NoDrift => "no-drift",
+            Self::QuorumMinusOne => "quorum-minus-one",
+            Self::WallClock => "wall-clock",
+            Self::NonStrictPromote => "non-strict-promote",
+            Self::NoQuarantine => "no-quarantine",
+            Self::TtlUnchecked => "ttl-unchecked",
+            Self::TimedOutNotReleased => "timed-out-not-released",
+            Self::GhostStampOff => "ghost-stamp-off",
+            Self::NoSecondLook => "no-second-look",
+            Self::ReleaseStopsAtError => "release-stops-at-error",
+            Self::GoneStillCounts => "gone-still-counts",
+            Self::WatchdogOnUsersRuntime => "watchdog-on-users-runtime",
+        }
+    }
+}
+
+static PLANTED: Mutex<Option<Bug>> = Mutex::new(None);
+static READ: Once = Once::new();
+
+/// Plants a bug, or none, in this process, whatever the environment says.
+pub fn plant(bug: Option<Bug>) {
+    READ.call_once(|| {});
+    *PLANTED.lock().unwrap_or_else(PoisonError::into_inner) = bug;
+}
+
+/// The bug that is planted: at first the one that `PALISADE_PLANTED` names.
+#[must_use]
+pub fn planted() -> Option<Bug> {
+    READ.call_once(|| {
+        let named = std::env::var("PALISADE_PLANTED").ok();
+        let bug = named.map(|name| {
+            let found = Bug::ALL.into_iter().find(|bug| bug.name() == name);
+            found.unwrap_or_else(|| panic!("there is no bug {name:?}"))
+        });
+        *PLANTED.lock().unwrap_or_else(PoisonError::into_inner) = bug;
+    });
+    *PLANTED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(crate) fn is_planted(bug: Bug) -> bool {
+    planted() == Some(bug)
+}
