@@ -1,13 +1,12 @@
 //! Hands over to cargo.
 
 use std::env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 /// Runs cargo at the top of the workspace; its output is ours and so is its exit code.
 pub(crate) fn run(fixed: &[&str], more: &[String]) -> ExitCode {
-    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    match cargo().args(fixed).args(more).current_dir(top).status() {
+    match cargo().args(fixed).args(more).current_dir(top()).status() {
         // A signal has no code: 128 would be a guess at which one.
         Ok(status) => status
             .code()
@@ -18,6 +17,21 @@ pub(crate) fn run(fixed: &[&str], more: &[String]) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Runs cargo with flags for the compiler, if any. Whether that went well.
+pub(crate) fn run_with(args: &[&str], flags: Option<&str>) -> bool {
+    let mut command = cargo();
+    command.args(args).current_dir(top());
+    if let Some(flags) = flags {
+        command.env("RUSTFLAGS", flags);
+    }
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// The top of the workspace.
+pub(crate) fn top() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 /// A shell without job control has what it starts in the background ignore SIGINT and SIGQUIT, as

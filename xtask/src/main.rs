@@ -2,6 +2,7 @@
 #![expect(clippy::print_stdout, reason = "a command-line program talks to its user")]
 
 mod cargo;
+mod planted;
 mod redis;
 
 use std::process::ExitCode;
@@ -36,6 +37,11 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Plants a dozen bugs in the library, one after the other, and sees that each is found.
+    Planted {
+        /// Only these.
+        bugs: Vec<String>,
+    },
     /// Measures against hand-written redis-rs.
     Bench {
         /// Passed to the program.
@@ -54,6 +60,10 @@ fn main() -> ExitCode {
         Chore::Test { args } => cargo::run(&["test", "--workspace", "--all-features"], &args),
         Chore::Chaos { args } => cargo::run_program("palisade-chaos", &args),
         Chore::Sim { args } => cargo::run_program("palisade-simulation", &args),
+        Chore::Planted { bugs } => planted::run(&bugs).unwrap_or_else(|reason| {
+            eprintln!("error: {reason}");
+            ExitCode::FAILURE
+        }),
         Chore::Bench { args } => cargo::run_program("palisade-benches", &args),
     }
 }

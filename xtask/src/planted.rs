@@ -1,0 +1,171 @@
+//! Plants one bug after the other in the library, and sees whether it is found.
+//!
+//! The programs are built once with `--cfg planted_bugs`, in a target directory of their own, and
+//! told by the environment which bug to have. As they are built otherwise they must find nothing.
+
+use std::{
+    path::PathBuf,
+    process::{Command, ExitCode, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+use crate::cargo;
+
+/// What looks for a bug.
+#[derive(Debug, Clone, Copy)]
+enum Finder {
+    /// The simulation, for at most so many seeds.
+    Simulation { seeds: u64 },
+    /// Real servers and processes, for so long.
+    Chaos { secs: u64 },
+}
+
+/// Every bug, by its name in `src/planted/bugs.rs`, and what is to find it.
+const BUGS: [(&str, Finder); 12] = [
+    ("no-drift", SIMULATION),
+    ("quorum-minus-one", SIMULATION),
+    ("wall-clock", SIMULATION),
+    ("non-strict-promote", SIMULATION),
+    ("no-quarantine", SIMULATION),
+    ("ttl-unchecked", SIMULATION),
+    ("timed-out-not-released", SIMULATION),
+    ("ghost-stamp-off", SIMULATION),
+    ("no-second-look", SIMULATION),
+    ("release-stops-at-error", SIMULATION),
+    ("gone-still-counts", SIMULATION),
+    ("watchdog-on-users-runtime", Finder::Chaos { secs: 30 }),
+];
+
+const SIMULATION: Finder = Finder::Simulation { seeds: 4_000 };
+
+/// Plants all bugs, or those that are named, and prints what became of each.
+pub(crate) fn run(only: &[String]) -> Result<ExitCode, String> {
+    let is_wanted = |name: &str| only.is_empty() || only.iter().any(|wanted| wanted == name);
+    let bugs: Vec<_> = BUGS.into_iter().filter(|(name, _)| is_wanted(name)).collect();
+    if let Some(unknown) = only.iter().find(|name| !BUGS.iter().any(|(bug, _)| bug == name)) {
+        let names = BUGS.map(|(name, _)| name).join(", ");
+        return Err(format!("there is no bug {unknown}; there are {names}"));
+    }
+    let planted = Programs::build(Some("--cfg planted_bugs"), "target/planted")?;
+    let sound = Programs::build(None, "target")?;
+    println!("{:<26} {:<12} {:>18}  what was seen", "planted", "found by", "after");
+    let mut all_found = true;
+    for (bug, finder) in &bugs {
+        let found = planted.look(*finder, Some(bug))?;
+        all_found &= found.is_some();
+        tell(bug, *finder, found.as_ref());
+    }
+    let mut clean = true;
+    for finder in [SIMULATION, Finder::Chaos { secs: 30 }] {
+        let found = sound.look(finder, None)?;
+        clean &= found.is_none();
+        tell("nothing", finder, found.as_ref());
+    }
+    Ok(if all_found && clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn tell(bug: &str, finder: Finder, found: Option<&Found>) {
+    let (after, what) = match found {
+        Some(Found { after, what }) => (after.as_str(), what.as_str()),
+        None => ("", "nothing"),
+    };
+    let what: String = what.chars().take(100).collect();
+    println!("{bug:<26} {:<12} {after:>18}  {what}", finder.name());
+}
+
+/// The first violation of a run.
+#[derive(Debug)]
+struct Found {
+    after: String,
+    what: String,
+}
+
+/// The programs of one build.
+#[derive(Debug)]
+struct Programs {
+    folder: PathBuf,
+}
+
+impl Programs {
+    fn build(flags: Option<&str>, target: &str) -> Result<Self, String> {
+        let programs = ["--package", "palisade-simulation", "--package", "palisade-chaos"];
+        let into = ["build", "--release", "--target-dir", target];
+        if !cargo::run_with(&[&into[..], &programs].concat(), flags) {
+            return Err("the programs cannot be built".into());
+        }
+        Ok(Self { folder: cargo::top().join(target).join("release") })
+    }
+
+    /// Runs a program until it finds something or has done what it is to do.
+    fn look(&self, finder: Finder, bug: Option<&str>) -> Result<Option<Found>, String> {
+        let began = Instant::now();
+        match finder {
+            Finder::Simulation { seeds } => {
+                for from in (0..seeds).step_by(SEEDS_AT_ONCE) {
+                    let (from, count) = (from.to_string(), SEEDS_AT_ONCE.to_string());
+                    let args = ["--from", &from, "--seeds", &count];
+                    let output = self.output("palisade-simulation", &args, bug)?;
+                    if !output.status.success() {
+                        return Ok(Some(Found::by_simulation(&output, began.elapsed())));
+                    }
+                }
+                Ok(None)
+            }
+            Finder::Chaos { secs } => {
+                let args = ["--seed", CHAOS_SEED, "--secs", &secs.to_string()];
+                let output = self.output("palisade-chaos", &args, bug)?;
+                let violated = output.status.code() == Some(VIOLATIONS);
+                Ok(violated.then(|| Found::by_chaos(&output, began.elapsed())))
+            }
+        }
+    }
+
+    fn output(&self, program: &str, args: &[&str], bug: Option<&str>) -> Result<Output, String> {
+        let mut command = Command::new(self.folder.join(program));
+        command.args(args).env_remove(CHOICE).stdin(Stdio::null()).stderr(Stdio::null());
+        if let Some(bug) = bug {
+            command.env(CHOICE, bug);
+        }
+        command.output().map_err(|error| format!("{program} cannot be run: {error}"))
+    }
+}
+
+impl Found {
+    fn by_simulation(output: &Output, took: Duration) -> Self {
+        let text = String::from_utf8_lossy(&output.stdout);
+        let first = text.lines().find_map(|line| line.strip_prefix("seed ")?.split_once(": "));
+        match first {
+            Some((seed, what)) => {
+                let seeds = seed.parse().map_or(0, |seed: u64| seed + 1);
+                let after = format!("{seeds} seeds, {:.1} s", took.as_secs_f64());
+                Self { after, what: what.to_owned() }
+            }
+            // Not a violation: a panic, most likely.
+            None => Self { after: String::new(), what: format!("{}", output.status) },
+        }
+    }
+
+    fn by_chaos(output: &Output, took: Duration) -> Self {
+        let text = String::from_utf8_lossy(&output.stdout);
+        let first = text.lines().find(|line| line.trim_start().starts_with('I'));
+        let what = first.map_or("violations", str::trim).to_owned();
+        Self { after: format!("{:.0} s", took.as_secs_f64()), what }
+    }
+}
+
+impl Finder {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Simulation { .. } => "simulation",
+            Self::Chaos { .. } => "chaos",
+        }
+    }
+}
+
+/// Which bug the library is to have.
+const CHOICE: &str = "PALISADE_PLANTED";
+/// Few enough that it is soon seen that one has failed.
+const SEEDS_AT_ONCE: usize = 200;
+const CHAOS_SEED: &str = "20260711";
+/// The exit code of the chaos program for violations.
+const VIOLATIONS: i32 = 1;
