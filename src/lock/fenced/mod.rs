@@ -1,6 +1,8 @@
 //! The reentrant lock with fencing tokens on one node.
 
 mod guard;
+#[cfg(planted_bugs)]
+mod planted;
 pub(crate) mod script;
 #[cfg(all(test, feature = "embedded"))]
 mod tests;

@@ -83,6 +83,10 @@ impl Kind for Fenced {
     fn promote(&self, holder: &Arc<str>, token: FencingToken, term: Term) -> Option<Statement> {
         let token = i64::try_from(token.get()).unwrap_or(i64::MAX);
         let args = vec![Arg::Text(holder.clone()), Arg::Int(token), Arg::Int(self.keep_ms(term))];
+        #[cfg(planted_bugs)]
+        if planted!(NonStrictPromote) {
+            return Some(self.statement(&super::planted::BLIND_PROMOTE, args));
+        }
         Some(self.statement(&PROMOTE, args))
     }
 
