@@ -25,6 +25,8 @@ pub(crate) struct SimClock {
     origin_us: u64,
     /// What its wall clock showed then, since 1970.
     unix_us: u64,
+    /// When it is set, and by how much.
+    set: Option<(u64, i64)>,
     /// By how many parts in a million it is fast.
     ppm: i64,
     /// By how much its timers are late.
@@ -33,8 +35,8 @@ pub(crate) struct SimClock {
 
 impl SimClock {
     pub(crate) fn new(world: &Arc<World>, process: ProcessId, plan: &ProcessPlan) -> Self {
-        let ProcessPlan { clock_us: origin_us, wall_clock_us: unix_us, ppm, .. } = *plan;
-        Self { world: world.clone(), process, origin_us, unix_us, ppm, late_us: 0 }
+        let ProcessPlan { clock_us: origin_us, wall_clock_us: unix_us, set, ppm, .. } = *plan;
+        Self { world: world.clone(), process, origin_us, unix_us, set, ppm, late_us: 0 }
     }
 
     /// The same clock with timers that are late.
@@ -81,9 +83,11 @@ impl SimClock {
 
 impl Clock for SimClock {
     fn unix_time(&self) -> Duration {
-        // What the process believes: as wrong as its clock has drifted by now.
-        let shown = self.shown_us(self.world.now_us()).saturating_sub(self.origin_us);
-        Duration::from_micros(self.unix_us + shown)
+        // What the process believes: as wrong as its clock has drifted by now, and was set.
+        let now = self.world.now_us();
+        let shown = self.shown_us(now).saturating_sub(self.origin_us);
+        let by_us = self.set.filter(|(at, _)| *at <= now).map_or(0, |(_, by_us)| by_us);
+        Duration::from_micros((self.unix_us + shown).saturating_add_signed(by_us))
     }
 
     fn now(&self) -> Instant {
@@ -153,6 +157,7 @@ mod tests {
                 lanes: 1,
                 clock_us: 12_345,
                 wall_clock_us: 0,
+                set: None,
                 ppm,
                 late_us: 0,
                 watchdog_late_us: 0,

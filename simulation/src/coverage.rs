@@ -43,7 +43,7 @@ impl fmt::Display for Coverage {
 }
 
 /// What must be seen.
-pub const SOMETIMES: [&str; 48] = [
+pub const SOMETIMES: [&str; 50] = [
     "fault: request lost",
     "fault: answer lost",
     "fault: reset before the request",
@@ -60,6 +60,7 @@ pub const SOMETIMES: [&str; 48] = [
     "fault: process paused",
     "fault: process killed",
     "fault: late watchdog",
+    "fault: time of day set",
     "fault: future dropped",
     "fault: future dropped at a poll",
     "grant: Lock",
@@ -76,6 +77,7 @@ pub const SOMETIMES: [&str; 48] = [
     "refused: held by another",
     "refused: outage",
     "refused: quarantine",
+    "refused: lease",
     "heal: asked",
     "lost: expired",
     "lost: gone",

@@ -14,6 +14,7 @@ use tokio::select;
 use crate::{
     clock::SimClock,
     intent::{Ending, Intent},
+    nonsense,
     process::Stage,
     targets::{AnyGuard, Target},
 };
@@ -59,6 +60,9 @@ impl Lane {
         self.section.number += 1;
         let choice = usize::try_from(intent.target % self.targets.len() as u64).unwrap_or(0);
         let targets = self.targets.clone();
+        if let Some(target) = targets.get(choice).filter(|_| self.random.one_in(NONSENSE_ONE_IN)) {
+            self.ask_for_nonsense(target).await;
+        }
         if let Some(target) = targets.get(choice).filter(|target| !calm || self.to_be_had(target)) {
             self.attempt(target, &intent).await;
         }
@@ -72,6 +76,19 @@ impl Lane {
         let on = if target.on.is_empty() { &all } else { &target.on };
         let works = on.iter().filter(|node| !plan.is_broken(**node)).count();
         works >= target.kind.need(on.len())
+    }
+
+    /// A lease that no lock takes is refused at once, and nothing is sent.
+    async fn ask_for_nonsense(&mut self, target: &Target) {
+        let lease = nonsense::lease(&mut self.random, &self.stage.plan.leases);
+        let why = match target.lock.with(lease, OnOutage::Fail).try_acquire().await {
+            Err(AcquireError::Config(_)) => return self.stage.log.saw("refused: lease"),
+            Err(other) => other.to_string(),
+            Ok(None) => "held by another".to_owned(),
+            Ok(Some(_guard)) => "it was granted".to_owned(),
+        };
+        let why = Refusal::Unexpected(format!("{lease:?} was not refused for what it is: {why}"));
+        self.record(Event::GaveUp { section: self.section, why });
     }
 
     async fn attempt(&self, target: &Target, intent: &Intent) {
@@ -348,5 +365,6 @@ async fn some_polls<T>(work: impl Future<Output = T>, polls: u64) -> Option<T> {
 }
 
 const IN_THE_CALM: u64 = 2;
+const NONSENSE_ONE_IN: u64 = 40;
 const LOOK_EVERY_US: u64 = 40_000;
 const LONG_WAIT_US: u64 = 100_000;

@@ -17,6 +17,7 @@ mod lane;
 mod log;
 mod network;
 mod nodes;
+mod nonsense;
 mod plan;
 mod process;
 mod run;

@@ -41,6 +41,8 @@ pub(crate) struct ProcessPlan {
     pub(crate) clock_us: u64,
     /// What its wall clock shows at the beginning, since 1970.
     pub(crate) wall_clock_us: u64,
+    /// When somebody sets it, and by how much: leases and tokens must not care.
+    pub(crate) set: Option<(u64, i64)>,
     pub(crate) ppm: i64,
     /// How late its timers are, and those of its watchdog.
     pub(crate) late_us: u64,
@@ -264,6 +266,7 @@ impl ProcessPlan {
             lanes: 1 + u32::from(random.one_in(2)),
             clock_us: random.below(1_000_000 * SECOND),
             wall_clock_us: wall_clock(random),
+            set: (faulty && random.one_in(4)).then(|| set(random)),
             ppm: drift(random, most_ppm),
             late_us: if late { random.below(20 * MS) } else { 0 },
             watchdog_late_us: if watchdog_late { random.below(500 * MS) } else { 0 },
@@ -274,6 +277,13 @@ impl ProcessPlan {
 /// All within 300 ms. Drift adds to that, and the sum stays within `clock_skew`.
 fn wall_clock(random: &mut Random) -> u64 {
     1_700_000_000 * SECOND + random.below(300 * MS)
+}
+
+/// Back or ahead by some seconds, or ahead by a year.
+fn set(random: &mut Random) -> (u64, i64) {
+    let seconds = i64::try_from(random.below(5 * SECOND)).unwrap_or(0);
+    let year = i64::try_from(365 * 24 * 3_600 * SECOND).unwrap_or(0);
+    (random.below(8 * SECOND), random.weighted(&[(2, -seconds), (1, seconds), (1, year)]))
 }
 
 fn drift(random: &mut Random, most_ppm: u64) -> i64 {

@@ -83,6 +83,9 @@ pub(crate) async fn run(stage: Arc<Stage>, id: ProcessId, plan: ProcessPlan) {
     if plan.watchdog_late_us > 0 {
         stage.log.saw("fault: late watchdog");
     }
+    if plan.set.is_some() {
+        stage.log.saw("fault: time of day set");
+    }
     let process = SimulatedProcess::new(late, watchdog, seed);
     stage.names().insert(id, process.uuid());
     let problem = match clients(&stage, id, &process, &clock) {
