@@ -26,6 +26,8 @@ pub(crate) struct Options {
     pub(crate) settings: Settings,
     /// Keeps the history also when nothing was found.
     pub(crate) keep: bool,
+    /// No faults: the workers block their own runtimes.
+    pub(crate) blocking: bool,
 }
 
 /// The hidden command by which this program starts its workers.
@@ -35,7 +37,7 @@ pub(crate) const NO_LOCK: &str = "no-lock";
 
 pub(crate) const USAGE: &str = "\
 usage: palisade-chaos [--seed S] [--secs T] [--masters 3|5] [--workers N] [--keep]
-                      [--planted no-lock]
+                      [--blocking] [--planted no-lock]
        palisade-chaos check HISTORY
 
   --seed S      which faults come when, and what the workers want (default: any)
@@ -43,6 +45,8 @@ usage: palisade-chaos [--seed S] [--secs T] [--masters 3|5] [--workers N] [--kee
   --masters N   redis-servers, 3 or 5 (default: 3)
   --workers N   worker processes, at least 6 (default: 6)
   --keep        keep the history also when nothing is wrong
+  --blocking    no faults; workers block their runtimes for longer than a lease now and then, and
+                lose no lock by that
   --planted no-lock
                 one worker takes what it wants: the run must end with violations
   check HISTORY go through a kept history once more
@@ -80,7 +84,7 @@ fn options(mut args: impl Iterator<Item = String>) -> Result<Options, Problem> {
         workers: 6,
         planted: None,
     };
-    let mut options = Options { settings, keep: false };
+    let mut options = Options { settings, keep: false, blocking: false };
     while let Some(arg) = args.next() {
         let settings = &mut options.settings;
         match arg.as_str() {
@@ -90,6 +94,7 @@ fn options(mut args: impl Iterator<Item = String>) -> Result<Options, Problem> {
             "--workers" => settings.workers = number(&arg, args.next())?,
             "--planted" => settings.planted = args.next(),
             "--keep" => options.keep = true,
+            "--blocking" => options.blocking = true,
             _ => return Err(Problem(format!("not understood: {arg}"))),
         }
     }
@@ -157,7 +162,8 @@ mod tests {
 
     #[test]
     fn options_are_taken_in_any_order() {
-        let options = run("--secs 9 --keep --seed 7 --workers 8 --masters 5 --planted no-lock");
+        let options =
+            run("--secs 9 --keep --blocking --seed 7 --workers 8 --masters 5 --planted no-lock");
         let planted = Some(NO_LOCK.to_owned());
         let settings = Settings {
             longest_lease_ms: LONGEST_LEASE_MS,
@@ -173,7 +179,7 @@ mod tests {
             workers: 8,
             planted,
         };
-        assert_eq!(options, Ok(Options { settings, keep: true }));
+        assert_eq!(options, Ok(Options { settings, keep: true, blocking: true }));
     }
 
     #[test]

@@ -64,7 +64,7 @@ fn run_and_report(options: &Options) -> Result<ExitCode, Stopped> {
     let mut out = io::stdout();
     report::announce(&mut out, settings)?;
     let folder = tempfile::Builder::new().prefix("palisade-chaos-").tempdir()?;
-    run(settings, folder.path(), &interrupt_on_signals()?)?;
+    run(options, folder.path(), &interrupt_on_signals()?)?;
     let history = History::read(folder.path())?;
     let findings = Findings::of(&history);
     report::write(&mut out, &history, &findings)?;
@@ -76,13 +76,20 @@ fn run_and_report(options: &Options) -> Result<ExitCode, Stopped> {
 }
 
 /// The records of all processes are in `folder` afterwards. All of them have ended in any case.
-fn run(settings: &Settings, folder: &Path, interrupt: &Interrupt) -> Result<(), Stopped> {
+fn run(options: &Options, folder: &Path, interrupt: &Interrupt) -> Result<(), Stopped> {
+    let settings = &options.settings;
     let recorder = Recorder::create(folder, "parent")?;
     let cluster = Cluster::start(settings.masters).blessed();
     recorder.note(Event::RunBegan(settings.clone()));
-    let mut fleet = Fleet::start(&recorder, orders(settings, folder, &cluster))?;
+    let mut fleet = Fleet::start(&recorder, orders(options, folder, &cluster))?;
     let end = Instant::now() + Duration::from_secs(settings.secs);
-    torment(settings, &recorder, &cluster, &mut fleet, interrupt)?;
+    if options.blocking {
+        recorder.note(Event::Undisturbed);
+        let whole = Duration::from_secs(settings.secs);
+        interrupt.sleep_until(end - calm(whole))?;
+    } else {
+        torment(settings, &recorder, &cluster, &mut fleet, interrupt)?;
+    }
     recorder.note(Event::Calm);
     interrupt.sleep_until(end)?;
     recorder.note(Event::Finishing);
@@ -116,13 +123,15 @@ fn torment(
     })
 }
 
-fn orders(settings: &Settings, folder: &Path, cluster: &Cluster) -> Vec<Orders> {
+fn orders(options: &Options, folder: &Path, cluster: &Cluster) -> Vec<Orders> {
+    let settings = &options.settings;
     let one = |place| Orders {
         worker: Worker { place, life: 0 },
         seed: settings.seed,
         urls: cluster.urls(),
         folder: folder.to_owned(),
         ignores_lock: settings.planted.is_some() && place == 0,
+        blocks: options.blocking,
     };
     (0..settings.workers).map(one).collect()
 }

@@ -76,6 +76,8 @@ pub(super) struct Intent {
     pub(super) patience: Duration,
     /// What the section takes between reading and writing.
     pub(super) work: Duration,
+    /// In a run that is about that: whether it blocks its runtime meanwhile.
+    pub(super) blocks: bool,
     /// Whether the guard is dropped instead of released.
     pub(super) drops: bool,
     /// Before the next section.
@@ -90,6 +92,7 @@ impl Intent {
             manner: random.weighted(&MANNERS),
             patience: random.within(&PATIENCE),
             work: random.within(&sort.work.lasts()),
+            blocks: sort.renewed && sort.work == Work::Long,
             drops: random.one_in(ONE_DROP_IN),
             rest: random.within(&REST),
         }

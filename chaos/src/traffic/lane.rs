@@ -35,6 +35,7 @@ pub(super) struct Lane {
     /// Whether it is time to finish.
     pub(super) finish: watch::Receiver<bool>,
     pub(super) ignores_lock: bool,
+    pub(super) blocks: bool,
 }
 
 impl Lane {
@@ -113,7 +114,12 @@ impl Lane {
         let Ok(value) = witness.read(token).expect("the witness can be read") else {
             return self.recorder.note(Event::TooOld { section });
         };
-        self.work(hold, intent.work).await;
+        if self.blocks && intent.blocks {
+            // As careless code does: nothing else runs on this runtime meanwhile.
+            std::thread::sleep(intent.work);
+        } else {
+            self.work(hold, intent.work).await;
+        }
         self.recorder.note(Event::Writing { section, read: value.writer });
         if !hold.is_valid() {
             return self.recorder.note(Event::Withheld { section });

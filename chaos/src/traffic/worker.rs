@@ -38,6 +38,8 @@ pub(crate) struct Orders {
     pub(crate) folder: PathBuf,
     /// The planted fault: it takes what it wants.
     pub(crate) ignores_lock: bool,
+    /// It blocks its runtime now and then.
+    pub(crate) blocks: bool,
 }
 
 /// What a worker says when it works.
@@ -105,6 +107,7 @@ fn lanes_of(
         section: SectionId { worker: orders.worker, lane, number: 0 },
         finish: finish.clone(),
         ignores_lock: orders.ignores_lock,
+        blocks: orders.blocks,
     })
 }
 

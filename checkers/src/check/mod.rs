@@ -9,6 +9,7 @@
 //! * `leaks` (I6): nothing stays behind.
 //! * `progress` (I7): nobody hangs.
 //! * `promise`: what was never promised, and excuses the first two.
+//! * `undisturbed`: where nothing breaks, nobody loses a lock that is renewed.
 //! * `conduct`: the workers ended as they should and met only errors that the faults explain.
 //! * `coverage`: the run has seen enough to mean something. Not a property of the locks.
 
@@ -23,6 +24,7 @@ mod promise;
 #[cfg(any(test, feature = "stories"))]
 pub mod story;
 pub mod tokens;
+mod undisturbed;
 pub mod updates;
 pub mod wakeups;
 
@@ -60,6 +62,7 @@ pub enum Invariant {
     NoLeak,
     NoGhost,
     Progress,
+    Kept,
     Conduct,
 }
 
@@ -74,6 +77,7 @@ impl fmt::Display for Invariant {
             Self::NoLeak => "I6 no leak",
             Self::NoGhost => "I6 no ghost",
             Self::Progress => "I7 progress",
+            Self::Kept => "I8 kept while nothing breaks",
             Self::Conduct => "conduct of the workers",
         })
     }
@@ -89,6 +93,7 @@ pub fn violations(history: &History) -> Vec<Violation> {
     found.extend(leaks::check(history));
     found.extend(ghosts::check(history));
     found.extend(progress::check(history));
+    found.extend(undisturbed::check(history));
     found.extend(conduct::check(history));
     found.sort_by_key(|violation| (violation.span.from, violation.invariant));
     found

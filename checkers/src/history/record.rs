@@ -37,6 +37,8 @@ impl Record {
 pub enum Event {
     /// Everything is up; the traffic begins.
     RunBegan(Settings),
+    /// Nothing is done to any server or process in this run, but by the workers to themselves.
+    Undisturbed,
     /// The faults are over; the traffic goes on for a while in calm.
     Calm,
     /// The workers were told to ask for nothing more.
