@@ -22,6 +22,7 @@ mod plan;
 mod process;
 mod run;
 mod store;
+mod storm;
 mod stream;
 mod targets;
 mod world;

@@ -26,6 +26,8 @@ pub(crate) struct Plan {
     /// How often each lane asks for a lock at most.
     pub(crate) sections: u64,
     pub(crate) faulty: bool,
+    /// Whether it is about tokens alone.
+    pub(crate) is_storm: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -169,11 +171,15 @@ impl Plan {
                 + 15 * SECOND,
             sections: 7 + random.below(5),
             faulty,
+            is_storm: false,
             leases,
         };
         if faulty {
             plan.draw_faults(&mut random);
             plan.draw_broken(&mut random);
+            if nodes == 3 && random.one_in(8) {
+                plan.brew_storm(&mut random);
+            }
         }
         plan
     }

@@ -196,5 +196,8 @@ pub(crate) fn all(clients: &[Client], plan: &Plan) -> Result<Vec<Target>, Config
         let lock = AnyLock::Multi(MultiLock::new(members)?);
         targets.push(Target { name: "pair", kind: Kind::MultiLock, on: vec![node], lock });
     }
+    if plan.is_storm {
+        targets.retain(|target| target.name == "fenced-red");
+    }
     Ok(targets)
 }
