@@ -109,6 +109,9 @@ async fn play(plan: Plan, settings: &Settings, options: &Options) -> (Finished, 
     let nodes = plan.nodes.iter().map(|node| Node::start(node, &world, seeds.draw())).collect();
     let network = Network::new(&world, &log, plan.network.clone(), random(3), nodes, options.tcp);
     log.record(Told::RunBegan(settings.clone()));
+    if plan.is_storm {
+        log.saw("storm");
+    }
     for (index, (at, _)) in plan.faults.iter().enumerate() {
         world.schedule(*at, Event::Fault(index));
     }

@@ -16,6 +16,7 @@ mod holds;
 mod jumps;
 mod mutex;
 mod paused;
+mod planted;
 mod processes;
 mod quarantine;
 mod regressions;

@@ -7,20 +7,24 @@ use std::{
 };
 
 /// Which rooms a room may use. Everything else would turn an arrow round.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("error", &[]),
     ("clock", &[]),
+    ("planted", &["clock"]),
     ("random", &[]),
     ("latest", &[]),
     ("lease", &["clock", "error"]),
     ("wire", &["error"]),
     ("node", &["wire", "latest", "random", "clock", "error"]),
     ("notifier", &["node", "latest", "clock", "error"]),
-    ("watchdog", &["node", "wire", "random", "clock", "lease", "error"]),
+    ("watchdog", &["node", "wire", "random", "clock", "lease", "error", "planted"]),
     ("wait", &["notifier", "random", "clock", "error"]),
     (
         "lock",
-        &["wait", "watchdog", "notifier", "node", "wire", "lease", "random", "clock", "error"],
+        &[
+            "wait", "watchdog", "notifier", "node", "wire", "lease", "random", "clock", "error",
+            "planted",
+        ],
     ),
     (
         "composite",
@@ -136,11 +140,11 @@ fn parts_of_group(text: &str) -> Vec<&str> {
     parts
 }
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-fn files(below: &Path, extension: &str) -> Vec<PathBuf> {
+pub(crate) fn files(below: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![below.to_owned()];
     while let Some(folder) = folders.pop() {

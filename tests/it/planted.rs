@@ -1,0 +1,58 @@
+//! Planted bugs are in no build but their own.
+
+use std::{collections::BTreeSet, fs};
+
+use crate::tidy::{files, root};
+
+/// What a build with planted bugs asks the environment for. Put together here, so that the word does
+/// not stand in this very program.
+fn choice() -> String {
+    ["PALISADE", "PLANTED"].join("_")
+}
+
+/// This program contains the whole library.
+#[test]
+fn a_program_has_planted_bugs_only_if_it_was_built_for_them() {
+    let program = fs::read(std::env::current_exe().unwrap()).unwrap();
+    let choice = choice();
+    let has_them = program.windows(choice.len()).any(|bytes| bytes == choice.as_bytes());
+    assert_eq!(has_them, cfg!(planted_bugs));
+}
+
+/// Each bug has a place where it is planted, and nobody asks for one that is not in the list.
+#[test]
+fn every_planted_bug_has_its_place() {
+    let src = root().join("src");
+    let list = fs::read_to_string(src.join("planted/bugs.rs")).unwrap();
+    let all = list.split("pub const ALL").nth(1).unwrap().split("];").next().unwrap();
+    let listed: BTreeSet<_> = names_after(all, "Self::").collect();
+    let sources: Vec<_> =
+        files(&src, "rs").iter().map(|f| fs::read_to_string(f).unwrap()).collect();
+    let planted: BTreeSet<_> =
+        sources.iter().flat_map(|source| names_after(source, "planted!(")).collect();
+    assert_eq!(planted, listed);
+    assert_eq!(listed.len(), 12);
+}
+
+/// What else there is of them is compiled with `--cfg planted_bugs` only.
+#[test]
+fn helpers_of_planted_bugs_are_in_no_other_build() {
+    let src = root().join("src");
+    for file in files(&src, "rs").iter().filter(|file| !file.starts_with(src.join("planted"))) {
+        let source = fs::read_to_string(file).unwrap();
+        let lines: Vec<_> = source.lines().map(str::trim).collect();
+        for (i, line) in lines.iter().enumerate() {
+            let is_helper = line.contains("planted::") && !line.starts_with("//");
+            let cfg = |line: &&str| line.starts_with("#[cfg(") && line.contains("planted_bugs");
+            // The attribute stands before the statement, or before the block around it.
+            let guarded = lines[i.saturating_sub(3)..i].iter().any(cfg);
+            assert!(!is_helper || guarded, "{}:{}", file.display(), i + 1);
+        }
+    }
+}
+
+fn names_after<'a>(text: &'a str, mark: &'a str) -> impl Iterator<Item = &'a str> {
+    let rest = text.match_indices(mark).map(|(i, _)| &text[i + mark.len()..]);
+    rest.map(|rest| rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default())
+        .filter(|name| !name.is_empty())
+}
