@@ -36,7 +36,10 @@ const BUGS: [(&str, Finder); 12] = [
     ("watchdog-on-users-runtime", BLOCKING),
 ];
 
-const SIMULATION: Finder = Finder::Simulation { seeds: 4_000 };
+/// The rarest bug shows about once in 1,000 seeds.
+const SIMULATION: Finder = Finder::Simulation { seeds: 10_000 };
+/// For the library as it is: more is what `cargo xtask sim` is for.
+const SOUND: Finder = Finder::Simulation { seeds: 4_000 };
 const BLOCKING: Finder = Finder::Blocking { secs: 15 };
 
 /// Plants all bugs, or those that are named, and prints what became of each.
@@ -58,7 +61,7 @@ pub(crate) fn run(only: &[String]) -> Result<ExitCode, String> {
     }
     // As the library is, the same programs find nothing.
     let mut clean = true;
-    for finder in [SIMULATION, BLOCKING] {
+    for finder in [SOUND, BLOCKING] {
         let found = sound.look(finder, None)?;
         clean &= found.is_none();
         tell("nothing", finder, found.as_ref());
