@@ -1,0 +1,92 @@
+//! A connection: what is on its way in each direction, and what its client knows of its end.
+
+use std::{collections::VecDeque, task::Waker};
+
+use palisade::embedded::Direct;
+
+use super::{Answer, Request};
+use crate::world::ProcessId;
+
+/// A place in the list of all connections that ever were.
+pub(crate) type ConnId = usize;
+
+#[derive(Debug)]
+pub(super) struct Conn {
+    pub(super) process: ProcessId,
+    pub(super) node: usize,
+    /// Which life of the server it leads to.
+    pub(super) life: u32,
+    pub(super) server: Option<Direct>,
+    /// Bytes of a request that is not complete.
+    pub(super) partial: Vec<u8>,
+    /// On their way; an empty one says that the client has hung up.
+    pub(super) requests: Lane<Request>,
+    pub(super) answers: Lane<Answer>,
+    /// Arrived, not read yet.
+    pub(super) inbox: Vec<u8>,
+    pub(super) reader: Option<Waker>,
+    pub(super) client: Client,
+    /// Has asked for messages.
+    pub(super) listens: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Client {
+    There,
+    /// Has been told that the connection is broken.
+    Cut,
+    /// Has been told that the server has hung up.
+    Eof,
+    Gone,
+}
+
+/// One direction of a connection.
+#[derive(Debug)]
+pub(super) struct Lane<M> {
+    pub(super) queue: VecDeque<M>,
+    /// When the last of them arrives.
+    pub(super) last_at: u64,
+    /// Nothing more comes through.
+    pub(super) lost: bool,
+    /// Nothing more is sent.
+    pub(super) ends: bool,
+    /// How many arrivals were due while nothing could pass.
+    pub(super) owed: usize,
+}
+
+impl Conn {
+    pub(super) fn new(process: ProcessId, node: usize, life: u32, server: Option<Direct>) -> Self {
+        Self {
+            process,
+            node,
+            life,
+            server,
+            partial: Vec::new(),
+            requests: Lane::default(),
+            answers: Lane::default(),
+            inbox: Vec::new(),
+            reader: None,
+            client: Client::There,
+            listens: false,
+        }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.client != Client::There
+    }
+}
+
+impl<M> Default for Lane<M> {
+    fn default() -> Self {
+        Self { queue: VecDeque::new(), last_at: 0, lost: false, ends: false, owed: 0 }
+    }
+}
+
+impl<M> Lane<M> {
+    /// Adds a message that arrives at `at`, but not before an earlier one; when it does.
+    pub(super) fn push(&mut self, message: M, at: u64) -> u64 {
+        self.last_at = self.last_at.max(at);
+        self.queue.push_back(message);
+        self.last_at
+    }
+}

@@ -1,0 +1,73 @@
+//! How a connection begins and how its client ends it.
+
+use std::{io, sync::Arc};
+
+use super::{
+    ConnId, Network,
+    connection::{Client, Conn},
+};
+use crate::{clock::SimClock, nodes::State, stream::SimStream, world::ProcessId};
+
+impl Network {
+    /// What [`palisade::ClientBuilder::connector`] wants.
+    pub(crate) async fn connect(
+        self: Arc<Self>,
+        process: ProcessId,
+        node: usize,
+        clock: SimClock,
+    ) -> io::Result<SimStream> {
+        let delay = self.inner().delay();
+        clock.sleep(2 * delay).await;
+        match self.try_connect(process, node) {
+            Some(Ok(conn)) => Ok(SimStream::new(self, conn)),
+            Some(Err(error)) => Err(error),
+            // Nobody answers.
+            None => std::future::pending().await,
+        }
+    }
+
+    pub(super) fn try_connect(
+        &self,
+        process: ProcessId,
+        node: usize,
+    ) -> Option<io::Result<ConnId>> {
+        let mut inner = self.inner();
+        let cut = inner.cut(process, node);
+        if cut.requests || cut.answers {
+            return None;
+        }
+        let target = inner.nodes.get(node)?;
+        match target.state {
+            State::Gone => return None,
+            State::Down => return Some(Err(io::ErrorKind::ConnectionRefused.into())),
+            State::Up => {}
+        }
+        let (server, life) = (target.server.direct(), target.life);
+        let mut earlier = inner.conns.iter();
+        if earlier.any(|conn| conn.process == process && conn.node == node && conn.is_over()) {
+            self.log.saw("connected again");
+        }
+        let conn = inner.conns.len();
+        inner.conns.push(Conn::new(process, node, life, server));
+        drop(inner);
+        self.log.note([1, conn as u64, node as u64], || {
+            format!("p{process} → n{node} c{conn} connected")
+        });
+        Some(Ok(conn))
+    }
+
+    /// The client has dropped its end.
+    pub(crate) fn hang_up(&self, conn: ConnId) {
+        let mut inner = self.inner();
+        let Some(this) = inner.conns.get_mut(conn) else { return };
+        if this.client == Client::There && inner.faulty {
+            self.log.saw("connection given up");
+        }
+        let Some(this) = inner.conns.get_mut(conn) else { return };
+        this.client = Client::Gone;
+        let reader = this.reader.take();
+        self.dispatch(&mut inner, conn, Vec::new(), 0);
+        drop(inner);
+        drop(reader);
+    }
+}

@@ -1,0 +1,148 @@
+//! Requests on their way to a server, and what becomes of them there.
+
+use super::{Answer, ConnId, Inner, NetEvent, Network, Request};
+use crate::{
+    frame::{self, Meaning},
+    nodes::State,
+    plan::Way,
+    world::Event,
+};
+
+impl Network {
+    /// A request leaves, and meets its fate.
+    pub(super) fn send(&self, inner: &mut Inner, conn: ConnId, request: Vec<u8>) {
+        self.watch_request(inner, conn, &request);
+        let mut extra = 0;
+        if inner.faulty {
+            let plan = inner.plan.clone();
+            if inner.hit(plan.spike) {
+                self.log.saw("fault: request delayed");
+                extra = inner.random.below(plan.spike_us);
+            }
+            if inner.hit(plan.duplicate) && !inner.listens(conn) && !inner.bytes {
+                self.log.saw("fault: request duplicated");
+                let at = self.world.now_us() + inner.delay() + inner.random.below(plan.spike_us);
+                let node = inner.conns.get(conn).map_or(0, |this| this.node);
+                let by = inner.conns.get(conn).map_or(0, |this| this.process);
+                let again = Request { by, sent: self.world.now_us(), bytes: request.clone() };
+                self.world.schedule(at, Event::Net(NetEvent::Again(node, again)));
+            }
+            if inner.hit(plan.lose_request) {
+                self.log.saw("fault: request lost");
+                inner.lose(conn, Way::Requests);
+                self.maybe_reset(inner, conn);
+            }
+            if inner.hit(plan.reset_before) {
+                self.log.saw("fault: reset before the request");
+                inner.lose(conn, Way::Requests);
+                self.reset_in(inner, conn, 0);
+            }
+        }
+        self.dispatch(inner, conn, request, extra);
+    }
+
+    /// Puts a request on its way.
+    pub(super) fn dispatch(&self, inner: &mut Inner, conn: ConnId, request: Vec<u8>, extra: u64) {
+        let at = self.world.now_us() + inner.delay() + extra;
+        let Some(this) = inner.conns.get_mut(conn) else { return };
+        if this.requests.lost && !request.is_empty() {
+            return;
+        }
+        let by = this.process;
+        let request = Request { by, sent: self.world.now_us(), bytes: request };
+        let at = this.requests.push(request, at);
+        self.world.schedule(at, Event::Net(NetEvent::Arrive(conn)));
+    }
+
+    pub(super) fn arrive(&self, inner: &mut Inner, conn: ConnId) {
+        let Some(this) = inner.conns.get(conn) else { return };
+        let (process, node_id, life) = (this.process, this.node, this.life);
+        let Some(node) = inner.nodes.get(node_id) else { return };
+        let (frozen, state, now_life) = (node.frozen, node.state, node.life);
+        let blocked = inner.cut(process, node_id).requests || frozen || state == State::Gone;
+        let Some(this) = inner.conns.get_mut(conn) else { return };
+        if blocked {
+            this.requests.owed += 1;
+            return;
+        }
+        let Some(request) = this.requests.queue.pop_front() else { return };
+        if request.bytes.is_empty() {
+            this.server = None;
+            return;
+        }
+        if life != now_life || state != State::Up {
+            // Nobody knows this connection there.
+            this.server = None;
+            self.reset_in(inner, conn, 1);
+            return;
+        }
+        self.execute(inner, conn, &request);
+    }
+
+    pub(super) fn execute(&self, inner: &mut Inner, conn: ConnId, asked: &Request) {
+        let request = asked.bytes.as_slice();
+        let bytes = inner.bytes;
+        let Some(this) = inner.conns.get_mut(conn) else { return };
+        let (node, process) = (this.node, this.process);
+        let meaning = frame::meaning(request);
+        this.listens |= meaning == Meaning::Subscribe || bytes;
+        let Some(server) = &mut this.server else { return };
+        server.send(request);
+        let mut answer = Vec::new();
+        let open = server.receive(&mut answer);
+        let gone = self.watch_answer(inner, node, asked, &meaning, &answer);
+        // Only what scripts answer: INFO tells the number of a real process.
+        let is_script = matches!(meaning, Meaning::Script { .. });
+        let said = if is_script { answer.len() as u64 } else { 0 };
+        let marks = [2, conn as u64, (request.len() as u64) << 20 | said];
+        self.log.note(marks, || {
+            let (said, told) = (frame::tell(request), frame::tell_answer(&answer));
+            format!("p{process} → n{node} c{conn} {said} ⇒ {told}")
+        });
+        if inner.faulty {
+            let plan = inner.plan.clone();
+            if inner.hit(plan.lose_answer) {
+                self.log.saw("fault: answer lost");
+                inner.lose(conn, Way::Answers);
+                self.maybe_reset(inner, conn);
+            }
+            if inner.hit(plan.reset_after) {
+                self.log.saw("fault: reset after the request");
+                inner.lose(conn, Way::Answers);
+                self.reset_in(inner, conn, 0);
+            }
+        }
+        self.reply(inner, conn, Answer { bytes: answer, asked: asked.sent, gone });
+        if !open {
+            self.reset_in(inner, conn, 0);
+        }
+        self.deliver_messages(inner, node);
+    }
+
+    /// The same request from elsewhere: nobody waits for its answer.
+    pub(super) fn execute_again(&self, inner: &mut Inner, node: usize, asked: &Request) {
+        let request = asked.bytes.as_slice();
+        let Some(target) = inner.nodes.get(node).filter(|node| node.works()) else { return };
+        let Some(mut direct) = target.server.direct() else { return };
+        direct.send(request);
+        let mut answer = Vec::new();
+        direct.receive(&mut answer);
+        drop(direct);
+        let meaning = frame::meaning(request);
+        if let Meaning::Script { args, .. } = &meaning {
+            inner.excused.extend(args.first().map(|holder| holder.to_vec()));
+        }
+        self.watch_answer(inner, node, asked, &meaning, &answer);
+        self.log.note([3, node as u64, request.len() as u64], || {
+            let (said, told) = (frame::tell(request), frame::tell_answer(&answer));
+            format!("once more → n{node} {said} ⇒ {told}")
+        });
+        self.deliver_messages(inner, node);
+    }
+}
+
+impl Inner {
+    pub(super) fn listens(&self, conn: ConnId) -> bool {
+        self.conns.get(conn).is_some_and(|this| this.listens)
+    }
+}

@@ -1,0 +1,82 @@
+//! What requests and answers say of the library: counters, and what the history learns of them.
+
+use checkers::history::{Event as Told, SectionId};
+
+use super::{ConnId, Inner, Network, Request};
+use crate::frame::{self, Meaning};
+
+impl Network {
+    /// Counts what the requests say about the library.
+    pub(super) fn watch_request(&self, inner: &mut Inner, conn: ConnId, request: &[u8]) {
+        let Meaning::Script { name, args, .. } = frame::meaning(request) else { return };
+        // Who has a guard already asks for more votes.
+        if name == "acquire"
+            && args.first().is_some_and(|holder| inner.granted.contains_key(*holder))
+        {
+            self.log.saw("heal: asked");
+        }
+        let ("count", [holder, b"0", ..]) = (name, args.as_slice()) else { return };
+        if !inner.granted.contains_key(*holder) {
+            self.log.saw("round rolled back");
+        }
+        let node = inner.conns.get(conn).map_or(0, |this| this.node);
+        let sent = inner.releases.entry((node, holder.to_vec())).or_default();
+        *sent += 1;
+        if *sent == 2 {
+            self.log.saw("release repeated");
+        }
+    }
+
+    /// Notes what scripts answer; the sections whose keys are gone.
+    pub(super) fn watch_answer(
+        &self,
+        inner: &Inner,
+        node: usize,
+        asked: &Request,
+        meaning: &Meaning<'_>,
+        answer: &[u8],
+    ) -> Vec<SectionId> {
+        let Meaning::Script { name, args, .. } = meaning else { return Vec::new() };
+        let codes = frame::codes(answer);
+        match (*name, codes.first()) {
+            ("acquire", Some(-1)) => self.log.saw("stale acquire refused"),
+            ("acquire", Some(1)) => {
+                let after_ms = (self.world.now_us() - asked.sent) / 1_000;
+                if after_ms > LATE_MS && !inner.paused.contains(&asked.by) {
+                    let holder = args.first().copied().unwrap_or_default();
+                    let holder = String::from_utf8_lossy(holder).into_owned();
+                    self.log.record(Told::GrantedLate { master: node, holder, after_ms });
+                }
+            }
+            ("promote", Some(1)) => self.log.saw("phase 2: promoted"),
+            ("promote", Some(_)) => self.log.saw("phase 2: refused"),
+            ("renew", Some(_)) => {
+                let holders = args.chunks(2).filter_map(|of_lock| of_lock.first());
+                let gone = holders.zip(&codes).filter(|(_, code)| **code <= 0);
+                return gone
+                    .filter_map(|(holder, _)| inner.granted.get(*holder))
+                    .copied()
+                    .collect();
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    /// A guard was made for this holder.
+    pub(crate) fn granted(&self, holder: &str, section: SectionId) {
+        self.inner().granted.insert(holder.as_bytes().to_vec(), section);
+    }
+
+    /// The keys of this holder may stay.
+    pub(crate) fn excuse(&self, holder: &str) {
+        self.inner().excused.insert(holder.as_bytes().to_vec());
+    }
+
+    pub(crate) fn is_excused(&self, holder: &str) -> bool {
+        self.inner().excused.contains(holder.as_bytes())
+    }
+}
+
+/// Grants that come sooner after their question are not worth noting.
+const LATE_MS: u64 = 100;
