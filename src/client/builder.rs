@@ -104,8 +104,11 @@ impl ClientBuilder {
         self
     }
 
-    /// The cap on every lease. Defaults to 60 s. It also decides for how long a server that was
-    /// restarted does not vote, so clients of the same servers should agree on it.
+    /// The cap on every lease. Defaults to 60 s.
+    ///
+    /// It also decides for how long a server that was restarted does not vote, so all clients of a
+    /// server must agree on it: one with a lesser cap would count the vote of a server that has
+    /// forgotten a longer lease of another's.
     pub fn max_lease(mut self, cap: Duration) -> Self {
         self.max_lease = cap;
         self

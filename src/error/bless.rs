@@ -62,7 +62,8 @@ pub enum BlessError {
         old: Vec<NodeId>,
     },
     /// A marker could not be written, and those that were have been taken back, except on the
-    /// masters in `left`, which gave no answer: they may vote at once.
+    /// masters in `left`, which gave no answer: they may vote at once. So may, for clients that
+    /// looked in between, the others.
     #[error("the marker could not be written on {node}{}", left_on(.left))]
     NotWritten {
         /// The first master that failed.
