@@ -13,8 +13,9 @@ use futures::future::BoxFuture;
 use palisade::clock::{Clock, Instant};
 
 use crate::{
+    event::ProcessId,
     plan::ProcessPlan,
-    world::{ProcessId, Running, World},
+    world::{Running, World},
 };
 
 #[derive(Debug, Clone)]

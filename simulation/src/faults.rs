@@ -3,9 +3,9 @@
 use checkers::history::{Event as Told, Worker};
 
 use crate::{
+    event::{Event, ProcessId},
     plan::{Broken, Fault, Way},
-    process::Stage,
-    world::{Event, ProcessId},
+    stage::Stage,
 };
 
 /// Things that are undone later have a number of their own: the end must not undo another's.

@@ -15,7 +15,7 @@ use crate::{
     clock::SimClock,
     intent::{Ending, Intent},
     nonsense,
-    process::Stage,
+    stage::Stage,
     targets::{AnyGuard, Target},
 };
 

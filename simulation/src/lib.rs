@@ -4,12 +4,15 @@
 //! every message takes, and what breaks when. The library and the embedded servers are the real
 //! ones; the network, the clocks and the callers are not. A run repeats to the last bit.
 //!
-//! The parts: `plan` (what a seed decides), `world` (time and what happens next), `clock`,
-//! `network`, `nodes`, `faults`, `lane` and `process` (the callers), `log` (what is told),
-//! `coverage` (what was seen), `run` (all put together).
+//! The parts, each using only those before it: `event` and `plan` (what a seed decides; `storm`: runs
+//! about tokens alone), `world` (time and what happens next), `clock`, `coverage` (what was seen) and
+//! `log` (what is told), `frame` (what requests say), `nodes` (the servers), `network`, `stream`,
+//! `store` (what is guarded), `targets` (the locks), `stage` (what all share), `intent`, `nonsense`
+//! and `lane` (the callers), `process`, `faults`, `run` (all put together).
 
 mod clock;
 mod coverage;
+mod event;
 mod faults;
 mod frame;
 mod intent;
@@ -21,6 +24,7 @@ mod nonsense;
 mod plan;
 mod process;
 mod run;
+mod stage;
 mod store;
 mod storm;
 mod stream;

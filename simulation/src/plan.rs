@@ -3,7 +3,7 @@
 use checkers::random::Random;
 use palisade::Quarantine;
 
-use crate::world::ProcessId;
+use crate::event::ProcessId;
 
 /// A run, as far as it can be said in advance. Times are in microseconds.
 #[derive(Debug, Clone)]

@@ -1,13 +1,6 @@
 //! A simulated process: its clock, its clients, and its lanes.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use checkers::{
     history::{Event, Worker},
@@ -17,60 +10,9 @@ use futures::future::join_all;
 use palisade::{Client, ConfigError, SimulatedProcess};
 
 use crate::{
-    clock::SimClock,
-    lane::Lane,
-    log::Log,
-    network::Network,
-    plan::{Plan, ProcessPlan},
-    store::Store,
-    targets,
-    world::{ProcessId, World},
+    clock::SimClock, event::ProcessId, lane::Lane, plan::ProcessPlan, stage::Stage,
+    stream::SimStream, targets,
 };
-
-/// What all processes have in common.
-#[derive(Debug)]
-pub(crate) struct Stage {
-    pub(crate) plan: Plan,
-    pub(crate) world: Arc<World>,
-    pub(crate) network: Arc<Network>,
-    pub(crate) log: Arc<Log>,
-    pub(crate) store: Store,
-    pub(crate) calm: Signal,
-    pub(crate) finish: Signal,
-    /// What the holder ids of each process begin with.
-    pub(crate) names: Mutex<BTreeMap<ProcessId, String>>,
-}
-
-impl Stage {
-    pub(crate) fn names(&self) -> MutexGuard<'_, BTreeMap<ProcessId, String>> {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Something that comes once.
-#[derive(Debug, Default)]
-pub(crate) struct Signal {
-    here: AtomicBool,
-    comes: tokio::sync::Notify,
-}
-
-impl Signal {
-    pub(crate) fn give(&self) {
-        self.here.store(true, Ordering::Relaxed);
-        self.comes.notify_waiters();
-    }
-
-    pub(crate) fn is_here(&self) -> bool {
-        self.here.load(Ordering::Relaxed)
-    }
-
-    pub(crate) async fn wait(&self) {
-        let comes = self.comes.notified();
-        if !self.is_here() {
-            comes.await;
-        }
-    }
-}
 
 /// Lives from the beginning until its lanes have finished.
 pub(crate) async fn run(stage: Arc<Stage>, id: ProcessId, plan: ProcessPlan) {
@@ -134,7 +76,7 @@ fn clients(
         let (network, clock) = (stage.network.clone(), clock.clone());
         Client::builder()
             .simulated(process)
-            .connector("node", move || network.clone().connect(id, node, clock.clone()))
+            .connector("node", move || SimStream::connect(network.clone(), id, node, clock.clone()))
             .max_lease(Duration::from_millis(leases.max_ms))
             .watchdog_lease(Duration::from_millis(leases.watchdog_ms))
             .clock_skew(Duration::from_millis(leases.clock_skew_ms))

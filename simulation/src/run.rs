@@ -15,14 +15,16 @@ use tokio::task::JoinHandle;
 
 use crate::{
     coverage::Coverage,
+    event::{Event, ProcessId},
     faults::{Damage, worker},
     log::{Finished, Log},
     network::Network,
     nodes::Node,
     plan::{Leases, Plan},
-    process::{self, Signal, Stage},
+    process,
+    stage::{Signal, Stage},
     store::Store,
-    world::{Event, ProcessId, World},
+    world::World,
 };
 
 /// What to keep of a run.

@@ -9,7 +9,11 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::network::{ConnId, Network};
+use crate::{
+    clock::SimClock,
+    event::{ConnId, ProcessId},
+    network::Network,
+};
 
 #[derive(Debug)]
 pub(crate) struct SimStream {
@@ -18,8 +22,19 @@ pub(crate) struct SimStream {
 }
 
 impl SimStream {
-    pub(crate) fn new(network: Arc<Network>, conn: ConnId) -> Self {
-        Self { network, conn }
+    /// What [`palisade::ClientBuilder::connector`] wants.
+    pub(crate) async fn connect(
+        network: Arc<Network>,
+        process: ProcessId,
+        node: usize,
+        clock: SimClock,
+    ) -> io::Result<Self> {
+        clock.sleep(network.connect_us()).await;
+        match network.try_connect(process, node) {
+            Some(Ok(conn)) => Ok(Self { network, conn }),
+            Some(Err(error)) => Err(error),
+            None => std::future::pending().await,
+        }
     }
 }
 

@@ -15,28 +15,7 @@ use std::{
 
 use checkers::{random::Random, time::Time};
 
-use crate::network::NetEvent;
-
-/// Names a process among those of the simulation.
-pub(crate) type ProcessId = usize;
-
-/// Something that will happen.
-#[derive(Debug)]
-pub(crate) enum Event {
-    /// A timer is due: its place, and how often that was used before.
-    Timer(usize, u64),
-    Net(NetEvent),
-    /// The next line of the plan.
-    Fault(usize),
-    /// A process that stood still goes on.
-    Resume(ProcessId),
-    /// The faults are over.
-    Calm,
-    /// Nobody asks for anything more.
-    Finish,
-    /// Whatever has not ended by now hangs.
-    GiveUp,
-}
+use crate::event::{Event, ProcessId};
 
 #[derive(Debug)]
 pub(crate) struct World {

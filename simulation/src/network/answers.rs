@@ -2,8 +2,11 @@
 
 use checkers::history::Event as Told;
 
-use super::{Answer, ConnId, Inner, NetEvent, Network, Wakes, connection::Client};
-use crate::{frame, world::Event};
+use super::{Answer, Inner, Network, Wakes, connection::Client};
+use crate::{
+    event::{ConnId, Event, NetEvent},
+    frame,
+};
 
 impl Network {
     /// Sends what the server has to say to those who listen.

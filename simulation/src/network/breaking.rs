@@ -1,7 +1,10 @@
 //! Connections that break, and directions in which nothing comes through any more.
 
-use super::{ConnId, Inner, NetEvent, Network, Wakes, connection::Client};
-use crate::{plan::Way, world::Event};
+use super::{Inner, Network, Wakes, connection::Client};
+use crate::{
+    event::{ConnId, Event, NetEvent},
+    plan::Way,
+};
 
 impl Network {
     /// The client learns that the connection is no more, unless nothing reaches it.

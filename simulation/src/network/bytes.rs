@@ -7,8 +7,8 @@ use std::{
 
 use tokio::io::ReadBuf;
 
-use super::{ConnId, Inner, Network, connection::Client};
-use crate::frame;
+use super::{Inner, Network, connection::Client};
+use crate::{event::ConnId, frame};
 
 impl Network {
     pub(crate) fn write(&self, conn: ConnId, bytes: &[u8]) -> io::Result<usize> {

@@ -4,11 +4,8 @@ use std::{collections::VecDeque, task::Waker};
 
 use palisade::embedded::Direct;
 
-use super::{Answer, Request};
-use crate::world::ProcessId;
-
-/// A place in the list of all connections that ever were.
-pub(crate) type ConnId = usize;
+use super::Answer;
+use crate::event::{ProcessId, Request};
 
 #[derive(Debug)]
 pub(super) struct Conn {
@@ -20,8 +17,8 @@ pub(super) struct Conn {
     /// Bytes of a request that is not complete.
     pub(super) partial: Vec<u8>,
     /// On their way; an empty one says that the client has hung up.
-    pub(super) requests: Lane<Request>,
-    pub(super) answers: Lane<Answer>,
+    pub(super) requests: Direction<Request>,
+    pub(super) answers: Direction<Answer>,
     /// Arrived, not read yet.
     pub(super) inbox: Vec<u8>,
     pub(super) reader: Option<Waker>,
@@ -42,7 +39,7 @@ pub(super) enum Client {
 
 /// One direction of a connection.
 #[derive(Debug)]
-pub(super) struct Lane<M> {
+pub(super) struct Direction<M> {
     pub(super) queue: VecDeque<M>,
     /// When the last of them arrives.
     pub(super) last_at: u64,
@@ -62,8 +59,8 @@ impl Conn {
             life,
             server,
             partial: Vec::new(),
-            requests: Lane::default(),
-            answers: Lane::default(),
+            requests: Direction::default(),
+            answers: Direction::default(),
             inbox: Vec::new(),
             reader: None,
             client: Client::There,
@@ -76,13 +73,13 @@ impl Conn {
     }
 }
 
-impl<M> Default for Lane<M> {
+impl<M> Default for Direction<M> {
     fn default() -> Self {
         Self { queue: VecDeque::new(), last_at: 0, lost: false, ends: false, owed: 0 }
     }
 }
 
-impl<M> Lane<M> {
+impl<M> Direction<M> {
     /// Adds a message that arrives at `at`, but not before an earlier one; when it does.
     pub(super) fn push(&mut self, message: M, at: u64) -> u64 {
         self.last_at = self.last_at.max(at);

@@ -1,10 +1,10 @@
 //! What is done to servers and links from outside.
 
-use super::{ConnId, Cut, Inner, NetEvent, Network, Wakes, connection::Conn};
+use super::{Cut, Inner, Network, Wakes, connection::Conn};
 use crate::{
+    event::{ConnId, Event, NetEvent, ProcessId},
     nodes::Node,
     plan::Way,
-    world::{Event, ProcessId},
 };
 
 impl Network {

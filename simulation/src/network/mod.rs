@@ -23,34 +23,13 @@ use std::{
 use checkers::{history::SectionId, random::Random};
 
 use self::connection::Conn;
-pub(crate) use self::connection::ConnId;
 use crate::{
+    event::{NetEvent, ProcessId},
     log::Log,
     nodes::Node,
     plan::NetworkPlan,
-    world::{ProcessId, World},
+    world::World,
 };
-
-/// What happens to messages.
-#[derive(Debug)]
-pub(crate) enum NetEvent {
-    /// The oldest request on its way arrives.
-    Arrive(ConnId),
-    /// The oldest answer on its way arrives.
-    Answer(ConnId),
-    /// The client learns that the connection is broken.
-    Reset(ConnId),
-    /// A request arrives once more.
-    Again(usize, Request),
-}
-
-/// What a client has sent, and when. Empty: it has hung up.
-#[derive(Debug, Clone)]
-pub(crate) struct Request {
-    by: ProcessId,
-    sent: u64,
-    bytes: Vec<u8>,
-}
 
 /// What a server has said.
 #[derive(Debug, Default)]

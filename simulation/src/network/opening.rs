@@ -1,32 +1,24 @@
 //! How a connection begins and how its client ends it.
 
-use std::{io, sync::Arc};
+use std::io;
 
 use super::{
-    ConnId, Network,
+    Network,
     connection::{Client, Conn},
 };
-use crate::{clock::SimClock, nodes::State, stream::SimStream, world::ProcessId};
+use crate::{
+    event::{ConnId, ProcessId},
+    nodes::State,
+};
 
 impl Network {
-    /// What [`palisade::ClientBuilder::connector`] wants.
-    pub(crate) async fn connect(
-        self: Arc<Self>,
-        process: ProcessId,
-        node: usize,
-        clock: SimClock,
-    ) -> io::Result<SimStream> {
-        let delay = self.inner().delay();
-        clock.sleep(2 * delay).await;
-        match self.try_connect(process, node) {
-            Some(Ok(conn)) => Ok(SimStream::new(self, conn)),
-            Some(Err(error)) => Err(error),
-            // Nobody answers.
-            None => std::future::pending().await,
-        }
+    /// How long a connect takes: there and back again.
+    pub(crate) fn connect_us(&self) -> u64 {
+        2 * self.inner().delay()
     }
 
-    pub(super) fn try_connect(
+    /// A new connection, or the refusal of who is there; `None` if nobody answers.
+    pub(crate) fn try_connect(
         &self,
         process: ProcessId,
         node: usize,

@@ -1,11 +1,11 @@
 //! Requests on their way to a server, and what becomes of them there.
 
-use super::{Answer, ConnId, Inner, NetEvent, Network, Request};
+use super::{Answer, Inner, Network};
 use crate::{
+    event::{ConnId, Event, NetEvent, Request},
     frame::{self, Meaning},
     nodes::State,
     plan::Way,
-    world::Event,
 };
 
 impl Network {

@@ -2,8 +2,11 @@
 
 use checkers::history::{Event as Told, SectionId};
 
-use super::{ConnId, Inner, Network, Request};
-use crate::frame::{self, Meaning};
+use super::{Inner, Network};
+use crate::{
+    event::{ConnId, Request},
+    frame::{self, Meaning},
+};
 
 impl Network {
     /// Counts what the requests say about the library.

@@ -1,0 +1,46 @@
+//! What can happen, and the names of those it happens to. Nothing here depends on who acts on it.
+
+/// Names a process among those of the simulation.
+pub(crate) type ProcessId = usize;
+
+/// A place in the list of all connections that ever were.
+pub(crate) type ConnId = usize;
+
+/// Something that will happen.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// A timer is due: its place, and how often that was used before.
+    Timer(usize, u64),
+    Net(NetEvent),
+    /// The next line of the plan.
+    Fault(usize),
+    /// A process that stood still goes on.
+    Resume(ProcessId),
+    /// The faults are over.
+    Calm,
+    /// Nobody asks for anything more.
+    Finish,
+    /// Whatever has not ended by now hangs.
+    GiveUp,
+}
+
+/// What happens to messages.
+#[derive(Debug)]
+pub(crate) enum NetEvent {
+    /// The oldest request on its way arrives.
+    Arrive(ConnId),
+    /// The oldest answer on its way arrives.
+    Answer(ConnId),
+    /// The client learns that the connection is broken.
+    Reset(ConnId),
+    /// A request arrives at a server once more.
+    Again(usize, Request),
+}
+
+/// What a client has sent, and when. Empty: it has hung up.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub(crate) by: ProcessId,
+    pub(crate) sent: u64,
+    pub(crate) bytes: Vec<u8>,
+}
