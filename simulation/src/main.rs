@@ -35,19 +35,7 @@ fn one(seed: u64, options: &Options) -> ExitCode {
 fn many(batch: &batch::Batch) -> ExitCode {
     let report = batch.run();
     println!("{}", report.coverage);
-    let rate =
-        f64::from(u32::try_from(report.seeds).unwrap_or(u32::MAX)) / report.took.as_secs_f64();
-    println!(
-        "{} seeds from {} on in {:.1?} on {} threads: {rate:.0} a second; {} steps of callers and \
-         {:.0} s inside a seed; {} failed",
-        report.seeds,
-        batch.from,
-        report.took,
-        batch.threads,
-        report.steps / report.seeds.max(1),
-        report.simulated.as_secs_f64() / f64::from(u32::try_from(report.seeds.max(1)).unwrap_or(1)),
-        report.failed.len(),
-    );
+    tell_figures(batch, &report);
     for (seed, violation) in report.failed.iter().take(SHOWN) {
         println!("seed {seed}: {violation}");
     }
@@ -62,6 +50,22 @@ fn many(batch: &batch::Batch) -> ExitCode {
         println!("never seen: {}", unseen.join(", "));
     }
     verdict(report.failed.is_empty() && !blind)
+}
+
+fn tell_figures(batch: &batch::Batch, report: &batch::Report) {
+    let rate =
+        f64::from(u32::try_from(report.seeds).unwrap_or(u32::MAX)) / report.took.as_secs_f64();
+    println!(
+        "{} seeds from {} on in {:.1?} on {} threads: {rate:.0} a second; {} steps of callers and \
+         {:.0} s inside a seed; {} failed",
+        report.seeds,
+        batch.from,
+        report.took,
+        batch.threads,
+        report.steps / report.seeds.max(1),
+        report.simulated.as_secs_f64() / f64::from(u32::try_from(report.seeds.max(1)).unwrap_or(1)),
+        report.failed.len(),
+    );
 }
 
 fn verdict(good: bool) -> ExitCode {

@@ -12,33 +12,42 @@ impl Network {
     /// A request leaves, and meets its fate.
     pub(super) fn send(&self, inner: &mut Inner, conn: ConnId, request: Vec<u8>) {
         self.watch_request(inner, conn, &request);
-        let mut extra = 0;
-        if inner.faulty {
-            let plan = inner.plan.clone();
-            if inner.hit(plan.spike) {
-                self.log.saw("fault: request delayed");
-                extra = inner.random.below(plan.spike_us);
-            }
-            if inner.hit(plan.duplicate) && !inner.listens(conn) && !inner.bytes {
-                self.log.saw("fault: request duplicated");
-                let at = self.world.now_us() + inner.delay() + inner.random.below(plan.spike_us);
-                let node = inner.conns.get(conn).map_or(0, |this| this.node);
-                let by = inner.conns.get(conn).map_or(0, |this| this.process);
-                let again = Request { by, sent: self.world.now_us(), bytes: request.clone() };
-                self.world.schedule(at, Event::Net(NetEvent::Again(node, again)));
-            }
-            if inner.hit(plan.lose_request) {
-                self.log.saw("fault: request lost");
-                inner.lose(conn, Way::Requests);
-                self.maybe_reset(inner, conn);
-            }
-            if inner.hit(plan.reset_before) {
-                self.log.saw("fault: reset before the request");
-                inner.lose(conn, Way::Requests);
-                self.reset_in(inner, conn, 0);
-            }
-        }
+        let extra = if inner.faulty { self.harm_request(inner, conn, &request) } else { 0 };
         self.dispatch(inner, conn, request, extra);
+    }
+
+    /// What befalls a request before it is executed; by how much it is late.
+    fn harm_request(&self, inner: &mut Inner, conn: ConnId, request: &[u8]) -> u64 {
+        let plan = inner.plan.clone();
+        let mut extra = 0;
+        if inner.hit(plan.spike) {
+            self.log.saw("fault: request delayed");
+            extra = inner.random.below(plan.spike_us);
+        }
+        // A second subscription would be one that nobody reads.
+        if inner.hit(plan.duplicate) && !inner.listens(conn) && !inner.bytes {
+            self.duplicate(inner, conn, request);
+        }
+        if inner.hit(plan.lose_request) {
+            self.log.saw("fault: request lost");
+            inner.lose(conn, Way::Requests);
+            self.maybe_reset(inner, conn);
+        }
+        if inner.hit(plan.reset_before) {
+            self.log.saw("fault: reset before the request");
+            inner.lose(conn, Way::Requests);
+            self.reset_in(inner, conn, 0);
+        }
+        extra
+    }
+
+    fn duplicate(&self, inner: &mut Inner, conn: ConnId, request: &[u8]) {
+        self.log.saw("fault: request duplicated");
+        let (now, spike_us) = (self.world.now_us(), inner.plan.spike_us);
+        let at = now + inner.delay() + inner.random.below(spike_us);
+        let Some(this) = inner.conns.get(conn) else { return };
+        let again = Request { by: this.process, sent: now, bytes: request.to_vec() };
+        self.world.schedule(at, Event::Net(NetEvent::Again(this.node, again)));
     }
 
     /// Puts a request on its way.
@@ -100,23 +109,28 @@ impl Network {
             format!("p{process} → n{node} c{conn} {said} ⇒ {told}")
         });
         if inner.faulty {
-            let plan = inner.plan.clone();
-            if inner.hit(plan.lose_answer) {
-                self.log.saw("fault: answer lost");
-                inner.lose(conn, Way::Answers);
-                self.maybe_reset(inner, conn);
-            }
-            if inner.hit(plan.reset_after) {
-                self.log.saw("fault: reset after the request");
-                inner.lose(conn, Way::Answers);
-                self.reset_in(inner, conn, 0);
-            }
+            self.harm_answer(inner, conn);
         }
         self.reply(inner, conn, Answer { bytes: answer, asked: asked.sent, gone });
         if !open {
             self.reset_in(inner, conn, 0);
         }
         self.deliver_messages(inner, node);
+    }
+
+    /// What befalls a connection once its request is executed: the answer never comes.
+    fn harm_answer(&self, inner: &mut Inner, conn: ConnId) {
+        let plan = inner.plan.clone();
+        if inner.hit(plan.lose_answer) {
+            self.log.saw("fault: answer lost");
+            inner.lose(conn, Way::Answers);
+            self.maybe_reset(inner, conn);
+        }
+        if inner.hit(plan.reset_after) {
+            self.log.saw("fault: reset after the request");
+            inner.lose(conn, Way::Answers);
+            self.reset_in(inner, conn, 0);
+        }
     }
 
     /// The same request from elsewhere: nobody waits for its answer.

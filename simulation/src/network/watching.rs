@@ -44,12 +44,7 @@ impl Network {
         match (*name, codes.first()) {
             ("acquire", Some(-1)) => self.log.saw("stale acquire refused"),
             ("acquire", Some(1)) => {
-                let after_ms = (self.world.now_us() - asked.sent) / 1_000;
-                if after_ms > LATE_MS && !inner.paused.contains(&asked.by) {
-                    let holder = args.first().copied().unwrap_or_default();
-                    let holder = String::from_utf8_lossy(holder).into_owned();
-                    self.log.record(Told::GrantedLate { master: node, holder, after_ms });
-                }
+                self.watch_grant(inner, node, asked, args.first().copied().unwrap_or_default());
             }
             ("promote", Some(1)) => self.log.saw("phase 2: promoted"),
             ("promote", Some(_)) => self.log.saw("phase 2: refused"),
@@ -64,6 +59,15 @@ impl Network {
             _ => {}
         }
         Vec::new()
+    }
+
+    /// Tells of a grant that came long after it was asked for.
+    fn watch_grant(&self, inner: &Inner, node: usize, asked: &Request, holder: &[u8]) {
+        let after_ms = (self.world.now_us() - asked.sent) / 1_000;
+        if after_ms > LATE_MS && !inner.paused.contains(&asked.by) {
+            let holder = String::from_utf8_lossy(holder).into_owned();
+            self.log.record(Told::GrantedLate { master: node, holder, after_ms });
+        }
     }
 
     /// A guard was made for this holder.
