@@ -45,9 +45,7 @@ impl Stage {
                 if !damage.take(node, now, now + for_us) {
                     return;
                 }
-                self.log.saw("fault: freeze");
-                self.log.record(Told::MasterDown { master: node, killed: false });
-                self.network.freeze(node, true);
+                self.freeze(node);
                 self.world.schedule(now + for_us, Event::Fault(end));
             }
             Fault::Jump { node, by_ms } => {
@@ -96,6 +94,12 @@ impl Stage {
             self.log.record(Told::Forgot { master: node });
         }
         self.network.crash(node, amnesia, silent);
+    }
+
+    fn freeze(&self, node: usize) {
+        self.log.saw("fault: freeze");
+        self.log.record(Told::MasterDown { master: node, killed: false });
+        self.network.freeze(node, true);
     }
 
     fn restart(&self, node: usize) {

@@ -115,15 +115,17 @@ impl Lane {
                 self.granted(target, &guard);
                 self.use_up(target, guard, intent).await;
             }
-            Err(why) => {
-                match why {
-                    Refusal::Held => self.stage.log.saw("refused: held by another"),
-                    Refusal::Outage(_) => self.stage.log.saw("refused: outage"),
-                    Refusal::Dropped | Refusal::Unexpected(_) => {}
-                }
-                self.record(Event::GaveUp { section: self.section, why });
-            }
+            Err(why) => self.refused(why),
         }
+    }
+
+    fn refused(&self, why: Refusal) {
+        match why {
+            Refusal::Held => self.stage.log.saw("refused: held by another"),
+            Refusal::Outage(_) => self.stage.log.saw("refused: outage"),
+            Refusal::Dropped | Refusal::Unexpected(_) => {}
+        }
+        self.record(Event::GaveUp { section: self.section, why });
     }
 
     /// Completes in the calm, if this lock is not to be had there.

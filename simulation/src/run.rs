@@ -114,12 +114,7 @@ async fn play(plan: Plan, settings: &Settings, options: &Options) -> (Finished, 
     if plan.is_storm {
         log.saw("storm");
     }
-    for (index, (at, _)) in plan.faults.iter().enumerate() {
-        world.schedule(*at, Event::Fault(index));
-    }
-    world.schedule(plan.calm_at, Event::Calm);
-    world.schedule(plan.finish_at, Event::Finish);
-    world.schedule(plan.give_up_at, Event::GiveUp);
+    schedule(&world, &plan);
     let stage = Arc::new(Stage {
         world: world.clone(),
         network: Arc::new(network),
@@ -134,6 +129,15 @@ async fn play(plan: Plan, settings: &Settings, options: &Options) -> (Finished, 
     play.perform().await;
     play.look(settings).await;
     (log.finish(), Duration::from_micros(world.now_us()))
+}
+
+fn schedule(world: &World, plan: &Plan) {
+    for (index, (at, _)) in plan.faults.iter().enumerate() {
+        world.schedule(*at, Event::Fault(index));
+    }
+    world.schedule(plan.calm_at, Event::Calm);
+    world.schedule(plan.finish_at, Event::Finish);
+    world.schedule(plan.give_up_at, Event::GiveUp);
 }
 
 struct Play {
