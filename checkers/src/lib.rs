@@ -1,7 +1,8 @@
 //! What happened in a run of palisade's locks, and what must hold in it.
 //!
-//! Pure: nothing here knows how a history came about. `chaos` records what real processes and
-//! servers did, `simulation` what simulated ones did; both are judged by the same checkers.
+//! Nothing here knows how a history came about: `chaos` records what real processes and servers did,
+//! `simulation` what simulated ones did, and both are judged by the same checkers. All of it is pure
+//! but for `history/files.rs`, which reads and writes what chaos records.
 //!
 //! The parts: [`history`] (what happened), [`check`] (what must hold), [`spans`] and [`time`] (when),
 //! [`quantiles`] (how long), [`random`] (what a seed fixes).

@@ -1,18 +1,15 @@
 //! What happened, event by event: the only thing the checkers and the report look at.
 //!
-//! On disk a history is a folder of files with a line a record, one file a process. All times are on
-//! one clock.
+//! All times are on one clock.
 
+mod files;
 mod record;
 mod section;
 mod weather;
 
-use std::{
-    fs,
-    io::{self, Write as _},
-    path::Path,
-};
+use std::io;
 
+pub use files::EXTENSION;
 pub use record::{Event, Kind, Leftovers, Manner, Record, Refusal, SectionId, Settings, Worker};
 pub use section::{Hold, Loss, Section, Write, section_of};
 pub use weather::{Outages, Weather};
@@ -29,31 +26,6 @@ pub struct History {
 }
 
 impl History {
-    /// Reads all files of a folder.
-    ///
-    /// # Errors
-    /// A file cannot be read, or is no history.
-    pub fn read(folder: &Path) -> io::Result<Self> {
-        let mut records = Vec::new();
-        for entry in fs::read_dir(folder)? {
-            let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == EXTENSION) {
-                read_records(&fs::read_to_string(path)?, &mut records)?;
-            }
-        }
-        Self::from_records(records)
-    }
-
-    /// Reads a history that was kept.
-    ///
-    /// # Errors
-    /// The file cannot be read, or is no history.
-    pub fn read_file(path: &Path) -> io::Result<Self> {
-        let mut records = Vec::new();
-        read_records(&fs::read_to_string(path)?, &mut records)?;
-        Self::from_records(records)
-    }
-
     /// What the records amount to.
     ///
     /// # Errors
@@ -70,18 +42,6 @@ impl History {
         Ok(Self { settings, records, sections, weather })
     }
 
-    /// Writes all records into one file.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn write_file(&self, path: &Path) -> io::Result<()> {
-        let mut file = io::BufWriter::new(fs::File::create(path)?);
-        for record in &self.records {
-            file.write_all(record.to_line().as_bytes())?;
-        }
-        file.flush()
-    }
-
     /// The names of the locks, sorted, each with its sections in the order in which they asked.
     pub fn by_lock(&self) -> impl Iterator<Item = (&str, Vec<&Section>)> {
         let mut locks = std::collections::BTreeMap::<_, Vec<_>>::new();
@@ -92,17 +52,6 @@ impl History {
     }
 }
 
-/// A process may be killed inside its last `write`, so a last line without its end is left out.
-fn read_records(text: &str, records: &mut Vec<Record>) -> io::Result<()> {
-    for line in text.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
-        records.push(Record::from_line(line)?);
-    }
-    Ok(())
-}
-
 fn invalid(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
-
-/// Of a file of records.
-pub const EXTENSION: &str = "jsonl";
