@@ -306,7 +306,11 @@ impl Lane {
             if left == 0 {
                 return;
             }
-            self.clock.sleep(left.min(LOOK_EVERY_US)).await;
+            // At the deadline itself too: whoever is stopped right after is known to hold no more,
+            // or how much longer.
+            let due = known.as_micros().saturating_sub(self.stage.world.now_us());
+            let due = if due == 0 { LOOK_EVERY_US } else { due };
+            self.clock.sleep(left.min(LOOK_EVERY_US).min(due)).await;
             let deadline = self.deadline(guard);
             if deadline > known {
                 known = deadline;

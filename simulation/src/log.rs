@@ -6,7 +6,7 @@ use std::{
 };
 
 use checkers::{
-    history::{Event, Record},
+    history::{Event, Record, Worker, section_of},
     time::Time,
 };
 
@@ -22,6 +22,7 @@ pub(crate) struct Log {
 #[derive(Debug, Default)]
 struct Told {
     records: Vec<Record>,
+    killed: Vec<Worker>,
     fingerprint: u64,
     trace: String,
     coverage: Coverage,
@@ -41,10 +42,17 @@ impl Log {
         Self { world: world.clone(), told: Mutex::default(), traced }
     }
 
-    /// An event of the history.
+    /// An event of the history. The dead tell nothing: what the calm wakes in a process that was
+    /// killed gets no further than this.
     pub(crate) fn record(&self, event: Event) {
         let at = self.world.now();
         let mut told = self.told();
+        if section_of(&event).is_some_and(|section| told.killed.contains(&section.worker)) {
+            return;
+        }
+        if let Event::WorkerKilled { worker } = event {
+            told.killed.push(worker);
+        }
         if self.traced {
             told.line(at, &format!("      {event:?}"));
         }
