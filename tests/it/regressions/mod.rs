@@ -6,6 +6,9 @@
 //! | an inner re-entry with a shorter lease | [`reentry`] |
 //! | two tasks that re-enter and leave one hold, in every order | [`reentry`] |
 //! | a rollback on an older connection than its acquire | `watchdog/releasing.rs`: `release_that_overtakes_its_acquire_is_sent_again` |
+//! | a heal against a release | `healing/release.rs`, `healing/sockets.rs`: `heal_against_release_…` |
+//! | the need-th largest deadline with dead members | `holds.rs`: `deadline_is_the_need_th_largest_with_dead_members` |
+//! | a hint from a clock a year ahead, and 23 h ahead with an amnesia | `fencing/clocks.rs` |
 //! | granted, refused and failed votes in every combination | [`ballots`] |
 //! | the first of several announcements of one release | [`first_publish`] |
 //! | overlapping `MultiLock`s under traffic on one member | [`overlap`] |
