@@ -20,7 +20,7 @@ enum Wrong {
     Behind,
 }
 
-const DAY: Duration = Duration::from_secs(23 * 3600);
+const NEARLY_A_DAY: Duration = Duration::from_secs(23 * 3600);
 
 /// In-process masters, whose time of day can be moved.
 struct Field {
@@ -70,7 +70,7 @@ impl Field {
 
 #[tokio::test]
 async fn client_whose_clock_is_far_ahead_poisons_no_counter() {
-    for ahead in [YEAR, DAY] {
+    for ahead in [YEAR, NEARLY_A_DAY] {
         let field = Field::new();
         let first = field.turn(Wrong::Ahead(ahead)).await;
         assert!(first.get() <= field.now_us() + 5_000_000, "{first}");
@@ -99,7 +99,7 @@ async fn tokens_increase_past_an_amnesia_whatever_clients_clocks_show() {
     for (first, then) in [
         (Wrong::Not, Wrong::Not),
         (Wrong::Ahead(YEAR), Wrong::Not),
-        (Wrong::Ahead(DAY), Wrong::Not),
+        (Wrong::Ahead(NEARLY_A_DAY), Wrong::Not),
         (Wrong::Not, Wrong::Behind),
         (Wrong::Ahead(YEAR), Wrong::Behind),
     ] {
