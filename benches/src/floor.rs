@@ -112,15 +112,16 @@ struct Script {
     sha: LazyLock<String>,
 }
 
+/// From files that stand behind one another.
 macro_rules! script {
-    ($file:literal) => {{
-        const SOURCE: &str = include_str!(concat!("../../src/lock/mutex/", $file));
+    ($($file:literal),+) => {{
+        const SOURCE: &str = concat!($(include_str!(concat!("../../src/lock/mutex/", $file)), "\n"),+);
         let digest = || sha1_smol::Sha1::from(SOURCE).digest().to_string();
         Script { source: SOURCE, sha: LazyLock::new(digest) }
     }};
 }
 
-static ACQUIRE: Script = script!("acquire.lua");
+static ACQUIRE: Script = script!("grant.lua", "acquire.lua");
 static RELEASE: Script = script!("count.lua");
 static RENEW: Script = script!("renew.lua");
 
