@@ -3,27 +3,26 @@
 //! A round asks all members at once and ends as soon as the votes decide it; of a fenced lock, once
 //! enough members agree on the token. The slow rest of a won round goes on and joins the hold: every
 //! further grant is one more member that may forget it. A lost round is taken back wherever the
-//! answer was not a plain refusal.
+//! answer was not a plain refusal. A `MultiLock` that lost one goes on [in order](super::in_order).
 //!
-//! Sources: the Redlock algorithm as published by Redis (distributed locks); the ordered second
-//! phase of a `MultiLock` is ordered resource acquisition, which knows no deadlock.
+//! Source: the Redlock algorithm as published by Redis (distributed locks).
 
 use std::{sync::Arc, time::Duration};
 
 use super::{
     agreeing::agree,
     fanout::Fanout,
+    in_order::{Attempt, InOrder},
     servers,
     tally::{Rule, Said, Tally, Verdict},
 };
 use crate::{
-    clock::Instant,
     error::{AcquireError, Ballot, NodeError, Phase, Vote},
     lease::Term,
     lock::{
         LockGuard, Member,
         ask::ask,
-        giving_back::{Attempting, roll_back, roll_back_some},
+        giving_back::{Attempting, roll_back},
         hold::Hold,
         volley::Volley,
     },
@@ -31,23 +30,13 @@ use crate::{
     wait::{Contender, Refusals, Round},
 };
 
-/// How long a `MultiLock` keeps the members it has while it waits for the next one.
-const KEEP: Duration = Duration::from_secs(2);
-
 /// Somebody who wants a composite.
 #[derive(Debug)]
 pub(crate) struct Campaign {
     fanout: Fanout,
     term: Term,
     lost_rounds: u32,
-    kept: Option<Kept>,
-}
-
-/// The first members, in the common order, that a `MultiLock` was granted and keeps.
-#[derive(Debug)]
-struct Kept {
-    attempt: Attempting,
-    until: Instant,
+    in_order: InOrder,
 }
 
 /// The votes of a round that is decided.
@@ -59,24 +48,22 @@ struct Decided {
 
 impl Campaign {
     pub(crate) fn new(fanout: Fanout, term: Term) -> Self {
-        Self { fanout, term, lost_rounds: 0, kept: None }
+        Self { fanout, term, lost_rounds: 0, in_order: InOrder::default() }
     }
 
     fn members(&self) -> &Arc<[Member]> {
         &self.fanout.members
     }
 
-    /// The hold to ask for, and until when what was kept may be kept.
-    fn attempt(&mut self, now: Instant) -> (Attempting, Instant) {
-        if let Some(kept) = self.kept.take() {
-            return (kept.attempt, kept.until);
+    /// The hold to ask for.
+    fn attempt(&mut self) -> Attempt {
+        if let Some(kept) = self.in_order.take_kept() {
+            return kept;
         }
         let need = self.fanout.rule.need(self.members().len());
         let process =
             &self.members().first().expect("invariant: a fanout has members").site.process;
-        let hold = Hold::new(process, self.members(), need, self.term);
-        let keep = process.random.within(KEEP..KEEP + Duration::from_millis(500));
-        (Attempting::new(hold), now + keep)
+        Attempt::new(Attempting::new(Hold::new(process, self.members(), need, self.term)))
     }
 
     fn check(&self) -> Result<(), AcquireError> {
@@ -87,55 +74,51 @@ impl Campaign {
         Ok(servers::check_fleets(self.members())?)
     }
 
-    /// Once a `MultiLock` got in others' way: before that a refusal is an answer at once, however
-    /// long another member takes.
-    fn takes_members_in_order(&self) -> bool {
-        self.fanout.rule == Rule::All && self.lost_rounds > 0
-    }
-
-    /// Gives up what was kept too long, so that two who wait for each other's keys get apart.
-    async fn give_up_kept(&mut self, now: Instant) -> bool {
-        match self.kept.take_if(|kept| now >= kept.until) {
-            Some(kept) => {
-                roll_back(kept.attempt.hold(), &everybody(self.members())).await;
-                true
-            }
-            None => false,
+    /// Asks all members that have not voted yet, at once, until the round is decided.
+    async fn ask_others(&mut self, attempt: Attempt, votes: Vec<Vote>) -> Round<LockGuard> {
+        let hold = attempt.attempting.hold().clone();
+        let open = (0..votes.len()).filter(|i| matches!(votes.get(*i), Some(Vote::Pending)));
+        let mut asked = Volley::send(open.map(|i| ask(hold.clone(), i)));
+        let mut decided = collect(&mut asked, self.fanout.rule, votes).await;
+        // By now the servers have said who they are.
+        if let Err(error) = self.check() {
+            drop(asked);
+            roll_back(&hold, &granted(&decided.votes)).await;
+            return Round::Failed(error);
         }
+        if decided.verdict == Verdict::Won {
+            let token = agree(&hold, &mut asked, &mut decided.votes).await;
+            if hold.win(token) {
+                attempt.attempting.hand_on();
+                asked.finish_in_background();
+                return Round::Granted(LockGuard::new(hold));
+            }
+            drop(asked);
+            return self.not_won(&hold, decided.votes).await;
+        }
+        if decided.verdict == Verdict::LostToOthers && self.fanout.rule == Rule::All {
+            let order = servers::common_order(self.members());
+            self.in_order.hear_prefix(&mut asked, &order, &mut decided.votes).await;
+        }
+        // Whoever has not answered is asked no further; the rollback comes behind on its socket.
+        drop(asked);
+        if decided.verdict == Verdict::LostToOthers {
+            return self.lost_to_others(attempt, decided).await;
+        }
+        roll_back(&hold, &granted(&decided.votes)).await;
+        self.unavailable(decided.votes)
     }
 
     /// Takes a lost round back; a `MultiLock` keeps its first members and waits for the next.
-    async fn lost_to_others(
-        &mut self,
-        attempt: Attempting,
-        until: Instant,
-        decided: Decided,
-    ) -> Round<LockGuard> {
+    async fn lost_to_others(&mut self, attempt: Attempt, decided: Decided) -> Round<LockGuard> {
         self.lost_rounds += 1;
-        let granted = granted(&decided.votes);
-        if self.fanout.rule == Rule::Majority {
-            roll_back(attempt.hold(), &granted).await;
-            let refusals = refusals(&decided.votes);
-            return Round::Refused(Refusals { by: refusals, enough: decided.tally.short_of() });
+        if self.fanout.rule == Rule::All {
+            let random = self.fanout.random();
+            return Round::Refused(self.in_order.lost(attempt, &decided.votes, random).await);
         }
-        let order = servers::common_order(self.members());
-        let is_granted = |i: &usize| matches!(decided.votes.get(*i), Some(Vote::Granted));
-        let keep = order.iter().take_while(|i| is_granted(i)).count();
-        let (_, give_back) = order.split_at(keep);
-        let clean = keep > 0 && roll_back_some(attempt.hold(), give_back).await;
-        let now = attempt.hold().now();
-        let mut wait_for: Vec<_> = refusals_in(&order, &decided.votes).take(1).collect();
-        if clean {
-            let left = until.saturating_since(now);
-            for (_, ttl) in &mut wait_for {
-                *ttl = Some(ttl.map_or(left, |ttl| ttl.min(left)));
-            }
-            self.kept = Some(Kept { attempt, until });
-        } else {
-            roll_back(attempt.hold(), &granted).await;
-        }
-        let enough = wait_for.len();
-        Round::Refused(Refusals { by: wait_for, enough })
+        roll_back(attempt.attempting.hold(), &granted(&decided.votes)).await;
+        let by = refusals(&decided.votes);
+        Round::Refused(Refusals { by, enough: decided.tally.short_of() })
     }
 
     /// Takes back, everywhere, a round that had enough grants: the answers came so late that too
@@ -184,41 +167,13 @@ impl Contender for Campaign {
         if let Err(error) = self.check() {
             return Round::Failed(error);
         }
-        let now = self.fanout.now();
-        if self.give_up_kept(now).await {
-            return Round::Refused(Refusals { by: Vec::new(), enough: 0 });
+        self.in_order.give_up(self.fanout.now()).await;
+        let mut votes = vec![Vote::Pending; self.members().len()];
+        let attempt = self.attempt();
+        match self.in_order.knock(attempt, &mut votes).await {
+            Ok(attempt) => self.ask_others(attempt, votes).await,
+            Err(refusals) => Round::Refused(refusals),
         }
-        let (attempt, until) = self.attempt(now);
-        let hold = attempt.hold().clone();
-        let mut asked = Volley::send((0..self.members().len()).map(|i| ask(hold.clone(), i)));
-        let mut decided = collect(&mut asked, self.fanout.rule, self.members().len()).await;
-        // By now the servers have said who they are.
-        if let Err(error) = self.check() {
-            drop(asked);
-            roll_back(&hold, &granted(&decided.votes)).await;
-            return Round::Failed(error);
-        }
-        if decided.verdict == Verdict::Won {
-            let token = agree(&hold, &mut asked, &mut decided.votes).await;
-            if hold.win(token) {
-                attempt.hand_on();
-                asked.finish_in_background();
-                return Round::Granted(LockGuard::new(hold));
-            }
-            drop(asked);
-            return self.not_won(&hold, decided.votes).await;
-        }
-        if decided.verdict == Verdict::LostToOthers && self.takes_members_in_order() {
-            let order = servers::common_order(self.members());
-            hear_prefix(&mut asked, &order, &mut decided.votes).await;
-        }
-        // Whoever has not answered is asked no further; the rollback comes behind on its socket.
-        drop(asked);
-        if decided.verdict == Verdict::LostToOthers {
-            return self.lost_to_others(attempt, until, decided).await;
-        }
-        roll_back(&hold, &granted(&decided.votes)).await;
-        self.unavailable(decided.votes)
     }
 
     fn not_yet(&self) -> Option<(AcquireError, Duration)> {
@@ -237,6 +192,9 @@ impl Contender for Campaign {
     }
 
     fn stagger(&mut self) -> Duration {
+        if self.in_order.waits_for_one() {
+            return Duration::ZERO;
+        }
         let most = Duration::from_millis(2 << self.lost_rounds.min(5));
         self.fanout.random().within(Duration::ZERO..most)
     }
@@ -246,10 +204,10 @@ impl Contender for Campaign {
 async fn collect(
     asked: &mut Volley<impl Future<Output = (usize, Vote)>>,
     rule: Rule,
-    members: usize,
+    mut votes: Vec<Vote>,
 ) -> Decided {
-    let mut tally = Tally::new(rule, members);
-    let mut votes = vec![Vote::Pending; members];
+    let mut tally = Tally::new(rule, votes.len());
+    votes.iter().filter(|vote| !matches!(vote, Vote::Pending)).for_each(|v| tally.record(said(v)));
     while tally.verdict() == Verdict::Pending
         && let Some((member, vote)) = asked.next().await
     {
@@ -278,29 +236,6 @@ fn said(vote: &Vote) -> Said {
     }
 }
 
-/// Takes votes until it is known which of the first members, in the common order, were granted.
-///
-/// A refusal by a near member decides a round of all before a far one has answered; what that one
-/// grants is the prefix to keep, or whoever is far from it would never have one.
-async fn hear_prefix(
-    asked: &mut Volley<impl Future<Output = (usize, Vote)>>,
-    order: &[usize],
-    votes: &mut [Vote],
-) {
-    let is_open = |votes: &[Vote]| {
-        let mut in_order = order.iter().filter_map(|i| votes.get(*i));
-        let first_other = in_order.find(|vote| !matches!(vote, Vote::Granted));
-        matches!(first_other, Some(Vote::Pending))
-    };
-    while is_open(votes)
-        && let Some((member, vote)) = asked.next().await
-    {
-        if let Some(slot) = votes.get_mut(member) {
-            *slot = vote;
-        }
-    }
-}
-
 fn everybody(members: &[Member]) -> Vec<usize> {
     (0..members.len()).collect()
 }
@@ -311,16 +246,10 @@ fn granted(votes: &[Vote]) -> Vec<usize> {
 }
 
 fn refusals(votes: &[Vote]) -> Vec<(usize, Option<Duration>)> {
-    let order: Vec<usize> = (0..votes.len()).collect();
-    refusals_in(&order, votes).collect()
-}
-
-fn refusals_in<'a>(
-    order: &'a [usize],
-    votes: &'a [Vote],
-) -> impl Iterator<Item = (usize, Option<Duration>)> + 'a {
-    order.iter().filter_map(|i| match votes.get(*i) {
-        Some(Vote::Refused { ttl }) => Some((*i, *ttl)),
+    let all = votes.iter().enumerate();
+    all.filter_map(|(i, vote)| match vote {
+        Vote::Refused { ttl } => Some((i, *ttl)),
         _ => None,
     })
+    .collect()
 }

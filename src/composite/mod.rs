@@ -18,6 +18,7 @@ pub(crate) mod fanout;
 mod fence;
 mod fenced_multi;
 mod fenced_red;
+mod in_order;
 mod inspection;
 mod multi;
 mod red;

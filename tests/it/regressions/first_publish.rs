@@ -69,13 +69,12 @@ async fn waiters_do_not_starve_while_every_release_goes_from_member_to_member() 
     }
 }
 
-/// The same for all of them. Here who is near the first member in the common order is favoured, but
-/// nobody makes the others' rounds worthless: a refusal by a near member must not throw away what
-/// the first ones would have granted.
+/// The same for all of them: a refusal by a near member must not throw away what the first members,
+/// in the common order, would have granted, or who is far from those is never granted all.
 #[tokio::test(start_paused = true)]
 async fn rounds_that_a_near_member_refuses_still_keep_what_the_first_members_grant() {
     let wins = three_who_are_near_different_members(Rule::All, 3).await;
-    assert!(wins.iter().sum::<u32>() >= 600, "{wins:?}");
+    assert!(wins.iter().all(|wins| *wins >= 250), "{wins:?}");
 }
 
 /// How often each of them is granted in ten minutes.

@@ -6,11 +6,11 @@
 use std::time::Duration;
 
 use futures::FutureExt;
-use palisade::{AcquireError, Lock, LockGuard, MultiLock, embedded::Server};
+use palisade::{AcquireError, Lease, Lock, LockGuard, MultiLock, embedded::Server};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::Line;
+use super::{Line, ask, holder_on};
 
 const HOUR: Duration = Duration::from_secs(3600);
 /// Somebody holds the last member for this long, this often.
@@ -119,4 +119,69 @@ fn meets_siege(since: Duration, wait: Duration) -> bool {
         let begins = SIEGES_EVERY * i;
         since + wait >= begins && since <= begins + SIEGE + margin
     })
+}
+
+/// A wake-up at the member that is waited for sends nothing to the others: their grants would be in
+/// the way of their next holders, only to be given back.
+#[tokio::test(start_paused = true)]
+async fn woken_by_one_member_while_it_is_held_nobody_else_is_asked() {
+    let servers: Vec<Server> = (0..3).map(|_| Server::start_here()).collect();
+    for held in 0..3 {
+        let holder = one(&servers, held);
+        let guard = holder.acquire().await.unwrap();
+        let Wanted::Several(waiter) = several(&servers, &[0, 1, 2]) else { unreachable!() };
+        let waiter = tokio::spawn(async move { waiter.acquire().await.unwrap() });
+        // The round that was lost, the one after the subscription, and what they gave back.
+        sleep(Duration::from_millis(500)).await;
+        let before = scripts_run(&servers).await;
+        for _ in 0..10 {
+            let heard: i64 =
+                ask(&servers[held], &["PUBLISH", "redisson_lock__channel:{x}", "0"]).await;
+            assert_eq!(heard, 1);
+            sleep(Duration::from_millis(20)).await;
+        }
+        let mut expected = before;
+        expected[held] += 10;
+        assert_eq!(scripts_run(&servers).await, expected, "{held} is held");
+        guard.release().await.unwrap();
+        waiter.await.unwrap().release().await.unwrap();
+    }
+}
+
+/// Nobody renews what is kept: it must not just run out, unnoticed.
+#[tokio::test(start_paused = true)]
+async fn what_is_kept_is_given_back_within_half_a_lease() {
+    const LEASE: Duration = Duration::from_secs(1);
+    let servers: Vec<Server> = (0..2).map(|_| Server::start_here()).collect();
+    let mut longest = Duration::ZERO;
+    for held in 0..2 {
+        let guard = one(&servers, held).acquire().await.unwrap();
+        let Wanted::Several(waiter) = several(&servers, &[0, 1]) else { unreachable!() };
+        let waiter = waiter.with_lease(Lease::WatchdogOf(LEASE));
+        let waiter = tokio::spawn(async move { waiter.acquire().await.unwrap() });
+        let (start, mut free) = (Instant::now(), Instant::now());
+        while start.elapsed() < LEASE * 4 {
+            sleep(Duration::from_millis(10)).await;
+            match holder_on(&servers[1 - held], "x").await {
+                Some(_) => longest = longest.max(free.elapsed()),
+                None => free = Instant::now(),
+            }
+        }
+        guard.release().await.unwrap();
+        waiter.await.unwrap().release().await.unwrap();
+    }
+    // Of two one is the first, and is kept.
+    let half = LEASE / 2;
+    assert!(longest > half * 9 / 10 && longest < half * 11 / 10, "{longest:?}");
+}
+
+/// How many scripts each of them has run.
+async fn scripts_run(servers: &[Server]) -> Vec<u64> {
+    let mut all = Vec::new();
+    for server in servers {
+        let stats: String = ask(server, &["INFO", "commandstats"]).await;
+        let calls = stats.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
+        all.push(calls.unwrap().split(',').next().unwrap().parse().unwrap());
+    }
+    all
 }

@@ -1,0 +1,178 @@
+//! How a `MultiLock` goes on once it lost a round to others: member by member, in one order for all
+//! processes.
+//!
+//! What the members before the first refusal granted is kept for a while. At the next wake-up the
+//! one that refused is asked alone: what the others granted meanwhile would be in the way of their
+//! next holders, only to be given back.
+//!
+//! Source: ordered resource acquisition, which knows no deadlock.
+
+use std::{ops::Range, time::Duration};
+
+use super::servers::common_order;
+use crate::{
+    clock::Instant,
+    error::Vote,
+    lock::{
+        ask::ask,
+        giving_back::{Attempting, roll_back, roll_back_some},
+        volley::Volley,
+    },
+    random::Random,
+    wait::Refusals,
+};
+
+/// How long members are kept while another one is waited for, but for no longer than half a lease.
+/// At random, so that two get apart whose order differs since a server was restarted between.
+const KEEP: Range<Duration> = Duration::from_millis(2_000)..Duration::from_millis(2_500);
+
+/// A hold that is asked for.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    pub(super) attempting: Attempting,
+    /// Until when what was granted may be kept; `None` while nothing is.
+    keep_until: Option<Instant>,
+}
+
+impl Attempt {
+    pub(super) const fn new(attempting: Attempting) -> Self {
+        Self { attempting, keep_until: None }
+    }
+}
+
+/// What a `MultiLock` has and wants of its members between two rounds.
+#[derive(Debug, Default)]
+pub(super) struct InOrder {
+    /// Whether it got in others' way: before that a refusal is an answer at once, however long
+    /// another member takes.
+    began: bool,
+    kept: Option<Attempt>,
+    waits_for: Option<Refused>,
+    /// How often something was kept in vain.
+    given_up: u32,
+}
+
+/// The first member that refused. It alone is asked next, but not for ever: what happens to the
+/// others is to be noticed too, and whoever never keeps anything never has all.
+#[derive(Debug)]
+struct Refused {
+    member: usize,
+    until: Instant,
+}
+
+impl InOrder {
+    /// Whether a single member is asked next: that round collides with nobody's elsewhere.
+    pub(super) const fn waits_for_one(&self) -> bool {
+        self.waits_for.is_some()
+    }
+
+    pub(super) const fn take_kept(&mut self) -> Option<Attempt> {
+        self.kept.take()
+    }
+
+    /// Gives back what was kept too long, to wait for the same member without it, longer each time.
+    pub(super) async fn give_up(&mut self, now: Instant) {
+        let Some(refused) = self.waits_for.as_mut().filter(|refused| now >= refused.until) else {
+            return;
+        };
+        let Some(kept) = self.kept.take() else {
+            self.waits_for = None;
+            return;
+        };
+        refused.until = now + KEEP.end * (2 << self.given_up.min(3));
+        self.given_up += 1;
+        let hold = kept.attempting.hold();
+        roll_back(hold, &(0..hold.members().len()).collect::<Vec<_>>()).await;
+    }
+
+    /// Asks the member that is waited for, if one is, and enters its grant into `votes`.
+    ///
+    /// # Errors
+    /// It still refuses. What was kept is kept.
+    pub(super) async fn knock(
+        &mut self,
+        attempt: Attempt,
+        votes: &mut [Vote],
+    ) -> Result<Attempt, Refusals> {
+        let Some(refused) = self.waits_for.take() else { return Ok(attempt) };
+        let (member, vote) = ask(attempt.attempting.hold().clone(), refused.member).await;
+        if let Vote::Refused { ttl } = vote {
+            return Err(self.wait_for(refused, ttl, attempt));
+        }
+        if let (Vote::Granted, Some(slot)) = (&vote, votes.get_mut(member)) {
+            *slot = vote;
+        }
+        Ok(attempt)
+    }
+
+    /// Takes votes until it is known which of the first members were granted.
+    ///
+    /// A refusal by a near member decides a round of all before a far one has answered; what that
+    /// one grants is to be kept, or whoever is far from it would never have anything.
+    pub(super) async fn hear_prefix(
+        &self,
+        asked: &mut Volley<impl Future<Output = (usize, Vote)>>,
+        order: &[usize],
+        votes: &mut [Vote],
+    ) {
+        let is_open = |votes: &[Vote]| {
+            let mut in_order = order.iter().filter_map(|i| votes.get(*i));
+            let first_other = in_order.find(|vote| !matches!(vote, Vote::Granted));
+            self.began && matches!(first_other, Some(Vote::Pending))
+        };
+        while is_open(votes)
+            && let Some((member, vote)) = asked.next().await
+        {
+            if let Some(slot) = votes.get_mut(member) {
+                *slot = vote;
+            }
+        }
+    }
+
+    /// Takes back what was granted behind the first refusal and keeps the rest.
+    pub(super) async fn lost(
+        &mut self,
+        mut attempt: Attempt,
+        votes: &[Vote],
+        random: &Random,
+    ) -> Refusals {
+        self.began = true;
+        let hold = attempt.attempting.hold();
+        let order = common_order(hold.members());
+        let is_granted = |i: &usize| matches!(votes.get(*i), Some(Vote::Granted));
+        let (keep, give_back) = order.split_at(order.iter().take_while(|i| is_granted(i)).count());
+        let until = hold.now() + random.within(KEEP).min(hold.term().length() / 2);
+        if !keep.is_empty() && roll_back_some(hold, give_back).await {
+            attempt.keep_until.get_or_insert(until);
+        } else {
+            attempt.keep_until = None;
+            roll_back(hold, &order.iter().copied().filter(is_granted).collect::<Vec<_>>()).await;
+        }
+        let until = attempt.keep_until.unwrap_or(until);
+        let refusal = give_back.iter().find_map(|i| match votes.get(*i) {
+            Some(Vote::Refused { ttl }) => Some((*i, *ttl)),
+            _ => None,
+        });
+        match refusal {
+            Some((member, ttl)) => self.wait_for(Refused { member, until }, ttl, attempt),
+            None => Refusals { by: Vec::new(), enough: 0 },
+        }
+    }
+
+    /// Notes whom to ask next, and keeps `attempt` if something of it was kept.
+    fn wait_for(
+        &mut self,
+        refused: Refused,
+        mut ttl: Option<Duration>,
+        attempt: Attempt,
+    ) -> Refusals {
+        if let Some(until) = attempt.keep_until {
+            let left = until.saturating_since(attempt.attempting.hold().now());
+            ttl = Some(ttl.map_or(left, |ttl| ttl.min(left)));
+            self.kept = Some(attempt);
+        }
+        let by = vec![(refused.member, ttl)];
+        self.waits_for = Some(refused);
+        Refusals { by, enough: 1 }
+    }
+}
