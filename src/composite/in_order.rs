@@ -97,7 +97,8 @@ impl InOrder {
         let Some(refused) = self.waits_for.take() else { return Ok(attempt) };
         let (member, vote) = ask(attempt.attempting.hold().clone(), refused.member).await;
         if let Vote::Refused { ttl } = vote {
-            return Err(self.wait_for(refused, ttl, attempt));
+            self.waits_for = Some(refused);
+            return Err(self.keep(attempt, member, ttl));
         }
         if let (Vote::Granted, Some(slot)) = (&vote, votes.get_mut(member)) {
             *slot = vote;
@@ -153,26 +154,22 @@ impl InOrder {
             Some(Vote::Refused { ttl }) => Some((*i, *ttl)),
             _ => None,
         });
-        match refusal {
-            Some((member, ttl)) => self.wait_for(Refused { member, until }, ttl, attempt),
-            None => Refusals { by: Vec::new(), enough: 0 },
-        }
+        let Some((member, ttl)) = refusal else {
+            return Refusals { by: Vec::new(), enough: 0 };
+        };
+        // Who has not answered may be one before it: then all are asked again.
+        let is_first = give_back.first() == Some(&member);
+        self.waits_for = is_first.then_some(Refused { member, until });
+        self.keep(attempt, member, ttl)
     }
 
-    /// Notes whom to ask next, and keeps `attempt` if something of it was kept.
-    fn wait_for(
-        &mut self,
-        refused: Refused,
-        mut ttl: Option<Duration>,
-        attempt: Attempt,
-    ) -> Refusals {
+    /// Keeps `attempt` if something of it is to be kept, and waits for `member`.
+    fn keep(&mut self, attempt: Attempt, member: usize, mut ttl: Option<Duration>) -> Refusals {
         if let Some(until) = attempt.keep_until {
             let left = until.saturating_since(attempt.attempting.hold().now());
             ttl = Some(ttl.map_or(left, |ttl| ttl.min(left)));
             self.kept = Some(attempt);
         }
-        let by = vec![(refused.member, ttl)];
-        self.waits_for = Some(refused);
-        Refusals { by, enough: 1 }
+        Refusals { by: vec![(member, ttl)], enough: 1 }
     }
 }
