@@ -3,6 +3,7 @@
 mod blessing;
 mod fresh;
 mod markers;
+mod overtaken;
 mod paused;
 mod restart;
 mod rights;
