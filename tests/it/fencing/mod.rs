@@ -1,6 +1,10 @@
 //! Fencing tokens, on one server and over many.
 
+mod agreeing;
 mod clocks;
+mod costs;
+mod disagreeing;
+mod order;
 mod owners;
 mod quorum;
 mod redisson;
@@ -10,8 +14,14 @@ mod single;
 use std::{collections::BTreeMap, time::Duration};
 
 use futures::future::BoxFuture;
-use palisade::clock::{BootClock, Clock, Instant};
-use testkit::RedisServer;
+use palisade::{
+    Client, FencedGuard, FencingToken, Masters, Quarantine,
+    clock::{BootClock, Clock, Instant},
+};
+use testkit::{Cluster, FaultProxy, RedisServer};
+use tokio::net::TcpStream;
+
+use crate::fleet::{eventually, holder_on, masters};
 
 /// The counter of a lock by itself, for a name without braces.
 fn counter(name: &str) -> String {
@@ -73,4 +83,41 @@ fn calls(server: &RedisServer) -> BTreeMap<String, u64> {
         Some((command.to_owned(), rest.split(',').next()?.parse().ok()?))
     });
     calls.collect()
+}
+
+/// Completes when the rest of the masters have granted too.
+async fn everywhere(servers: impl Iterator<Item = &RedisServer> + Clone, guard: &FencedGuard) {
+    let id = guard.holder_id().to_owned();
+    let all = || servers.clone().all(|s| holder_on(s, "x").as_deref() == Some(&*id));
+    eventually("every member grants", all).await;
+}
+
+/// Only counters are left, all of them with the same value.
+fn counters_agree(servers: &Cluster, token: FencingToken) {
+    for server in servers {
+        assert_eq!(value(server, &member_counter("x")), token.get());
+    }
+}
+
+/// Masters, each behind a proxy.
+struct Proxied {
+    servers: Cluster,
+    proxies: Vec<FaultProxy>,
+    masters: Masters,
+}
+
+impl Proxied {
+    async fn start(n: usize) -> Self {
+        let servers = Cluster::start(n);
+        let proxies: Vec<_> = servers.iter().map(FaultProxy::before).collect();
+        let clients = proxies.iter().map(|proxy| {
+            let addr = proxy.addr();
+            Client::builder()
+                .node_timeout(Duration::from_millis(300))
+                .quarantine(Quarantine::Durable)
+                .connector("proxy", move || TcpStream::connect(addr))
+        });
+        let masters = masters(clients).await;
+        Self { servers, proxies, masters }
+    }
 }
