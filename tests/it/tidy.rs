@@ -168,7 +168,9 @@ fn sources() -> Vec<Source> {
         let path = file.strip_prefix(&src).unwrap().to_str().unwrap().replace('\\', "/");
         Source { path, code: code(&fs::read_to_string(&file).unwrap()) }
     });
-    let is_test = |path: &str| path.ends_with("tests.rs") || path.contains("/test_");
+    let is_test = |path: &str| {
+        path.ends_with("tests.rs") || path.contains("/tests/") || path.contains("/test_")
+    };
     all.filter(|source| !is_test(&source.path)).collect()
 }
 

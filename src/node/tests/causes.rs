@@ -1,0 +1,136 @@
+//! A server that answers, but not what is wanted: each cause is called by its name.
+
+use super::{connect, fails, recovers};
+use crate::{
+    error::NodeError,
+    node::test_server::{Echo, TestServer, later, node, until, within},
+};
+
+#[tokio::test]
+async fn a_wrong_password_is_said_so_and_not_repeated() {
+    let server = TestServer::start();
+    for login in [":hunter2", "bob:hunter2"] {
+        let node = node(&format!("redis://{login}@127.0.0.1:{}", server.port()));
+        let error = within(node.connection(later())).await.unwrap_err();
+        assert!(matches!(error, NodeError::Authentication { .. }), "{error:?}");
+        assert!(!format!("{error:?} {error} {node:?}").contains("hunter2"));
+    }
+    let () = server.run("ACL SETUSER alice on >wonder ~* &* +@all");
+    let () = server.run("ACL SETUSER default resetpass");
+    let error = within(server.node().connection(later())).await;
+    assert!(matches!(error, Err(NodeError::Authentication { .. })), "{error:?}");
+    let node = node(&format!("redis://alice:wonder@127.0.0.1:{}", server.port()));
+    connect(&node).await.call(&Echo(1), later()).await.unwrap();
+}
+
+#[tokio::test]
+async fn too_many_clients_are_no_matter_of_passwords() {
+    let server = TestServer::start();
+    let () = server.run("ACL SETUSER alice on >wonder ~* &* +@all");
+    let () = server.run("CONFIG SET maxclients 1");
+    let first = server.node();
+    connect(&first).await;
+    for login in ["", "alice:wonder@"] {
+        let node = node(&format!("redis://{login}127.0.0.1:{}", server.port()));
+        // The server speaks and hangs up at once: not every attempt hears it.
+        let says_so = async || {
+            let error = node.connection(later()).await.unwrap_err();
+            assert!(!error.is_permanent(), "{error:?}");
+            error.to_string().contains("max number of clients").then_some(())
+        };
+        within(until(says_so)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_replica_is_no_node() {
+    let server = TestServer::start();
+    let node = server.node();
+    let connection = connect(&node).await;
+    let () = server.run("REPLICAOF 127.0.0.1 1");
+    let error = connection.call(&Echo(1), later()).await.unwrap_err();
+    assert!(matches!(error, NodeError::Replica), "{error:?}");
+    assert!(!connection.is_live());
+    assert!(matches!(fails(&node).await, NodeError::Replica));
+    let unmet = server.node();
+    assert!(matches!(within(unmet.connection(later())).await, Err(NodeError::Replica)));
+    let () = server.run("REPLICAOF NO ONE");
+    recovers(&node).await.call(&Echo(1), later()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_replica_without_its_master_and_old_data_is_no_node() {
+    let server = TestServer::start_with(&["--replica-serve-stale-data", "no"]);
+    let () = server.run("REPLICAOF 127.0.0.1 1");
+    let error = within(server.node().connection(later())).await.unwrap_err();
+    assert!(matches!(error, NodeError::MasterDown), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_loads_its_data_is_down_until_it_has() {
+    let mut server = TestServer::start_with(&[
+        "--appendonly",
+        "yes",
+        "--key-load-delay",
+        "300",
+        "--loading-process-events-interval-bytes",
+        "1024",
+    ]);
+    let () = server.run("DEBUG POPULATE 5000");
+    let () = server.run("DEBUG RELOAD");
+    let () = server.run("BGREWRITEAOF");
+    let rewritten = || -> bool {
+        let info: String = server.run("INFO persistence");
+        info.contains("aof_rewrite_in_progress:0") && info.contains("aof_rewrite_scheduled:0")
+    };
+    within(until(async || rewritten().then_some(()))).await;
+    server.kill();
+    server.restart_without_waiting();
+    let node = server.node();
+    let loading = async || match node.connection(later()).await {
+        Err(NodeError::Loading) => Some(()),
+        _ => None,
+    };
+    within(until(loading)).await;
+    recovers(&node).await;
+}
+
+#[tokio::test]
+async fn a_user_who_may_not_see_info_has_no_run_id() {
+    let server = TestServer::start();
+    let () = server.run("ACL SETUSER alice on >wonder ~* &* +@all -info -client -script -ping");
+    let node = node(&format!("redis://alice:wonder@127.0.0.1:{}", server.port()));
+    let connection = connect(&node).await;
+    assert_eq!((connection.run_id(), node.run_id()), (None, None));
+    assert_eq!(connection.call(&Echo(3), later()).await.unwrap().reply, 3);
+}
+
+#[tokio::test]
+async fn missing_permissions_are_named_outside_and_inside_of_scripts() {
+    let server = TestServer::start();
+    for (rule, word) in [("-evalsha", "evalsha"), ("-incr", "script")] {
+        let () = server.run(&format!("ACL SETUSER alice reset on >wonder ~* &* +@all {rule}"));
+        let node = node(&format!("redis://alice:wonder@127.0.0.1:{}", server.port()));
+        let error = connect(&node).await.call(&Echo(1), later()).await.unwrap_err();
+        let NodeError::Permission { message } = &error else { panic!("{error:?}") };
+        assert!(message.contains(word), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_scripts_is_told_from_one_that_refuses_them() {
+    let server = TestServer::start_with(&["--rename-command", "EVALSHA", ""]);
+    let error = connect(&server.node()).await.call(&Echo(1), later()).await.unwrap_err();
+    assert!(matches!(error, NodeError::ScriptsRefused { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_server_out_of_memory_says_so() {
+    let server = TestServer::start();
+    let node = server.node();
+    let connection = connect(&node).await;
+    let () = server.run("CONFIG SET maxmemory 1");
+    let error = connection.call(&Echo(1), later()).await.unwrap_err();
+    assert!(matches!(error, NodeError::OutOfMemory), "{error:?}");
+    assert!(connection.is_live());
+}
