@@ -176,6 +176,10 @@ impl Contender for Campaign {
         }
     }
 
+    async fn give_back(&mut self) {
+        self.in_order.give_back().await;
+    }
+
     fn not_yet(&self) -> Option<(AcquireError, Duration)> {
         match self.unavailable(self.members().iter().map(Member::foreseen).collect()) {
             Round::NotYet { error, counts_in } => Some((error, counts_in)),

@@ -3,7 +3,8 @@
 //!
 //! What the members before the first refusal granted is kept for a while. At the next wake-up the
 //! one that refused is asked alone: what the others granted meanwhile would be in the way of their
-//! next holders, only to be given back.
+//! next holders, only to be given back. Whoever is not about to ask again keeps nothing: those before
+//! it in line would wait for that.
 //!
 //! Source: ordered resource acquisition, which knows no deadlock.
 
@@ -75,14 +76,26 @@ impl InOrder {
         let Some(refused) = self.waits_for.as_mut().filter(|refused| now >= refused.until) else {
             return;
         };
-        let Some(kept) = self.kept.take() else {
+        if self.kept.is_none() {
             self.waits_for = None;
             return;
-        };
+        }
         refused.until = now + KEEP.end * (2 << self.given_up.min(3));
         self.given_up += 1;
-        let hold = kept.attempting.hold();
-        roll_back(hold, &(0..hold.members().len()).collect::<Vec<_>>()).await;
+        self.give_back_kept().await;
+    }
+
+    /// Gives back what is kept, whoever is waited for: the next round asks all again.
+    pub(super) async fn give_back(&mut self) {
+        self.waits_for = None;
+        self.give_back_kept().await;
+    }
+
+    async fn give_back_kept(&mut self) {
+        if let Some(kept) = self.kept.take() {
+            let hold = kept.attempting.hold();
+            roll_back(hold, &(0..hold.members().len()).collect::<Vec<_>>()).await;
+        }
     }
 
     /// Asks the member that is waited for, if one is, and enters its grant into `votes`.

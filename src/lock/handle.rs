@@ -145,7 +145,10 @@ impl<T: Target, P: Proof> Handle<T, P> {
         if let Patience::Once = patience {
             return match contender.round().await {
                 Round::Granted(guard) => Ok(Some(guard)),
-                Round::Refused(_) => Ok(None),
+                Round::Refused(_) => {
+                    contender.give_back().await;
+                    Ok(None)
+                }
                 Round::Outage(error) | Round::Failed(error) | Round::NotYet { error, .. } => {
                     Err(error)
                 }

@@ -8,11 +8,12 @@
 
 mod queue;
 
-use std::{future::Future, ops::Range, pin::pin, sync::Arc, time::Duration};
+use std::{future::Future, ops::Range, pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use futures::{
     StreamExt,
     future::{Either, join_all, select},
+    poll,
     stream::FuturesUnordered,
 };
 
@@ -42,6 +43,9 @@ pub(crate) trait Contender: Send {
 
     /// Attempts once.
     fn round(&mut self) -> impl Future<Output = Round<Self::Grant>> + Send;
+
+    /// Gives back what it keeps of a round that it lost: it is not about to ask again.
+    fn give_back(&mut self) -> impl Future<Output = ()> + Send;
 
     /// What an attempt would come to, if it is known without asking anybody that too many votes do
     /// not count yet: the error, and when they do.
@@ -167,7 +171,15 @@ async fn stand_in_line<C: Contender>(
     outage: &mut Option<AcquireError>,
 ) -> Result<C::Grant, AcquireError> {
     let place = waiting.queues.join(waiting.key);
-    let mut turn = place.turn().await;
+    let mut in_line = pin!(place.turn());
+    let mut turn = match poll!(&mut in_line) {
+        Poll::Ready(turn) => turn,
+        Poll::Pending => {
+            // Those before us would wait for it, and nobody looks after it until our turn.
+            contender.give_back().await;
+            in_line.await
+        }
+    };
     if let Some(look_at) = turn.look_at.take() {
         sleep_as_successor(&turn, look_at, waiting).await;
     }
