@@ -12,7 +12,8 @@ use std::{
 
 use futures::future::{BoxFuture, FutureExt};
 use palisade::{Client, FencedGuard, LockGuard, Masters, Owner, embedded::Server};
-use redis::{AsyncConnectionConfig, RedisConnectionInfo, aio::MultiplexedConnection};
+
+use crate::outside::ask;
 
 /// When a future is dropped: after its n-th poll, at once or when it is about to be polled again.
 #[derive(Debug, Clone, Copy)]
@@ -67,7 +68,7 @@ impl Field {
     async fn keys(&self) -> Vec<String> {
         let mut all = Vec::new();
         for server in &self.servers {
-            let keys: Vec<String> = ask(server, redis::cmd("KEYS").arg("*")).await;
+            let keys: Vec<String> = ask(server, &["KEYS", "*"]).await;
             all.extend(keys.into_iter().filter(|key| !key.contains("_lock_token:")));
         }
         all
@@ -83,19 +84,6 @@ impl Field {
         }
         false
     }
-}
-
-/// What a server answers to a command, past the library.
-async fn ask<T: redis::FromRedisValue>(server: &Server, command: &redis::Cmd) -> T {
-    let stream = server.connect().await.unwrap();
-    let config = AsyncConnectionConfig::new().set_response_timeout(None);
-    let info = RedisConnectionInfo::default();
-    let (mut connection, driver) =
-        MultiplexedConnection::new_with_config(&info, stream, config).await.unwrap();
-    let driver = tokio::spawn(driver);
-    let answer = command.query_async(&mut connection).await.unwrap();
-    driver.abort();
-    answer
 }
 
 /// One public operation: what is there before it, and the future that is cut.
@@ -234,9 +222,8 @@ async fn release_later(guard: LockGuard) {
 /// So that the members tell different tokens, and those behind have to be told the greatest.
 async fn counters_differ(field: &Field) {
     for (i, server) in field.servers.iter().enumerate() {
-        let mut set = redis::cmd("SET");
-        set.arg("palisade_lock_token:{x}").arg(7_000_000_000_000_000 + i);
-        ask::<()>(server, &set).await;
+        let count = (7_000_000_000_000_000 + i).to_string();
+        let () = ask(server, &["SET", "palisade_lock_token:{x}", &count]).await;
     }
 }
 

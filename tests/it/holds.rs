@@ -6,23 +6,11 @@ use palisade::{
     AcquireError, Client, Lease, LostCause, Masters, MultiLock, Owner, ReleaseError, Released,
     embedded::Server,
 };
-use redis::{AsyncConnectionConfig, RedisConnectionInfo, aio::MultiplexedConnection};
+
+use crate::outside::ask;
 
 fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
-}
-
-/// A look at a server from outside.
-async fn stranger(server: &Server) -> MultiplexedConnection {
-    let (connection, driver) = MultiplexedConnection::new_with_config(
-        &RedisConnectionInfo::default(),
-        server.connect().await.unwrap(),
-        AsyncConnectionConfig::default(),
-    )
-    .await
-    .unwrap();
-    tokio::spawn(driver);
-    connection
 }
 
 /// The last guard leaves while the count that another one caused is being written.
@@ -126,21 +114,14 @@ async fn asking_after_a_key_without_a_ttl_does_not_delete_it() {
         tokio::spawn(async move { lock.acquire().await })
     };
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let mut stranger = stranger(&server).await;
-    let () = redis::cmd("PERSIST").arg("x").query_async(&mut stranger).await.unwrap();
-    let channel = "redisson_lock__channel:{x}";
-    let () = redis::cmd("PUBLISH").arg(channel).arg("0").query_async(&mut stranger).await.unwrap();
+    let () = ask(&server, &["PERSIST", "x"]).await;
+    let () = ask(&server, &["PUBLISH", "redisson_lock__channel:{x}", "0"]).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let _again = guard.reenter().unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert!(guard.is_held());
     assert!(!waiting.is_finished(), "two holders");
-    let count: Option<u32> = redis::cmd("HGET")
-        .arg("x")
-        .arg(guard.holder_id())
-        .query_async(&mut stranger)
-        .await
-        .unwrap();
+    let count: Option<u32> = ask(&server, &["HGET", "x", guard.holder_id()]).await;
     assert_eq!(count, Some(2));
     waiting.abort();
 }
@@ -184,8 +165,7 @@ async fn what_is_granted_during_a_shutdown_is_taken_back_before_it_returns() {
     let acquiring = tokio::spawn(async move { lock.acquire().await });
     tokio::time::sleep(ms(10)).await;
     client.shutdown(Duration::from_secs(5)).await.unwrap();
-    let mut stranger = stranger(&server).await;
-    let keys: Vec<String> = redis::cmd("KEYS").arg("*").query_async(&mut stranger).await.unwrap();
+    let keys: Vec<String> = ask(&server, &["KEYS", "*"]).await;
     assert_eq!(keys, Vec::<String>::new());
     let acquired = acquiring.await.unwrap();
     assert!(matches!(acquired, Err(AcquireError::Shutdown)), "{acquired:?}");
@@ -252,8 +232,7 @@ async fn a_guard_that_is_dropped_right_before_its_client_is_released_all_the_sam
     drop(guard);
     drop(client);
     tokio::time::sleep(ms(100)).await;
-    let mut stranger = stranger(&server).await;
-    let keys: Vec<String> = redis::cmd("KEYS").arg("*").query_async(&mut stranger).await.unwrap();
+    let keys: Vec<String> = ask(&server, &["KEYS", "*"]).await;
     assert_eq!(keys, Vec::<String>::new());
 }
 

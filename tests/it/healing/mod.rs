@@ -12,7 +12,8 @@ mod sockets;
 use std::time::Duration;
 
 use palisade::{Client, LockGuard, Masters, embedded::Server};
-use redis::{AsyncConnectionConfig, RedisConnectionInfo, aio::MultiplexedConnection};
+
+use crate::outside::ask;
 
 /// For how long a master that restarted empty keeps out of votes, with the default settings.
 pub(crate) const D: Duration = Duration::from_millis(66_600);
@@ -66,26 +67,11 @@ fn client(server: &Server) -> Client {
     server.client().unwrap()
 }
 
-/// A look at a server from outside.
-async fn stranger(server: &Server) -> MultiplexedConnection {
-    let (connection, driver) = MultiplexedConnection::new_with_config(
-        &RedisConnectionInfo::default(),
-        server.connect().await.unwrap(),
-        AsyncConnectionConfig::default(),
-    )
-    .await
-    .unwrap();
-    tokio::spawn(driver);
-    connection
-}
-
 async fn holder(server: &Server, name: &str) -> Option<String> {
     if !server.is_running() {
         return None;
     }
-    let mut stranger = stranger(server).await;
-    let keys: Vec<String> = redis::cmd("HKEYS").arg(name).query_async(&mut stranger).await.unwrap();
-    keys.into_iter().next()
+    ask::<Vec<String>>(server, &["HKEYS", name]).await.into_iter().next()
 }
 
 /// Completes when `guard` has so many votes, at most `limit` later.

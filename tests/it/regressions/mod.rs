@@ -31,12 +31,9 @@ mod reentry;
 mod slow_first_sample;
 
 use palisade::embedded::Server;
-use redis::{
-    AsyncConnectionConfig, FromRedisValue, RedisConnectionInfo, aio::MultiplexedConnection,
-};
 
 use self::line::Line;
-use crate::fleet::STRANGER;
+use crate::{fleet::STRANGER, outside::ask};
 
 /// Who holds the lock `name` on an in-process server, if anybody.
 async fn holder_on(server: &Server, name: &str) -> Option<String> {
@@ -59,18 +56,4 @@ async fn ttl_on(server: &Server, name: &str) -> i64 {
 async fn hold_as_stranger(server: &Server, name: &str) {
     let _added: i64 = ask(server, &["HSET", name, STRANGER, "1"]).await;
     let _set: i64 = ask(server, &["PEXPIRE", name, "600000"]).await;
-}
-
-/// Says one command to an in-process server, past the library.
-async fn ask<T: FromRedisValue>(server: &Server, words: &[&str]) -> T {
-    let stream = server.connect().await.unwrap();
-    let config = AsyncConnectionConfig::new().set_response_timeout(None);
-    let login = RedisConnectionInfo::default();
-    let (mut connection, driver) =
-        MultiplexedConnection::new_with_config(&login, stream, config).await.unwrap();
-    let driver = tokio::spawn(driver);
-    let (command, args) = words.split_first().unwrap();
-    let answer = redis::cmd(command).arg(args).query_async(&mut connection).await.unwrap();
-    driver.abort();
-    answer
 }

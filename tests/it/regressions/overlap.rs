@@ -10,7 +10,8 @@ use palisade::{AcquireError, Lease, Lock, LockGuard, MultiLock, embedded::Server
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::{Line, ask, holder_on};
+use super::{Line, holder_on};
+use crate::outside::ask;
 
 const HOUR: Duration = Duration::from_secs(3600);
 /// Somebody holds the last member for this long, this often.
