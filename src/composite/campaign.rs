@@ -35,7 +35,9 @@ use crate::{
 pub(crate) struct Campaign {
     fanout: Fanout,
     term: Term,
+    /// How many rounds of all were lost to others: the pause before the next one grows with it.
     lost_rounds: u32,
+    /// Of `Rule::All` alone.
     in_order: InOrder,
 }
 
@@ -55,7 +57,7 @@ impl Campaign {
         &self.fanout.members
     }
 
-    /// The hold to ask for.
+    /// The hold to ask for: the one of which something is kept, or else a new one.
     fn attempt(&mut self) -> Attempt {
         if let Some(kept) = self.in_order.take_kept() {
             return kept;
@@ -109,7 +111,7 @@ impl Campaign {
         self.unavailable(decided.votes)
     }
 
-    /// Takes a lost round back; a `MultiLock` keeps its first members and waits for the next.
+    /// Takes a lost round back; a `MultiLock` keeps its first members and waits for who refused.
     async fn lost_to_others(&mut self, attempt: Attempt, decided: Decided) -> Round<LockGuard> {
         self.lost_rounds += 1;
         if self.fanout.rule == Rule::All {

@@ -3,8 +3,8 @@
 //!
 //! What the members before the first refusal granted is kept for a while. At the next wake-up the
 //! one that refused is asked alone: what the others granted meanwhile would be in the way of their
-//! next holders, only to be given back. Whoever is not about to ask again keeps nothing: those before
-//! it in line would wait for that.
+//! next holders, only to be given back. Whoever is not about to ask again keeps nothing: those
+//! before it in line would wait for that.
 //!
 //! Source: ordered resource acquisition, which knows no deadlock.
 
@@ -44,9 +44,10 @@ impl Attempt {
 /// What a `MultiLock` has and wants of its members between two rounds.
 #[derive(Debug, Default)]
 pub(super) struct InOrder {
-    /// Whether it got in others' way: before that a refusal is an answer at once, however long
-    /// another member takes.
-    began: bool,
+    /// Whether a round was lost: before that a refusal is an answer at once, however long another
+    /// member takes.
+    has_lost: bool,
+    /// What the members before the one that is waited for granted.
     kept: Option<Attempt>,
     waits_for: Option<Refused>,
     /// How often something was kept in vain.
@@ -58,6 +59,7 @@ pub(super) struct InOrder {
 #[derive(Debug)]
 struct Refused {
     member: usize,
+    /// From then on nothing is kept for it; if nothing is, all are asked again.
     until: Instant,
 }
 
@@ -72,6 +74,7 @@ impl InOrder {
     }
 
     /// Gives back what was kept too long, to wait for the same member without it, longer each time.
+    /// Once that is over too, all are asked next.
     pub(super) async fn give_up(&mut self, now: Instant) {
         let Some(refused) = self.waits_for.as_mut().filter(|refused| now >= refused.until) else {
             return;
@@ -98,7 +101,8 @@ impl InOrder {
         }
     }
 
-    /// Asks the member that is waited for, if one is, and enters its grant into `votes`.
+    /// Asks the member that is waited for, if one is, and enters its grant into `votes`. If it fails
+    /// it is asked again with the others: what a failure comes to is said there.
     ///
     /// # Errors
     /// It still refuses. What was kept is kept.
@@ -132,7 +136,7 @@ impl InOrder {
         let is_open = |votes: &[Vote]| {
             let mut in_order = order.iter().filter_map(|i| votes.get(*i));
             let first_other = in_order.find(|vote| !matches!(vote, Vote::Granted));
-            self.began && matches!(first_other, Some(Vote::Pending))
+            self.has_lost && matches!(first_other, Some(Vote::Pending))
         };
         while is_open(votes)
             && let Some((member, vote)) = asked.next().await
@@ -143,14 +147,15 @@ impl InOrder {
         }
     }
 
-    /// Takes back what was granted behind the first refusal and keeps the rest.
+    /// Keeps the members before the first that did not grant, and takes back what others granted. If
+    /// that is not sure to be gone nothing is kept: the same hold may not ask there again.
     pub(super) async fn lost(
         &mut self,
         mut attempt: Attempt,
         votes: &[Vote],
         random: &Random,
     ) -> Refusals {
-        self.began = true;
+        self.has_lost = true;
         let hold = attempt.attempting.hold();
         let order = common_order(hold.members());
         let is_granted = |i: &usize| matches!(votes.get(*i), Some(Vote::Granted));
@@ -168,6 +173,7 @@ impl InOrder {
             _ => None,
         });
         let Some((member, ttl)) = refusal else {
+            // Not of a round that was lost to others.
             return Refusals { by: Vec::new(), enough: 0 };
         };
         // Who has not answered may be one before it: then all are asked again.
@@ -176,7 +182,7 @@ impl InOrder {
         self.keep(attempt, member, ttl)
     }
 
-    /// Keeps `attempt` if something of it is to be kept, and waits for `member`.
+    /// Keeps `attempt` if something of it is to be kept, else it ends here; and waits for `member`.
     fn keep(&mut self, attempt: Attempt, member: usize, mut ttl: Option<Duration>) -> Refusals {
         if let Some(until) = attempt.keep_until {
             let left = until.saturating_since(attempt.attempting.hold().now());
