@@ -4,14 +4,16 @@
 //! every message takes, and what breaks when. The library and the embedded servers are the real
 //! ones; the network, the clocks and the callers are not. A run repeats to the last bit.
 //!
-//! The parts, each using only those before it: `event` and `plan` (what a seed decides; `storm`: runs
-//! about tokens alone), `world` (time and what happens next), `clock`, `coverage` (what was seen) and
-//! `log` (what is told), `frame` (what requests say), `nodes` (the servers), `network`, `stream`,
-//! `store` (what is guarded), `targets` (the locks), `stage` (what all share), `intent`, `nonsense`
-//! and `lane` (the callers), `process`, `faults`, `run` (all put together).
+//! The parts, each using only those before it: `event`, `plan` (what a run is to be), `storm` (runs
+//! about tokens alone) and `draw` (what a seed decides), `world` (time and what happens next),
+//! `clock`, `coverage` (what was seen) and `log` (what is told), `frame` (what requests say),
+//! `nodes` (the servers), `network`, `stream`, `store` (what is guarded), `targets` (the locks),
+//! `stage` (what all share), `intent`, `nonsense` and `lane` (the callers), `process`, `faults`,
+//! `run` (all put together).
 
 mod clock;
 mod coverage;
+mod draw;
 mod event;
 mod faults;
 mod frame;

@@ -1,6 +1,5 @@
-//! What a seed decides before anything happens. Pure.
+//! What a run is to be: who takes part, and what is to break when. Pure.
 
-use checkers::random::Random;
 use palisade::Quarantine;
 
 use crate::event::ProcessId;
@@ -28,6 +27,32 @@ pub(crate) struct Plan {
     pub(crate) faulty: bool,
     /// Whether it is about tokens alone.
     pub(crate) is_storm: bool,
+}
+
+impl Plan {
+    /// How many servers make a quorum.
+    pub(crate) fn quorum(&self) -> usize {
+        self.nodes.len() / 2 + 1
+    }
+
+    /// Whether only a lost wake-up can keep a free lock from somebody who waits: nothing breaks, and
+    /// no server waits for a marker.
+    pub(crate) fn is_brisk(&self) -> bool {
+        !self.faulty && self.leases.quarantine != Quarantine::Strict
+    }
+
+    /// By how much all clocks are set back in the run.
+    pub(crate) fn sets_clocks_back_ms(&self) -> u64 {
+        let back = self.faults.iter().map(|(_, fault)| match fault {
+            Fault::Jump { by_ms, .. } => by_ms.min(&0).unsigned_abs(),
+            _ => 0,
+        });
+        back.sum()
+    }
+
+    pub(crate) fn is_broken(&self, node: usize) -> bool {
+        self.broken.iter().any(|broken| broken.node() == node)
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -65,6 +90,13 @@ pub(crate) struct NetworkPlan {
     pub(crate) spike_us: u64,
 }
 
+impl NetworkPlan {
+    /// The longest, if nothing goes wrong.
+    pub(crate) fn round_trip_us(&self) -> u64 {
+        2 * (self.delay_us + self.jitter_us)
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct Leases {
     pub(crate) max_ms: u64,
@@ -74,6 +106,13 @@ pub(crate) struct Leases {
     pub(crate) connect_timeout_ms: u64,
     pub(crate) clock_skew_ms: u64,
     pub(crate) quarantine: Quarantine,
+}
+
+impl Leases {
+    /// For how long a server that was started keeps out of votes: D.
+    pub(crate) fn quarantine_ms(&self) -> u64 {
+        self.max_ms * 101 / 100 + 1_000 + self.clock_skew_ms
+    }
 }
 
 /// What can be done to the servers and processes.
@@ -136,238 +175,6 @@ impl Broken {
     pub(crate) const fn node(self) -> usize {
         match self {
             Self::Down(node) | Self::Frozen(node) | Self::CutOff(node) => node,
-        }
-    }
-}
-
-const MS: u64 = 1_000;
-const SECOND: u64 = 1_000 * MS;
-
-impl Plan {
-    pub(crate) fn of(seed: u64) -> Self {
-        let mut random = Random::branch(seed, &[1]);
-        let nodes = random.weighted(&[(14, 3), (2, 1), (1, 4), (3, 5)]);
-        let faulty = !random.one_in(8);
-        // The clocks of a client and a server differ by 1 % at most.
-        let client_ppm = random.below(10_001);
-        let processes = 2 + random.below(2);
-        let calm_at = (4 + random.below(6)) * SECOND;
-        let network = NetworkPlan::draw(&mut random, faulty);
-        let leases = Leases::draw(&mut random, &network);
-        let mut plan = Self {
-            seed,
-            nodes: (0..nodes).map(|_| NodePlan::draw(&mut random, 10_000 - client_ppm)).collect(),
-            processes: (0..processes)
-                .map(|_| ProcessPlan::draw(&mut random, client_ppm, faulty))
-                .collect(),
-            network,
-            faults: Vec::new(),
-            calm_at,
-            broken: Vec::new(),
-            finish_at: calm_at + 3 * SECOND,
-            give_up_at: calm_at
-                + 3 * SECOND
-                + MS * (2 * leases.max_ms + leases.quarantine_ms())
-                + 15 * SECOND,
-            sections: 7 + random.below(5),
-            faulty,
-            is_storm: false,
-            leases,
-        };
-        if faulty {
-            plan.draw_faults(&mut random);
-            plan.draw_broken(&mut random);
-            if nodes == 3 && random.one_in(8) {
-                plan.brew_storm(&mut random);
-            }
-        }
-        plan
-    }
-
-    /// How many servers make a quorum.
-    pub(crate) fn quorum(&self) -> usize {
-        self.nodes.len() / 2 + 1
-    }
-
-    /// Whether only a lost wake-up can keep a free lock from somebody who waits: nothing breaks, and
-    /// no server waits for a marker.
-    pub(crate) fn is_brisk(&self) -> bool {
-        !self.faulty && self.leases.quarantine != Quarantine::Strict
-    }
-
-    /// By how much all clocks are set back in the run.
-    pub(crate) fn sets_clocks_back_ms(&self) -> u64 {
-        let back = self.faults.iter().map(|(_, fault)| match fault {
-            Fault::Jump { by_ms, .. } => by_ms.min(&0).unsigned_abs(),
-            _ => 0,
-        });
-        back.sum()
-    }
-
-    pub(crate) fn is_broken(&self, node: usize) -> bool {
-        self.broken.iter().any(|broken| broken.node() == node)
-    }
-
-    fn draw_faults(&mut self, random: &mut Random) {
-        let amnesia = random.one_in(2);
-        let jumps = random.one_in(6);
-        for _ in 0..2 + random.below(8) {
-            let at = random.below(self.calm_at);
-            let fault = self.draw_fault(random, amnesia, jumps);
-            self.faults.push((at, fault));
-        }
-    }
-
-    fn draw_fault(&self, random: &mut Random, amnesia: bool, jumps: bool) -> Fault {
-        let (nodes, processes) = (self.nodes.len() as u64, self.processes.len() as u64);
-        let node = usize::try_from(random.below(nodes)).unwrap_or(0);
-        let process = usize::try_from(random.below(processes)).unwrap_or(0);
-        let short = (20 + random.below(600)) * MS;
-        let long = (100 + random.below(4_000)) * MS;
-        let for_us = if random.one_in(2) { short } else { long };
-        let way = random.weighted(&[(2, Way::Both), (1, Way::Requests), (1, Way::Answers)]);
-        let by_ms = match random.below(3) {
-            0 => 1,
-            1 => i64::try_from(random.below(5_000)).unwrap_or(0),
-            _ => -i64::try_from(random.below(5_000)).unwrap_or(0),
-        };
-        let amnesia = amnesia && random.one_in(2);
-        let silent = random.one_in(4);
-        random.weighted(&[
-            (5, Fault::Crash { node, amnesia, silent, for_us }),
-            (4, Fault::Freeze { node, for_us }),
-            (if jumps { 4 } else { 0 }, Fault::Jump { node, by_ms }),
-            (5, Fault::Cut { process, node, way, for_us }),
-            (2, Fault::Reset { node }),
-            (5, Fault::Pause { process, for_us }),
-            (if process == 0 { 0 } else { 1 }, Fault::Kill { process }),
-        ])
-    }
-
-    /// A minority, or nothing.
-    fn draw_broken(&mut self, random: &mut Random) {
-        let most = self.nodes.len() - self.quorum();
-        let count = random.below(most as u64 + 1);
-        let mut nodes: Vec<usize> = (0..self.nodes.len()).collect();
-        random.shuffle(&mut nodes);
-        for node in nodes.into_iter().take(usize::try_from(count).unwrap_or(0)) {
-            let sorts =
-                [(1, Broken::Down(node)), (1, Broken::Frozen(node)), (1, Broken::CutOff(node))];
-            self.broken.push(random.weighted(&sorts));
-        }
-    }
-}
-
-impl NodePlan {
-    fn draw(random: &mut Random, most_ppm: u64) -> Self {
-        Self { wall_clock_us: wall_clock(random), ppm: drift(random, most_ppm) }
-    }
-}
-
-impl ProcessPlan {
-    fn draw(random: &mut Random, most_ppm: u64, faulty: bool) -> Self {
-        let late = faulty && random.one_in(4);
-        let watchdog_late = faulty && random.one_in(4);
-        Self {
-            lanes: 1 + u32::from(random.one_in(2)),
-            clock_us: random.below(1_000_000 * SECOND),
-            wall_clock_us: wall_clock(random),
-            set: (faulty && random.one_in(4)).then(|| set(random)),
-            ppm: drift(random, most_ppm),
-            late_us: if late { random.below(20 * MS) } else { 0 },
-            watchdog_late_us: if watchdog_late { random.below(500 * MS) } else { 0 },
-        }
-    }
-}
-
-/// All within 300 ms. Drift adds to that, and the sum stays within `clock_skew`.
-fn wall_clock(random: &mut Random) -> u64 {
-    1_700_000_000 * SECOND + random.below(300 * MS)
-}
-
-/// Back or ahead by some seconds, or ahead by a year.
-fn set(random: &mut Random) -> (u64, i64) {
-    let seconds = i64::try_from(random.below(5 * SECOND)).unwrap_or(0);
-    let year = i64::try_from(365 * 24 * 3_600 * SECOND).unwrap_or(0);
-    (random.below(8 * SECOND), random.weighted(&[(2, -seconds), (1, seconds), (1, year)]))
-}
-
-fn drift(random: &mut Random, most_ppm: u64) -> i64 {
-    let drawn = random.below(2 * most_ppm + 1);
-    i64::try_from(drawn).unwrap_or(0) - i64::try_from(most_ppm).unwrap_or(0)
-}
-
-impl NetworkPlan {
-    /// The longest, if nothing goes wrong.
-    pub(crate) fn round_trip_us(&self) -> u64 {
-        2 * (self.delay_us + self.jitter_us)
-    }
-
-    fn draw(random: &mut Random, faulty: bool) -> Self {
-        let mut chance =
-            |most: u64| if faulty && random.one_in(2) { random.below(most) } else { 0 };
-        let (lose_request, lose_answer) = (chance(100), chance(100));
-        let (reset_before, reset_after) = (chance(100), chance(100));
-        let (duplicate, spike) = (chance(300), chance(300));
-        let far = random.one_in(3);
-        Self {
-            delay_us: 50 + random.below(if far { 5 * MS } else { MS }),
-            jitter_us: 1 + random.below(2 * MS),
-            lose_request,
-            lose_answer,
-            reset_before,
-            reset_after,
-            duplicate,
-            spike,
-            spike_us: 10 * MS + random.below(2_000 * MS),
-        }
-    }
-}
-
-impl Leases {
-    /// For how long a server that was started keeps out of votes: D.
-    pub(crate) fn quarantine_ms(&self) -> u64 {
-        self.max_ms * 101 / 100 + 1_000 + self.clock_skew_ms
-    }
-
-    fn draw(random: &mut Random, network: &NetworkPlan) -> Self {
-        // With a long one, what was not released is still there in the end.
-        let long = random.one_in(5);
-        let max_ms = if long { 6_000 + random.below(14_000) } else { 600 + random.below(1_400) };
-        let round_trip_ms = network.round_trip_us() / MS + 1;
-        // A vote may take a tenth of the lease: nobody can use one that is too short for that.
-        let least_ms = 20 + 11 * round_trip_ms;
-        Self {
-            max_ms,
-            least_ms,
-            watchdog_ms: 300 + random.below(max_ms - 300),
-            node_timeout_ms: 2 * round_trip_ms + random.below(100),
-            connect_timeout_ms: 50 + random.below(300),
-            clock_skew_ms: if long { 4_000 } else { 1_100 + random.below(500) },
-            quarantine: random.weighted(&[
-                (3, Quarantine::Composites),
-                (1, Quarantine::Always),
-                (if long { 0 } else { 1 }, Quarantine::Strict),
-            ]),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_majority_is_left_and_clocks_stay_within_one_percent() {
-        for seed in 0..2_000 {
-            let plan = Plan::of(seed);
-            let left = (0..plan.nodes.len()).filter(|node| !plan.is_broken(*node)).count();
-            assert!(left >= plan.quorum(), "{seed}");
-            for process in &plan.processes {
-                for node in &plan.nodes {
-                    assert!(process.ppm.abs() + node.ppm.abs() <= 10_000, "{seed}");
-                }
-            }
         }
     }
 }
