@@ -1,0 +1,156 @@
+//! What a lane does with a lock that it was granted: reads, works, writes, lets go.
+
+use checkers::history::{Event, Manner};
+use palisade::{LostCause, OnOutage};
+use tokio::select;
+
+use super::{Lane, some_polls};
+use crate::{
+    intent::{Ending, Intent},
+    targets::{AnyGuard, Target},
+};
+
+impl Lane {
+    pub(super) async fn use_up(&self, target: &Target, guard: AnyGuard, intent: &Intent) {
+        let section = self.section;
+        let mut guards = self.reenter(target, guard, intent).await;
+        let Some(guard) = guards.pop() else { return };
+        if intent.careless {
+            self.read_modify_write(target, &guard, intent).await;
+        } else {
+            select! {
+                biased;
+                cause = guard.lost() => self.lost(&guard, &cause),
+                () = self.read_modify_write(target, &guard, intent) => {}
+            }
+        }
+        // In any order, and the hold ends with the last.
+        while let Some(inner) = guards.pop() {
+            if self.section.number.is_multiple_of(2) {
+                drop(inner);
+            } else {
+                let _not_the_last = inner.release().await;
+            }
+            let left = u32::try_from(guards.len()).unwrap_or(0);
+            self.record(Event::Counted { section, guards: left + 1, token: None });
+        }
+        self.let_go(guard, intent.ending).await;
+    }
+
+    async fn reenter(&self, target: &Target, guard: AnyGuard, intent: &Intent) -> Vec<AnyGuard> {
+        let mut guards = vec![guard];
+        for i in 0..intent.reentries {
+            let owned = intent.as_owner && intent.manner == Manner::Patient;
+            let more = match guards.first() {
+                // The same lock by the same owner, at times with another lease.
+                Some(first) if owned && first.is_held() => {
+                    let lock = target.lock.with(intent.lease, OnOutage::Fail);
+                    lock.try_acquire_again(&self.owner, first).await
+                }
+                Some(first) => first.reenter(),
+                None => None,
+            };
+            let Some(more) = more else { break };
+            self.stage.log.saw("grant: re-entry");
+            let (section, token) = (self.section, more.token());
+            let count = u32::try_from(i + 2).unwrap_or(0);
+            self.record(Event::Counted { section, guards: count, token });
+            guards.push(more);
+        }
+        guards
+    }
+
+    fn lost(&self, guard: &AnyGuard, cause: &LostCause) {
+        self.stage.log.saw(match cause {
+            LostCause::Expired => "lost: expired",
+            LostCause::Gone => "lost: gone",
+            LostCause::Taken => "lost: taken",
+            LostCause::MemberGone { .. } | LostCause::MemberTaken { .. } => "lost: a member",
+            LostCause::QuorumGone | LostCause::QuorumTaken => "lost: the quorum",
+            _ => "lost: otherwise",
+        });
+        let (section, deadline) = (self.section, self.deadline(guard));
+        self.record(Event::Lost { section, cause: cause.to_string(), deadline });
+    }
+
+    /// As a careful user does it without tokens: asks once more right before the write.
+    async fn read_modify_write(&self, target: &Target, guard: &AnyGuard, intent: &Intent) {
+        let section = self.section;
+        let token = guard.token();
+        let Ok(read) = self.stage.store.read(target.name, token) else {
+            return self.too_old();
+        };
+        self.work(guard, intent.work_us).await;
+        self.record(Event::Writing { section, read });
+        if guard.ensure_valid().is_err() {
+            self.stage.log.saw("write withheld");
+            return self.record(Event::Withheld { section });
+        }
+        self.work(guard, intent.write_us).await;
+        if self.stage.store.write(target.name, token, section).is_err() {
+            return self.too_old();
+        }
+        let deadline = self.deadline(guard);
+        if self.stage.world.now() > deadline {
+            self.stage.log.saw("write too late");
+        }
+        self.record(Event::Wrote { section, deadline });
+    }
+
+    /// The store has seen the token of a later holder.
+    fn too_old(&self) {
+        self.stage.log.saw("write refused for its token");
+        self.record(Event::TooOld { section: self.section });
+    }
+
+    /// Notes on the way how the deadline moves, so that it is known of a process that is killed.
+    async fn work(&self, guard: &AnyGuard, length_us: u64) {
+        let end = self.stage.world.now_us() + length_us;
+        let mut known = self.deadline(guard);
+        loop {
+            let left = end.saturating_sub(self.stage.world.now_us());
+            if left == 0 {
+                return;
+            }
+            // At the deadline itself too: whoever is stopped right after is known to hold no more,
+            // or how much longer.
+            let due = known.as_micros().saturating_sub(self.stage.world.now_us());
+            let due = if due == 0 { LOOK_EVERY_US } else { due };
+            self.clock.sleep(left.min(LOOK_EVERY_US).min(due)).await;
+            let deadline = self.deadline(guard);
+            if deadline > known {
+                known = deadline;
+                self.record(Event::Extended { section: self.section, deadline });
+            }
+            if self.stage.world.now() > known {
+                self.stage.log.saw("paused past the deadline");
+            }
+        }
+    }
+
+    async fn let_go(&self, guard: AnyGuard, ending: Ending) {
+        let (section, deadline) = (self.section, self.deadline(&guard));
+        self.record(Event::Releasing { section, deadline });
+        let released = match ending {
+            Ending::Drop => return drop(guard),
+            Ending::Orphan => {
+                self.stage.log.saw("orphaned");
+                self.record(Event::Orphaned { section });
+                self.stage.network.excuse(guard.holder_id());
+                return guard.orphan();
+            }
+            Ending::HalfRelease(polls) => match some_polls(guard.release(), polls).await {
+                Some(released) => released,
+                None => return,
+            },
+            Ending::Release => guard.release().await,
+        };
+        if let Err(palisade::ReleaseError::Unconfirmed { .. }) = &released {
+            self.stage.log.saw("release unconfirmed");
+        }
+        let problem = released.err().map(|error| error.to_string());
+        self.record(Event::Released { section, problem });
+    }
+}
+
+const LOOK_EVERY_US: u64 = 40_000;
