@@ -148,7 +148,8 @@ impl InOrder {
     }
 
     /// Keeps the members before the first that did not grant, and takes back what others granted. If
-    /// that is not sure to be gone nothing is kept: the same hold may not ask there again.
+    /// that is not sure to be gone nothing is kept: the same hold may not ask there again. Nor is
+    /// anything kept for a member that fails: it is not waited for, so nothing would end that.
     pub(super) async fn lost(
         &mut self,
         mut attempt: Attempt,
@@ -161,7 +162,9 @@ impl InOrder {
         let is_granted = |i: &usize| matches!(votes.get(*i), Some(Vote::Granted));
         let (keep, give_back) = order.split_at(order.iter().take_while(|i| is_granted(i)).count());
         let until = hold.now() + random.within(KEEP).min(hold.term().length() / 2);
-        if !keep.is_empty() && roll_back_some(hold, give_back).await {
+        let next = give_back.first().and_then(|i| votes.get(*i));
+        let may_keep = !keep.is_empty() && !matches!(next, Some(Vote::Failed(_)));
+        if may_keep && roll_back_some(hold, give_back).await {
             attempt.keep_until.get_or_insert(until);
         } else {
             attempt.keep_until = None;

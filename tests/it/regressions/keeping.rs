@@ -1,9 +1,12 @@
-//! A `MultiLock` that lost a round keeps members for who is next, and for nobody else.
+//! A `MultiLock` that lost a round keeps members while it is first in line, and not for long.
 
 use std::time::Duration;
 
 use palisade::{Client, MultiLock, embedded::Server};
 use tokio::time::{Instant, sleep};
+
+use super::{holder_on, overlap::scripts_run};
+use crate::outside::ask;
 
 /// Two servers, and a `MultiLock` over both. Somebody else holds it on the one that was asked for:
 /// of two one is the first in the order in which members are taken, and nobody knows which.
@@ -63,4 +66,35 @@ async fn refused_attempt_leaves_every_member_to_the_next_one() {
             other.expect("nobody holds it").release().await.unwrap();
         }
     }
+}
+
+/// Whatever stands between a member that grants and one that is held: nobody is kept out for longer
+/// than half a lease, and the servers are not asked again and again.
+#[tokio::test(start_paused = true)]
+async fn member_is_not_kept_for_longer_before_one_that_fails() {
+    let mut servers: Vec<Server> = (0..3).map(|_| Server::start_here()).collect();
+    // The order in which members are taken.
+    servers.sort_by_key(Server::run_id);
+    let [first, broken, held] = servers.as_slice() else { unreachable!() };
+    let () = ask(broken, &["SET", "x", "no lock"]).await;
+    let _guard = held.client().unwrap().lock("x").acquire().await.unwrap();
+    // It fails after the refusal: that is what the round comes to.
+    broken.set_delay(Duration::from_millis(20));
+    let clients = [first, broken, held].map(|server| server.client().unwrap());
+    let all = MultiLock::new(clients.iter().map(|client| client.lock("x"))).unwrap();
+    let waiter = tokio::spawn(async move { all.acquire().await });
+    let (start, mut free) = (Instant::now(), Instant::now());
+    let mut longest = Duration::ZERO;
+    while start.elapsed() < Duration::from_secs(30) {
+        sleep(Duration::from_millis(5)).await;
+        match holder_on(first, "x").await {
+            Some(_) => longest = longest.max(free.elapsed()),
+            None => free = Instant::now(),
+        }
+    }
+    assert!(!waiter.is_finished(), "{:?}", waiter.await);
+    waiter.abort();
+    assert!(longest < Duration::from_secs(3), "{longest:?}");
+    let asked = scripts_run(&servers).await;
+    assert!(asked.iter().all(|times| *times < 100), "{asked:?}");
 }

@@ -12,7 +12,7 @@
 //! | granted, refused and failed votes in every combination | [`ballots`] |
 //! | the first of several announcements of one release | [`first_publish`] |
 //! | overlapping `MultiLock`s under traffic on one member | [`overlap`] |
-//! | a member that is kept by a `MultiLock` in line behind another, or by one that only tried | [`keeping`] |
+//! | a member that a `MultiLock` keeps in line behind another, after one try, or for one that fails | [`keeping`] |
 //! | a round trip of 400 ms on the first sample of a server's clock | [`slow_first_sample`] |
 //! | a string key inside a batch of renewals | `watchdog/renewing.rs`: `foreign_key_in_a_batch_of_renewals_ends_that_hold_only` |
 //! | a user without channel rights | [`channels`] |
