@@ -182,6 +182,10 @@ impl Contender for Campaign {
         self.in_order.give_back().await;
     }
 
+    fn alarmed(&mut self) {
+        self.in_order.ask_all();
+    }
+
     fn not_yet(&self) -> Option<(AcquireError, Duration)> {
         match self.unavailable(self.members().iter().map(Member::foreseen).collect()) {
             Round::NotYet { error, counts_in } => Some((error, counts_in)),
@@ -198,10 +202,12 @@ impl Contender for Campaign {
     }
 
     fn stagger(&mut self) -> Duration {
-        if self.in_order.waits_for_one() {
-            return Duration::ZERO;
-        }
-        let most = Duration::from_millis(2 << self.lost_rounds.min(5));
+        let most = match self.in_order.has_waited(self.fanout.now()) {
+            // Those who ask one member, one after the other, need no distance from each other. But
+            // whoever is far from it would always come too late; the longer it waits, the less.
+            Some(waited) => Duration::from_millis(16 >> waited.as_secs().min(5)),
+            None => Duration::from_millis(2 << self.lost_rounds.min(5)),
+        };
         self.fanout.random().within(Duration::ZERO..most)
     }
 }

@@ -26,6 +26,11 @@ use crate::{
 /// How long members are kept while another one is waited for, but for no longer than half a lease.
 /// At random, so that two get apart whose order differs since a server was restarted between.
 const KEEP: Range<Duration> = Duration::from_millis(2_000)..Duration::from_millis(2_500);
+/// How long nothing is kept after something was kept in vain: others are to have their turns while
+/// the member that is waited for is held for long.
+const LET_GO: Duration = Duration::from_secs(10);
+/// How long one member is asked alone: by then it is noticed what became of the others.
+const ALONE: Duration = Duration::from_secs(5);
 
 /// A hold that is asked for.
 #[derive(Debug)]
@@ -44,60 +49,46 @@ impl Attempt {
 /// What a `MultiLock` has and wants of its members between two rounds.
 #[derive(Debug, Default)]
 pub(super) struct InOrder {
-    /// Whether a round was lost: before that a refusal is an answer at once, however long another
-    /// member takes.
-    has_lost: bool,
-    /// What the members before the one that is waited for granted.
+    /// When a round was lost first. Before that a refusal is an answer at once, however long
+    /// another member takes.
+    lost_at: Option<Instant>,
+    /// The member that is asked next, alone until that time: the first that refused.
+    waits_for: Option<(usize, Instant)>,
+    /// What the members before it granted.
     kept: Option<Attempt>,
-    waits_for: Option<Refused>,
-    /// How often something was kept in vain.
-    given_up: u32,
-}
-
-/// The first member that refused. It alone is asked next, but not for ever: what happens to the
-/// others is to be noticed too, and whoever never keeps anything never has all.
-#[derive(Debug)]
-struct Refused {
-    member: usize,
-    /// From then on nothing is kept for it; if nothing is, all are asked again.
-    until: Instant,
+    /// Until when nothing is kept, since it was kept in vain.
+    keep_from: Option<Instant>,
 }
 
 impl InOrder {
-    /// Whether a single member is asked next: that round collides with nobody's elsewhere.
-    pub(super) const fn waits_for_one(&self) -> bool {
-        self.waits_for.is_some()
+    /// For how long a single member is waited for, in its turn: that one is asked next, and nobody
+    /// gets in anybody's way at the others.
+    pub(super) fn has_waited(&self, now: Instant) -> Option<Duration> {
+        self.waits_for.and(self.lost_at).map(|lost_at| now.saturating_since(lost_at))
     }
 
     pub(super) const fn take_kept(&mut self) -> Option<Attempt> {
         self.kept.take()
     }
 
-    /// Gives back what was kept too long, to wait for the same member without it, longer each time.
-    /// Once that is over too, all are asked next.
+    /// Gives back what was kept too long, and keeps nothing for a while.
     pub(super) async fn give_up(&mut self, now: Instant) {
-        let Some(refused) = self.waits_for.as_mut().filter(|refused| now >= refused.until) else {
-            return;
-        };
-        if self.kept.is_none() {
-            self.waits_for = None;
-            return;
-        }
-        refused.until = now + KEEP.end * (2 << self.given_up.min(3));
-        self.given_up += 1;
-        self.give_back_kept().await;
+        let is_over = |kept: &mut Attempt| kept.keep_until.is_some_and(|until| now >= until);
+        let Some(kept) = self.kept.take_if(is_over) else { return };
+        self.keep_from = Some(now + LET_GO);
+        take_back_all(kept).await;
+    }
+
+    /// The next round asks all, whoever is waited for.
+    pub(super) const fn ask_all(&mut self) {
+        self.waits_for = None;
     }
 
     /// Gives back what is kept, whoever is waited for: the next round asks all again.
     pub(super) async fn give_back(&mut self) {
-        self.waits_for = None;
-        self.give_back_kept().await;
-    }
-
-    async fn give_back_kept(&mut self) {
+        self.ask_all();
         if let Some(kept) = self.kept.take() {
-            let hold = kept.attempting.hold();
-            roll_back(hold, &(0..hold.members().len()).collect::<Vec<_>>()).await;
+            take_back_all(kept).await;
         }
     }
 
@@ -111,11 +102,16 @@ impl InOrder {
         attempt: Attempt,
         votes: &mut [Vote],
     ) -> Result<Attempt, Refusals> {
-        let Some(refused) = self.waits_for.take() else { return Ok(attempt) };
-        let (member, vote) = ask(attempt.attempting.hold().clone(), refused.member).await;
+        let hold = attempt.attempting.hold();
+        let now = hold.now();
+        let is_time = |(_, until): &(usize, Instant)| now < *until;
+        let Some((member, until)) = self.waits_for.take().filter(is_time) else {
+            return Ok(attempt);
+        };
+        let (_, vote) = ask(hold.clone(), member).await;
         if let Vote::Refused { ttl } = vote {
-            self.waits_for = Some(refused);
-            return Err(self.keep(attempt, member, ttl));
+            self.waits_for = Some((member, until));
+            return Err(self.wait(attempt, member, ttl));
         }
         if let (Vote::Granted, Some(slot)) = (&vote, votes.get_mut(member)) {
             *slot = vote;
@@ -136,7 +132,7 @@ impl InOrder {
         let is_open = |votes: &[Vote]| {
             let mut in_order = order.iter().filter_map(|i| votes.get(*i));
             let first_other = in_order.find(|vote| !matches!(vote, Vote::Granted));
-            self.has_lost && matches!(first_other, Some(Vote::Pending))
+            self.lost_at.is_some() && matches!(first_other, Some(Vote::Pending))
         };
         while is_open(votes)
             && let Some((member, vote)) = asked.next().await
@@ -156,21 +152,23 @@ impl InOrder {
         votes: &[Vote],
         random: &Random,
     ) -> Refusals {
-        self.has_lost = true;
         let hold = attempt.attempting.hold();
+        let now = hold.now();
+        self.lost_at.get_or_insert(now);
         let order = common_order(hold.members());
         let is_granted = |i: &usize| matches!(votes.get(*i), Some(Vote::Granted));
         let (keep, give_back) = order.split_at(order.iter().take_while(|i| is_granted(i)).count());
-        let until = hold.now() + random.within(KEEP).min(hold.term().length() / 2);
         let next = give_back.first().and_then(|i| votes.get(*i));
-        let may_keep = !keep.is_empty() && !matches!(next, Some(Vote::Failed(_)));
+        let may_keep = !keep.is_empty()
+            && !matches!(next, Some(Vote::Failed(_)))
+            && self.keep_from.is_none_or(|from| now >= from);
         if may_keep && roll_back_some(hold, give_back).await {
-            attempt.keep_until.get_or_insert(until);
+            let keep_for = random.within(KEEP).min(hold.term().length() / 2);
+            attempt.keep_until.get_or_insert(now + keep_for);
         } else {
             attempt.keep_until = None;
             roll_back(hold, &order.iter().copied().filter(is_granted).collect::<Vec<_>>()).await;
         }
-        let until = attempt.keep_until.unwrap_or(until);
         let refusal = give_back.iter().find_map(|i| match votes.get(*i) {
             Some(Vote::Refused { ttl }) => Some((*i, *ttl)),
             _ => None,
@@ -181,17 +179,23 @@ impl InOrder {
         };
         // Who has not answered may be one before it: then all are asked again.
         let is_first = give_back.first() == Some(&member);
-        self.waits_for = is_first.then_some(Refused { member, until });
-        self.keep(attempt, member, ttl)
+        self.waits_for = is_first.then_some((member, now + ALONE));
+        self.wait(attempt, member, ttl)
     }
 
-    /// Keeps `attempt` if something of it is to be kept, else it ends here; and waits for `member`.
-    fn keep(&mut self, attempt: Attempt, member: usize, mut ttl: Option<Duration>) -> Refusals {
-        if let Some(until) = attempt.keep_until {
-            let left = until.saturating_since(attempt.attempting.hold().now());
-            ttl = Some(ttl.map_or(left, |ttl| ttl.min(left)));
-            self.kept = Some(attempt);
-        }
+    /// Keeps `attempt` if something of it is to be kept, else it ends here; and waits for `member`,
+    /// but no longer than the next step may wait.
+    fn wait(&mut self, attempt: Attempt, member: usize, ttl: Option<Duration>) -> Refusals {
+        let now = attempt.attempting.hold().now();
+        let steps = [attempt.keep_until, self.waits_for.map(|(_, until)| until)];
+        let left = steps.into_iter().flatten().map(|until| until.saturating_since(now));
+        let ttl = ttl.into_iter().chain(left).min();
+        self.kept = attempt.keep_until.is_some().then_some(attempt);
         Refusals { by: vec![(member, ttl)], enough: 1 }
     }
+}
+
+async fn take_back_all(attempt: Attempt) {
+    let hold = attempt.attempting.hold();
+    roll_back(hold, &(0..hold.members().len()).collect::<Vec<_>>()).await;
 }

@@ -127,6 +127,8 @@ impl Contender for Candidate {
     /// A refusal by one leaves nothing to give back.
     async fn give_back(&mut self) {}
 
+    fn alarmed(&mut self) {}
+
     fn not_yet(&self) -> Option<(AcquireError, Duration)> {
         let member = self.members.first()?;
         match failed(member, member.foreseen()) {

@@ -39,6 +39,8 @@ struct Inner {
 #[derive(Debug)]
 struct Seat {
     wake: Notify,
+    /// Not by a message: something happened to the client or its connection.
+    alarm: Notify,
     /// `None` until the subscription was confirmed or refused.
     ready: Latest<Option<Result<(), NodeError>>>,
 }
@@ -65,7 +67,7 @@ impl Notifier {
 
     /// Listens to `channel`, subscribing if nobody does yet. Never blocks.
     pub(crate) fn listen(&self, channel: Arc<str>) -> Listener {
-        let seat = Arc::new(Seat { wake: Notify::new(), ready: Latest::new(None) });
+        let seat = Arc::new(Seat::new());
         let (id, effects) = self.0.registry().add(&channel, seat.clone());
         self.0.carry_out(effects);
         Listener { inner: self.0.clone(), channel, id, seat }
@@ -74,7 +76,10 @@ impl Notifier {
     /// Has everybody look again.
     pub(crate) fn wake_all(&self) {
         let everybody = self.0.registry().everybody();
-        everybody.iter().for_each(|seat| seat.wake.notify_one());
+        everybody.iter().for_each(|seat| {
+            seat.alarm.notify_one();
+            seat.wake.notify_one();
+        });
     }
 
     /// Channels that are subscribed or being subscribed.
@@ -90,6 +95,9 @@ impl Inner {
             (self.on_message)(channel);
         }
         let effects = self.registry().on_event(event);
+        if let PubSubEvent::Gap = event {
+            effects.wake.iter().for_each(|seat| seat.alarm.notify_one());
+        }
         self.carry_out(effects);
     }
 
@@ -125,6 +133,10 @@ impl fmt::Debug for Inner {
 }
 
 impl Seat {
+    fn new() -> Self {
+        Self { wake: Notify::new(), alarm: Notify::new(), ready: Latest::new(None) }
+    }
+
     fn learn(&self, news: &Result<(), NodeError>) {
         // Once confirmed, a listener stays ready: gaps wake it, that is all it needs to know.
         self.ready.replace_unless(|ready| matches!(ready, Some(Ok(()))), Some(news.clone()));
@@ -162,6 +174,15 @@ impl Listener {
     /// [`wake`](Self::wake).
     pub(crate) async fn woken(&self) {
         self.seat.wake.notified().await;
+    }
+
+    /// Waits until the connection is lost or the client is shut down, which wakes too. For those who
+    /// wait for others, but need this server all the same.
+    ///
+    /// # Cancel safety
+    /// As [`woken`](Self::woken).
+    pub(crate) async fn alarmed(&self) {
+        self.seat.alarm.notified().await;
     }
 }
 

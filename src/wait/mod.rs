@@ -47,6 +47,9 @@ pub(crate) trait Contender: Send {
     /// Gives back what it keeps of a round that it lost: it is not about to ask again.
     fn give_back(&mut self) -> impl Future<Output = ()> + Send;
 
+    /// Something happened to a member, maybe to one that did not refuse: the next round asks all.
+    fn alarmed(&mut self);
+
     /// What an attempt would come to, if it is known without asking anybody that too many votes do
     /// not count yet: the error, and when they do.
     fn not_yet(&self) -> Option<(AcquireError, Duration)>;
@@ -218,7 +221,9 @@ async fn stand_in_line<C: Contender>(
                 if deaf || refusals.enough == 0 {
                     waiting.clock.sleep_until(waiting.clock.now() + pause.next()).await;
                 }
-                until_enough_cleared(&refusals, &turn, deaf, waiting).await;
+                if until_cleared_or_alarmed(&refusals, &turn, deaf, waiting).await {
+                    contender.alarmed();
+                }
             }
         }
         let stagger = contender.stagger();
@@ -254,6 +259,19 @@ async fn sleep_as_refused(members: &[usize], turn: &Turn, waiting: &Waiting<'_>)
     let deaf = hear(&turn.listeners, members, waiting.clock).await;
     let by = members.iter().map(|member| (*member, None)).collect();
     until_enough_cleared(&Refusals { by, enough: 1 }, turn, deaf, waiting).await;
+}
+
+/// Completes when enough of the refusing members may grant now, or, with true, when something
+/// happened to any member: a server went away, a client was shut down.
+async fn until_cleared_or_alarmed(
+    refusals: &Refusals,
+    turn: &Turn,
+    deaf: bool,
+    waiting: &Waiting<'_>,
+) -> bool {
+    let alarms: FuturesUnordered<_> = turn.listeners.iter().map(Listener::alarmed).collect();
+    let cleared = until_enough_cleared(refusals, turn, deaf, waiting);
+    matches!(select(pin!(cleared), alarms.into_future()).await, Either::Right(_))
 }
 
 /// Completes when enough of the refusing members may grant now: each is cleared by a wake-up or by

@@ -13,6 +13,8 @@
 //! | the first of several announcements of one release | [`first_publish`] |
 //! | overlapping `MultiLock`s under traffic on one member | [`overlap`] |
 //! | a member that a `MultiLock` keeps in line behind another, after one try, or for one that fails | [`keeping`] |
+//! | a member that fails, or whose client is shut down, while another one is waited for | [`alone`] |
+//! | a contender that is farther away than all others | [`far`] |
 //! | a round trip of 400 ms on the first sample of a server's clock | [`slow_first_sample`] |
 //! | a string key inside a batch of renewals | `watchdog/renewing.rs`: `foreign_key_in_a_batch_of_renewals_ends_that_hold_only` |
 //! | a user without channel rights | [`channels`] |
@@ -20,8 +22,10 @@
 //!
 //! Those that stand elsewhere were there already. Each was seen to fail with the code broken for it.
 
+mod alone;
 mod ballots;
 mod channels;
+mod far;
 mod first_publish;
 mod keeping;
 mod line;
