@@ -189,7 +189,7 @@ struct Crowd {
 impl Crowd {
     /// Acquires `lock` again and again, until everybody has had enough turns.
     async fn contend(self: Arc<Self>, who: usize, members: Vec<usize>, lock: Wanted) {
-        while self.turns.iter().any(|turns| turns.load(Ordering::Relaxed) < 50) {
+        while self.turns.iter().any(|turns| turns.load(Ordering::Relaxed) < 20) {
             let guard = lock.acquire().await;
             enter(&self.sections, &members);
             tokio::task::yield_now().await;
