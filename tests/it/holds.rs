@@ -7,16 +7,21 @@ use palisade::{
     embedded::Server,
 };
 
-use crate::outside::ask;
+use crate::{
+    outside::ask,
+    support::{HANG, LONG_LEASE, ms},
+};
 
-fn ms(ms: u64) -> Duration {
-    Duration::from_millis(ms)
+/// A client of a server in real time, whose limits no busy machine exceeds.
+fn patient(server: &Server) -> Client {
+    let settings = server.client_builder().max_lease(LONG_LEASE).watchdog_lease(LONG_LEASE);
+    settings.node_timeout(HANG).build().unwrap()
 }
 
 /// The last guard leaves while the count that another one caused is being written.
 #[test]
 fn a_last_guard_is_released_cleanly_however_close_another_one_left() {
-    let client = Server::start().unwrap().client().unwrap();
+    let client = patient(&Server::start().unwrap());
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         for round in 0..2000 {
@@ -29,7 +34,7 @@ fn a_last_guard_is_released_cleanly_however_close_another_one_left() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_owner_does_not_enter_a_hold_that_its_other_task_is_releasing() {
-    let client = Server::start().unwrap().client().unwrap();
+    let client = patient(&Server::start().unwrap());
     let owner = Owner::new();
     let work = async |client: Client, owner: Owner| {
         for round in 0..2000 {

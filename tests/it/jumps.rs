@@ -6,18 +6,18 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::{Duration, Instant as StdInstant},
+    time::Duration,
 };
 
 use futures::future::{BoxFuture, pending};
 use palisade::{
-    Client, Lease, LockGuard, LostCause, Masters, Owner, ReleaseError,
+    Client, Lease, LockGuard, LostCause, Masters, OnOutage, Owner, ReleaseError,
     clock::{BootClock, Clock, Instant},
     embedded::Server,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, split};
 
-use crate::support::{eventually, ms, soon, within};
+use crate::support::{HANG, LONG_LEASE, eventually, ms, soon};
 
 /// Its timers go by time that was spent awake, as tokio's do.
 #[derive(Debug, Default)]
@@ -53,7 +53,8 @@ struct Sleeper {
 impl Sleeper {
     fn new() -> Self {
         let (clock, server) = (Arc::new(JumpingClock::default()), Server::start().unwrap());
-        let client = server.client_builder().clock(clock.clone()).build().unwrap();
+        let settings = server.client_builder().clock(clock.clone()).node_timeout(HANG);
+        let client = settings.max_lease(LONG_LEASE).watchdog_lease(LONG_LEASE).build().unwrap();
         Self { clock, server, client }
     }
 
@@ -126,12 +127,10 @@ async fn those_who_wait_for_the_loss_are_told_soon_after_a_jump() {
     let waiting = tokio::spawn(async move { guard.lost().await });
     // Long enough for everybody to fall asleep: otherwise this would look at less, not fail.
     tokio::time::sleep(ms(100)).await;
-    let jumped = StdInstant::now();
     sleeper.clock.jump(HOURS);
+    // No timer was due for minutes.
     assert_eq!(soon(waiting).await.unwrap(), LostCause::Expired);
     assert!(token.is_cancelled());
-    // No timer was due for another ten seconds.
-    assert!(jumped.elapsed() < Duration::from_secs(5), "{:?}", jumped.elapsed());
 }
 
 #[tokio::test]
@@ -165,29 +164,30 @@ async fn grant_that_comes_after_an_unnoticed_deadline_does_not_revive_the_hold()
             }
         };
         let builder = Client::builder().connector(&format!("master {i}"), connect);
-        builder.clock(clock.clone()).node_timeout(Duration::from_secs(2)).build().unwrap()
+        let builder = builder.clock(clock.clone()).node_timeout(Duration::from_secs(2));
+        builder.connect_timeout(HANG).max_lease(LONG_LEASE).build().unwrap()
     });
     let masters = Masters::new(clients).unwrap();
-    let lock = masters.red_lock("x").with_lease(Lease::WatchdogOf(Duration::from_secs(30)));
-    let guard = lock.acquire().await.unwrap();
+    let lock = masters.red_lock("x").with_lease(Lease::WatchdogOf(LONG_LEASE));
+    let guard = soon(lock.on_outage(OnOutage::Wait).acquire()).await.unwrap();
     let deadline = guard.deadline();
     // The second never answers again, the first is renewed.
     servers[1].freeze();
-    clock.jump(Duration::from_secs(12));
+    clock.jump(LONG_LEASE * 2 / 5);
     let before = servers[0].commands_processed();
     eventually(|| servers[0].commands_processed() > before).await;
     // The third comes back, is asked for its vote, and its answer is kept.
     gate.admits.store(true, Ordering::SeqCst);
     *gate.keeps_answers_to.lock().unwrap() = Some(guard.holder_id().to_owned());
     eventually(|| {
-        clock.jump(ms(20));
+        clock.jump(ms(400));
         assert!(clock.now() < deadline, "no heal was sent");
         gate.keeps.load(Ordering::SeqCst)
     })
     .await;
     clock.jump(deadline.saturating_since(clock.now()) + ms(100));
     gate.keeps.store(false, Ordering::SeqCst);
-    within(ms(5_000), eventually(|| guard.token().is_cancelled())).await;
+    eventually(|| guard.token().is_cancelled()).await;
     assert_eq!(guard.lost().await, LostCause::Expired);
 }
 

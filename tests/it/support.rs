@@ -2,11 +2,16 @@
 
 use std::{collections::BTreeMap, future::Future, panic::Location, time::Duration};
 
-use palisade::{AcquireError, Client, ClientBuilder, Lease, NodeError, Quarantine};
+use palisade::{
+    AcquireError, Client, ClientBuilder, Lease, Lock, LockGuard, NodeError, OnOutage, Quarantine,
+};
 use testkit::{RedisServer, Reply};
 
 /// What is not done after this hangs. Far beyond anything a busy machine explains.
-pub(crate) const HANG: Duration = Duration::from_secs(30);
+pub(crate) const HANG: Duration = Duration::from_secs(60);
+
+/// The lease where none is named. So long that a machine may stand still for half a minute.
+pub(crate) const LONG_LEASE: Duration = Duration::from_secs(600);
 
 /// The output of `work`, or a panic after `limit`.
 #[track_caller]
@@ -54,6 +59,28 @@ pub(crate) fn eventually_blocking(mut condition: impl FnMut() -> bool) {
     }
 }
 
+/// The output of `work`, or a panic when `server` could have been asked [`PROMPT`] times meanwhile.
+///
+/// A limit that tells an event from a timer of seconds, and still is none in seconds: where this
+/// process or the server stands still, so does the count.
+#[track_caller]
+pub(crate) fn promptly<F: Future>(
+    server: &RedisServer,
+    work: F,
+) -> impl Future<Output = F::Output> {
+    let caller = Location::caller();
+    let mut work = Box::pin(work);
+    async move {
+        for _ in 0..PROMPT {
+            if let Ok(output) = tokio::time::timeout(TURN, &mut work).await {
+                return output;
+            }
+            server.command(&["PING"]);
+        }
+        panic!("not done within {PROMPT} turns, at {caller}");
+    }
+}
+
 /// A client whose time limits no busy machine exceeds.
 pub(crate) async fn client(server: &RedisServer) -> Client {
     patient(server).connect().await.unwrap()
@@ -64,8 +91,10 @@ pub(crate) async fn client(server: &RedisServer) -> Client {
 pub(crate) fn patient(server: &RedisServer) -> ClientBuilder {
     Client::builder()
         .url(&server.url())
-        .node_timeout(Duration::from_secs(3))
-        .connect_timeout(Duration::from_secs(10))
+        .max_lease(LONG_LEASE)
+        .watchdog_lease(LONG_LEASE)
+        .node_timeout(PATIENCE)
+        .connect_timeout(PATIENCE)
         .quarantine(Quarantine::Durable)
 }
 
@@ -73,6 +102,12 @@ pub(crate) fn patient(server: &RedisServer) -> ClientBuilder {
 pub(crate) async fn hasty(server: &RedisServer) -> Client {
     let settings = patient(server).node_timeout(Duration::from_millis(200));
     settings.connect().await.unwrap()
+}
+
+/// A guard of a lock that is free. A lease so short that the server may be late by chance, or a
+/// client so hasty, is asked for again.
+pub(crate) async fn acquired(lock: &Lock) -> LockGuard {
+    soon(lock.clone().on_outage(OnOutage::Wait).acquire()).await.unwrap()
 }
 
 pub(crate) const fn ms(ms: u64) -> Duration {
@@ -150,3 +185,10 @@ pub(crate) fn causes(error: &AcquireError) -> Vec<&NodeError> {
 }
 
 const POLL: Duration = Duration::from_millis(5);
+/// With a server that is there: no machine stands still for so long.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// A wait of a [`promptly`], between two questions to the server.
+pub(crate) const TURN: Duration = Duration::from_millis(10);
+/// On a machine that does nothing else some four seconds: below the poll cap of 5 s, so that only a
+/// wake-up explains a grant.
+pub(crate) const PROMPT: u32 = 350;

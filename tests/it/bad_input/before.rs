@@ -8,7 +8,10 @@ use palisade::{
 use testkit::RedisServer;
 
 use super::{Any, assert_readable};
-use crate::support::{Look, fixed, ms, soon, watchdog};
+use crate::support::{Look, acquired, fixed, ms, patient, soon, watchdog};
+
+/// The longest lease by default.
+const MAX: Duration = Duration::from_secs(60);
 
 /// A client that has not connected yet: whatever it sends shows as a connection.
 fn untouched(server: &RedisServer) -> Client {
@@ -30,7 +33,7 @@ fn bad_names() -> [(String, ConfigError); 6] {
 }
 
 fn bad_leases() -> [(Lease, ConfigError); 9] {
-    let max = Duration::from_secs(60);
+    let max = MAX;
     let short = |lease, min| ConfigError::LeaseTooShort { lease, min: ms(min) };
     let long = |lease| ConfigError::LeaseTooLong { lease, max };
     [
@@ -111,15 +114,16 @@ async fn every_operation_refuses_a_bad_name() {
 #[tokio::test]
 async fn least_and_longest_leases_are_allowed() {
     let server = RedisServer::start();
-    let client = crate::support::client(&server).await;
-    for lease in [fixed(60_000), watchdog(300), watchdog(60_000)] {
-        let lock = client.lock("x").with_lease(lease).on_outage(palisade::OnOutage::Wait);
-        drop(soon(lock.acquire()).await.unwrap());
+    let client = patient(&server).max_lease(MAX).connect().await.unwrap();
+    for lease in [fixed(60_000), watchdog(60_000)] {
+        drop(acquired(&client.lock("x").with_lease(lease)).await);
     }
     // So short that it may be over before it is known: every outcome but a bad lease is right.
-    match client.lock("y").with_lease(fixed(20)).try_acquire().await {
-        Err(AcquireError::Config(error)) => panic!("{error}"),
-        outcome => drop(outcome),
+    for lease in [fixed(20), watchdog(300)] {
+        match client.lock("y").with_lease(lease).try_acquire().await {
+            Err(AcquireError::Config(error)) => panic!("{error}"),
+            outcome => drop(outcome),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use palisade::{InspectError, NodeError, Released};
 use testkit::{RedisServer, Reply};
 
 use super::{Any, assert_readable, node_error};
-use crate::support::{Look, causes, client, eventually, patient, soon, watchdog};
+use crate::support::{Look, acquired, causes, client, eventually, patient, soon, watchdog};
 
 #[tokio::test]
 async fn key_of_another_type_is_not_touched() {
@@ -50,7 +50,7 @@ async fn key_of_another_type_is_not_touched() {
 async fn key_that_became_another_type_is_a_lost_lock() {
     let server = RedisServer::start();
     let client = client(&server).await;
-    let guard = client.lock("x").with_lease(watchdog(1_500)).acquire().await.unwrap();
+    let guard = acquired(&client.lock("x").with_lease(watchdog(1_500))).await;
     server.cli(&["SET", "x", "value"]);
     soon(guard.lost()).await;
     drop(guard);
@@ -74,7 +74,7 @@ async fn hash_that_is_no_lock_counts_as_held() {
 async fn server_out_of_memory_grants_nothing_and_keeps_what_is_held() {
     let server = RedisServer::start();
     let client = client(&server).await;
-    let guard = client.lock("x").with_lease(watchdog(3_000)).acquire().await.unwrap();
+    let guard = acquired(&client.lock("x").with_lease(watchdog(9_000))).await;
     server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
     for lock in Any::all(&client, "y") {
         let (cause, text) = lock.refused_by_server().await;
@@ -120,7 +120,7 @@ async fn server_that_loads_its_data_cannot_vote_yet() {
     let client = client(&server).await;
     server.cli(&["DEBUG", "POPULATE", "3000"]);
     for (name, value) in
-        [("key-load-delay", "1000"), ("loading-process-events-interval-bytes", "1024")]
+        [("key-load-delay", "5000"), ("loading-process-events-interval-bytes", "1024")]
     {
         server.cli(&["CONFIG", "SET", name, value]);
     }
@@ -137,6 +137,7 @@ async fn server_that_loads_its_data_cannot_vote_yet() {
     assert_readable(&error);
     let error = soon(patient(&server).connect()).await.unwrap_err();
     assert!(matches!(node_error(&error), NodeError::Loading), "{error:?}");
+    server.cli(&["CONFIG", "SET", "key-load-delay", "0"]);
     // Waiting for the outage to end is enough.
     let lock = client.lock("x").on_outage(palisade::OnOutage::Wait);
     let guard = soon(lock.acquire()).await.unwrap();
@@ -202,7 +203,8 @@ async fn something_that_is_no_redis_is_given_up() {
             drop(stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n"));
         }
     });
-    let error = soon(palisade::Client::connect(&url)).await.unwrap_err();
+    let settings = palisade::Client::builder().url(&url).connect_timeout(crate::support::HANG);
+    let error = soon(settings.connect()).await.unwrap_err();
     assert!(matches!(node_error(&error), NodeError::Unreachable { .. }), "{error:?}");
 }
 

@@ -1,6 +1,6 @@
 //! Members that cannot make a composite.
 
-use palisade::{AcquireError, Client, ConfigError, Lease, Masters, MultiLock, Quarantine, RedLock};
+use palisade::{AcquireError, Client, ConfigError, Lease, Masters, MultiLock, RedLock};
 use testkit::RedisServer;
 
 use super::assert_readable;
@@ -94,8 +94,7 @@ async fn two_votes_of_one_server_are_noticed_by_clients_that_connect_at_the_firs
     let urls = [server.url(), url_by_name(&server), apart.url()];
     // With its vote and one of the other's there would be a majority before the third has connected.
     apart.kill();
-    let clients = urls
-        .map(|url| Client::builder().url(&url).quarantine(Quarantine::Durable).build().unwrap());
+    let clients = urls.map(|url| patient(&server).url(&url).build().unwrap());
     let lock = RedLock::new(clients.iter().map(|client| client.lock("x"))).unwrap();
     let error = soon(lock.acquire()).await.unwrap_err();
     let same = matches!(&error, AcquireError::Config(ConfigError::SameServer { .. }));

@@ -4,7 +4,7 @@ use palisade::{Client, NodeError, ReleaseError, Released};
 use testkit::RedisServer;
 
 use super::Any;
-use crate::support::{HANG, Look, causes, client, fixed, patient, soon};
+use crate::support::{HANG, Look, acquired, causes, client, fixed, patient, soon};
 
 /// Lets the user `app` do everything but what `rules` take away, and connects as that user.
 async fn restricted(server: &RedisServer, rules: &[&str]) -> Client {
@@ -85,7 +85,7 @@ async fn client_needs_no_right_but_those_of_its_scripts() {
 async fn release_without_the_right_to_it_is_not_confirmed_and_the_key_ends_with_its_lease() {
     let server = RedisServer::start();
     let client = restricted(&server, &["-del"]).await;
-    let guard = client.lock("x").with_lease(fixed(2_000)).acquire().await.unwrap();
+    let guard = acquired(&client.lock("x").with_lease(fixed(6_000))).await;
     let error = soon(guard.release()).await.unwrap_err();
     let ReleaseError::Unconfirmed { ballot } = &error else { panic!("{error:?}") };
     let causes: Vec<_> = ballot.failures().map(|(_, cause)| cause).collect();

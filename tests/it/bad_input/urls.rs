@@ -4,7 +4,7 @@ use palisade::{AcquireError, Client, ConfigError, Masters, MultiLock, NodeError,
 use testkit::RedisServer;
 
 use super::{Any, assert_readable, everything, node_error};
-use crate::support::{Look, causes, soon};
+use crate::support::{Look, causes, patient, soon};
 
 const SECRET: &str = "s3cr3t";
 
@@ -63,13 +63,13 @@ async fn wrong_password_is_an_error_of_its_own_that_hides_it() {
         server.url(),
     ];
     for url in urls {
-        let error = soon(Client::connect(&url)).await.unwrap_err();
+        let error = soon(patient(&server).url(&url).connect()).await.unwrap_err();
         let refused = matches!(node_error(&error), NodeError::Authentication { .. });
         assert!(refused, "{url}: {error:?}");
         assert!(!everything(&error).contains(SECRET), "{error:?}");
         assert_readable(node_error(&error));
 
-        let lazy = Client::connect_lazy(&url).unwrap();
+        let lazy = patient(&server).url(&url).build().unwrap();
         for lock in Any::all(&lazy, "x") {
             let error = lock.refused().await;
             assert!(!everything(&error).contains(SECRET), "{error:?}");
@@ -83,7 +83,8 @@ async fn wrong_password_is_an_error_of_its_own_that_hides_it() {
 #[tokio::test]
 async fn password_for_a_server_without_one_is_an_error_that_hides_it() {
     let server = RedisServer::start();
-    let error = soon(Client::connect(&server.url_with("somebody", SECRET))).await.unwrap_err();
+    let url = server.url_with("somebody", SECRET);
+    let error = soon(patient(&server).url(&url).connect()).await.unwrap_err();
     assert!(matches!(node_error(&error), NodeError::Authentication { .. }), "{error:?}");
     assert!(!everything(&error).contains(SECRET), "{error:?}");
 }
@@ -101,7 +102,7 @@ async fn waiting_for_an_outage_does_not_wait_for_a_better_password() {
 async fn nothing_that_can_be_printed_shows_the_password() {
     let server = RedisServer::builder().password(SECRET).start();
     let url = server.url_with("default", SECRET);
-    let builder = Client::builder().url(&url);
+    let builder = patient(&server).url(&url);
     let mut shown = format!("{builder:?} {builder:#?}");
     let client = builder.connect().await.unwrap();
     let masters = Masters::new([client.clone()]).unwrap();

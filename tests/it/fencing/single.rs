@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use palisade::{AcquireError, FencedGuard, FencedLock, FencingToken, NodeError};
+use palisade::{AcquireError, FencedGuard, FencedLock, FencingToken, NodeError, OnOutage};
 use testkit::RedisServer;
 
 use super::{Off, calls, calls_since, counter, value};
@@ -69,9 +69,10 @@ async fn tokens_increase_on_a_clock_that_stands() {
 async fn token_is_kept_through_renewals() {
     let server = RedisServer::start();
     let client = client(&server).await;
-    let guard = client.fenced_lock("x").with_lease(watchdog(2_000)).acquire().await.unwrap();
+    let lock = client.fenced_lock("x").with_lease(watchdog(9_000)).on_outage(OnOutage::Wait);
+    let guard = soon(lock.acquire()).await.unwrap();
     let token = guard.fencing_token();
-    for _ in 0..3 {
+    for _ in 0..2 {
         let before = guard.deadline();
         eventually(|| guard.deadline() != before).await;
     }
@@ -84,8 +85,8 @@ async fn token_is_kept_through_renewals() {
 async fn hold_that_expired_is_followed_by_a_greater_token() {
     let server = RedisServer::start();
     let client = client(&server).await;
-    let lock = client.fenced_lock("x").with_lease(fixed(100));
-    let stopped = lock.acquire().await.unwrap();
+    let lock = client.fenced_lock("x").with_lease(fixed(2_000)).on_outage(OnOutage::Wait);
+    let stopped = soon(lock.acquire()).await.unwrap();
     let next = soon(lock.acquire()).await.unwrap();
     assert!(!stopped.is_held());
     assert!(next.fencing_token() > stopped.fencing_token());
@@ -143,7 +144,7 @@ fn named<'a>(
 async fn what_is_no_counter_is_an_error_that_waiting_does_not_cure() {
     let server = RedisServer::start();
     let client = client(&server).await;
-    let lock = client.fenced_lock("x").on_outage(palisade::OnOutage::Wait);
+    let lock = client.fenced_lock("x").on_outage(OnOutage::Wait);
     for command in [
         ["SET", &counter("x"), "not a number"].as_slice(),
         ["SET", &counter("x"), "9007199254740991"].as_slice(),

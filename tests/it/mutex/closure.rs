@@ -5,7 +5,7 @@ use std::{future::pending, sync::atomic::AtomicBool, sync::atomic::Ordering};
 use palisade::{AcquireError, LockGuard, LostCause, OnOutage, Owner, WithError};
 use testkit::RedisServer;
 
-use crate::support::{Look, client, eventually, fixed, hasty, soon, watchdog};
+use crate::support::{Look, acquired, client, eventually, fixed, hasty, soon, watchdog};
 
 #[tokio::test]
 async fn with_runs_under_the_lock_and_gives_it_back() {
@@ -23,7 +23,7 @@ async fn with_runs_under_the_lock_and_gives_it_back() {
 #[tokio::test]
 async fn with_keeps_the_value_although_the_release_fails() {
     let server = RedisServer::start();
-    let lock = hasty(&server).await.lock("x");
+    let lock = hasty(&server).await.lock("x").on_outage(OnOutage::Wait);
     let work = async |_: &LockGuard| {
         server.kill();
         "done"
@@ -34,7 +34,7 @@ async fn with_keeps_the_value_although_the_release_fails() {
 #[tokio::test]
 async fn with_stops_its_work_when_the_lock_is_lost() {
     let server = RedisServer::start();
-    let lock = client(&server).await.lock("x").with_lease(fixed(1_000)).on_outage(OnOutage::Wait);
+    let lock = client(&server).await.lock("x").with_lease(fixed(5_000)).on_outage(OnOutage::Wait);
     let stopped = AtomicBool::new(false);
     let work = async |_: &LockGuard| {
         let _flag = SetOnDrop(&stopped);
@@ -90,8 +90,8 @@ async fn run_gives_the_value_of_its_work() {
 #[tokio::test]
 async fn run_stops_its_work_when_the_lock_is_gone() {
     let server = RedisServer::start();
-    let lock = client(&server).await.lock("x").with_lease(watchdog(900));
-    let guard = lock.acquire().await.unwrap();
+    let lock = client(&server).await.lock("x").with_lease(watchdog(9_000));
+    let guard = acquired(&lock).await;
     let work = async {
         server.flush();
         pending::<()>().await;
@@ -103,7 +103,7 @@ async fn run_stops_its_work_when_the_lock_is_gone() {
 async fn run_does_not_begin_after_the_loss() {
     let server = RedisServer::start();
     let lock = client(&server).await.lock("x").with_lease(watchdog(900));
-    let guard = lock.acquire().await.unwrap();
+    let guard = acquired(&lock).await;
     server.flush();
     soon(guard.lost()).await;
     let work = async { panic!("the lock is lost") };

@@ -1,11 +1,12 @@
 //! How holds and clients end: dropped guards, ended runtimes, orphans, shutdown.
 
+use futures::poll;
 use palisade::{AcquireError, InspectError, LostCause, NodeError, ReleaseError, Released};
-use testkit::{Fault, FaultProxy, RedisServer};
+use testkit::{Fault, FaultProxy, RedisServer, Way};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::support::{
-    HANG, Look, client, eventually, eventually_blocking, fixed, hasty, ms, patient, soon,
+    HANG, Look, acquired, client, eventually, eventually_blocking, fixed, hasty, ms, patient, soon,
 };
 
 fn runtime() -> Runtime {
@@ -38,7 +39,7 @@ fn guard_dropped_while_its_runtime_is_blocked_frees_the_lock() {
     let server = RedisServer::start();
     runtime().block_on(async {
         let client = hasty(&server).await;
-        drop(client.lock("x").acquire().await.unwrap());
+        drop(acquired(&client.lock("x")).await);
         // Nothing is awaited from here on.
         eventually_blocking(|| server.size() == 0);
     });
@@ -94,8 +95,8 @@ fn hold_moves_between_runtimes() {
 async fn orphaned_key_stays_until_its_ttl_ends() {
     let server = RedisServer::start();
     let client = client(&server).await;
-    let lock = client.lock("x").with_lease(fixed(2_000));
-    lock.acquire().await.unwrap().orphan();
+    let lock = client.lock("x").with_lease(fixed(6_000));
+    acquired(&lock).await.orphan();
     assert!(client.lock("x").try_acquire().await.unwrap().is_none());
     assert!(server.pttl("x") > 0);
     eventually(|| server.size() == 0).await;
@@ -175,12 +176,15 @@ async fn acquire_under_way_during_a_shutdown_wins_nothing() {
     let proxy = FaultProxy::before(&server);
     let settings = patient(&server).url(&proxy.url());
     let client = settings.connect().await.unwrap();
-    proxy.set(Fault::Delay(ms(150)));
+    proxy.set(Fault::Stall(Way::Replies));
     let lock = client.lock("x");
     let acquire = tokio::spawn(async move { lock.acquire().await });
     eventually(|| server.size() == 1).await;
     // Granted, and the answer is on its way.
-    soon(client.shutdown(HANG)).await.unwrap();
+    let mut shutdown = Box::pin(client.shutdown(HANG));
+    assert!(poll!(&mut shutdown).is_pending());
+    proxy.heal();
+    soon(shutdown).await.unwrap();
     assert_eq!(server.size(), 0);
     let error = soon(acquire).await.unwrap().unwrap_err();
     assert!(matches!(error, AcquireError::Shutdown), "{error:?}");
@@ -190,7 +194,7 @@ async fn acquire_under_way_during_a_shutdown_wins_nothing() {
 async fn shutdown_counts_what_was_not_confirmed_in_time() {
     let server = RedisServer::start();
     let client = hasty(&server).await;
-    let held = client.lock("x").acquire().await.unwrap();
+    let held = acquired(&client.lock("x")).await;
     server.freeze();
     let error = soon(client.shutdown(ms(300))).await.unwrap_err();
     assert_eq!(error.unfinished, 1);

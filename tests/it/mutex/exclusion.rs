@@ -9,10 +9,10 @@ use std::{
 };
 
 use futures::future::join_all;
-use palisade::{Client, Released};
+use palisade::Released;
 use testkit::RedisServer;
 
-use crate::support::{HANG, Look, client, eventually, ms, patient, soon};
+use crate::support::{LONG_LEASE, Look, client, eventually, ms, patient, soon};
 
 #[tokio::test]
 async fn held_lock_is_refused_to_another_client_until_it_is_released() {
@@ -59,7 +59,7 @@ async fn try_acquire_for_no_time_or_for_ever_still_attempts() {
 async fn other_names_and_other_databases_are_other_locks() {
     let server = RedisServer::start();
     let zero = client(&server).await;
-    let one = Client::connect(&format!("{}/1", server.url())).await.unwrap();
+    let one = patient(&server).url(&format!("{}/1", server.url())).connect().await.unwrap();
     let _x = zero.lock("x").acquire().await.unwrap();
     assert!(zero.lock("y").try_acquire().await.unwrap().is_some());
     assert!(one.lock("x").try_acquire().await.unwrap().is_some());
@@ -85,8 +85,9 @@ async fn lock_works_over_a_unix_socket_and_with_a_password() {
     let server = RedisServer::builder().unix_socket().password("open sesame").start();
     let path = server.unix_url().replace("unix://", "");
     let url = format!("unix://{path}?pass=open%20sesame");
-    let by_path = Client::connect(&url).await.unwrap();
-    let by_port = Client::connect(&server.url_with("default", "open%20sesame")).await.unwrap();
+    let by_path = patient(&server).url(&url).connect().await.unwrap();
+    let url = server.url_with("default", "open%20sesame");
+    let by_port = patient(&server).url(&url).connect().await.unwrap();
     let guard = by_path.lock("x").acquire().await.unwrap();
     assert!(by_port.lock("x").try_acquire().await.unwrap().is_none());
     guard.release().await.unwrap();
@@ -159,7 +160,7 @@ async fn introspection_tells_who_holds_the_lock_for_how_long() {
     let holder = lock.holder().await.unwrap().unwrap();
     assert_eq!((holder.id.as_str(), holder.count), (guard.holder_id(), 1));
     let ttl = lock.remaining_ttl().await.unwrap().unwrap();
-    assert!(ttl <= HANG && ttl > ms(1), "{ttl:?}");
+    assert!(ttl <= LONG_LEASE && ttl > ms(1), "{ttl:?}");
     server.cli(&["PERSIST", "x"]);
     assert!(lock.is_locked().await.unwrap());
     assert_eq!(lock.holder().await.unwrap().unwrap().ttl, None, "for ever");

@@ -1,11 +1,8 @@
 //! Servers that are dead, frozen or slow, and requests that are executed late.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use futures::poll;
@@ -15,7 +12,7 @@ use palisade::{
 use testkit::{Fault, FaultProxy, RedisServer, Way};
 use tokio::net::TcpStream;
 
-use crate::support::{HANG, Look, causes, client, eventually, hasty, ms, patient, soon};
+use crate::support::{HANG, Look, acquired, causes, client, eventually, hasty, ms, patient, soon};
 
 fn scripts_run(server: &RedisServer) -> u64 {
     let stats = server.cli(&["INFO", "commandstats"]);
@@ -197,7 +194,7 @@ async fn acquire_whose_answer_was_lost_leaves_no_key() {
 async fn release_on_a_frozen_server_is_not_confirmed_and_finished_later() {
     let server = RedisServer::start();
     let client = hasty(&server).await;
-    let guard = client.lock("x").acquire().await.unwrap();
+    let guard = acquired(&client.lock("x")).await;
     server.freeze();
     let error = soon(guard.release()).await.unwrap_err();
     assert!(matches!(error, ReleaseError::Unconfirmed { .. }), "{error:?}");
@@ -210,8 +207,7 @@ async fn slow_server_is_no_obstacle() {
     let server = RedisServer::start();
     let proxy = FaultProxy::before(&server);
     proxy.set(Fault::Delay(ms(60)));
-    let settings = patient(&server).url(&proxy.url()).node_timeout(Duration::from_secs(3));
-    let client = settings.connect().await.unwrap();
+    let client = patient(&server).url(&proxy.url()).connect().await.unwrap();
     let guard = soon(client.lock("x").acquire()).await.unwrap();
     soon(guard.release()).await.unwrap();
     assert_eq!(server.size(), 0);
@@ -224,9 +220,9 @@ async fn lock_outlives_a_restart_with_its_data_and_the_server_vouches_for_it() {
     let server = server.start();
     let client = patient(&server).quarantine(Quarantine::Durable).connect().await.unwrap();
     let lease = Lease::WatchdogOf(ms(9_000));
-    let single = client.lock("x").with_lease(lease).acquire().await.unwrap();
+    let single = acquired(&client.lock("x").with_lease(lease)).await;
     let composite = RedLock::new([client.lock("y")]).unwrap().with_lease(lease);
-    let composite = composite.acquire().await.unwrap();
+    let composite = composite.on_outage(OnOutage::Wait).acquire().await.unwrap();
     for guard in [&single, &composite] {
         assert_eq!((guard.votes(), guard.margin()), (1, 0));
     }

@@ -3,7 +3,7 @@
 
 use testkit::{RedisServer, Reply};
 
-use crate::support::{Look, channel, client, eventually, soon, within};
+use crate::support::{Look, channel, client, eventually, promptly, soon};
 
 /// Returns nothing if it was acquired, else the holder's ttl.
 const ACQUIRE: &str = "
@@ -69,7 +69,7 @@ async fn redisson_holder_excludes_us_and_its_unlock_wakes_us() {
     assert!(server.exists("x"));
     assert_eq!(java.unlock("x", 2), Reply::Int(1));
     // Far less than its ttl of 30 s.
-    let guard = within(SOON, waiter).await.unwrap().unwrap();
+    let guard = promptly(&server, waiter).await.unwrap().unwrap();
     assert_eq!(server.count("x"), 1);
     guard.release().await.unwrap();
 }
@@ -81,7 +81,7 @@ async fn our_hold_excludes_redisson_and_our_release_wakes_it() {
     let java = Peer { server: &server, holder: THREAD };
     let guard = soon(client.lock("x").acquire()).await.unwrap();
     let ttl = java.acquire("x").int();
-    assert!((1..=30_000).contains(&ttl), "it is told how long to sleep: {ttl}");
+    assert!((1..=600_000).contains(&ttl), "it is told how long to sleep: {ttl}");
     assert_eq!(java.unlock("x", 1), Reply::Nil, "it is not the holder");
 
     let mut subscriber = server.connect();
@@ -111,6 +111,3 @@ async fn redisson_and_we_take_turns() {
         guard.release().await.unwrap();
     }
 }
-
-/// Well below the poll cap of 5 s: within it only a wake-up explains a grant.
-const SOON: std::time::Duration = std::time::Duration::from_secs(3);

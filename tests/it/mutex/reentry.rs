@@ -1,7 +1,7 @@
 //! More than one guard on one hold.
 
 use futures::future::join;
-use palisade::{Lock, LockGuard, Owner, Released};
+use palisade::{Lock, LockGuard, OnOutage, Owner, Released};
 use testkit::RedisServer;
 
 use crate::support::{Look, client, eventually, fixed, soon, watchdog};
@@ -179,7 +179,8 @@ async fn hold_that_was_released_is_never_entered_again() {
 #[tokio::test]
 async fn hold_that_was_lost_is_never_entered_again() {
     let server = RedisServer::start();
-    let lock = client(&server).await.lock("x").with_lease(watchdog(900));
+    let lock = client(&server).await.lock("x").with_lease(watchdog(9_000));
+    let lock = lock.on_outage(OnOutage::Wait);
     let owner = Owner::new();
     let guard = lock.acquire_as(&owner).await.unwrap();
     server.flush();
@@ -197,10 +198,10 @@ async fn longer_lease_of_a_reentry_extends_the_ttl() {
     let server = RedisServer::start();
     let lock = client(&server).await.lock("x");
     let owner = Owner::new();
-    let guard = lock.clone().with_lease(fixed(20_000)).acquire_as(&owner).await.unwrap();
+    let guard = lock.clone().with_lease(fixed(60_000)).acquire_as(&owner).await.unwrap();
     let deadline = guard.deadline();
-    let _again = lock.with_lease(fixed(60_000)).acquire_as(&owner).await.unwrap();
-    eventually(|| server.pttl("x") > 30_000).await;
+    let _again = lock.with_lease(fixed(600_000)).acquire_as(&owner).await.unwrap();
+    eventually(|| server.pttl("x") > 300_000).await;
     eventually(|| guard.deadline() > deadline).await;
     assert_eq!(server.count("x"), 2);
 }
@@ -210,7 +211,7 @@ async fn shorter_lease_of_a_reentry_shortens_nothing() {
     let server = RedisServer::start();
     let lock = client(&server).await.lock("x");
     let owner = Owner::new();
-    let guard = lock.clone().with_lease(fixed(60_000)).acquire_as(&owner).await.unwrap();
+    let guard = lock.clone().with_lease(fixed(600_000)).acquire_as(&owner).await.unwrap();
     let expires = || server.command(&["PEXPIRETIME", "x"]).int();
     let (deadline, before) = (guard.deadline(), expires());
     let again = lock.with_lease(fixed(1_000)).acquire_as(&owner).await.unwrap();
@@ -225,13 +226,13 @@ async fn shorter_lease_of_a_reentry_shortens_nothing() {
 #[tokio::test]
 async fn fixed_hold_that_is_entered_with_a_watchdog_lease_is_renewed_from_then_on() {
     let server = RedisServer::start();
-    let lock = client(&server).await.lock("x");
+    let lock = client(&server).await.lock("x").on_outage(OnOutage::Wait);
     let owner = Owner::new();
-    let guard = lock.clone().with_lease(fixed(6_000)).acquire_as(&owner).await.unwrap();
+    let guard = lock.clone().with_lease(fixed(9_000)).acquire_as(&owner).await.unwrap();
     let _again = lock.with_lease(watchdog(3_000)).acquire_as(&owner).await.unwrap();
     eventually(|| server.count("x") == 2).await;
     // The re-entry itself may move it once, renewals go on.
-    for _ in 0..3 {
+    for _ in 0..2 {
         let deadline = guard.deadline();
         eventually(|| guard.deadline() > deadline).await;
     }

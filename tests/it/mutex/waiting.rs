@@ -1,19 +1,13 @@
 //! Those who wait: woken by a release, by the end of a lease, and in order.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex};
 
 use futures::future::join_all;
 use palisade::{Client, LockGuard};
 use testkit::{RedisServer, Reply};
 use tokio::task::JoinHandle;
 
-use crate::support::{Look, client, eventually, fixed, ms, patient, soon, within};
-
-/// Well below the poll cap of 5 s and below every ttl here: only a wake-up explains a grant.
-const SOON: Duration = Duration::from_secs(3);
+use crate::support::{HANG, Look, client, eventually, fixed, ms, patient, promptly, soon, within};
 
 type Acquired = Result<LockGuard, palisade::AcquireError>;
 
@@ -34,7 +28,7 @@ async fn release_by_another_client_wakes_the_waiter() {
         let guard = one.lock("x").acquire().await.unwrap();
         let waiter = waiter(&server, &other).await;
         guard.release().await.unwrap();
-        within(SOON, waiter).await.unwrap().unwrap().release().await.unwrap();
+        promptly(&server, waiter).await.unwrap().unwrap().release().await.unwrap();
     }
 }
 
@@ -45,7 +39,7 @@ async fn dropped_guard_wakes_the_waiter() {
     let guard = one.lock("x").acquire().await.unwrap();
     let waiter = waiter(&server, &other).await;
     drop(guard);
-    drop(within(SOON, waiter).await.unwrap().unwrap());
+    drop(promptly(&server, waiter).await.unwrap().unwrap());
 }
 
 #[tokio::test]
@@ -54,8 +48,7 @@ async fn end_of_the_holders_lease_wakes_the_waiter_although_nothing_is_published
     let client = client(&server).await;
     server.command(&["HSET", "x", "somebody:1", "1"]);
     server.command(&["PEXPIRE", "x", "1500"]);
-    let waiter = waiter(&server, &client).await;
-    let guard = within(SOON, waiter).await.unwrap().unwrap();
+    let guard = promptly(&server, client.lock("x").acquire()).await.unwrap();
     assert_eq!(server.hash("x").keys().collect::<Vec<_>>(), [guard.holder_id()]);
 }
 
@@ -68,7 +61,7 @@ async fn holder_without_a_ttl_is_waited_for_too() {
     assert!(lock.try_acquire_for(ms(100)).await.unwrap().is_none());
     let waiter = waiter(&server, &client).await;
     assert!(lock.force_release().await.unwrap());
-    drop(within(SOON, waiter).await.unwrap().unwrap());
+    drop(promptly(&server, waiter).await.unwrap().unwrap());
 }
 
 #[tokio::test]
@@ -81,7 +74,7 @@ async fn waiter_whose_subscription_was_cut_is_served_all_the_same() {
         server.command(&["CLIENT", "KILL", "TYPE", "pubsub"]);
         // Announced while nobody listens.
         guard.release().await.unwrap();
-        within(SOON, waiter).await.unwrap().unwrap().release().await.unwrap();
+        promptly(&server, waiter).await.unwrap().unwrap().release().await.unwrap();
     }
 }
 
@@ -99,7 +92,7 @@ async fn waiter_that_may_not_listen_gets_the_lock_by_asking() {
     let refused = || server.cli(&["ACL", "LOG"]).contains("redisson_lock__channel:{x}");
     eventually(refused).await;
     guard.release().await.unwrap();
-    let guard = within(SOON, waiter).await.unwrap().unwrap();
+    let guard = promptly(&server, waiter).await.unwrap().unwrap();
     // It may not announce its release either; the lock is free all the same.
     guard.release().await.unwrap();
     assert_eq!(server.size(), 0);
@@ -122,7 +115,7 @@ async fn waiter_that_is_dropped_passes_its_wake_up_on() {
         }
         first.abort();
         drop(first.await);
-        within(SOON, second).await.unwrap().unwrap().release().await.unwrap();
+        promptly(&server, second).await.unwrap().unwrap().release().await.unwrap();
         eventually(|| server.size() == 0 && server.subscribers("x") == 0).await;
     }
 }
@@ -186,7 +179,7 @@ async fn thousand_waiters_of_one_client_are_served_in_order_over_one_subscriptio
 
     let before = server.top_level_commands();
     guard.release().await.unwrap();
-    for wait in within(4 * crate::support::HANG, join_all(waits)).await {
+    for wait in within(4 * HANG, join_all(waits)).await {
         wait.unwrap();
     }
     let commands = server.top_level_commands() - before;

@@ -1,15 +1,9 @@
 //! A user who may use the keys but not the channels.
 
-use std::time::Duration;
-
 use palisade::{Client, Released};
 use testkit::RedisServer;
 
-use crate::support::{Look, client, eventually, patient, soon, within};
-
-/// Nobody is told, so whoever waits must look: well before the poll cap of 5 s, which is for those
-/// who may listen, and long before the lease would end.
-const SOON: Duration = Duration::from_secs(2);
+use crate::support::{Look, client, eventually, patient, promptly, soon};
 
 async fn without_channels(server: &RedisServer) -> Client {
     server.cli(&["ACL", "SETUSER", "app", "reset", "on", ">pw", "~*", "+@all", "resetchannels"]);
@@ -32,7 +26,9 @@ async fn user_without_channel_rights_acquires_releases_and_waits() {
         keeps_looking(&server).await;
         // Released, although nobody may be told.
         assert_eq!(soon(guard.release()).await.unwrap(), Released::Freed);
-        let next = within(SOON, next).await.unwrap().unwrap();
+        // Nobody is told, so whoever waits must look: well before the poll cap of 5 s, which is for
+        // those who may listen, and long before the lease would end.
+        let next = promptly(&server, next).await.unwrap().unwrap();
         assert_eq!(soon(next.release()).await.unwrap(), Released::Freed);
         assert_eq!(server.size(), 0);
     }
@@ -51,7 +47,7 @@ async fn user_without_channel_rights_waits_for_one_who_has_them() {
     });
     keeps_looking(&server).await;
     guard.release().await.unwrap();
-    let next = within(SOON, next).await.unwrap().unwrap();
+    let next = promptly(&server, next).await.unwrap().unwrap();
     next.release().await.unwrap();
 }
 
