@@ -10,9 +10,9 @@ use testkit::{Cluster, RedisServer, Reply};
 use tokio::net::TcpStream;
 
 /// What one vote may take. Long, so that nothing that ends [`SOON`] has waited for it.
-pub(crate) const NODE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Whatever needs a few round trips is over by then, also on a busy machine.
-pub(crate) const SOON: Duration = Duration::from_secs(2);
+pub(crate) const NODE_TIMEOUT: Duration = Duration::from_secs(50);
+/// Whatever needs a few round trips is over by then, also on a machine that stands still for a while.
+pub(crate) const SOON: Duration = Duration::from_secs(20);
 /// Whatever takes longer hangs.
 pub(crate) const HANG: Duration = Duration::from_secs(60);
 
@@ -70,7 +70,8 @@ pub(crate) async fn drained(masters: &Masters) {
 
 /// A client that has patience with its node, and trusts one that was started only now.
 pub(crate) fn client(url: &str) -> ClientBuilder {
-    let client = Client::builder().url(url).node_timeout(NODE_TIMEOUT).watchdog_lease(MAX_LEASE);
+    let client = Client::builder().url(url).node_timeout(NODE_TIMEOUT).connect_timeout(HANG);
+    let client = client.max_lease(LONG_LEASE).watchdog_lease(LONG_LEASE);
     client.quarantine(Quarantine::Durable)
 }
 
@@ -89,8 +90,8 @@ pub(crate) async fn masters(clients: impl IntoIterator<Item = ClientBuilder>) ->
     masters
 }
 
-/// The default cap on leases: a tenth of it leaves room for [`NODE_TIMEOUT`].
-pub(crate) const MAX_LEASE: Duration = Duration::from_secs(60);
+/// The lease where none is named: a tenth of it leaves room for [`NODE_TIMEOUT`].
+pub(crate) const LONG_LEASE: Duration = Duration::from_secs(600);
 
 /// How many members are enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

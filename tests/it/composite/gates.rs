@@ -8,7 +8,9 @@ use futures::future::join_all;
 use palisade::{AcquireError, Client, Lock, LockGuard, MultiLock, Quarantine, RedLock};
 use testkit::{Cluster, Fault, FaultProxy, Way};
 
-use crate::fleet::{HANG, Rule, STRANGER, eventually, hold_as_stranger, holder_on, within};
+use crate::fleet::{
+    HANG, LONG_LEASE, Rule, STRANGER, eventually, hold_as_stranger, holder_on, within,
+};
 
 /// What one server does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +37,8 @@ enum Outcome {
     Unavailable,
 }
 
-const NODE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Waited for by those who never hear.
+const NODE_TIMEOUT: Duration = Duration::from_secs(10);
 /// In each direction.
 const DELAY: Duration = Duration::from_millis(50);
 
@@ -133,7 +136,9 @@ impl Doors {
 }
 
 fn builder() -> palisade::ClientBuilder {
-    Client::builder().node_timeout(NODE_TIMEOUT).quarantine(Quarantine::Durable)
+    let client = Client::builder().node_timeout(NODE_TIMEOUT).connect_timeout(HANG);
+    let client = client.max_lease(LONG_LEASE).watchdog_lease(LONG_LEASE);
+    client.quarantine(Quarantine::Durable)
 }
 
 async fn through_a_proxy(server: &testkit::RedisServer) -> (Client, FaultProxy) {

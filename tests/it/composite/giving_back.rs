@@ -78,7 +78,8 @@ async fn grant_whose_answer_is_lost_is_released() {
     let fleet = Fleet::start(2).await;
     let proxy = FaultProxy::before(&fleet.servers[1]);
     let deaf = masters([client(&fleet.servers[0].url()), client(&proxy.url())]).await;
-    let lock = deaf.multi_lock("x").with_lease(Lease::WatchdogOf(Duration::from_secs(3)));
+    // A tenth of it is waited for; executed later than that, the acquire is stale.
+    let lock = deaf.multi_lock("x").with_lease(Lease::WatchdogOf(Duration::from_secs(60)));
     proxy.set(Fault::Blackhole(Way::Replies));
     let error = lock.try_acquire().await.unwrap_err();
     let AcquireError::Unavailable { ballot } = &error else { panic!("{error}") };

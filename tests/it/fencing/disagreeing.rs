@@ -21,7 +21,8 @@ async fn before_the_second_round_trip(
     let servers = Cluster::start(3);
     let proxy = FaultProxy::before(&servers[0]);
     let urls = [proxy.url(), servers[1].url(), servers[2].url()];
-    let hasty = |url: &String| client(url).node_timeout(Duration::from_secs(2));
+    // One of the tests waits for it.
+    let hasty = |url: &String| client(url).node_timeout(Duration::from_secs(8));
     let masters = masters(urls.iter().map(hasty)).await;
     let lock = masters.fenced_red_lock("x");
     let given = lock.with(async |guard| guard.fencing_token().get()).await.unwrap();

@@ -113,7 +113,7 @@ impl Proxied {
         let clients = proxies.iter().map(|proxy| {
             let addr = proxy.addr();
             Client::builder()
-                .node_timeout(Duration::from_millis(300))
+                .node_timeout(Duration::from_secs(10))
                 .quarantine(Quarantine::Durable)
                 .connector("proxy", move || TcpStream::connect(addr))
         });

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use palisade::{FencedMultiLock, FencedRedLock, Lease};
+use palisade::{FencedMultiLock, FencedRedLock, Lease, OnOutage};
 use testkit::{Cluster, Fault, RedisServer, Way};
 use tokio::net::TcpStream;
 
@@ -14,7 +14,7 @@ use crate::fleet::{Fleet, HANG, client, drained, eventually, within};
 #[tokio::test]
 async fn tokens_increase_over_changing_majorities() {
     let field = Proxied::start(3).await;
-    let lock = field.masters.fenced_red_lock("x").on_outage(palisade::OnOutage::Wait);
+    let lock = field.masters.fenced_red_lock("x").on_outage(OnOutage::Wait);
     let mut last = None;
     for round in 0..18 {
         let out = &field.proxies[round % 3];
@@ -87,13 +87,13 @@ async fn multi_locks_that_share_a_member_have_increasing_tokens() {
 #[tokio::test]
 async fn token_is_kept_through_renewals_and_restarts_of_a_minority() {
     let fleet = Fleet::start(3).await;
-    let lock =
-        fleet.masters.fenced_red_lock("x").with_lease(Lease::WatchdogOf(Duration::from_secs(2)));
-    let guard = lock.acquire().await.unwrap();
+    let lease = Lease::WatchdogOf(Duration::from_secs(9));
+    let lock = fleet.masters.fenced_red_lock("x").with_lease(lease).on_outage(OnOutage::Wait);
+    let guard = within(HANG, "a grant", lock.acquire()).await.unwrap();
     let token = guard.fencing_token();
     everywhere(fleet.servers.iter(), &guard).await;
     fleet.servers.restart_empty(0);
-    for _ in 0..3 {
+    for _ in 0..2 {
         let before = guard.deadline();
         eventually("a renewal", || guard.deadline() != before).await;
     }

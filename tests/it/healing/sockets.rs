@@ -9,13 +9,13 @@ use std::{
 };
 
 use futures::future::join_all;
-use palisade::{Client, Lease, LockGuard, Masters, embedded::Server};
+use palisade::{Client, Lease, LockGuard, Masters, OnOutage, embedded::Server};
 use testkit::{Cluster, Fault, FaultProxy, Way};
 
 use crate::fleet::{HANG, client, drained, eventually, holder_on, masters, within};
 
-/// Renewed each second; a vote may take a third of that.
-const LEASE: Duration = Duration::from_secs(3);
+/// Renewed every three seconds; what stands still for less than twice that does no harm.
+const LEASE: Duration = Duration::from_secs(9);
 
 /// Three masters, the third behind a proxy.
 struct Troubled {
@@ -36,7 +36,7 @@ impl Troubled {
     /// A guard that has just lost its third vote: a heal is a period away.
     async fn short_of_the_third(&self, name: &str) -> LockGuard {
         let lock = self.masters.red_lock(name).with_lease(Lease::WatchdogOf(LEASE));
-        let guard = lock.acquire().await.unwrap();
+        let guard = lock.on_outage(OnOutage::Wait).acquire().await.unwrap();
         eventually("all vouch", || guard.votes() == 3).await;
         self.servers[2].cli(&["DEL", name]);
         eventually("the loss", || guard.votes() == 2).await;
@@ -82,24 +82,26 @@ async fn member_that_forgot_is_won_back_within_two_periods() {
 async fn heal_against_release_with_the_answer_on_its_way_leaves_nothing() {
     let replies = Way::Replies;
     let delay = Fault::Delay(Duration::from_millis(100));
-    for fault in [Fault::Stall(replies), Fault::Blackhole(replies), Fault::Reset(replies), delay] {
-        for dropped in [false, true] {
-            let troubled = Troubled::start().await;
-            let guard = troubled.short_of_the_third("x").await;
-            troubled.proxy.set(fault);
-            eventually("the heal is executed", || troubled.third_is_ours(&guard)).await;
-            go(guard, dropped).await;
-            troubled.proxy.heal();
-            troubled.end().await;
-        }
-    }
+    let faults = [Fault::Stall(replies), Fault::Blackhole(replies), Fault::Reset(replies), delay];
+    let cases = faults.into_iter().flat_map(|fault| [(fault, false), (fault, true)]);
+    let all = cases.map(async |(fault, dropped)| {
+        let troubled = Troubled::start().await;
+        let guard = troubled.short_of_the_third("x").await;
+        troubled.proxy.set(fault);
+        eventually("the heal is executed", || troubled.third_is_ours(&guard)).await;
+        go(guard, dropped).await;
+        troubled.proxy.heal();
+        troubled.end().await;
+    });
+    join_all(all).await;
 }
 
 /// The heals have been sent, or are about to be, and have not arrived when the guards go.
 #[tokio::test]
 async fn heal_against_release_with_the_request_on_its_way_leaves_nothing() {
     let requests = Way::Requests;
-    for fault in [Fault::Stall(requests), Fault::Blackhole(requests), Fault::Half(requests)] {
+    let faults = [Fault::Stall(requests), Fault::Blackhole(requests), Fault::Half(requests)];
+    let all = faults.map(async |fault| {
         let troubled = Troubled::start().await;
         let names: Vec<_> = (0..16).map(|i| format!("x:{i}")).collect();
         let guards = names.iter().map(|name| troubled.short_of_the_third(name));
@@ -113,7 +115,8 @@ async fn heal_against_release_with_the_request_on_its_way_leaves_nothing() {
         join_all(going).await;
         troubled.proxy.heal();
         troubled.end().await;
-    }
+    });
+    join_all(all).await;
 }
 
 /// The heal waits for its connection while the guard goes.
@@ -134,17 +137,18 @@ async fn heal_that_finds_its_connection_after_the_release_sends_nothing() {
             }
         };
         let builder = Client::builder().connector(&format!("master {i}"), connect);
-        builder.connect_timeout(HANG).build().unwrap()
+        builder.node_timeout(HANG).connect_timeout(HANG).build().unwrap()
     });
     let masters = Masters::new(clients).unwrap();
-    let lock = masters.red_lock("x").with_lease(Lease::WatchdogOf(LEASE));
+    let lock = masters.red_lock("x").with_lease(Lease::WatchdogOf(LEASE)).on_outage(OnOutage::Wait);
     let guard = lock.acquire().await.unwrap();
     // The first is the acquire's, on this runtime; the second the heal's, on the watchdog's.
     eventually("the heal wants a connection", || asked.load(Ordering::SeqCst) == 2).await;
     guard.release().await.unwrap();
     open.send_replace(true);
     // A renewal on that connection goes out behind the heal, if there is one.
-    let other = masters.red_lock("y").with_lease(Lease::WatchdogOf(LEASE));
+    let other =
+        masters.red_lock("y").with_lease(Lease::WatchdogOf(LEASE)).on_outage(OnOutage::Wait);
     let other = other.acquire().await.unwrap();
     eventually("all vouch", || other.votes() == 3).await;
     let third = servers[2].client().unwrap();
@@ -158,14 +162,15 @@ async fn heal_that_finds_its_connection_after_the_release_sends_nothing() {
 /// With the quarantine at its shortest, and each restart as soon as the one before is made good.
 #[tokio::test]
 async fn hold_survives_the_restart_of_all_masters_one_at_a_time() {
-    let lease = Duration::from_millis(900);
+    let lease = Duration::from_secs(6);
     let servers = Cluster::start(3);
     let brief = |url: &String| {
         let settings = Client::builder().url(url).max_lease(lease).watchdog_lease(lease);
-        settings.clock_skew(Duration::from_millis(10))
+        settings.clock_skew(Duration::from_millis(10)).node_timeout(HANG).connect_timeout(HANG)
     };
     let masters = masters(servers.urls().iter().map(brief)).await;
-    let guard = within(HANG, "the quarantine", masters.red_lock("x").acquire()).await.unwrap();
+    let lock = masters.red_lock("x").on_outage(OnOutage::Wait);
+    let guard = within(HANG, "the quarantine", lock.acquire()).await.unwrap();
     for i in 0..3 {
         eventually("all vouch", || guard.votes() == 3).await;
         servers.restart_empty(i);

@@ -5,11 +5,8 @@ use std::time::Duration;
 use palisade::{BlessError, ConfigError, Masters, Quarantine, embedded::Server};
 use testkit::{Cluster, RedisServer};
 
-use super::{marker_on, wary_masters};
-use crate::{
-    fleet::{client, drained},
-    quarantine::wary,
-};
+use super::{client, marker_on, wary, wary_masters};
+use crate::fleet::drained;
 
 #[tokio::test]
 async fn marker_names_the_run_the_longest_lease_and_one_fleet() {

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use palisade::{Client, Masters, MultiLock, OnOutage, Quarantine};
+use palisade::{AcquireError, Client, LockGuard, Masters, MultiLock, OnOutage, Quarantine};
 use testkit::{Cluster, RedisServer};
 
-use super::{D, counts_in, wary, wary_masters, wary_strangers};
-use crate::fleet::{HANG, Rule, SOON, client, drained, eventually, within};
+use super::{D, client, counts_in, wary, wary_masters, wary_strangers};
+use crate::fleet::{HANG, Rule, SOON, drained, eventually, within};
 
 #[tokio::test]
 async fn try_acquire_says_at_once_who_is_young_for_how_long_and_what_to_do() {
@@ -20,7 +20,7 @@ async fn try_acquire_says_at_once_who_is_young_for_how_long_and_what_to_do() {
         let text = error.to_string();
         assert!(text.starts_with("3 of 3 masters started "), "{text}");
         assert!(text.contains(" s ago and may have forgotten locks; "), "{text}");
-        assert!(text.contains(" votes count in 6"), "{text}");
+        assert!(text.contains(" votes count in "), "{text}");
         assert!(text.ends_with("; if this fleet is new, bless it"), "{text}");
         let left = counts_in(&error);
         // The uptime is told in whole seconds.
@@ -28,7 +28,7 @@ async fn try_acquire_says_at_once_who_is_young_for_how_long_and_what_to_do() {
         assert_eq!(error.ballot().unwrap().failures().count(), 3);
 
         let started = Instant::now();
-        let limited = lock.try_acquire_for(Duration::from_secs(5)).await.unwrap_err();
+        let limited = lock.try_acquire_for(D / 2).await.unwrap_err();
         assert!(started.elapsed() < SOON, "it cannot come true within the limit");
         counts_in(&limited);
     }
@@ -45,19 +45,28 @@ async fn acquire_waits_until_the_votes_count_whatever_is_said_of_outages() {
         client.clock_skew(Duration::from_millis(10)).build().unwrap()
     };
     let masters = Masters::new(servers.urls().iter().map(client)).unwrap();
+    let asked = Instant::now();
     let error = masters.red_lock("x").try_acquire().await.unwrap_err();
     let left = counts_in(&error);
     for (on_outage, name) in [(OnOutage::Fail, "x"), (OnOutage::Wait, "y")] {
         let lock = masters.multi_lock(name).on_outage(on_outage);
-        let started = Instant::now();
-        let guard = within(HANG, "the quarantine ends", lock.acquire()).await.unwrap();
-        let waited = started.elapsed();
-        if name == "x" {
-            assert!(waited + SOON > left && waited < left + SOON, "{waited:?} of {left:?}");
-        }
+        let guard = within(left + SOON, "the quarantine ends", acquire(&lock)).await;
+        let waited = asked.elapsed();
+        // The uptime is told in whole seconds.
+        assert!(waited + Duration::from_secs(1) > left, "{waited:?} of {left:?}");
         guard.release().await.unwrap();
     }
     drained(&masters).await;
+}
+
+/// A vote is late by chance where the lease is so short: that is another outage than a quarantine.
+async fn acquire(lock: &MultiLock) -> LockGuard {
+    loop {
+        match lock.acquire().await {
+            Err(AcquireError::Unavailable { .. }) => {}
+            acquired => return acquired.unwrap(),
+        }
+    }
 }
 
 #[tokio::test]
@@ -78,7 +87,7 @@ async fn blessed_masters_vote_at_once_also_for_who_waits_elsewhere() {
         guard.release().await.unwrap();
     }
     let guard = within(HANG, "the waiter sees it", waiter).await.unwrap().unwrap();
-    assert!(blessed.elapsed() < Duration::from_secs(5), "{:?}", blessed.elapsed());
+    assert!(blessed.elapsed() < SOON, "{:?}", blessed.elapsed());
     guard.release().await.unwrap();
 
     let newcomers = wary_strangers(&servers).await;
@@ -112,7 +121,7 @@ async fn single_lock_waits_only_if_its_client_says_always() {
     let strict: Client =
         client(&server.url()).quarantine(Quarantine::Always).connect().await.unwrap();
     let error = strict.lock("x").try_acquire().await.unwrap_err();
-    assert!(error.to_string().contains("; its vote counts in 6"), "{error}");
+    assert!(error.to_string().contains("; its vote counts in "), "{error}");
     Masters::new([lax.clone()]).unwrap().bless().await.unwrap();
     let acquired = within(HANG, "it looks again", strict.lock("x").acquire()).await;
     acquired.unwrap().release().await.unwrap();

@@ -5,8 +5,8 @@ use std::time::Duration;
 use palisade::{AcquireError, BlessError, ConfigError, Masters, Quarantine};
 use testkit::{Cluster, RedisServer};
 
-use super::{MARKER, counts_in, marker_on, wary, wary_masters};
-use crate::fleet::{Rule, client, drained, masters};
+use super::{MARKER, client, counts_in, marker_on, wary, wary_masters};
+use crate::fleet::{Rule, drained, masters};
 
 #[tokio::test]
 async fn key_that_is_no_marker_counts_for_none_and_is_not_touched() {

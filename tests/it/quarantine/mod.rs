@@ -15,12 +15,24 @@ use std::time::Duration;
 use palisade::{AcquireError, ClientBuilder, Masters, Quarantine};
 use testkit::{Cluster, RedisServer};
 
-use crate::fleet::{client, masters, stranger};
+use crate::fleet::{self, masters};
 
 /// Where the marker stands.
 const MARKER: &str = "palisade:marker";
 /// D by default.
 const D: Duration = Duration::from_millis(66_600);
+
+/// The longest lease by default, which D follows from.
+const MAX_LEASE: Duration = Duration::from_secs(60);
+
+/// As other tests have them, but for the leases.
+fn client(url: &str) -> ClientBuilder {
+    fleet::client(url).max_lease(MAX_LEASE)
+}
+
+fn stranger(server: &RedisServer) -> ClientBuilder {
+    fleet::stranger(server).max_lease(MAX_LEASE)
+}
 
 /// The default rule, which the other tests switch off.
 fn wary(client: ClientBuilder) -> ClientBuilder {

@@ -3,8 +3,8 @@
 use palisade::{Lease, Quarantine};
 use testkit::Cluster;
 
-use super::{D, counts_in, marker_on, wary, wary_masters, wary_strangers};
-use crate::fleet::{Rule, drained, hold_as_stranger, holder_on, masters, stranger};
+use super::{MAX_LEASE, counts_in, marker_on, stranger, wary, wary_masters, wary_strangers};
+use crate::fleet::{Rule, drained, hold_as_stranger, holder_on, masters};
 
 #[tokio::test]
 async fn restart_makes_the_blessing_void() {
@@ -36,7 +36,7 @@ async fn master_that_forgot_its_vote_does_not_vote_again_while_it_may_be_counted
     let holder = wary_masters(&servers).await;
     holder.bless().await.unwrap();
     hold_as_stranger(&servers[2], "x");
-    let lock = holder.red_lock("x").with_lease(Lease::Fixed(D - D / 2));
+    let lock = holder.red_lock("x").with_lease(Lease::Fixed(MAX_LEASE));
     let guard = lock.try_acquire().await.unwrap().expect("two of three grant it");
     servers[2].cli(&["DEL", "x"]);
     servers.kill(1);

@@ -5,8 +5,8 @@ use std::time::Instant;
 use palisade::{AcquireError, BlessError, Masters, NodeError, OnOutage, Unidentified};
 use testkit::{Cluster, RedisServer};
 
-use super::{counts_in, marker_on, wary};
-use crate::fleet::{Rule, SOON, client, drained};
+use super::{client, counts_in, marker_on, wary};
+use crate::fleet::{Rule, SOON, drained};
 
 /// Clients of users who may do everything but what `rules` take away.
 fn restricted(servers: &Cluster, rules: &[&str], unidentified: Unidentified) -> Masters {

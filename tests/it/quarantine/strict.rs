@@ -6,8 +6,8 @@ use palisade::{AcquireError, Masters, NodeError, Quarantine, embedded::Server};
 use testkit::{Cluster, RedisServer};
 use tokio::time::Instant;
 
-use super::{D, MARKER, counts_in, marker_on, wary_masters};
-use crate::fleet::{HANG, Rule, client, drained, masters, within};
+use super::{D, MARKER, client, counts_in, marker_on, wary_masters};
+use crate::fleet::{HANG, Rule, drained, masters, within};
 
 const SLACK: Duration = Duration::from_secs(3);
 

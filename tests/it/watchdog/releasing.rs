@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 
 use crate::{
     fleet::{Composite, Fleet, HANG, Rule, client, eventually, masters, within},
-    support::eventually_blocking,
+    support::{acquired, eventually_blocking},
 };
 
 #[tokio::test]
@@ -47,16 +47,11 @@ fn guard_dropped_in_a_blocked_runtime_is_released() {
     let server = RedisServer::start();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let client = Client::connect(&server.url()).await.unwrap();
-        drop(client.lock("x").acquire().await.unwrap());
-        // This thread is the runtime, and it does nothing but look. Half of the lease is more than
-        // the time after which the releaser takes a connection of its own.
-        let limit = Duration::from_secs(15);
-        let end = std::time::Instant::now() + limit;
-        while !server.keys().is_empty() {
-            assert!(std::time::Instant::now() < end, "not released within {limit:?}");
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        // The releaser takes a connection of its own after the time of a vote.
+        let client = client(&server.url()).node_timeout(Duration::from_millis(500));
+        drop(acquired(&client.connect().await.unwrap().lock("x")).await);
+        // This thread is the runtime, and it does nothing but look.
+        eventually_blocking(|| server.keys().is_empty());
     });
 }
 
@@ -69,7 +64,7 @@ fn minority_of_a_release_is_seen_to_although_the_runtime_has_stopped() {
     let proxy = FaultProxy::before(&servers[2]);
     let urls = [servers[0].url(), servers[1].url(), proxy.url()];
     let guard = runtime.block_on(async {
-        let clients = urls.iter().map(|url| client(url).node_timeout(Duration::from_millis(300)));
+        let clients = urls.iter().map(|url| client(url).node_timeout(Duration::from_secs(5)));
         let guard = masters(clients).await.red_lock("x").acquire().await.unwrap();
         eventually("all grant", || guard.votes() == 3).await;
         guard
@@ -93,8 +88,7 @@ fn release_that_overtakes_its_acquire_is_sent_again() {
         let is_releaser = std::thread::current().name() == Some("palisade-watchdog");
         TcpStream::connect(if is_releaser { direct } else { slow })
     };
-    let patience = Duration::from_secs(2);
-    let client = Client::builder().connector("two ways", dial).node_timeout(patience);
+    let client = client("").connector("two ways", dial).node_timeout(Duration::from_secs(5));
     let client = client.build().unwrap();
     on_a_runtime(async {
         let lock = client.lock("x");
@@ -111,12 +105,12 @@ fn release_that_overtakes_its_acquire_is_sent_again() {
         line.and_then(|rest| rest.split(',').next()?.parse().ok()).unwrap_or(0)
     };
     on_a_runtime(async {
-        eventually("the release comes first", || calls("cmdstat_hexists") == 3).await;
+        eventually("the release comes first", || calls("cmdstat_hexists") >= 3).await;
         assert_eq!(calls("cmdstat_hset"), 1);
         proxy.heal();
         eventually("the acquire is late", || calls("cmdstat_hset") == 2).await;
-        let gone = eventually("its key is removed", || server.keys().is_empty());
-        within(patience * 4, "before the lease is over", gone).await;
+        // Long before its lease is over.
+        eventually("its key is removed", || server.keys().is_empty()).await;
         client.shutdown(HANG).await.unwrap();
     });
 }
