@@ -1,33 +1,28 @@
 //! Processes that share a lock on one server, and how they may end.
 
-use std::time::{Duration, Instant};
+use std::{sync::mpsc::RecvTimeoutError, thread, time::Duration};
 
 use testkit::{Actor, RedisServer};
 
-use crate::fleet::{HANG, SOON};
-
-/// Nobody waits this long for a lock that is free, unless a wake-up was lost: then it is looked for
-/// after 5 s.
-const WITHOUT_A_WAKE_UP: Duration = Duration::from_millis(4_500);
+use crate::{
+    fleet::HANG,
+    support::{PROMPT, TURN},
+};
 
 #[test]
 fn thousand_hand_overs_each_way_between_two_processes_lose_none() {
     let server = RedisServer::start();
     let mut actors = [(); 2].map(|()| actor(&server));
-    acquire(&mut actors[0], 60_000);
-    let mut longest = Duration::ZERO;
+    acquire(&mut actors[0], 600_000);
     for turn in 0..2_000 {
         let [holder, waiter] = &mut actors;
         let (holder, waiter) = if turn % 2 == 0 { (holder, waiter) } else { (waiter, holder) };
         // Told at once, so that the release meets the waiter at every stage of its waiting.
-        waiter.send("acquire x 60000").unwrap();
+        waiter.send("acquire x 600000").unwrap();
         holder.send("release").unwrap();
-        let released = Instant::now();
-        assert_eq!(waiter.recv(HANG).unwrap(), "acquired");
+        assert_eq!(says_promptly(waiter, &server), "acquired");
         assert_eq!(holder.recv(HANG).unwrap(), "released");
-        longest = longest.max(released.elapsed());
     }
-    assert!(longest < WITHOUT_A_WAKE_UP, "{longest:?}");
     assert_eq!(actors[0].ask("release", HANG), "released");
     assert_eq!(server.keys(), [""; 0]);
 }
@@ -36,12 +31,19 @@ fn thousand_hand_overs_each_way_between_two_processes_lose_none() {
 fn two_processes_do_not_starve_each_other() {
     let server = RedisServer::start();
     let mut actors = [(); 2].map(|()| actor(&server));
-    for actor in &mut actors {
-        actor.send("contend x 5000").unwrap();
-    }
-    let times = actors.each_ref().map(|actor| actor.recv(HANG).unwrap().parse::<u32>().unwrap());
-    let [less, more] = [times[0].min(times[1]), times[0].max(times[1])];
-    assert!(less > 0 && less * 20 >= more, "{times:?}");
+    let mut contend = || {
+        for actor in &mut actors {
+            actor.send("contend x 5000").unwrap();
+        }
+        let times = actors.each_ref().map(|actor| actor.recv(HANG).unwrap());
+        let mut times = times.map(|times| times.parse::<u32>().unwrap());
+        times.sort_unstable();
+        times
+    };
+    let is_fair = |[less, more]: [u32; 2]| less > 0 && less * 20 >= more;
+    // One that the machine lets stand still is not starved by the other: it is again each time.
+    let rounds: Vec<_> = (0..3).map(|_| contend()).take_while(|times| !is_fair(*times)).collect();
+    assert!(rounds.len() < 3, "{rounds:?}");
     assert_eq!(server.keys(), [""; 0]);
 }
 
@@ -49,12 +51,10 @@ fn two_processes_do_not_starve_each_other() {
 fn lock_of_a_killed_process_is_free_when_its_lease_is_over() {
     let server = RedisServer::start();
     let [mut dies, mut waits] = [(); 2].map(|()| actor(&server));
-    acquire(&mut dies, 2_000);
-    waits.send("acquire x 2000").unwrap();
+    acquire(&mut dies, 1_000);
+    waits.send("acquire x 1000").unwrap();
     dies.kill();
-    let killed = Instant::now();
-    assert_eq!(waits.recv(HANG).unwrap(), "acquired");
-    assert_within_the_lease(killed, Duration::from_secs(2));
+    assert_eq!(says_behind_the_lease(&waits, &server), "acquired");
 }
 
 #[test]
@@ -62,13 +62,11 @@ fn lock_of_a_process_that_aborts_or_exits_is_free_when_its_lease_is_over() {
     for end in ["abort", "exit"] {
         let server = RedisServer::start();
         let [mut dies, mut waits] = [(); 2].map(|()| actor(&server));
-        acquire(&mut dies, 2_000);
-        waits.send("acquire x 2000").unwrap();
+        acquire(&mut dies, 1_000);
+        waits.send("acquire x 1000").unwrap();
         dies.send(end).unwrap();
         assert!(dies.wait(HANG).is_some());
-        let ended = Instant::now();
-        assert_eq!(waits.recv(HANG).unwrap(), "acquired", "{end}");
-        assert_within_the_lease(ended, Duration::from_secs(2));
+        assert_eq!(says_behind_the_lease(&waits, &server), "acquired", "{end}");
     }
 }
 
@@ -76,25 +74,25 @@ fn lock_of_a_process_that_aborts_or_exits_is_free_when_its_lease_is_over() {
 fn panic_in_the_section_releases() {
     let server = RedisServer::start();
     let [mut panics, mut waits] = [(); 2].map(|()| actor(&server));
-    acquire(&mut panics, 60_000);
-    waits.send("acquire x 60000").unwrap();
+    acquire(&mut panics, 600_000);
+    waits.send("acquire x 600000").unwrap();
     assert_eq!(panics.ask("panic", HANG), "panicked");
-    assert_eq!(waits.recv(SOON).unwrap(), "acquired");
+    assert_eq!(says_promptly(&waits, &server), "acquired");
 }
 
 #[test]
 fn process_stopped_past_its_lease_learns_of_the_loss_when_it_goes_on() {
     let server = RedisServer::start();
     let [mut stops, mut waits] = [(); 2].map(|()| actor(&server));
-    acquire(&mut stops, 1_000);
+    acquire(&mut stops, 6_000);
     assert_eq!(stops.ask("valid", HANG), "valid");
     stops.freeze();
-    assert_eq!(waits.ask("acquire x 60000", HANG), "acquired");
+    assert_eq!(waits.ask("acquire x 600000", HANG), "acquired");
     // In the pipe before it goes on: the first thing it does is to look.
     stops.send("valid").unwrap();
     stops.thaw();
     assert_eq!(stops.recv(HANG).unwrap(), "the lock was lost: its lease ran out");
-    assert_eq!(stops.ask("lost", SOON), "its lease ran out");
+    assert_eq!(stops.ask("lost", HANG), "its lease ran out");
     assert!(stops.ask("release", HANG).contains("lost"));
     // What it does too late does not touch the new holder.
     assert_eq!(waits.ask("valid", HANG), "valid");
@@ -109,8 +107,23 @@ fn acquire(actor: &mut Actor, lease_ms: u32) {
     assert_eq!(actor.ask(&format!("acquire x {lease_ms}"), HANG), "acquired");
 }
 
-/// Nothing tells of an expiry: those who wait look when the holder's ttl is over.
+/// Its next line. Nobody waits longer for a lock that is free, unless a wake-up was lost: then it is
+/// looked for after 5 s.
 #[track_caller]
-fn assert_within_the_lease(ended: Instant, lease: Duration) {
-    assert!(ended.elapsed() < lease + Duration::from_secs(1), "{:?}", ended.elapsed());
+fn says_promptly(actor: &Actor, server: &RedisServer) -> String {
+    for _ in 0..PROMPT {
+        match actor.recv(TURN) {
+            Err(RecvTimeoutError::Timeout) => drop(server.command(&["PING"])),
+            said => return said.unwrap(),
+        }
+    }
+    panic!("not within {PROMPT} turns");
+}
+
+/// The same once a lease of a second that nobody renews is over. Nothing tells of an expiry: those
+/// who wait look when the holder's ttl is over.
+#[track_caller]
+fn says_behind_the_lease(actor: &Actor, server: &RedisServer) -> String {
+    thread::sleep(Duration::from_secs(1));
+    says_promptly(actor, server)
 }

@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use palisade::{Client, Lease, Lock, LockGuard};
+use palisade::{Client, ClientBuilder, Lease, Lock, LockGuard, OnOutage};
 
 type Answer = Result<String, Box<dyn Error>>;
 
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let url = std::env::args().nth(1).ok_or("usage: actor URL")?;
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    let mut actor = Actor { client: runtime.block_on(Client::connect(&url))?, guard: None };
+    let mut actor = Actor { client: runtime.block_on(client(&url).connect())?, guard: None };
     for line in io::stdin().lock().lines() {
         // An error is an answer too.
         let answer = runtime.block_on(actor.act(&line?)).unwrap_or_else(|error| error.to_string());
@@ -33,6 +33,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     Ok(())
 }
+
+/// A client that no busy machine makes give up.
+fn client(url: &str) -> ClientBuilder {
+    let client = Client::builder().url(url).node_timeout(PATIENCE).connect_timeout(PATIENCE);
+    client.max_lease(LONG_LEASE).watchdog_lease(LONG_LEASE)
+}
+
+const PATIENCE: Duration = Duration::from_secs(50);
+const LONG_LEASE: Duration = Duration::from_secs(600);
 
 struct Actor {
     client: Client,
@@ -63,7 +72,7 @@ impl Actor {
 
     async fn acquire(&mut self, name: &str, lease: Duration) -> Answer {
         let lock = self.client.lock(name).with_lease(Lease::WatchdogOf(lease));
-        self.guard = Some(lock.acquire().await?);
+        self.guard = Some(lock.on_outage(OnOutage::Wait).acquire().await?);
         Ok("acquired".to_owned())
     }
 
