@@ -1,5 +1,7 @@
 //! When two replies count as the same.
 
+use std::time::Duration;
+
 use super::wire::{Body, Reply};
 
 /// How the replies to a call are compared.
@@ -9,11 +11,11 @@ pub(crate) enum Judge {
     Exact,
     /// Redis promises no order.
     Unordered,
-    /// Integers may differ by what passes between two calls: 20 ms.
+    /// Integers may differ by the milliseconds that pass between two calls.
     Millis,
     /// A script of ours: the server's time in µs, then integers that may be times to live.
     Timed,
-    /// Integers may differ by one, for rounding.
+    /// Integers may differ by the seconds that pass between two calls.
     Seconds,
     /// Replies to queued calls: each as if in no order, and by the clock.
     Each,
@@ -21,22 +23,44 @@ pub(crate) enum Judge {
     Shape,
 }
 
+/// How far two servers' times may lie apart: by what passed from the first request to the last
+/// reply, and by how exact their clocks are and how they are rounded.
+#[derive(Clone, Copy, Debug)]
+struct Apart {
+    seconds: u64,
+    millis: u64,
+    micros: u64,
+}
+
+impl Apart {
+    fn after(passed: Duration) -> Self {
+        let millis = u64::try_from(passed.as_millis()).expect("not for ever");
+        Self {
+            seconds: passed.as_secs() + 1,
+            millis: millis + 20,
+            micros: (millis + 1_000) * 1_000,
+        }
+    }
+}
+
 impl Judge {
-    pub(crate) fn agree(self, one: &Reply, other: &Reply) -> bool {
+    /// Of replies to calls that both servers executed while so much time `passed`.
+    pub(crate) fn agree(self, one: &Reply, other: &Reply, passed: Duration) -> bool {
+        let apart = Apart::after(passed);
         match self {
             Self::Exact => one == other,
             Self::Unordered => sorted(one) == sorted(other),
-            Self::Millis => near(one, other, 20),
-            Self::Timed => timed(one, other),
-            Self::Each => each(one, other),
-            Self::Seconds => near(one, other, 1),
+            Self::Millis => near(one, other, apart.millis),
+            Self::Timed => timed(one, other, apart),
+            Self::Each => each(one, other, apart),
+            Self::Seconds => near(one, other, apart.seconds),
             Self::Shape => shape(one) == shape(other),
         }
     }
 }
 
 /// The clocks of both servers are the system's, asked one after the other.
-fn timed(one: &Reply, other: &Reply) -> bool {
+fn timed(one: &Reply, other: &Reply, apart: Apart) -> bool {
     let (Body::Items(ones), Body::Items(others)) = (&one.body, &other.body) else {
         return one == other;
     };
@@ -45,9 +69,9 @@ fn timed(one: &Reply, other: &Reply) -> bool {
     else {
         return one == other;
     };
-    near(time, other_time, 1_000_000)
+    near(time, other_time, apart.micros)
         && ones.len() == others.len()
-        && ones.iter().zip(others).all(|(one, other)| near(one, other, 20))
+        && ones.iter().zip(others).all(|(one, other)| near(one, other, apart.millis))
 }
 
 fn near(one: &Reply, other: &Reply, tolerance: u64) -> bool {
@@ -84,14 +108,13 @@ fn sorted(reply: &Reply) -> Reply {
 }
 
 /// The replies keep their places, but not what is in them.
-fn each(one: &Reply, other: &Reply) -> bool {
+fn each(one: &Reply, other: &Reply, apart: Apart) -> bool {
     match (&one.body, &other.body) {
         (Body::Items(ones), Body::Items(others)) => {
             ones.len() == others.len()
-                && ones
-                    .iter()
-                    .zip(others)
-                    .all(|(one, other)| near(&sorted(one), &sorted(other), 20) || timed(one, other))
+                && ones.iter().zip(others).all(|(one, other)| {
+                    near(&sorted(one), &sorted(other), apart.millis) || timed(one, other, apart)
+                })
         }
         _ => one == other,
     }
