@@ -19,7 +19,7 @@ fn every_server_is_shown_free_held_or_down() {
     assert_eq!(free.code(), 0, "{free:?}");
     assert!(free.output.iter().all(|line| line.ends_with(": free")), "{free:?}");
 
-    let holder = run(&urls, "", "echo $PALISADE_HOLDER; read line").start();
+    let holder = run(&urls, "-w 50", "echo $PALISADE_HOLDER; read line").start();
     let id = holder.line();
     cluster.kill(2);
     let held = inspect(&urls, &["name"]);
@@ -37,7 +37,7 @@ fn every_server_is_shown_free_held_or_down() {
 fn json_is_for_programs() {
     let cluster = Cluster::start(3).blessed();
     let urls = cluster.urls();
-    let holder = run(&urls[..2], "", "echo $PALISADE_HOLDER; read line").start();
+    let holder = run(&urls[..2], "-w 50", "echo $PALISADE_HOLDER; read line").start();
     let id = holder.line();
     cluster.kill(1);
     let output = inspect(&urls, &["--json", "name"]).output.join("\n");
@@ -66,7 +66,7 @@ fn port(url: &str) -> &str {
 fn without_the_right_to_list_clients_the_holder_id_remains() {
     let server = RedisServer::start();
     server.command(&["ACL", "SETUSER", "seer", "on", ">pw", "~*", "&*", "+@all", "-client|list"]);
-    let holder = run(&[server.url()], "", "echo $PALISADE_HOLDER; read line").start();
+    let holder = run(&[server.url()], "-w 50", "echo $PALISADE_HOLDER; read line").start();
     let id = holder.line();
     let seen = inspect(&[server.url_with("seer", "pw")], &["name"]);
     assert!(seen.output[0].contains(&format!(": held by {id}, ttl ")), "{seen:?}");

@@ -6,6 +6,9 @@ use testkit::Cluster;
 
 use crate::support::tool::run;
 
+/// Whatever ends soon has not waited as long as it was told to.
+const SOON: Duration = Duration::from_secs(25);
+
 #[test]
 fn over_five_masters_it_starts_with_two_killed_and_not_with_three() {
     let cluster = Cluster::start(5).blessed();
@@ -18,12 +21,12 @@ fn over_five_masters_it_starts_with_two_killed_and_not_with_three() {
     for options in ["-n", ""] {
         let finished = run(&urls, options, "exit 3").finish();
         assert_eq!(finished.code(), 69, "{finished:?}");
-        assert!(finished.took < Duration::from_secs(10), "{finished:?}");
+        assert!(finished.took < SOON, "{finished:?}");
         assert!(finished.said().contains("refused"), "{finished:?}");
     }
-    let waited = run(&urls, "-w 1.3", "exit 3").finish();
+    let waited = run(&urls, "-w 6", "exit 3").finish();
     assert_eq!(waited.code(), 69, "{waited:?}");
-    assert!(waited.took >= Duration::from_millis(1300), "{waited:?}");
+    assert!(waited.took >= Duration::from_secs(6), "{waited:?}");
     assert!(waited.said().contains("too few servers answer"), "{waited:?}");
     for alive in [3, 4] {
         let keys = cluster.iter().nth(alive).expect("five").keys();
@@ -60,7 +63,7 @@ fn a_wrong_password_is_69_at_once_and_says_so() {
     let url = |password| vec![server.url_with("default", password)];
     let refused = run(&url("wrong"), "-w 30", "true").finish();
     assert_eq!(refused.code(), 69, "{refused:?}");
-    assert!(refused.took < Duration::from_secs(10), "{refused:?}");
+    assert!(refused.took < SOON, "{refused:?}");
     assert!(refused.said().contains("credentials"), "{refused:?}");
     assert!(!refused.said().contains("wrong@"), "{refused:?}");
     assert_eq!(run(&url("right"), "-n", "exit 3").finish().code(), 3);

@@ -8,7 +8,7 @@ use crate::support::{
 };
 
 fn run(server: &RedisServer, command: &str) -> String {
-    format!("{PALISADE} run -s {} name -- {command}", server.url())
+    format!("{PALISADE} run -s {} -w 50 name -- {command}", server.url())
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_shell_under_the_lock_has_job_control_of_its_own() {
     let mut terminal = Terminal::start();
     // What is typed is shown too, and must not look like the prompt.
     let inner = "env PS1=in''ner% bash --norc --noediting -i";
-    terminal.type_in(&format!("{}\n", run(&server, inner).replace(" name ", " --lease 3 name ")));
+    terminal.type_in(&format!("{}\n", run(&server, inner).replace(" name ", " --lease 9 name ")));
     terminal.see("inner%");
     terminal.type_in("cat\n");
     terminal.see("cat\r\n");

@@ -1,10 +1,13 @@
 //! Servers that have just started, and the word that they are new.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use testkit::Cluster;
 
 use crate::support::tool::{Finished, palisade, run};
+
+/// Their votes count after more than a minute: whatever ends soon has not waited for that.
+const SOON: Duration = Duration::from_secs(25);
 
 fn bless(urls: &[String], more: &[&str]) -> Finished {
     let mut words = vec!["bless"];
@@ -14,12 +17,12 @@ fn bless(urls: &[String], more: &[&str]) -> Finished {
 }
 
 #[test]
-fn a_fleet_that_has_just_started_does_not_vote_and_says_so_within_a_second() {
+fn a_fleet_that_has_just_started_does_not_vote_and_says_so_at_once() {
     let cluster = Cluster::start(3);
     for all in ["", "--all"] {
         let young = run(&cluster.urls(), &format!("-n {all}"), "exit 3").finish();
         assert_eq!(young.code(), 69, "{young:?}");
-        assert!(young.took < Duration::from_secs(1), "{young:?}");
+        assert!(young.took < SOON, "{young:?}");
         let said = young.said();
         assert!(said.contains("3 of 3 masters started"), "{said}");
         assert!(said.contains("if this fleet is new, bless it"), "{said}");
@@ -56,7 +59,7 @@ fn who_waits_is_told_at_once_and_goes_on_when_somebody_blesses() {
     let urls = cluster.urls();
     let waiting = run(&urls, "-w 100", "echo mine").start();
     assert!(waiting.complaint().contains("their votes count in"));
-    assert!(waiting.started.elapsed() < Duration::from_secs(1));
+    assert!(waiting.started.elapsed() < SOON);
     assert_eq!(bless(&urls, &[]).code(), 0);
     assert_eq!(waiting.line(), "mine");
     assert_eq!(waiting.finish().code(), 0);
@@ -67,18 +70,18 @@ fn a_wait_that_ends_before_the_votes_count_is_not_begun() {
     let cluster = Cluster::start(3);
     let waited = run(&cluster.urls(), "-w 30", "exit 3").finish();
     assert_eq!(waited.code(), 69, "{waited:?}");
-    assert!(waited.took < Duration::from_secs(10), "{waited:?}");
+    assert!(waited.took < SOON, "{waited:?}");
     assert_eq!(waited.errors.len(), 1, "said once: {waited:?}");
 }
 
 #[test]
 fn with_a_short_max_lease_it_is_a_matter_of_seconds() {
+    let born = Instant::now();
     let cluster = Cluster::start(3);
     // 4.04 s for the lease, 1 s for the precision of the uptime, 5 s for clocks.
-    let finished = run(&cluster.urls(), "--max-lease 4 --lease 1", "exit 3").finish();
+    let finished = run(&cluster.urls(), "--max-lease 4 --lease 4 -w 50", "exit 3").finish();
     assert_eq!(finished.code(), 3, "{finished:?}");
-    assert!(finished.took > Duration::from_secs(8), "{finished:?}");
-    assert!(finished.took < Duration::from_secs(30), "{finished:?}");
+    assert!(born.elapsed() > Duration::from_secs(8), "{finished:?}");
 }
 
 #[test]
