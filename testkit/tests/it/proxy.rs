@@ -20,12 +20,17 @@ fn bytes_pass_both_ways() {
 fn delay_strikes_each_direction_once() {
     let (_server, proxy) = pair();
     let mut client = connect(&proxy, PATIENCE);
-    proxy.set(Fault::Delay(Duration::from_millis(40)));
-    let began = Instant::now();
-    client.command(&["PING"]).unwrap();
-    let took = began.elapsed();
-    assert!(took >= Duration::from_millis(80), "{took:?}");
-    assert!(took < Duration::from_millis(800), "{took:?}");
+    let delay = Duration::from_millis(200);
+    proxy.set(Fault::Delay(delay));
+    let mut ping = || {
+        let began = Instant::now();
+        client.command(&["PING"]).unwrap();
+        began.elapsed()
+    };
+    // The machine may add to it now and then, but takes nothing away.
+    let times: Vec<_> = (0..10).map(|_| ping()).collect();
+    assert!(times.iter().all(|took| *took >= delay * 2), "{times:?}");
+    assert!(times.iter().any(|took| *took < delay * 4), "{times:?}");
 }
 
 #[test]
@@ -60,7 +65,7 @@ fn blackholed_reply_comes_after_the_deed() {
     let mut client = connect(&proxy, IMPATIENCE);
     proxy.set(Fault::Blackhole(Way::Replies));
     assert!(is_timeout(&client.command(&["SET", "a", "1"])));
-    assert_eq!(server.keys(), ["a"]);
+    assert!(appears(&server, "a", PATIENCE));
 }
 
 #[test]

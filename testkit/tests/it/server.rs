@@ -61,7 +61,8 @@ fn frozen_server_answers_after_the_thaw_only() {
     assert!(client.command(&["ECHO", "late"]).is_err());
     server.thaw();
     assert_eq!(server.cli(&["ECHO", "now"]), "now");
-    assert_eq!(client.read().unwrap(), Reply::Bulk(b"late".to_vec()));
+    let late = (0..100).find_map(|_| client.read().ok());
+    assert_eq!(late, Some(Reply::Bulk(b"late".to_vec())));
 }
 
 #[test]
