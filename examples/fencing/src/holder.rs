@@ -2,7 +2,7 @@
 
 use std::{error::Error, io, path::Path};
 
-use palisade::{FencedGuard, Masters};
+use palisade::{FencedGuard, Masters, OnOutage};
 
 use crate::{LEASE, LOCK, store::Store};
 
@@ -10,7 +10,8 @@ use crate::{LEASE, LOCK, store::Store};
 pub(crate) async fn run(urls: &str, file: &Path) -> Result<(), Box<dyn Error>> {
     let masters = Masters::connect(urls.split(',')).await?;
     let store = Store::open(file)?;
-    let guard = masters.fenced_red_lock(LOCK).with_lease(LEASE).acquire().await?;
+    let lock = masters.fenced_red_lock(LOCK).with_lease(LEASE).on_outage(OnOutage::Wait);
+    let guard = lock.acquire().await?;
     println!("granted, token {}", guard.fencing_token());
     write(&store, &guard, 90)?;
     guard.ensure_valid()?;

@@ -19,7 +19,7 @@ use palisade::Lease;
 /// What is locked.
 const LOCK: &str = "account:1";
 /// Short, since the story waits for its end.
-const LEASE: Lease = Lease::WatchdogOf(Duration::from_secs(2));
+const LEASE: Lease = Lease::WatchdogOf(Duration::from_secs(6));
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -34,7 +34,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 mod story {
     use std::{env, error::Error, time::Duration};
 
-    use palisade::{AcquireError, Masters, embedded::Server};
+    use palisade::{AcquireError, Masters, OnOutage, embedded::Server};
 
     use crate::{LEASE, LOCK, child::HolderProcess, holder::CHECKED, store::Store};
 
@@ -51,7 +51,8 @@ mod story {
         first.stop()?;
         println!("operator: the first holder stands still (SIGSTOP), for longer than its lease");
 
-        let guard = masters.fenced_red_lock(LOCK).with_lease(LEASE).acquire().await?;
+        let lock = masters.fenced_red_lock(LOCK).with_lease(LEASE).on_outage(OnOutage::Wait);
+        let guard = lock.acquire().await?;
         println!("holder 2: granted, token {}", guard.fencing_token());
         let accepted = store.write(guard.fencing_token(), 50)?;
         println!("holder 2: wrote 50: {}", if accepted { "accepted" } else { "REFUSED?!" });
