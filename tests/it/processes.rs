@@ -4,10 +4,13 @@ use std::{sync::mpsc::RecvTimeoutError, thread, time::Duration};
 
 use testkit::{Actor, RedisServer};
 
-use crate::{
-    fleet::HANG,
-    support::{PROMPT, TURN},
-};
+use crate::fleet::HANG;
+
+/// A wait for a process, between two questions to the server: where that or we stand still, so does
+/// the count.
+const TURN: Duration = Duration::from_millis(10);
+/// More than three and a half seconds, for what the process may stand still.
+const PROMPT: u32 = 350;
 
 #[test]
 fn thousand_hand_overs_each_way_between_two_processes_lose_none() {

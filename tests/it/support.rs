@@ -188,7 +188,7 @@ const POLL: Duration = Duration::from_millis(5);
 /// With a server that is there: no machine stands still for so long.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// A wait of a [`promptly`], between two questions to the server.
-pub(crate) const TURN: Duration = Duration::from_millis(10);
-/// On a machine that does nothing else some four seconds: below the poll cap of 5 s, so that only a
-/// wake-up explains a grant.
-pub(crate) const PROMPT: u32 = 350;
+const TURN: Duration = Duration::from_millis(10);
+/// On a machine that does nothing else some two seconds: well below the poll cap of 5 s, so that only
+/// a wake-up explains a grant.
+const PROMPT: u32 = 200;
