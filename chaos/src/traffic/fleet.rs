@@ -69,6 +69,8 @@ impl<'a> Fleet<'a> {
     pub(crate) fn kill(&mut self, place: usize) {
         self.replace_if_ended(place);
         let worker = self.worker(place);
+        // A process that the machine has no time for does not die at once, nor does it work.
+        self.recorder.note(Event::WorkerStopped { worker });
         self.at_mut(place).process.kill();
         self.recorder.note(Event::WorkerKilled { worker });
     }

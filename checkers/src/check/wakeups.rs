@@ -102,8 +102,8 @@ pub fn bound(history: &History) -> Duration {
 /// For 99 of 100 stretches in the calm: less than what is left of the shortest lease after a short
 /// section, and a hundred times what a wake-up takes.
 pub const BUDGET: Duration = Duration::from_millis(250);
-/// Fewer stretches say nothing about the hundredth.
-const ENOUGH: usize = 100;
+/// Of fewer stretches the hundredth is one bad moment of the machine.
+const ENOUGH: usize = 200;
 
 #[cfg(test)]
 mod tests {
