@@ -33,6 +33,8 @@ pub struct ServerBuilder {
 impl ServerBuilder {
     /// Whence the run ids come. Defaults to chance.
     ///
+    /// `INFO` of a server with a seed tells 1 for `process_id`: the true one differs from run to run.
+    ///
     /// Servers with a seed also take their script interpreters over from those of the same thread
     /// that have ended, with what is compiled there: a simulation starts thousands of them. Their
     /// scripts must leave nothing behind but in the data.

@@ -32,7 +32,7 @@ pub(crate) struct State {
     pub(crate) clients: BTreeMap<ClientId, Client>,
     next_client: ClientId,
     pub(crate) life: Life,
-    names: Names,
+    pub(crate) names: Names,
     pub(crate) stats: Stats,
     pub(crate) config: BTreeMap<&'static str, String>,
     pub(crate) delay: Duration,
@@ -182,25 +182,30 @@ impl Life {
     }
 }
 
-/// Whence the run ids come: the same from the same seed.
+/// By what the server is known: the same from the same seed.
 #[derive(Debug)]
-pub(crate) struct Names(u64);
+pub(crate) struct Names {
+    /// Whence the run ids come.
+    chance: u64,
+    pub(crate) process_id: u32,
+}
 
 impl Names {
     pub(crate) fn by_chance() -> Self {
-        Self::seeded(rand::random())
+        Self { chance: rand::random(), process_id: std::process::id() }
     }
 
+    /// The process that it is in is another one each time, so it is told of as in a container.
     pub(crate) const fn seeded(seed: u64) -> Self {
-        Self(seed)
+        Self { chance: seed, process_id: 1 }
     }
 
     /// 40 hexadecimal digits.
     fn next(&mut self) -> String {
         // SplitMix64, as published.
         let mut digits = || {
-            self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-            let mut mixed = self.0;
+            self.chance = self.chance.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            let mut mixed = self.chance;
             mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
             mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
             mixed ^ (mixed >> 31)

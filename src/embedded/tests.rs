@@ -244,3 +244,24 @@ fn handle_is_send_and_sync() {
     fn check<T: Send + Sync + 'static>() {}
     check::<Server>();
 }
+
+/// Its replies are to be the same in every process.
+#[tokio::test(start_paused = true)]
+async fn a_server_with_a_seed_tells_nothing_of_its_process() {
+    let told = async |server: Server| {
+        let mut client = server.connect().await.unwrap();
+        let mut replies = String::new();
+        for line in ["HELLO 3", "INFO everything", "CLIENT LIST", "CLIENT INFO", "CONFIG GET *"] {
+            replies.push_str(&ask(&mut client, line).await);
+        }
+        replies
+    };
+    let born = || Server::builder().seed(7).wall_clock(Duration::from_secs(1_700_000_000));
+    let own = format!("process_id:{}\r\n", std::process::id());
+    assert!(told(Server::start_here()).await.contains(&own));
+    let seeded = told(born().start_here()).await;
+    assert!(seeded.contains("process_id:1\r\n"), "{seeded}");
+    // An hour later.
+    advance(Duration::from_secs(3_600)).await;
+    assert_eq!(told(born().start_here()).await, seeded);
+}

@@ -45,7 +45,7 @@ fn server(state: &State) -> String {
     format!(
         "redis_version:{VERSION}\r\nredis_mode:standalone\r\nprocess_id:{pid}\r\nrun_id:{run_id}\r\n\
          tcp_port:0\r\nserver_time_usec:{now}\r\nuptime_in_seconds:{uptime}\r\nuptime_in_days:{days}\r\n",
-        pid = std::process::id(),
+        pid = state.names.process_id,
         run_id = state.life.run_id,
         now = now_us,
         days = uptime / 86_400,
