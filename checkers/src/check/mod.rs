@@ -77,7 +77,7 @@ impl fmt::Display for Invariant {
             Self::NoLeak => "I6 no leak",
             Self::NoGhost => "I6 no ghost",
             Self::Progress => "I7 progress",
-            Self::Kept => "I8 kept while nothing breaks",
+            Self::Kept => "kept while nothing breaks",
             Self::Conduct => "conduct of the workers",
         })
     }
