@@ -43,7 +43,7 @@ impl fmt::Display for Coverage {
 }
 
 /// What must be seen.
-pub const SOMETIMES: [&str; 52] = [
+pub const SOMETIMES: [&str; 54] = [
     "fault: request lost",
     "fault: answer lost",
     "fault: reset before the request",
@@ -80,6 +80,8 @@ pub const SOMETIMES: [&str; 52] = [
     "refused: outage",
     "refused: quarantine",
     "refused: lease",
+    "refused: re-entry of what was lost",
+    "released: not the last guard",
     "heal: asked",
     "lost: expired",
     "lost: gone",

@@ -103,7 +103,7 @@ impl Lane {
             return drop(hold);
         }
         let problem = hold.release().await.err();
-        self.recorder.note(Event::Released { section, problem });
+        self.recorder.note(Event::Released { section, problem, still: 0 });
     }
 
     /// As a careful user does it: asks once more right before the write, and shows a token if there

@@ -8,10 +8,12 @@
 //! * `ghosts` (I6): what comes too late changes nothing.
 //! * `leaks` (I6): nothing stays behind.
 //! * `progress` (I7): nobody hangs.
+//! * `reentry` (I8): counts of re-entries balance.
+//! * `coverage` (I9): the run has seen enough to mean something. Not a property of the locks; the
+//!   simulation has a list of its own.
 //! * `promise`: what was never promised, and excuses the first two.
 //! * `undisturbed`: where nothing breaks, nobody loses a lock that is renewed.
 //! * `conduct`: the workers ended as they should and met only errors that the faults explain.
-//! * `coverage`: the run has seen enough to mean something. Not a property of the locks.
 
 pub mod conduct;
 pub mod coverage;
@@ -21,6 +23,7 @@ mod ghosts;
 pub mod leaks;
 pub mod progress;
 mod promise;
+pub mod reentry;
 #[cfg(any(test, feature = "stories"))]
 pub mod story;
 pub mod tokens;
@@ -62,6 +65,7 @@ pub enum Invariant {
     NoLeak,
     NoGhost,
     Progress,
+    Reentry,
     Kept,
     Conduct,
 }
@@ -77,6 +81,7 @@ impl fmt::Display for Invariant {
             Self::NoLeak => "I6 no leak",
             Self::NoGhost => "I6 no ghost",
             Self::Progress => "I7 progress",
+            Self::Reentry => "I8 re-entry",
             Self::Kept => "kept while nothing breaks",
             Self::Conduct => "conduct of the workers",
         })
@@ -93,6 +98,7 @@ pub fn violations(history: &History) -> Vec<Violation> {
     found.extend(leaks::check(history));
     found.extend(ghosts::check(history));
     found.extend(progress::check(history));
+    found.extend(reentry::check(history));
     found.extend(undisturbed::check(history));
     found.extend(conduct::check(history));
     found.sort_by_key(|violation| (violation.span.from, violation.invariant));

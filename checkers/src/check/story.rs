@@ -147,7 +147,12 @@ impl Told {
 
     pub fn reentered(self, at: u64, token: u64) -> Self {
         let section = self.id;
-        self.note(at, Event::Counted { section, guards: 2, token: Some(token) })
+        self.note(at, Event::Counted { section, guards: 2, told: None, token: Some(token) })
+    }
+
+    pub fn counted(self, at: u64, guards: u32, told: Option<u32>) -> Self {
+        let section = self.id;
+        self.note(at, Event::Counted { section, guards, told, token: None })
     }
 
     pub fn extended(self, at: u64, deadline: u64) -> Self {
@@ -184,7 +189,13 @@ impl Told {
     /// Called at `at`, and done at once.
     pub fn released(self, at: u64) -> Self {
         let section = self.id;
-        self.releasing(at).note(at, Event::Released { section, problem: None })
+        self.releasing(at).note(at, Event::Released { section, problem: None, still: 0 })
+    }
+
+    /// A release has returned that was not the last one.
+    pub fn still_held(self, at: u64, still: u32) -> Self {
+        let section = self.id;
+        self.note(at, Event::Released { section, problem: None, still })
     }
 
     pub fn releasing(self, at: u64) -> Self {

@@ -104,6 +104,9 @@ pub enum Event {
     Counted {
         section: SectionId,
         guards: u32,
+        /// How many there are by the library's word, if a release gave it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        told: Option<u32>,
         /// That of the new guard, if the lock is fenced.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token: Option<u64>,
@@ -127,7 +130,13 @@ pub enum Event {
     /// The guard is about to be released, or dropped.
     Releasing { section: SectionId, deadline: Time },
     /// The release has returned; `problem` if it was not confirmed.
-    Released { section: SectionId, problem: Option<String> },
+    Released {
+        section: SectionId,
+        problem: Option<String>,
+        /// How many other guards there are by the library's word.
+        #[serde(default)]
+        still: u32,
+    },
 }
 
 /// What a run was told.

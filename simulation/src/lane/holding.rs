@@ -1,7 +1,7 @@
 //! What a lane does with a lock that it was granted: reads, works, writes, lets go.
 
 use checkers::history::{Event, Manner};
-use palisade::{LostCause, OnOutage};
+use palisade::{LostCause, OnOutage, Released};
 use tokio::select;
 
 use super::{Lane, some_polls};
@@ -20,21 +20,41 @@ impl Lane {
         } else {
             select! {
                 biased;
-                cause = guard.lost() => self.lost(&guard, &cause),
+                cause = guard.lost() => {
+                    self.lost(&guard, &cause);
+                    self.enter_the_lost(&guard, guards.len());
+                }
                 () = self.read_modify_write(target, &guard, intent) => {}
             }
         }
         // In any order, and the hold ends with the last.
         while let Some(inner) = guards.pop() {
-            if self.section.number.is_multiple_of(2) {
-                drop(inner);
-            } else {
-                let _not_the_last = inner.release().await;
-            }
+            let told = self.leave(inner).await;
             let left = u32::try_from(guards.len()).unwrap_or(0);
-            self.record(Event::Counted { section, guards: left + 1, token: None });
+            self.record(Event::Counted { section, guards: left + 1, told, token: None });
         }
         self.let_go(guard, intent.ending).await;
+    }
+
+    /// Gives up a guard that is not the last; how many are left by the library's word.
+    async fn leave(&self, inner: AnyGuard) -> Option<u32> {
+        if self.section.number.is_multiple_of(2) {
+            drop(inner);
+            return None;
+        }
+        let released = inner.release().await.ok()?;
+        self.stage.log.saw("released: not the last guard");
+        Some(guards_left(released))
+    }
+
+    /// Whoever was told of the loss enters no more.
+    fn enter_the_lost(&self, guard: &AnyGuard, others: usize) {
+        let Some(more) = guard.reenter() else {
+            return self.stage.log.saw("refused: re-entry of what was lost");
+        };
+        let (section, token) = (self.section, more.token());
+        let guards = u32::try_from(others + 2).unwrap_or(0);
+        self.record(Event::Counted { section, guards, told: None, token });
     }
 
     async fn reenter(&self, target: &Target, guard: AnyGuard, intent: &Intent) -> Vec<AnyGuard> {
@@ -54,7 +74,7 @@ impl Lane {
             self.stage.log.saw("grant: re-entry");
             let (section, token) = (self.section, more.token());
             let count = u32::try_from(i + 2).unwrap_or(0);
-            self.record(Event::Counted { section, guards: count, token });
+            self.record(Event::Counted { section, guards: count, told: None, token });
             guards.push(more);
         }
         guards
@@ -148,8 +168,19 @@ impl Lane {
         if let Err(palisade::ReleaseError::Unconfirmed { .. }) = &released {
             self.stage.log.saw("release unconfirmed");
         }
-        let problem = released.err().map(|error| error.to_string());
-        self.record(Event::Released { section, problem });
+        let (problem, still) = match released {
+            Ok(released) => (None, guards_left(released)),
+            Err(error) => (Some(error.to_string()), 0),
+        };
+        self.record(Event::Released { section, problem, still });
+    }
+}
+
+/// By the library's word.
+const fn guards_left(released: Released) -> u32 {
+    match released {
+        Released::StillHeld { guards } => guards,
+        _ => 0,
     }
 }
 
