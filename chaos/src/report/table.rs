@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    check::{coverage, detection, updates, wakeups},
+    check::{coverage, detection, reentry, updates, wakeups},
     faults::TABLE,
     history::{Event, History, Hold, Kind, Record, Refusal, Section},
     quantiles::Quantiles,
@@ -23,6 +23,7 @@ pub(super) fn write(out: &mut impl Write, history: &History) -> io::Result<()> {
         ("losses noticed", losses(history)),
         ("noticed", noticed(history)),
         ("outages seen", outages(history)),
+        ("re-entries", reentry::reentries(history).to_string()),
         ("releases", releases(history)),
         ("late writes", late_writes(history)),
         ("machine", machine(history)),

@@ -2,7 +2,7 @@
 
 use std::{future, time::Duration};
 
-use palisade::{FencedGuard, LockGuard};
+use palisade::{FencedGuard, LockGuard, Released};
 
 use crate::time::{self, Time};
 
@@ -59,13 +59,26 @@ impl Hold {
         }
     }
 
-    /// What was wrong with the release, if anything.
-    pub(super) async fn release(self) -> Result<(), String> {
+    /// One more guard, unless there is nothing to enter any more.
+    pub(super) fn reenter(&self) -> Option<Self> {
+        match self {
+            Self::Held(guard) => guard.reenter().ok().map(Self::Held),
+            Self::Fenced(guard) => guard.reenter().ok().map(Self::Fenced),
+            Self::Pretended { .. } => None,
+        }
+    }
+
+    /// How many guards are left by the library's word, or what was wrong with the release.
+    pub(super) async fn release(self) -> Result<u32, String> {
         let released = match self {
             Self::Held(guard) => guard.release().await,
             Self::Fenced(guard) => guard.release().await,
-            Self::Pretended { .. } => return Ok(()),
+            Self::Pretended { .. } => return Ok(0),
         };
-        released.map(|_| ()).map_err(|error| error.to_string())
+        match released {
+            Ok(Released::StillHeld { guards }) => Ok(guards),
+            Ok(_) => Ok(0),
+            Err(error) => Err(error.to_string()),
+        }
     }
 }

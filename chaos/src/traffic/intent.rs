@@ -78,6 +78,8 @@ pub(super) struct Intent {
     pub(super) work: Duration,
     /// In a run that is about that: whether it blocks its runtime meanwhile.
     pub(super) blocks: bool,
+    /// How often the lock is entered again.
+    pub(super) reentries: u32,
     /// Whether the guard is dropped instead of released.
     pub(super) drops: bool,
     /// Before the next section.
@@ -93,6 +95,7 @@ impl Intent {
             patience: random.within(&PATIENCE),
             work: random.within(&sort.work.lasts()),
             blocks: sort.renewed && sort.work == Work::Long,
+            reentries: random.weighted(&REENTRIES),
             drops: random.one_in(ONE_DROP_IN),
             rest: random.within(&REST),
         }
@@ -129,6 +132,7 @@ const MANNERS: [(u32, Manner); 5] = [
     (10, Manner::Dropped),
 ];
 const PATIENCE: Range<Duration> = ms(1)..ms(500);
+const REENTRIES: [(u32, u32); 3] = [(6, 0), (1, 1), (1, 2)];
 const ONE_DROP_IN: u64 = 8;
 const REST: Range<Duration> = ms(0)..ms(10);
 
@@ -163,6 +167,9 @@ mod tests {
             }
             for work in [Work::Short, Work::Long, Work::Endless] {
                 assert!(comes_up(&|intent| work.lasts().contains(&intent.work)), "{work:?}");
+            }
+            for (_, reentries) in REENTRIES {
+                assert!(comes_up(&|intent| intent.reentries == reentries), "{reentries}");
             }
             for renewed in [true, false] {
                 assert!(comes_up(&|intent| intent.drops && intent.is_renewed() == renewed));

@@ -91,6 +91,7 @@ impl Lane {
 
     async fn use_up(&self, hold: Hold, intent: &Intent) {
         let section = self.section;
+        let others = self.reenter(&hold, intent);
         select! {
             biased;
             cause = hold.lost() => {
@@ -98,12 +99,43 @@ impl Lane {
             }
             () = self.read_modify_write(&hold, intent) => {}
         }
+        self.leave(others).await;
         self.recorder.note(Event::Releasing { section, deadline: hold.deadline() });
         if intent.drops {
             return drop(hold);
         }
-        let problem = hold.release().await.err();
-        self.recorder.note(Event::Released { section, problem, still: 0 });
+        let (problem, still) = match hold.release().await {
+            Ok(still) => (None, still),
+            Err(problem) => (Some(problem), 0),
+        };
+        self.recorder.note(Event::Released { section, problem, still });
+    }
+
+    /// The guards beside the first.
+    fn reenter(&self, hold: &Hold, intent: &Intent) -> Vec<Hold> {
+        let mut others = Vec::new();
+        for guards in 2..=intent.reentries + 1 {
+            let Some(more) = hold.reenter() else { break };
+            let (section, token) = (self.section, more.token());
+            self.recorder.note(Event::Counted { section, guards, told: None, token });
+            others.push(more);
+        }
+        others
+    }
+
+    /// All guards but the first, half of them without a word.
+    async fn leave(&self, mut others: Vec<Hold>) {
+        while let Some(other) = others.pop() {
+            let guards = u32::try_from(others.len()).unwrap_or(0) + 1;
+            let told = if self.section.number.is_multiple_of(2) {
+                drop(other);
+                None
+            } else {
+                other.release().await.ok()
+            };
+            let section = self.section;
+            self.recorder.note(Event::Counted { section, guards, told, token: None });
+        }
     }
 
     /// As a careful user does it: asks once more right before the write, and shows a token if there

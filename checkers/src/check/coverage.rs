@@ -1,7 +1,8 @@
-//! Whether a run has seen enough to mean something.
+//! I9: whether a run has seen enough to mean something.
 
 use std::time::Duration;
 
+use super::reentry;
 use crate::{
     history::{Event, History, Kind, Refusal},
     spans::{Span, Spans},
@@ -16,8 +17,8 @@ pub struct Shortfall {
     pub wanted: u64,
 }
 
-/// What is missing of 2,000 grants in a minute, of so many faults of each of `kinds` in a minute,
-/// and of a quorum that was lost. A run of a few seconds need not have seen anything.
+/// What is missing of 2,000 grants and 100 re-entries in a minute, of so many faults of each of
+/// `kinds` in a minute, and of a quorum that was lost. A run of a few seconds need not have seen anything.
 pub fn shortfalls(history: &History, kinds: &[(&str, u64)]) -> Vec<Shortfall> {
     let secs = history.settings.secs;
     if secs < LEAST_SECS {
@@ -25,6 +26,7 @@ pub fn shortfalls(history: &History, kinds: &[(&str, u64)]) -> Vec<Shortfall> {
     }
     let mut demands = vec![
         ("grants".to_owned(), grants(history), GRANTS_A_MINUTE * secs / 60),
+        ("re-entries".to_owned(), reentry::reentries(history), REENTRIES_A_MINUTE * secs / 60),
         ("quorums lost and noticed".to_owned(), quorum_losses(history).noticed, 1),
     ];
     let faults = kinds.iter().map(|(kind, a_minute)| {
@@ -74,6 +76,7 @@ fn felt(history: &History) -> impl Iterator<Item = Time> + '_ {
 
 const LEAST_SECS: u64 = 20;
 const GRANTS_A_MINUTE: u64 = 2_000;
+const REENTRIES_A_MINUTE: u64 = 100;
 /// An attempt that began while the quorum was away may end a little after it is back.
 const ECHO: Duration = Duration::from_millis(200);
 
@@ -128,13 +131,17 @@ mod tests {
     }
 
     #[test]
-    fn a_minute_wants_three_faults_of_each_kind_and_a_lost_quorum() {
+    fn a_minute_wants_re_entries_three_faults_of_each_kind_and_a_lost_quorum() {
         let mut history = with_faults(&["kill", "kill", "kill", "freeze"]).history();
         history.settings.secs = 60;
         let short = shortfalls(&history, &[("kill", 3), ("freeze", 3)]);
         let missing: Vec<_> = short.iter().map(|s| (s.what.as_str(), s.wanted)).collect();
-        let expected =
-            [("grants", 2_000), ("quorums lost and noticed", 1), ("faults \"freeze\"", 3)];
+        let expected = [
+            ("grants", 2_000),
+            ("re-entries", 100),
+            ("quorums lost and noticed", 1),
+            ("faults \"freeze\"", 3),
+        ];
         assert_eq!(missing, expected);
     }
 }
