@@ -141,8 +141,8 @@ independent masters. Arguments are seen in `ps`: passwords belong into the envir
 
 const MAX_LEASE: &str = "\
 The longest lease that anybody uses on these servers, the same for all. One of several servers \
-that was restarted may have forgotten locks: for this long, and a bit, its vote does not count; at \
-least 4s [env: PALISADE_MAX_LEASE] [default: 60s]";
+that was restarted may have forgotten locks: for 1% and 7s more than this its vote does not count; \
+at least 4s [env: PALISADE_MAX_LEASE] [default: 60s]";
 
 const LONG_ABOUT: &str = "\
 Runs a command while holding a lock in Redis, and never after it.
@@ -198,10 +198,10 @@ When the lock cannot be renewed:
   another user: write `sudo palisade run …`, not `palisade run … -- sudo …`.
 
 Servers that were restarted:
-  One of several servers that started less than --max-lease and a bit ago may have forgotten locks
-  that are held: it gets no vote until then. If that leaves too few, palisade says so and waits;
-  with -n, or if -w ends before, it exits with 69. Servers of a new fleet have nothing to forget:
-  see `palisade bless`.
+  One of several servers that started less than --max-lease, 1% of it and 7s ago (by default about
+  68s) may have forgotten locks that are held: it gets no vote until then. If that leaves too few,
+  palisade says so and waits; with -n, or if -w ends before, it exits with 69. Servers of a new
+  fleet have nothing to forget: see `palisade bless`.
 
 When the command ends:
   Processes it has left in its group would run without the lock: they are sent SIGTERM, and SIGKILL
@@ -235,8 +235,8 @@ const BLESS_ABOUT: &str = "\
 Say that the servers are a new fleet that has forgotten nothing
 
 A server that has just started may have forgotten locks that are still held, so its vote does not \
-count for a while: the longest lease and a bit, about a minute. On a fleet that was set up just now \
-nothing was ever held. This says so, and the votes count at once, until a server is restarted.
+count for a while: --max-lease, 1% of it and 7s, by default about 68s. On a fleet that was set up \
+just now nothing was ever held. This says so, and the votes count at once, until a server is restarted.
 
 It is your word: never make it part of what starts the servers, and never say it of servers that \
 were restarted while somebody may have held a lock.";

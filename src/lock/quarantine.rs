@@ -20,7 +20,8 @@ use crate::{
 ///
 /// Such a server would grant a lock that another client still holds through it. So its grants are
 /// not asked for until every lease is over that it may have forgotten: for `max_lease` × 1.01 +
-/// 1 s + `clock_skew` after its process has started. Renewals and releases are sent all the while.
+/// 1 s + `clock_skew` after its process has started, and a second, since servers tell their uptime
+/// in whole ones. That is 67.6 s by default. Renewals and releases are sent all the while.
 /// It costs nothing once the time is over, except by `Strict`.
 ///
 /// # Guarantees
