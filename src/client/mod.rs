@@ -18,7 +18,7 @@ pub use simulated::SimulatedProcess;
 
 use crate::{
     error::{ConfigError, ConnectError, LostCause, NodeError, ShutdownError},
-    lock::{FencedLock, Lock, Site},
+    lock::{FencedLock, Holder, Lock, Site},
     node::{NodeId, Stream},
 };
 
@@ -67,6 +67,15 @@ impl Client {
     #[must_use]
     pub fn fenced_lock(&self, name: &str) -> FencedLock {
         FencedLock::new(self.site.clone(), name)
+    }
+
+    /// Whether `holder` is of this process: a hold of any of its clients, or what servers have
+    /// granted to an acquire that is under way or being taken back.
+    ///
+    /// Clients with another [clock](ClientBuilder::clock) count as another process.
+    #[must_use]
+    pub fn is_own(&self, holder: &Holder) -> bool {
+        self.site.process.made(&holder.id)
     }
 
     /// What the server is called in errors and ballots: no credentials.

@@ -123,6 +123,11 @@ impl Process {
         self.uuid
     }
 
+    /// Whether a holder id is one of this process' own.
+    pub(crate) fn made(&self, holder: &str) -> bool {
+        holder.starts_with(&self.holder_prefix)
+    }
+
     /// Tells servers apart that are reached over streams of the caller's making.
     pub(crate) fn connector_number(&self) -> u64 {
         self.next_connector.fetch_add(1, Ordering::Relaxed)

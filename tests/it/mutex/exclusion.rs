@@ -9,7 +9,7 @@ use std::{
 };
 
 use futures::future::join_all;
-use palisade::Released;
+use palisade::{Client, Released, clock::BootClock};
 use testkit::RedisServer;
 
 use crate::support::{LONG_LEASE, Look, client, eventually, ms, patient, soon};
@@ -166,4 +166,17 @@ async fn introspection_tells_who_holds_the_lock_for_how_long() {
     assert_eq!(lock.holder().await.unwrap().unwrap().ttl, None, "for ever");
     guard.release().await.unwrap();
     assert!(!lock.is_locked().await.unwrap());
+}
+
+/// A waiter that looks for whom it waits is not to find itself.
+#[tokio::test]
+async fn holders_of_this_process_are_told_from_others() {
+    let server = RedisServer::start();
+    let (one, sibling) = (client(&server).await, client(&server).await);
+    let clock = Arc::new(BootClock);
+    let other = Client::builder().url(&server.url()).clock(clock).connect().await.unwrap();
+    let _guard = one.lock("x").acquire().await.unwrap();
+    let holder = other.lock("x").holder().await.unwrap().unwrap();
+    assert!(one.is_own(&holder) && sibling.is_own(&holder));
+    assert!(!other.is_own(&holder), "another clock stands for another process");
 }
