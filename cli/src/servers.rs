@@ -4,7 +4,7 @@ use std::{env, ops::Deref, time::Duration};
 
 use palisade::{
     AcquireError, BlessError, Client, ConfigError, FencedGuard, FencedMultiLock, FencedRedLock,
-    FencingToken, Inspection, Lease, LockGuard, Masters, OnOutage, ReleaseError, Released,
+    FencingToken, Holder, Inspection, Lease, LockGuard, Masters, OnOutage, ReleaseError, Released,
 };
 
 use crate::{
@@ -73,6 +73,11 @@ impl Servers {
     /// What each server says of the lock `name`, in the order in which they were named.
     pub(crate) async fn inspect(&self, name: &str) -> Inspection {
         self.masters.inspect(name).await
+    }
+
+    /// Whether `holder` is this very process: what it was granted so far shows while it waits.
+    pub(crate) fn see_us_in(&self, holder: &Holder) -> bool {
+        self.masters.clients().iter().any(|client| client.is_own(holder))
     }
 
     /// The operator's word that they are new; by `force` also of servers that do not look so.

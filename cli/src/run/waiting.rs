@@ -1,6 +1,6 @@
 //! Until the lock is held: who has it, and whether it makes sense to wait for that.
 
-use std::time::Duration;
+use std::{iter, time::Duration};
 
 use palisade::{AcquireError, ConfigError, Holder, Inspection};
 use tokio::time::sleep;
@@ -35,12 +35,13 @@ pub(crate) async fn acquire(
             Err(error) => Err(refused(&error)),
         },
         signal = signals.next() => Err(Failure::silent(exit::of_signal(signal.as_raw()))),
-        failure = say_who_has_it(&args.name, settings, servers) => Err(failure),
+        failure = say_who_has_it(args, settings, servers) => Err(failure),
     }
 }
 
 /// After a second says whom we wait for. Completes only if waiting is pointless.
-async fn say_who_has_it(name: &str, settings: &Settings, servers: &Servers) -> Failure {
+async fn say_who_has_it(args: &RunArgs, settings: &Settings, servers: &Servers) -> Failure {
+    let name = &args.name;
     if settings.patience == Patience::None {
         return std::future::pending().await;
     }
@@ -50,27 +51,30 @@ async fn say_who_has_it(name: &str, settings: &Settings, servers: &Servers) -> F
         if let Err(own) = refuse_our_own(name, &inspection) {
             return own;
         }
-        if let Some(words) = describe(&inspection, servers).await {
-            tell(format_args!("waiting for {name}: {words}"));
+        let holder = describe_holder(&inspection, servers).await;
+        let words: Vec<_> = holder.into_iter().chain(too_few_answer(args, &inspection)).collect();
+        // Without a word: it is being handed on right now.
+        if !words.is_empty() {
+            tell(format_args!("waiting for {name}: {}", words.join("; ")));
             return std::future::pending().await;
         }
     }
 }
 
-/// Who has the lock, or that too few servers answer. `None`: it is being handed on right now.
-async fn describe(inspection: &Inspection, servers: &Servers) -> Option<String> {
-    if let Some(holder) = describe_holder(inspection, servers).await {
-        return Some(holder);
-    }
+/// Which servers do not answer, if those that do are not enough.
+fn too_few_answer(args: &RunArgs, inspection: &Inspection) -> Option<String> {
+    let asked = inspection.iter().count();
+    let need = if args.all { asked } else { asked / 2 + 1 };
     let silent: Vec<String> = inspection
         .iter()
         .filter_map(|(node, answer)| {
             answer.as_ref().err().map(|error| format!("{node}: {}", inspect::cause(error)))
         })
         .collect();
-    (!silent.is_empty()).then(|| format!("too few servers answer: {}", silent.join("; ")))
+    (asked - silent.len() < need).then(|| format!("too few servers answer: {}", silent.join("; ")))
 }
 
+/// Who else has the lock.
 async fn describe_holder(inspection: &Inspection, servers: &Servers) -> Option<String> {
     let (holder, url) = some_holder(inspection, servers)?;
     let place = holder::locate(url, holder).await;
@@ -78,6 +82,7 @@ async fn describe_holder(inspection: &Inspection, servers: &Servers) -> Option<S
 }
 
 /// The holder that the majority names, or else one that a server names; and a server that does.
+/// Never us: while we wait, we are granted some servers and keep them, or give them back.
 fn some_holder<'a>(
     inspection: &'a Inspection,
     servers: &'a Servers,
@@ -85,8 +90,9 @@ fn some_holder<'a>(
     let mut named = inspection
         .iter()
         .zip(servers.urls())
-        .filter_map(|((_, answer), url)| Some((answer.as_ref().ok()?.as_ref()?, url)));
-    match inspection.majority_holder() {
+        .filter_map(|((_, answer), url)| Some((answer.as_ref().ok()?.as_ref()?, url)))
+        .filter(|(holder, _)| !servers.see_us_in(holder));
+    match inspection.majority_holder().filter(|major| !servers.see_us_in(major)) {
         Some(major) => named.find(|(holder, _)| holder.id == major.id),
         None => named.next(),
     }
@@ -114,9 +120,10 @@ async fn held_elsewhere(args: &RunArgs, servers: &Servers) -> Failure {
     }
     let name = &args.name;
     let inspection = servers.inspect(name).await;
-    let words = describe_holder(&inspection, servers).await;
-    let words = words.as_deref().unwrap_or("held by another");
-    Failure::new(code, format_args!("{name} is {words}"))
+    let holder = describe_holder(&inspection, servers).await;
+    let holder = holder.unwrap_or_else(|| "held by another".to_owned());
+    let words: Vec<_> = iter::once(holder).chain(too_few_answer(args, &inspection)).collect();
+    Failure::new(code, format_args!("{name} is {}", words.join("; ")))
 }
 
 fn refused(error: &AcquireError) -> Failure {

@@ -11,4 +11,5 @@ mod run;
 mod supervisor;
 mod support;
 mod terminal;
+mod waiting;
 mod young;
