@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use super::{NodeError, NodeId};
+use super::{NodeError, NodeId, rounded::at_most};
 
 /// One node's answer to an attempt to acquire.
 #[derive(Debug, Clone)]
@@ -32,7 +32,9 @@ impl fmt::Display for Vote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Granted => f.write_str("granted"),
-            Self::Refused { ttl: Some(ttl) } => write!(f, "held by another for at most {ttl:?}"),
+            Self::Refused { ttl: Some(ttl) } => {
+                write!(f, "held by another for at most {}", at_most(*ttl))
+            }
             Self::Refused { ttl: None } => f.write_str("held by another without a ttl"),
             Self::Failed(cause) => write!(f, "{cause}"),
             Self::Pending => f.write_str("not answered yet"),
@@ -77,5 +79,17 @@ impl fmt::Display for Ballot {
             write!(f, "{comma}{node}: {vote}")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_long_another_holds_it_is_rounded_up() {
+        let refused = |ms| Vote::Refused { ttl: Some(Duration::from_millis(ms)) }.to_string();
+        assert_eq!(refused(29_873), "held by another for at most 30 s");
+        assert_eq!(refused(1_250), "held by another for at most 1.3 s");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{ConfigError, NodeError, NodeId};
+use super::{ConfigError, NodeError, NodeId, rounded::at_least};
 
 /// Why masters were not blessed.
 ///
@@ -45,7 +45,10 @@ pub enum BlessError {
         max_lease: Duration,
     },
     /// All masters have been running for so long that their votes count: there is nothing to do.
-    #[error("the masters have been running for {uptime:?} and more: their votes count already")]
+    #[error(
+        "the masters have been running for {} and more: their votes count already",
+        at_least(*.uptime)
+    )]
     Old {
         /// The least uptime.
         uptime: Duration,
@@ -93,5 +96,17 @@ fn left_on(nodes: &[NodeId]) -> String {
         "; those that were written have been taken back".to_owned()
     } else {
         format!("; markers may be left on {}", list(nodes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_fleet_is_told_its_age_without_nanoseconds() {
+        let old = BlessError::Old { uptime: Duration::from_nanos(72_000_065_708) };
+        let says = "the masters have been running for 72 s and more: their votes count already";
+        assert_eq!(old.to_string(), says);
     }
 }

@@ -7,6 +7,7 @@ mod node;
 mod node_id;
 mod operation;
 mod quarantine;
+mod rounded;
 
 pub use ballot::{Ballot, Vote};
 pub use bless::BlessError;

@@ -2,6 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use super::rounded::whole_seconds;
+
 /// What was being waited for when time ran out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -165,9 +167,4 @@ impl NodeError {
                 | Self::NoRuntime
         )
     }
-}
-
-/// Rounded up: whoever waits so long has waited long enough.
-pub(super) fn whole_seconds(d: Duration) -> u64 {
-    d.as_secs() + u64::from(d.subsec_nanos() > 0)
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt, time::Duration};
 
-use super::{Ballot, NodeError, NodeId, node::whole_seconds};
+use super::{Ballot, NodeError, NodeId, rounded::whole_seconds};
 
 impl Ballot {
     /// When enough votes count, in a round that needed `need` grants and lost them to the
