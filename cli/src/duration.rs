@@ -27,6 +27,14 @@ pub(crate) fn show(duration: Duration) -> String {
     humantime::format_duration(Duration::from_millis(ms)).to_string()
 }
 
+/// The same for one that was measured: whole seconds, below ten with tenths.
+pub(crate) fn show_roughly(duration: Duration) -> String {
+    if duration < Duration::from_secs(10) {
+        return format!("{:.1}s", duration.as_secs_f64());
+    }
+    show(Duration::from_secs(duration.as_secs()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,5 +66,8 @@ mod tests {
     #[test]
     fn durations_are_shown_without_stray_digits() {
         assert_eq!(show(Duration::from_micros(7_500_999)), "7s 500ms");
+        for (ms, shown) in [(29_043, "29s"), (95_999, "1m 35s"), (7_512, "7.5s"), (40, "0.0s")] {
+            assert_eq!(show_roughly(Duration::from_millis(ms)), shown);
+        }
     }
 }

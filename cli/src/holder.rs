@@ -63,7 +63,7 @@ impl fmt::Display for Described<'_> {
             None => write!(f, "{}", self.holder.id)?,
         }
         match self.holder.ttl {
-            Some(ttl) => write!(f, ", ttl {}", duration::show(ttl)),
+            Some(ttl) => write!(f, ", ttl {}", duration::show_roughly(ttl)),
             None => f.write_str(", without a ttl"),
         }
     }
