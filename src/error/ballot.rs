@@ -66,6 +66,15 @@ impl Ballot {
         })
     }
 
+    /// Who voted how, where `word` has another word than [`Vote`] for what became of a vote.
+    pub(super) fn told(&self, word: impl Fn(&Vote) -> Option<&'static str>) -> String {
+        let told = |(node, vote): (_, &Vote)| match word(vote) {
+            Some(word) => format!("{node}: {word}"),
+            None => format!("{node}: {vote}"),
+        };
+        self.iter().map(told).collect::<Vec<_>>().join("; ")
+    }
+
     /// Whether a node failed for a cause that waiting does not cure.
     pub(crate) fn has_permanent_failure(&self) -> bool {
         self.failures().any(|(_, cause)| cause.is_permanent())
@@ -74,11 +83,7 @@ impl Ballot {
 
 impl fmt::Display for Ballot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, (node, vote)) in self.votes.iter().enumerate() {
-            let comma = if i == 0 { "" } else { "; " };
-            write!(f, "{comma}{node}: {vote}")?;
-        }
-        Ok(())
+        f.write_str(&self.told(|_| None))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use super::{Ballot, ConfigError, NodeError, NodeId, quarantine::Sentence};
+use super::{Ballot, ConfigError, NodeError, NodeId, Vote, quarantine::Sentence};
 
 /// Why a client could not be connected.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -34,7 +34,7 @@ pub enum AcquireError {
     /// Too many nodes gave no answer. Nothing is held: what was granted is being taken back, and
     /// what was not answered is released as soon as the node can be reached, or ends with its
     /// lease.
-    #[error("not enough servers answered: {ballot}")]
+    #[error("not enough servers answered: {}", .ballot.told(of_acquire))]
     Unavailable {
         /// Who voted how.
         ballot: Ballot,
@@ -143,9 +143,10 @@ pub enum ReleaseError {
     Lost(#[from] LockLost),
     /// Not enough servers confirmed. The hold is over here, the keys may stand until their lease
     /// ends at the latest; the release is repeated in the background until then.
-    #[error("the release is not confirmed: {ballot}")]
+    #[error("the release is not confirmed: {}", .ballot.told(of_release))]
     Unconfirmed {
-        /// What the nodes answered; a confirmed release counts as granted.
+        /// What the nodes answered; a confirmed release counts as granted, and as refused where the
+        /// lock was not ours any more.
         ballot: Ballot,
     },
 }
@@ -189,4 +190,47 @@ pub enum InspectError {
 pub struct ShutdownError {
     /// How many.
     pub unfinished: usize,
+}
+
+/// Nothing is held: a bare "granted" would say otherwise.
+const fn of_acquire(vote: &Vote) -> Option<&'static str> {
+    match vote {
+        Vote::Granted => Some("granted, taken back"),
+        _ => None,
+    }
+}
+
+const fn of_release(vote: &Vote) -> Option<&'static str> {
+    match vote {
+        Vote::Granted => Some("released"),
+        Vote::Refused { .. } => Some("no longer ours"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Phase;
+
+    #[test]
+    fn ballots_say_what_became_of_the_votes() {
+        let late = Vote::Failed(NodeError::TimedOut { phase: Phase::Answering });
+        let votes = [Vote::Granted, Vote::Refused { ttl: None }, late];
+        let nodes = ["a", "b", "c"].map(NodeId::new);
+        let ballot = Ballot::new(nodes.into_iter().zip(votes).collect());
+        let plain = "a: granted; b: held by another without a ttl; c: timed out while waiting for \
+                     the answer";
+        assert_eq!(ballot.to_string(), plain);
+        assert_eq!(
+            AcquireError::Unavailable { ballot: ballot.clone() }.to_string(),
+            "not enough servers answered: a: granted, taken back; b: held by another without a \
+             ttl; c: timed out while waiting for the answer"
+        );
+        assert_eq!(
+            ReleaseError::Unconfirmed { ballot }.to_string(),
+            "the release is not confirmed: a: released; b: no longer ours; c: timed out while \
+             waiting for the answer"
+        );
+    }
 }
