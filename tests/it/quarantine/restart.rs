@@ -4,7 +4,7 @@ use palisade::{Lease, Quarantine};
 use testkit::Cluster;
 
 use super::{MAX_LEASE, counts_in, marker_on, stranger, wary, wary_masters, wary_strangers};
-use crate::fleet::{Rule, drained, hold_as_stranger, holder_on, masters};
+use crate::fleet::{Rule, drained, eventually, hold_as_stranger, holder_on, masters};
 
 #[tokio::test]
 async fn restart_makes_the_blessing_void() {
@@ -38,6 +38,9 @@ async fn master_that_forgot_its_vote_does_not_vote_again_while_it_may_be_counted
     hold_as_stranger(&servers[2], "x");
     let lock = holder.red_lock("x").with_lease(Lease::Fixed(MAX_LEASE));
     let guard = lock.try_acquire().await.unwrap().expect("two of three grant it");
+    // Two are enough: the third may not have been asked yet, and would grant.
+    let stats = || servers[2].cli(&["INFO", "commandstats"]);
+    eventually("the third refuses", || stats().contains("cmdstat_pttl:")).await;
     servers[2].cli(&["DEL", "x"]);
     servers.kill(1);
     servers.restart_empty(1);
