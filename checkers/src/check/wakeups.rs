@@ -174,6 +174,21 @@ mod tests {
         assert_eq!(found(waits(first(|s| s.orphaned(1_100)))), 0);
     }
 
+    /// Its last renewal may have reached the servers, and nobody was told.
+    #[test]
+    fn the_key_of_a_renewed_orphan_may_stand_for_another_lease() {
+        let found = |waits_until: u64| {
+            let mut history = Story::new()
+                .section("w0.0/0#1", |s| s.asked(0).granted(0, 2_000).orphaned(1_500))
+                .section("w1.0/0#1", |s| s.asked(1_000).granted(waits_until, waits_until + 900))
+                .history();
+            history.settings.brisk_ms = 500;
+            check(&history).len()
+        };
+        assert_eq!(found(3_600), 0);
+        assert_eq!(found(4_300), 1);
+    }
+
     #[test]
     fn a_process_that_does_not_run_cannot_be_served() {
         assert_eq!(check(&left_waiting().stopped(3_000, 6_000, "w1.0").history()), []);

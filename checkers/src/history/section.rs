@@ -32,6 +32,8 @@ pub struct Hold {
     /// The latest that the guard ever gave: `granted` and a moved deadline cannot be told apart
     /// later, and a guard may report an early one once it is lost.
     pub deadline: Time,
+    /// What it was granted for.
+    pub lease: Duration,
     /// The fencing tokens of its guards: all the same, one would hope.
     pub tokens: Vec<u64>,
     /// Whether its key was left to end by itself.
@@ -82,9 +84,12 @@ impl Section {
     pub fn occupation(&self) -> Option<Span> {
         let hold = self.hold.as_ref()?;
         if hold.orphaned {
-            // The key lives on for what the deadline leaves to drift.
-            let left = hold.deadline.since(hold.granted) / 20 + Duration::from_millis(20);
-            return Some(Span::new(hold.granted, hold.deadline + left));
+            // The key lives on for what the deadline leaves to drift; and for a lease more, if a
+            // renewal was under way of which nobody was told.
+            let renewed = hold.releasing.filter(|_| self.renewed).map(|at| at + hold.lease);
+            let end = hold.deadline.max(renewed.unwrap_or(hold.deadline));
+            let left = end.since(hold.granted) / 20 + Duration::from_millis(20);
+            return Some(Span::new(hold.granted, end + left));
         }
         let released = hold.released.as_ref().map(|(at, _)| *at);
         let end = released.unwrap_or_else(|| self.end_of_use());
@@ -148,6 +153,7 @@ impl Hold {
         Self {
             granted,
             deadline,
+            lease: deadline.since(granted),
             tokens: token.into_iter().collect(),
             orphaned: false,
             told_gone: None,
