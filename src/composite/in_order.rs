@@ -61,8 +61,7 @@ pub(super) struct InOrder {
 }
 
 impl InOrder {
-    /// For how long a single member is waited for, in its turn: that one is asked next, and nobody
-    /// gets in anybody's way at the others.
+    /// How long ago the first round was lost, if a single member is asked next.
     pub(super) fn has_waited(&self, now: Instant) -> Option<Duration> {
         self.waits_for.and(self.lost_at).map(|lost_at| now.saturating_since(lost_at))
     }
@@ -174,10 +173,10 @@ impl InOrder {
             _ => None,
         });
         let Some((member, ttl)) = refusal else {
-            // Not of a round that was lost to others.
+            // Rounds that nobody refused are not lost to others.
             return Refusals { by: Vec::new(), enough: 0 };
         };
-        // Who has not answered may be one before it: then all are asked again.
+        // One before it may not have answered yet: then all are asked again.
         let is_first = give_back.first() == Some(&member);
         self.waits_for = is_first.then_some((member, now + ALONE));
         self.wait(attempt, member, ttl)

@@ -31,6 +31,9 @@ use crate::{
 ///   not get through, [`LockGuard::lost`](crate::LockGuard::lost) fires before others are granted.
 /// - A holder that was stopped does not know that its lease is over until it looks; what it writes
 ///   then only a check at the store can refuse.
+/// - Those who wait in one process are granted it in the order in which they asked. Between
+///   processes it is not fair: whose request comes first after a release has it, so that one far
+///   from the server is granted it rarely while others are near and busy.
 ///
 /// # Examples
 /// ```no_run
