@@ -49,9 +49,9 @@ pub(crate) enum Meaning<'a> {
 pub(crate) fn meaning(request: &[u8]) -> Meaning<'_> {
     let Some((words, _)) = words(request) else { return Meaning::Other };
     let command = words.first().copied().unwrap_or_default();
-    if command == b"EVALSHA" {
-        let digest = words.get(1).copied().unwrap_or_default();
-        let name = NAMES.get(digest).copied().unwrap_or("script");
+    if command == b"EVALSHA" || command == b"EVAL" {
+        let script = words.get(1).copied().unwrap_or_default();
+        let name = NAMES.get(script).copied().unwrap_or("script");
         let key = words.get(3).copied().unwrap_or_default();
         let keys = words.get(2).and_then(|count| std::str::from_utf8(count).ok()?.parse().ok());
         let args = words.iter().skip(3 + keys.unwrap_or(1)).copied().collect();
@@ -120,6 +120,13 @@ mod tests {
         for end in 0..14 {
             assert_eq!(length(&TWO[..end]), None, "{end}");
         }
+    }
+
+    #[test]
+    fn a_script_is_one_by_its_text_too() {
+        let request = b"*5\r\n$4\r\nEVAL\r\n$4\r\ntext\r\n$1\r\n1\r\n$1\r\nx\r\n$1\r\nh\r\n";
+        let meaning = Meaning::Script { name: "script", key: b"x", args: vec![b"h"] };
+        assert_eq!(super::meaning(request), meaning);
     }
 
     #[test]
