@@ -74,11 +74,12 @@ impl Release {
                     clock.now() + shared.random.most_of(pause)
                 }
             };
-            if next > self.give_up {
+            if clock.now() >= self.give_up {
                 tracing::warn!(node = %self.node.id(), "gave up a release: the key's lease is over");
                 break;
             }
-            clock.sleep_until(next).await;
+            // Not before: whoever waits for the end of it is told that nothing is left.
+            clock.sleep_until(next.min(self.give_up)).await;
         }
     }
 

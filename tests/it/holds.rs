@@ -295,3 +295,19 @@ async fn deadline_is_the_need_th_largest_with_dead_members() {
     let held = begun.elapsed().as_secs_f64();
     assert!((46.0..=50.0).contains(&held), "{held}");
 }
+
+/// Of a server that is down: its key is there when it comes back, unless its lease is over.
+#[tokio::test(start_paused = true)]
+async fn shutdown_does_not_call_a_release_done_before_the_lease_is_over() {
+    for lease in (1_000..3_000).step_by(250) {
+        let server = Server::start_here();
+        let client = server.client().unwrap();
+        let lock = client.lock("x").with_lease(Lease::Fixed(ms(lease)));
+        let guard = lock.acquire().await.unwrap();
+        let acquired = tokio::time::Instant::now();
+        server.kill();
+        drop(guard);
+        client.shutdown(HANG).await.unwrap();
+        assert!(acquired.elapsed() >= ms(lease), "{:?} of {lease} ms", acquired.elapsed());
+    }
+}
