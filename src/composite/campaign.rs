@@ -22,7 +22,7 @@ use crate::{
     lock::{
         LockGuard, Member,
         ask::ask,
-        giving_back::{Attempting, roll_back},
+        giving_back::{Attempting, roll_back, roll_back_all},
         hold::Hold,
         volley::Volley,
     },
@@ -126,7 +126,7 @@ impl Campaign {
     /// Takes back, everywhere, a round that had enough grants: the answers came so late that too
     /// little of the lease is left, or its token was not written by enough members.
     async fn not_won(&mut self, hold: &Hold, mut votes: Vec<Vote>) -> Round<LockGuard> {
-        roll_back(hold, &everybody(self.members())).await;
+        roll_back_all(hold).await;
         if hold.is_shut_down() {
             return Round::Failed(AcquireError::Shutdown);
         }
@@ -246,10 +246,6 @@ fn said(vote: &Vote) -> Said {
         Vote::Refused { .. } => Said::Refused,
         Vote::Failed(_) | Vote::Pending => Said::Failed,
     }
-}
-
-fn everybody(members: &[Member]) -> Vec<usize> {
-    (0..members.len()).collect()
 }
 
 fn granted(votes: &[Vote]) -> Vec<usize> {

@@ -16,7 +16,7 @@ use crate::{
     error::Vote,
     lock::{
         ask::ask,
-        giving_back::{Attempting, roll_back, roll_back_some},
+        giving_back::{Attempting, roll_back, roll_back_all, roll_back_some},
         volley::Volley,
     },
     random::Random,
@@ -29,7 +29,7 @@ const KEEP: Range<Duration> = Duration::from_millis(2_000)..Duration::from_milli
 /// How long nothing is kept after something was kept in vain: others are to have their turns while
 /// the member that is waited for is held for long.
 const LET_GO: Duration = Duration::from_secs(10);
-/// How long one member is asked alone: by then it is noticed what became of the others.
+/// How long one member is asked alone: then all are, to notice what became of the others.
 const ALONE: Duration = Duration::from_secs(5);
 
 /// A hold that is asked for.
@@ -75,7 +75,7 @@ impl InOrder {
         let is_over = |kept: &mut Attempt| kept.keep_until.is_some_and(|until| now >= until);
         let Some(kept) = self.kept.take_if(is_over) else { return };
         self.keep_from = Some(now + LET_GO);
-        take_back_all(kept).await;
+        roll_back_all(kept.attempting.hold()).await;
     }
 
     /// The next round asks all, whoever is waited for.
@@ -87,7 +87,7 @@ impl InOrder {
     pub(super) async fn give_back(&mut self) {
         self.ask_all();
         if let Some(kept) = self.kept.take() {
-            take_back_all(kept).await;
+            roll_back_all(kept.attempting.hold()).await;
         }
     }
 
@@ -192,9 +192,4 @@ impl InOrder {
         self.kept = attempt.keep_until.is_some().then_some(attempt);
         Refusals { by: vec![(member, ttl)], enough: 1 }
     }
-}
-
-async fn take_back_all(attempt: Attempt) {
-    let hold = attempt.attempting.hold();
-    roll_back(hold, &(0..hold.members().len()).collect::<Vec<_>>()).await;
 }

@@ -118,6 +118,12 @@ pub(crate) async fn roll_back(hold: &Hold, members: &[usize]) {
     finish(hold, sending);
 }
 
+/// The same, waiting for every member that may have been touched.
+pub(crate) async fn roll_back_all(hold: &Hold) {
+    let everybody: Vec<usize> = (0..hold.members().len()).collect();
+    roll_back(hold, &everybody).await;
+}
+
 /// Takes back what some members granted. True if nothing of the hold is left there: only then may
 /// the same hold ask them again.
 pub(crate) async fn roll_back_some(hold: &Hold, members: &[usize]) -> bool {
