@@ -78,7 +78,7 @@ impl Term {
     /// Until when we may act on an answer that we hold the lock, to a request sent at `sent`. The
     /// server named the ttl that the key then had: not more, since the request may have been made
     /// with a shorter lease than this one, and not more than the lease, since its clock may jump.
-    pub(crate) fn vouched(self, sent: Instant, ttl_ms: i64) -> Instant {
+    pub(crate) fn confirmed(self, sent: Instant, ttl_ms: i64) -> Instant {
         let ttl = Duration::from_millis(u64::try_from(ttl_ms).unwrap_or(0));
         sent + ttl.min(self.length()).saturating_sub(self.drift())
     }
@@ -146,7 +146,7 @@ mod tests {
     fn the_deadline_counts_from_the_request_and_leaves_room_for_drift() {
         let ten_seconds = term(Lease::Fixed(Duration::from_secs(10))).unwrap();
         let sent = Instant::from_origin(Duration::from_secs(5));
-        let valid = ten_seconds.vouched(sent, ten_seconds.ms()).saturating_since(sent);
+        let valid = ten_seconds.confirmed(sent, ten_seconds.ms()).saturating_since(sent);
         assert_eq!(valid, Duration::from_millis(10_000 - 100 - 2));
     }
 
@@ -155,7 +155,7 @@ mod tests {
         let ten_seconds = term(Lease::Fixed(Duration::from_secs(10))).unwrap();
         let sent = Instant::from_origin(Duration::from_secs(5));
         for (ttl, valid) in [(10_000, 9_898), (1_000, 898), (3_600_000, 9_898), (50, 0), (-1, 0)] {
-            let deadline = ten_seconds.vouched(sent, ttl);
+            let deadline = ten_seconds.confirmed(sent, ttl);
             assert_eq!(deadline.saturating_since(sent), Duration::from_millis(valid), "{ttl}");
         }
     }
@@ -164,7 +164,7 @@ mod tests {
     fn every_allowed_lease_leaves_some_validity() {
         let least = term(Lease::Fixed(MIN_FIXED)).unwrap();
         let sent = Instant::from_origin(Duration::ZERO);
-        assert!(least.vouched(sent, least.ms()).saturating_since(sent) > least.min_validity());
+        assert!(least.confirmed(sent, least.ms()).saturating_since(sent) > least.min_validity());
     }
 
     #[test]

@@ -4,18 +4,25 @@
 #[macro_use]
 mod planted;
 
+mod acquire;
+mod claim;
 mod client;
 pub mod clock;
 mod composite;
 #[cfg(feature = "embedded")]
 pub mod embedded;
 mod error;
+mod guard;
+mod kind;
+mod kinds;
 mod latest;
 mod lease;
-mod lock;
 mod node;
 mod notifier;
+mod process;
 mod random;
+mod standing;
+mod voting;
 mod wait;
 mod watchdog;
 mod wire;
@@ -28,12 +35,13 @@ pub use error::{
     AcquireError, Ballot, BlessError, ConfigError, ConnectError, InspectError, LockLost, LostCause,
     NodeError, NodeId, Phase, ReleaseError, ShutdownError, Vote, WithError,
 };
+pub use guard::{LockGuard, Owner, Released};
+pub use kind::{FencingToken, Holder};
+pub use kinds::{FencedGuard, FencedLock, Lock};
 pub use lease::Lease;
-pub use lock::{
-    FencedGuard, FencedLock, FencingToken, Holder, Lock, LockGuard, OnOutage, Owner, Quarantine,
-    Released,
-};
-pub use node::{Stream, Unidentified};
+pub use node::Stream;
 #[cfg(planted_bugs)]
 #[doc(hidden)]
 pub use planted::bugs as planted_bugs;
+pub use standing::{Quarantine, Unidentified};
+pub use wait::OnOutage;

@@ -115,7 +115,7 @@ struct Script {
 /// From files that stand behind one another.
 macro_rules! script {
     ($($file:literal),+) => {{
-        const SOURCE: &str = concat!($(include_str!(concat!("../../src/lock/mutex/", $file)), "\n"),+);
+        const SOURCE: &str = concat!($(include_str!(concat!("../../src/kinds/mutex/", $file)), "\n"),+);
         let digest = || sha1_smol::Sha1::from(SOURCE).digest().to_string();
         Script { source: SOURCE, sha: LazyLock::new(digest) }
     }};

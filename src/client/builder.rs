@@ -10,15 +10,17 @@ use super::{Client, Connector};
 use crate::{
     clock::Clock,
     error::{ConfigError, ConnectError},
+    kinds::scripts,
     lease::MIN_WATCHDOG,
-    lock::{Quarantine, Site, SiteSettings, process::Process, scripts},
-    node::{Endpoint, Node, NodeSettings, Stream, Unidentified, longest_lease, quarantine_length},
+    node::{Endpoint, Node, NodeSettings, Stream},
+    process::{NodeServices, Process, ServiceSettings},
+    standing::{Quarantine, Rules, Unidentified, longest_lease, quarantine_length},
 };
 
 /// Sets up a [`Client`].
 #[must_use]
 pub struct ClientBuilder {
-    place: Place,
+    address: ServerAddress,
     name: String,
     node_timeout: Duration,
     connect_timeout: Duration,
@@ -33,7 +35,7 @@ pub struct ClientBuilder {
 }
 
 /// Where the server is.
-enum Place {
+enum ServerAddress {
     Unset,
     Url(String),
     Connector { label: String, connect: Box<Connector> },
@@ -42,7 +44,7 @@ enum Place {
 impl Default for ClientBuilder {
     fn default() -> Self {
         Self {
-            place: Place::Unset,
+            address: ServerAddress::Unset,
             name: String::new(),
             node_timeout: Duration::from_millis(500),
             connect_timeout: Duration::from_secs(1),
@@ -61,7 +63,7 @@ impl Default for ClientBuilder {
 impl ClientBuilder {
     /// The server: `redis://[user:password@]host[:port][/db]` or `unix:///path`.
     pub fn url(mut self, url: &str) -> Self {
-        self.place = Place::Url(url.to_owned());
+        self.address = ServerAddress::Url(url.to_owned());
         self
     }
 
@@ -81,7 +83,8 @@ impl ClientBuilder {
             let stream = connect();
             async move { stream.await.map(|stream| Box::new(stream) as Box<dyn Stream>) }.boxed()
         };
-        self.place = Place::Connector { label: label.to_owned(), connect: Box::new(connect) };
+        self.address =
+            ServerAddress::Connector { label: label.to_owned(), connect: Box::new(connect) };
         self
     }
 
@@ -185,9 +188,9 @@ impl ClientBuilder {
             (None, Some(clock)) => Process::with_clock(clock).map_err(no_thread)?,
             (None, None) => Process::global().map_err(no_thread)?,
         };
-        let endpoint = self.place.endpoint(&process)?;
+        let endpoint = self.address.endpoint(&process)?;
         let quarantine = quarantine_length(self.max_lease, self.clock_skew);
-        let settings = SiteSettings {
+        let settings = ServiceSettings {
             node_timeout: self.node_timeout,
             connect_timeout: self.connect_timeout,
             max_lease: self.max_lease,
@@ -208,12 +211,11 @@ impl ClientBuilder {
                 frozen_after: 3,
                 backoff_max: Duration::from_secs(2),
                 margin: MARGIN,
-                quarantine,
-                unidentified: self.unidentified,
+                rules: Rules { quarantine, unidentified: self.unidentified },
                 scripts: scripts::all(),
             },
         );
-        Ok(Client { site: Site::new(node, process, settings) })
+        Ok(Client { services: NodeServices::new(node, process, settings) })
     }
 
     /// Makes the client and connects.
@@ -260,7 +262,7 @@ impl ClientBuilder {
     }
 }
 
-impl Place {
+impl ServerAddress {
     fn endpoint(self, process: &Process) -> Result<Endpoint, ConfigError> {
         match self {
             Self::Url(url) => Endpoint::parse(&url),

@@ -1,7 +1,7 @@
 //! Clients of the embedded server. Here and not in its room, which knows nothing of locks.
 
 use super::{Client, ClientBuilder};
-use crate::{embedded::Server, error::ConfigError, lock::process::Process};
+use crate::{embedded::Server, error::ConfigError, process::Process};
 
 impl Server {
     /// A client of this server: the one-liner for unit tests.

@@ -6,9 +6,11 @@ use futures::future::join_all;
 
 use super::Client;
 use crate::{
-    composite::{FencedMultiLock, FencedRedLock, Inspection, MultiLock, RedLock, bless::bless},
+    composite::{FencedMultiLock, FencedRedLock, Inspection, MultiLock, RedLock},
     error::{BlessError, ConfigError, ShutdownError},
-    lock::{FencedLock, Lock, Site, mutex::Mutex},
+    kinds::{FencedLock, Lock, Mutex},
+    process::NodeServices,
+    voting::bless,
 };
 
 /// Clients of several independent masters, for locks over all of them.
@@ -96,7 +98,7 @@ impl Masters {
     /// # Cancel safety
     /// Dropping the future may leave markers on some of the masters, which then vote at once.
     pub async fn bless(&self) -> Result<(), BlessError> {
-        bless(&self.sites(), false).await
+        bless(&self.services(), false).await
     }
 
     /// The same for masters that have been running for long, or come with markers of an earlier
@@ -109,7 +111,7 @@ impl Masters {
     /// # Cancel safety
     /// As [`bless`](Self::bless).
     pub async fn bless_by_force(&self) -> Result<(), BlessError> {
-        bless(&self.sites(), true).await
+        bless(&self.services(), true).await
     }
 
     /// The clients, in the order in which they were given.
@@ -133,8 +135,8 @@ impl Masters {
         }
     }
 
-    fn sites(&self) -> Vec<Arc<Site>> {
-        self.clients.iter().map(|client| client.site.clone()).collect()
+    fn services(&self) -> Vec<Arc<NodeServices>> {
+        self.clients.iter().map(|client| client.services.clone()).collect()
     }
 
     fn fenced_members(&self, name: &str) -> impl Iterator<Item = FencedLock> {
@@ -143,6 +145,6 @@ impl Masters {
 
     fn members(&self, name: &str) -> Vec<Lock> {
         let mutex = Arc::new(Mutex::new(name));
-        self.clients.iter().map(|client| Lock::of(client.site.clone(), mutex.clone())).collect()
+        self.clients.iter().map(|client| Lock::of(client.services.clone(), mutex.clone())).collect()
     }
 }

@@ -18,8 +18,10 @@ pub use simulated::SimulatedProcess;
 
 use crate::{
     error::{ConfigError, ConnectError, LostCause, NodeError, ShutdownError},
-    lock::{FencedLock, Holder, Lock, Site},
+    kind::Holder,
+    kinds::{FencedLock, Lock},
     node::{NodeId, Stream},
+    process::NodeServices,
 };
 
 /// A handle on one Redis deployment, from which locks are made.
@@ -29,7 +31,7 @@ use crate::{
 /// watchdog.
 #[derive(Clone)]
 pub struct Client {
-    site: Arc<Site>,
+    services: Arc<NodeServices>,
 }
 
 impl Client {
@@ -60,13 +62,13 @@ impl Client {
     /// The reentrant lock `name`. Asks nobody; a bad name is reported by the operations.
     #[must_use]
     pub fn lock(&self, name: &str) -> Lock {
-        Lock::new(self.site.clone(), name)
+        Lock::new(self.services.clone(), name)
     }
 
     /// The reentrant lock `name`, with a fencing token for each holder. Asks nobody.
     #[must_use]
     pub fn fenced_lock(&self, name: &str) -> FencedLock {
-        FencedLock::new(self.site.clone(), name)
+        FencedLock::new(self.services.clone(), name)
     }
 
     /// Whether `holder` is of this process: a hold of any of its clients, or what servers have
@@ -75,13 +77,13 @@ impl Client {
     /// Clients with another [clock](ClientBuilder::clock) count as another process.
     #[must_use]
     pub fn is_own(&self, holder: &Holder) -> bool {
-        self.site.process.made(&holder.id)
+        self.services.process.made(&holder.id)
     }
 
     /// What the server is called in errors and ballots: no credentials.
     #[must_use]
     pub fn node_id(&self) -> &NodeId {
-        self.site.node_id()
+        self.services.node_id()
     }
 
     /// Ends all holds of this client, waits until their releases and all others that are under way
@@ -96,20 +98,19 @@ impl Client {
     /// # Cancel safety
     /// Dropping the future leaves the client without holds; what is under way goes on.
     pub async fn shutdown(&self, limit: Duration) -> Result<(), ShutdownError> {
-        self.site.close();
-        for hold in self.site.holds() {
-            hold.lose(LostCause::Shutdown);
-            hold.abandon();
+        self.services.close();
+        for claim in self.services.claims() {
+            claim.shut_down(LostCause::Shutdown);
         }
-        let clock = &self.site.process.clock;
+        let clock = &self.services.process.clock;
         let deadline = clock.sleep_until(clock.now() + limit);
         tokio::select! {
             biased;
-            () = self.site.drain.drained() => {}
+            () = self.services.drain.drained() => {}
             () = deadline => {}
         }
-        self.site.node.close();
-        match self.site.drain.under_way() {
+        self.services.node.close();
+        match self.services.drain.under_way() {
             0 => Ok(()),
             unfinished => Err(ShutdownError { unfinished }),
         }
@@ -117,16 +118,16 @@ impl Client {
 
     /// Completes once the client is connected, or known not to be.
     pub(crate) async fn connected(&self) -> Result<(), NodeError> {
-        let site = &self.site;
-        let deadline = site.process.clock.now() + site.settings.connect_timeout;
-        site.node.connection(deadline).await.map(drop)
+        let services = &self.services;
+        let deadline = services.process.clock.now() + services.settings.connect_timeout;
+        services.node.connection(deadline).await.map(drop)
     }
 
     /// How many subscriptions stand, for those who wait.
     #[doc(hidden)]
     #[must_use]
     pub fn subscriptions(&self) -> usize {
-        self.site.notifier.subscriptions()
+        self.services.notifier.subscriptions()
     }
 }
 

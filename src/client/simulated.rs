@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{
-    clock::Clock,
-    lock::{process::Process, scripts},
-};
+use crate::{clock::Clock, kinds::scripts, process::Process};
 
 /// **For deterministic simulations only**: what a process is to the library, with nothing in it left
 /// to chance.

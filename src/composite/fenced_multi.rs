@@ -1,15 +1,12 @@
 //! All of N, with fencing tokens.
 
-use super::{
-    fanout::{Fanout, composite_methods},
-    tally::Rule,
-};
+use std::sync::Arc;
+
+use super::parts::{composite, composite_methods};
 use crate::{
+    acquire::{Fanout, Handle, Rule, lock_methods},
     error::ConfigError,
-    lock::{
-        FencedGuard, FencedLock,
-        handle::{Handle, lock_methods},
-    },
+    kinds::{FencedGuard, FencedLock, Lock},
 };
 
 /// A [`MultiLock`](crate::MultiLock) with a [fencing token](crate::FencingToken) for each holder:
@@ -47,6 +44,8 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct FencedMultiLock {
     handle: Handle<Fanout, FencedGuard>,
+    /// The same locks for those who only look.
+    locks: Arc<[Lock]>,
 }
 
 lock_methods!(FencedMultiLock, FencedGuard);
@@ -59,7 +58,8 @@ impl FencedMultiLock {
     /// # Errors
     /// As [`MultiLock::new`](crate::MultiLock::new).
     pub fn new(members: impl IntoIterator<Item = FencedLock>) -> Result<Self, ConfigError> {
-        Ok(Self { handle: Handle::new(Fanout::new(Rule::All, members)?) })
+        let (fanout, locks) = composite(Rule::All, members)?;
+        Ok(Self { handle: Handle::new(fanout), locks })
     }
 
     /// As [`MultiLock::assume_same_members`](crate::MultiLock::assume_same_members). Tokens too are

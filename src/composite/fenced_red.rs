@@ -1,15 +1,12 @@
 //! A majority of N, with fencing tokens.
 
-use super::{
-    fanout::{Fanout, composite_methods},
-    tally::Rule,
-};
+use std::sync::Arc;
+
+use super::parts::{composite, composite_methods};
 use crate::{
+    acquire::{Fanout, Handle, Rule, lock_methods},
     error::ConfigError,
-    lock::{
-        FencedGuard, FencedLock,
-        handle::{Handle, lock_methods},
-    },
+    kinds::{FencedGuard, FencedLock, Lock},
 };
 
 /// A [`RedLock`](crate::RedLock) with a [fencing token](crate::FencingToken) for each holder.
@@ -51,6 +48,8 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct FencedRedLock {
     handle: Handle<Fanout, FencedGuard>,
+    /// The same locks for those who only look.
+    locks: Arc<[Lock]>,
 }
 
 lock_methods!(FencedRedLock, FencedGuard);
@@ -63,6 +62,7 @@ impl FencedRedLock {
     /// # Errors
     /// As [`RedLock::new`](crate::RedLock::new).
     pub fn new(members: impl IntoIterator<Item = FencedLock>) -> Result<Self, ConfigError> {
-        Ok(Self { handle: Handle::new(Fanout::new(Rule::Majority, members)?) })
+        let (fanout, locks) = composite(Rule::Majority, members)?;
+        Ok(Self { handle: Handle::new(fanout), locks })
     }
 }

@@ -4,11 +4,7 @@ use std::fmt;
 
 use futures::future::join_all;
 
-use crate::{
-    error::InspectError,
-    lock::{Holder, Lock},
-    node::NodeId,
-};
+use crate::{error::InspectError, kind::Holder, kinds::Lock, node::NodeId};
 
 /// What each server says of a lock.
 #[derive(Debug)]
@@ -19,7 +15,7 @@ pub struct Inspection {
 impl Inspection {
     pub(crate) async fn of(locks: &[Lock]) -> Self {
         let asked = locks.iter().map(async |lock| {
-            let node = lock.member().site.node_id().clone();
+            let node = lock.member().services.node_id().clone();
             (node, lock.holder().await)
         });
         Self { nodes: join_all(asked).await }

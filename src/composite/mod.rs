@@ -11,19 +11,12 @@
 //! that is stopped and writes after its lease is for the store to refuse, by the token of a fenced
 //! one ([`fence`]).
 
-mod agreeing;
-pub(crate) mod bless;
-mod campaign;
-pub(crate) mod fanout;
-mod fence;
 mod fenced_multi;
 mod fenced_red;
-mod in_order;
 mod inspection;
 mod multi;
+mod parts;
 mod red;
-mod servers;
-mod tally;
 
 pub use fenced_multi::FencedMultiLock;
 pub use fenced_red::FencedRedLock;

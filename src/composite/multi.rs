@@ -1,15 +1,12 @@
 //! All of N.
 
-use super::{
-    fanout::{Fanout, composite_methods},
-    tally::Rule,
-};
+use std::sync::Arc;
+
+use super::parts::{composite, composite_methods};
 use crate::{
+    acquire::{Fanout, Handle, Rule, lock_methods},
     error::ConfigError,
-    lock::{
-        Lock,
-        handle::{Handle, lock_methods},
-    },
+    kinds::Lock,
 };
 
 /// A lock that is held when *all* of its members are.
@@ -41,6 +38,8 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct MultiLock {
     handle: Handle<Fanout>,
+    /// The same locks for those who only look.
+    locks: Arc<[Lock]>,
 }
 
 lock_methods!(MultiLock, LockGuard);
@@ -53,7 +52,8 @@ impl MultiLock {
     /// [`ConfigError`] without members, with the same lock twice, or with a member that has a lease
     /// of its own: the composite's lease counts. Nothing is sent.
     pub fn new(members: impl IntoIterator<Item = Lock>) -> Result<Self, ConfigError> {
-        Ok(Self { handle: Handle::new(Fanout::new(Rule::All, members)?) })
+        let (fanout, locks) = composite(Rule::All, members)?;
+        Ok(Self { handle: Handle::new(fanout), locks })
     }
 
     /// The caller's word that whoever contends for any of these locks does so by a `MultiLock` over

@@ -1,15 +1,12 @@
 //! A majority of N.
 
-use super::{
-    fanout::{Fanout, composite_methods},
-    tally::Rule,
-};
+use std::sync::Arc;
+
+use super::parts::{composite, composite_methods};
 use crate::{
+    acquire::{Fanout, Handle, Rule, lock_methods},
     error::ConfigError,
-    lock::{
-        Lock,
-        handle::{Handle, lock_methods},
-    },
+    kinds::Lock,
 };
 
 /// A lock that is held when a *majority* of its members is, within the validity time.
@@ -22,7 +19,7 @@ use crate::{
 /// - At most one owner holds it, as long as the clocks of servers and clients drift by less than
 ///   1 % during a lease. A master that was restarted and may have forgotten its keys does not vote
 ///   until they are over: see [`Quarantine`](crate::Quarantine) and its assumptions.
-/// - The deadline is the one that a majority vouches for, counted from before the requests. If no
+/// - The deadline is the one that a majority confirms for, counted from before the requests. If no
 ///   majority is left, [`LockGuard::lost`](crate::LockGuard::lost) fires before others are granted.
 /// - Losing a minority is not a loss. With a renewed lease members that were down, cut off or
 ///   restarted are won back, so that a hold survives the restart of all masters one at a time:
@@ -44,6 +41,8 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct RedLock {
     handle: Handle<Fanout>,
+    /// The same locks for those who only look.
+    locks: Arc<[Lock]>,
 }
 
 lock_methods!(RedLock, LockGuard);
@@ -57,6 +56,7 @@ impl RedLock {
     /// lease of its own: the composite's lease counts. Nothing is sent. Two addresses of one server
     /// are noticed by the first acquire.
     pub fn new(members: impl IntoIterator<Item = Lock>) -> Result<Self, ConfigError> {
-        Ok(Self { handle: Handle::new(Fanout::new(Rule::Majority, members)?) })
+        let (fanout, locks) = composite(Rule::Majority, members)?;
+        Ok(Self { handle: Handle::new(fanout), locks })
     }
 }

@@ -16,14 +16,14 @@ use tokio::sync::Notify;
 
 use super::{
     NodeSettings, cause,
-    handshake::{Greeting, RunId},
+    handshake::Greeting,
     server_clock::{Sample, ServerClock},
     silence::Silence,
-    standing::{Attendance, Standing},
 };
 use crate::{
     clock::{Instant, SharedClock},
     error::{NodeError, Phase},
+    standing::{Attendance, RunId, Standing},
     wire::{Call, Items},
 };
 
@@ -43,13 +43,13 @@ struct Socket {
     /// How often something was read from the socket.
     heard: Arc<AtomicU64>,
     silence: Mutex<Silence>,
-    over: OnceLock<Ending>,
+    over: OnceLock<ConnectionEnd>,
     replace: Notify,
 }
 
 /// Why a connection is no longer used.
 #[derive(Debug, Clone)]
-pub(super) enum Ending {
+pub(super) enum ConnectionEnd {
     /// The socket broke or its runtime ended: making another may well succeed at once.
     Lost,
     /// The server is there and of no use.
@@ -161,14 +161,14 @@ impl Connection {
     }
 
     /// Takes the connection out of use; its supervisor closes it and makes another.
-    pub(super) fn end(&self, ending: Ending) {
+    pub(super) fn end(&self, ending: ConnectionEnd) {
         if self.socket.over.set(ending).is_ok() {
             self.socket.replace.notify_one();
         }
     }
 
     /// Completes once somebody else has ended the connection.
-    pub(super) async fn ended(&self) -> Ending {
+    pub(super) async fn ended(&self) -> ConnectionEnd {
         loop {
             if let Some(ending) = self.socket.over.get() {
                 return ending.clone();
@@ -199,7 +199,7 @@ impl Connection {
         let frozen = silence.timed_out(heard, self.socket.clock.now());
         drop(silence);
         if frozen {
-            self.end(Ending::Unusable(cause::unreachable(&"it has stopped answering")));
+            self.end(ConnectionEnd::Unusable(cause::unreachable(&"it has stopped answering")));
         }
     }
 
@@ -208,7 +208,7 @@ impl Connection {
         let Value::ServerError(error) = value else { return Ok(value) };
         let error = cause::of_server(&error);
         if matches!(error, NodeError::Replica | NodeError::MasterDown | NodeError::Loading) {
-            self.end(Ending::Unusable(error.clone()));
+            self.end(ConnectionEnd::Unusable(error.clone()));
         }
         Err(error)
     }

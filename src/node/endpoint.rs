@@ -15,12 +15,12 @@ use crate::error::{ConfigError, NodeId};
 #[derive(Clone)]
 pub(crate) struct Endpoint {
     id: NodeId,
-    place: Place,
+    place: Address,
     login: RedisConnectionInfo,
 }
 
 #[derive(Clone)]
-enum Place {
+enum Address {
     Tcp(Arc<str>, u16),
     Unix(PathBuf),
     Connector(Connector),
@@ -46,14 +46,15 @@ impl Endpoint {
             return Err(invalid("the database number is negative"));
         }
         let (id, place) = match info.addr() {
-            ConnectionAddr::Tcp(host, port) if host.contains(':') => {
-                (format!("[{host}]:{port}/{}", login.db()), Place::Tcp(host.as_str().into(), *port))
-            }
+            ConnectionAddr::Tcp(host, port) if host.contains(':') => (
+                format!("[{host}]:{port}/{}", login.db()),
+                Address::Tcp(host.as_str().into(), *port),
+            ),
             ConnectionAddr::Tcp(host, port) => {
-                (format!("{host}:{port}/{}", login.db()), Place::Tcp(host.as_str().into(), *port))
+                (format!("{host}:{port}/{}", login.db()), Address::Tcp(host.as_str().into(), *port))
             }
             ConnectionAddr::Unix(path) => {
-                (format!("unix:{}/{}", path.display(), login.db()), Place::Unix(path.clone()))
+                (format!("unix:{}/{}", path.display(), login.db()), Address::Unix(path.clone()))
             }
             _ => return Err(ConfigError::UnsupportedUrl { scheme: scheme.into() }),
         };
@@ -66,7 +67,7 @@ impl Endpoint {
         F: Fn() -> BoxFuture<'static, io::Result<Box<dyn Stream>>> + Send + Sync + 'static,
     {
         let login = RedisConnectionInfo::default().set_skip_set_lib_name();
-        let place = Place::Connector(Arc::new(connect));
+        let place = Address::Connector(Arc::new(connect));
         Self { id: NodeId::new(label), place, login }
     }
 
@@ -87,17 +88,17 @@ impl Endpoint {
     /// Makes a stream; nothing has been said on it yet.
     pub(super) async fn dial(&self) -> io::Result<Box<dyn Stream>> {
         match &self.place {
-            Place::Tcp(host, port) => {
+            Address::Tcp(host, port) => {
                 let stream = TcpStream::connect((&**host, *port)).await?;
                 // A lone request must not wait for the acknowledgement of the one before it.
                 stream.set_nodelay(true)?;
                 Ok(Box::new(stream))
             }
             #[cfg(unix)]
-            Place::Unix(path) => Ok(Box::new(tokio::net::UnixStream::connect(path).await?)),
+            Address::Unix(path) => Ok(Box::new(tokio::net::UnixStream::connect(path).await?)),
             #[cfg(not(unix))]
-            Place::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
-            Place::Connector(connect) => connect().await,
+            Address::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
+            Address::Connector(connect) => connect().await,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The first words on a new connection: who we are, and whether this server can vote.
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
 use futures::future::join_all;
 use redis::{
@@ -11,7 +11,8 @@ use super::{NodeSettings, cause, server_clock::Sample};
 use crate::{
     clock::SharedClock,
     error::NodeError,
-    wire::{Marker, key},
+    standing::{Introduction, Marker, RunId, Told},
+    wire::key,
 };
 
 /// What the server said about itself.
@@ -25,33 +26,13 @@ pub(super) struct Greeting {
     pub(super) time: Sample,
 }
 
-/// Names one run of a server process: it changes with every restart.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct RunId([u8; Self::LEN]);
-
-impl RunId {
-    const LEN: usize = 40;
-
-    pub(super) fn new(text: &str) -> Option<Self> {
-        let bytes = text.as_bytes().try_into().ok()?;
-        Some(Self(bytes)).filter(|_| text.is_ascii())
-    }
-
-    /// 40 hexadecimal digits.
-    pub(crate) fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.0).unwrap_or_default()
-    }
-}
-
-impl fmt::Display for RunId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl fmt::Debug for RunId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+impl Greeting {
+    /// Who the server is.
+    pub(super) fn introduction(&self) -> Introduction {
+        let at = self.time.received;
+        let told = self.run_id.zip(self.uptime);
+        let told = told.map(|(run_id, uptime)| Told { run_id, uptime, at });
+        Introduction { told, marker: self.marker.clone(), at }
     }
 }
 
@@ -216,13 +197,6 @@ mod tests {
         assert_eq!(read_uptime("75"), Some(Duration::from_secs(75)));
         assert_eq!(read_uptime("-2"), Some(Duration::ZERO));
         assert_eq!(read_uptime("soon"), None);
-    }
-
-    #[test]
-    fn a_run_id_is_40_digits() {
-        let digits = "0123456789abcdef0123456789abcdef01234567";
-        assert_eq!(RunId::new(digits).unwrap().as_str(), digits);
-        assert_eq!(RunId::new("short"), None);
     }
 
     #[test]

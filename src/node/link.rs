@@ -21,34 +21,34 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     Connection, Core, Links, NodeSettings, cause,
-    connection::{Ending, before},
+    connection::{ConnectionEnd, before},
     handshake::{self, Greeting},
     silence::Heard,
-    standing::Standing,
 };
 use crate::{
     clock::Instant,
     error::{NodeError, Phase},
     latest::Latest,
+    standing::Standing,
 };
 
 #[derive(Debug)]
 pub(super) struct Link {
     core: Arc<Core>,
-    state: Latest<State>,
+    state: Latest<LinkState>,
     /// Somebody wants the node while it is down.
     nudge: Notify,
 }
 
 #[derive(Debug, Clone)]
-enum State {
+enum LinkState {
     Connecting,
     Up(Connection),
     Down(NodeError),
     Over,
 }
 
-impl State {
+impl LinkState {
     fn is_settled(&self) -> bool {
         match self {
             Self::Connecting => false,
@@ -65,7 +65,7 @@ impl Link {
         core: Arc<Core>,
         links: &Links,
     ) -> (Arc<Self>, impl Future<Output = ()> + Send + 'static) {
-        let state = Latest::new(State::Connecting);
+        let state = Latest::new(LinkState::Connecting);
         let link = Arc::new(Self { core, state, nudge: Notify::new() });
         let membership = Membership { link: link.clone(), links: links.clone() };
         (link, supervise(membership))
@@ -73,7 +73,7 @@ impl Link {
 
     pub(super) fn connected(&self) -> Option<Connection> {
         self.state.look(|state| match state {
-            State::Up(connection) if connection.is_live() => Some(connection.clone()),
+            LinkState::Up(connection) if connection.is_live() => Some(connection.clone()),
             _ => None,
         })
     }
@@ -83,12 +83,14 @@ impl Link {
             return Ok(connection);
         }
         self.nudge.notify_one();
-        let settled = self.state.wait_for(State::is_settled);
+        let settled = self.state.wait_for(LinkState::is_settled);
         match before(&self.core.settings.clock, deadline, settled).await {
-            Some(State::Up(connection)) => Ok(connection),
-            Some(State::Down(cause)) => Err(cause),
-            Some(State::Over) => Err(self.core.why_over()),
-            Some(State::Connecting) | None => Err(NodeError::TimedOut { phase: Phase::Connecting }),
+            Some(LinkState::Up(connection)) => Ok(connection),
+            Some(LinkState::Down(cause)) => Err(cause),
+            Some(LinkState::Over) => Err(self.core.why_over()),
+            Some(LinkState::Connecting) | None => {
+                Err(NodeError::TimedOut { phase: Phase::Connecting })
+            }
         }
     }
 }
@@ -101,9 +103,9 @@ struct Membership {
 
 impl Drop for Membership {
     fn drop(&mut self) {
-        let last = self.link.state.replace(State::Over);
-        if let State::Up(connection) = last {
-            connection.end(Ending::Lost);
+        let last = self.link.state.replace(LinkState::Over);
+        if let LinkState::Up(connection) = last {
+            connection.end(ConnectionEnd::Lost);
         }
         let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
         links.retain(|(_, link)| !Arc::ptr_eq(link, &self.link));
@@ -123,13 +125,13 @@ async fn keep_connected(link: &Link) {
         match link.core.connect().await {
             Ok((connection, driver)) => {
                 tracing::debug!(node = %link.core.endpoint.id(), "connected");
-                link.state.replace(State::Up(connection.clone()));
+                link.state.replace(LinkState::Up(connection.clone()));
                 let ending = drive(&connection, driver).await;
                 let lived = settings.clock.now().saturating_since(tried);
                 tracing::debug!(node = %link.core.endpoint.id(), ?ending, "connection ended");
                 link.state.replace(match ending {
-                    Ending::Lost => State::Connecting,
-                    Ending::Unusable(cause) => State::Down(cause),
+                    ConnectionEnd::Lost => LinkState::Connecting,
+                    ConnectionEnd::Unusable(cause) => LinkState::Down(cause),
                 });
                 // A server that hangs up on every new connection is not asked in a spin.
                 if lived >= settings.backoff_max {
@@ -139,7 +141,7 @@ async fn keep_connected(link: &Link) {
             }
             Err(cause) => {
                 tracing::debug!(node = %link.core.endpoint.id(), %cause, "not connected");
-                link.state.replace(State::Down(cause));
+                link.state.replace(LinkState::Down(cause));
             }
         }
         pause(link, tried, pauses.next().unwrap_or(settings.backoff_max)).await;
@@ -150,14 +152,14 @@ async fn keep_connected(link: &Link) {
 ///
 /// The driver has a task of its own, which ends with this future: it is polled several times for
 /// each call, and the signals that are waited for here need not be looked at every time.
-async fn drive(connection: &Connection, driver: Driver) -> Ending {
+async fn drive(connection: &Connection, driver: Driver) -> ConnectionEnd {
     let _attendance = connection.attendance();
     let mut driving = AbortOnDropHandle::new(tokio::spawn(driver));
     tokio::select! {
         biased;
         _ended = &mut driving => {
-            connection.end(Ending::Lost);
-            Ending::Lost
+            connection.end(ConnectionEnd::Lost);
+            ConnectionEnd::Lost
         }
         ending = connection.ended() => ending,
     }
@@ -209,7 +211,8 @@ impl Core {
     /// Takes note of who the server is; warns if it does not tell, unless that is known.
     fn identify(&self, greeting: &Greeting) -> Arc<Standing> {
         let mut newest = self.standing();
-        let standing = Standing::after(newest.as_ref(), greeting, &self.settings);
+        let standing =
+            Standing::after(newest.as_ref(), greeting.introduction(), self.settings.rules);
         let before = newest.replace(standing.clone());
         drop(newest);
         if !standing.is_identified() && before.is_none_or(|before| before.is_identified()) {

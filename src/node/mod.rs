@@ -15,10 +15,8 @@ mod endpoint;
 mod handshake;
 mod link;
 mod pubsub;
-mod quarantine;
 mod server_clock;
 mod silence;
-mod standing;
 #[cfg(test)]
 pub(crate) mod test_server;
 #[cfg(test)]
@@ -33,21 +31,19 @@ use std::{
 use tokio::runtime::{Handle, Id};
 use tokio_util::sync::CancellationToken;
 
+pub use self::endpoint::Stream;
 use self::link::Link;
 pub(crate) use self::{
     connection::{Answer, Connection, Form},
     endpoint::Endpoint,
-    handshake::RunId,
     pubsub::{PubSub, PubSubEvent},
-    quarantine::{length as quarantine_length, longest as longest_lease},
-    standing::Standing,
 };
-pub use self::{endpoint::Stream, quarantine::Unidentified};
 pub(crate) use crate::error::NodeId;
 use crate::{
     clock::{Instant, SharedClock},
     error::NodeError,
     random::SharedRandom,
+    standing::{Rules, RunId, Standing},
     wire::Script,
 };
 
@@ -66,10 +62,8 @@ pub(crate) struct NodeSettings {
     pub(crate) backoff_max: Duration,
     /// By how much two samples of the server's clock may differ before it counts as set.
     pub(crate) margin: Duration,
-    /// For how long after the start of its process a server's votes do not count.
-    pub(crate) quarantine: Duration,
-    /// What becomes of servers that do not tell when they were started.
-    pub(crate) unidentified: Unidentified,
+    /// By which rules the server's votes count.
+    pub(crate) rules: Rules,
     /// Loaded on every connect.
     pub(crate) scripts: Vec<&'static Script>,
 }

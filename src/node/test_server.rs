@@ -9,9 +9,10 @@ use std::{
     time::Duration,
 };
 
-use super::{Endpoint, Node, NodeSettings, Unidentified};
+use super::{Endpoint, Node, NodeSettings};
 use crate::{
     clock::{BootClock, Clock, Instant},
+    standing::{Rules, Unidentified},
     wire::{Call, Items, Malformed, Script},
 };
 
@@ -120,8 +121,7 @@ pub(crate) fn settings() -> NodeSettings {
         frozen_after: 3,
         backoff_max: Duration::from_millis(200),
         margin: Duration::from_millis(20),
-        quarantine: Duration::from_secs(66),
-        unidentified: Unidentified::Refuse,
+        rules: Rules { quarantine: Duration::from_secs(66), unidentified: Unidentified::Refuse },
         scripts: vec![&ECHO],
     }
 }

@@ -30,14 +30,14 @@ use crate::{
 pub(crate) struct Notifier(Arc<Inner>);
 
 struct Inner {
-    registry: Mutex<Registry<Arc<Seat>>>,
+    registry: Mutex<Registry<Arc<Ear>>>,
     pubsub: PubSub,
     on_message: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 /// Where one listener waits.
 #[derive(Debug)]
-struct Seat {
+struct Ear {
     wake: Notify,
     /// Not by a message: something happened to the client or its connection.
     alarm: Notify,
@@ -67,18 +67,18 @@ impl Notifier {
 
     /// Listens to `channel`, subscribing if nobody does yet. Never blocks.
     pub(crate) fn listen(&self, channel: Arc<str>) -> Listener {
-        let seat = Arc::new(Seat::new());
-        let (id, effects) = self.0.registry().add(&channel, seat.clone());
+        let ear = Arc::new(Ear::new());
+        let (id, effects) = self.0.registry().add(&channel, ear.clone());
         self.0.carry_out(effects);
-        Listener { inner: self.0.clone(), channel, id, seat }
+        Listener { inner: self.0.clone(), channel, id, ear }
     }
 
     /// Has everybody look again.
     pub(crate) fn wake_all(&self) {
         let everybody = self.0.registry().everybody();
-        everybody.iter().for_each(|seat| {
-            seat.alarm.notify_one();
-            seat.wake.notify_one();
+        everybody.iter().for_each(|ear| {
+            ear.alarm.notify_one();
+            ear.wake.notify_one();
         });
     }
 
@@ -96,19 +96,19 @@ impl Inner {
         }
         let effects = self.registry().on_event(event);
         if let PubSubEvent::Gap = event {
-            effects.wake.iter().for_each(|seat| seat.alarm.notify_one());
+            effects.wake.iter().for_each(|ear| ear.alarm.notify_one());
         }
         self.carry_out(effects);
     }
 
-    fn carry_out(&self, effects: Effects<Arc<Seat>>) {
-        if let Some((seats, news)) = effects.news {
-            for seat in seats {
-                seat.learn(&news);
+    fn carry_out(&self, effects: Effects<Arc<Ear>>) {
+        if let Some((ears, news)) = effects.news {
+            for ear in ears {
+                ear.learn(&news);
             }
         }
-        for seat in effects.wake {
-            seat.wake.notify_one();
+        for ear in effects.wake {
+            ear.wake.notify_one();
         }
         self.give(effects.order);
     }
@@ -121,7 +121,7 @@ impl Inner {
         }
     }
 
-    fn registry(&self) -> MutexGuard<'_, Registry<Arc<Seat>>> {
+    fn registry(&self) -> MutexGuard<'_, Registry<Arc<Ear>>> {
         self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -132,7 +132,7 @@ impl fmt::Debug for Inner {
     }
 }
 
-impl Seat {
+impl Ear {
     fn new() -> Self {
         Self { wake: Notify::new(), alarm: Notify::new(), ready: Latest::new(None) }
     }
@@ -149,7 +149,7 @@ pub(crate) struct Listener {
     inner: Arc<Inner>,
     channel: Arc<str>,
     id: ListenerId,
-    seat: Arc<Seat>,
+    ear: Arc<Ear>,
 }
 
 impl Listener {
@@ -162,7 +162,7 @@ impl Listener {
     /// # Cancel safety
     /// Dropping the future has no effect.
     pub(crate) async fn ready(&self) -> Result<(), NodeError> {
-        let known = self.seat.ready.wait_for(Option::is_some).await;
+        let known = self.ear.ready.wait_for(Option::is_some).await;
         known.unwrap_or(Err(NodeError::Closed))
     }
 
@@ -173,7 +173,7 @@ impl Listener {
     /// No wake-up is lost, unless the future is dropped after it has completed: see
     /// [`wake`](Self::wake).
     pub(crate) async fn woken(&self) {
-        self.seat.wake.notified().await;
+        self.ear.wake.notified().await;
     }
 
     /// Waits until the connection is lost or the client is shut down, which wakes too. For those who
@@ -182,7 +182,7 @@ impl Listener {
     /// # Cancel safety
     /// As [`woken`](Self::woken).
     pub(crate) async fn alarmed(&self) {
-        self.seat.alarm.notified().await;
+        self.ear.alarm.notified().await;
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A request that timed out, was cancelled or whose socket was closed may still be executed when a
 //! stalled server resumes. An acquire therefore carries a not-after stamp in the server's time,
-//! and a release counts for good only if no unanswered acquire of the hold can still follow it.
+//! and a release counts for good only if no unanswered acquire of the claim can still follow it.
 
 /// An acquire that was sent and not answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +13,7 @@ struct Sent {
     not_after: i64,
 }
 
-/// The acquires of one hold on one node that may still be executed, oldest first.
+/// The acquires of one claim on one node that may still be executed, oldest first.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Unanswered(Vec<Sent>);
 

@@ -2,19 +2,19 @@
 //!
 //! It runs on a thread and connections of its own: user code that blocks its runtime must not lose
 //! its locks, and a release queued by a drop must go out although the user's runtime is ending.
-//! It knows holds only as [`Watched`]: what is due, and whom to tell what came of it.
+//! It knows claims only as [`Watched`]: what is due, and whom to tell what came of it.
 //!
 //! # Invariants
-//! - The table's mutex is never held while a hold is asked or told anything, and never across an
-//!   await; a hold may therefore register and leave under any lock of its own.
+//! - The table's mutex is never held while a claim is asked or told anything, and never across an
+//!   await; a claim may therefore register and leave under any lock of its own.
 //! - What left the table is never put back ([`Schedule::reschedule`]).
 
-mod errands;
 mod finality;
 mod releaser;
 mod renewals;
+mod repairs;
 mod schedule;
-mod unfinished;
+mod stragglers;
 
 use std::{
     fmt, io,
@@ -29,46 +29,47 @@ use tokio::{
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-pub(crate) use errands::Errand;
-use errands::Errands;
 pub(crate) use finality::Unanswered;
 pub(crate) use releaser::{Drain, Draining, Release};
+pub(crate) use repairs::Repair;
+use repairs::Repairs;
 use schedule::Schedule;
 pub(crate) use schedule::renewal_time;
-pub(crate) use unfinished::Unfinished;
+pub(crate) use stragglers::Straggling;
 
 use crate::{
     clock::{Instant, SharedClock},
-    node::{Node, RunId},
+    node::Node,
     random::SharedRandom,
+    standing::RunId,
     wire::{Outcome, Statement},
 };
 
-/// A hold, as the watchdog sees it.
+/// A claim, as the watchdog sees it.
 pub(crate) trait Watched: fmt::Debug + Send + Sync + 'static {
     /// What is due at `now`, and when to look again.
     fn tick(self: Arc<Self>, now: Instant) -> Tick;
 
     /// What came of a request for `member`. Returns when to look again.
-    fn told(&self, member: usize, report: Report, now: Instant) -> Option<Instant>;
+    fn on_report(&self, member: usize, report: Report, now: Instant) -> Option<Instant>;
 
     /// The count to be written, for each member; empty when the servers know the latest.
     fn recount(&self) -> Vec<Due>;
 
     /// What came of writing the count.
-    fn recounted(&self, member: usize, report: Report, now: Instant);
+    fn on_recounted(&self, member: usize, report: Report, now: Instant);
 }
 
-/// What a hold wants when it is looked at.
+/// What a claim wants when it is looked at.
 #[derive(Default)]
 pub(crate) struct Tick {
     pub(crate) due: Vec<Due>,
-    pub(crate) errands: Vec<Errand>,
-    /// `None` if the hold is over: the watchdog forgets it.
+    pub(crate) repairs: Vec<Repair>,
+    /// `None` if the claim is over: the watchdog forgets it.
     pub(crate) next: Option<Instant>,
 }
 
-/// A request that is due for one member of a hold.
+/// A request that is due for one member of a claim.
 #[derive(Debug)]
 pub(crate) struct Due {
     pub(crate) member: usize,
@@ -101,8 +102,8 @@ enum Job {
     /// With a handle that keeps the watchdog alive until it is done.
     Release(Box<Release>, Watchdog),
     Recount(Arc<dyn Watched>),
-    /// There is unfinished work, and nobody who looks after it.
-    LookAfterUnfinished,
+    /// There is stragglers work, and nobody who looks after it.
+    LookAfterStragglers,
 }
 
 #[derive(Debug)]
@@ -112,7 +113,7 @@ struct Shared {
     table: Mutex<Table>,
     /// Something became due earlier than the sleep that is under way.
     nudge: Notify,
-    unfinished: unfinished::List,
+    stragglers: stragglers::List,
 }
 
 #[derive(Debug)]
@@ -157,7 +158,7 @@ impl Watchdog {
             random,
             table,
             nudge,
-            unfinished: unfinished::List::default(),
+            stragglers: stragglers::List::default(),
         });
         let (jobs, inbox) = mpsc::unbounded_channel();
         let end = CancellationToken::new();
@@ -176,21 +177,21 @@ impl Watchdog {
         &self.runtime
     }
 
-    /// Looks after a hold from now on.
-    pub(crate) fn watch(&self, id: u64, next: Instant, hold: Arc<dyn Watched>) {
+    /// Looks after a claim from now on.
+    pub(crate) fn watch(&self, id: u64, next: Instant, claim: Arc<dyn Watched>) {
         let mut table = self.shared.table();
-        table.schedule.insert(id, next, hold);
+        table.schedule.insert(id, next, claim);
         self.shared.nudge_if_late(table, next);
     }
 
-    /// Looks at a hold at `next` instead.
+    /// Looks at a claim at `next` instead.
     pub(crate) fn reschedule(&self, id: u64, next: Instant) {
         let mut table = self.shared.table();
         table.schedule.reschedule(id, next);
         self.shared.nudge_if_late(table, next);
     }
 
-    /// Forgets a hold: no renewal is sent for it from now on.
+    /// Forgets a claim: no renewal is sent for it from now on.
     pub(crate) fn forget(&self, id: u64) {
         // The entry is dropped after the table's mutex was let go.
         let _entry = self.shared.table().schedule.remove(id);
@@ -201,15 +202,15 @@ impl Watchdog {
         self.send(Job::Release(Box::new(release), self.clone()));
     }
 
-    /// Writes the count of a hold in the background. Never blocks.
-    pub(crate) fn recount(&self, hold: Arc<dyn Watched>) {
-        self.send(Job::Recount(hold));
+    /// Writes the count of a claim in the background. Never blocks.
+    pub(crate) fn recount(&self, claim: Arc<dyn Watched>) {
+        self.send(Job::Recount(claim));
     }
 
     /// Takes `work` over if it is not done at `at`. Never blocks for long.
-    pub(crate) fn take_over(&self, at: Instant, work: &Arc<dyn Unfinished>) {
-        if self.shared.unfinished.add(at, Arc::downgrade(work)) {
-            self.send(Job::LookAfterUnfinished);
+    pub(crate) fn take_over(&self, at: Instant, work: &Arc<dyn Straggling>) {
+        if self.shared.stragglers.add(at, Arc::downgrade(work)) {
+            self.send(Job::LookAfterStragglers);
         }
     }
 
@@ -244,7 +245,7 @@ impl Shared {
 
 /// The watchdog's loop: sleeps until something is due, sends what is due in batches.
 async fn watch(shared: &Shared) {
-    let (mut under_way, mut errands) = (FuturesUnordered::new(), Errands::default());
+    let (mut under_way, mut repairs) = (FuturesUnordered::new(), Repairs::default());
     loop {
         let wakes_at = {
             let mut table = shared.table();
@@ -254,14 +255,14 @@ async fn watch(shared: &Shared) {
         tokio::select! {
             biased;
             Some(()) = under_way.next(), if !under_way.is_empty() => {}
-            () = errands.next(), if !errands.is_empty() => {}
+            () = repairs.next(), if !repairs.is_empty() => {}
             () = shared.nudge.notified() => {}
             () = sleep_until(&shared.clock, wakes_at) => {
                 let (items, new_errands) = collect_due(shared);
                 for group in renewals::groups(items) {
                     under_way.push(renewals::renew_all(shared, group));
                 }
-                errands.add(new_errands);
+                repairs.add(new_errands);
             }
         }
     }
@@ -278,19 +279,19 @@ async fn sleep_until(clock: &SharedClock, at: Option<Instant>) {
 
 const GLANCE: Duration = Duration::from_secs(1);
 
-fn collect_due(shared: &Shared) -> (Vec<renewals::Item>, Vec<Errand>) {
+fn collect_due(shared: &Shared) -> (Vec<renewals::Item>, Vec<Repair>) {
     let now = shared.clock.now();
-    let holds = shared.table().schedule.take_due(now);
-    let (mut items, mut errands) = (Vec::new(), Vec::new());
-    for (id, hold) in holds {
-        let tick = hold.clone().tick(now);
+    let claims = shared.table().schedule.take_due(now);
+    let (mut items, mut repairs) = (Vec::new(), Vec::new());
+    for (id, claim) in claims {
+        let tick = claim.clone().tick(now);
         shared.reschedule(id, tick.next);
-        errands.extend(tick.errands);
+        repairs.extend(tick.repairs);
         items.extend(tick.due.into_iter().map(|due| renewals::Item {
             id,
-            hold: hold.clone(),
+            claim: claim.clone(),
             due,
         }));
     }
-    (items, errands)
+    (items, repairs)
 }

@@ -14,7 +14,7 @@ use tokio::{
     sync::{Notify, mpsc},
 };
 
-use super::{Due, Job, Report, Shared, Unanswered, Watched, unfinished};
+use super::{Due, Job, Report, Shared, Unanswered, Watched, stragglers};
 use crate::{
     clock::{Instant, SharedClock},
     error::NodeError,
@@ -22,7 +22,7 @@ use crate::{
     wire::{Outcome, Statement},
 };
 
-/// The release of one hold on one node, repeated until it is final or the key has ended by itself.
+/// The release of one claim on one node, repeated until it is final or the key has ended by itself.
 #[derive(Debug)]
 pub(crate) struct Release {
     pub(crate) node: Node,
@@ -55,7 +55,7 @@ impl Release {
         Ok(answer)
     }
 
-    /// Whether no acquire of the hold can follow an answered release any more.
+    /// Whether no acquire of the claim can follow an answered release any more.
     pub(crate) fn is_settled(&self) -> bool {
         self.unanswered.is_settled()
     }
@@ -112,21 +112,21 @@ pub(super) async fn work(shared: &Shared, mut inbox: mpsc::UnboundedReceiver<Job
 async fn perform(shared: &Shared, job: Job) {
     match job {
         Job::Release(release, _alive) => release.finish(shared).await,
-        Job::Recount(hold) => recount(shared, &*hold).await,
-        Job::LookAfterUnfinished => unfinished::look_after(shared).await,
+        Job::Recount(claim) => recount(shared, &*claim).await,
+        Job::LookAfterStragglers => stragglers::look_after(shared).await,
     }
 }
 
 /// Writes counts until the servers know the latest: one script in flight per hold and member.
-async fn recount(shared: &Shared, hold: &dyn Watched) {
+async fn recount(shared: &Shared, claim: &dyn Watched) {
     loop {
-        let due = hold.recount();
+        let due = claim.recount();
         if due.is_empty() {
             return;
         }
         let mut asked: FuturesUnordered<_> = due.into_iter().map(|due| ask(shared, due)).collect();
         while let Some((member, report)) = asked.next().await {
-            hold.recounted(member, report, shared.clock.now());
+            claim.on_recounted(member, report, shared.clock.now());
         }
     }
 }

@@ -14,11 +14,11 @@ use crate::{
 /// Locks in one script call. A call of 256 occupies a server for about half a millisecond.
 const BATCH: usize = 256;
 
-/// A request that is due, and the hold that wants to know what came of it.
+/// A request that is due, and the claim that wants to know what came of it.
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) id: u64,
-    pub(super) hold: Arc<dyn Watched>,
+    pub(super) claim: Arc<dyn Watched>,
     pub(super) due: Due,
 }
 
@@ -58,7 +58,7 @@ fn cut(mut group: Vec<Item>) -> Vec<Vec<Item>> {
     batches
 }
 
-/// Sends a batch and tells every hold what came of it.
+/// Sends a batch and tells every claim what came of it.
 ///
 /// An error for the whole call must not condemn every lock in it (one key the user may not touch
 /// is enough): the batch is halved until the culprit stands alone.
@@ -66,7 +66,7 @@ async fn renew(shared: &Shared, batch: Vec<Item>) {
     let mut open = vec![batch];
     while let Some(mut batch) = open.pop() {
         match ask(shared, &batch).await {
-            Ok((answer, connection)) => tell(shared, &batch, &answer, &connection),
+            Ok((answer, connection)) => report_all(shared, &batch, &answer, &connection),
             Err(error) if error.may_concern_one_key() && batch.len() > 1 => {
                 let rest = batch.split_off(batch.len() / 2);
                 open.extend([rest, batch]);
@@ -98,7 +98,12 @@ async fn ask(
     Ok((answer, connection))
 }
 
-fn tell(shared: &Shared, batch: &[Item], answer: &Answer<Vec<Outcome>>, connection: &Connection) {
+fn report_all(
+    shared: &Shared,
+    batch: &[Item],
+    answer: &Answer<Vec<Outcome>>,
+    connection: &Connection,
+) {
     let run_id = connection.run_id();
     for (item, outcome) in batch.iter().zip(&answer.reply) {
         // An answer from a process that is gone says nothing about the one that runs now.
@@ -109,6 +114,6 @@ fn tell(shared: &Shared, batch: &[Item], answer: &Answer<Vec<Outcome>>, connecti
 }
 
 fn report(shared: &Shared, item: &Item, report: Report) {
-    let next = item.hold.told(item.due.member, report, shared.clock.now());
+    let next = item.claim.on_report(item.due.member, report, shared.clock.now());
     shared.reschedule(item.id, next);
 }

@@ -5,12 +5,10 @@
 //! see [`Outcome`].
 
 pub(crate) mod key;
-mod marker;
 mod reply;
 mod script;
 mod statement;
 
-pub(crate) use marker::Marker;
 pub(crate) use reply::{Items, Malformed};
 pub(crate) use script::{Script, script};
 pub(crate) use statement::{Arg, Batch, Outcome, Statement};

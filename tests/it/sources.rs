@@ -2,7 +2,7 @@
 
 macro_rules! script {
     ($($part:literal),+) => {
-        concat!($("\n", include_str!(concat!("../../src/lock/", $part))),+)
+        concat!($("\n", include_str!(concat!("../../src/kinds/", $part))),+)
     };
 }
 

@@ -115,7 +115,7 @@ struct Desk {
 }
 
 /// How a connection, or a pause between two, ended.
-enum Ending {
+enum SessionEnd {
     Lost,
     Idle,
     /// The `PubSub` was dropped.
@@ -135,9 +135,9 @@ impl Desk {
             let error = match Session::open(&self.core, &self.events).await {
                 Ok(session) => {
                     match session.run(&mut self).await {
-                        Ending::Over => return,
-                        Ending::Idle => continue,
-                        Ending::Lost => {}
+                        SessionEnd::Over => return,
+                        SessionEnd::Idle => continue,
+                        SessionEnd::Lost => {}
                     }
                     if settings.clock.now().saturating_since(tried) >= settings.backoff_max {
                         pauses = super::link::pauses(&settings);
@@ -148,7 +148,7 @@ impl Desk {
                 Err(error) => Some(error),
             };
             let pause = pauses.next().unwrap_or(settings.backoff_max);
-            if let Ending::Over = self.pause(tried, pause, error).await {
+            if let SessionEnd::Over = self.pause(tried, pause, error).await {
                 return;
             }
         }
@@ -156,7 +156,12 @@ impl Desk {
 
     /// Waits before the next attempt to connect, and tells whoever subscribes meanwhile of the
     /// error of the last one, if it failed. New interest shortens the pause.
-    async fn pause(&mut self, tried: Instant, pause: Duration, error: Option<NodeError>) -> Ending {
+    async fn pause(
+        &mut self,
+        tried: Instant,
+        pause: Duration,
+        error: Option<NodeError>,
+    ) -> SessionEnd {
         let clock = self.core.settings.clock.clone();
         let mut until = clock.now() + pause;
         if let Some(error) = &error {
@@ -164,9 +169,9 @@ impl Desk {
         }
         loop {
             let Some(command) = before(&clock, until, self.inbox.recv()).await else {
-                return Ending::Lost;
+                return SessionEnd::Lost;
             };
-            let Some(command) = command else { return Ending::Over };
+            let Some(command) = command else { return SessionEnd::Over };
             self.note(&command);
             if let Command::Subscribe(channel) = command {
                 until = until.min(tried + LEAST_BETWEEN_ATTEMPTS);

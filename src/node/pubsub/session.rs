@@ -12,7 +12,7 @@ use redis::{
 };
 use tokio::sync::Notify;
 
-use super::{Command, Desk, Ending, Events, PubSubEvent};
+use super::{Command, Desk, Events, PubSubEvent, SessionEnd};
 use crate::{
     error::NodeError,
     node::{
@@ -63,9 +63,9 @@ impl Session {
         Ok(Self { core: core.clone(), redis, driver, pushes, replies, refused })
     }
 
-    pub(super) async fn run(mut self, desk: &mut Desk) -> Ending {
+    pub(super) async fn run(mut self, desk: &mut Desk) -> SessionEnd {
         let ending = self.serve(desk).await;
-        if let Ending::Lost = ending {
+        if let SessionEnd::Lost = ending {
             desk.events.send(PubSubEvent::Gap);
         }
         // The end of the connection ended these too.
@@ -76,7 +76,7 @@ impl Session {
         ending
     }
 
-    async fn serve(&mut self, desk: &mut Desk) -> Ending {
+    async fn serve(&mut self, desk: &mut Desk) -> SessionEnd {
         let mut heartbeat = self.heartbeat();
         for channel in &desk.wanted {
             self.subscribe(channel.clone());
@@ -85,20 +85,20 @@ impl Session {
         loop {
             tokio::select! {
                 biased;
-                () = &mut self.driver => return Ending::Lost,
-                () = self.pushes.broken.notified() => return Ending::Lost,
+                () = &mut self.driver => return SessionEnd::Lost,
+                () = self.pushes.broken.notified() => return SessionEnd::Lost,
                 Some(reply) = self.replies.next() => self.settle(reply, desk),
                 command = desk.inbox.recv() => match command {
                     Some(command) => self.obey(command, desk),
-                    None => return Ending::Over,
+                    None => return SessionEnd::Over,
                 },
                 alive = &mut heartbeat => {
                     idle_beats = if desk.wanted.is_empty() { idle_beats + 1 } else { 0 };
                     if !alive {
-                        return Ending::Lost;
+                        return SessionEnd::Lost;
                     }
                     if idle_beats >= IDLE_BEATS {
-                        return Ending::Idle;
+                        return SessionEnd::Idle;
                     }
                     for channel in std::mem::take(&mut self.refused) {
                         self.subscribe(channel);

@@ -5,9 +5,9 @@ use testkit::{RedisServer, Reply};
 use super::{MARKER, marker_on};
 
 const CHECK: &str =
-    concat!(include_str!("../../../src/lock/marker/check.lua"), "\nreturn { 0, #KEYS, #ARGV }");
-const LOOK: &str = include_str!("../../../src/lock/marker/look.lua");
-const WRITE: &str = include_str!("../../../src/lock/marker/write.lua");
+    concat!(include_str!("../../../src/voting/marker/check.lua"), "\nreturn { 0, #KEYS, #ARGV }");
+const LOOK: &str = include_str!("../../../src/voting/marker/look.lua");
+const WRITE: &str = include_str!("../../../src/voting/marker/write.lua");
 
 const BLESSED: &str = "blessed ab 60000 fleet";
 /// A waiting marker whose time is over, and one whose time is far.

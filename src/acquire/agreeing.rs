@@ -1,0 +1,85 @@
+//! Agreeing on a fencing token, once a round has enough grants. Usually the members told the same
+//! one, since all were given the same hint, and nothing more is sent.
+
+use std::{collections::BTreeSet, pin::pin, sync::Arc};
+
+use futures::future::{Either, select};
+
+use crate::{
+    acquire::fence::{Decision, Fence},
+    claim::{Claim, InFlight, promote},
+    error::Vote,
+    kind::FencingToken,
+};
+
+/// The token that enough members wrote. `None` if they did not, and for locks without tokens.
+///
+/// Members still `asked` count if they tell the same token meanwhile. `votes` learns what becomes of
+/// them, and of those that were told the token.
+pub(super) async fn agree<A>(
+    claim: &Arc<Claim>,
+    asked: &mut InFlight<A>,
+    votes: &mut [Vote],
+) -> Option<FencingToken>
+where
+    A: Future<Output = (usize, Vote)>,
+{
+    if !claim.is_fenced() {
+        return None;
+    }
+    let told = claim.standings();
+    let fence = Fence::of(&told, claim.need())?;
+    match fence.decide(&told, claim.least_deadline()) {
+        Decision::Won => Some(fence.token()),
+        // On the heap: few rounds need it, and all callers' futures would pay for it.
+        Decision::Promote(_) => {
+            Box::pin(write_back(claim, fence, asked, votes)).await.then_some(fence.token())
+        }
+        Decision::Lost => None,
+    }
+}
+
+/// Has the members that are behind write the token, also those that grant only now: one of the
+/// first may have fallen silent. True once enough have.
+async fn write_back<A>(
+    claim: &Arc<Claim>,
+    fence: Fence,
+    asked: &mut InFlight<A>,
+    votes: &mut [Vote],
+) -> bool
+where
+    A: Future<Output = (usize, Vote)>,
+{
+    let token = fence.token();
+    let mut told = InFlight::send([]);
+    let mut all_told = BTreeSet::new();
+    loop {
+        match fence.decide(&claim.standings(), claim.least_deadline()) {
+            Decision::Won => {
+                told.finish_in_background();
+                return true;
+            }
+            Decision::Promote(mut behind) => {
+                behind.retain(|member| all_told.insert(*member));
+                told.add(behind.into_iter().map(|i| promote(claim.clone(), i, token)));
+            }
+            Decision::Lost => {}
+        }
+        let Some((member, vote)) = next_of(&mut told, asked).await else { return false };
+        if let Some(slot) = votes.get_mut(member) {
+            *slot = vote;
+        }
+    }
+}
+
+/// The next answer of either; `None` after the last of both.
+async fn next_of<A: Future, B: Future<Output = A::Output>>(
+    one: &mut InFlight<A>,
+    other: &mut InFlight<B>,
+) -> Option<A::Output> {
+    match select(pin!(one.next()), pin!(other.next())).await {
+        Either::Left((None, rest)) => rest.await,
+        Either::Right((None, rest)) => rest.await,
+        Either::Left((answer, _)) | Either::Right((answer, _)) => answer,
+    }
+}

@@ -1,0 +1,313 @@
+//! What all locks can do, written once: acquire, re-enter, run a closure under the lock.
+
+use std::{fmt, future::Future, marker::PhantomData, sync::Arc, time::Duration};
+
+use crate::{
+    claim::Claim,
+    clock::Instant,
+    error::{AcquireError, ConfigError, WithError},
+    guard::{LockGuard, Occupied, Owner, Proof},
+    lease::{Lease, Term},
+    process::Process,
+    wait::{self, Contender, OnOutage, Queues, Round, Waiting},
+};
+
+/// What is to be acquired: a lock on one node, or on many.
+pub(crate) trait Target: Clone + Send + Sync {
+    type Contender: Contender<Grant = LockGuard>;
+
+    /// Checks everything that can be checked before anything is sent.
+    fn check(&self, lease: Lease) -> Result<Term, AcquireError>;
+
+    fn contender(&self, term: Term) -> Self::Contender;
+
+    fn process(&self) -> &Arc<Process>;
+
+    fn queues(&self) -> &Arc<Queues>;
+
+    fn queue_key(&self) -> &Arc<str>;
+
+    /// The same for handles that exclude each other: servers and names.
+    fn identity(&self) -> Arc<str>;
+}
+
+/// How long an acquire may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Patience {
+    /// One attempt.
+    Once,
+    /// From now on.
+    For(Duration),
+    Forever,
+}
+
+/// A target, how it is to be acquired, and the guard that its users get.
+pub(crate) struct Handle<T, P = LockGuard> {
+    pub(crate) target: T,
+    pub(crate) lease: Lease,
+    pub(crate) on_outage: OnOutage,
+    proof: PhantomData<fn() -> P>,
+}
+
+impl<T: Clone, P> Clone for Handle<T, P> {
+    fn clone(&self) -> Self {
+        let (target, lease, on_outage) = (self.target.clone(), self.lease, self.on_outage);
+        Self { target, lease, on_outage, proof: PhantomData }
+    }
+}
+
+impl<T: fmt::Debug, P> fmt::Debug for Handle<T, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle")
+            .field("target", &self.target)
+            .field("lease", &self.lease)
+            .field("on_outage", &self.on_outage)
+            .finish()
+    }
+}
+
+impl<T: Target, P: Proof> Handle<T, P> {
+    pub(crate) fn new(target: T) -> Self {
+        let (lease, on_outage) = (Lease::default(), OnOutage::default());
+        Self { target, lease, on_outage, proof: PhantomData }
+    }
+
+    /// Acquires as `owner`, or as the owner of the scope, or as a new owner.
+    pub(crate) async fn acquire(
+        &self,
+        owner: Option<&Owner>,
+        patience: Patience,
+    ) -> Result<Option<P>, AcquireError> {
+        let term = self.target.check(self.lease)?;
+        let deadline = match patience {
+            Patience::For(d) => Some(self.target.process().clock.now() + d),
+            Patience::Once | Patience::Forever => None,
+        };
+        let mut slot = None;
+        if let Some(owner) = owner.cloned().or_else(Owner::current) {
+            let Some(occupied) = self.occupy(&owner, patience, deadline).await else {
+                return Ok(None);
+            };
+            if let Some(claim) = occupied.upgrade()
+                && let Some(guard) = Self::reenter(claim, term)?
+            {
+                return Ok(Some(guard));
+            }
+            slot = Some(occupied);
+        }
+        let guard = self.contend(term, patience, deadline).await?;
+        if let (Some(slot), Some(guard)) = (&mut slot, &guard) {
+            **slot = guard.downgrade();
+        }
+        Ok(guard.map(P::of))
+    }
+
+    /// One more guard on what the owner claims, if it still does.
+    fn reenter(claim: Arc<Claim>, term: Term) -> Result<Option<P>, ConfigError> {
+        if !P::suits(&claim) {
+            let name = claim.name();
+            return if claim.is_live() {
+                Err(ConfigError::HeldWithoutToken { name })
+            } else {
+                Ok(None)
+            };
+        }
+        Ok(claim.enter(Some(term)).then(|| P::of(LockGuard::new(claim))))
+    }
+
+    /// Waits until no other acquire of the same owner for the same lock is under way.
+    async fn occupy(
+        &self,
+        owner: &Owner,
+        patience: Patience,
+        deadline: Option<Instant>,
+    ) -> Option<Occupied> {
+        let slot = owner.slot(&self.target.identity());
+        match (patience, deadline) {
+            (Patience::Once, _) => slot.try_lock_owned().ok(),
+            (_, None) => Some(slot.lock_owned().await),
+            (_, Some(deadline)) => {
+                let clock = &self.target.process().clock;
+                tokio::select! {
+                    biased;
+                    slot = slot.lock_owned() => Some(slot),
+                    () = clock.sleep_until(deadline) => None,
+                }
+            }
+        }
+    }
+
+    async fn contend(
+        &self,
+        term: Term,
+        patience: Patience,
+        deadline: Option<Instant>,
+    ) -> Result<Option<LockGuard>, AcquireError> {
+        let mut contender = self.target.contender(term);
+        if let Patience::Once = patience {
+            return match contender.round().await {
+                Round::Granted(guard) => Ok(Some(guard)),
+                Round::Refused(_) => {
+                    contender.give_back().await;
+                    Ok(None)
+                }
+                Round::Outage(error) | Round::Failed(error) | Round::NotYet { error, .. } => {
+                    Err(error)
+                }
+            };
+        }
+        let waiting = Waiting {
+            clock: &self.target.process().clock,
+            random: &self.target.process().random,
+            queues: self.target.queues(),
+            key: self.target.queue_key(),
+            deadline,
+            on_outage: self.on_outage,
+        };
+        wait::acquire(contender, waiting).await
+    }
+
+    /// Acquires without a limit in time.
+    pub(crate) async fn wait(&self, owner: Option<&Owner>) -> Result<P, AcquireError> {
+        // Only a limit in time can end the wait without a guard.
+        self.acquire(owner, Patience::Forever).await?.ok_or(AcquireError::Shutdown)
+    }
+
+    pub(crate) async fn with<R>(&self, work: impl AsyncFnOnce(&P) -> R) -> Result<R, WithError> {
+        let proof = self.wait(None).await?;
+        let value = run(proof.guard(), work(&proof)).await?;
+        if let Err(error) = proof.into_guard().release().await {
+            tracing::warn!(%error, "the lock was not given back cleanly after its work was done");
+        }
+        Ok(value)
+    }
+}
+
+async fn run<F: Future>(guard: &LockGuard, work: F) -> Result<F::Output, WithError> {
+    Ok(guard.run(work).await?)
+}
+
+/// The methods that all locks share, on the public types.
+macro_rules! lock_methods {
+    ($Lock:ident, $Guard:ident) => {
+        impl $Lock {
+            /// The same lock with another lease. Defaults to [`Lease::Watchdog`](crate::Lease).
+            #[must_use]
+            pub fn with_lease(mut self, lease: $crate::Lease) -> Self {
+                self.handle.lease = lease;
+                self
+            }
+
+            /// Whether [`acquire`](Self::acquire) waits for servers that do not answer. Defaults
+            /// to [`OnOutage::Fail`](crate::OnOutage).
+            #[must_use]
+            pub fn on_outage(mut self, on_outage: $crate::OnOutage) -> Self {
+                self.handle.on_outage = on_outage;
+                self
+            }
+
+            /// Waits until the lock is held.
+            ///
+            /// Those who wait in one process stand in line, first come, first served.
+            ///
+            /// # Errors
+            /// [`Config`](crate::AcquireError::Config): nothing was sent.
+            /// [`Unavailable`](crate::AcquireError::Unavailable): too few servers answered;
+            /// nothing is held, what was granted is being taken back. Servers that were started so
+            /// lately that their votes do not count yet are waited for: see
+            /// [`Quarantine`](crate::Quarantine).
+            ///
+            /// # Cancel safety
+            /// Dropping the future gives up the slot in line. If a server has granted meanwhile,
+            /// or still will, a release is queued in the background; nobody need call anything.
+            pub async fn acquire(&self) -> Result<$crate::$Guard, $crate::AcquireError> {
+                self.handle.wait(None).await
+            }
+
+            /// Attempts once. `None`: held by another.
+            ///
+            /// Passes those who wait in line.
+            ///
+            /// # Errors
+            /// As [`acquire`](Self::acquire); an outage is an error in any case.
+            /// [`Quarantined`](crate::AcquireError::Quarantined): too many servers were started so
+            /// lately that they may have forgotten locks.
+            ///
+            /// # Cancel safety
+            /// As [`acquire`](Self::acquire).
+            pub async fn try_acquire(
+                &self,
+            ) -> Result<Option<$crate::$Guard>, $crate::AcquireError> {
+                self.handle.acquire(None, $crate::acquire::Patience::Once).await
+            }
+
+            /// Waits until the lock is held, at most `limit`. `None`: held by others, or wanted by
+            /// others before us in line, until then. Attempts at least once if nobody stands in
+            /// line.
+            ///
+            /// # Errors
+            /// As [`acquire`](Self::acquire). With [`OnOutage::Wait`](crate::OnOutage) an outage
+            /// that lasts until the limit is an error too.
+            /// [`Quarantined`](crate::AcquireError::Quarantined), at once, if the limit ends before
+            /// the votes of enough servers count.
+            ///
+            /// # Cancel safety
+            /// As [`acquire`](Self::acquire).
+            pub async fn try_acquire_for(
+                &self,
+                limit: std::time::Duration,
+            ) -> Result<Option<$crate::$Guard>, $crate::AcquireError> {
+                self.handle.acquire(None, $crate::acquire::Patience::For(limit)).await
+            }
+
+            /// [`acquire`](Self::acquire) as `owner`: if it holds the lock already, this is one
+            /// more guard on the same claim, without asking a server or waiting in line. A fixed
+            /// lease then counts from here if that is longer; nothing shortens the claim's.
+            ///
+            /// # Errors
+            /// As [`acquire`](Self::acquire).
+            ///
+            /// # Cancel safety
+            /// As [`acquire`](Self::acquire).
+            pub async fn acquire_as(
+                &self,
+                owner: &$crate::Owner,
+            ) -> Result<$crate::$Guard, $crate::AcquireError> {
+                self.handle.wait(Some(owner)).await
+            }
+
+            /// [`try_acquire`](Self::try_acquire) as `owner`.
+            ///
+            /// # Errors
+            /// As [`try_acquire`](Self::try_acquire).
+            ///
+            /// # Cancel safety
+            /// As [`acquire`](Self::acquire).
+            pub async fn try_acquire_as(
+                &self,
+                owner: &$crate::Owner,
+            ) -> Result<Option<$crate::$Guard>, $crate::AcquireError> {
+                self.handle.acquire(Some(owner), $crate::acquire::Patience::Once).await
+            }
+
+            /// Acquires, runs `work` with the guard, and releases.
+            ///
+            /// The value of `work` is returned even if the release fails: that is logged, and
+            /// repeated in the background until the lease is over.
+            ///
+            /// # Errors
+            /// [`Acquire`](crate::WithError::Acquire): `work` was not run.
+            /// [`Lost`](crate::WithError::Lost): the lock was lost and `work` was stopped.
+            ///
+            /// # Cancel safety
+            /// Dropping the future drops `work` and releases in the background.
+            pub async fn with<R>(
+                &self,
+                work: impl AsyncFnOnce(&$crate::$Guard) -> R,
+            ) -> Result<R, $crate::WithError> {
+                self.handle.with(work).await
+            }
+        }
+    };
+}
+pub(crate) use lock_methods;

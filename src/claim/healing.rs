@@ -1,0 +1,107 @@
+//! Winning back the members of a `RedLock` that do not confirm: their servers were down when the
+//! lock was acquired, or were restarted and have forgotten it.
+//!
+//! A heal is an acquire for a claim that is valid, so all that holds for acquires holds for it: it
+//! is noted in its member state before it is sent, and a release is final only behind it. With heals a claim
+//! survives the restart of all masters, one after the other.
+//!
+//! # Invariants
+//! - A heal waits for the next renewal time after the loss, and until every other member that still
+//!   confirms has been heard of since: a lock that is forced open everywhere is lost, not healed.
+//! - A master that may have forgotten votes does not vote, for a holder either: another who asks
+//!   may still count on the vote that it forgot.
+//! - Only a grant moves a deadline, and only of a claim that is still held when it comes.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+
+use crate::{
+    claim::{
+        ask::ask,
+        record::{Claim, ClaimPhase, ClaimState},
+    },
+    clock::Instant,
+    error::Vote,
+    watchdog::Repair,
+};
+
+impl Claim {
+    /// When a member that does not confirm may be asked for its vote, if it is to be: never for a
+    /// fixed lease, which promises its end, nor where all members must confirm, since then the claim
+    /// is lost.
+    pub(super) fn next_heal(&self, state: &ClaimState, now: Instant) -> Option<Instant> {
+        let is_wanted = self.need < self.members.len() && state.may_extend(now);
+        self.next_renewal(state.term, now).filter(|_| is_wanted)
+    }
+
+    /// From now on the members that have not granted are asked again.
+    pub(super) fn plan_heals(&self, state: &mut ClaimState, now: Instant) {
+        let heal_at = self.next_heal(state, now);
+        for known in state.states.iter_mut().filter(|known| !known.is_granted()) {
+            known.heal_at = heal_at;
+        }
+    }
+
+    /// The heals that are due.
+    pub(super) fn heals_due(self: &Arc<Self>, state: &mut ClaimState, now: Instant) -> Vec<Repair> {
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        let due: Vec<usize> = (0..state.states.len())
+            .filter(|i| state.states.get(*i).is_some_and(|known| is_due(known.heal_at)))
+            .collect();
+        let mut repairs = Vec::new();
+        for member in due {
+            let others_stand = self.others_stand_since_loss_of(member, state, now);
+            let later = if others_stand {
+                // What comes of the heal sets the next time.
+                repairs.push(heal(self.clone(), member).boxed());
+                None
+            } else {
+                self.next_heal(state, now).map(|_| now + state.term.retry())
+            };
+            if let Some(known) = state.states.get_mut(member) {
+                known.heal_at = later;
+            }
+        }
+        repairs
+    }
+
+    /// Whether all others that confirm have said so since `member` was lost.
+    fn others_stand_since_loss_of(&self, member: usize, state: &ClaimState, now: Instant) -> bool {
+        let Some(lost_at) = state.states.get(member).and_then(|known| known.lost_at()) else {
+            return true;
+        };
+        let vouches = |i: usize| self.confirmed_until(state, i).is_some_and(|until| now < until);
+        let mut others = state.states.iter().enumerate().filter(|(i, _)| vouches(*i));
+        others.all(|(_, known)| known.is_confirmed_since(lost_at))
+    }
+
+    /// Plans the next heal of a member whose heal came to nothing: at the next renewal time, in a
+    /// quarantine to see whether it was blessed, and when it ends.
+    fn not_healed(&self, member: usize, votes_from: Option<Instant>) {
+        let now = self.now();
+        let mut state = self.state();
+        let end = votes_from.filter(|end| now < *end);
+        let heal_at = self.next_heal(&state, now).map(|next| end.map_or(next, |end| next.min(end)));
+        let Some(known) = state.states.get_mut(member).filter(|known| !known.is_granted()) else {
+            return;
+        };
+        known.heal_at = heal_at;
+        if state.phase == ClaimPhase::Held
+            && let Some(next) = self.next_look(&state)
+        {
+            self.process.watchdog.reschedule(self.id, next);
+        }
+    }
+}
+
+/// Asks `member` for its vote, if it may vote.
+async fn heal(claim: Arc<Claim>, member: usize) {
+    let Some(of) = claim.members().get(member) else { return };
+    let node = &of.services.node;
+    if matches!(ask(claim.clone(), member).await, (_, Vote::Granted)) {
+        tracing::debug!(holder = %claim.holder(), node = %node.id(), "a member was won back");
+    } else {
+        claim.not_healed(member, node.votes_from());
+    }
+}

@@ -1,0 +1,129 @@
+//! Requests that leave together, and their answers as they come.
+
+use std::{
+    collections::VecDeque,
+    future::Future,
+    task::{Context, Poll, ready},
+};
+
+use futures::{FutureExt, StreamExt, stream::FuturesUnordered};
+use tokio::runtime::Handle;
+
+/// Futures that were all polled once, in order, when they were given.
+///
+/// `FuturesUnordered` alone asks to be polled again whenever it has polled all it has. After a
+/// fan-out that is one poll for nothing, and on a multi-thread runtime it wakes another worker,
+/// which then takes away the task that writes to the socket. So the first poll is made here, where
+/// nobody listens; whatever is woken by then or later is found by the next one.
+#[derive(Debug)]
+pub(crate) struct InFlight<F: Future> {
+    /// Done at their first poll.
+    done: VecDeque<F::Output>,
+    under_way: FuturesUnordered<F>,
+}
+
+impl<F: Future> InFlight<F> {
+    pub(crate) fn send(requests: impl IntoIterator<Item = F>) -> Self {
+        let mut in_flight = Self { done: VecDeque::new(), under_way: FuturesUnordered::new() };
+        in_flight.add(requests);
+        in_flight
+    }
+
+    /// More of them, sent now.
+    pub(crate) fn add(&mut self, requests: impl IntoIterator<Item = F>) {
+        self.under_way.extend(requests);
+        while let Some(Some(output)) = self.under_way.next().now_or_never() {
+            self.done.push_back(output);
+        }
+    }
+
+    /// The next answer; `None` after the last.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses no answer.
+    pub(crate) async fn next(&mut self) -> Option<F::Output> {
+        match self.done.pop_front() {
+            Some(output) => Some(output),
+            None => self.under_way.next().await,
+        }
+    }
+}
+
+impl<F: Future> InFlight<F> {
+    pub(crate) fn is_done(&self) -> bool {
+        self.under_way.is_empty()
+    }
+
+    /// Drives what is under way, whatever the answers are.
+    pub(super) fn poll_stragglers(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        while ready!(self.under_way.poll_next_unpin(cx)).is_some() {}
+        Poll::Ready(())
+    }
+}
+
+impl<F> InFlight<F>
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    /// The slow rest goes on without us; if there is no runtime, or it ends meanwhile, it is
+    /// dropped.
+    pub(crate) fn finish_in_background(mut self) {
+        if !self.is_done()
+            && let Ok(runtime) = Handle::try_current()
+        {
+            runtime.spawn(async move { while self.under_way.next().await.is_some() {} });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        future::{pending, ready},
+        pin::pin,
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering},
+        },
+        task::Wake,
+    };
+
+    use futures::future::BoxFuture;
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[tokio::test]
+    async fn answers_come_as_they_are_ready() {
+        let (late, answer) = oneshot::channel();
+        let late_one = async move { answer.await.unwrap_or(0) };
+        let requests: [BoxFuture<'static, u32>; 3] =
+            [late_one.boxed(), ready(1).boxed(), ready(2).boxed()];
+        let mut in_flight = InFlight::send(requests);
+        assert_eq!(in_flight.next().await, Some(1));
+        assert_eq!(in_flight.next().await, Some(2));
+        assert_eq!(in_flight.next().now_or_never(), None);
+        assert_eq!(late.send(3), Ok(()));
+        assert_eq!(in_flight.next().await, Some(3));
+        assert_eq!(in_flight.next().await, None);
+    }
+
+    #[test]
+    fn waiting_for_the_first_answer_wakes_nobody() {
+        let wakes = Arc::new(Wakes::default());
+        let waker = wakes.clone().into();
+        let mut in_flight = InFlight::send([pending::<()>(), pending()]);
+        let next = pin!(in_flight.next());
+        assert!(next.poll(&mut Context::from_waker(&waker)).is_pending());
+        assert_eq!(wakes.0.load(Ordering::Relaxed), 0);
+    }
+}

@@ -1,0 +1,186 @@
+//! What we know of one member of a claim. Pure.
+
+use crate::{
+    claim::absence::Absence, clock::Instant, kind::FencingToken, lease::Term, node::Connection,
+    standing::RunId, watchdog::Unanswered,
+};
+
+/// One member's part in a claim.
+#[derive(Debug, Default)]
+pub(crate) struct MemberState {
+    /// Until when this member confirms us; `None` if it never granted, or no longer does.
+    deadline: Option<Instant>,
+    /// The server process that granted.
+    run_id: Option<RunId>,
+    /// The fencing token that it wrote for this claim: matters until that is won.
+    token: Option<FencingToken>,
+    /// When a renewal is due; `None` while one is under way or none is wanted.
+    pub(crate) renew_at: Option<Instant>,
+    /// The lease in ms that a re-entry asked for and the server has not confirmed; 0 if none.
+    owed_ms: i64,
+    /// Acquires that may still be executed.
+    unanswered: Unanswered,
+    /// How many of them have not been handed to their socket yet.
+    unsent: u32,
+    /// When the last of them was noted.
+    asked_at: Option<Instant>,
+    /// Whether something of ours may stand on the server.
+    touched: bool,
+    /// Whether it may have stood there before the last acquire.
+    touched_before: bool,
+    /// The socket of the last acquire.
+    connection: Option<Connection>,
+    /// When the request was sent whose answer last said that this member confirms us.
+    confirmed_at: Option<Instant>,
+    /// When we learnt that it no longer does.
+    lost_at: Option<Instant>,
+    /// Whether another stood there when it last answered.
+    taken: bool,
+    /// When the member may be asked for its vote again; `None` if that is under way or not wanted.
+    pub(crate) heal_at: Option<Instant>,
+}
+
+impl MemberState {
+    /// An acquire is about to be sent.
+    pub(crate) fn asked(&mut self, connection: Connection, not_after: i64, now: Instant) {
+        self.unanswered.sent(connection.epoch(), not_after);
+        self.touched_before = std::mem::replace(&mut self.touched, true);
+        self.unsent += 1;
+        self.asked_at = Some(now);
+        self.connection = Some(connection);
+    }
+
+    /// The acquire was handed to its socket: whatever is sent from now on comes behind it.
+    pub(crate) fn sent(&mut self) {
+        self.unsent = self.unsent.saturating_sub(1);
+    }
+
+    /// An acquire was answered with something else than a grant.
+    pub(crate) fn not_granted(&mut self, epoch: u64, not_after: i64, taken: bool) {
+        self.unanswered.answered(epoch, not_after);
+        self.touched = !self.unanswered.is_settled() || self.touched_before;
+        self.taken = taken;
+    }
+
+    pub(crate) fn granted(&mut self, epoch: u64, not_after: i64, run_id: Option<RunId>) {
+        self.unanswered.answered(epoch, not_after);
+        if self.run_id != run_id {
+            // What another process of the server promised does not count for this one.
+            self.deadline = None;
+            self.run_id = run_id;
+        }
+    }
+
+    /// The server told the token that its counter has for this claim.
+    pub(crate) fn wrote(&mut self, token: FencingToken) {
+        self.token = Some(token);
+    }
+
+    pub(crate) fn token(&self) -> Option<FencingToken> {
+        self.token
+    }
+
+    /// The server answered a request sent at `sent` that we hold the lock, for `ttl_ms` then.
+    /// `next` is when to renew if all is as `term` wants it.
+    pub(crate) fn confirmed(
+        &mut self,
+        term: Term,
+        sent: Instant,
+        ttl_ms: i64,
+        next: Option<Instant>,
+    ) {
+        self.deadline = self.deadline.max(Some(term.confirmed(sent, ttl_ms)));
+        self.confirmed_at = self.confirmed_at.max(Some(sent));
+        self.lost_at = None;
+        self.heal_at = None;
+        self.taken = false;
+        if ttl_ms >= self.owed_ms {
+            self.owed_ms = 0;
+            self.renew_at = next;
+        } else {
+            // A request with a shorter lease is followed by one with the right one at once.
+            self.renew_at = Some(sent);
+        }
+    }
+
+    /// A re-entry asks for a lease of at least `lease_ms` from now on.
+    pub(crate) fn owe(&mut self, lease_ms: i64, now: Instant) {
+        self.owed_ms = self.owed_ms.max(lease_ms);
+        if self.is_granted() {
+            self.renew_at = Some(now);
+        }
+    }
+
+    /// The lease to ask for in a renewal: the whole of a renewed one, what a re-entry asked for of
+    /// a fixed one, and otherwise 0, which extends nothing.
+    pub(crate) fn wanted_ms(&self, term: Term) -> i64 {
+        if term.is_renewed() { term.ms() } else { self.owed_ms }
+    }
+
+    /// The server answered a request sent at `sent` that it does not confirm us. `heal_at` is
+    /// when it may be asked for its vote again, if it is to be.
+    pub(crate) fn gone(
+        &mut self,
+        absence: Absence,
+        sent: Instant,
+        now: Instant,
+        heal_at: Option<Instant>,
+    ) {
+        self.deadline = None;
+        self.renew_at = None;
+        self.lost_at = Some(now);
+        self.heal_at = heal_at;
+        self.taken = absence == Absence::Taken;
+        // The answer says nothing about an acquire that may have been executed after it.
+        let asked_since = self.asked_at >= Some(sent) || !self.unanswered.is_settled();
+        self.touched = asked_since || absence == Absence::Restarted;
+    }
+
+    /// What is known of a member that does not confirm.
+    pub(crate) fn absence(&self) -> Absence {
+        if self.taken { Absence::Taken } else { Absence::Gone }
+    }
+
+    /// When we learnt that the member no longer confirms us, if it ever did.
+    pub(crate) fn lost_at(&self) -> Option<Instant> {
+        self.lost_at
+    }
+
+    /// Whether the member has confirmed in answer to a request that was sent after `instant`.
+    pub(crate) fn is_confirmed_since(&self, instant: Instant) -> bool {
+        self.confirmed_at > Some(instant)
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// The same for a member of several, whose server now runs as `run_id`: a server that was
+    /// restarted may have granted to others what it forgot.
+    pub(crate) fn deadline_while(&self, run_id: Option<RunId>) -> Option<Instant> {
+        let restarted = run_id.is_some() && self.run_id.is_some() && run_id != self.run_id;
+        let restarted = restarted && !planted!(GoneStillCounts);
+        self.deadline.filter(|_| !restarted)
+    }
+
+    pub(crate) fn is_granted(&self) -> bool {
+        self.deadline.is_some()
+    }
+
+    pub(crate) fn is_same_process(&self, run_id: Option<RunId>) -> bool {
+        self.run_id == run_id
+    }
+
+    /// What a release of this member needs, if there is anything to release. Given out once.
+    pub(crate) fn take_release(&mut self) -> Option<(Option<Connection>, Unanswered)> {
+        self.deadline = None;
+        self.token = None;
+        self.renew_at = None;
+        let touched = std::mem::take(&mut self.touched);
+        if self.unsent > 0 {
+            // Another thread is between its note and its sending: the release may overtake it.
+            self.unanswered.forget_order();
+        }
+        touched.then(|| (self.connection.take(), std::mem::take(&mut self.unanswered)))
+    }
+}

@@ -1,0 +1,25 @@
+//! What stands on the servers for one holder: members and their deadlines, renewal, healing, release.
+
+mod absence;
+mod acquiring;
+mod ask;
+mod ending;
+mod fencing;
+mod giving_back;
+mod healing;
+mod in_flight;
+mod margin;
+mod member_state;
+mod promote;
+mod record;
+mod recount;
+mod renewal;
+mod stragglers;
+mod validity;
+
+pub(crate) use ask::ask;
+pub(crate) use fencing::ToldToken;
+pub(crate) use giving_back::{Attempting, release, roll_back, roll_back_all, roll_back_some};
+pub(crate) use in_flight::InFlight;
+pub(crate) use promote::promote;
+pub(crate) use record::Claim;

@@ -1,0 +1,77 @@
+//! Writing the count of guards to the servers, as Redisson writes its count of re-entries.
+//!
+//! One script is in flight per hold; its value is taken from the guards that are alive when it is
+//! sent. The count is for others to read: exclusion rests on the field alone.
+
+use std::{sync::Arc, sync::MutexGuard};
+
+use crate::{
+    claim::{
+        absence::Absence,
+        record::{Claim, ClaimPhase, ClaimState},
+    },
+    clock::Instant,
+    watchdog::{Due, Report},
+    wire::Outcome,
+};
+
+impl Claim {
+    /// Has the count written, unless that is under way already.
+    pub(super) fn recount_in_background(self: &Arc<Self>, mut state: MutexGuard<'_, ClaimState>) {
+        if state.phase == ClaimPhase::Held && !state.recount.under_way {
+            state.recount.under_way = true;
+            drop(state);
+            self.process.watchdog.recount(self.clone());
+        }
+    }
+
+    /// A member that granted after a re-entry was passed over when the count was written.
+    pub(super) fn recount_late_grant(self: &Arc<Self>, mut state: MutexGuard<'_, ClaimState>) {
+        if state.recount.sent > 1 {
+            state.recount.behind = true;
+            self.recount_in_background(state);
+        }
+    }
+
+    pub(super) fn counts_to_write(&self) -> Vec<Due> {
+        let mut state = self.state();
+        // Without guards the release is decided: it is not ours to send.
+        let (guards, held) = (state.guards, state.phase == ClaimPhase::Held && state.guards > 0);
+        let recount = &mut state.recount;
+        let known = !recount.behind && recount.sent.max(1) == guards;
+        if known || !held {
+            recount.under_way = false;
+            return Vec::new();
+        }
+        recount.sent = guards;
+        recount.behind = false;
+        let term = state.term;
+        let granted = state.states.iter().enumerate().filter(|(_, known)| known.is_granted());
+        granted
+            .filter_map(|(member, _)| {
+                let of = self.members.get(member)?;
+                Some(Due {
+                    member,
+                    node: of.services.node.clone(),
+                    statement: of.kind.count(&self.holder, guards),
+                    timeout: term.node_timeout(of.services.settings.node_timeout),
+                })
+            })
+            .collect()
+    }
+
+    /// The count is best effort, and not repeated.
+    pub(super) fn count_written(&self, member: usize, report: Report, now: Instant) {
+        let mut state = self.state();
+        let next_heal = self.next_heal(&state, now);
+        let Some(known) = state.states.get_mut(member) else { return };
+        if let Report::Answered { outcome, sent, .. } = report
+            && outcome.code != Outcome::DONE
+        {
+            known.gone(Absence::of(outcome), sent, now, next_heal);
+        }
+        if let Some(next) = self.look_for_loss(state, now) {
+            self.process.watchdog.reschedule(self.id, next);
+        }
+    }
+}

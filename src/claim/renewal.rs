@@ -1,0 +1,106 @@
+//! The claim as the watchdog sees it: renewals.
+
+use std::sync::Arc;
+
+use crate::{
+    claim::{
+        absence::Absence,
+        record::{Claim, ClaimPhase},
+    },
+    clock::Instant,
+    error::LostCause,
+    lease::Term,
+    process::Listed,
+    watchdog::{Due, Report, Tick, Watched},
+    wire::Outcome,
+};
+
+impl Watched for Claim {
+    fn tick(self: Arc<Self>, now: Instant) -> Tick {
+        if self.look_for_loss(self.state(), now).is_none() {
+            return Tick::default();
+        }
+        let mut state = self.state();
+        let term = state.term;
+        let may_extend = state.may_extend(now);
+        let mut due = Vec::new();
+        for (member, known) in state.states.iter_mut().enumerate() {
+            if known.renew_at.is_none_or(|at| at > now) {
+                continue;
+            }
+            // None while it is under way: what comes of it sets the next time.
+            known.renew_at = None;
+            let lease_ms = if may_extend { known.wanted_ms(term) } else { 0 };
+            due.extend(self.renewal(member, term, lease_ms));
+        }
+        let repairs = self.heals_due(&mut state, now);
+        Tick { due, repairs, next: self.next_look(&state) }
+    }
+
+    fn on_report(&self, member: usize, report: Report, now: Instant) -> Option<Instant> {
+        // What is told after the end, or after a deadline that nobody has noticed, is ignored.
+        self.look_for_loss(self.state(), now)?;
+        let mut state = self.state();
+        if state.phase != ClaimPhase::Held {
+            return None;
+        }
+        let (term, composite) = (state.term, self.members.len() > 1);
+        let next_renewal = self.next_renewal(term, now);
+        let (next_heal, may_extend) = (self.next_heal(&state, now), state.may_extend(now));
+        let known = state.states.get_mut(member)?;
+        match report {
+            Report::Unknown if !known.is_granted() => {}
+            Report::Unknown => known.renew_at = Some(now + term.retry()),
+            Report::Answered { outcome, sent, run_id } => {
+                let done = outcome.code == Outcome::DONE;
+                // A restarted server may show the key from an old copy of its data; that others
+                // were not granted in between is certain only on a single server.
+                let is_gone = !done || (composite && !known.is_same_process(run_id));
+                if is_gone && planted!(GoneStillCounts) {
+                    known.confirmed(term, sent, term.ms(), next_renewal);
+                } else if is_gone {
+                    known.gone(Absence::of(outcome), sent, now, next_heal);
+                } else if may_extend && known.wanted_ms(term) > 0 {
+                    known.confirmed(term, sent, outcome.value, next_renewal);
+                }
+            }
+        }
+        self.look_for_loss(state, now)
+    }
+
+    fn recount(&self) -> Vec<Due> {
+        self.counts_to_write()
+    }
+
+    fn on_recounted(&self, member: usize, report: Report, now: Instant) {
+        self.count_written(member, report, now);
+    }
+}
+
+impl Listed for Claim {
+    fn renew_now(&self) {
+        let now = self.now();
+        for known in self.state().states.iter_mut().filter(|known| known.is_granted()) {
+            known.renew_at = Some(now);
+        }
+        self.process.watchdog.reschedule(self.id, now);
+    }
+
+    fn shut_down(&self, cause: LostCause) {
+        self.lose(cause);
+        self.abandon();
+    }
+}
+
+impl Claim {
+    /// The renewal of one member. A lease of 0 ms only asks.
+    fn renewal(&self, member: usize, term: Term, lease_ms: i64) -> Option<Due> {
+        let of = self.members.get(member)?;
+        Some(Due {
+            member,
+            node: of.services.node.clone(),
+            statement: of.kind.renew(&self.holder, lease_ms),
+            timeout: term.renewal_timeout(of.services.settings.node_timeout),
+        })
+    }
+}

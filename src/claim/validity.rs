@@ -1,0 +1,147 @@
+//! Until when a claim may be acted on, and its loss.
+
+use std::{sync::MutexGuard, time::Duration};
+
+use crate::{
+    claim::{
+        absence::cause_of_loss,
+        margin::margin,
+        member_state::MemberState,
+        record::{Claim, ClaimPhase, ClaimState},
+    },
+    clock::Instant,
+    error::{LockLost, LostCause},
+    lease::Term,
+    watchdog::renewal_time,
+};
+
+impl Claim {
+    /// Until when the claim may be acted on.
+    pub(crate) fn deadline(&self) -> Instant {
+        let state = self.state();
+        match state.phase {
+            ClaimPhase::Held => self.deadline_of(&state),
+            ClaimPhase::Acquiring | ClaimPhase::Lost(_) | ClaimPhase::Over => None,
+        }
+        .unwrap_or(Instant::from_origin(Duration::ZERO))
+    }
+
+    /// Whether the claim may be acted on now, by our clock. Notices the end of the lease by itself:
+    /// timers do not run while a machine is suspended.
+    pub(crate) fn ensure_valid(&self) -> Result<(), LockLost> {
+        let now = self.now();
+        let state = self.state();
+        self.look_for_loss(state, now);
+        match &self.state().phase {
+            ClaimPhase::Held => Ok(()),
+            ClaimPhase::Lost(cause) => Err(LockLost { cause: cause.clone() }),
+            ClaimPhase::Acquiring | ClaimPhase::Over => Err(LockLost { cause: LostCause::Expired }),
+        }
+    }
+
+    /// How many members confirm the claim now; none once it is lost.
+    pub(crate) fn votes(&self) -> usize {
+        if self.ensure_valid().is_err() {
+            return 0;
+        }
+        let (state, now) = (self.state(), self.now());
+        let vouches = |i: &usize| self.confirmed_until(&state, *i).is_some_and(|until| now < until);
+        (0..state.states.len()).filter(vouches).count()
+    }
+
+    /// How many more of them may forget it before another can be granted.
+    pub(crate) fn margin(&self) -> usize {
+        margin(self.votes(), self.need, self.members.len())
+    }
+
+    /// Ends the claim for all its guards.
+    pub(crate) fn lose(&self, cause: LostCause) {
+        let state = self.state();
+        self.lose_locked(state, cause);
+    }
+
+    /// The `need`-th largest deadline of the members: before it at least `need` keys stand.
+    pub(super) fn deadline_of(&self, state: &ClaimState) -> Option<Instant> {
+        self.deadline_among(state, |_| true)
+    }
+
+    /// The same if only those members count.
+    pub(super) fn deadline_among(
+        &self,
+        state: &ClaimState,
+        counts: impl Fn(&MemberState) -> bool,
+    ) -> Option<Instant> {
+        match state.states.as_slice() {
+            [only] => only.deadline().filter(|_| counts(only)),
+            states => {
+                let among = (0..states.len()).filter(|i| states.get(*i).is_some_and(&counts));
+                let mut deadlines: Vec<_> =
+                    among.filter_map(|i| self.confirmed_until(state, i)).collect();
+                deadlines.sort_unstable();
+                let index = deadlines.len().checked_sub(self.need)?;
+                deadlines.get(index).copied()
+            }
+        }
+    }
+
+    /// Until when a member confirms us. One of several does not once its server was restarted;
+    /// a single one says itself whether it still has our key.
+    pub(super) fn confirmed_until(&self, state: &ClaimState, member: usize) -> Option<Instant> {
+        if let [only] = state.states.as_slice() {
+            return only.deadline();
+        }
+        let run_id = self.members.get(member)?.services.node.run_id();
+        state.states.get(member)?.deadline_while(run_id)
+    }
+
+    /// When the watchdog is to look at this claim again.
+    pub(super) fn next_look(&self, state: &ClaimState) -> Option<Instant> {
+        let deadline = self.deadline_of(state)?;
+        let wishes = state.states.iter().flat_map(|known| [known.renew_at, known.heal_at]);
+        Some(wishes.flatten().fold(deadline, Instant::min))
+    }
+
+    pub(super) fn next_renewal(&self, term: Term, now: Instant) -> Option<Instant> {
+        let at = || renewal_time(now, term.period(), self.process.renewal_phase);
+        term.is_renewed().then(at)
+    }
+
+    /// Loses the claim if its deadline is over or too few members confirm it. Otherwise returns
+    /// when to look again.
+    pub(super) fn look_for_loss(
+        &self,
+        state: MutexGuard<'_, ClaimState>,
+        now: Instant,
+    ) -> Option<Instant> {
+        if state.phase != ClaimPhase::Held {
+            return None;
+        }
+        let cause = match self.deadline_of(&state) {
+            Some(deadline) if now < deadline => return self.next_look(&state),
+            Some(_) => LostCause::Expired,
+            None => self.cause_of_too_few(&state),
+        };
+        self.lose_locked(state, cause);
+        None
+    }
+
+    fn cause_of_too_few(&self, state: &ClaimState) -> LostCause {
+        let absence = |(i, known): (usize, &MemberState)| {
+            self.confirmed_until(state, i).is_none().then(|| known.absence())
+        };
+        let absent: Vec<_> = state.states.iter().enumerate().map(absence).collect();
+        cause_of_loss(&self.members, self.need, &absent)
+    }
+
+    pub(super) fn lose_locked(&self, mut state: MutexGuard<'_, ClaimState>, cause: LostCause) {
+        if state.phase != ClaimPhase::Held {
+            return;
+        }
+        state.phase = ClaimPhase::Lost(cause.clone());
+        drop(state);
+        tracing::warn!(holder = %self.holder, %cause, "a lock was lost");
+        // The keys stay until the guards go or the ttl ends: to delete them now would let others
+        // in while the work that was just told to stop is still stopping.
+        self.forget();
+    }
+}

@@ -1,0 +1,303 @@
+//! The proof of a hold that the user has.
+
+use std::{
+    fmt,
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::{Arc, Weak},
+    task::Poll,
+    time::Duration,
+};
+
+use futures::future::{Either, select};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    claim::{self, Claim},
+    clock::Instant,
+    error::{LockLost, LostCause, ReleaseError},
+};
+
+/// What a release did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Released {
+    /// The lock is free.
+    Freed,
+    /// Other guards of the same hold are alive: the lock is still held.
+    StillHeld {
+        /// How many.
+        guards: u32,
+    },
+    /// A guard of the hold was [orphaned](LockGuard::orphan): the key ends with its ttl.
+    LeftToExpire,
+}
+
+/// Proof that a lock is held; gives it back when dropped.
+///
+/// Guards that came of a re-entry share one hold, which ends with the last of them. Dropping a
+/// guard never blocks: the release is sent in the background, also from outside a runtime. A guard
+/// dropped at the very end of `main` may die with the process, and its key with its lease: prefer
+/// [`release`](Self::release), or [`Client::shutdown`](crate::Client::shutdown) before the end.
+///
+/// # Guarantees
+/// - [`lost`](Self::lost) and [`token`](Self::token) fire no later than the local deadline, which
+///   counts from before the request that was last granted: before others can be granted.
+/// - Nothing but an explicit check tells a process that was stopped: call
+///   [`ensure_valid`](Self::ensure_valid) right before what must not happen twice.
+#[must_use = "the lock is released when the guard is dropped"]
+pub struct LockGuard {
+    claim: Arc<Claim>,
+    /// Whether the guard has left the hold.
+    left: bool,
+}
+
+impl LockGuard {
+    /// A guard of a hold that counts it already.
+    pub(crate) fn new(claim: Arc<Claim>) -> Self {
+        Self { claim, left: false }
+    }
+
+    pub(crate) fn downgrade(&self) -> Weak<Claim> {
+        Arc::downgrade(&self.claim)
+    }
+
+    pub(crate) fn claim(&self) -> &Claim {
+        &self.claim
+    }
+
+    /// Gives the lock back, if this is the last guard of the hold.
+    ///
+    /// On several masters it returns as soon as enough of them confirmed; the rest is finished in
+    /// the background.
+    ///
+    /// # Errors
+    /// [`ReleaseError::Lost`]: the lock was lost before. [`ReleaseError::Unconfirmed`]: too few
+    /// servers confirmed; the keys end with their lease at the latest, and the release is repeated
+    /// in the background until then.
+    ///
+    /// # Cancel safety
+    /// Dropping the future after its first poll leaves the release to the background.
+    pub async fn release(mut self) -> Result<Released, ReleaseError> {
+        self.left = true;
+        let claim = &self.claim;
+        let valid = claim.ensure_valid();
+        if !claim.leave() {
+            valid?;
+            return Ok(Released::StillHeld { guards: claim.guards() });
+        }
+        if let Err(lost) = valid {
+            claim.abandon();
+            return Err(lost.into());
+        }
+        if claim.is_orphaned() {
+            claim.abandon();
+            return Ok(Released::LeftToExpire);
+        }
+        claim::release(claim).await.map(|()| Released::Freed)
+    }
+
+    /// Completes when the lock is lost, with the cause; no later than the deadline.
+    ///
+    /// # Cancel safety
+    /// May be dropped and called again at any time.
+    pub async fn lost(&self) -> LostCause {
+        let mut lost_or_over = pin!(self.lost_or_over());
+        // Whenever this is looked at: timers stand still while a machine sleeps.
+        poll_fn(|cx| match self.claim.ensure_valid() {
+            Err(lost) => Poll::Ready(lost.cause),
+            Ok(()) => lost_or_over.as_mut().poll(cx),
+        })
+        .await
+    }
+
+    async fn lost_or_over(&self) -> LostCause {
+        loop {
+            let deadline = self.claim.process().clock.sleep_until(self.claim.deadline());
+            let _first = select(pin!(self.claim.ended().cancelled()), deadline).await;
+            if let Err(lost) = self.claim.ensure_valid() {
+                return lost.cause;
+            }
+        }
+    }
+
+    /// Completes `margin` before the deadline while renewals do not get through, or when the lock
+    /// is lost: time to stop the work *before* the loss.
+    ///
+    /// With a renewed lease a margin of more than half the lease completes although all is well.
+    ///
+    /// # Cancel safety
+    /// May be dropped and called again at any time.
+    pub async fn expiring(&self, margin: Duration) {
+        let clock = &self.claim.process().clock;
+        loop {
+            let alarm = self.claim.deadline() - margin;
+            if self.claim.ensure_valid().is_err() || clock.now() >= alarm {
+                return;
+            }
+            let _first =
+                select(pin!(self.claim.ended().cancelled()), clock.sleep_until(alarm)).await;
+        }
+    }
+
+    /// A token that is cancelled when the hold is over: lost, released or dropped. For work that
+    /// is spawned and must not outlive the lock.
+    #[must_use]
+    pub fn token(&self) -> CancellationToken {
+        self.claim.ended().clone()
+    }
+
+    /// Runs `work` while the lock is held, and stops it (drops it) if the lock is lost: `work` is
+    /// not polled again once the deadline is over, whether or not a timer has noticed.
+    ///
+    /// # Errors
+    /// [`LockLost`] if the lock was lost before `work` was done; what it did until its last
+    /// suspension point is done.
+    ///
+    /// # Cancel safety
+    /// Dropping the future drops `work`; the guard is not touched.
+    pub async fn run<F: Future>(&self, work: F) -> Result<F::Output, LockLost> {
+        match select(pin!(self.lost()), pin!(work)).await {
+            Either::Left((cause, _)) => Err(LockLost { cause }),
+            Either::Right((value, _)) => self.ensure_valid().map(|()| value),
+        }
+    }
+
+    /// How much longer the lock may be relied on without another renewal, by our clock.
+    #[must_use]
+    pub fn remaining(&self) -> Duration {
+        self.claim.deadline().saturating_since(self.claim.now())
+    }
+
+    /// Until when the lock may be relied on without another renewal, on the client's clock.
+    #[must_use]
+    pub fn deadline(&self) -> Instant {
+        self.claim.deadline()
+    }
+
+    /// Whether the lock is held, by our clock.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.claim.ensure_valid().is_ok()
+    }
+
+    /// Fails if the lock was lost, at the moment of use: also when the machine slept meanwhile and
+    /// no timer has fired yet.
+    ///
+    /// A process that is stopped *after* this check is not caught: only a store that compares
+    /// fencing tokens catches that.
+    ///
+    /// # Errors
+    /// [`LockLost`] with the cause.
+    pub fn ensure_valid(&self) -> Result<(), LockLost> {
+        self.claim.ensure_valid()
+    }
+
+    /// How many servers confirm for the lock now, by what they last answered; 0 once it is lost.
+    ///
+    /// Of a [`RedLock`](crate::RedLock) with a renewed lease, servers that were down, cut off or
+    /// restarted join again by themselves.
+    #[must_use]
+    pub fn votes(&self) -> usize {
+        self.claim.votes()
+    }
+
+    /// How many more servers may forget the lock, at once and without our notice, before another
+    /// can be granted it too. 0 also once it is lost.
+    ///
+    /// | votes | margin of a `RedLock` | margin of a `MultiLock` |
+    /// |---|---|---|
+    /// | 1 of 1 | 0 | 0 |
+    /// | 2 of 3 | 0 | – |
+    /// | 3 of 3 | 1 | 2 |
+    /// | 3 of 5 | 0 | – |
+    /// | 4 of 5 | 1 | – |
+    /// | 5 of 5 | 2 | 4 |
+    ///
+    /// In general it is votes + need − servers − 1, where a `RedLock` needs more than half of them
+    /// and a `MultiLock` all. A lock on one server has none.
+    ///
+    /// Before a master is taken down for maintenance this should be at least 1.
+    #[must_use]
+    pub fn margin(&self) -> usize {
+        self.claim.margin()
+    }
+
+    /// One more guard on the same hold. Asks no server.
+    ///
+    /// # Errors
+    /// [`LockLost`] if the hold is over: it is never entered again.
+    pub fn reenter(&self) -> Result<Self, LockLost> {
+        if self.claim.enter(None) {
+            return Ok(Self::new(self.claim.clone()));
+        }
+        Err(self.claim.ensure_valid().err().unwrap_or(LockLost { cause: LostCause::Expired }))
+    }
+
+    /// What the servers know this hold by: `<uuid of this process>:<number>`. An identifier, not a
+    /// secret.
+    #[must_use]
+    pub fn holder_id(&self) -> &str {
+        self.claim.holder()
+    }
+
+    /// The lock's name (of a composite: its first member's).
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.claim.members().first().map_or("", |member| member.kind.name())
+    }
+
+    /// Ends the renewal and leaves the key to its ttl: "at most once per interval". With other
+    /// guards alive this takes effect when the last of them goes.
+    pub fn orphan(self) {
+        self.claim.mark_orphaned();
+    }
+}
+
+/// What the user gets for a hold: the guard itself, or one that says more.
+pub(crate) trait Proof: Send + Sized {
+    /// Whether it can be a proof of this hold.
+    fn suits(claim: &Claim) -> bool;
+
+    /// The guard must be of a hold that suits.
+    fn of(guard: LockGuard) -> Self;
+
+    fn guard(&self) -> &LockGuard;
+
+    fn into_guard(self) -> LockGuard;
+}
+
+impl Proof for LockGuard {
+    fn suits(_hold: &Claim) -> bool {
+        true
+    }
+
+    fn of(guard: LockGuard) -> Self {
+        guard
+    }
+
+    fn guard(&self) -> &LockGuard {
+        self
+    }
+
+    fn into_guard(self) -> LockGuard {
+        self
+    }
+}
+
+impl Drop for LockGuard {
+    fn drop(&mut self) {
+        if !self.left && self.claim.leave() {
+            self.claim.abandon();
+        }
+    }
+}
+
+impl fmt::Debug for LockGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LockGuard")
+            .field("holder", &self.holder_id())
+            .field("remaining", &self.remaining())
+            .finish_non_exhaustive()
+    }
+}

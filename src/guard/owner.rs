@@ -1,0 +1,90 @@
+//! Who asks: decides what is a re-entry.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    future::Future,
+    sync::{
+        Arc, Mutex, PoisonError, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use tokio::sync::{Mutex as Line, OwnedMutexGuard};
+
+use crate::claim::Claim;
+
+tokio::task_local! {
+    static CURRENT: Owner;
+}
+
+/// An owner of locks inside this process.
+///
+/// Every acquire is a new owner by itself, so that tasks that share one lock handle exclude each
+/// other. Who wants to re-enter says so: with [`LockGuard::reenter`](crate::LockGuard::reenter),
+/// with an `Owner` passed to `acquire_as`, or inside [`Owner::scope`].
+///
+/// Owners are independent of clients and cheap to clone; clones are the same owner.
+#[derive(Clone)]
+pub struct Owner {
+    id: u64,
+    /// What it holds or is about to hold, by lock.
+    claims: Arc<Mutex<HashMap<Arc<str>, Slot>>>,
+}
+
+/// What an owner holds of one lock. Locked while it acquires.
+type Slot = Arc<Line<Weak<Claim>>>;
+
+impl Owner {
+    /// A new owner.
+    #[must_use]
+    pub fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), claims: Arc::default() }
+    }
+
+    /// Runs `work` as this owner: every acquire of its task is one of this owner's.
+    ///
+    /// Branches of a `join!` share the owner and do not exclude each other; spawned tasks do not
+    /// inherit it.
+    pub async fn scope<F: Future>(self, work: F) -> F::Output {
+        CURRENT.scope(self, work).await
+    }
+
+    /// The owner of the current task, inside [`scope`](Self::scope).
+    pub(crate) fn current() -> Option<Self> {
+        CURRENT.try_with(Self::clone).ok()
+    }
+
+    /// The owner's slot for a lock. Who holds the slot is the one who acquires; others of the
+    /// same owner wait for the outcome, to re-enter.
+    pub(crate) fn slot(&self, lock: &Arc<str>) -> Slot {
+        let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
+        if claims.len() >= SWEEP_AT {
+            claims.retain(|_, slot| Arc::strong_count(slot) > 1 || is_live(slot));
+        }
+        claims.entry(lock.clone()).or_default().clone()
+    }
+}
+
+/// With so many locks, slots of holds that are gone are swept before another is added.
+const SWEEP_AT: usize = 64;
+
+fn is_live(slot: &Slot) -> bool {
+    slot.try_lock().is_ok_and(|claim| claim.strong_count() > 0)
+}
+
+/// A slot that is occupied while its owner acquires.
+pub(crate) type Occupied = OwnedMutexGuard<Weak<Claim>>;
+
+impl Default for Owner {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Owner({})", self.id)
+    }
+}

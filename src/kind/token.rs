@@ -1,0 +1,67 @@
+//! What a store compares.
+
+use std::{fmt, time::Duration};
+
+/// A number that is greater for every later holder of a lock.
+///
+/// A process that was stopped for longer than its lease does not know that it lost the lock, and
+/// writes. No check on its own side can catch that: between any check and the write it may be
+/// stopped again. The *store* can, if it remembers the greatest token that it has seen and refuses
+/// lesser ones.
+///
+/// # Guarantees
+/// - Strictly increasing over successive holders of the same lock, whatever is delayed, repeated,
+///   lost or stopped, and whatever clients' clocks show. Not consecutive: attempts that came to
+///   nothing use numbers up.
+/// - The same for all guards of one hold: a re-entry makes no new one.
+/// - Over several masters as far as [`FencedRedLock`](crate::FencedRedLock) and
+///   [`FencedMultiLock`](crate::FencedMultiLock) say; on one server while it keeps its data, since
+///   a counter that was lost begins again at the server's time of day.
+/// - Tokens of different locks, or of a lock by itself and a composite of the same name, are not
+///   comparable.
+/// - Between 1 and 2^53 − 1: it fits into an `i64`, a `bigint`, a JSON number.
+///
+/// # The other half: the store
+/// In SQL, with a column `fence bigint not null default 0` in the row that the lock protects:
+///
+/// ```sql
+/// UPDATE account SET balance = $3, fence = $1 WHERE id = $2 AND fence <= $1
+/// ```
+///
+/// No row changed means that a later holder has written: give up, do not try again. `<=` lets one
+/// holder write several times under its token; it is one holder, so its writes come in its own
+/// order. Where a hold makes *one* write that must not happen twice, even if the program repeats it
+/// after a lost answer, `fence < $1` refuses the repetition too.
+///
+/// What is read before the write belongs behind the same gate: a holder that *reads* after its lease
+/// and writes nothing is not refused by anybody. `examples/fencing` in the repository shows the
+/// pattern with SQLite and a holder that really is stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FencingToken(u64);
+
+impl FencingToken {
+    /// Less than any token that a server gives: a store that compares refuses it.
+    pub(crate) const NONE: Self = Self(0);
+
+    /// A token as a server tells it; `None` if it is none.
+    pub(crate) fn of(told: i64) -> Option<Self> {
+        u64::try_from(told).ok().filter(|number| *number > 0).map(Self)
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The same read as a time in µs since 1970: the hint for who joins a hold that has a token.
+    pub(crate) const fn as_hint(self) -> Duration {
+        Duration::from_micros(self.0)
+    }
+}
+
+impl fmt::Display for FencingToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

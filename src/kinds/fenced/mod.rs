@@ -1,0 +1,134 @@
+//! The reentrant lock with fencing tokens on one node.
+
+mod guard;
+#[cfg(planted_bugs)]
+mod planted;
+pub(crate) mod script;
+#[cfg(all(test, feature = "embedded"))]
+mod tests;
+
+use std::{sync::Arc, time::Duration};
+
+pub use guard::FencedGuard;
+use script::Fenced;
+
+use crate::{
+    acquire::{Handle, Single, lock_methods},
+    error::InspectError,
+    kind::Holder,
+    kinds::mutex::{Lock, script::Mutex},
+    lease::Lease,
+    process::NodeServices,
+    voting::Member,
+};
+
+/// A reentrant lock held on one Redis master, with a [fencing token](FencingToken) for each holder.
+///
+/// Made by [`Client::fenced_lock`](crate::Client::fenced_lock). It is the [`Lock`] of the same name:
+/// both exclude each other, and wait in one line. Keys and replies are those of Redisson's
+/// `RFencedLock`, its counter included.
+///
+/// # Guarantees
+/// - Those of [`Lock`].
+/// - Tokens increase strictly over successive holders, those of Redisson included, while the server
+///   keeps its data. One that lost its counter counts on from its time of day: that keeps the order
+///   unless it was away for less than twice `clock_skew`, 10 s by default.
+///   [`Quarantine::Always`](crate::Quarantine) sees to that.
+/// - The counter has no ttl, and a ttl that somebody gave it ends with the next grant: Redisson
+///   would begin at 1 again when it ran out. One small key stays for every name ever locked; use
+///   names that come again, or delete `redisson_lock_token:{name}` when nobody can still be writing
+///   with an old token.
+/// - An owner that holds the plain [`Lock`] has no token: to [acquire the fenced one
+///   as](Self::acquire_as) the same owner is an [error](crate::ConfigError::HeldWithoutToken). The
+///   other way round is a re-entry.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "embedded")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = palisade::embedded::Server::start()?.client()?;
+/// let lock = client.fenced_lock("orders:42");
+/// let first = lock.acquire().await?;
+/// let token = first.fencing_token();
+/// // UPDATE … SET …, fence = $token WHERE id = 42 AND fence <= $token
+/// first.release().await?;
+/// assert!(lock.acquire().await?.fencing_token() > token);
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "embedded"))]
+/// # fn main() {}
+/// ```
+#[derive(Debug, Clone)]
+pub struct FencedLock {
+    pub(crate) handle: Handle<Single, FencedGuard>,
+    /// The same lock for those who only look.
+    plain: Lock,
+}
+
+lock_methods!(FencedLock, FencedGuard);
+
+impl FencedLock {
+    pub(crate) fn new(services: Arc<NodeServices>, name: &str) -> Self {
+        let member = Member::new(services.clone(), Arc::new(Fenced::alone(name)));
+        let plain = Lock::of(services, Arc::new(Mutex::new(name)));
+        Self { handle: Handle::new(Single::new(member)), plain }
+    }
+
+    /// The lock's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.plain.name()
+    }
+
+    /// Whether anybody holds the lock, fenced or not.
+    ///
+    /// # Errors
+    /// [`InspectError`]; nothing was changed.
+    pub async fn is_locked(&self) -> Result<bool, InspectError> {
+        self.plain.is_locked().await
+    }
+
+    /// [`Lock::remaining_ttl`].
+    ///
+    /// # Errors
+    /// [`InspectError`]; nothing was changed.
+    pub async fn remaining_ttl(&self) -> Result<Option<Duration>, InspectError> {
+        self.plain.remaining_ttl().await
+    }
+
+    /// Who holds the lock, fenced or not.
+    ///
+    /// # Errors
+    /// [`InspectError`]; nothing was changed.
+    pub async fn holder(&self) -> Result<Option<Holder>, InspectError> {
+        self.plain.holder().await
+    }
+
+    /// [`Lock::force_release`]. The counter stays: the next token is greater all the same.
+    ///
+    /// # Errors
+    /// As [`Lock::force_release`].
+    ///
+    /// # Cancel safety
+    /// As [`Lock::force_release`].
+    pub async fn force_release(&self) -> Result<bool, InspectError> {
+        self.plain.force_release().await
+    }
+
+    /// How the lock takes part in a composite: with a counter for that.
+    pub(crate) fn as_member(&self) -> Member {
+        let kind = Arc::new(Fenced::member(self.name()));
+        Member { kind, ..self.plain.member().in_composite() }
+    }
+
+    /// The same lock without tokens.
+    pub(crate) fn plain(&self) -> &Lock {
+        &self.plain
+    }
+
+    /// Whether the lock was given a lease of its own.
+    pub(crate) fn has_own_lease(&self) -> bool {
+        self.handle.lease != Lease::default()
+    }
+}

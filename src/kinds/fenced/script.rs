@@ -1,0 +1,112 @@
+//! What is said about a fenced lock: the hash of a plain one, and a counter beside it.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    kind::{FencingToken, Kind, Request},
+    kinds::mutex::script::Mutex,
+    lease::Term,
+    wire::{Arg, Script, Statement, key, script},
+};
+
+pub(crate) static ACQUIRE: Script =
+    script!("acquire.lua", 7, after "../mutex/grant.lua", "counter.lua").telling_token();
+/// The acquire behind a check of the marker.
+pub(crate) static STRICT: Script = script!(
+    "acquire.lua", 7,
+    after "../../voting/marker/check.lua", "../mutex/grant.lua", "counter.lua"
+)
+.telling_token();
+pub(crate) static PROMOTE: Script = script!("promote.lua", 3, after "counter.lua").telling_token();
+
+/// The scripts that this kind has beyond the mutex'; connections load them in advance.
+pub(crate) static SCRIPTS: [&Script; 2] = [&ACQUIRE, &PROMOTE];
+
+/// A mutex with a counter. All but the grant is the mutex' own.
+#[derive(Debug)]
+pub(crate) struct Fenced {
+    mutex: Mutex,
+    counter: Arc<str>,
+    /// Whether the counter of a lock that nobody uses any more ends by itself.
+    ends: bool,
+}
+
+impl Fenced {
+    /// A lock by itself. Its counter is Redisson's, which counts on from whatever stands there: it
+    /// must never end.
+    pub(crate) fn alone(name: &str) -> Self {
+        Self { mutex: Mutex::new(name), counter: key::lock_counter(name), ends: false }
+    }
+
+    /// A member of a composite. Its counter may end: no token is less than the time it was made at,
+    /// and no clock is wrong by a day.
+    pub(crate) fn member(name: &str) -> Self {
+        Self { mutex: Mutex::new(name), counter: key::member_counter(name), ends: true }
+    }
+
+    /// The ttl to write to the counter, in ms; 0 for none.
+    fn keep_ms(&self, term: Term) -> i64 {
+        if self.ends { term.ms().saturating_mul(10).max(DAY_MS) } else { 0 }
+    }
+
+    fn statement(&self, script: &'static Script, args: Vec<Arg>) -> Statement {
+        debug_assert_eq!(args.len(), script.args_per_lock);
+        let (key, second_key) = (self.mutex.name().clone(), Some(self.counter.clone()));
+        Statement { script, key, second_key, args }
+    }
+}
+
+impl Kind for Fenced {
+    fn name(&self) -> &Arc<str> {
+        self.mutex.name()
+    }
+
+    fn channel(&self) -> &Arc<str> {
+        self.mutex.channel()
+    }
+
+    fn is_fenced(&self) -> bool {
+        true
+    }
+
+    fn acquire(&self, request: Request<'_>) -> Statement {
+        let args = vec![
+            Arg::Text(request.holder.clone()),
+            Arg::Int(1),
+            Arg::Int(request.term.ms()),
+            Arg::Int(request.not_after),
+            Arg::Int(micros(request.hint)),
+            Arg::Int(micros(request.skew)),
+            Arg::Int(self.keep_ms(request.term)),
+        ];
+        self.statement(&ACQUIRE, args)
+    }
+
+    fn strict_acquire(&self) -> &'static Script {
+        &STRICT
+    }
+
+    fn promote(&self, holder: &Arc<str>, token: FencingToken, term: Term) -> Option<Statement> {
+        let token = i64::try_from(token.get()).unwrap_or(i64::MAX);
+        let args = vec![Arg::Text(holder.clone()), Arg::Int(token), Arg::Int(self.keep_ms(term))];
+        #[cfg(planted_bugs)]
+        if planted!(NonStrictPromote) {
+            return Some(self.statement(&super::planted::BLIND_PROMOTE, args));
+        }
+        Some(self.statement(&PROMOTE, args))
+    }
+
+    fn renew(&self, holder: &Arc<str>, lease_ms: i64) -> Statement {
+        self.mutex.renew(holder, lease_ms)
+    }
+
+    fn count(&self, holder: &Arc<str>, count: u32) -> Statement {
+        self.mutex.count(holder, count)
+    }
+}
+
+fn micros(time: Duration) -> i64 {
+    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
+}
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;

@@ -1,0 +1,9 @@
+//! The kinds of locks, a folder each: what users see, what is said of it, and its scripts.
+
+mod fenced;
+mod mutex;
+pub(crate) mod scripts;
+
+pub use fenced::{FencedGuard, FencedLock};
+pub use mutex::Lock;
+pub(crate) use mutex::Mutex;

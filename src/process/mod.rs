@@ -1,0 +1,145 @@
+//! What one process shares between all its clients, and what each client is to its locks.
+
+mod live;
+mod services;
+
+#[cfg(feature = "embedded")]
+use std::collections::BTreeMap;
+use std::{
+    io,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+pub(crate) use services::{Listed, NodeServices, ServiceSettings};
+use uuid::Uuid;
+
+use crate::{
+    clock::{BootClock, SharedClock},
+    random::{Random, SharedRandom},
+    wait::Queues,
+    watchdog::Watchdog,
+};
+
+/// The identity, the clock, the watchdog and the composites' queues of a process.
+#[derive(Debug)]
+pub(crate) struct Process {
+    uuid: Uuid,
+    /// The uuid as text, and a colon.
+    holder_prefix: String,
+    next_holder: AtomicU64,
+    next_connector: AtomicU64,
+    pub(crate) clock: SharedClock,
+    pub(crate) random: SharedRandom,
+    pub(crate) watchdog: Watchdog,
+    /// Composites wait here; a lock on one node waits in the queues of its client.
+    pub(crate) queues: Arc<Queues>,
+    /// Moves this process' renewals away from those of others on the same machine.
+    pub(crate) renewal_phase: Duration,
+}
+
+impl Process {
+    /// The one that all clients share unless they bring a clock of their own.
+    pub(crate) fn global() -> io::Result<Arc<Self>> {
+        static GLOBAL: OnceLock<Arc<Process>> = OnceLock::new();
+        if let Some(process) = GLOBAL.get() {
+            return Ok(process.clone());
+        }
+        let process = Self::on_own_thread(Arc::new(BootClock))?;
+        Ok(GLOBAL.get_or_init(|| process).clone())
+    }
+
+    /// The one of all clients that were given this clock.
+    pub(crate) fn with_clock(clock: SharedClock) -> io::Result<Arc<Self>> {
+        static WITH_CLOCKS: Mutex<Vec<Weak<Process>>> = Mutex::new(Vec::new());
+        let mut known = WITH_CLOCKS.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|process| process.strong_count() > 0);
+        let mut live = known.iter().filter_map(Weak::upgrade);
+        if let Some(process) = live.find(|process| Arc::ptr_eq(&process.clock, &clock)) {
+            return Ok(process);
+        }
+        let process = Self::on_own_thread(clock)?;
+        known.push(Arc::downgrade(&process));
+        Ok(process)
+    }
+
+    fn on_own_thread(clock: SharedClock) -> io::Result<Arc<Self>> {
+        let random = Arc::new(Random::of_system());
+        #[cfg(planted_bugs)]
+        if planted!(WatchdogOnUsersRuntime) {
+            let watchdog = Watchdog::on_current_runtime(clock.clone(), random.clone());
+            return Ok(Self::new(Uuid::new_v4(), clock, random, watchdog));
+        }
+        let watchdog = Watchdog::on_own_thread(clock.clone(), random.clone())?;
+        Ok(Self::new(Uuid::new_v4(), clock, random, watchdog))
+    }
+
+    /// The one that lives on the current runtime and follows tokio's clock. All its users share
+    /// it, so that composites over several servers find one clock.
+    #[cfg(feature = "embedded")]
+    pub(crate) fn here() -> Arc<Self> {
+        static HERE: Mutex<BTreeMap<String, Weak<Process>>> = Mutex::new(BTreeMap::new());
+        let runtime = tokio::runtime::Handle::current().id().to_string();
+        let mut here = HERE.lock().unwrap_or_else(PoisonError::into_inner);
+        here.retain(|_, process| process.strong_count() > 0);
+        if let Some(process) = here.get(&runtime).and_then(Weak::upgrade) {
+            return process;
+        }
+        let clock: SharedClock = Arc::new(crate::clock::TokioClock::new());
+        let random = Arc::new(Random::of_system());
+        let watchdog = Watchdog::on_current_runtime(clock.clone(), random.clone());
+        let process = Self::new(Uuid::new_v4(), clock, random, watchdog);
+        here.insert(runtime, Arc::downgrade(&process));
+        process
+    }
+
+    /// One of a simulation: nothing in it is left to chance, its identity included. Its watchdog
+    /// is on the current runtime and sleeps by a clock of its own, so that it can be late.
+    #[cfg(feature = "embedded")]
+    pub(crate) fn simulated(clock: SharedClock, watchdog: SharedClock, seed: u64) -> Arc<Self> {
+        let random = Arc::new(Random::seeded(seed));
+        let uuid = Uuid::from_u64_pair(random.next(), random.next());
+        let watchdog = Watchdog::on_current_runtime(watchdog, random.clone());
+        Self::new(uuid, clock, random, watchdog)
+    }
+
+    fn new(uuid: Uuid, clock: SharedClock, random: SharedRandom, watchdog: Watchdog) -> Arc<Self> {
+        #[cfg(planted_bugs)]
+        let clock = crate::planted::wall_clock::measured_by(clock);
+        Arc::new(Self {
+            uuid,
+            holder_prefix: format!("{uuid}:"),
+            next_holder: AtomicU64::new(1),
+            next_connector: AtomicU64::new(1),
+            renewal_phase: random.within(Duration::ZERO..Duration::from_secs(1)),
+            clock,
+            random,
+            watchdog,
+            queues: Arc::default(),
+        })
+    }
+
+    /// What all holder ids of this process begin with.
+    pub(crate) fn uuid(&self) -> Uuid {
+        self.uuid
+    }
+
+    /// Whether a holder id is one of this process' own.
+    pub(crate) fn made(&self, holder: &str) -> bool {
+        holder.starts_with(&self.holder_prefix)
+    }
+
+    /// Tells servers apart that are reached over streams of the caller's making.
+    pub(crate) fn connector_number(&self) -> u64 {
+        self.next_connector.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A holder id that was never used before, in the form in which Redisson writes its own.
+    pub(crate) fn fresh_holder(&self) -> Arc<str> {
+        let number = self.next_holder.fetch_add(1, Ordering::Relaxed);
+        format!("{}{number}", self.holder_prefix).into()
+    }
+}

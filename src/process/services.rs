@@ -1,0 +1,133 @@
+//! One node with the services that a lock needs there.
+
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use super::{Process, live::Live};
+use crate::{
+    clock::Instant,
+    error::{LostCause, NodeId},
+    node::Node,
+    notifier::Notifier,
+    standing::Quarantine,
+    wait::Queues,
+    watchdog::Drain,
+};
+
+/// The settings of a client that matter to its locks.
+#[derive(Debug, Clone)]
+pub(crate) struct ServiceSettings {
+    /// The most one vote may take; a tenth of the lease if that is less.
+    pub(crate) node_timeout: Duration,
+    /// The most a connection may take to be made.
+    pub(crate) connect_timeout: Duration,
+    pub(crate) max_lease: Duration,
+    pub(crate) watchdog_lease: Duration,
+    /// For how long a claim is renewed at most.
+    pub(crate) max_hold: Option<Duration>,
+    /// How far the clocks of clients and servers may be apart.
+    pub(crate) clock_skew: Duration,
+    /// Added to the not-after stamps for what we do not know of the server's clock.
+    pub(crate) margin: Duration,
+    /// Which locks are protected from a server that forgets.
+    pub(crate) quarantine: Quarantine,
+    /// D: for how long after its start a server's votes do not count.
+    pub(crate) quarantine_length: Duration,
+}
+
+/// A claim as its client sees it.
+pub(crate) trait Listed: fmt::Debug + Send + Sync {
+    /// Asks at once whether the lock is still ours.
+    fn renew_now(&self);
+
+    /// Ends the claim for all its guards, and leaves the releases to the releaser.
+    fn shut_down(&self, cause: LostCause);
+}
+
+/// What a client is to its locks.
+#[derive(Debug)]
+pub(crate) struct NodeServices {
+    pub(crate) node: Node,
+    pub(crate) process: Arc<Process>,
+    pub(crate) notifier: Notifier,
+    pub(crate) queues: Arc<Queues>,
+    pub(crate) drain: Arc<Drain>,
+    pub(crate) settings: ServiceSettings,
+    closed: AtomicBool,
+    /// The live claims here, to learn of releases that are not ours.
+    held: Mutex<Live<dyn Listed>>,
+}
+
+impl NodeServices {
+    pub(crate) fn new(node: Node, process: Arc<Process>, settings: ServiceSettings) -> Arc<Self> {
+        Arc::new_cyclic(|this: &Weak<Self>| {
+            let this = this.clone();
+            let on_message = move |channel: &str| {
+                if let Some(services) = this.upgrade() {
+                    services.released_by_somebody(channel);
+                }
+            };
+            let runtime = process.watchdog.runtime().clone();
+            Self {
+                notifier: Notifier::new(&node, runtime, on_message),
+                node,
+                process,
+                queues: Arc::default(),
+                drain: Arc::default(),
+                settings,
+                closed: AtomicBool::new(false),
+                held: Mutex::default(),
+            }
+        })
+    }
+
+    pub(crate) fn node_id(&self) -> &NodeId {
+        self.node.id()
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.process.clock.now()
+    }
+
+    /// From now on nothing is granted; those who wait are told.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+        self.notifier.wake_all();
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn now_held(&self, channel: &Arc<str>, claim: &Arc<dyn Listed>) {
+        let before = self.held().insert(channel, claim);
+        // The server granted it anew: whoever held it before is to learn that it is gone.
+        before.iter().for_each(|claim| claim.renew_now());
+    }
+
+    pub(crate) fn no_longer_held(&self, channel: &str, claim: &(dyn Listed + 'static)) {
+        self.held().remove(channel, claim);
+    }
+
+    /// The live holds of this client.
+    pub(crate) fn claims(&self) -> Vec<Arc<dyn Listed>> {
+        self.held().all()
+    }
+
+    /// A release was announced of a lock that we hold: not by us, since a claim leaves the list
+    /// before its release is sent. Ask at once whether it is still ours.
+    fn released_by_somebody(&self, channel: &str) {
+        let claims = self.held().on(channel);
+        claims.iter().for_each(|claim| claim.renew_now());
+    }
+
+    fn held(&self) -> MutexGuard<'_, Live<dyn Listed>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

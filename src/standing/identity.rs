@@ -1,0 +1,179 @@
+//! From when on a server's votes count. Pure.
+//!
+//! A master that came back empty would grant a lock that another client still holds through it. So
+//! its votes do not count until every lease is over that it may have forgotten: for D after the
+//! process has started.
+
+use std::time::Duration;
+
+use super::{marker::Marker, run_id::RunId};
+use crate::{clock::Instant, error::NodeError};
+
+/// What becomes of servers that do not tell who they are: the user may not ask `INFO server`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Unidentified {
+    /// Their votes do not count, with a cause that names the right to add: `+info|server`.
+    #[default]
+    Refuse,
+    /// Their votes count at once: the caller's word that they do not restart, or do not forget.
+    Trust,
+}
+
+/// D: for how long after its start a server's votes do not count. Longer than the longest lease may
+/// seem to any clock, and room for the difference between clocks.
+pub(crate) fn length(max_lease: Duration, clock_skew: Duration) -> Duration {
+    longest(max_lease) + clock_skew
+}
+
+/// How long a lease of at most `max_lease` may last by anybody's clock.
+pub(crate) fn longest(max_lease: Duration) -> Duration {
+    max_lease + max_lease / 100 + Duration::from_secs(1)
+}
+
+/// What a handshake told of the server's process.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Told {
+    pub(crate) run_id: RunId,
+    /// In whole seconds.
+    pub(crate) uptime: Duration,
+    /// By our clock.
+    pub(crate) at: Instant,
+}
+
+/// Who a server is, and since when. About one run of its process.
+#[derive(Debug, Clone)]
+pub(super) struct Identity {
+    told: Told,
+    votes_from: Instant,
+    marker: Option<Marker>,
+}
+
+impl Identity {
+    /// `answered_before` is the time at which another process at this address was last heard: one
+    /// that ran by then already did not take its place by a restart. It is a replica that was
+    /// promoted, it may lack what that one granted last, and its uptime says nothing.
+    pub(super) fn new(told: Told, length: Duration, answered_before: Option<Instant>) -> Self {
+        let by_uptime = told.at + length + UPTIME_STEP - told.uptime;
+        let ran_before = |heard: Instant| told.at + UPTIME_STEP < heard + told.uptime;
+        let votes_from = if answered_before.is_some_and(ran_before) {
+            by_uptime.max(told.at + length)
+        } else {
+            by_uptime
+        };
+        let votes_from = if planted!(NoQuarantine) { told.at } else { votes_from };
+        Self { told, votes_from, marker: None }
+    }
+
+    pub(super) fn run_id(&self) -> RunId {
+        self.told.run_id
+    }
+
+    /// Takes note of the marker that stands on the server.
+    pub(super) fn note(&mut self, marker: Option<Marker>) {
+        self.marker = marker;
+    }
+
+    /// The marker, unless it is about an earlier run.
+    pub(super) fn blessing(&self) -> Option<&Marker> {
+        self.marker.as_ref().filter(|marker| *marker.run_id == *self.told.run_id.as_str())
+    }
+
+    pub(super) fn uptime(&self, now: Instant) -> Duration {
+        self.told.uptime + now.saturating_since(self.told.at)
+    }
+
+    /// When the votes count: in the past if they do.
+    pub(super) fn votes_from(&self) -> Instant {
+        if self.blessing().is_some() { self.votes_from.min(self.told.at) } else { self.votes_from }
+    }
+
+    pub(super) fn may_vote(&self, now: Instant) -> Result<(), NodeError> {
+        match self.votes_from().saturating_since(now) {
+            Duration::ZERO => Ok(()),
+            counts_in => Err(NodeError::Quarantined { uptime: self.uptime(now), counts_in }),
+        }
+    }
+}
+
+/// Servers tell their uptime in steps of this, rounded either way.
+const UPTIME_STEP: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const D: Duration = Duration::from_millis(66_600);
+
+    fn s(s: u64) -> Instant {
+        Instant::from_origin(Duration::from_secs(s))
+    }
+
+    fn run(letter: char) -> RunId {
+        RunId::new(&letter.to_string().repeat(40)).unwrap()
+    }
+
+    fn told(at: u64, uptime: u64) -> Told {
+        Told { run_id: run('a'), uptime: Duration::from_secs(uptime), at: s(at) }
+    }
+
+    fn identity(at: u64, uptime: u64, heard: Option<u64>) -> Identity {
+        Identity::new(told(at, uptime), D, heard.map(s))
+    }
+
+    fn marker(run: RunId) -> Option<Marker> {
+        let run_id = run.as_str().into();
+        Some(Marker { run_id, max_lease: Duration::from_secs(60), fleet: "f".into() })
+    }
+
+    #[test]
+    fn d_covers_the_longest_lease_by_any_clock() {
+        assert_eq!(length(Duration::from_secs(60), Duration::from_secs(5)), D);
+    }
+
+    /// Asked at 1000 s: uptime, when another process was last heard, and when the votes count.
+    #[test]
+    fn votes_count_from_the_time_of_the_table() {
+        for (uptime, heard, from) in [
+            (0, None, 1_067_600),
+            (5, None, 1_062_600),
+            (66, None, 1_001_600),
+            (68, None, 999_600),
+            (86_400, None, 0),
+            // A restart: the process before it was heard last before this one began.
+            (5, Some(994), 1_062_600),
+            (500, Some(400), 567_600),
+            // It ran already while the other one still answered.
+            (500, Some(600), 1_066_600),
+            (86_400, Some(999), 1_066_600),
+            // So young that its uptime is the stricter rule.
+            (0, Some(1_000), 1_067_600),
+        ] {
+            let votes = identity(1_000, uptime, heard).votes_from();
+            assert_eq!(votes.since_origin(), Duration::from_millis(from), "{uptime} {heard:?}");
+        }
+    }
+
+    #[test]
+    fn a_vote_counts_from_then_on_and_not_before() {
+        let young = identity(1_000, 5, None);
+        let refused = young.may_vote(s(1_001)).unwrap_err();
+        let NodeError::Quarantined { uptime, counts_in } = refused else { panic!("{refused}") };
+        assert_eq!((uptime.as_secs(), counts_in.as_millis()), (6, 61_600));
+        let from = young.votes_from();
+        assert!(young.may_vote(from - Duration::from_nanos(1)).is_err());
+        assert!(young.may_vote(from).is_ok());
+    }
+
+    #[test]
+    fn a_marker_counts_for_the_run_that_it_names_only() {
+        let mut young = identity(1_000, 5, None);
+        young.note(marker(run('b')));
+        assert!(young.may_vote(s(1_000)).is_err());
+        assert!(young.blessing().is_none());
+        young.note(marker(run('a')));
+        assert!(young.may_vote(s(1_000)).is_ok());
+        young.note(None);
+        assert!(young.may_vote(s(1_000)).is_err());
+    }
+}

@@ -1,0 +1,82 @@
+//! Repairs under way, only so many at a time.
+//!
+//! When a master comes back, everybody who held a lock there has an repair to it at about the same
+//! time. An repair does nothing, and no time of its own runs, until its turn has come.
+
+use std::collections::VecDeque;
+
+use futures::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
+
+/// Work of a claim on the watchdog's runtime, which tells the hold itself what came of it.
+pub(crate) type Repair = BoxFuture<'static, ()>;
+
+/// As many requests as a batch of renewals has.
+const AT_A_TIME: usize = 256;
+
+#[derive(Default)]
+pub(super) struct Repairs {
+    waiting: VecDeque<Repair>,
+    under_way: FuturesUnordered<Repair>,
+}
+
+impl Repairs {
+    pub(super) fn add(&mut self, repairs: Vec<Repair>) {
+        self.waiting.extend(repairs);
+        self.start();
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.under_way.is_empty()
+    }
+
+    /// Drives them until one is done.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses nothing.
+    pub(super) async fn next(&mut self) {
+        self.under_way.next().await;
+        self.start();
+    }
+
+    fn start(&mut self) {
+        let free = AT_A_TIME.saturating_sub(self.under_way.len()).min(self.waiting.len());
+        self.under_way.extend(self.waiting.drain(..free));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    };
+
+    use futures::FutureExt;
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn all_have_their_turn_and_only_so_many_at_a_time() {
+        let (begun, done) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let gate = Arc::new(Semaphore::new(0));
+        let repair = || {
+            let (begun, done, gate) = (begun.clone(), done.clone(), gate.clone());
+            async move {
+                begun.fetch_add(1, Ordering::SeqCst);
+                gate.acquire().await.expect("the gate is never closed").forget();
+                done.fetch_add(1, Ordering::SeqCst);
+            }
+            .boxed()
+        };
+        let mut repairs = Repairs::default();
+        repairs.add((0..2 * AT_A_TIME + 1).map(|_| repair()).collect());
+        assert!(repairs.next().now_or_never().is_none());
+        assert_eq!(begun.load(Ordering::SeqCst), AT_A_TIME);
+        gate.add_permits(2 * AT_A_TIME + 1);
+        while !repairs.is_empty() {
+            repairs.next().await;
+        }
+        assert_eq!(done.load(Ordering::SeqCst), 2 * AT_A_TIME + 1);
+    }
+}

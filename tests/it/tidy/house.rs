@@ -1,0 +1,148 @@
+//! Which file of the library uses which, read from the imports.
+//!
+//! The door of a room (`mod.rs`) that hands a name on is not the one that is used: the arrow ends at
+//! the file that has the name. Handing on is no use.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Source, paths};
+
+/// A module's path, below the crate.
+type Module = Vec<String>;
+
+/// The arrows between the files.
+pub(crate) struct House {
+    uses: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// An import: what is named, and by which name it is known afterwards if it is handed on.
+struct Import {
+    path: Module,
+    is_handed_on: bool,
+}
+
+impl House {
+    pub(crate) fn of(sources: &[Source]) -> Self {
+        let files: BTreeMap<Module, &Source> =
+            sources.iter().map(|source| (module(&source.path), source)).collect();
+        let known: BTreeMap<&Module, Vec<Import>> =
+            files.iter().map(|(module, source)| (module, imports(module, &source.code))).collect();
+        let resolve = |path: &Module| owner(path, &files, &known, 0);
+        let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (module, imports) in &known {
+            let Some(source) = files.get(*module) else { continue };
+            let used = imports.iter().filter(|import| !import.is_handed_on);
+            let used = used.filter_map(|import| resolve(&import.path));
+            let others = used.filter(|file| *file != source.path).collect();
+            uses.insert(source.path.clone(), others);
+        }
+        Self { uses }
+    }
+
+    /// The rings of files of one room, each as a line; none if the arrows point one way.
+    pub(crate) fn rings(&self) -> Vec<String> {
+        let mut rings = BTreeSet::new();
+        for file in self.uses.keys() {
+            if let Some(mut ring) = self.way(file, file) {
+                ring.sort();
+                rings.insert(ring.join(" → "));
+            }
+        }
+        rings.into_iter().collect()
+    }
+
+    /// The files on a way from one to another, the first left out.
+    fn way(&self, from: &str, to: &str) -> Option<Vec<String>> {
+        let mut seen = BTreeSet::new();
+        let mut open = vec![vec![from.to_owned()]];
+        while let Some(way) = open.pop() {
+            let last = way.last().cloned().unwrap_or_default();
+            for next in self.uses.get(&last).into_iter().flatten() {
+                if next == to {
+                    return Some(way);
+                }
+                if seen.insert(next.clone()) {
+                    open.push(way.iter().cloned().chain([next.clone()]).collect());
+                }
+            }
+        }
+        None
+    }
+}
+
+/// `claim/mod.rs` and `claim.rs` are `claim`.
+fn module(path: &str) -> Module {
+    let path = path.strip_suffix(".rs").unwrap_or(path);
+    let path = path.strip_suffix("/mod").unwrap_or(path);
+    path.split('/').map(str::to_owned).collect()
+}
+
+/// The imports of a file, and the paths that it names in passing.
+fn imports(module: &Module, code: &str) -> Vec<Import> {
+    let mut imports = Vec::new();
+    for statement in code.split("use ").skip(1) {
+        let before = &code[..offset(code, statement) - "use ".len()];
+        let line = before.rsplit('\n').next().unwrap_or_default().trim();
+        let is_handed_on = line.starts_with("pub");
+        if line.is_empty() || is_handed_on {
+            let named = paths(statement).into_iter().map(|path| absolute(module, &path));
+            imports.extend(named.map(|path| Import { path, is_handed_on }));
+        }
+    }
+    imports
+}
+
+fn offset(whole: &str, part: &str) -> usize {
+    part.as_ptr() as usize - whole.as_ptr() as usize
+}
+
+fn absolute(module: &Module, path: &str) -> Module {
+    let mut parts: Vec<&str> = path.split("::").collect();
+    let mut base = module.clone();
+    match parts.first().copied() {
+        Some("crate") => base.clear(),
+        Some("super" | "self") => {}
+        // A child of this module, or somebody else's crate.
+        _ => return base.into_iter().chain(parts.into_iter().map(str::to_owned)).collect(),
+    }
+    while let Some(first @ ("crate" | "super" | "self")) = parts.first().copied() {
+        if first == "super" {
+            base.pop();
+        }
+        parts.remove(0);
+    }
+    base.into_iter().chain(parts.into_iter().map(str::to_owned)).collect()
+}
+
+/// The file that has what `path` names; `None` for what is not ours.
+fn owner(
+    path: &Module,
+    files: &BTreeMap<Module, &Source>,
+    known: &BTreeMap<&Module, Vec<Import>>,
+    depth: usize,
+) -> Option<String> {
+    if let Some(source) = files.get(path) {
+        return Some(source.path.clone());
+    }
+    let (name, home) = path.split_last()?;
+    let home: Module = home.to_vec();
+    let source = files.get(&home)?;
+    let handed_on = known.get(&home)?.iter().find(|import| {
+        import.is_handed_on && import.path.last() == Some(name) && import.path != *path
+    });
+    match handed_on {
+        Some(import) if depth < 8 => owner(&import.path, files, known, depth + 1),
+        _ => defines(&source.code, name).then(|| source.path.clone()),
+    }
+}
+
+/// Whether a file has an item of that name.
+fn defines(code: &str, name: &str) -> bool {
+    let kinds = ["struct", "enum", "trait", "fn", "static", "const", "type", "macro_rules!"];
+    kinds.iter().any(|kind| {
+        code.match_indices(&format!("{kind} {name}")).any(|(i, found)| {
+            let after = code[i + found.len()..].chars().next();
+            !after.is_some_and(|c| c.is_alphanumeric() || c == '_')
+        })
+    })
+}

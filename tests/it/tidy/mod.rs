@@ -1,0 +1,313 @@
+//! What the sources of the library must keep: read as text, since nothing else checks it.
+
+mod house;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The rooms from the ground up: a room may use those before it, and no other. One more import that
+/// runs back up would make the house a ring.
+const ROOMS: [&str; 22] = [
+    "clock",
+    "planted",
+    "error",
+    "random",
+    "latest",
+    "lease",
+    "wire",
+    "standing",
+    "node",
+    "notifier",
+    "wait",
+    "kind",
+    "watchdog",
+    "process",
+    "voting",
+    "claim",
+    "guard",
+    "acquire",
+    "kinds",
+    "composite",
+    "embedded",
+    "client",
+];
+
+/// Where files still use each other.
+const TO_BE_CUT: [&str; 3] = ["acquire", "embedded", "node"];
+
+/// What knows nothing of ours.
+const ALONE: [&str; 5] = ["clock", "error", "random", "latest", "embedded"];
+
+/// Rooms that decide and do not act: `now` is an argument, and nobody is asked.
+const PURE: [&str; 12] = [
+    "acquire/fence.rs",
+    "acquire/tally.rs",
+    "claim/absence.rs",
+    "claim/margin.rs",
+    "lease.rs",
+    "node/server_clock.rs",
+    "notifier/registry.rs",
+    "standing/identity.rs",
+    "standing/marker.rs",
+    "standing/policy.rs",
+    "watchdog/finality.rs",
+    "watchdog/schedule.rs",
+];
+
+use house::House;
+
+/// A source file without its comments and its unit tests.
+struct Source {
+    /// Below `src`, with slashes.
+    path: String,
+    code: String,
+}
+
+impl Source {
+    fn room(&self) -> &str {
+        let first = self.path.split('/').next().unwrap();
+        first.strip_suffix(".rs").unwrap_or(first)
+    }
+
+    /// The rooms it names, each with what it takes from there.
+    fn uses(&self) -> BTreeMap<String, BTreeSet<String>> {
+        let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (i, _) in self.code.match_indices("crate::") {
+            let rest = &self.code[i + "crate::".len()..];
+            // A macro that is written out at the front door speaks of what the front door shows.
+            if self.code[..i].ends_with('$') && rest.starts_with(char::is_uppercase) {
+                continue;
+            }
+            for path in paths(rest) {
+                let (room, item) = path.split_once("::").unwrap_or((&path, ""));
+                uses.entry(room.to_owned()).or_default().insert(item.to_owned());
+            }
+        }
+        uses
+    }
+}
+
+/// The paths at the beginning of `text`, with groups in braces taken apart.
+pub(crate) fn paths(text: &str) -> Vec<String> {
+    let text = text.trim_start();
+    if let Some(group) = text.strip_prefix('{') {
+        return parts_of_group(group).iter().flat_map(|part| paths(part)).collect();
+    }
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let end = text.find(|c| !is_name(c)).unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    match rest.strip_prefix("::") {
+        Some(rest) if !name.is_empty() => {
+            let below = paths(rest);
+            let join = |path: &String| format!("{name}::{path}");
+            if below.is_empty() { vec![name.to_owned()] } else { below.iter().map(join).collect() }
+        }
+        _ if name.is_empty() => Vec::new(),
+        _ => vec![name.to_owned()],
+    }
+}
+
+/// What stands between the commas up to the brace that closes the group.
+fn parts_of_group(text: &str) -> Vec<&str> {
+    let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
+    for (i, c) in text.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => {
+                parts.push(&text[start..i]);
+                break;
+            }
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&text[start..i]);
+                start = i + 1;
+            }
+            _ => {}
+        }
+    }
+    parts
+}
+
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+pub(crate) fn files(below: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![below.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == extension) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Every file of the library that is not a file of unit tests.
+fn sources() -> Vec<Source> {
+    let src = root().join("src");
+    let all = files(&src, "rs").into_iter().map(|file| {
+        let path = file.strip_prefix(&src).unwrap().to_str().unwrap().replace('\\', "/");
+        Source { path, code: code(&fs::read_to_string(&file).unwrap()) }
+    });
+    let is_test = |path: &str| {
+        path.ends_with("tests.rs") || path.contains("/tests/") || path.contains("/test_")
+    };
+    all.filter(|source| !is_test(&source.path)).collect()
+}
+
+/// Without comments, and without the unit tests: they stand at the end, by our own rule.
+fn code(text: &str) -> String {
+    let tests = text.find("#[cfg(test)]\nmod tests {").unwrap_or(text.len());
+    let lines = text[..tests].lines().map(|line| match line.find("//") {
+        // Not in an URL.
+        Some(i) if !line[..i].ends_with(':') => &line[..i],
+        _ => line,
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn arrows_between_rooms_point_one_way() {
+    let floor = |room: &str| ROOMS.iter().position(|known| *known == room);
+    let mut wrong = Vec::new();
+    for source in sources().iter().filter(|source| source.room() != "lib") {
+        let room = source.room();
+        let Some(own) = floor(room) else {
+            wrong.push(format!("{} is in no room that is listed here", source.path));
+            continue;
+        };
+        for (used, items) in source.uses().into_iter().filter(|(used, _)| used != room) {
+            let is_below = floor(&used).is_some_and(|used| used < own);
+            if !is_below || ALONE.contains(&room) {
+                wrong.push(format!("{} uses {used}: {items:?}", source.path));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn arrows_inside_rooms_point_one_way() {
+    let house = House::of(&sources());
+    let is_to_be_cut = |ring: &String| TO_BE_CUT.iter().any(|room| ring.starts_with(room));
+    let rings: Vec<_> = house.rings().into_iter().filter(|ring| !is_to_be_cut(ring)).collect();
+    assert!(rings.is_empty(), "files that use each other:\n{}", rings.join("\n"));
+}
+
+#[test]
+fn rooms_are_all_there() {
+    let rooms: BTreeSet<_> = sources().iter().map(|source| source.room().to_owned()).collect();
+    for room in ROOMS {
+        assert!(rooms.contains(room), "{room} is gone");
+    }
+}
+
+/// A sleep or a look at a clock past the trait would be real time in a simulation.
+#[test]
+fn time_is_taken_from_the_clock_alone() {
+    let past_it = [
+        "Instant::now(",
+        "SystemTime::now(",
+        "tokio::time::sleep",
+        "tokio::time::timeout",
+        "tokio::time::interval",
+        "thread::sleep",
+    ];
+    for source in sources() {
+        if source.path == "clock.rs" || source.room() == "embedded" {
+            continue;
+        }
+        for call in past_it {
+            assert!(!source.code.contains(call), "{} has {call}", source.path);
+        }
+    }
+}
+
+/// What differs from run to run although nothing else does would keep a simulation from repeating.
+#[test]
+fn nothing_is_left_to_chance_but_what_a_process_may_draw() {
+    for source in sources() {
+        for (start, _) in source.code.match_indices("select!") {
+            let body = source.code[start + "select!".len()..].trim_start();
+            let body = body.trim_start_matches(['{', '(']).trim_start();
+            assert!(body.starts_with("biased;"), "{} has a select! without `biased;`", source.path);
+        }
+        // Its receivers are woken in a random order.
+        assert!(!source.code.contains("sync::watch"), "{} uses tokio's watch", source.path);
+        let draws = source.code.contains("rand::") || source.code.contains("fastrand");
+        let may_draw = source.path == "random.rs" || source.path == "embedded/state.rs";
+        assert!(!draws || may_draw, "{} draws past `random`", source.path);
+        let identity = source.code.contains("new_v4") && source.path != "process/mod.rs";
+        assert!(!identity, "{} makes an identity", source.path);
+    }
+}
+
+/// The order of a hash map differs from run to run: these are only asked by key.
+#[test]
+fn hash_maps_are_where_their_order_does_not_matter() {
+    let only_asked_by_key =
+        ["guard/owner.rs", "wait/queue.rs", "watchdog/schedule.rs", "embedded/commands/table.rs"];
+    for source in sources() {
+        let hashes = source.code.contains("HashMap") || source.code.contains("HashSet");
+        let known = only_asked_by_key.contains(&source.path.as_str());
+        assert!(!hashes || known, "{} has a hash map: use a BTreeMap", source.path);
+    }
+}
+
+#[test]
+fn modules_that_decide_ask_nobody() {
+    let sources = sources();
+    for path in PURE {
+        let source = sources.iter().find(|source| source.path == path);
+        let source = source.unwrap_or_else(|| panic!("{path} is gone"));
+        for call in ["tokio::", "redis::", ".now()", ".await", "async ", "rand::"] {
+            assert!(!source.code.contains(call), "{path} has {call}");
+        }
+    }
+}
+
+#[test]
+fn every_script_has_its_wrapper_beside_it() {
+    let scripts = files(&root().join("src"), "lua");
+    assert!(!scripts.is_empty());
+    for script in scripts {
+        if script.starts_with(root().join("src/embedded")) {
+            continue;
+        }
+        let wrapper = fs::read_to_string(script.with_file_name("script.rs")).unwrap();
+        let name = script.file_name().unwrap().to_str().unwrap();
+        // By itself, or as what stands before others.
+        let mut calls = wrapper.split("script!(").skip(1).filter_map(|rest| rest.split(')').next());
+        let is_declared = calls.any(|call| call.contains(&format!("\"{name}\"")));
+        let is_prologue = name == "check.lua";
+        assert!(is_declared || is_prologue, "nobody declares {}", script.display());
+    }
+}
+
+#[test]
+fn architecture_is_a_page_that_names_every_room() {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    assert!(text.lines().count() <= 120);
+    for room in ROOMS {
+        assert!(text.contains(room), "{room} is not on the map");
+    }
+}
+
+#[test]
+fn paths_are_read_from_nested_groups() {
+    let text = "{\n    clock::{Instant, SharedClock},\n    error::NodeError,\n    wire,\n};\nuse x";
+    let expected = ["clock::Instant", "clock::SharedClock", "error::NodeError", "wire"];
+    assert_eq!(paths(text), expected);
+    assert_eq!(paths("node::NodeId, Vote)>"), ["node::NodeId"]);
+    assert_eq!(paths("wire::*;"), ["wire"]);
+}
