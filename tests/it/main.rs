@@ -20,6 +20,7 @@ mod paused;
 mod planted;
 mod processes;
 mod quarantine;
+mod recorded;
 mod regressions;
 mod scripts;
 mod sources;

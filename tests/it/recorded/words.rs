@@ -1,0 +1,122 @@
+//! What was said, as lines that do not change with the texts of scripts, ids and times.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use palisade::SimulatedProcess;
+
+use super::pipe::Heard;
+
+/// Where all wall clocks begin, since 1970.
+pub(super) const BEGINNING: Duration = Duration::from_secs(1_700_000_000);
+/// Longer than any scenario.
+const SPAN: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What stands for what no reader knows by sight.
+pub(super) struct Names {
+    /// By process, from the first on.
+    uuids: Vec<String>,
+    scripts: BTreeMap<String, String>,
+    unnamed: usize,
+}
+
+impl Names {
+    pub(super) fn new(uuids: &[String]) -> Self {
+        let mut scripts = BTreeMap::new();
+        let mut seen = BTreeMap::<_, usize>::new();
+        for (digest, name) in SimulatedProcess::scripts() {
+            // Each kind has its `acquire.lua`.
+            let times = seen.entry(name).and_modify(|times| *times += 1).or_insert(1);
+            let name = if *times == 1 { name.to_owned() } else { format!("{name}#{times}") };
+            scripts.insert(digest, name);
+        }
+        Self { uuids: uuids.to_vec(), scripts, unnamed: 0 }
+    }
+
+    fn line(&mut self, words: &[Vec<u8>]) -> String {
+        let words: Vec<_> = words.iter().map(|word| String::from_utf8_lossy(word)).collect();
+        let command = words.first().map(|word| word.to_ascii_uppercase()).unwrap_or_default();
+        let told = words.iter().enumerate().map(|(i, word)| match (command.as_str(), i) {
+            ("EVALSHA", 1) => self.script(word),
+            ("EVAL", 1) | ("SCRIPT", 2) => self.script(&digest(word)),
+            _ => self.word(word),
+        });
+        told.collect::<Vec<_>>().join(" ")
+    }
+
+    fn script(&mut self, digest: &str) -> String {
+        if let Some(name) = self.scripts.get(digest) {
+            return name.clone();
+        }
+        self.unnamed += 1;
+        let name = format!("unnamed#{}", self.unnamed);
+        self.scripts.insert(digest.to_owned(), name.clone());
+        name
+    }
+
+    fn word(&self, word: &str) -> String {
+        if is_time(word) {
+            return "<stamp>".to_owned();
+        }
+        if let ["blessed", _run, max_lease, _fleet] = *word.split(' ').collect::<Vec<_>>() {
+            return format!("\"blessed <run> {max_lease} <fleet>\"");
+        }
+        let mut word = word.to_owned();
+        for (i, uuid) in self.uuids.iter().enumerate() {
+            word = word.replace(uuid, &format!("p{}", i + 1));
+        }
+        let is_plain = !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || c == '"');
+        if is_plain { word } else { format!("{word:?}") }
+    }
+}
+
+/// In microseconds since 1970.
+fn is_time(word: &str) -> bool {
+    let range = BEGINNING.as_micros()..(BEGINNING + SPAN).as_micros();
+    word.parse().is_ok_and(|number: u128| range.contains(&number))
+}
+
+fn digest(text: &str) -> String {
+    sha1_smol::Sha1::from(text).digest().to_string()
+}
+
+/// What connections begin with: each is told in full once, and in a line from then on.
+#[derive(Default)]
+pub(super) struct Greetings(Vec<Vec<String>>);
+
+impl Greetings {
+    /// What is told of a connection's first lines.
+    fn fold(&mut self, greeting: Vec<String>) -> Vec<String> {
+        // The name of the process is in it.
+        let general: Vec<_> = greeting.iter().map(|line| line.replace(":p2", ":p1")).collect();
+        if let Some(known) = self.0.iter().position(|known| *known == general) {
+            return vec![format!("hello ({})", known + 1)];
+        }
+        self.0.push(general);
+        greeting
+    }
+}
+
+/// The lines of a scenario, from what was heard in order of arrival.
+pub(super) fn lines(all: &[Heard], names: &mut Names, greetings: &mut Greetings) -> Vec<String> {
+    let mut connections = BTreeMap::<_, Vec<usize>>::new();
+    let told: Vec<_> = all.iter().map(|heard| names.line(&heard.words)).collect();
+    for (i, heard) in all.iter().enumerate() {
+        connections.entry((heard.server, heard.connection)).or_default().push(i);
+    }
+    let mut lines: Vec<_> = told.iter().map(|line| Some(line.clone())).collect();
+    for places in connections.into_values() {
+        let places: Vec<_> = places.into_iter().take_while(|i| is_greeting(&told[*i])).collect();
+        let greeting = places.iter().map(|i| told[*i].clone()).collect();
+        // Fewer lines than places: the rest is empty.
+        let mut folded = greetings.fold(greeting).into_iter();
+        places.into_iter().for_each(|i| lines[i] = folded.next());
+    }
+    let lines = all.iter().zip(lines).filter_map(|(heard, line)| Some((heard, line?)));
+    lines.map(|(heard, line)| format!("s{} c{} {line}", heard.server, heard.connection)).collect()
+}
+
+fn is_greeting(line: &str) -> bool {
+    let first = line.split(' ').next().unwrap_or_default();
+    line == "GET palisade:marker"
+        || ["HELLO", "CLIENT", "INFO", "PING", "TIME", "SCRIPT"].contains(&first)
+}
