@@ -5,6 +5,7 @@
 mod planted;
 
 mod acquire;
+mod by_member;
 mod claim;
 mod client;
 pub mod clock;

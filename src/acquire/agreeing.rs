@@ -5,8 +5,12 @@ use std::{collections::BTreeSet, pin::pin, sync::Arc};
 
 use futures::future::{Either, select};
 
+use super::{
+    fence::{Decision, Fence},
+    votes::Votes,
+};
 use crate::{
-    acquire::fence::{Decision, Fence},
+    by_member::MemberId,
     claim::{Claim, InFlight, promote},
     error::Vote,
     kind::FencingToken,
@@ -19,15 +23,15 @@ use crate::{
 pub(super) async fn agree<A>(
     claim: &Arc<Claim>,
     asked: &mut InFlight<A>,
-    votes: &mut [Vote],
+    votes: &mut Votes,
 ) -> Option<FencingToken>
 where
-    A: Future<Output = (usize, Vote)>,
+    A: Future<Output = (MemberId, Vote)>,
 {
     if !claim.is_fenced() {
         return None;
     }
-    let told = claim.standings();
+    let told = claim.told_tokens();
     let fence = Fence::of(&told, claim.need())?;
     match fence.decide(&told, claim.least_deadline()) {
         Decision::Won => Some(fence.token()),
@@ -45,16 +49,16 @@ async fn write_back<A>(
     claim: &Arc<Claim>,
     fence: Fence,
     asked: &mut InFlight<A>,
-    votes: &mut [Vote],
+    votes: &mut Votes,
 ) -> bool
 where
-    A: Future<Output = (usize, Vote)>,
+    A: Future<Output = (MemberId, Vote)>,
 {
     let token = fence.token();
-    let mut told = InFlight::send([]);
+    let mut told = InFlight::none();
     let mut all_told = BTreeSet::new();
     loop {
-        match fence.decide(&claim.standings(), claim.least_deadline()) {
+        match fence.decide(&claim.told_tokens(), claim.least_deadline()) {
             Decision::Won => {
                 told.finish_in_background();
                 return true;
@@ -66,9 +70,7 @@ where
             Decision::Lost => {}
         }
         let Some((member, vote)) = next_of(&mut told, asked).await else { return false };
-        if let Some(slot) = votes.get_mut(member) {
-            *slot = vote;
-        }
+        votes.record(member, vote);
     }
 }
 

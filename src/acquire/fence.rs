@@ -7,7 +7,12 @@
 //!
 //! Sources: `model/README.md`, findings 2 and 6; the write-back of a read in the ABD register.
 
-use crate::{claim::ToldToken, clock::Instant, kind::FencingToken};
+use crate::{
+    by_member::{ByMember, MemberId},
+    claim::ToldToken,
+    clock::Instant,
+    kind::FencingToken,
+};
 
 /// What the tokens of a round amount to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +20,7 @@ pub(crate) enum Decision {
     /// Enough members wrote the token and confirm.
     Won,
     /// Not yet: these members granted with a lesser one and confirm, and would make it enough.
-    Promote(Vec<usize>),
+    Promote(Vec<MemberId>),
     /// Not enough of the members confirm, or told no more than the token.
     Lost,
 }
@@ -29,8 +34,8 @@ pub(crate) struct Fence {
 
 impl Fence {
     /// `None` if nobody granted.
-    pub(crate) fn of(told: &[Option<ToldToken>], need: usize) -> Option<Self> {
-        let token = told.iter().flatten().map(|standing| standing.token).max()?;
+    pub(crate) fn of(told: &ByMember<Option<ToldToken>>, need: usize) -> Option<Self> {
+        let token = told.values().flatten().map(|told| told.token).max()?;
         Some(Self { token, need })
     }
 
@@ -39,18 +44,16 @@ impl Fence {
     }
 
     /// Members confirm if they do so until `least` or later.
-    pub(crate) fn decide(&self, told: &[Option<ToldToken>], least: Instant) -> Decision {
-        let vouches = |standing: &ToldToken| standing.until.is_some_and(|until| until >= least);
-        let vouching = || {
-            let all = told.iter().enumerate();
-            all.filter_map(|(i, told)| told.filter(vouches).map(|told| (i, told.token)))
-        };
-        let wrote = vouching().filter(|(_, token)| *token == self.token).count();
+    pub(crate) fn decide(&self, told: &ByMember<Option<ToldToken>>, least: Instant) -> Decision {
+        let confirms = |told: &ToldToken| told.until.is_some_and(|until| until >= least);
+        let confirming =
+            || told.iter().filter_map(|(id, told)| Some((id, told.filter(confirms)?.token)));
+        let wrote = confirming().filter(|(_, token)| *token == self.token).count();
         if wrote >= self.need {
             return Decision::Won;
         }
-        let behind: Vec<usize> =
-            vouching().filter(|(_, token)| *token < self.token).map(|(i, _)| i).collect();
+        let behind: Vec<MemberId> =
+            confirming().filter(|(_, token)| *token < self.token).map(|(id, _)| id).collect();
         if wrote + behind.len() >= self.need {
             return Decision::Promote(behind);
         }
@@ -72,7 +75,7 @@ mod tests {
 
     /// A digit is a token, of a member that confirms; in brackets, of one that does not; `.`: no
     /// grant.
-    fn told(text: &str) -> Vec<Option<ToldToken>> {
+    fn told(text: &str) -> ByMember<Option<ToldToken>> {
         let mut until = at(20);
         let mut told = Vec::new();
         for c in text.chars() {
@@ -87,7 +90,11 @@ mod tests {
                 }
             }
         }
-        told
+        ByMember::new(told).unwrap()
+    }
+
+    fn behind(members: &[usize]) -> Decision {
+        Decision::Promote(members.iter().map(|i| MemberId::nth(*i)).collect())
     }
 
     fn decide(text: &str, need: usize) -> Decision {
@@ -97,22 +104,22 @@ mod tests {
 
     #[test]
     fn decisions_are_those_of_the_table() {
-        use Decision::{Lost, Promote, Won};
+        use Decision::{Lost, Won};
         for (text, need, decision) in [
             ("7", 1, Won),
             ("77.", 2, Won),
             ("777", 2, Won),
-            ("778", 2, Promote(vec![0, 1])),
+            ("778", 2, behind(&[0, 1])),
             ("788", 2, Won),
-            ("78.", 2, Promote(vec![0])),
-            ("7.8", 2, Promote(vec![0])),
-            ("789", 2, Promote(vec![0, 1])),
-            ("789", 3, Promote(vec![0, 1])),
+            ("78.", 2, behind(&[0])),
+            ("7.8", 2, behind(&[0])),
+            ("789", 2, behind(&[0, 1])),
+            ("789", 3, behind(&[0, 1])),
             ("888", 3, Won),
-            ("788", 3, Promote(vec![0])),
+            ("788", 3, behind(&[0])),
             // The token is the greatest, even of a member that confirms no longer.
-            ("77(8)", 2, Promote(vec![0, 1])),
-            ("77[8]", 2, Promote(vec![0, 1])),
+            ("77(8)", 2, behind(&[0, 1])),
+            ("77[8]", 2, behind(&[0, 1])),
             ("7(88)", 2, Lost),
             ("(7)8.", 2, Lost),
             ("[7]8.", 2, Lost),
@@ -120,7 +127,7 @@ mod tests {
             ("8(88)", 2, Lost),
             ("8..", 2, Lost),
             ("8.", 1, Won),
-            ("7788(8)", 3, Promote(vec![0, 1])),
+            ("7788(8)", 3, behind(&[0, 1])),
             ("77(888)", 3, Lost),
         ] {
             assert_eq!(decide(text, need), decision, "{text} {need}");
@@ -130,9 +137,7 @@ mod tests {
 
     #[test]
     fn a_member_vouches_until_the_least_deadline_and_not_before_it() {
-        let on_time =
-            told("88").into_iter().map(|told| ToldToken { until: at(10), ..told.unwrap() });
-        let on_time: Vec<_> = on_time.map(Some).collect();
+        let on_time = told("88").map(|told| told.map(|told| ToldToken { until: at(10), ..told }));
         let fence = Fence::of(&on_time, 2).unwrap();
         assert_eq!(fence.decide(&on_time, LEAST), Decision::Won);
         assert_eq!(fence.decide(&on_time, LEAST + Duration::from_nanos(1)), Decision::Lost);
@@ -141,7 +146,7 @@ mod tests {
     /// What one member may have told: nothing, or one of three tokens, vouching or not.
     const TOLD: [&str; 7] = [".", "1", "2", "3", "(1)", "(2)", "[3]"];
 
-    fn all(members: u32) -> impl Iterator<Item = (String, Vec<Option<ToldToken>>)> {
+    fn all(members: u32) -> impl Iterator<Item = (String, ByMember<Option<ToldToken>>)> {
         let count = 7_usize.pow(members);
         (0..count).map(move |number| {
             let digit = |i| TOLD.get(number / 7_usize.pow(i) % 7).copied().unwrap();
@@ -165,28 +170,31 @@ mod tests {
         }
     }
 
-    fn check(text: &str, told: &[Option<ToldToken>], fence: Fence, need: usize) {
-        let tokens = told.iter().flatten().map(|told| told.token);
-        assert!(tokens.clone().all(|token| token <= fence.token()), "{text}: not the greatest");
-        assert!(tokens.clone().any(|token| token == fence.token()), "{text}: nobody wrote it");
+    fn check(text: &str, told: &ByMember<Option<ToldToken>>, fence: Fence, need: usize) {
+        let tokens: Vec<_> = told.values().flatten().map(|told| told.token).collect();
+        assert!(tokens.iter().all(|token| *token <= fence.token()), "{text}: not the greatest");
+        assert!(tokens.contains(&fence.token()), "{text}: nobody wrote it");
         let vouches = |told: &ToldToken| told.until.is_some_and(|until| until >= LEAST);
-        let with_it = |told: &[Option<ToldToken>]| {
-            told.iter().flatten().filter(|t| vouches(t) && t.token == fence.token()).count()
+        let with_it = |told: &ByMember<Option<ToldToken>>| {
+            told.values().flatten().filter(|t| vouches(t) && t.token == fence.token()).count()
         };
         match fence.decide(told, LEAST) {
             Decision::Won => assert!(with_it(told) >= need, "{text}"),
             Decision::Promote(behind) => {
                 assert!(with_it(told) < need && !behind.is_empty(), "{text}");
-                let mut after = told.to_vec();
-                for i in behind {
-                    let told = after.get_mut(i).and_then(Option::as_mut).unwrap();
-                    assert!(vouches(told) && told.token < fence.token(), "{text}: {i} is behind");
+                let mut after = told.clone();
+                for id in behind {
+                    let told = after[id].as_mut().unwrap();
+                    assert!(
+                        vouches(told) && told.token < fence.token(),
+                        "{text}: {id:?} is behind"
+                    );
                     told.token = fence.token();
                 }
                 assert_eq!(fence.decide(&after, LEAST), Decision::Won, "{text}: was not enough");
             }
             Decision::Lost => {
-                let vouching = told.iter().flatten().filter(|told| vouches(told)).count();
+                let vouching = told.values().flatten().filter(|told| vouches(told)).count();
                 assert!(vouching < need, "{text}: enough of them vouch");
             }
         }
@@ -198,7 +206,7 @@ mod tests {
     fn a_greater_token_told_later_is_not_read() {
         let first = told("78.");
         let fence = Fence::of(&first, 2).unwrap();
-        assert_eq!(fence.decide(&told("789"), LEAST), Decision::Promote(vec![0]));
+        assert_eq!(fence.decide(&told("789"), LEAST), behind(&[0]));
         assert_eq!(fence.decide(&told("789"), LEAST), fence.decide(&first, LEAST));
         // One that wrote the same token does count.
         assert_eq!(fence.decide(&told("788"), LEAST), Decision::Won);

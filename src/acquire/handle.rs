@@ -2,34 +2,14 @@
 
 use std::{fmt, future::Future, marker::PhantomData, sync::Arc, time::Duration};
 
+use super::{acquisition::Acquisition, target::Target};
 use crate::{
-    claim::Claim,
     clock::Instant,
     error::{AcquireError, ConfigError, WithError},
-    guard::{LockGuard, Occupied, Owner, Proof},
+    guard::{LockGuard, Occupied, Owner, Proof, Tenure},
     lease::{Lease, Term},
-    process::Process,
-    wait::{self, Contender, OnOutage, Queues, Round, Waiting},
+    wait::{self, Contender, OnOutage, Round, Waiting},
 };
-
-/// What is to be acquired: a lock on one node, or on many.
-pub(crate) trait Target: Clone + Send + Sync {
-    type Contender: Contender<Grant = LockGuard>;
-
-    /// Checks everything that can be checked before anything is sent.
-    fn check(&self, lease: Lease) -> Result<Term, AcquireError>;
-
-    fn contender(&self, term: Term) -> Self::Contender;
-
-    fn process(&self) -> &Arc<Process>;
-
-    fn queues(&self) -> &Arc<Queues>;
-
-    fn queue_key(&self) -> &Arc<str>;
-
-    /// The same for handles that exclude each other: servers and names.
-    fn identity(&self) -> Arc<str>;
-}
 
 /// How long an acquire may take.
 #[derive(Debug, Clone, Copy)]
@@ -42,21 +22,21 @@ pub(crate) enum Patience {
 }
 
 /// A target, how it is to be acquired, and the guard that its users get.
-pub(crate) struct Handle<T, P = LockGuard> {
-    pub(crate) target: T,
+pub(crate) struct Handle<P = LockGuard> {
+    pub(crate) target: Target,
     pub(crate) lease: Lease,
     pub(crate) on_outage: OnOutage,
     proof: PhantomData<fn() -> P>,
 }
 
-impl<T: Clone, P> Clone for Handle<T, P> {
+impl<P> Clone for Handle<P> {
     fn clone(&self) -> Self {
         let (target, lease, on_outage) = (self.target.clone(), self.lease, self.on_outage);
         Self { target, lease, on_outage, proof: PhantomData }
     }
 }
 
-impl<T: fmt::Debug, P> fmt::Debug for Handle<T, P> {
+impl<P> fmt::Debug for Handle<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Handle")
             .field("target", &self.target)
@@ -66,8 +46,8 @@ impl<T: fmt::Debug, P> fmt::Debug for Handle<T, P> {
     }
 }
 
-impl<T: Target, P: Proof> Handle<T, P> {
-    pub(crate) fn new(target: T) -> Self {
+impl<P: Proof> Handle<P> {
+    pub(crate) fn new(target: Target) -> Self {
         let (lease, on_outage) = (Lease::default(), OnOutage::default());
         Self { target, lease, on_outage, proof: PhantomData }
     }
@@ -88,8 +68,8 @@ impl<T: Target, P: Proof> Handle<T, P> {
             let Some(occupied) = self.occupy(&owner, patience, deadline).await else {
                 return Ok(None);
             };
-            if let Some(claim) = occupied.upgrade()
-                && let Some(guard) = Self::reenter(claim, term)?
+            if let Some(tenure) = occupied.upgrade()
+                && let Some(guard) = Self::reenter(tenure, term)?
             {
                 return Ok(Some(guard));
             }
@@ -97,22 +77,22 @@ impl<T: Target, P: Proof> Handle<T, P> {
         }
         let guard = self.contend(term, patience, deadline).await?;
         if let (Some(slot), Some(guard)) = (&mut slot, &guard) {
-            **slot = guard.downgrade();
+            **slot = Arc::downgrade(guard.tenure());
         }
         Ok(guard.map(P::of))
     }
 
     /// One more guard on what the owner claims, if it still does.
-    fn reenter(claim: Arc<Claim>, term: Term) -> Result<Option<P>, ConfigError> {
-        if !P::suits(&claim) {
-            let name = claim.name();
-            return if claim.is_live() {
+    fn reenter(tenure: Arc<Tenure>, term: Term) -> Result<Option<P>, ConfigError> {
+        if !P::suits(&tenure) {
+            let name = tenure.claim().name().clone();
+            return if tenure.is_live() {
                 Err(ConfigError::HeldWithoutToken { name })
             } else {
                 Ok(None)
             };
         }
-        Ok(claim.enter(Some(term)).then(|| P::of(LockGuard::new(claim))))
+        Ok(tenure.enter(Some(term)).then(|| P::of(LockGuard::new(tenure))))
     }
 
     /// Waits until no other acquire of the same owner for the same lock is under way.
@@ -143,7 +123,7 @@ impl<T: Target, P: Proof> Handle<T, P> {
         patience: Patience,
         deadline: Option<Instant>,
     ) -> Result<Option<LockGuard>, AcquireError> {
-        let mut contender = self.target.contender(term);
+        let mut contender = Acquisition::new(self.target.clone(), term);
         if let Patience::Once = patience {
             return match contender.round().await {
                 Round::Granted(guard) => Ok(Some(guard)),

@@ -8,11 +8,16 @@
 //!
 //! Source: ordered resource acquisition, which knows no deadlock.
 
-use std::{ops::Range, time::Duration};
+use std::{ops::Range, sync::Arc, time::Duration};
 
+use super::{
+    attempt::Attempt,
+    servers::common_order,
+    votes::{Votes, ttl_of_refusal},
+};
 use crate::{
-    acquire::servers::common_order,
-    claim::{Attempting, InFlight, ask, roll_back, roll_back_all, roll_back_some},
+    by_member::MemberId,
+    claim::{Claim, InFlight, ask, roll_back, roll_back_all, roll_back_some},
     clock::Instant,
     error::Vote,
     random::Random,
@@ -28,20 +33,6 @@ const LET_GO: Duration = Duration::from_secs(10);
 /// How long one member is asked alone: then all are, to notice what became of the others.
 const ALONE: Duration = Duration::from_secs(5);
 
-/// A claim that is asked for.
-#[derive(Debug)]
-pub(super) struct Attempt {
-    pub(super) attempting: Attempting,
-    /// Until when what was granted may be kept; `None` while nothing is.
-    keep_until: Option<Instant>,
-}
-
-impl Attempt {
-    pub(super) const fn new(attempting: Attempting) -> Self {
-        Self { attempting, keep_until: None }
-    }
-}
-
 /// What a `MultiLock` has and wants of its members between two rounds.
 #[derive(Debug, Default)]
 pub(super) struct InOrder {
@@ -49,11 +40,14 @@ pub(super) struct InOrder {
     /// another member takes.
     lost_at: Option<Instant>,
     /// The member that is asked next, alone until that time: the first that refused.
-    waits_for: Option<(usize, Instant)>,
+    waits_for: Option<(MemberId, Instant)>,
     /// What the members before it granted.
     kept: Option<Attempt>,
+    /// Until when that may be kept; `None` while nothing is.
+    keep_until: Option<Instant>,
     /// Until when nothing is kept, since it was kept in vain.
     keep_from: Option<Instant>,
+    pub(super) lost_rounds: u32,
 }
 
 impl InOrder {
@@ -62,16 +56,28 @@ impl InOrder {
         self.waits_for.and(self.lost_at).map(|lost_at| now.saturating_since(lost_at))
     }
 
-    pub(super) const fn take_kept(&mut self) -> Option<Attempt> {
-        self.kept.take()
+    pub(super) fn take_kept(&mut self) -> Option<Attempt> {
+        let kept = self.kept.take();
+        if kept.is_none() {
+            self.keep_until = None;
+        }
+        kept
+    }
+
+    pub(super) fn kept(&self) -> Option<&Arc<Claim>> {
+        self.kept.as_ref().map(Attempt::claim)
     }
 
     /// Gives back what was kept too long, and keeps nothing for a while.
-    pub(super) async fn give_up(&mut self, now: Instant) {
-        let is_over = |kept: &mut Attempt| kept.keep_until.is_some_and(|until| now >= until);
-        let Some(kept) = self.kept.take_if(is_over) else { return };
-        self.keep_from = Some(now + LET_GO);
-        roll_back_all(kept.attempting.claim()).await;
+    pub(super) async fn let_go(&mut self, now: Instant) {
+        if self.keep_until.is_none_or(|until| now < until) {
+            return;
+        }
+        if let Some(kept) = self.kept.take() {
+            self.keep_until = None;
+            self.keep_from = Some(now + LET_GO);
+            roll_back_all(kept.claim()).await;
+        }
     }
 
     /// The next round asks all, whoever is waited for.
@@ -82,8 +88,9 @@ impl InOrder {
     /// Gives back what is kept, whoever is waited for: the next round asks all again.
     pub(super) async fn give_back(&mut self) {
         self.ask_all();
+        self.keep_until = None;
         if let Some(kept) = self.kept.take() {
-            roll_back_all(kept.attempting.claim()).await;
+            roll_back_all(kept.claim()).await;
         }
     }
 
@@ -95,11 +102,11 @@ impl InOrder {
     pub(super) async fn retry_blocker(
         &mut self,
         attempt: Attempt,
-        votes: &mut [Vote],
+        votes: &mut Votes,
     ) -> Result<Attempt, Refusals> {
-        let claim = attempt.attempting.claim();
+        let claim = attempt.claim();
         let now = claim.now();
-        let is_time = |(_, until): &(usize, Instant)| now < *until;
+        let is_time = |(_, until): &(MemberId, Instant)| now < *until;
         let Some((member, until)) = self.waits_for.take().filter(is_time) else {
             return Ok(attempt);
         };
@@ -108,34 +115,10 @@ impl InOrder {
             self.waits_for = Some((member, until));
             return Err(self.wait(attempt, member, ttl));
         }
-        if let (Vote::Granted, Some(slot)) = (&vote, votes.get_mut(member)) {
-            *slot = vote;
+        if let Vote::Granted = vote {
+            votes.record(member, vote);
         }
         Ok(attempt)
-    }
-
-    /// Takes votes until it is known which of the first members were granted.
-    ///
-    /// A refusal by a near member decides a round of all before a far one has answered; what that
-    /// one grants is to be kept, or whoever is far from it would never have anything.
-    pub(super) async fn hear_prefix(
-        &self,
-        asked: &mut InFlight<impl Future<Output = (usize, Vote)>>,
-        order: &[usize],
-        votes: &mut [Vote],
-    ) {
-        let is_open = |votes: &[Vote]| {
-            let mut in_order = order.iter().filter_map(|i| votes.get(*i));
-            let first_other = in_order.find(|vote| !matches!(vote, Vote::Granted));
-            self.lost_at.is_some() && matches!(first_other, Some(Vote::Pending))
-        };
-        while is_open(votes)
-            && let Some((member, vote)) = asked.next().await
-        {
-            if let Some(slot) = votes.get_mut(member) {
-                *slot = vote;
-            }
-        }
     }
 
     /// Keeps the members before the first that did not grant, and takes back what others granted. If
@@ -143,32 +126,33 @@ impl InOrder {
     /// anything kept for a member that fails: it is not waited for, so nothing would end that.
     pub(super) async fn lost(
         &mut self,
-        mut attempt: Attempt,
-        votes: &[Vote],
+        attempt: Attempt,
+        mut asked: InFlight<impl Future<Output = (MemberId, Vote)>>,
+        mut votes: Votes,
         random: &Random,
     ) -> Refusals {
-        let claim = attempt.attempting.claim();
+        let claim = attempt.claim();
+        let order = common_order(claim.members());
+        self.hear_prefix(&mut asked, &order, &mut votes).await;
+        // Whoever has not answered is asked no further; the rollback comes behind on its socket.
+        drop(asked);
         let now = claim.now();
         self.lost_at.get_or_insert(now);
-        let order = common_order(claim.members());
-        let is_granted = |i: &usize| matches!(votes.get(*i), Some(Vote::Granted));
+        let is_granted = |id: &MemberId| matches!(votes.by[*id], Vote::Granted);
         let (keep, give_back) = order.split_at(order.iter().take_while(|i| is_granted(i)).count());
-        let next = give_back.first().and_then(|i| votes.get(*i));
+        let next = give_back.first().map(|id| &votes.by[*id]);
         let may_keep = !keep.is_empty()
             && !matches!(next, Some(Vote::Failed(_)))
             && self.keep_from.is_none_or(|from| now >= from);
         if may_keep && roll_back_some(claim, give_back).await {
             let keep_for = random.within(KEEP).min(claim.term().length() / 2);
-            attempt.keep_until.get_or_insert(now + keep_for);
+            self.keep_until.get_or_insert(now + keep_for);
         } else {
-            attempt.keep_until = None;
+            self.keep_until = None;
             roll_back(claim, &order.iter().copied().filter(is_granted).collect::<Vec<_>>()).await;
         }
-        let refusal = give_back.iter().find_map(|i| match votes.get(*i) {
-            Some(Vote::Refused { ttl }) => Some((*i, *ttl)),
-            _ => None,
-        });
-        let Some((member, ttl)) = refusal else {
+        let mut refusals = give_back.iter().map(|id| (*id, ttl_of_refusal(&votes.by[*id])));
+        let Some((member, ttl)) = refusals.find_map(|(id, ttl)| Some((id, ttl?))) else {
             // Rounds that nobody refused are not lost to others.
             return Refusals { by: Vec::new(), enough: 0 };
         };
@@ -178,14 +162,36 @@ impl InOrder {
         self.wait(attempt, member, ttl)
     }
 
+    /// Takes votes until it is known which of the first members were granted.
+    ///
+    /// A refusal by a near member decides a round of all before a far one has answered; what that
+    /// one grants is to be kept, or whoever is far from it would never have anything.
+    async fn hear_prefix(
+        &self,
+        asked: &mut InFlight<impl Future<Output = (MemberId, Vote)>>,
+        order: &[MemberId],
+        votes: &mut Votes,
+    ) {
+        let is_open = |votes: &Votes| {
+            let mut in_order = order.iter().map(|id| &votes.by[*id]);
+            let first_other = in_order.find(|vote| !matches!(vote, Vote::Granted));
+            self.lost_at.is_some() && matches!(first_other, Some(Vote::Pending))
+        };
+        while is_open(votes)
+            && let Some((member, vote)) = asked.next().await
+        {
+            votes.record(member, vote);
+        }
+    }
+
     /// Keeps `attempt` if something of it is to be kept, else it ends here; and waits for `member`,
     /// but no longer than the next step may wait.
-    fn wait(&mut self, attempt: Attempt, member: usize, ttl: Option<Duration>) -> Refusals {
-        let now = attempt.attempting.claim().now();
-        let steps = [attempt.keep_until, self.waits_for.map(|(_, until)| until)];
+    fn wait(&mut self, attempt: Attempt, member: MemberId, ttl: Option<Duration>) -> Refusals {
+        let now = attempt.claim().now();
+        let steps = [self.keep_until, self.waits_for.map(|(_, until)| until)];
         let left = steps.into_iter().flatten().map(|until| until.saturating_since(now));
         let ttl = ttl.into_iter().chain(left).min();
-        self.kept = attempt.keep_until.is_some().then_some(attempt);
+        self.kept = self.keep_until.is_some().then_some(attempt);
         Refusals { by: vec![(member, ttl)], enough: 1 }
     }
 }

@@ -2,15 +2,17 @@
 
 mod acquisition;
 mod agreeing;
-mod fanout;
+mod attempt;
 mod fence;
 mod handle;
 mod in_order;
+mod quorum;
 mod servers;
-mod single;
+mod strategy;
 mod tally;
+mod target;
+mod votes;
 
-pub(crate) use fanout::Fanout;
 pub(crate) use handle::{Handle, Patience, lock_methods};
-pub(crate) use single::{Single, check_name};
 pub(crate) use tally::Rule;
+pub(crate) use target::Target;

@@ -2,10 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::{acquire::tally::Rule, error::ConfigError, voting::Member};
+use super::tally::Rule;
+use crate::{
+    by_member::{ByMember, MemberId},
+    error::ConfigError,
+    voting::Member,
+};
 
 /// What can be known before anything is sent: the same address twice.
-pub(crate) fn check_addresses(rule: Rule, members: &[Member]) -> Result<(), ConfigError> {
+pub(crate) fn check_addresses(rule: Rule, members: &ByMember<Member>) -> Result<(), ConfigError> {
     check(
         members,
         |one, other| {
@@ -16,7 +21,7 @@ pub(crate) fn check_addresses(rule: Rule, members: &[Member]) -> Result<(), Conf
 }
 
 /// What the servers have told by now: two addresses of one server process.
-pub(crate) fn check_processes(rule: Rule, members: &[Member]) -> Result<(), ConfigError> {
+pub(crate) fn check_processes(rule: Rule, members: &ByMember<Member>) -> Result<(), ConfigError> {
     check(
         members,
         |one, other| {
@@ -40,12 +45,12 @@ fn excludes(rule: Rule, one: &Member, other: &Member) -> bool {
 }
 
 fn check(
-    members: &[Member],
+    members: &ByMember<Member>,
     clash: impl Fn(&Member, &Member) -> bool,
     rule: Rule,
 ) -> Result<(), ConfigError> {
-    for (i, one) in members.iter().enumerate() {
-        for other in members.iter().skip(i + 1) {
+    for (i, one) in members.values().enumerate() {
+        for other in members.values().skip(i + 1) {
             if clash(one, other) {
                 return Err(match rule {
                     Rule::All => ConfigError::DuplicateMember { member: other.identity() },
@@ -61,9 +66,9 @@ fn check(
 
 /// What the markers have told by now: that the members are not of one fleet, or that its other
 /// clients do not reckon with leases as long as ours.
-pub(crate) fn check_fleets(members: &[Member]) -> Result<(), ConfigError> {
+pub(crate) fn check_fleets(members: &ByMember<Member>) -> Result<(), ConfigError> {
     let mut first: Option<(&Member, Arc<str>)> = None;
-    for member in members {
+    for member in members.values() {
         let Some(marker) = member.blessing()? else { continue };
         match &first {
             Some((one, fleet)) if *fleet != marker.fleet => {
@@ -80,14 +85,13 @@ pub(crate) fn check_fleets(members: &[Member]) -> Result<(), ConfigError> {
 }
 
 /// The order in which all processes take the members of a `MultiLock` once they got in each
-/// other's way: by server process, then by name. Indices into `members`.
-pub(crate) fn common_order(members: &[Member]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..members.len()).collect();
-    order.sort_by_key(|i| {
-        members.get(*i).map(|member| {
-            let (run_id, node) = (member.services.node.run_id(), member.services.node_id().clone());
-            (run_id, run_id.is_none().then_some(node), member.kind.name().clone())
-        })
+/// other's way: by server process, then by name.
+pub(crate) fn common_order(members: &ByMember<Member>) -> Vec<MemberId> {
+    let mut order: Vec<MemberId> = members.ids().collect();
+    order.sort_by_key(|id| {
+        let member = &members[*id];
+        let (run_id, node) = (member.services.node.run_id(), member.services.node_id().clone());
+        (run_id, run_id.is_none().then_some(node), member.kind.name().clone())
     });
     order
 }

@@ -1,6 +1,6 @@
 //! Members that do not confirm, and what a loss through them is called. Pure.
 
-use crate::{error::LostCause, voting::Member, wire::Outcome};
+use crate::{by_member::ByMember, error::LostCause, voting::Member, wire::Outcome};
 
 /// Why a member does not confirm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,17 +27,17 @@ impl Absence {
 /// Why a claim is lost that fewer than `need` members confirm for. `absent` has one entry for each
 /// member, `None` if it confirms.
 pub(crate) fn cause_of_loss(
-    members: &[Member],
+    members: &ByMember<Member>,
     need: usize,
-    absent: &[Option<Absence>],
+    absent: &ByMember<Option<Absence>>,
 ) -> LostCause {
     let is_taken = |absence: &Option<Absence>| *absence == Some(Absence::Taken);
-    let taken = absent.iter().filter(|absence| is_taken(absence)).count();
+    let taken = absent.values().filter(|absence| is_taken(absence)).count();
     if members.len() > 1 && need < members.len() {
         let by_others_alone = taken > members.len() - need;
         return if by_others_alone { LostCause::QuorumTaken } else { LostCause::QuorumGone };
     }
-    let mut all = members.iter().zip(absent);
+    let mut all = members.values().zip(absent.values());
     let lost = all.find(|(_, absence)| absence.is_some()).filter(|_| members.len() > 1);
     match lost {
         Some((of, absence)) => {

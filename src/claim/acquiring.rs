@@ -1,12 +1,17 @@
 //! From the first request to the grant.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
+use super::{
+    member_state::MemberState,
+    record::{Claim, ClaimPhase, Tenant},
+};
 use crate::{
-    claim::{
-        member_state::MemberState,
-        record::{Claim, ClaimPhase},
-    },
+    by_member::MemberId,
+    clock::Instant,
     error::{NodeError, Vote},
     kind::FencingToken,
     node::{Answer, Connection},
@@ -16,27 +21,25 @@ use crate::{
 
 impl Claim {
     /// Notes that an acquire is about to be sent. False if nobody wants it any more.
-    pub(crate) fn begin(&self, member: usize, connection: &Connection, not_after: i64) -> bool {
+    pub(crate) fn begin(&self, member: MemberId, connection: &Connection, not_after: i64) -> bool {
         let now = self.now();
         let mut state = self.state();
         let wanted = state.phase.is_open();
-        if let Some(known) = state.states.get_mut(member).filter(|_| wanted) {
-            known.asked(connection.clone(), not_after, now);
+        if wanted {
+            state.members[member].asked(connection.clone(), not_after, now);
         }
         wanted
     }
 
     /// Notes that the acquire was handed to its socket.
-    pub(crate) fn sent(&self, member: usize) {
-        if let Some(known) = self.state().states.get_mut(member) {
-            known.sent();
-        }
+    pub(crate) fn sent(&self, member: MemberId) {
+        self.state().members[member].sent();
     }
 
     /// Notes what became of an acquire, also when it is late. `None` if it was stale.
     pub(crate) fn answered(
         self: &Arc<Self>,
-        member: usize,
+        member: MemberId,
         connection: &Connection,
         not_after: i64,
         answer: Result<Answer<Outcome>, NodeError>,
@@ -45,9 +48,7 @@ impl Claim {
         self.look_for_loss(self.state(), self.now());
         let mut state = self.state();
         let (term, over) = (state.term, !state.phase.is_open());
-        let Some(known) = state.states.get_mut(member) else {
-            return Some(Vote::Pending);
-        };
+        let known = &mut state.members[member];
         let epoch = connection.epoch();
         let answer = match answer {
             // It may still be executed: the attempt stays among the unanswered.
@@ -94,9 +95,13 @@ impl Claim {
         }
     }
 
-    /// Makes the acquired lock a claim with one guard, unless too little of it is left, or a client
-    /// was shut down meanwhile. With a token, what is left counts over those who wrote it.
-    pub(crate) fn win(self: &Arc<Self>, token: Option<FencingToken>) -> bool {
+    /// Makes what was acquired `tenant`'s, unless too little of it is left, or a client was shut down
+    /// meanwhile. With a token, what is left counts over those who wrote it.
+    pub(crate) fn win(
+        self: &Arc<Self>,
+        token: Option<FencingToken>,
+        tenant: Weak<dyn Tenant>,
+    ) -> bool {
         if token.is_some() != self.is_fenced() {
             return false;
         }
@@ -109,27 +114,33 @@ impl Claim {
             return false;
         }
         state.phase = ClaimPhase::Held;
+        state.tenant = Some(tenant);
         state.token = token;
-        state.guards = 1;
+        state.recount.wanted = 1;
         self.plan_heals(&mut state, now);
-        let limits = self.members.iter().filter_map(|member| member.services.settings.max_hold);
+        let limits = self.members.values().filter_map(|member| member.services.settings.max_hold);
         state.renew_until = limits.min().map(|limit| now + limit);
         let next = self.next_look(&state);
         drop(state);
-        let listed: Arc<dyn Listed> = self.clone();
-        for member in self.members.iter() {
-            member.services.now_held(member.kind.channel(), &listed);
-        }
-        if let Some(next) = next {
-            self.process.watchdog.watch(self.id, next, self.clone());
-        }
+        self.list(next);
         // After it is listed: either this sees the shutdown, or the shutdown sees the claim.
         !self.is_shut_down()
     }
 
+    /// Has its clients and the watchdog know it.
+    fn list(self: &Arc<Self>, next: Option<Instant>) {
+        let listed: Arc<dyn Listed> = self.clone();
+        for member in self.members.values() {
+            member.services.now_held(&member.kind.channel(&self.holder), &listed);
+        }
+        if let Some(next) = next {
+            self.process.watchdog.watch(self.id, next, self.clone());
+        }
+    }
+
     /// Whether the client of a member was shut down.
     pub(crate) fn is_shut_down(&self) -> bool {
-        self.members.iter().any(|member| member.services.is_closed())
+        self.members.values().any(|member| member.services.is_closed())
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::{pin::pin, sync::Arc, task::Poll, time::Duration};
 
+use super::record::Claim;
 use crate::{
-    claim::record::Claim,
+    by_member::MemberId,
     clock::Instant,
     error::{NodeError, Phase, Vote},
     kind::Request,
@@ -17,7 +18,7 @@ use crate::{
 /// # Cancel safety
 /// Dropping the future leaves the attempt among the unanswered ones of the claim, whose end
 /// releases it.
-pub(crate) async fn ask(claim: Arc<Claim>, member: usize) -> (usize, Vote) {
+pub(crate) async fn ask(claim: Arc<Claim>, member: MemberId) -> (MemberId, Vote) {
     let vote = match vote(&claim, member).await {
         Ok(vote) => vote,
         Err(error) => Vote::Failed(error),
@@ -25,10 +26,8 @@ pub(crate) async fn ask(claim: Arc<Claim>, member: usize) -> (usize, Vote) {
     (member, vote)
 }
 
-async fn vote(claim: &Arc<Claim>, member: usize) -> Result<Vote, NodeError> {
-    let Some(of) = claim.members().get(member) else {
-        return Ok(Vote::Pending);
-    };
+async fn vote(claim: &Arc<Claim>, member: MemberId) -> Result<Vote, NodeError> {
+    let of = &claim.members()[member];
     let services = &of.services;
     let (term, settings) = (claim.term(), &services.settings);
     let timeout = term.node_timeout(settings.node_timeout);

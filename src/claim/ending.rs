@@ -1,19 +1,18 @@
 //! What is to be released when a claim ends.
 
-use crate::{
-    claim::record::{Claim, ClaimPhase},
-    watchdog::Release,
-};
+use super::record::{Claim, ClaimPhase};
+use crate::{by_member::MemberId, watchdog::Release};
 
 impl Claim {
-    /// Ends the claim. Returns the releases that are to be sent, each with its member.
+    /// Ends the claim. Returns the releases that are to be sent, each with its member: none if the
+    /// keys are left to their ttl.
     ///
     /// The watchdog forgets the claim first: a renewal sent after a release would be noise, one
     /// told after it would be a lie.
-    pub(crate) fn end(&self) -> Vec<(usize, Release)> {
+    pub(crate) fn end(&self) -> Vec<(MemberId, Release)> {
         let keep = {
             let mut state = self.state();
-            // Guards that are still there are to learn why it was lost.
+            // A tenant that is still there is to learn why it was lost.
             if state.phase.is_open() {
                 state.phase = ClaimPhase::Over;
             }
@@ -23,23 +22,23 @@ impl Claim {
         if keep {
             return Vec::new();
         }
-        self.releases(0..self.members.len())
+        self.releases(self.members.ids())
     }
 
     /// What takes back the grants of some members of an attempt that goes on.
-    pub(crate) fn take_back(&self, members: &[usize]) -> Vec<(usize, Release)> {
+    pub(crate) fn take_back(&self, members: &[MemberId]) -> Vec<(MemberId, Release)> {
         self.releases(members.iter().copied())
     }
 
     /// The releases of those members where something of this claim may stand.
-    fn releases(&self, members: impl Iterator<Item = usize>) -> Vec<(usize, Release)> {
+    fn releases(&self, members: impl Iterator<Item = MemberId>) -> Vec<(MemberId, Release)> {
         let now = self.now();
         let mut state = self.state();
         let term = state.term;
         members
-            .filter_map(|i| {
-                let (connection, unanswered) = state.states.get_mut(i)?.take_release()?;
-                let member = self.members.get(i)?;
+            .filter_map(|id| {
+                let (connection, unanswered) = state.members[id].take_release()?;
+                let member = &self.members[id];
                 let settings = &member.services.settings;
                 let timeout = term.node_timeout(settings.node_timeout);
                 let release = Release {
@@ -51,7 +50,7 @@ impl Claim {
                     timeout,
                     _draining: member.services.drain.begin(),
                 };
-                Some((i, release))
+                Some((id, release))
             })
             .collect()
     }
@@ -63,11 +62,13 @@ impl Claim {
         }
     }
 
-    pub(super) fn forget(&self) {
+    /// The watchdog, its clients and the process know it no more. True if nobody had it, and the
+    /// process kept it.
+    pub(super) fn forget(&self) -> bool {
         self.process.watchdog.forget(self.id);
-        for member in self.members.iter() {
-            member.services.no_longer_held(member.kind.channel(), self);
+        for member in self.members.values() {
+            member.services.no_longer_held(&member.kind.channel(&self.holder), self);
         }
-        self.ended.cancel();
+        self.process.kept.take(self.id)
     }
 }

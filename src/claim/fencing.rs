@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use super::record::Claim;
 use crate::{
-    claim::{member_state::MemberState, record::Claim},
+    by_member::{ByMember, MemberId},
     clock::Instant,
     kind::FencingToken,
     standing::RunId,
@@ -30,25 +31,19 @@ impl Claim {
         self.token().map_or(self.hint, FencingToken::as_hint)
     }
 
-    /// Whether the claim is won with a token only.
+    /// Whether the claim is won with a token only: all members have counters.
     pub(crate) fn is_fenced(&self) -> bool {
-        self.members.first().is_some_and(|member| member.kind.is_fenced())
-    }
-
-    /// The greatest token that a member told.
-    pub(crate) fn greatest_token(&self) -> Option<FencingToken> {
-        self.state().states.iter().filter_map(MemberState::token).max()
+        self.members.values().all(|member| member.kind.is_fenced())
     }
 
     /// What every member told; `None` of those who did not grant.
-    pub(crate) fn standings(&self) -> Vec<Option<ToldToken>> {
+    pub(crate) fn told_tokens(&self) -> ByMember<Option<ToldToken>> {
         let state = self.state();
-        let tokens = state.states.iter().map(MemberState::token).enumerate();
-        tokens
-            .map(|(i, token)| {
-                Some(ToldToken { token: token?, until: self.confirmed_until(&state, i) })
-            })
-            .collect()
+        let mut ids = state.members.ids();
+        state.members.map(|known| {
+            let until = ids.next().and_then(|id| self.confirmed_until(&state, id));
+            known.token().map(|token| ToldToken { token, until })
+        })
     }
 
     /// The least deadline that is worth winning, from now.
@@ -57,11 +52,9 @@ impl Claim {
     }
 
     /// A member has written the token that it was told.
-    pub(crate) fn promoted(&self, member: usize, token: FencingToken, run_id: Option<RunId>) {
-        let mut state = self.state();
-        if let Some(known) = state.states.get_mut(member)
-            && known.is_same_process(run_id)
-        {
+    pub(crate) fn promoted(&self, member: MemberId, token: FencingToken, run_id: Option<RunId>) {
+        let known = &mut self.state().members[member];
+        if known.is_same_process(run_id) {
             known.wrote(token);
         }
     }

@@ -16,15 +16,11 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 
-use crate::{
-    claim::{
-        ask::ask,
-        record::{Claim, ClaimPhase, ClaimState},
-    },
-    clock::Instant,
-    error::Vote,
-    watchdog::Repair,
+use super::{
+    ask::ask,
+    record::{Claim, ClaimPhase, ClaimState},
 };
+use crate::{by_member::MemberId, clock::Instant, error::Vote, watchdog::Repair};
 
 impl Claim {
     /// When a member that does not confirm may be asked for its vote, if it is to be: never for a
@@ -38,7 +34,7 @@ impl Claim {
     /// From now on the members that have not granted are asked again.
     pub(super) fn plan_heals(&self, state: &mut ClaimState, now: Instant) {
         let heal_at = self.next_heal(state, now);
-        for known in state.states.iter_mut().filter(|known| !known.is_granted()) {
+        for known in state.members.values_mut().filter(|known| !known.is_granted()) {
             known.heal_at = heal_at;
         }
     }
@@ -46,9 +42,8 @@ impl Claim {
     /// The heals that are due.
     pub(super) fn heals_due(self: &Arc<Self>, state: &mut ClaimState, now: Instant) -> Vec<Repair> {
         let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
-        let due: Vec<usize> = (0..state.states.len())
-            .filter(|i| state.states.get(*i).is_some_and(|known| is_due(known.heal_at)))
-            .collect();
+        let due = state.members.iter().filter(|(_, known)| is_due(known.heal_at));
+        let due: Vec<MemberId> = due.map(|(member, _)| member).collect();
         let mut repairs = Vec::new();
         for member in due {
             let others_stand = self.others_stand_since_loss_of(member, state, now);
@@ -59,33 +54,35 @@ impl Claim {
             } else {
                 self.next_heal(state, now).map(|_| now + state.term.retry())
             };
-            if let Some(known) = state.states.get_mut(member) {
-                known.heal_at = later;
-            }
+            state.members[member].heal_at = later;
         }
         repairs
     }
 
     /// Whether all others that confirm have said so since `member` was lost.
-    fn others_stand_since_loss_of(&self, member: usize, state: &ClaimState, now: Instant) -> bool {
-        let Some(lost_at) = state.states.get(member).and_then(|known| known.lost_at()) else {
-            return true;
-        };
-        let vouches = |i: usize| self.confirmed_until(state, i).is_some_and(|until| now < until);
-        let mut others = state.states.iter().enumerate().filter(|(i, _)| vouches(*i));
+    fn others_stand_since_loss_of(
+        &self,
+        member: MemberId,
+        state: &ClaimState,
+        now: Instant,
+    ) -> bool {
+        let Some(lost_at) = state.members[member].lost_at() else { return true };
+        let confirms = |id| self.confirmed_until(state, id).is_some_and(|until| now < until);
+        let mut others = state.members.iter().filter(|(id, _)| confirms(*id));
         others.all(|(_, known)| known.is_confirmed_since(lost_at))
     }
 
     /// Plans the next heal of a member whose heal came to nothing: at the next renewal time, in a
     /// quarantine to see whether it was blessed, and when it ends.
-    fn not_healed(&self, member: usize, votes_from: Option<Instant>) {
+    fn not_healed(&self, member: MemberId, votes_from: Option<Instant>) {
         let now = self.now();
         let mut state = self.state();
         let end = votes_from.filter(|end| now < *end);
         let heal_at = self.next_heal(&state, now).map(|next| end.map_or(next, |end| next.min(end)));
-        let Some(known) = state.states.get_mut(member).filter(|known| !known.is_granted()) else {
+        let known = &mut state.members[member];
+        if known.is_granted() {
             return;
-        };
+        }
         known.heal_at = heal_at;
         if state.phase == ClaimPhase::Held
             && let Some(next) = self.next_look(&state)
@@ -96,9 +93,8 @@ impl Claim {
 }
 
 /// Asks `member` for its vote, if it may vote.
-async fn heal(claim: Arc<Claim>, member: usize) {
-    let Some(of) = claim.members().get(member) else { return };
-    let node = &of.services.node;
+async fn heal(claim: Arc<Claim>, member: MemberId) {
+    let node = &claim.members()[member].services.node;
     if matches!(ask(claim.clone(), member).await, (_, Vote::Granted)) {
         tracing::debug!(holder = %claim.holder(), node = %node.id(), "a member was won back");
     } else {

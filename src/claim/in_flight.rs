@@ -19,20 +19,27 @@ use tokio::runtime::Handle;
 pub(crate) struct InFlight<F: Future> {
     /// Done at their first poll.
     done: VecDeque<F::Output>,
-    under_way: FuturesUnordered<F>,
+    /// Made with the first that is under way.
+    under_way: Option<FuturesUnordered<F>>,
 }
 
 impl<F: Future> InFlight<F> {
+    /// Nothing yet.
+    pub(crate) const fn none() -> Self {
+        Self { done: VecDeque::new(), under_way: None }
+    }
+
     pub(crate) fn send(requests: impl IntoIterator<Item = F>) -> Self {
-        let mut in_flight = Self { done: VecDeque::new(), under_way: FuturesUnordered::new() };
+        let mut in_flight = Self::none();
         in_flight.add(requests);
         in_flight
     }
 
     /// More of them, sent now.
     pub(crate) fn add(&mut self, requests: impl IntoIterator<Item = F>) {
-        self.under_way.extend(requests);
-        while let Some(Some(output)) = self.under_way.next().now_or_never() {
+        let under_way = self.under_way.get_or_insert_default();
+        under_way.extend(requests);
+        while let Some(Some(output)) = under_way.next().now_or_never() {
             self.done.push_back(output);
         }
     }
@@ -42,21 +49,20 @@ impl<F: Future> InFlight<F> {
     /// # Cancel safety
     /// Dropping the future loses no answer.
     pub(crate) async fn next(&mut self) -> Option<F::Output> {
-        match self.done.pop_front() {
-            Some(output) => Some(output),
-            None => self.under_way.next().await,
+        if let Some(output) = self.done.pop_front() {
+            return Some(output);
         }
+        self.under_way.as_mut()?.next().await
     }
-}
 
-impl<F: Future> InFlight<F> {
     pub(crate) fn is_done(&self) -> bool {
-        self.under_way.is_empty()
+        self.under_way.as_ref().is_none_or(FuturesUnordered::is_empty)
     }
 
     /// Drives what is under way, whatever the answers are.
     pub(super) fn poll_stragglers(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        while ready!(self.under_way.poll_next_unpin(cx)).is_some() {}
+        let Some(under_way) = &mut self.under_way else { return Poll::Ready(()) };
+        while ready!(under_way.poll_next_unpin(cx)).is_some() {}
         Poll::Ready(())
     }
 }
@@ -67,11 +73,12 @@ where
 {
     /// The slow rest goes on without us; if there is no runtime, or it ends meanwhile, it is
     /// dropped.
-    pub(crate) fn finish_in_background(mut self) {
-        if !self.is_done()
-            && let Ok(runtime) = Handle::try_current()
-        {
-            runtime.spawn(async move { while self.under_way.next().await.is_some() {} });
+    pub(crate) fn finish_in_background(self) {
+        if self.is_done() {
+            return;
+        }
+        if let (Some(mut under_way), Ok(runtime)) = (self.under_way, Handle::try_current()) {
+            runtime.spawn(async move { while under_way.next().await.is_some() {} });
         }
     }
 }

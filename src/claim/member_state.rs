@@ -1,8 +1,9 @@
 //! What we know of one member of a claim. Pure.
 
+use super::absence::Absence;
 use crate::{
-    claim::absence::Absence, clock::Instant, kind::FencingToken, lease::Term, node::Connection,
-    standing::RunId, watchdog::Unanswered,
+    clock::Instant, kind::FencingToken, lease::Term, node::Connection, standing::RunId,
+    watchdog::Unanswered,
 };
 
 /// One member's part in a claim.

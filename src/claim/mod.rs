@@ -3,6 +3,7 @@
 mod absence;
 mod acquiring;
 mod ask;
+mod confirmations;
 mod ending;
 mod fencing;
 mod giving_back;
@@ -15,11 +16,12 @@ mod record;
 mod recount;
 mod renewal;
 mod stragglers;
+mod tenancy;
 mod validity;
 
 pub(crate) use ask::ask;
 pub(crate) use fencing::ToldToken;
-pub(crate) use giving_back::{Attempting, release, roll_back, roll_back_all, roll_back_some};
+pub(crate) use giving_back::{release, roll_back, roll_back_all, roll_back_some};
 pub(crate) use in_flight::InFlight;
 pub(crate) use promote::promote;
-pub(crate) use record::Claim;
+pub(crate) use record::{Claim, Tenant};

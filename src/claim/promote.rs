@@ -2,8 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
+use super::record::Claim;
 use crate::{
-    claim::record::Claim,
+    by_member::MemberId,
     error::{NodeError, Vote},
     kind::FencingToken,
     wire::Outcome,
@@ -17,9 +18,9 @@ use crate::{
 /// is a gap in the tokens and nothing else, since nobody is granted while the claim's key stands.
 pub(crate) async fn promote(
     claim: Arc<Claim>,
-    member: usize,
+    member: MemberId,
     token: FencingToken,
-) -> (usize, Vote) {
+) -> (MemberId, Vote) {
     let vote = match ask(&claim, member, token).await {
         Ok(vote) => vote,
         Err(error) => Vote::Failed(error),
@@ -27,11 +28,9 @@ pub(crate) async fn promote(
     (member, vote)
 }
 
-async fn ask(claim: &Claim, member: usize, token: FencingToken) -> Result<Vote, NodeError> {
+async fn ask(claim: &Claim, member: MemberId, token: FencingToken) -> Result<Vote, NodeError> {
     let term = claim.term();
-    let Some(of) = claim.members().get(member) else {
-        return Ok(Vote::Pending);
-    };
+    let of = &claim.members()[member];
     let Some(promote) = of.kind.promote(claim.holder(), token, term) else {
         return Ok(Vote::Pending);
     };

@@ -3,13 +3,14 @@
 //! One script is in flight per hold; its value is taken from the guards that are alive when it is
 //! sent. The count is for others to read: exclusion rests on the field alone.
 
-use std::{sync::Arc, sync::MutexGuard};
+use std::sync::{Arc, MutexGuard};
 
+use super::{
+    absence::Absence,
+    record::{Claim, ClaimPhase, ClaimState},
+};
 use crate::{
-    claim::{
-        absence::Absence,
-        record::{Claim, ClaimPhase, ClaimState},
-    },
+    by_member::MemberId,
     clock::Instant,
     watchdog::{Due, Report},
     wire::Outcome,
@@ -35,36 +36,37 @@ impl Claim {
 
     pub(super) fn counts_to_write(&self) -> Vec<Due> {
         let mut state = self.state();
-        // Without guards the release is decided: it is not ours to send.
-        let (guards, held) = (state.guards, state.phase == ClaimPhase::Held && state.guards > 0);
+        let is_held = state.phase == ClaimPhase::Held;
         let recount = &mut state.recount;
-        let known = !recount.behind && recount.sent.max(1) == guards;
-        if known || !held {
+        let wanted = recount.wanted;
+        let is_known = !recount.behind && recount.sent.max(1) == wanted;
+        // Without a tenant the release is decided: it is not ours to send.
+        if is_known || !is_held || wanted == 0 {
             recount.under_way = false;
             return Vec::new();
         }
-        recount.sent = guards;
+        recount.sent = wanted;
         recount.behind = false;
         let term = state.term;
-        let granted = state.states.iter().enumerate().filter(|(_, known)| known.is_granted());
+        let granted = state.members.iter().filter(|(_, known)| known.is_granted());
         granted
-            .filter_map(|(member, _)| {
-                let of = self.members.get(member)?;
-                Some(Due {
+            .map(|(member, _)| {
+                let of = &self.members[member];
+                Due {
                     member,
                     node: of.services.node.clone(),
-                    statement: of.kind.count(&self.holder, guards),
+                    statement: of.kind.count(&self.holder, wanted),
                     timeout: term.node_timeout(of.services.settings.node_timeout),
-                })
+                }
             })
             .collect()
     }
 
     /// The count is best effort, and not repeated.
-    pub(super) fn count_written(&self, member: usize, report: Report, now: Instant) {
+    pub(super) fn count_written(&self, member: MemberId, report: Report, now: Instant) {
         let mut state = self.state();
         let next_heal = self.next_heal(&state, now);
-        let Some(known) = state.states.get_mut(member) else { return };
+        let known = &mut state.members[member];
         if let Report::Answered { outcome, sent, .. } = report
             && outcome.code != Outcome::DONE
         {

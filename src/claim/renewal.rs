@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use super::{
+    absence::Absence,
+    record::{Claim, ClaimPhase},
+};
 use crate::{
-    claim::{
-        absence::Absence,
-        record::{Claim, ClaimPhase},
-    },
+    by_member::MemberId,
     clock::Instant,
     error::LostCause,
     lease::Term,
@@ -21,23 +22,28 @@ impl Watched for Claim {
             return Tick::default();
         }
         let mut state = self.state();
-        let term = state.term;
-        let may_extend = state.may_extend(now);
+        let (term, may_extend) = (state.term, state.may_extend(now));
+        if !may_extend && self.process.kept.has(self.id) {
+            // It has been kept for as long as anybody may have it.
+            drop(state);
+            self.abandon();
+            return Tick::default();
+        }
         let mut due = Vec::new();
-        for (member, known) in state.states.iter_mut().enumerate() {
+        for (member, known) in state.members.iter_mut() {
             if known.renew_at.is_none_or(|at| at > now) {
                 continue;
             }
             // None while it is under way: what comes of it sets the next time.
             known.renew_at = None;
             let lease_ms = if may_extend { known.wanted_ms(term) } else { 0 };
-            due.extend(self.renewal(member, term, lease_ms));
+            due.push(self.renewal(member, term, lease_ms));
         }
         let repairs = self.heals_due(&mut state, now);
         Tick { due, repairs, next: self.next_look(&state) }
     }
 
-    fn on_report(&self, member: usize, report: Report, now: Instant) -> Option<Instant> {
+    fn on_report(&self, member: MemberId, report: Report, now: Instant) -> Option<Instant> {
         // What is told after the end, or after a deadline that nobody has noticed, is ignored.
         self.look_for_loss(self.state(), now)?;
         let mut state = self.state();
@@ -47,7 +53,7 @@ impl Watched for Claim {
         let (term, composite) = (state.term, self.members.len() > 1);
         let next_renewal = self.next_renewal(term, now);
         let (next_heal, may_extend) = (self.next_heal(&state, now), state.may_extend(now));
-        let known = state.states.get_mut(member)?;
+        let known = &mut state.members[member];
         match report {
             Report::Unknown if !known.is_granted() => {}
             Report::Unknown => known.renew_at = Some(now + term.retry()),
@@ -72,7 +78,7 @@ impl Watched for Claim {
         self.counts_to_write()
     }
 
-    fn on_recounted(&self, member: usize, report: Report, now: Instant) {
+    fn on_recounted(&self, member: MemberId, report: Report, now: Instant) {
         self.count_written(member, report, now);
     }
 }
@@ -80,10 +86,18 @@ impl Watched for Claim {
 impl Listed for Claim {
     fn renew_now(&self) {
         let now = self.now();
-        for known in self.state().states.iter_mut().filter(|known| known.is_granted()) {
+        for known in self.state().members.values_mut().filter(|known| known.is_granted()) {
             known.renew_at = Some(now);
         }
         self.process.watchdog.reschedule(self.id, now);
+    }
+
+    fn is_announced_on(&self, channel: &str) -> bool {
+        self.members.values().any(|member| *member.kind.channel(&self.holder) == *channel)
+    }
+
+    fn give_back(&self) {
+        self.abandon();
     }
 
     fn shut_down(&self, cause: LostCause) {
@@ -94,13 +108,13 @@ impl Listed for Claim {
 
 impl Claim {
     /// The renewal of one member. A lease of 0 ms only asks.
-    fn renewal(&self, member: usize, term: Term, lease_ms: i64) -> Option<Due> {
-        let of = self.members.get(member)?;
-        Some(Due {
+    fn renewal(&self, member: MemberId, term: Term, lease_ms: i64) -> Due {
+        let of = &self.members[member];
+        Due {
             member,
             node: of.services.node.clone(),
             statement: of.kind.renew(&self.holder, lease_ms),
             timeout: term.renewal_timeout(of.services.settings.node_timeout),
-        })
+        }
     }
 }

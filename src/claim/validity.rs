@@ -1,14 +1,18 @@
 //! Until when a claim may be acted on, and its loss.
 
-use std::{sync::MutexGuard, time::Duration};
+use std::{
+    sync::{MutexGuard, Weak},
+    time::Duration,
+};
 
+use super::{
+    absence::cause_of_loss,
+    margin::margin,
+    member_state::MemberState,
+    record::{Claim, ClaimPhase, ClaimState},
+};
 use crate::{
-    claim::{
-        absence::cause_of_loss,
-        margin::margin,
-        member_state::MemberState,
-        record::{Claim, ClaimPhase, ClaimState},
-    },
+    by_member::MemberId,
     clock::Instant,
     error::{LockLost, LostCause},
     lease::Term,
@@ -45,8 +49,8 @@ impl Claim {
             return 0;
         }
         let (state, now) = (self.state(), self.now());
-        let vouches = |i: &usize| self.confirmed_until(&state, *i).is_some_and(|until| now < until);
-        (0..state.states.len()).filter(vouches).count()
+        let confirms = |id| self.confirmed_until(&state, id).is_some_and(|until| now < until);
+        state.members.ids().filter(|id| confirms(*id)).count()
     }
 
     /// How many more of them may forget it before another can be granted.
@@ -54,7 +58,7 @@ impl Claim {
         margin(self.votes(), self.need, self.members.len())
     }
 
-    /// Ends the claim for all its guards.
+    /// Ends the claim for its tenant.
     pub(crate) fn lose(&self, cause: LostCause) {
         let state = self.state();
         self.lose_locked(state, cause);
@@ -71,33 +75,32 @@ impl Claim {
         state: &ClaimState,
         counts: impl Fn(&MemberState) -> bool,
     ) -> Option<Instant> {
-        match state.states.as_slice() {
-            [only] => only.deadline().filter(|_| counts(only)),
-            states => {
-                let among = (0..states.len()).filter(|i| states.get(*i).is_some_and(&counts));
-                let mut deadlines: Vec<_> =
-                    among.filter_map(|i| self.confirmed_until(state, i)).collect();
-                deadlines.sort_unstable();
-                let index = deadlines.len().checked_sub(self.need)?;
-                deadlines.get(index).copied()
-            }
+        if state.members.is_one() {
+            let only = state.members.first();
+            return only.deadline().filter(|_| counts(only));
         }
+        let among = state.members.iter().filter(|(_, known)| counts(known));
+        let mut deadlines: Vec<_> =
+            among.filter_map(|(id, _)| self.confirmed_until(state, id)).collect();
+        deadlines.sort_unstable();
+        let index = deadlines.len().checked_sub(self.need)?;
+        deadlines.get(index).copied()
     }
 
     /// Until when a member confirms us. One of several does not once its server was restarted;
     /// a single one says itself whether it still has our key.
-    pub(super) fn confirmed_until(&self, state: &ClaimState, member: usize) -> Option<Instant> {
-        if let [only] = state.states.as_slice() {
-            return only.deadline();
+    pub(super) fn confirmed_until(&self, state: &ClaimState, member: MemberId) -> Option<Instant> {
+        if state.members.is_one() {
+            return state.members.first().deadline();
         }
-        let run_id = self.members.get(member)?.services.node.run_id();
-        state.states.get(member)?.deadline_while(run_id)
+        let run_id = self.members[member].services.node.run_id();
+        state.members[member].deadline_while(run_id)
     }
 
     /// When the watchdog is to look at this claim again.
     pub(super) fn next_look(&self, state: &ClaimState) -> Option<Instant> {
         let deadline = self.deadline_of(state)?;
-        let wishes = state.states.iter().flat_map(|known| [known.renew_at, known.heal_at]);
+        let wishes = state.members.values().flat_map(|known| [known.renew_at, known.heal_at]);
         Some(wishes.flatten().fold(deadline, Instant::min))
     }
 
@@ -126,10 +129,10 @@ impl Claim {
     }
 
     fn cause_of_too_few(&self, state: &ClaimState) -> LostCause {
-        let absence = |(i, known): (usize, &MemberState)| {
-            self.confirmed_until(state, i).is_none().then(|| known.absence())
-        };
-        let absent: Vec<_> = state.states.iter().enumerate().map(absence).collect();
+        let mut absent = state.members.map(|known| Some(known.absence()));
+        for id in state.members.ids().filter(|id| self.confirmed_until(state, *id).is_some()) {
+            absent[id] = None;
+        }
         cause_of_loss(&self.members, self.need, &absent)
     }
 
@@ -138,10 +141,17 @@ impl Claim {
             return;
         }
         state.phase = ClaimPhase::Lost(cause.clone());
+        let tenant = state.tenant.clone();
         drop(state);
         tracing::warn!(holder = %self.holder, %cause, "a lock was lost");
         // The keys stay until the guards go or the ttl ends: to delete them now would let others
         // in while the work that was just told to stop is still stopping.
-        self.forget();
+        let was_kept = self.forget();
+        if let Some(tenant) = tenant.as_ref().and_then(Weak::upgrade) {
+            tenant.on_lost(&cause);
+        } else if was_kept {
+            // Nobody's work is to be stopped.
+            self.abandon();
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::parts::{composite, composite_methods};
 use crate::{
-    acquire::{Fanout, Handle, Rule, lock_methods},
+    acquire::{Handle, Rule, lock_methods},
     error::ConfigError,
     kinds::{FencedGuard, FencedLock, Lock},
 };
@@ -43,7 +43,7 @@ use crate::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct FencedMultiLock {
-    handle: Handle<Fanout, FencedGuard>,
+    handle: Handle<FencedGuard>,
     /// The same locks for those who only look.
     locks: Arc<[Lock]>,
 }
@@ -58,8 +58,8 @@ impl FencedMultiLock {
     /// # Errors
     /// As [`MultiLock::new`](crate::MultiLock::new).
     pub fn new(members: impl IntoIterator<Item = FencedLock>) -> Result<Self, ConfigError> {
-        let (fanout, locks) = composite(Rule::All, members)?;
-        Ok(Self { handle: Handle::new(fanout), locks })
+        let (target, locks) = composite(Rule::All, members)?;
+        Ok(Self { handle: Handle::new(target), locks })
     }
 
     /// As [`MultiLock::assume_same_members`](crate::MultiLock::assume_same_members). Tokens too are

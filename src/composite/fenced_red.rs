@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::parts::{composite, composite_methods};
 use crate::{
-    acquire::{Fanout, Handle, Rule, lock_methods},
+    acquire::{Handle, Rule, lock_methods},
     error::ConfigError,
     kinds::{FencedGuard, FencedLock, Lock},
 };
@@ -47,7 +47,7 @@ use crate::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct FencedRedLock {
-    handle: Handle<Fanout, FencedGuard>,
+    handle: Handle<FencedGuard>,
     /// The same locks for those who only look.
     locks: Arc<[Lock]>,
 }
@@ -62,7 +62,7 @@ impl FencedRedLock {
     /// # Errors
     /// As [`RedLock::new`](crate::RedLock::new).
     pub fn new(members: impl IntoIterator<Item = FencedLock>) -> Result<Self, ConfigError> {
-        let (fanout, locks) = composite(Rule::Majority, members)?;
-        Ok(Self { handle: Handle::new(fanout), locks })
+        let (target, locks) = composite(Rule::Majority, members)?;
+        Ok(Self { handle: Handle::new(target), locks })
     }
 }

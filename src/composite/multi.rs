@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::parts::{composite, composite_methods};
 use crate::{
-    acquire::{Fanout, Handle, Rule, lock_methods},
+    acquire::{Handle, Rule, lock_methods},
     error::ConfigError,
     kinds::Lock,
 };
@@ -37,7 +37,7 @@ use crate::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct MultiLock {
-    handle: Handle<Fanout>,
+    handle: Handle,
     /// The same locks for those who only look.
     locks: Arc<[Lock]>,
 }
@@ -52,8 +52,8 @@ impl MultiLock {
     /// [`ConfigError`] without members, with the same lock twice, or with a member that has a lease
     /// of its own: the composite's lease counts. Nothing is sent.
     pub fn new(members: impl IntoIterator<Item = Lock>) -> Result<Self, ConfigError> {
-        let (fanout, locks) = composite(Rule::All, members)?;
-        Ok(Self { handle: Handle::new(fanout), locks })
+        let (target, locks) = composite(Rule::All, members)?;
+        Ok(Self { handle: Handle::new(target), locks })
     }
 
     /// The caller's word that whoever contends for any of these locks does so by a `MultiLock` over

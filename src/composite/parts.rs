@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    acquire::{Fanout, Rule},
+    acquire::{Rule, Target},
     error::ConfigError,
     kinds::{FencedLock, Lock},
     voting::Member,
@@ -53,13 +53,13 @@ impl Part for FencedLock {
 pub(super) fn composite<P: Part>(
     rule: Rule,
     parts: impl IntoIterator<Item = P>,
-) -> Result<(Fanout, Arc<[Lock]>), ConfigError> {
+) -> Result<(Target, Arc<[Lock]>), ConfigError> {
     let parts: Vec<P> = parts.into_iter().collect();
     if let Some(own) = parts.iter().find(|part| part.has_own_lease()) {
         return Err(ConfigError::MemberLease { member: own.member().identity() });
     }
-    let fanout = Fanout::new(rule, parts.iter().map(Part::member).collect())?;
-    Ok((fanout, parts.iter().map(|part| part.plain().clone()).collect()))
+    let target = Target::composite(rule, parts.iter().map(Part::member))?;
+    Ok((target, parts.iter().map(|part| part.plain().clone()).collect()))
 }
 
 /// The methods that composites share besides those of all locks.
@@ -69,7 +69,7 @@ macro_rules! composite_methods {
             /// The name of the first member.
             #[must_use]
             pub fn name(&self) -> &str {
-                self.handle.target.name()
+                self.handle.target.members.first().kind.name()
             }
 
             /// What each server says of the lock.

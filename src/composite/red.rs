@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::parts::{composite, composite_methods};
 use crate::{
-    acquire::{Fanout, Handle, Rule, lock_methods},
+    acquire::{Handle, Rule, lock_methods},
     error::ConfigError,
     kinds::Lock,
 };
@@ -40,7 +40,7 @@ use crate::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct RedLock {
-    handle: Handle<Fanout>,
+    handle: Handle,
     /// The same locks for those who only look.
     locks: Arc<[Lock]>,
 }
@@ -56,7 +56,7 @@ impl RedLock {
     /// lease of its own: the composite's lease counts. Nothing is sent. Two addresses of one server
     /// are noticed by the first acquire.
     pub fn new(members: impl IntoIterator<Item = Lock>) -> Result<Self, ConfigError> {
-        let (fanout, locks) = composite(Rule::Majority, members)?;
-        Ok(Self { handle: Handle::new(fanout), locks })
+        let (target, locks) = composite(Rule::Majority, members)?;
+        Ok(Self { handle: Handle::new(target), locks })
     }
 }

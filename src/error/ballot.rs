@@ -74,11 +74,6 @@ impl Ballot {
         };
         self.iter().map(told).collect::<Vec<_>>().join("; ")
     }
-
-    /// Whether a node failed for a cause that waiting does not cure.
-    pub(crate) fn has_permanent_failure(&self) -> bool {
-        self.failures().any(|(_, cause)| cause.is_permanent())
-    }
 }
 
 impl fmt::Display for Ballot {

@@ -4,7 +4,7 @@ use std::{
     fmt,
     future::{Future, poll_fn},
     pin::pin,
-    sync::{Arc, Weak},
+    sync::Arc,
     task::Poll,
     time::Duration,
 };
@@ -12,6 +12,7 @@ use std::{
 use futures::future::{Either, select};
 use tokio_util::sync::CancellationToken;
 
+use super::tenure::Tenure;
 use crate::{
     claim::{self, Claim},
     clock::Instant,
@@ -47,23 +48,29 @@ pub enum Released {
 ///   [`ensure_valid`](Self::ensure_valid) right before what must not happen twice.
 #[must_use = "the lock is released when the guard is dropped"]
 pub struct LockGuard {
-    claim: Arc<Claim>,
-    /// Whether the guard has left the hold.
+    tenure: Arc<Tenure>,
+    /// Whether the guard has left it.
     left: bool,
 }
 
 impl LockGuard {
-    /// A guard of a hold that counts it already.
-    pub(crate) fn new(claim: Arc<Claim>) -> Self {
-        Self { claim, left: false }
+    /// A guard of a turn that counts it already.
+    pub(crate) fn new(tenure: Arc<Tenure>) -> Self {
+        Self { tenure, left: false }
     }
 
-    pub(crate) fn downgrade(&self) -> Weak<Claim> {
-        Arc::downgrade(&self.claim)
+    pub(crate) fn tenure(&self) -> &Arc<Tenure> {
+        &self.tenure
     }
 
-    pub(crate) fn claim(&self) -> &Claim {
-        &self.claim
+    /// For tests that have ended its turn by hand.
+    #[cfg(test)]
+    pub(super) fn forget(mut self) {
+        self.left = true;
+    }
+
+    fn claim(&self) -> &Claim {
+        self.tenure.claim()
     }
 
     /// Gives the lock back, if this is the last guard of the hold.
@@ -80,12 +87,13 @@ impl LockGuard {
     /// Dropping the future after its first poll leaves the release to the background.
     pub async fn release(mut self) -> Result<Released, ReleaseError> {
         self.left = true;
-        let claim = &self.claim;
-        let valid = claim.ensure_valid();
-        if !claim.leave() {
+        let tenure = &self.tenure;
+        let valid = tenure.ensure_valid();
+        if !tenure.leave() {
             valid?;
-            return Ok(Released::StillHeld { guards: claim.guards() });
+            return Ok(Released::StillHeld { guards: tenure.guards() });
         }
+        let claim = tenure.claim();
         if let Err(lost) = valid {
             claim.abandon();
             return Err(lost.into());
@@ -104,7 +112,7 @@ impl LockGuard {
     pub async fn lost(&self) -> LostCause {
         let mut lost_or_over = pin!(self.lost_or_over());
         // Whenever this is looked at: timers stand still while a machine sleeps.
-        poll_fn(|cx| match self.claim.ensure_valid() {
+        poll_fn(|cx| match self.tenure.ensure_valid() {
             Err(lost) => Poll::Ready(lost.cause),
             Ok(()) => lost_or_over.as_mut().poll(cx),
         })
@@ -113,9 +121,9 @@ impl LockGuard {
 
     async fn lost_or_over(&self) -> LostCause {
         loop {
-            let deadline = self.claim.process().clock.sleep_until(self.claim.deadline());
-            let _first = select(pin!(self.claim.ended().cancelled()), deadline).await;
-            if let Err(lost) = self.claim.ensure_valid() {
+            let deadline = self.claim().process().clock.sleep_until(self.claim().deadline());
+            let _first = select(pin!(self.tenure.cancellation().cancelled_owned()), deadline).await;
+            if let Err(lost) = self.tenure.ensure_valid() {
                 return lost.cause;
             }
         }
@@ -129,14 +137,17 @@ impl LockGuard {
     /// # Cancel safety
     /// May be dropped and called again at any time.
     pub async fn expiring(&self, margin: Duration) {
-        let clock = &self.claim.process().clock;
+        let clock = &self.claim().process().clock;
         loop {
-            let alarm = self.claim.deadline() - margin;
-            if self.claim.ensure_valid().is_err() || clock.now() >= alarm {
+            let alarm = self.claim().deadline() - margin;
+            if self.tenure.ensure_valid().is_err() || clock.now() >= alarm {
                 return;
             }
-            let _first =
-                select(pin!(self.claim.ended().cancelled()), clock.sleep_until(alarm)).await;
+            let _first = select(
+                pin!(self.tenure.cancellation().cancelled_owned()),
+                clock.sleep_until(alarm),
+            )
+            .await;
         }
     }
 
@@ -144,7 +155,7 @@ impl LockGuard {
     /// is spawned and must not outlive the lock.
     #[must_use]
     pub fn token(&self) -> CancellationToken {
-        self.claim.ended().clone()
+        self.tenure.cancellation()
     }
 
     /// Runs `work` while the lock is held, and stops it (drops it) if the lock is lost: `work` is
@@ -166,19 +177,19 @@ impl LockGuard {
     /// How much longer the lock may be relied on without another renewal, by our clock.
     #[must_use]
     pub fn remaining(&self) -> Duration {
-        self.claim.deadline().saturating_since(self.claim.now())
+        self.claim().deadline().saturating_since(self.claim().now())
     }
 
     /// Until when the lock may be relied on without another renewal, on the client's clock.
     #[must_use]
     pub fn deadline(&self) -> Instant {
-        self.claim.deadline()
+        self.claim().deadline()
     }
 
     /// Whether the lock is held, by our clock.
     #[must_use]
     pub fn is_held(&self) -> bool {
-        self.claim.ensure_valid().is_ok()
+        self.tenure.ensure_valid().is_ok()
     }
 
     /// Fails if the lock was lost, at the moment of use: also when the machine slept meanwhile and
@@ -190,7 +201,7 @@ impl LockGuard {
     /// # Errors
     /// [`LockLost`] with the cause.
     pub fn ensure_valid(&self) -> Result<(), LockLost> {
-        self.claim.ensure_valid()
+        self.tenure.ensure_valid()
     }
 
     /// How many servers confirm for the lock now, by what they last answered; 0 once it is lost.
@@ -199,7 +210,7 @@ impl LockGuard {
     /// restarted join again by themselves.
     #[must_use]
     pub fn votes(&self) -> usize {
-        self.claim.votes()
+        self.claim().votes()
     }
 
     /// How many more servers may forget the lock, at once and without our notice, before another
@@ -220,7 +231,7 @@ impl LockGuard {
     /// Before a master is taken down for maintenance this should be at least 1.
     #[must_use]
     pub fn margin(&self) -> usize {
-        self.claim.margin()
+        self.claim().margin()
     }
 
     /// One more guard on the same hold. Asks no server.
@@ -228,36 +239,36 @@ impl LockGuard {
     /// # Errors
     /// [`LockLost`] if the hold is over: it is never entered again.
     pub fn reenter(&self) -> Result<Self, LockLost> {
-        if self.claim.enter(None) {
-            return Ok(Self::new(self.claim.clone()));
+        if self.tenure.enter(None) {
+            return Ok(Self::new(self.tenure.clone()));
         }
-        Err(self.claim.ensure_valid().err().unwrap_or(LockLost { cause: LostCause::Expired }))
+        Err(self.tenure.ensure_valid().err().unwrap_or(LockLost { cause: LostCause::Expired }))
     }
 
     /// What the servers know this hold by: `<uuid of this process>:<number>`. An identifier, not a
     /// secret.
     #[must_use]
     pub fn holder_id(&self) -> &str {
-        self.claim.holder()
+        self.claim().holder()
     }
 
     /// The lock's name (of a composite: its first member's).
     #[must_use]
     pub fn name(&self) -> &str {
-        self.claim.members().first().map_or("", |member| member.kind.name())
+        self.claim().name()
     }
 
     /// Ends the renewal and leaves the key to its ttl: "at most once per interval". With other
     /// guards alive this takes effect when the last of them goes.
     pub fn orphan(self) {
-        self.claim.mark_orphaned();
+        self.claim().mark_orphaned();
     }
 }
 
 /// What the user gets for a hold: the guard itself, or one that says more.
 pub(crate) trait Proof: Send + Sized {
-    /// Whether it can be a proof of this hold.
-    fn suits(claim: &Claim) -> bool;
+    /// Whether it can be a proof of this turn.
+    fn suits(tenure: &Tenure) -> bool;
 
     /// The guard must be of a hold that suits.
     fn of(guard: LockGuard) -> Self;
@@ -268,7 +279,7 @@ pub(crate) trait Proof: Send + Sized {
 }
 
 impl Proof for LockGuard {
-    fn suits(_hold: &Claim) -> bool {
+    fn suits(_tenure: &Tenure) -> bool {
         true
     }
 
@@ -287,8 +298,8 @@ impl Proof for LockGuard {
 
 impl Drop for LockGuard {
     fn drop(&mut self) {
-        if !self.left && self.claim.leave() {
-            self.claim.abandon();
+        if !self.left && self.tenure.leave() {
+            self.claim().abandon();
         }
     }
 }

@@ -2,8 +2,12 @@
 
 mod lock_guard;
 mod owner;
+mod tenure;
+#[cfg(all(test, feature = "embedded"))]
+mod tests;
 
 pub(crate) use lock_guard::Proof;
 pub use lock_guard::{LockGuard, Released};
 pub(crate) use owner::Occupied;
 pub use owner::Owner;
+pub(crate) use tenure::Tenure;

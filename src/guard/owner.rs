@@ -12,7 +12,7 @@ use std::{
 
 use tokio::sync::{Mutex as Line, OwnedMutexGuard};
 
-use crate::claim::Claim;
+use super::tenure::Tenure;
 
 tokio::task_local! {
     static CURRENT: Owner;
@@ -29,18 +29,18 @@ tokio::task_local! {
 pub struct Owner {
     id: u64,
     /// What it holds or is about to hold, by lock.
-    claims: Arc<Mutex<HashMap<Arc<str>, Slot>>>,
+    tenures: Arc<Mutex<HashMap<Arc<str>, Slot>>>,
 }
 
 /// What an owner holds of one lock. Locked while it acquires.
-type Slot = Arc<Line<Weak<Claim>>>;
+type Slot = Arc<Line<Weak<Tenure>>>;
 
 impl Owner {
     /// A new owner.
     #[must_use]
     pub fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), claims: Arc::default() }
+        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), tenures: Arc::default() }
     }
 
     /// Runs `work` as this owner: every acquire of its task is one of this owner's.
@@ -59,11 +59,11 @@ impl Owner {
     /// The owner's slot for a lock. Who holds the slot is the one who acquires; others of the
     /// same owner wait for the outcome, to re-enter.
     pub(crate) fn slot(&self, lock: &Arc<str>) -> Slot {
-        let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
-        if claims.len() >= SWEEP_AT {
-            claims.retain(|_, slot| Arc::strong_count(slot) > 1 || is_live(slot));
+        let mut tenures = self.tenures.lock().unwrap_or_else(PoisonError::into_inner);
+        if tenures.len() >= SWEEP_AT {
+            tenures.retain(|_, slot| Arc::strong_count(slot) > 1 || is_live(slot));
         }
-        claims.entry(lock.clone()).or_default().clone()
+        tenures.entry(lock.clone()).or_default().clone()
     }
 }
 
@@ -71,11 +71,11 @@ impl Owner {
 const SWEEP_AT: usize = 64;
 
 fn is_live(slot: &Slot) -> bool {
-    slot.try_lock().is_ok_and(|claim| claim.strong_count() > 0)
+    slot.try_lock().is_ok_and(|tenure| tenure.strong_count() > 0)
 }
 
 /// A slot that is occupied while its owner acquires.
-pub(crate) type Occupied = OwnedMutexGuard<Weak<Claim>>;
+pub(crate) type Occupied = OwnedMutexGuard<Weak<Tenure>>;
 
 impl Default for Owner {
     fn default() -> Self {

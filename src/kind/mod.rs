@@ -32,11 +32,16 @@ pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
     /// The lock's name, which is its key.
     fn name(&self) -> &Arc<str>;
 
-    /// Where releases are announced.
-    fn channel(&self) -> &Arc<str>;
+    /// Where it is announced to `holder` that it may ask again: for most kinds the same for all.
+    fn channel(&self, holder: &Arc<str>) -> Arc<str>;
 
-    /// Acquires, or confirms. Answers `DONE` with the ttl (and the token), `STALE`, `FOREIGN`,
-    /// `FOREIGN_COUNTER`, or `REFUSED` with the holder's ttl.
+    /// Whether each holder has a channel of its own.
+    fn has_own_channels(&self) -> bool {
+        false
+    }
+
+    /// Acquires, or confirms. Answers `DONE` with the ttl of this holder's own hold (and the token),
+    /// `STALE`, `FOREIGN`, `FOREIGN_COUNTER`, or `REFUSED` with the time after which it may be free.
     fn acquire(&self, request: Request<'_>) -> Statement;
 
     /// Whether grants come with a fencing token.

@@ -1,7 +1,6 @@
 //! One node with the services that a lock needs there.
 
 use std::{
-    fmt,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
@@ -9,15 +8,10 @@ use std::{
     time::Duration,
 };
 
-use super::{Process, live::Live};
+use super::{Process, listed::Listed, live::Live};
 use crate::{
-    clock::Instant,
-    error::{LostCause, NodeId},
-    node::Node,
-    notifier::Notifier,
-    standing::Quarantine,
-    wait::Queues,
-    watchdog::Drain,
+    clock::Instant, error::NodeId, node::Node, notifier::Notifier, standing::Quarantine,
+    wait::Queues, watchdog::Drain,
 };
 
 /// The settings of a client that matter to its locks.
@@ -39,15 +33,6 @@ pub(crate) struct ServiceSettings {
     pub(crate) quarantine: Quarantine,
     /// D: for how long after its start a server's votes do not count.
     pub(crate) quarantine_length: Duration,
-}
-
-/// A claim as its client sees it.
-pub(crate) trait Listed: fmt::Debug + Send + Sync {
-    /// Asks at once whether the lock is still ours.
-    fn renew_now(&self);
-
-    /// Ends the claim for all its guards, and leaves the releases to the releaser.
-    fn shut_down(&self, cause: LostCause);
 }
 
 /// What a client is to its locks.

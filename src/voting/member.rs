@@ -8,8 +8,9 @@ use super::marker::{
     strict::{Check, Checked},
 };
 use crate::{
+    by_member::ByMember,
     clock::Instant,
-    error::{ConfigError, NodeError, Vote},
+    error::{Ballot, ConfigError, NodeError, Vote},
     kind::Kind,
     node::Connection,
     notifier::Listener,
@@ -17,6 +18,15 @@ use crate::{
     standing::{Marker, Vetting},
     wire::Statement,
 };
+
+/// The members of a lock: one, or those of a composite.
+pub(crate) type Members = Arc<ByMember<Member>>;
+
+/// Who voted how.
+pub(crate) fn ballot(members: &Members, votes: ByMember<Vote>) -> Ballot {
+    let nodes = members.values().map(|member| member.services.node_id().clone());
+    Ballot::new(nodes.zip(votes.into_values()).collect())
+}
 
 /// One lock on one node: a lock by itself, or a member of a composite.
 #[derive(Debug, Clone)]
@@ -34,8 +44,9 @@ impl Member {
         Self { services, kind, vetting }
     }
 
-    pub(crate) fn listen(&self) -> Listener {
-        self.services.notifier.listen(self.kind.channel().clone())
+    /// Listens for what is announced to `holder`.
+    pub(crate) fn listen(&self, holder: &Arc<str>) -> Listener {
+        self.services.notifier.listen(self.kind.channel(holder))
     }
 
     /// Server and name: the same for members that exclude each other.

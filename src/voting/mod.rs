@@ -5,4 +5,4 @@ pub(crate) mod marker;
 mod member;
 
 pub(crate) use bless::bless;
-pub(crate) use member::Member;
+pub(crate) use member::{Member, Members, ballot};

@@ -20,6 +20,7 @@ use futures::{
 pub(crate) use queue::{Queues, Turn};
 
 use crate::{
+    by_member::{ByMember, MemberId},
     clock::{Instant, SharedClock},
     error::AcquireError,
     notifier::Listener,
@@ -55,7 +56,7 @@ pub(crate) trait Contender: Send {
     fn not_yet(&self) -> Option<(AcquireError, Duration)>;
 
     /// Where releases are announced, one listener for each member.
-    fn listen(&self) -> Vec<Listener>;
+    fn listen(&mut self) -> ByMember<Listener>;
 
     /// How long a grant lasts if nobody renews it.
     fn lease(&self) -> Duration;
@@ -86,12 +87,12 @@ pub(crate) enum Round<G> {
 #[derive(Debug)]
 pub(crate) struct Refusals {
     /// Member and the holder's ttl there, if it has one.
-    pub(crate) by: Vec<(usize, Option<Duration>)>,
+    pub(crate) by: Vec<(MemberId, Option<Duration>)>,
     pub(crate) enough: usize,
 }
 
 impl Refusals {
-    fn members(&self) -> Vec<usize> {
+    fn members(&self) -> Vec<MemberId> {
         self.by.iter().map(|(member, _)| *member).collect()
     }
 }
@@ -170,7 +171,7 @@ pub(crate) async fn acquire<C: Contender>(
 async fn stand_in_line<C: Contender>(
     contender: &mut C,
     waiting: &Waiting<'_>,
-    refused_by: Option<Vec<usize>>,
+    refused_by: Option<Vec<MemberId>>,
     outage: &mut Option<AcquireError>,
 ) -> Result<C::Grant, AcquireError> {
     let place = waiting.queues.join(waiting.key);
@@ -188,14 +189,15 @@ async fn stand_in_line<C: Contender>(
     }
     // One's own, in the order of one's own members: who stands in the same queue may have named them
     // in another. Those of the head before go after these have come, so the subscription stays.
-    turn.listeners = contender.listen();
-    let mut refused_by = refused_by.unwrap_or_else(|| (0..turn.listeners.len()).collect());
+    let turn = &mut *turn;
+    let listeners = &*turn.listeners.insert(contender.listen());
+    let mut refused_by = refused_by.unwrap_or_else(|| listeners.ids().collect());
     let mut pause = Pause { random: waiting.random, times: 0 };
     if planted!(NoSecondLook) {
-        sleep_as_refused(&refused_by, &turn, waiting).await;
+        sleep_as_refused(&refused_by, listeners, waiting).await;
     }
     loop {
-        let deaf = hear(&turn.listeners, &refused_by, waiting.clock).await;
+        let deaf = hear(listeners, &refused_by, waiting.clock).await;
         match contender.round().await {
             Round::Granted(grant) => {
                 // Who cannot hear of the release is not to wait for it.
@@ -221,7 +223,7 @@ async fn stand_in_line<C: Contender>(
                 if deaf || refusals.enough == 0 {
                     waiting.clock.sleep_until(waiting.clock.now() + pause.next()).await;
                 }
-                if until_cleared_or_alarmed(&refusals, &turn, deaf, waiting).await {
+                if until_cleared_or_alarmed(&refusals, listeners, deaf, waiting).await {
                     contender.alarmed();
                 }
             }
@@ -237,7 +239,8 @@ async fn stand_in_line<C: Contender>(
 /// The head before us was granted: nothing is to be had before its release or the end of its lease.
 async fn sleep_as_successor(turn: &Turn, look_at: Instant, waiting: &Waiting<'_>) {
     let clock = waiting.clock;
-    let wakes: FuturesUnordered<_> = turn.listeners.iter().map(Listener::woken).collect();
+    let left = turn.listeners.iter().flat_map(ByMember::values);
+    let wakes: FuturesUnordered<_> = left.map(Listener::woken).collect();
     let wake = wakes.into_future();
     let until = look_at.min(clock.now() + POLL_CAP) + waiting.jitter();
     let _first = select(pin!(wake), clock.sleep_until(until)).await;
@@ -245,8 +248,8 @@ async fn sleep_as_successor(turn: &Turn, look_at: Instant, waiting: &Waiting<'_>
 
 /// Waits until the refusing members can be heard. True if one of them cannot: then no wake-up may
 /// come, and we poll.
-async fn hear(listeners: &[Listener], members: &[usize], clock: &SharedClock) -> bool {
-    let wanted = members.iter().filter_map(|member| listeners.get(*member));
+async fn hear(listeners: &ByMember<Listener>, members: &[MemberId], clock: &SharedClock) -> bool {
+    let wanted = members.iter().map(|member| &listeners[*member]);
     let ready = join_all(wanted.map(Listener::ready));
     match select(ready, clock.sleep_until(clock.now() + LISTEN_LIMIT)).await {
         Either::Left((ready, _)) => ready.iter().any(Result::is_err),
@@ -255,41 +258,47 @@ async fn hear(listeners: &[Listener], members: &[usize], clock: &SharedClock) ->
 }
 
 /// Waits until woken, as if nothing could have happened since the refusal: for the planted bug.
-async fn sleep_as_refused(members: &[usize], turn: &Turn, waiting: &Waiting<'_>) {
-    let deaf = hear(&turn.listeners, members, waiting.clock).await;
+async fn sleep_as_refused(
+    members: &[MemberId],
+    listeners: &ByMember<Listener>,
+    waiting: &Waiting<'_>,
+) {
+    let deaf = hear(listeners, members, waiting.clock).await;
     let by = members.iter().map(|member| (*member, None)).collect();
-    until_enough_cleared(&Refusals { by, enough: 1 }, turn, deaf, waiting).await;
+    until_enough_cleared(&Refusals { by, enough: 1 }, listeners, deaf, waiting).await;
 }
 
 /// Completes when enough of the refusing members may grant now, or, with true, when something
 /// happened to any member: a server went away, a client was shut down.
 async fn until_cleared_or_alarmed(
     refusals: &Refusals,
-    turn: &Turn,
+    listeners: &ByMember<Listener>,
     deaf: bool,
     waiting: &Waiting<'_>,
 ) -> bool {
-    let alarms: FuturesUnordered<_> = turn.listeners.iter().map(Listener::alarmed).collect();
-    let cleared = until_enough_cleared(refusals, turn, deaf, waiting);
+    let alarms: FuturesUnordered<_> = listeners.values().map(Listener::alarmed).collect();
+    let cleared = until_enough_cleared(refusals, listeners, deaf, waiting);
     matches!(select(pin!(cleared), alarms.into_future()).await, Either::Right(_))
 }
 
 /// Completes when enough of the refusing members may grant now: each is cleared by a wake-up or by
 /// the end of its holder's ttl.
-async fn until_enough_cleared(refusals: &Refusals, turn: &Turn, deaf: bool, waiting: &Waiting<'_>) {
+async fn until_enough_cleared(
+    refusals: &Refusals,
+    listeners: &ByMember<Listener>,
+    deaf: bool,
+    waiting: &Waiting<'_>,
+) {
     let clock = waiting.clock;
     let now = clock.now();
     let mut open: FuturesUnordered<_> = refusals
         .by
         .iter()
         .map(|(member, ttl)| {
-            let listener = turn.listeners.get(*member);
+            let listener = &listeners[*member];
             let cap = if deaf { RETRY_MAX } else { POLL_CAP };
             let until = now + ttl.unwrap_or(cap).min(cap) + waiting.jitter();
             async move {
-                let Some(listener) = listener else {
-                    return clock.sleep_until(until).await;
-                };
                 let _first = select(pin!(listener.woken()), clock.sleep_until(until)).await;
             }
         })

@@ -11,13 +11,13 @@ use std::{
 
 use tokio::sync::{Mutex as Line, OwnedMutexGuard};
 
-use crate::{clock::Instant, notifier::Listener};
+use crate::{by_member::ByMember, clock::Instant, notifier::Listener};
 
 /// What the first in line has, and leaves to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Turn {
     /// One for each member of the last head; the subscription lasts as long as the queue.
-    pub(crate) listeners: Vec<Listener>,
+    pub(crate) listeners: Option<ByMember<Listener>>,
     /// Set by a head that was granted: before this nothing is to be had unless a wake-up comes.
     /// A head that gave up leaves `None`, so that the next looks at once: whatever wake-up it had
     /// taken is passed on.

@@ -38,6 +38,7 @@ pub(crate) use schedule::renewal_time;
 pub(crate) use stragglers::Straggling;
 
 use crate::{
+    by_member::MemberId,
     clock::{Instant, SharedClock},
     node::Node,
     random::SharedRandom,
@@ -51,13 +52,13 @@ pub(crate) trait Watched: fmt::Debug + Send + Sync + 'static {
     fn tick(self: Arc<Self>, now: Instant) -> Tick;
 
     /// What came of a request for `member`. Returns when to look again.
-    fn on_report(&self, member: usize, report: Report, now: Instant) -> Option<Instant>;
+    fn on_report(&self, member: MemberId, report: Report, now: Instant) -> Option<Instant>;
 
     /// The count to be written, for each member; empty when the servers know the latest.
     fn recount(&self) -> Vec<Due>;
 
     /// What came of writing the count.
-    fn on_recounted(&self, member: usize, report: Report, now: Instant);
+    fn on_recounted(&self, member: MemberId, report: Report, now: Instant);
 }
 
 /// What a claim wants when it is looked at.
@@ -72,7 +73,7 @@ pub(crate) struct Tick {
 /// A request that is due for one member of a claim.
 #[derive(Debug)]
 pub(crate) struct Due {
-    pub(crate) member: usize,
+    pub(crate) member: MemberId,
     pub(crate) node: Node,
     pub(crate) statement: Statement,
     pub(crate) timeout: Duration,

@@ -16,6 +16,7 @@ use tokio::{
 
 use super::{Due, Job, Report, Shared, Unanswered, Watched, stragglers};
 use crate::{
+    by_member::MemberId,
     clock::{Instant, SharedClock},
     error::NodeError,
     node::{Answer, Connection, Node},
@@ -131,7 +132,7 @@ async fn recount(shared: &Shared, claim: &dyn Watched) {
     }
 }
 
-async fn ask(shared: &Shared, due: Due) -> (usize, Report) {
+async fn ask(shared: &Shared, due: Due) -> (MemberId, Report) {
     let deadline = shared.clock.now() + due.timeout;
     let answer = async {
         let connection = due.node.connection(deadline).await?;

@@ -3,9 +3,8 @@
 use std::{fmt, ops::Deref};
 
 use crate::{
-    claim::Claim,
     error::{LockLost, ReleaseError},
-    guard::{LockGuard, Proof, Released},
+    guard::{LockGuard, Proof, Released, Tenure},
     kind::FencingToken,
 };
 
@@ -52,14 +51,14 @@ impl FencedGuard {
 }
 
 impl Proof for FencedGuard {
-    fn suits(hold: &Claim) -> bool {
-        hold.token().is_some()
+    fn suits(tenure: &Tenure) -> bool {
+        tenure.token().is_some()
     }
 
     fn of(guard: LockGuard) -> Self {
         // Fenced locks win holds with a token, and no others suit. If that were ever broken, every
         // store would refuse what is shown.
-        let token = guard.claim().token().unwrap_or(FencingToken::NONE);
+        let token = guard.tenure().token().unwrap_or(FencingToken::NONE);
         Self { guard, token }
     }
 

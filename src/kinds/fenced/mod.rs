@@ -13,7 +13,7 @@ pub use guard::FencedGuard;
 use script::Fenced;
 
 use crate::{
-    acquire::{Handle, Single, lock_methods},
+    acquire::{Handle, Target, lock_methods},
     error::InspectError,
     kind::Holder,
     kinds::mutex::{Lock, script::Mutex},
@@ -61,7 +61,7 @@ use crate::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct FencedLock {
-    pub(crate) handle: Handle<Single, FencedGuard>,
+    pub(crate) handle: Handle<FencedGuard>,
     /// The same lock for those who only look.
     plain: Lock,
 }
@@ -72,7 +72,7 @@ impl FencedLock {
     pub(crate) fn new(services: Arc<NodeServices>, name: &str) -> Self {
         let member = Member::new(services.clone(), Arc::new(Fenced::alone(name)));
         let plain = Lock::of(services, Arc::new(Mutex::new(name)));
-        Self { handle: Handle::new(Single::new(member)), plain }
+        Self { handle: Handle::new(Target::one(member)), plain }
     }
 
     /// The lock's name.

@@ -61,8 +61,8 @@ impl Kind for Fenced {
         self.mutex.name()
     }
 
-    fn channel(&self) -> &Arc<str> {
-        self.mutex.channel()
+    fn channel(&self, holder: &Arc<str>) -> Arc<str> {
+        self.mutex.channel(holder)
     }
 
     fn is_fenced(&self) -> bool {

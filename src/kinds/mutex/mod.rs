@@ -7,14 +7,14 @@ use std::{sync::Arc, time::Duration};
 pub(crate) use script::Mutex;
 
 use crate::{
-    acquire::{Handle, Single, check_name, lock_methods},
+    acquire::{Handle, Target, lock_methods},
     error::{InspectError, NodeError},
     kind::Holder,
     lease::Lease,
     node::Answer,
     process::NodeServices,
     voting::Member,
-    wire::{Call, Outcome},
+    wire::{Call, Outcome, key},
 };
 
 /// A reentrant lock held on one Redis master.
@@ -46,7 +46,7 @@ use crate::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct Lock {
-    pub(crate) handle: Handle<Single>,
+    pub(crate) handle: Handle,
     mutex: Arc<Mutex>,
 }
 
@@ -60,13 +60,13 @@ impl Lock {
     /// The locks of one name at many services share what is said of it.
     pub(crate) fn of(services: Arc<NodeServices>, mutex: Arc<Mutex>) -> Self {
         let member = Member::new(services, mutex.clone());
-        Self { handle: Handle::new(Single::new(member)), mutex }
+        Self { handle: Handle::new(Target::one(member)), mutex }
     }
 
     /// The lock's name.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.handle.target.member().kind.name()
+        self.handle.target.members.first().kind.name()
     }
 
     /// Whether anybody holds the lock.
@@ -114,7 +114,7 @@ impl Lock {
     }
 
     pub(crate) fn member(&self) -> &Member {
-        self.handle.target.member()
+        self.handle.target.members.first()
     }
 
     /// Whether the lock was given a lease of its own.
@@ -123,7 +123,7 @@ impl Lock {
     }
 
     async fn ask<C: Call>(&self, call: &C) -> Result<Answer<C::Reply>, InspectError> {
-        check_name(self.member())?;
+        key::check_name(self.member().kind.name())?;
         let services = &self.member().services;
         let deadline = services.process.clock.now() + services.settings.node_timeout;
         let answer = async { services.node.connection(deadline).await?.call(call, deadline).await };

@@ -50,8 +50,8 @@ impl Kind for Mutex {
         &self.name
     }
 
-    fn channel(&self) -> &Arc<str> {
-        &self.channel
+    fn channel(&self, _holder: &Arc<str>) -> Arc<str> {
+        self.channel.clone()
     }
 
     fn acquire(&self, request: Request<'_>) -> Statement {

@@ -1,0 +1,143 @@
+//! What is to be acquired: one lock on one node, or several by a rule.
+
+use std::sync::Arc;
+
+use super::{servers, tally::Rule};
+use crate::{
+    by_member::ByMember,
+    clock::Instant,
+    error::{AcquireError, ConfigError},
+    lease::{Lease, Term},
+    process::Process,
+    random::Random,
+    voting::{Member, Members},
+    wait::Queues,
+    wire::key,
+};
+
+/// Members, and how many of them are enough.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    pub(crate) rule: Rule,
+    pub(crate) members: Members,
+    /// The same for handles that exclude each other, in whatever order their members were given.
+    /// `None` for a lock by itself, which is its member.
+    composite: Option<Arc<str>>,
+}
+
+impl Target {
+    /// A lock by itself: a majority of one.
+    pub(crate) fn one(member: Member) -> Self {
+        let members = Arc::new(ByMember::one(member));
+        Self { rule: Rule::Majority, members, composite: None }
+    }
+
+    /// A lock over several nodes, or several locks on one.
+    ///
+    /// # Errors
+    /// [`ConfigError`] for what can be known before anything is sent.
+    pub(crate) fn composite(
+        rule: Rule,
+        members: impl IntoIterator<Item = Member>,
+    ) -> Result<Self, ConfigError> {
+        let members = ByMember::new(members).ok_or(ConfigError::NoMembers)?;
+        // First: addresses that a caller makes up tell servers apart inside one process only.
+        check_clocks(&members)?;
+        servers::check_addresses(rule, &members)?;
+        let composite = Some(identity(rule, &members));
+        Ok(Self { rule, members: Arc::new(members), composite })
+    }
+
+    /// The same, where nobody asks whether a server may have forgotten something.
+    pub(crate) fn unvetted(mut self) -> Self {
+        self.members = Arc::new(self.members.map(Member::unvetted));
+        self
+    }
+
+    /// How many members are enough.
+    pub(crate) fn need(&self) -> usize {
+        self.rule.need(self.members.len())
+    }
+
+    /// Checks everything that can be checked before anything is sent.
+    pub(crate) fn check(&self, lease: Lease) -> Result<Term, AcquireError> {
+        let mut strictest = None;
+        for member in self.members.values() {
+            key::check_name(member.kind.name())?;
+            let settings = &member.services.settings;
+            let term = lease.term(settings.watchdog_lease, settings.max_lease)?;
+            // Members whose clients have different watchdog leases: the shortest serves all.
+            let shorter = |least: Term| if term.ms() < least.ms() { term } else { least };
+            strictest = Some(strictest.map_or(term, shorter));
+        }
+        strictest.ok_or_else(|| ConfigError::NoMembers.into())
+    }
+
+    /// Checks what the clients and the servers have told by now: before a round, and again after its
+    /// votes, since the first contact tells who a server is.
+    pub(crate) fn check_servers(&self) -> Result<(), AcquireError> {
+        if self.members.values().any(|member| member.services.is_closed()) {
+            return Err(AcquireError::Shutdown);
+        }
+        servers::check_processes(self.rule, &self.members)?;
+        Ok(servers::check_fleets(&self.members)?)
+    }
+
+    pub(crate) fn process(&self) -> &Arc<Process> {
+        &self.members.first().services.process
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.process().clock.now()
+    }
+
+    pub(crate) fn random(&self) -> &Random {
+        &self.process().random
+    }
+
+    /// Where those wait who want the same: those of a lock by itself with its client.
+    pub(crate) fn queues(&self) -> &Arc<Queues> {
+        match self.composite {
+            Some(_) => &self.process().queues,
+            None => &self.members.first().services.queues,
+        }
+    }
+
+    /// In which queue of these.
+    pub(crate) fn queue_key(&self) -> &Arc<str> {
+        self.composite.as_ref().unwrap_or_else(|| self.members.first().kind.name())
+    }
+
+    /// The same for handles that exclude each other: servers and names.
+    pub(crate) fn identity(&self) -> Arc<str> {
+        self.composite.clone().unwrap_or_else(|| self.members.first().identity())
+    }
+}
+
+/// Deadlines of members can be compared on one clock only.
+fn check_clocks(members: &ByMember<Member>) -> Result<(), ConfigError> {
+    let first = &members.first().services.process;
+    if members.values().all(|member| Arc::ptr_eq(first, &member.services.process)) {
+        return Ok(());
+    }
+    let reason = "the clients of a composite must share one clock".into();
+    Err(ConfigError::InvalidSetting { setting: "members", reason })
+}
+
+fn identity(rule: Rule, members: &ByMember<Member>) -> Arc<str> {
+    let mut parts: Vec<(&str, &str)> = members
+        .values()
+        .map(|member| (member.services.node_id().as_str(), &**member.kind.name()))
+        .collect();
+    parts.sort_unstable();
+    let mut identity = String::from(rule.name());
+    for (node, name) in parts {
+        // With its length, since a name may hold anything, the next member's separator too.
+        for part in [node, name] {
+            identity.push_str(&part.len().to_string());
+            identity.push(' ');
+            identity.push_str(part);
+        }
+    }
+    identity.into()
+}

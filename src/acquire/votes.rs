@@ -1,0 +1,100 @@
+//! The votes of a round, taken until they decide it.
+
+use std::time::Duration;
+
+use super::tally::{Rule, Said, Tally, Verdict};
+use crate::{
+    by_member::{ByMember, MemberId},
+    claim::InFlight,
+    error::Vote,
+    wait::Refusals,
+};
+
+/// Who voted how in a round, and what that comes to.
+#[derive(Debug)]
+pub(super) struct Votes {
+    pub(super) by: ByMember<Vote>,
+    rule: Rule,
+}
+
+impl Votes {
+    pub(super) const fn new(rule: Rule, by: ByMember<Vote>) -> Self {
+        Self { by, rule }
+    }
+
+    pub(super) fn record(&mut self, member: MemberId, vote: Vote) {
+        self.by[member] = vote;
+    }
+
+    /// Those that have not voted.
+    pub(super) fn pending(&self) -> impl Iterator<Item = MemberId> {
+        self.by.iter().filter(|(_, vote)| matches!(vote, Vote::Pending)).map(|(id, _)| id)
+    }
+
+    pub(super) fn granted(&self) -> Vec<MemberId> {
+        self.by.iter().filter(|(_, vote)| matches!(vote, Vote::Granted)).map(|(id, _)| id).collect()
+    }
+
+    /// Takes votes until they decide the round.
+    pub(super) async fn collect(
+        &mut self,
+        asked: &mut InFlight<impl Future<Output = (MemberId, Vote)>>,
+    ) -> Verdict {
+        while self.verdict() == Verdict::Pending
+            && let Some((member, vote)) = asked.next().await
+        {
+            self.record(member, vote);
+        }
+        let verdict = match self.verdict() {
+            // All have answered, or never will.
+            Verdict::Pending => self.last_verdict(),
+            verdict => verdict,
+        };
+        // Members in quarantine fail faster than any other. Whoever is told of them wants to know of
+        // all, and is to wait anyway.
+        while verdict == Verdict::LostToOutage
+            && self.by.values().any(Vote::is_quarantined)
+            && let Some((member, vote)) = asked.next().await
+        {
+            self.record(member, vote);
+        }
+        verdict
+    }
+
+    /// What the votes so far come to.
+    pub(super) fn verdict(&self) -> Verdict {
+        self.tally(true).verdict()
+    }
+
+    /// What they come to if nobody votes any more.
+    pub(super) fn last_verdict(&self) -> Verdict {
+        self.tally(false).verdict()
+    }
+
+    /// Who refused, and how many of them must change their mind, if others `may_still_vote`.
+    pub(super) fn refusals(&self, may_still_vote: bool) -> Refusals {
+        let by = self.by.iter().filter_map(|(id, vote)| Some((id, ttl_of_refusal(vote)?)));
+        Refusals { by: by.collect(), enough: self.tally(may_still_vote).short_of() }
+    }
+
+    fn tally(&self, may_still_vote: bool) -> Tally {
+        let mut tally = Tally::new(self.rule, self.by.len());
+        for vote in self.by.values() {
+            match vote {
+                Vote::Granted => tally.record(Said::Granted),
+                Vote::Refused { .. } => tally.record(Said::Refused),
+                Vote::Pending if may_still_vote => {}
+                Vote::Failed(_) | Vote::Pending => tally.record(Said::Failed),
+            }
+        }
+        tally
+    }
+}
+
+/// How long whoever refused says that the lock is held; `Some(None)` if for ever.
+pub(super) const fn ttl_of_refusal(vote: &Vote) -> Option<Option<Duration>> {
+    match vote {
+        Vote::Refused { ttl } => Some(*ttl),
+        _ => None,
+    }
+}

@@ -1,0 +1,66 @@
+//! What servers answered to a release, and what that comes to.
+
+use super::{
+    absence::{Absence, cause_of_loss},
+    record::Claim,
+};
+use crate::{
+    by_member::{ByMember, MemberId},
+    error::{LockLost, NodeError, ReleaseError, Vote},
+    voting::ballot,
+    watchdog::Release,
+    wire::Outcome,
+};
+
+/// What a server answered to a release.
+pub(super) struct Confirmation {
+    pub(super) member: MemberId,
+    pub(super) outcome: Result<Outcome, NodeError>,
+    /// Whether nothing that was sent earlier can bring the key back.
+    pub(super) is_final: bool,
+}
+
+/// The confirmations of a release.
+pub(super) struct Confirmations<'a> {
+    claim: &'a Claim,
+    votes: ByMember<Vote>,
+    pub(super) confirmed: usize,
+    /// Members that do not know the claim: they said so now, or there was nothing to release.
+    absent: ByMember<Option<Absence>>,
+}
+
+impl<'a> Confirmations<'a> {
+    pub(super) fn new(claim: &'a Claim, asked: &[(MemberId, Release)]) -> Self {
+        let votes = claim.members().map(|_| Vote::Pending);
+        let mut absent = claim.members().map(|_| Some(Absence::Gone));
+        asked.iter().for_each(|(member, _)| absent[*member] = None);
+        Self { claim, votes, confirmed: 0, absent }
+    }
+
+    pub(super) fn record(&mut self, confirmation: Confirmation) {
+        let vote = match confirmation.outcome {
+            Ok(Outcome { code: Outcome::DONE, .. }) => {
+                self.confirmed += 1;
+                Vote::Granted
+            }
+            Ok(outcome) => {
+                self.absent[confirmation.member] = Some(Absence::of(outcome));
+                Vote::Refused { ttl: None }
+            }
+            Err(error) => Vote::Failed(error),
+        };
+        self.votes[confirmation.member] = vote;
+    }
+
+    pub(super) fn result(self, need: usize) -> Result<(), ReleaseError> {
+        if self.confirmed >= need {
+            return Ok(());
+        }
+        // Too few members knew the claim: it ended before it was released.
+        if self.absent.values().flatten().count() > self.votes.len() - need {
+            let cause = cause_of_loss(self.claim.members(), need, &self.absent);
+            return Err(LockLost { cause }.into());
+        }
+        Err(ReleaseError::Unconfirmed { ballot: ballot(self.claim.members(), self.votes) })
+    }
+}

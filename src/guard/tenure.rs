@@ -1,0 +1,149 @@
+//! One user's turn with a lock: from the grant, or from a hand-over, until its last guard goes or
+//! the lock is lost.
+//!
+//! What stands on the servers is the [`Claim`], which may outlive the turn and serve another. Work
+//! that is bound to a turn ends with it, whatever becomes of the claim.
+//!
+//! # Invariants
+//! - A turn ends once, and is never entered again: whoever finds it over acquires anew.
+//! - Its guards are at least one until it ends.
+//!
+//! # Deadlock safety
+//! The state's mutex may be held while the claim is told of guards, but not while it looks for its
+//! loss: of that it tells its tenant. Wakers run without a lock.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    claim::{Claim, Tenant},
+    error::{LockLost, LostCause},
+    kind::FencingToken,
+    lease::Term,
+};
+
+#[derive(Debug)]
+pub(crate) struct Tenure {
+    claim: Arc<Claim>,
+    /// This turn's; the next one has a greater.
+    token: Option<FencingToken>,
+    state: Mutex<TenureState>,
+}
+
+#[derive(Debug)]
+struct TenureState {
+    guards: u32,
+    end: Option<TenureEnd>,
+    /// Cancelled at the end. Made when somebody asks for it.
+    cancellation: Option<CancellationToken>,
+}
+
+#[derive(Debug, Clone)]
+enum TenureEnd {
+    /// Its last guard has gone.
+    Left,
+    Lost(LostCause),
+}
+
+impl Tenure {
+    /// A turn with one guard, and with the token of kinds that have one. It begins once the claim
+    /// [is won](Claim::win) for it.
+    pub(crate) fn new(claim: Arc<Claim>, token: Option<FencingToken>) -> Arc<Self> {
+        let state = TenureState { guards: 1, end: None, cancellation: None };
+        Arc::new(Self { claim, token, state: Mutex::new(state) })
+    }
+
+    /// The same as its claim knows it.
+    pub(crate) fn as_tenant(self: &Arc<Self>) -> Weak<dyn Tenant> {
+        let this: Weak<Self> = Arc::downgrade(self);
+        this
+    }
+
+    pub(crate) fn claim(&self) -> &Arc<Claim> {
+        &self.claim
+    }
+
+    pub(crate) const fn token(&self) -> Option<FencingToken> {
+        self.token
+    }
+
+    pub(crate) fn guards(&self) -> u32 {
+        self.state().guards
+    }
+
+    /// Whether the lock may be acted on now, by our clock.
+    pub(crate) fn ensure_valid(&self) -> Result<(), LockLost> {
+        let end = self.state().end.clone();
+        match end {
+            None => self.claim.ensure_valid(),
+            Some(TenureEnd::Lost(cause)) => Err(LockLost { cause }),
+            Some(TenureEnd::Left) => Err(LockLost { cause: LostCause::Expired }),
+        }
+    }
+
+    /// Whether somebody has it: it may be entered.
+    pub(crate) fn is_live(&self) -> bool {
+        self.ensure_valid().is_ok() && self.guards() > 0
+    }
+
+    /// One more guard, with another lease if that is asked for. False if it is over.
+    pub(crate) fn enter(&self, term: Option<Term>) -> bool {
+        if self.ensure_valid().is_err() {
+            return false;
+        }
+        let mut state = self.state();
+        let times = state.guards.saturating_add(1);
+        if state.end.is_some() || !self.claim.enter(times, term) {
+            return false;
+        }
+        state.guards = times;
+        true
+    }
+
+    /// One guard less. True if it was the last: then the turn is over, and the caller says what
+    /// becomes of the claim.
+    pub(crate) fn leave(&self) -> bool {
+        let mut state = self.state();
+        state.guards = state.guards.saturating_sub(1);
+        if state.guards > 0 {
+            self.claim.leave(state.guards);
+            return false;
+        }
+        self.claim.vacate();
+        self.end(state, TenureEnd::Left);
+        true
+    }
+
+    /// Cancelled when the turn is over.
+    pub(crate) fn cancellation(&self) -> CancellationToken {
+        let mut state = self.state();
+        let is_over = state.end.is_some();
+        let token = state.cancellation.get_or_insert_with(CancellationToken::new).clone();
+        drop(state);
+        if is_over {
+            token.cancel();
+        }
+        token
+    }
+
+    fn end(&self, mut state: MutexGuard<'_, TenureState>, end: TenureEnd) {
+        // What was lost keeps its cause.
+        state.end.get_or_insert(end);
+        let cancellation = state.cancellation.clone();
+        drop(state);
+        if let Some(token) = cancellation {
+            token.cancel();
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, TenureState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Tenant for Tenure {
+    fn on_lost(&self, cause: &LostCause) {
+        self.end(self.state(), TenureEnd::Lost(cause.clone()));
+    }
+}

@@ -1,0 +1,100 @@
+//! A claim that outlives a turn: what a hand-over inside the process is made of.
+
+use std::{sync::Arc, time::Duration};
+
+use super::{LockGuard, Tenure};
+use crate::{Client, Lock, Owner, embedded::Server, error::LostCause};
+
+/// A client of a server in paused time, and the lock `x`.
+fn lock() -> (Server, Client, Lock) {
+    let server = Server::start_here();
+    let client = server.client().unwrap();
+    let lock = client.lock("x");
+    (server, client, lock)
+}
+
+/// The turn of a guard ends, and its claim stays.
+fn end_turn(guard: LockGuard) -> Arc<Tenure> {
+    let tenure = guard.tenure().clone();
+    assert!(tenure.leave(), "it was the only guard");
+    guard.forget();
+    tenure
+}
+
+#[tokio::test(start_paused = true)]
+async fn second_turn_on_one_claim_finds_nothing_of_the_first() {
+    let (_server, _client, lock) = lock();
+    let owner = Owner::new();
+    let first = lock.acquire_as(&owner).await.unwrap();
+    let holder = first.holder_id().to_owned();
+    let work = tokio::spawn(first.token().run_until_cancelled_owned(std::future::pending::<()>()));
+    let before = end_turn(first);
+    assert_eq!(work.await.unwrap(), None, "work of the first turn is cancelled");
+
+    let claim = before.claim().clone();
+    let second = Tenure::new(claim.clone(), None);
+    assert!(claim.hand_to(second.as_tenant()));
+    let second = LockGuard::new(second);
+    assert_eq!(second.holder_id(), holder);
+    assert!(second.is_held() && !second.token().is_cancelled());
+    assert!(before.ensure_valid().is_err() && !before.enter(None), "a turn is never entered again");
+    let again = lock.try_acquire_as(&owner).await.unwrap();
+    assert!(again.is_none(), "the first owner has no part in the second turn");
+    assert_eq!(lock.holder().await.unwrap().unwrap().count, 1);
+
+    second.release().await.unwrap();
+    assert!(!lock.is_locked().await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn claim_that_somebody_has_is_not_handed_on() {
+    let (_server, _client, lock) = lock();
+    let guard = lock.acquire().await.unwrap();
+    let claim = guard.tenure().claim().clone();
+    let other = Tenure::new(claim.clone(), None);
+    assert!(!claim.hand_to(other.as_tenant()));
+    guard.release().await.unwrap();
+    assert!(!claim.hand_to(other.as_tenant()), "nor one that was released");
+}
+
+#[tokio::test(start_paused = true)]
+async fn kept_claim_is_renewed_and_ends_with_its_client() {
+    let (_server, client, lock) = lock();
+    let claim = end_turn(lock.acquire().await.unwrap()).claim().clone();
+    claim.keep();
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert!(lock.is_locked().await.unwrap(), "it is renewed");
+    client.shutdown(Duration::from_secs(5)).await.unwrap();
+    assert!(!claim.process().kept.has_any());
+    let other = _server.client().unwrap();
+    assert!(!other.lock("x").is_locked().await.unwrap(), "and released");
+}
+
+#[tokio::test(start_paused = true)]
+async fn kept_claim_ends_with_the_longest_hold_and_when_others_wait() {
+    let server = Server::start_here();
+    let client = server.client_builder().max_hold(Duration::from_secs(60)).build().unwrap();
+    let lock = client.lock("x");
+    let claim = end_turn(lock.acquire().await.unwrap()).claim().clone();
+    claim.keep();
+    tokio::time::sleep(Duration::from_secs(75)).await;
+    assert!(!lock.is_locked().await.unwrap(), "nobody is to have it for longer");
+
+    let claim = end_turn(lock.acquire().await.unwrap()).claim().clone();
+    claim.keep();
+    claim.process().kept.others_wait("redisson_lock__channel:{x}");
+    let guard = lock.acquire().await.unwrap();
+    assert!(!claim.process().kept.has_any());
+    guard.release().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn kept_claim_that_is_lost_leaves_nothing() {
+    let (server, _client, lock) = lock();
+    let claim = end_turn(lock.acquire().await.unwrap()).claim().clone();
+    claim.keep();
+    server.kill();
+    tokio::time::sleep(Duration::from_secs(40)).await;
+    assert_eq!(claim.ensure_valid().unwrap_err().cause, LostCause::Expired);
+    assert!(!claim.process().kept.has_any());
+}

@@ -1,0 +1,20 @@
+//! Claims, as far as those need to know who list them.
+
+use std::fmt;
+
+use crate::error::LostCause;
+
+/// A claim as its client sees it.
+pub(crate) trait Listed: fmt::Debug + Send + Sync {
+    /// Asks at once whether the lock is still ours.
+    fn renew_now(&self);
+
+    /// Whether its end is announced there.
+    fn is_announced_on(&self, channel: &str) -> bool;
+
+    /// Releases it in the background. Nobody has it.
+    fn give_back(&self);
+
+    /// Ends it for whoever has it, and leaves the releases to the releaser.
+    fn shut_down(&self, cause: LostCause);
+}
