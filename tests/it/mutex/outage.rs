@@ -181,7 +181,9 @@ async fn acquire_that_its_release_has_overtaken_leaves_no_key() {
 async fn acquire_whose_answer_was_lost_leaves_no_key() {
     let server = RedisServer::start();
     let proxy = FaultProxy::before(&server);
-    let client = patient(&server).url(&proxy.url()).connect().await.unwrap();
+    // The acquire may be executed for as long as its vote may take, and its release is final then.
+    let brief = patient(&server).url(&proxy.url()).node_timeout(ms(3_000));
+    let client = brief.connect().await.unwrap();
     proxy.set(Fault::Reset(Way::Replies));
     let error = soon(client.lock("x").try_acquire()).await.unwrap_err();
     assert!(causes(&error)[0].is_unknown(), "{error:?}");

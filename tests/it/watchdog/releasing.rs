@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use futures::future::join_all;
-use palisade::{Client, Masters};
+use palisade::{Client, Masters, clock::BootClock};
 use rand::random_range;
 use testkit::{Cluster, Fault, FaultProxy, RedisServer, Way};
 use tokio::net::TcpStream;
@@ -64,7 +64,11 @@ fn minority_of_a_release_is_seen_to_although_the_runtime_has_stopped() {
     let proxy = FaultProxy::before(&servers[2]);
     let urls = [servers[0].url(), servers[1].url(), proxy.url()];
     let guard = runtime.block_on(async {
-        let clients = urls.iter().map(|url| client(url).node_timeout(Duration::from_secs(5)));
+        // A clock of its own is a watchdog of its own: what it leaves to runtimes for as long as a
+        // vote may take, it leaves for as long as the longest vote of all its clients.
+        let clock = Arc::new(BootClock);
+        let brief = |url: &String| client(url).node_timeout(Duration::from_secs(5));
+        let clients = urls.iter().map(|url| brief(url).clock(clock.clone()));
         let guard = masters(clients).await.red_lock("x").acquire().await.unwrap();
         eventually("all grant", || guard.votes() == 3).await;
         guard
@@ -125,7 +129,7 @@ fn on_a_runtime<T>(work: impl Future<Output = T>) -> T {
 /// once each: while connecting, asking, subscribing, standing in line, taking back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn five_hundred_acquires_dropped_at_random_leave_no_key() {
-    let fleet = Fleet::start(3).await;
+    let fleet = Fleet::start_to_wait_out(3).await;
     let others = Arc::new(fleet.another_process().await);
     let droppers = (0..5).map(|i| tokio::spawn(drop_acquires(i, others.clone())));
     let droppers: Vec<_> =
