@@ -102,17 +102,11 @@ fn release_that_overtakes_its_acquire_is_sent_again() {
         assert!(given_up.is_err());
     });
     // With its runtime the connection of the acquire has ended: the release goes the other way.
-    let calls = |command: &str| {
-        let stats = server.cli(&["INFO", "commandstats"]);
-        let line =
-            stats.lines().find_map(|line| line.strip_prefix(command)?.strip_prefix(":calls="));
-        line.and_then(|rest| rest.split(',').next()?.parse().ok()).unwrap_or(0)
-    };
     on_a_runtime(async {
-        eventually("the release comes first", || calls("cmdstat_hexists") >= 3).await;
-        assert_eq!(calls("cmdstat_hset"), 1);
+        eventually("the release comes first", || server.calls_of("hexists") >= 3).await;
+        assert_eq!(server.calls_of("hset"), 1);
         proxy.heal();
-        eventually("the acquire is late", || calls("cmdstat_hset") == 2).await;
+        eventually("the acquire is late", || server.calls_of("hset") == 2).await;
         // Long before its lease is over.
         eventually("its key is removed", || server.keys().is_empty()).await;
         client.shutdown(HANG).await.unwrap();
