@@ -16,7 +16,7 @@ pub(crate) const NODE_TIMEOUT: Duration = Duration::from_secs(50);
 pub(crate) const WAITED_OUT: Duration = Duration::from_secs(10);
 /// Whatever needs a few round trips is over by then, also on a machine that stands still for a while.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
-/// Whatever takes longer hangs.
+/// Whatever takes longer hangs. Far beyond anything a busy machine explains.
 pub(crate) const HANG: Duration = Duration::from_secs(60);
 
 /// The output of `work`, which must come before it counts as hung.
@@ -106,7 +106,8 @@ pub(crate) async fn masters(clients: impl IntoIterator<Item = ClientBuilder>) ->
     masters
 }
 
-/// The lease where none is named: a tenth of it leaves room for [`NODE_TIMEOUT`].
+/// The lease where none is named. So long that a machine may stand still for half a minute, and that a
+/// tenth of it leaves room for [`NODE_TIMEOUT`].
 pub(crate) const LONG_LEASE: Duration = Duration::from_secs(600);
 
 /// How many members are enough.
