@@ -119,7 +119,7 @@ struct Cost {
 
 impl Meter {
     fn start(server: &RedisServer) -> Self {
-        let calls = |command| calls(server, command);
+        let calls = |command| server.calls_of(command) as f64;
         Self { cpu: cpu_time(), scripts: calls("evalsha"), renewed: calls("hexists") }
     }
 
@@ -129,14 +129,6 @@ impl Meter {
         let renewed = now.renewed - self.renewed;
         Cost { cpu: cpu / renewed, scripts: (now.scripts - self.scripts) / renewed }
     }
-}
-
-/// Calls of one command since the server's start, scripts' calls included.
-fn calls(server: &RedisServer, command: &str) -> f64 {
-    let stats = server.cli(&["INFO", "commandstats"]);
-    let line = stats.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:")));
-    let calls = line.and_then(|line| line.strip_prefix("calls=")?.split(',').next());
-    calls.and_then(|calls| calls.parse().ok()).unwrap_or(0.0)
 }
 
 fn cpu_time() -> Duration {

@@ -1,13 +1,8 @@
-//! A real server for the tests of this room and of those above it.
+//! What the tests of this room, and of those above it, need beside a real server.
 
-use std::{
-    io::{BufRead, BufReader},
-    net::TcpListener,
-    path::PathBuf,
-    process::{Child, Command, Stdio},
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
+
+use testkit::RedisServer;
 
 use super::{Endpoint, Node, NodeSettings};
 use crate::{
@@ -16,94 +11,30 @@ use crate::{
     wire::{Call, Items, Malformed, Script},
 };
 
-/// A `redis-server` process on a free port; it and its folder go when this is dropped.
-pub(crate) struct TestServer {
-    child: Child,
-    port: u16,
-    dir: PathBuf,
-    args: Vec<String>,
+/// What these tests ask of a server.
+pub(crate) trait TestServer {
+    /// A node that speaks to it, with the settings of the tests.
+    fn node(&self) -> Node;
+
+    /// The same as a user `alice` with the password `wonder`.
+    fn node_of_alice(&self) -> Node;
+
+    /// A command of words with spaces between them, which must not fail.
+    fn run(&self, command: &str) -> String;
 }
 
-impl TestServer {
-    pub(crate) fn start() -> Self {
-        Self::start_with(&[])
-    }
-
-    pub(crate) fn start_with(args: &[&str]) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let port = listener.local_addr().expect("it is bound").port();
-        drop(listener);
-        let dir = std::env::temp_dir().join(format!("palisade-{}-{port}", std::process::id()));
-        std::fs::create_dir_all(&dir).expect("a temporary folder");
-        let args: Vec<_> = args.iter().map(|arg| (*arg).to_owned()).collect();
-        Self { child: spawn(port, &dir, &args), port, dir, args }
-    }
-
-    pub(crate) fn url(&self) -> String {
-        format!("redis://127.0.0.1:{}", self.port)
-    }
-
-    pub(crate) fn port(&self) -> u16 {
-        self.port
-    }
-
-    pub(crate) fn socket(&self) -> PathBuf {
-        self.dir.join("redis.sock")
-    }
-
-    /// A node that speaks to this server, with the settings of the tests.
-    pub(crate) fn node(&self) -> Node {
+impl TestServer for RedisServer {
+    fn node(&self) -> Node {
         node(&self.url())
     }
 
-    /// SIGKILL; waits until it is dead.
-    pub(crate) fn kill(&mut self) {
-        self.child.kill().expect("it is our child");
-        self.child.wait().expect("it is our child");
+    fn node_of_alice(&self) -> Node {
+        node(&self.url_with("alice", "wonder"))
     }
 
-    /// Starts it anew on the same port, empty.
-    pub(crate) fn restart(&mut self) {
-        self.child = spawn(self.port, &self.dir, &self.args);
-    }
-
-    /// The same, while it still loads its data.
-    pub(crate) fn restart_without_waiting(&mut self) {
-        self.child = launch(self.port, &self.dir, &self.args, "Server initialized");
-    }
-
-    pub(crate) fn freeze(&self) {
-        self.signal("-STOP");
-    }
-
-    pub(crate) fn thaw(&self) {
-        self.signal("-CONT");
-    }
-
-    /// A command by a connection of its own.
-    pub(crate) fn run<T: redis::FromRedisValue>(&self, command: &str) -> T {
-        let client = redis::Client::open(self.url()).expect("the URL is ours");
-        let mut connection = client.get_connection().expect("the server is up");
-        let mut words = command.split(' ');
-        let mut cmd = redis::cmd(words.next().unwrap_or_default());
-        words.for_each(|word| {
-            cmd.arg(word);
-        });
-        cmd.query(&mut connection).expect(command)
-    }
-
-    fn signal(&self, signal: &str) {
-        let pid = self.child.id().to_string();
-        let status = Command::new("kill").args([signal, &pid]).status().expect("kill(1) is there");
-        assert!(status.success());
-    }
-}
-
-impl Drop for TestServer {
-    fn drop(&mut self) {
-        let _killed = self.child.kill();
-        let _reaped = self.child.wait();
-        let _removed = std::fs::remove_dir_all(&self.dir);
+    #[track_caller]
+    fn run(&self, command: &str) -> String {
+        self.cli(&command.split(' ').collect::<Vec<_>>())
     }
 }
 
@@ -114,7 +45,7 @@ pub(crate) fn node(url: &str) -> Node {
 
 pub(crate) fn settings() -> NodeSettings {
     NodeSettings {
-        random: std::sync::Arc::new(crate::random::Random::of_system()),
+        random: Arc::new(crate::random::Random::of_system()),
         clock: Arc::new(BootClock),
         client_name: "palisade-test".into(),
         connect_timeout: Duration::from_secs(5),
@@ -181,27 +112,4 @@ impl Call for Echo {
     fn decode(&self, mut items: Items) -> Result<i64, Malformed> {
         items.int()
     }
-}
-
-fn spawn(port: u16, dir: &PathBuf, args: &[String]) -> Child {
-    launch(port, dir, args, "Ready to accept connections")
-}
-
-/// Waits until the server has logged `ready`.
-fn launch(port: u16, dir: &PathBuf, args: &[String], ready: &str) -> Child {
-    let mut child = Command::new("redis-server")
-        .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""])
-        .args(["--enable-debug-command", "yes", "--unixsocket", "redis.sock"])
-        .args(args)
-        .current_dir(dir)
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("these tests need `redis-server` on the PATH");
-    let output = BufReader::new(child.stdout.take().expect("it is piped"));
-    let mut lines = output.lines().map_while(Result::ok);
-    let started = lines.any(|line| line.contains(ready));
-    assert!(started, "redis-server did not start on port {port}");
-    // Whoever stops reading gets it killed by SIGPIPE at its next log line.
-    std::thread::spawn(move || lines.for_each(drop));
-    child
 }

@@ -3,6 +3,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
+use testkit::RedisServer;
 use tokio::runtime::Handle;
 
 use super::{Listener, Notifier};
@@ -33,22 +34,22 @@ fn drain(listener: &Listener) {
     let _woken = listener.woken().now_or_never();
 }
 
-fn subscribers(server: &TestServer) -> usize {
-    let (_, count): (String, usize) = server.run(&format!("PUBSUB NUMSUB {CHANNEL}"));
-    count
+fn subscribers(server: &RedisServer) -> usize {
+    let channel_and_count = server.run(&format!("PUBSUB NUMSUB {CHANNEL}"));
+    channel_and_count.lines().last().and_then(|count| count.parse().ok()).unwrap()
 }
 
-fn publish(server: &TestServer) {
-    assert_eq!(server.run::<usize>(&format!("PUBLISH {CHANNEL} 0")), 1, "receivers");
+fn publish(server: &RedisServer) {
+    assert_eq!(server.run(&format!("PUBLISH {CHANNEL} 0")), "1", "receivers");
 }
 
-async fn subscribers_become(server: &TestServer, count: usize) {
+async fn subscribers_become(server: &RedisServer, count: usize) {
     within(until(async || (subscribers(server) == count).then_some(()))).await;
 }
 
 #[tokio::test]
 async fn a_message_wakes_every_listener_of_its_channel_through_one_subscription() {
-    let server = TestServer::start();
+    let server = RedisServer::start();
     let node = server.node();
     let heard = Arc::new(AtomicUsize::new(0));
     let counter = heard.clone();
@@ -77,7 +78,7 @@ async fn a_message_wakes_every_listener_of_its_channel_through_one_subscription(
 
 #[tokio::test]
 async fn a_listener_that_comes_right_after_the_last_has_gone_hears() {
-    let server = TestServer::start();
+    let server = RedisServer::start();
     let node = server.node();
     let notifier = notifier(&node);
     for _round in 0..200 {
@@ -92,7 +93,7 @@ async fn a_listener_that_comes_right_after_the_last_has_gone_hears() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn listeners_that_come_and_go_everywhere_all_become_ready_and_leave_nothing() {
-    let server = TestServer::start();
+    let server = RedisServer::start();
     let node = server.node();
     let notifier = notifier(&node);
     let tasks = (0..8).map(|task| {
@@ -109,14 +110,14 @@ async fn listeners_that_come_and_go_everywhere_all_become_ready_and_leave_nothin
     for task in tasks.collect::<Vec<_>>() {
         task.await.unwrap();
     }
-    let count = || server.run::<Vec<String>>("PUBSUB CHANNELS channel:*").len();
+    let count = || server.run("PUBSUB CHANNELS channel:*").lines().count();
     within(until(async || (count() == 0).then_some(()))).await;
     assert_eq!(notifier.subscriptions(), 0);
 }
 
 #[tokio::test]
 async fn a_wrong_password_is_said_so_and_not_repeated() {
-    let server = TestServer::start();
+    let server = RedisServer::start();
     let node = node(&format!("redis://bob:hunter2@127.0.0.1:{}", server.port()));
     let listener = notifier(&node).listen(CHANNEL.into());
     let error = within(listener.ready()).await.unwrap_err();
@@ -126,7 +127,7 @@ async fn a_wrong_password_is_said_so_and_not_repeated() {
 
 #[tokio::test]
 async fn a_killed_connection_wakes_and_is_subscribed_again() {
-    let server = TestServer::start();
+    let server = RedisServer::start();
     let node = server.node();
     let heard = Arc::new(AtomicUsize::new(0));
     let counter = heard.clone();
@@ -135,7 +136,7 @@ async fn a_killed_connection_wakes_and_is_subscribed_again() {
     });
     let listener = listening(&notifier).await;
     for round in 1..=5 {
-        assert_eq!(server.run::<usize>("CLIENT KILL TYPE pubsub"), 1);
+        assert_eq!(server.run("CLIENT KILL TYPE pubsub"), "1");
         within(listener.woken()).await;
         subscribers_become(&server, 1).await;
         publish(&server);
@@ -147,7 +148,7 @@ async fn a_killed_connection_wakes_and_is_subscribed_again() {
 
 #[tokio::test]
 async fn a_half_open_connection_is_found_and_replaced() {
-    let server = TestServer::start();
+    let server = RedisServer::start();
     let node = server.node();
     let listener = listening(&notifier(&node)).await;
     server.freeze();
@@ -158,7 +159,7 @@ async fn a_half_open_connection_is_found_and_replaced() {
 
 #[tokio::test]
 async fn a_server_that_is_down_is_said_so_and_listened_to_when_it_is_up() {
-    let mut server = TestServer::start();
+    let server = RedisServer::start();
     let node = server.node();
     server.kill();
     let notifier = notifier(&node);
@@ -176,7 +177,7 @@ async fn a_server_that_is_down_is_said_so_and_listened_to_when_it_is_up() {
 
 #[tokio::test]
 async fn a_server_that_dies_fails_new_listeners_and_wakes_old_ones() {
-    let mut server = TestServer::start();
+    let server = RedisServer::start();
     let node = server.node();
     let notifier = notifier(&node);
     let old = listening(&notifier).await;
@@ -191,16 +192,16 @@ async fn a_server_that_dies_fails_new_listeners_and_wakes_old_ones() {
 
 #[tokio::test]
 async fn a_channel_that_is_forbidden_is_refused_until_it_is_allowed() {
-    let server = TestServer::start();
-    let () = server.run("ACL SETUSER alice on >wonder ~* resetchannels &open* +@all");
-    let node = node(&format!("redis://alice:wonder@127.0.0.1:{}", server.port()));
+    let server = RedisServer::start();
+    server.run("ACL SETUSER alice on >wonder ~* resetchannels &open* +@all");
+    let node = server.node_of_alice();
     let notifier = notifier(&node);
     let open = notifier.listen("open".into());
     within(open.ready()).await.unwrap();
     let forbidden = notifier.listen(CHANNEL.into());
     let error = within(forbidden.ready()).await.unwrap_err();
     assert!(matches!(error, NodeError::Permission { .. }), "{error:?}");
-    let () = server.run("ACL SETUSER alice allchannels");
+    server.run("ACL SETUSER alice allchannels");
     let allowed = notifier.listen(CHANNEL.into());
     within(allowed.ready()).await.unwrap();
     within(forbidden.ready()).await.unwrap();
@@ -210,18 +211,18 @@ async fn a_channel_that_is_forbidden_is_refused_until_it_is_allowed() {
 
 #[tokio::test]
 async fn a_refused_channel_is_tried_again_without_being_asked() {
-    let server = TestServer::start();
-    let () = server.run("ACL SETUSER alice on >wonder ~* resetchannels +@all");
-    let node = node(&format!("redis://alice:wonder@127.0.0.1:{}", server.port()));
+    let server = RedisServer::start();
+    server.run("ACL SETUSER alice on >wonder ~* resetchannels +@all");
+    let node = server.node_of_alice();
     let listener = notifier(&node).listen(CHANNEL.into());
     within(listener.ready()).await.unwrap_err();
-    let () = server.run("ACL SETUSER alice allchannels");
+    server.run("ACL SETUSER alice allchannels");
     subscribers_become(&server, 1).await;
 }
 
 #[tokio::test]
 async fn a_server_without_resp3_is_said_so() {
-    let server = TestServer::start_with(&["--rename-command", "HELLO", ""]);
+    let server = RedisServer::builder().without("HELLO").start();
     let node = server.node();
     let listener = notifier(&node).listen(CHANNEL.into());
     let error = within(listener.ready()).await.unwrap_err();
@@ -230,7 +231,7 @@ async fn a_server_without_resp3_is_said_so() {
 
 #[tokio::test]
 async fn a_thousand_channels_are_subscribed_again_after_a_gap() {
-    let server = TestServer::start();
+    let server = RedisServer::start();
     let node = server.node();
     let notifier = notifier(&node);
     let listeners: Vec<_> =
@@ -238,9 +239,9 @@ async fn a_thousand_channels_are_subscribed_again_after_a_gap() {
     for listener in &listeners {
         within(listener.ready()).await.unwrap();
     }
-    let count = || server.run::<Vec<String>>("PUBSUB CHANNELS channel:*").len();
+    let count = || server.run("PUBSUB CHANNELS channel:*").lines().count();
     assert_eq!(count(), 3_000);
-    let () = server.run("CLIENT KILL TYPE pubsub");
+    server.run("CLIENT KILL TYPE pubsub");
     within(until(async || (count() == 3_000).then_some(()))).await;
     drop(listeners);
     within(until(async || (count() == 0).then_some(()))).await;
@@ -248,7 +249,7 @@ async fn a_thousand_channels_are_subscribed_again_after_a_gap() {
 
 #[test]
 fn listeners_do_not_hang_when_the_notifiers_runtime_has_ended() {
-    let server = TestServer::start();
+    let server = RedisServer::start();
     let node = server.node();
     let first = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let notifier = Notifier::new(&node, first.handle().clone(), |_channel| {});

@@ -33,6 +33,13 @@ impl RedisServerBuilder {
         self
     }
 
+    /// Takes a command away, as some who run servers for others do.
+    #[must_use]
+    pub fn without(mut self, command: &str) -> Self {
+        self.args.extend(["--rename-command", command, ""].map(OsString::from));
+        self
+    }
+
     /// Sets the default user's password, which the harness then uses.
     #[must_use]
     pub fn password(mut self, password: &str) -> Self {

@@ -1,5 +1,6 @@
 //! One real `redis-server`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -192,7 +193,17 @@ impl RedisServer {
     /// How many commands clients have sent since the start: scripts, subscriptions, greetings,
     /// pings; neither what scripts call nor what the harness asks. Take the difference of two.
     pub fn top_level_commands(&self) -> u64 {
-        stats::top_level_calls(&self.cli(&["INFO", "commandstats"]))
+        stats::top_level_calls(&self.calls())
+    }
+
+    /// How often each command was called since the start, by scripts and the harness too.
+    pub fn calls(&self) -> BTreeMap<String, u64> {
+        stats::calls(&self.cli(&["INFO", "commandstats"]))
+    }
+
+    /// The same of one command.
+    pub fn calls_of(&self, command: &str) -> u64 {
+        self.calls().get(command).copied().unwrap_or(0)
     }
 
     /// How many connections are open, without the harness' own.

@@ -11,9 +11,12 @@ use tokio::net::TcpStream;
 
 /// What one vote may take. Long, so that nothing that ends [`SOON`] has waited for it.
 pub(crate) const NODE_TIMEOUT: Duration = Duration::from_secs(50);
+/// The same where a test waits it out: what a dead server was sent may be executed for that long, and
+/// so long its release is not final.
+pub(crate) const WAITED_OUT: Duration = Duration::from_secs(10);
 /// Whatever needs a few round trips is over by then, also on a machine that stands still for a while.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
-/// Whatever takes longer hangs.
+/// Whatever takes longer hangs. Far beyond anything a busy machine explains.
 pub(crate) const HANG: Duration = Duration::from_secs(60);
 
 /// The output of `work`, which must come before it counts as hung.
@@ -37,19 +40,32 @@ pub(crate) async fn eventually(what: &str, mut condition: impl FnMut() -> bool) 
 pub(crate) struct Fleet {
     pub(crate) servers: Cluster,
     pub(crate) masters: Masters,
+    /// What one vote may take.
+    node_timeout: Duration,
 }
 
 impl Fleet {
     pub(crate) async fn start(n: usize) -> Self {
-        let servers = Cluster::start(n);
-        let masters = masters(servers.urls().iter().map(|url| client(url))).await;
-        Self { servers, masters }
+        Self::over(Cluster::start(n), NODE_TIMEOUT).await
+    }
+
+    /// With votes that may take [`WAITED_OUT`].
+    pub(crate) async fn start_to_wait_out(n: usize) -> Self {
+        Self::over(Cluster::start(n), WAITED_OUT).await
+    }
+
+    pub(crate) async fn over(servers: Cluster, node_timeout: Duration) -> Self {
+        let clients = servers.urls();
+        let clients = clients.iter().map(|url| client(url).node_timeout(node_timeout));
+        let masters = masters(clients).await;
+        Self { servers, masters, node_timeout }
     }
 
     /// Clients that share neither connections nor queues with those of other calls, as those of
     /// another process.
     pub(crate) async fn another_process(&self) -> Masters {
-        masters(self.servers.iter().map(stranger)).await
+        let clients = self.servers.iter().map(stranger);
+        masters(clients.map(|client| client.node_timeout(self.node_timeout))).await
     }
 
     /// Shuts all clients down, after which nothing may be left on any server.
@@ -90,7 +106,8 @@ pub(crate) async fn masters(clients: impl IntoIterator<Item = ClientBuilder>) ->
     masters
 }
 
-/// The lease where none is named: a tenth of it leaves room for [`NODE_TIMEOUT`].
+/// The lease where none is named. So long that a machine may stand still for half a minute, and that a
+/// tenth of it leaves room for [`NODE_TIMEOUT`].
 pub(crate) const LONG_LEASE: Duration = Duration::from_secs(600);
 
 /// How many members are enough.

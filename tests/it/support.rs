@@ -7,11 +7,7 @@ use palisade::{
 };
 use testkit::{RedisServer, Reply};
 
-/// What is not done after this hangs. Far beyond anything a busy machine explains.
-pub(crate) const HANG: Duration = Duration::from_secs(60);
-
-/// The lease where none is named. So long that a machine may stand still for half a minute.
-pub(crate) const LONG_LEASE: Duration = Duration::from_secs(600);
+pub(crate) use crate::fleet::{HANG, LONG_LEASE};
 
 /// The output of `work`, or a panic after `limit`.
 #[track_caller]

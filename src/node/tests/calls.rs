@@ -1,6 +1,7 @@
 //! A server that answers, and the streams it is reached by.
 
 use futures::FutureExt;
+use testkit::RedisServer;
 
 use super::connect;
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
 
 #[tokio::test]
 async fn a_call_is_answered_with_the_time_on_both_sides() {
-    let server = TestServer::start();
+    let server = RedisServer::start();
     let node = server.node();
     let connection = connect(&node).await;
     let before = BootClock.now();
@@ -22,23 +23,23 @@ async fn a_call_is_answered_with_the_time_on_both_sides() {
     assert!(before <= answer.sent && answer.sent <= answer.received);
     let guess = connection.server_time_at(answer.received);
     assert!((0..1_000_000).contains(&(guess - answer.server_time)), "never early: {guess}");
-    assert!(server.run::<String>("CLIENT LIST").contains("name=palisade-test "));
+    assert!(server.run("CLIENT LIST").contains("name=palisade-test "));
     assert_eq!(node.run_id(), connection.run_id());
     assert_eq!(node.connected().unwrap().epoch(), connection.epoch());
 }
 
 #[tokio::test]
 async fn a_unix_socket_and_a_database_are_spoken_to() {
-    let server = TestServer::start();
-    let node = node(&format!("unix://{}?db=3", server.socket().display()));
+    let server = RedisServer::builder().unix_socket().start();
+    let node = node(&format!("{}?db=3", server.unix_url()));
     connect(&node).await.call(&Echo(1), later()).await.unwrap();
-    let keyspace: String = server.run("INFO keyspace");
+    let keyspace = server.run("INFO keyspace");
     assert!(keyspace.contains("db3"), "{keyspace}");
 }
 
 #[tokio::test]
 async fn a_connector_brings_its_own_stream() {
-    let server = TestServer::start();
+    let server = RedisServer::start();
     let port = server.port();
     let endpoint = Endpoint::connector("mine", move || {
         let connect = tokio::net::TcpStream::connect(("127.0.0.1", port));
@@ -51,19 +52,18 @@ async fn a_connector_brings_its_own_stream() {
 
 #[tokio::test]
 async fn a_flushed_script_is_sent_again_and_runs_once() {
-    let server = TestServer::start();
+    let server = RedisServer::start();
     let node = server.node();
     let connection = connect(&node).await;
     connection.call(&Echo(1), later()).await.unwrap();
-    let () = server.run("SCRIPT FLUSH");
+    server.run("SCRIPT FLUSH");
     assert_eq!(connection.call(&Echo(2), later()).await.unwrap().reply, 2);
-    assert_eq!(server.run::<i64>("GET calls"), 2);
+    assert_eq!(server.run("GET calls"), "2");
 }
 
 #[tokio::test]
 async fn scripts_are_loaded_on_connect() {
-    let server = TestServer::start();
+    let server = RedisServer::start();
     connect(&server.node()).await;
-    let exists: Vec<i64> = server.run(&format!("SCRIPT EXISTS {}", ECHO.sha()));
-    assert_eq!(exists, [1]);
+    assert_eq!(server.run(&format!("SCRIPT EXISTS {}", ECHO.sha())), "1");
 }

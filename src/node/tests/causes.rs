@@ -1,5 +1,9 @@
 //! A server that answers, but not what is wanted: each cause is called by its name.
 
+use std::thread;
+
+use testkit::RedisServer;
+
 use super::{connect, fails, recovers};
 use crate::{
     error::NodeError,
@@ -8,26 +12,27 @@ use crate::{
 
 #[tokio::test]
 async fn a_wrong_password_is_said_so_and_not_repeated() {
-    let server = TestServer::start();
+    let server = RedisServer::start();
     for login in [":hunter2", "bob:hunter2"] {
         let node = node(&format!("redis://{login}@127.0.0.1:{}", server.port()));
         let error = within(node.connection(later())).await.unwrap_err();
         assert!(matches!(error, NodeError::Authentication { .. }), "{error:?}");
         assert!(!format!("{error:?} {error} {node:?}").contains("hunter2"));
     }
-    let () = server.run("ACL SETUSER alice on >wonder ~* &* +@all");
-    let () = server.run("ACL SETUSER default resetpass");
+    server.run("ACL SETUSER alice on >wonder ~* &* +@all");
+    server.run("ACL SETUSER default resetpass");
     let error = within(server.node().connection(later())).await;
     assert!(matches!(error, Err(NodeError::Authentication { .. })), "{error:?}");
-    let node = node(&format!("redis://alice:wonder@127.0.0.1:{}", server.port()));
+    let node = server.node_of_alice();
     connect(&node).await.call(&Echo(1), later()).await.unwrap();
 }
 
 #[tokio::test]
 async fn too_many_clients_are_no_matter_of_passwords() {
-    let server = TestServer::start();
-    let () = server.run("ACL SETUSER alice on >wonder ~* &* +@all");
-    let () = server.run("CONFIG SET maxclients 1");
+    let server = RedisServer::start();
+    server.run("ACL SETUSER alice on >wonder ~* &* +@all");
+    // The harness is one of them.
+    server.run("CONFIG SET maxclients 2");
     let first = server.node();
     connect(&first).await;
     for login in ["", "alice:wonder@"] {
@@ -44,62 +49,51 @@ async fn too_many_clients_are_no_matter_of_passwords() {
 
 #[tokio::test]
 async fn a_replica_is_no_node() {
-    let server = TestServer::start();
+    let server = RedisServer::start();
     let node = server.node();
     let connection = connect(&node).await;
-    let () = server.run("REPLICAOF 127.0.0.1 1");
+    server.run("REPLICAOF 127.0.0.1 1");
     let error = connection.call(&Echo(1), later()).await.unwrap_err();
     assert!(matches!(error, NodeError::Replica), "{error:?}");
     assert!(!connection.is_live());
     assert!(matches!(fails(&node).await, NodeError::Replica));
     let unmet = server.node();
     assert!(matches!(within(unmet.connection(later())).await, Err(NodeError::Replica)));
-    let () = server.run("REPLICAOF NO ONE");
+    server.run("REPLICAOF NO ONE");
     recovers(&node).await.call(&Echo(1), later()).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_replica_without_its_master_and_old_data_is_no_node() {
-    let server = TestServer::start_with(&["--replica-serve-stale-data", "no"]);
-    let () = server.run("REPLICAOF 127.0.0.1 1");
+    let server = RedisServer::builder().arg("--replica-serve-stale-data", "no").start();
+    server.run("REPLICAOF 127.0.0.1 1");
     let error = within(server.node().connection(later())).await.unwrap_err();
     assert!(matches!(error, NodeError::MasterDown), "{error:?}");
 }
 
 #[tokio::test]
 async fn a_server_that_loads_its_data_is_down_until_it_has() {
-    let mut server = TestServer::start_with(&[
-        "--appendonly",
-        "yes",
-        "--key-load-delay",
-        "300",
-        "--loading-process-events-interval-bytes",
-        "1024",
-    ]);
-    let () = server.run("DEBUG POPULATE 5000");
-    let () = server.run("DEBUG RELOAD");
-    let () = server.run("BGREWRITEAOF");
-    let rewritten = || -> bool {
-        let info: String = server.run("INFO persistence");
-        info.contains("aof_rewrite_in_progress:0") && info.contains("aof_rewrite_scheduled:0")
-    };
-    within(until(async || rewritten().then_some(()))).await;
-    server.kill();
-    server.restart_without_waiting();
+    let server = RedisServer::builder().arg("--enable-debug-command", "yes").start();
+    server.run("DEBUG POPULATE 3000");
+    // In µs, with a look at clients behind so many bytes.
+    server.run("CONFIG SET key-load-delay 5000");
+    server.run("CONFIG SET loading-process-events-interval-bytes 1024");
+    let mut loader = server.connect();
+    let loading = thread::spawn(move || loader.command(&["DEBUG", "RELOAD"]));
     let node = server.node();
-    let loading = async || match node.connection(later()).await {
-        Err(NodeError::Loading) => Some(()),
-        _ => None,
-    };
-    within(until(loading)).await;
+    let is_loading = || server.run("INFO persistence").contains("loading:1");
+    within(until(async || is_loading().then_some(()))).await;
+    assert!(matches!(fails(&node).await, NodeError::Loading));
+    server.run("CONFIG SET key-load-delay 0");
     recovers(&node).await;
+    drop(loading.join());
 }
 
 #[tokio::test]
 async fn a_user_who_may_not_see_info_has_no_run_id() {
-    let server = TestServer::start();
-    let () = server.run("ACL SETUSER alice on >wonder ~* &* +@all -info -client -script -ping");
-    let node = node(&format!("redis://alice:wonder@127.0.0.1:{}", server.port()));
+    let server = RedisServer::start();
+    server.run("ACL SETUSER alice on >wonder ~* &* +@all -info -client -script -ping");
+    let node = server.node_of_alice();
     let connection = connect(&node).await;
     assert_eq!((connection.run_id(), node.run_id()), (None, None));
     assert_eq!(connection.call(&Echo(3), later()).await.unwrap().reply, 3);
@@ -107,10 +101,10 @@ async fn a_user_who_may_not_see_info_has_no_run_id() {
 
 #[tokio::test]
 async fn missing_permissions_are_named_outside_and_inside_of_scripts() {
-    let server = TestServer::start();
+    let server = RedisServer::start();
     for (rule, word) in [("-evalsha", "evalsha"), ("-incr", "script")] {
-        let () = server.run(&format!("ACL SETUSER alice reset on >wonder ~* &* +@all {rule}"));
-        let node = node(&format!("redis://alice:wonder@127.0.0.1:{}", server.port()));
+        server.run(&format!("ACL SETUSER alice reset on >wonder ~* &* +@all {rule}"));
+        let node = server.node_of_alice();
         let error = connect(&node).await.call(&Echo(1), later()).await.unwrap_err();
         let NodeError::Permission { message } = &error else { panic!("{error:?}") };
         assert!(message.contains(word), "{message}");
@@ -119,17 +113,17 @@ async fn missing_permissions_are_named_outside_and_inside_of_scripts() {
 
 #[tokio::test]
 async fn a_server_without_scripts_is_told_from_one_that_refuses_them() {
-    let server = TestServer::start_with(&["--rename-command", "EVALSHA", ""]);
+    let server = RedisServer::builder().without("EVALSHA").start();
     let error = connect(&server.node()).await.call(&Echo(1), later()).await.unwrap_err();
     assert!(matches!(error, NodeError::ScriptsRefused { .. }), "{error:?}");
 }
 
 #[tokio::test]
 async fn a_server_out_of_memory_says_so() {
-    let server = TestServer::start();
+    let server = RedisServer::start();
     let node = server.node();
     let connection = connect(&node).await;
-    let () = server.run("CONFIG SET maxmemory 1");
+    server.run("CONFIG SET maxmemory 1");
     let error = connection.call(&Echo(1), later()).await.unwrap_err();
     assert!(matches!(error, NodeError::OutOfMemory), "{error:?}");
     assert!(connection.is_live());

@@ -1,6 +1,7 @@
 //! Runtimes come and go, and so do nodes.
 
 use futures::FutureExt;
+use testkit::RedisServer;
 
 use super::connect;
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
 
 #[test]
 fn a_node_outlives_the_runtime_it_was_first_used_on() {
-    let server = TestServer::start();
+    let server = RedisServer::start();
     let node = server.node();
     assert!(matches!(node.connection(later()).now_or_never(), Some(Err(NodeError::NoRuntime))));
     let mut earlier: Option<Connection> = None;
@@ -41,7 +42,7 @@ fn a_node_outlives_the_runtime_it_was_first_used_on() {
 
 #[test]
 fn runtimes_may_come_and_go_at_the_same_time() {
-    let server = TestServer::start();
+    let server = RedisServer::start();
     let node = server.node();
     std::thread::scope(|scope| {
         for thread in 0..4 {
@@ -62,7 +63,7 @@ fn runtimes_may_come_and_go_at_the_same_time() {
 
 #[tokio::test]
 async fn a_connection_can_be_used_from_another_runtime() {
-    let server = TestServer::start();
+    let server = RedisServer::start();
     let node = server.node();
     let connection = connect(&node).await;
     let elsewhere = tokio::task::spawn_blocking(move || {
@@ -74,11 +75,9 @@ async fn a_connection_can_be_used_from_another_runtime() {
 
 #[tokio::test]
 async fn closing_or_dropping_a_node_closes_its_sockets() {
-    let server = TestServer::start();
-    let clients = || -> usize {
-        let list: String = server.run("CLIENT LIST TYPE normal");
-        list.matches("name=palisade-test").count()
-    };
+    let server = RedisServer::start();
+    let clients =
+        || -> usize { server.run("CLIENT LIST TYPE normal").matches("name=palisade-test").count() };
     let (closed, dropped) = (server.node(), server.node());
     let connections = [connect(&closed).await, connect(&dropped).await];
     assert_eq!(clients(), 2);

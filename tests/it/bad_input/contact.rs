@@ -1,6 +1,6 @@
 //! Found on contact: what stands on the server, and servers that cannot vote.
 
-use std::{fs, thread};
+use std::thread;
 
 use palisade::{InspectError, NodeError, Released};
 use testkit::{RedisServer, Reply};
@@ -148,13 +148,9 @@ async fn server_that_loads_its_data_cannot_vote_yet() {
 
 #[tokio::test]
 async fn server_without_scripts_is_named_as_such() {
-    for commands in [["EVALSHA", "EVALSHA"], ["EVALSHA", "EVAL"]] {
-        let folder = tempfile::tempdir().unwrap();
-        let settings = folder.path().join("renamed.conf");
-        let mut lines = commands.map(|command| format!("rename-command {command} \"\"\n")).to_vec();
-        lines.dedup();
-        fs::write(&settings, lines.concat()).unwrap();
-        let server = RedisServer::builder().arg("--include", settings).start();
+    let by_digest = RedisServer::builder().without("EVALSHA");
+    for servers in [by_digest.clone(), by_digest.without("EVAL")] {
+        let server = servers.start();
         let client = client(&server).await;
         for lock in Any::all(&client, "x") {
             let (cause, text) = lock.refused_by_server().await;

@@ -8,7 +8,7 @@ use palisade::{
 };
 
 use crate::{
-    fleet::{Fleet, HANG, Rule, client, count_on, eventually, holder_on, masters, within},
+    fleet::{Fleet, HANG, NODE_TIMEOUT, Rule, count_on, eventually, holder_on, within},
     support::promptly,
 };
 
@@ -103,8 +103,7 @@ async fn masters_restarted_with_their_data_in_quick_succession_end_a_red_lock() 
     let durable =
         testkit::RedisServer::builder().arg("--appendonly", "yes").arg("--appendfsync", "always");
     let servers = testkit::Cluster::start_with(3, &durable);
-    let masters = masters(servers.urls().iter().map(|url| client(url))).await;
-    let fleet = Fleet { servers, masters };
+    let fleet = Fleet::over(servers, NODE_TIMEOUT).await;
     let guard = held_by_all(&fleet, Rule::Majority).await;
     fleet.servers.restart(0);
     fleet.servers.restart(1);

@@ -86,7 +86,7 @@ async fn minority_frozen_after_it_was_connected_still_grants_at_full_speed() {
 
 #[tokio::test]
 async fn majority_down_is_an_outage_that_names_every_node() {
-    let fleet = Fleet::start(3).await;
+    let fleet = Fleet::start_to_wait_out(3).await;
     fleet.servers.kill(0);
     fleet.servers.kill(2);
     let error = fleet.masters.red_lock("x").acquire().await.unwrap_err();
@@ -104,7 +104,7 @@ async fn majority_down_is_an_outage_that_names_every_node() {
 
 #[tokio::test]
 async fn one_member_of_a_multi_lock_down_is_an_outage_that_leaves_nothing() {
-    let fleet = Fleet::start(3).await;
+    let fleet = Fleet::start_to_wait_out(3).await;
     fleet.servers.kill(1);
     let error = fleet.masters.multi_lock("x").acquire().await.unwrap_err();
     let AcquireError::Unavailable { ballot } = &error else { panic!("{error}") };
@@ -117,7 +117,7 @@ async fn one_member_of_a_multi_lock_down_is_an_outage_that_leaves_nothing() {
 
 #[tokio::test]
 async fn even_numbers_of_masters_need_more_than_half() {
-    let fleet = Fleet::start(2).await;
+    let fleet = Fleet::start_to_wait_out(2).await;
     let lock = fleet.masters.red_lock("x");
     fleet.servers.kill(0);
     let error = lock.try_acquire().await.unwrap_err();
@@ -151,7 +151,7 @@ async fn foreign_keys_on_a_minority_do_not_stop_a_red_lock() {
 
 #[tokio::test]
 async fn acquire_rides_out_an_outage_if_told_to() {
-    let fleet = Fleet::start(3).await;
+    let fleet = Fleet::start_to_wait_out(3).await;
     for rule in Rule::BOTH {
         let name = format!("{rule:?}");
         fleet.servers.kill(0);

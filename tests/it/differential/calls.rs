@@ -1,6 +1,8 @@
 //! Random calls over a small alphabet, so that they meet: few keys of every type, values that are
 //! integers or nearly so, words too few and too many.
 
+use std::sync::LazyLock;
+
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -23,7 +25,7 @@ pub(crate) struct Generator {
     /// two equal ones ends later would depend on the milliseconds between two calls.
     lifetimes: Vec<i64>,
     /// The section of [`COMMANDS`] most calls are drawn from.
-    theme: &'static str,
+    theme: Vec<&'static str>,
     /// How many keys are in play: few, so that calls meet.
     keys: usize,
 }
@@ -32,7 +34,7 @@ impl Generator {
     pub(crate) fn new(seed: u64) -> Self {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let sections: Vec<_> = COMMANDS.split("\n\n").skip(1).collect();
-        let theme = sections.choose(&mut rng).expect("a section");
+        let theme = calls_in(sections.choose(&mut rng).expect("a section"));
         let keys = rng.random_range(1..=KEYS.len());
         Self { rng, lifetimes: (1..1000).collect(), theme, keys }
     }
@@ -98,9 +100,7 @@ impl Generator {
 
     /// A call of a command.
     pub(crate) fn command(&mut self) -> Call {
-        let source = if self.chance(70) { self.theme } else { COMMANDS };
-        let is_call = |line: &&str| !line.is_empty() && !line.starts_with(['#', '[']);
-        let lines: Vec<_> = source.lines().filter(is_call).collect();
+        let lines = if self.chance(70) { &self.theme } else { &*ALL };
         let line = lines.choose(&mut self.rng).expect("a command");
         self.fill(line)
     }
@@ -261,3 +261,9 @@ const PATTERNS: &[&[u8]] = &[b"*", b"a", b"?", b"[a-c]", b"l*k", b"\\a", b"[^a]"
 
 /// The calls, with placeholders.
 const COMMANDS: &str = include_str!("commands.txt");
+static ALL: LazyLock<Vec<&str>> = LazyLock::new(|| calls_in(COMMANDS));
+
+fn calls_in(source: &str) -> Vec<&str> {
+    let is_call = |line: &&str| !line.is_empty() && !line.starts_with(['#', '[']);
+    source.lines().filter(is_call).collect()
+}

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::calls::{Call, Generator};
 use super::judge::Judge;
-use super::pair::{Pair, Servers};
+use super::pair::{Both, Pair, Servers};
 use super::scripts::{Script, scripts};
 use super::wire::{Reply, Request, request, show};
 
@@ -77,17 +77,20 @@ async fn run(pair: &mut Pair, calls: &[Call], alone: bool) -> Option<String> {
     let asked = Instant::now();
     let replies = pair.call_all(&requests).await;
     let passed = asked.elapsed();
-    let mut story = String::new();
-    for (call, both) in calls.iter().zip(replies) {
-        story += &format!("  {}\n    -> {:?}\n", show(&call.request), both.embedded);
-        if !judge(call, &both.embedded, &both.real, passed) {
-            return Some(format!("the replies differ:\n{story}    real: {:?}", both.real));
-        }
+    let mut told = calls.iter().zip(&replies);
+    let differ = told.position(|(call, both)| !judge(call, &both.embedded, &both.real, passed));
+    if alone && differ.is_none() {
+        eprintln!("{}", story(calls, &replies));
     }
-    if alone {
-        eprintln!("{story}");
-    }
-    None
+    let (calls, replies) = (calls.get(..=differ?)?, replies.get(..=differ?)?);
+    let real = &replies.last()?.real;
+    Some(format!("the replies differ:\n{}    real: {real:?}", story(calls, replies)))
+}
+
+fn story(calls: &[Call], replies: &[Both]) -> String {
+    let told = calls.iter().zip(replies);
+    told.map(|(call, both)| format!("  {}\n    -> {:?}\n", show(&call.request), both.embedded))
+        .collect()
 }
 
 /// In a transaction a call is answered in its place by QUEUED.

@@ -75,8 +75,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
     }
 
     pub(crate) async fn send(&mut self, requests: &[Request]) -> io::Result<()> {
-        let bytes: Vec<u8> = requests.iter().flat_map(encode).collect();
-        self.send_raw(&bytes).await
+        self.send_raw(&requests.iter().map(encode).collect::<Vec<_>>().concat()).await
     }
 
     pub(crate) async fn send_raw(&mut self, bytes: &[u8]) -> io::Result<()> {

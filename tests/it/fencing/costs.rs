@@ -5,7 +5,7 @@ use std::time::Duration;
 use palisade::{FencedRedLock, Lease};
 use testkit::RedisServer;
 
-use super::{calls, calls_since, counters_agree, everywhere, member_counter};
+use super::{calls_since, counters_agree, everywhere, member_counter};
 use crate::{
     fleet::{Fleet, client, eventually},
     support::Look,
@@ -44,7 +44,7 @@ async fn plain_composites_send_what_they_did() {
     let fleet = Fleet::start(3).await;
     let plain = fleet.masters.multi_lock("x");
     plain.acquire().await.unwrap().release().await.unwrap();
-    let before: Vec<_> = fleet.servers.iter().map(calls).collect();
+    let before: Vec<_> = fleet.servers.iter().map(RedisServer::calls).collect();
     plain.acquire().await.unwrap().release().await.unwrap();
     for (server, before) in fleet.servers.iter().zip(&before) {
         eventually("it is free", || !server.exists("x")).await;

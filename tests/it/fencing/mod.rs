@@ -67,22 +67,12 @@ const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// How often clients and scripts called each command since `before`, without what is asked here.
 fn calls_since(server: &RedisServer, before: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
-    let mut calls = calls(server);
+    let mut calls = server.calls();
     for (command, count) in before {
         *calls.get_mut(command).unwrap() -= count;
     }
     calls.retain(|command, count| *count > 0 && command != "info");
     calls
-}
-
-fn calls(server: &RedisServer) -> BTreeMap<String, u64> {
-    let stats = server.cli(&["INFO", "commandstats"]);
-    let lines = stats.lines().filter_map(|line| line.strip_prefix("cmdstat_"));
-    let calls = lines.filter_map(|line| {
-        let (command, rest) = line.split_once(":calls=")?;
-        Some((command.to_owned(), rest.split(',').next()?.parse().ok()?))
-    });
-    calls.collect()
 }
 
 /// Completes when the rest of the masters have granted too.

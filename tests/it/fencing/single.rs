@@ -5,7 +5,7 @@ use std::sync::Arc;
 use palisade::{AcquireError, FencedGuard, FencedLock, FencingToken, NodeError, OnOutage};
 use testkit::RedisServer;
 
-use super::{Off, calls, calls_since, counter, value};
+use super::{Off, calls_since, counter, value};
 use crate::support::{Look, causes, client, eventually, fixed, patient, soon, watchdog};
 
 /// Acquires and releases.
@@ -125,11 +125,11 @@ async fn plain_lock_costs_what_it_did_and_a_fenced_one_a_get_and_a_set_more() {
     let plain = [("evalsha", 2), ("hexists", 2), ("time", 2)].into_iter().chain(plain);
     let fenced = plain.clone().chain([("get", 1), ("set", 1)]);
 
-    let before = calls(&server);
+    let before = server.calls();
     client.lock("x").acquire().await.unwrap().release().await.unwrap();
     assert_eq!(calls_since(&server, &before), named(plain));
 
-    let before = calls(&server);
+    let before = server.calls();
     client.fenced_lock("x").acquire().await.unwrap().release().await.unwrap();
     assert_eq!(calls_since(&server, &before), named(fenced));
 }

@@ -53,11 +53,6 @@ async fn user_without_channel_rights_waits_for_one_who_has_them() {
 
 /// Completes when a waiter has asked more than once.
 async fn keeps_looking(server: &RedisServer) {
-    let asked = || {
-        let stats = server.cli(&["INFO", "commandstats"]);
-        let line = stats.lines().find_map(|line| line.strip_prefix("cmdstat_pttl:calls="));
-        line.map_or(0, |line| line.split(',').next().unwrap().parse().unwrap())
-    };
-    let before: u64 = asked();
-    eventually(|| asked() >= before + 4).await;
+    let before = server.calls_of("pttl");
+    eventually(|| server.calls_of("pttl") >= before + 4).await;
 }
