@@ -28,15 +28,18 @@ mod wait;
 mod watchdog;
 mod wire;
 
+pub use acquire::AnyLock;
 #[cfg(feature = "embedded")]
 pub use client::SimulatedProcess;
 pub use client::{Client, ClientBuilder, Masters};
-pub use composite::{FencedMultiLock, FencedRedLock, Inspection, MultiLock, RedLock};
+pub use composite::{
+    FencedMultiLock, FencedRedLock, Inspection, Member, MultiLock, MultiMember, RedLock, RedMember,
+};
 pub use error::{
     AcquireError, Ballot, BlessError, ConfigError, ConnectError, InspectError, LockLost, LostCause,
     NodeError, NodeId, Phase, ReleaseError, ShutdownError, Vote, WithError,
 };
-pub use guard::{LockGuard, Owner, Released};
+pub use guard::{AnyGuard, LockGuard, Owner, Released};
 pub use kind::{FencingToken, Holder};
 pub use kinds::{FencedGuard, FencedLock, Lock};
 pub use lease::Lease;

@@ -2,7 +2,7 @@
 
 use std::{env, process::Command, time::Duration};
 
-use palisade::{FencingToken, LockGuard};
+use palisade::LockGuard;
 
 use crate::{duration, exit::Failure};
 
@@ -20,18 +20,12 @@ const HOLDERS: &str = "PALISADE_HOLDERS";
 const TOKEN: &str = "PALISADE_TOKEN";
 
 /// Sets what the command gets to see of the lock.
-pub(crate) fn prepare(
-    command: &mut Command,
-    name: &str,
-    guard: &LockGuard,
-    token: Option<FencingToken>,
-    keep_servers: bool,
-) {
+pub(crate) fn prepare(command: &mut Command, name: &str, guard: &LockGuard, keep_servers: bool) {
     let holder = guard.holder_id();
     let mut holders = outer_holders();
     holders.push(holder.to_owned());
     command.env(LOCK, name).env(HOLDER, holder).env(HOLDERS, holders.join(" "));
-    match token {
+    match guard.fencing_token() {
         Some(token) => command.env(TOKEN, token.to_string()),
         // That of an outer run says nothing about this lock.
         None => command.env_remove(TOKEN),

@@ -1,10 +1,10 @@
 //! The servers that were named, and the lock on them that follows: one server, a majority, or all.
 
-use std::{env, ops::Deref, time::Duration};
+use std::{env, time::Duration};
 
 use palisade::{
-    AcquireError, BlessError, Client, ConfigError, FencedGuard, FencedMultiLock, FencedRedLock,
-    FencingToken, Holder, Inspection, Lease, LockGuard, Masters, OnOutage, ReleaseError, Released,
+    AcquireError, AnyLock, BlessError, Client, ConfigError, FencedMultiLock, FencedRedLock, Holder,
+    Inspection, Lease, LockGuard, Masters,
 };
 
 use crate::{
@@ -101,82 +101,12 @@ pub(crate) enum Lock {
     All(FencedMultiLock),
 }
 
-/// The guard of such a lock.
-#[derive(Debug)]
-pub(crate) enum Guard {
-    Plain(LockGuard),
-    Fenced(FencedGuard),
-}
-
-impl Guard {
-    pub(crate) fn token(&self) -> Option<FencingToken> {
-        match self {
-            Self::Plain(_) => None,
-            Self::Fenced(guard) => Some(guard.fencing_token()),
-        }
-    }
-
-    pub(crate) async fn release(self) -> Result<Released, ReleaseError> {
-        match self {
-            Self::Plain(guard) => guard.release().await,
-            Self::Fenced(guard) => guard.release().await,
-        }
-    }
-
-    pub(crate) fn orphan(self) {
-        match self {
-            Self::Plain(guard) => guard.orphan(),
-            Self::Fenced(guard) => guard.orphan(),
-        }
-    }
-}
-
-impl Deref for Guard {
-    type Target = LockGuard;
-
-    fn deref(&self) -> &LockGuard {
-        match self {
-            Self::Plain(guard) => guard,
-            Self::Fenced(guard) => guard,
-        }
-    }
-}
-
 /// How long to wait for a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Patience {
     None,
     For(Duration),
     Forever,
-}
-
-/// Acquires with patience. Servers that are too young to vote are a word at once, and then waited
-/// for as anything else is.
-macro_rules! acquire {
-    ($lock:expr, $patience:expr) => {{
-        let lock = $lock;
-        let at_once = lock.try_acquire().await;
-        match ($patience, at_once) {
-            (Patience::None, at_once) => at_once,
-            (_, Ok(Some(guard))) => Ok(Some(guard)),
-            (Patience::For(limit), Err(AcquireError::Quarantined { ballot, counts_in }))
-                if limit < counts_in =>
-            {
-                Err(AcquireError::Quarantined { ballot, counts_in })
-            }
-            (patience, at_once) => {
-                if let Err(young @ AcquireError::Quarantined { .. }) = &at_once {
-                    tell(young);
-                }
-                match patience {
-                    Patience::For(limit) => {
-                        lock.on_outage(OnOutage::Wait).try_acquire_for(limit).await
-                    }
-                    _ => lock.acquire().await.map(Some),
-                }
-            }
-        }
-    }};
 }
 
 impl Lock {
@@ -187,14 +117,42 @@ impl Lock {
         self,
         lease: Duration,
         patience: Patience,
-    ) -> Result<Option<Guard>, AcquireError> {
-        let lease = Lease::WatchdogOf(lease);
-        Ok(match self {
-            Self::Single(lock) => acquire!(lock.with_lease(lease), patience)?.map(Guard::Plain),
-            Self::Majority(lock) => acquire!(lock.with_lease(lease), patience)?.map(Guard::Fenced),
-            Self::All(lock) => acquire!(lock.with_lease(lease), patience)?.map(Guard::Fenced),
-        })
+    ) -> Result<Option<LockGuard>, AcquireError> {
+        match self {
+            Self::Single(lock) => acquire(lock, lease, patience).await,
+            Self::Majority(lock) => acquire(lock, lease, patience).await,
+            Self::All(lock) => acquire(lock, lease, patience).await,
+        }
     }
+}
+
+/// Acquires with patience. Servers that are too young to vote are a word at once, and then waited
+/// for as anything else is.
+async fn acquire(
+    lock: impl AnyLock,
+    lease: Duration,
+    patience: Patience,
+) -> Result<Option<LockGuard>, AcquireError> {
+    let lock = lock.with_lease(Lease::WatchdogOf(lease));
+    let guard = match (patience, lock.try_acquire().await) {
+        (Patience::None, at_once) => at_once?,
+        (_, Ok(Some(guard))) => Some(guard),
+        (Patience::For(limit), Err(AcquireError::Quarantined { ballot, counts_in }))
+            if limit < counts_in =>
+        {
+            return Err(AcquireError::Quarantined { ballot, counts_in });
+        }
+        (patience, at_once) => {
+            if let Err(young @ AcquireError::Quarantined { .. }) = &at_once {
+                tell(young);
+            }
+            match patience {
+                Patience::For(limit) => lock.try_acquire_for(limit).await?,
+                _ => Some(lock.acquire().await?),
+            }
+        }
+    };
+    Ok(guard.map(Into::into))
 }
 
 fn cap_on_leases(args: &ServerArgs) -> Result<Duration, Failure> {

@@ -1,12 +1,12 @@
 //! The locks that are contended for, as one process sees them.
 
-use std::{ops::Deref, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use checkers::history::Kind;
 use futures::{FutureExt, TryFutureExt, future::BoxFuture};
 use palisade::{
-    AcquireError, Client, ConfigError, FencedGuard, FencedLock, FencedMultiLock, FencedRedLock,
-    Lease, Lock, LockGuard, Masters, MultiLock, OnOutage, Owner, RedLock, ReleaseError, Released,
+    AcquireError, AnyLock, Client, ConfigError, Lease, LockGuard, Masters, MultiLock, OnOutage,
+    Owner,
 };
 
 use crate::plan::Plan;
@@ -19,163 +19,80 @@ pub(crate) struct Target {
     pub(crate) kind: Kind,
     /// Empty: on all.
     pub(crate) on: Vec<usize>,
-    pub(crate) lock: AnyLock,
+    pub(crate) lock: Arc<dyn Contended>,
 }
 
 /// What an acquire brings. On the heap: it is not small.
 type Answer<'a, T> = BoxFuture<'a, Result<T, AcquireError>>;
 
-/// The three types have the same methods and no trait in common.
-#[derive(Debug, Clone)]
-pub(crate) enum AnyLock {
-    Lock(Lock),
-    Multi(MultiLock),
-    Red(RedLock),
-    FencedLock(FencedLock),
-    FencedMulti(FencedMultiLock),
-    FencedRed(FencedRedLock),
+/// A lock of whichever type.
+pub(crate) trait Contended: fmt::Debug + Send + Sync {
+    fn with(&self, lease: Lease, on_outage: OnOutage) -> Arc<dyn Contended>;
+
+    fn acquire(&self) -> Answer<'_, LockGuard>;
+
+    fn acquire_as<'a>(&'a self, owner: &'a Owner) -> Answer<'a, LockGuard>;
+
+    fn try_acquire(&self) -> Answer<'_, Option<LockGuard>>;
+
+    fn try_acquire_as<'a>(&'a self, owner: &'a Owner) -> Answer<'a, Option<LockGuard>>;
+
+    fn try_acquire_for(&self, limit: Duration) -> Answer<'_, Option<LockGuard>>;
 }
 
-/// Of a plain lock or a fenced one.
-#[derive(Debug)]
-pub(crate) enum AnyGuard {
-    Plain(LockGuard),
-    Fenced(FencedGuard),
-}
-
-macro_rules! each {
-    ($any:expr, $lock:ident, $make:ident => $do:expr) => {
-        match $any {
-            AnyLock::Lock($lock) => {
-                let $make = AnyGuard::Plain;
-                $do
-            }
-            AnyLock::Multi($lock) => {
-                let $make = AnyGuard::Plain;
-                $do
-            }
-            AnyLock::Red($lock) => {
-                let $make = AnyGuard::Plain;
-                $do
-            }
-            AnyLock::FencedLock($lock) => {
-                let $make = AnyGuard::Fenced;
-                $do
-            }
-            AnyLock::FencedMulti($lock) => {
-                let $make = AnyGuard::Fenced;
-                $do
-            }
-            AnyLock::FencedRed($lock) => {
-                let $make = AnyGuard::Fenced;
-                $do
-            }
-        }
-    };
-}
-
-macro_rules! with {
-    ($any:expr, $lease:expr, $on_outage:expr, $($Kind:ident),+) => {
-        match $any {
-            $(Self::$Kind(lock) => {
-                Self::$Kind(lock.clone().with_lease($lease).on_outage($on_outage))
-            })+
-        }
-    };
-}
-
-impl AnyGuard {
-    pub(crate) fn token(&self) -> Option<u64> {
-        match self {
-            Self::Plain(_) => None,
-            Self::Fenced(guard) => Some(guard.fencing_token().get()),
-        }
+impl<L: AnyLock> Contended for L {
+    fn with(&self, lease: Lease, on_outage: OnOutage) -> Arc<dyn Contended> {
+        Arc::new(self.clone().with_lease(lease).on_outage(on_outage))
     }
 
-    pub(crate) fn reenter(&self) -> Option<Self> {
-        match self {
-            Self::Plain(guard) => guard.reenter().ok().map(Self::Plain),
-            Self::Fenced(guard) => guard.reenter().ok().map(Self::Fenced),
-        }
+    fn acquire(&self) -> Answer<'_, LockGuard> {
+        AnyLock::acquire(self).map_ok(Into::into).boxed()
     }
 
-    pub(crate) async fn release(self) -> Result<Released, ReleaseError> {
-        match self {
-            Self::Plain(guard) => guard.release().await,
-            Self::Fenced(guard) => guard.release().await,
-        }
+    fn acquire_as<'a>(&'a self, owner: &'a Owner) -> Answer<'a, LockGuard> {
+        AnyLock::acquire_as(self, owner).map_ok(Into::into).boxed()
     }
 
-    pub(crate) fn orphan(self) {
-        match self {
-            Self::Plain(guard) => guard.orphan(),
-            Self::Fenced(guard) => guard.orphan(),
-        }
+    fn try_acquire(&self) -> Answer<'_, Option<LockGuard>> {
+        AnyLock::try_acquire(self).map_ok(|guard| guard.map(Into::into)).boxed()
+    }
+
+    fn try_acquire_as<'a>(&'a self, owner: &'a Owner) -> Answer<'a, Option<LockGuard>> {
+        AnyLock::try_acquire_as(self, owner).map_ok(|guard| guard.map(Into::into)).boxed()
+    }
+
+    fn try_acquire_for(&self, limit: Duration) -> Answer<'_, Option<LockGuard>> {
+        AnyLock::try_acquire_for(self, limit).map_ok(|guard| guard.map(Into::into)).boxed()
     }
 }
 
-impl Deref for AnyGuard {
-    type Target = LockGuard;
-
-    fn deref(&self) -> &LockGuard {
-        match self {
-            Self::Plain(guard) => guard,
-            Self::Fenced(guard) => guard,
-        }
-    }
+/// A re-entry; `None` if the hold was lost meanwhile, and somebody else's now.
+pub(crate) async fn try_acquire_again(
+    lock: &dyn Contended,
+    owner: &Owner,
+    first: &LockGuard,
+) -> Option<LockGuard> {
+    let again = lock.try_acquire_as(owner).await.ok()??;
+    (again.holder_id() == first.holder_id()).then_some(again)
 }
 
-impl AnyLock {
-    pub(crate) fn with(&self, lease: Lease, on_outage: OnOutage) -> Self {
-        with!(self, lease, on_outage, Lock, Multi, Red, FencedLock, FencedMulti, FencedRed)
-    }
-
-    pub(crate) fn acquire(&self) -> Answer<'_, AnyGuard> {
-        each!(self, lock, make => lock.acquire().map_ok(make).boxed())
-    }
-
-    pub(crate) fn acquire_as<'a>(&'a self, owner: &'a Owner) -> Answer<'a, AnyGuard> {
-        each!(self, lock, make => lock.acquire_as(owner).map_ok(make).boxed())
-    }
-
-    /// A re-entry; `None` if the hold was lost meanwhile, and somebody else's now.
-    pub(crate) async fn try_acquire_again(
-        &self,
-        owner: &Owner,
-        first: &AnyGuard,
-    ) -> Option<AnyGuard> {
-        let again = each!(self, lock, make => {
-            lock.try_acquire_as(owner).map_ok(move |guard| guard.map(make)).boxed()
-        });
-        let again = again.await.ok()??;
-        (again.holder_id() == first.holder_id()).then_some(again)
-    }
-
-    pub(crate) fn try_acquire(&self) -> Answer<'_, Option<AnyGuard>> {
-        each!(self, lock, make => {
-            lock.try_acquire().map_ok(move |guard| guard.map(make)).boxed()
-        })
-    }
-
-    pub(crate) fn try_acquire_for(&self, limit: Duration) -> Answer<'_, Option<AnyGuard>> {
-        each!(self, lock, make => {
-            lock.try_acquire_for(limit).map_ok(move |guard| guard.map(make)).boxed()
-        })
-    }
+/// What the store is shown.
+pub(crate) fn token(guard: &LockGuard) -> Option<u64> {
+    guard.fencing_token().map(palisade::FencingToken::get)
 }
 
 /// All targets. Clients are in the order of the servers.
 pub(crate) fn all(clients: &[Client], plan: &Plan) -> Result<Vec<Target>, ConfigError> {
     let masters = Masters::new(clients.iter().cloned())?;
-    let red = AnyLock::Red(masters.red_lock("red"));
-    let multi = AnyLock::Multi(masters.multi_lock("multi"));
+    let red = Arc::new(masters.red_lock("red"));
+    let multi = Arc::new(masters.multi_lock("multi"));
     let mut targets = vec![
         Target { name: "red", kind: Kind::RedLock, on: Vec::new(), lock: red },
         Target { name: "multi", kind: Kind::MultiLock, on: Vec::new(), lock: multi },
     ];
     let node = usize::try_from(plan.seed % plan.nodes.len() as u64).unwrap_or(0);
     let Some(client) = clients.get(node) else { return Ok(targets) };
-    let single = AnyLock::Lock(client.lock("single"));
+    let single = Arc::new(client.lock("single"));
     targets.push(Target { name: "single", kind: Kind::Lock, on: vec![node], lock: single });
     let fenced = [
         (Kind::RedLock, "fenced-red", Vec::new()),
@@ -183,17 +100,17 @@ pub(crate) fn all(clients: &[Client], plan: &Plan) -> Result<Vec<Target>, Config
         (Kind::Lock, "fenced-single", vec![node]),
     ];
     for (kind, name, on) in fenced {
-        let lock = match kind {
-            Kind::RedLock => AnyLock::FencedRed(masters.fenced_red_lock(name)),
-            Kind::MultiLock => AnyLock::FencedMulti(masters.fenced_multi_lock(name)),
-            Kind::Lock => AnyLock::FencedLock(client.fenced_lock(name)),
+        let lock: Arc<dyn Contended> = match kind {
+            Kind::RedLock => Arc::new(masters.fenced_red_lock(name)),
+            Kind::MultiLock => Arc::new(masters.fenced_multi_lock(name)),
+            Kind::Lock => Arc::new(client.fenced_lock(name)),
         };
         targets.push(Target { name, kind, on, lock });
     }
     // Any two of these have `b` in common.
     for names in [["a", "b"], ["c", "b"]] {
         let members = names.iter().map(|name| client.lock(name));
-        let lock = AnyLock::Multi(MultiLock::new(members)?);
+        let lock = Arc::new(MultiLock::new(members)?);
         targets.push(Target { name: "pair", kind: Kind::MultiLock, on: vec![node], lock });
     }
     if plan.is_storm {

@@ -20,7 +20,7 @@ use crate::{
     guard::{LockGuard, Tenure},
     lease::Term,
     notifier::Listener,
-    voting::{Member, ballot},
+    voting::{Voter, ballot},
     wait::{Contender, Round},
 };
 
@@ -175,7 +175,7 @@ impl Contender for Acquisition {
     }
 
     fn not_yet(&self) -> Option<(AcquireError, Duration)> {
-        match self.unavailable(self.target.members.map(Member::foreseen)) {
+        match self.unavailable(self.target.members.map(Voter::foreseen)) {
             Round::NotYet { error, counts_in } => Some((error, counts_in)),
             _ => None,
         }

@@ -25,7 +25,8 @@ pub(crate) enum Patience {
 pub(crate) struct Handle<P = LockGuard> {
     pub(crate) target: Target,
     pub(crate) lease: Lease,
-    pub(crate) on_outage: OnOutage,
+    /// `None`: as it suits the operation.
+    pub(crate) on_outage: Option<OnOutage>,
     proof: PhantomData<fn() -> P>,
 }
 
@@ -48,8 +49,7 @@ impl<P> fmt::Debug for Handle<P> {
 
 impl<P: Proof> Handle<P> {
     pub(crate) fn new(target: Target) -> Self {
-        let (lease, on_outage) = (Lease::default(), OnOutage::default());
-        Self { target, lease, on_outage, proof: PhantomData }
+        Self { target, lease: Lease::default(), on_outage: None, proof: PhantomData }
     }
 
     /// Acquires as `owner`, or as the owner of the scope, or as a new owner.
@@ -136,13 +136,17 @@ impl<P: Proof> Handle<P> {
                 }
             };
         }
+        let by_default = match patience {
+            Patience::For(_) => OnOutage::Wait,
+            Patience::Once | Patience::Forever => OnOutage::Fail,
+        };
         let waiting = Waiting {
             clock: &self.target.process().clock,
             random: &self.target.process().random,
             queues: self.target.queues(),
             key: self.target.queue_key(),
             deadline,
-            on_outage: self.on_outage,
+            on_outage: self.on_outage.unwrap_or(by_default),
         };
         wait::acquire(contender, waiting).await
     }
@@ -168,9 +172,11 @@ async fn run<F: Future>(guard: &LockGuard, work: F) -> Result<F::Output, WithErr
 }
 
 /// The methods that all locks share, on the public types.
+///
+/// `$Lock` is the type, behind the parameters of its `impl`; `$Guard` is what an acquire brings.
 macro_rules! lock_methods {
-    ($Lock:ident, $Guard:ident) => {
-        impl $Lock {
+    ([$($parameters:tt)*] $Lock:ty, $Guard:ty) => {
+        impl $($parameters)* $Lock {
             /// The same lock with another lease. Defaults to [`Lease::Watchdog`](crate::Lease).
             #[must_use]
             pub fn with_lease(mut self, lease: $crate::Lease) -> Self {
@@ -178,11 +184,12 @@ macro_rules! lock_methods {
                 self
             }
 
-            /// Whether [`acquire`](Self::acquire) waits for servers that do not answer. Defaults
-            /// to [`OnOutage::Fail`](crate::OnOutage).
+            /// Whether an acquire waits for servers that do not answer. By default
+            /// [`acquire`](Self::acquire) [fails](crate::OnOutage) at once, and
+            /// [`try_acquire_for`](Self::try_acquire_for) spends its limit on them, too.
             #[must_use]
             pub fn on_outage(mut self, on_outage: $crate::OnOutage) -> Self {
-                self.handle.on_outage = on_outage;
+                self.handle.on_outage = Some(on_outage);
                 self
             }
 
@@ -198,9 +205,9 @@ macro_rules! lock_methods {
             /// [`Quarantine`](crate::Quarantine).
             ///
             /// # Cancel safety
-            /// Dropping the future gives up the slot in line. If a server has granted meanwhile,
+            /// Dropping the future gives up the place in line. If a server has granted meanwhile,
             /// or still will, a release is queued in the background; nobody need call anything.
-            pub async fn acquire(&self) -> Result<$crate::$Guard, $crate::AcquireError> {
+            pub async fn acquire(&self) -> Result<$Guard, $crate::AcquireError> {
                 self.handle.wait(None).await
             }
 
@@ -217,7 +224,7 @@ macro_rules! lock_methods {
             /// As [`acquire`](Self::acquire).
             pub async fn try_acquire(
                 &self,
-            ) -> Result<Option<$crate::$Guard>, $crate::AcquireError> {
+            ) -> Result<Option<$Guard>, $crate::AcquireError> {
                 self.handle.acquire(None, $crate::acquire::Patience::Once).await
             }
 
@@ -226,8 +233,8 @@ macro_rules! lock_methods {
             /// line.
             ///
             /// # Errors
-            /// As [`acquire`](Self::acquire). With [`OnOutage::Wait`](crate::OnOutage) an outage
-            /// that lasts until the limit is an error too.
+            /// As [`acquire`](Self::acquire), but for an outage: it is waited for too, and is an
+            /// error if it lasts until the limit, or with [`OnOutage::Fail`](crate::OnOutage).
             /// [`Quarantined`](crate::AcquireError::Quarantined), at once, if the limit ends before
             /// the votes of enough servers count.
             ///
@@ -236,13 +243,13 @@ macro_rules! lock_methods {
             pub async fn try_acquire_for(
                 &self,
                 limit: std::time::Duration,
-            ) -> Result<Option<$crate::$Guard>, $crate::AcquireError> {
+            ) -> Result<Option<$Guard>, $crate::AcquireError> {
                 self.handle.acquire(None, $crate::acquire::Patience::For(limit)).await
             }
 
             /// [`acquire`](Self::acquire) as `owner`: if it holds the lock already, this is one
-            /// more guard on the same claim, without asking a server or waiting in line. A fixed
-            /// lease then counts from here if that is longer; nothing shortens the claim's.
+            /// more guard on the same hold, without asking a server or waiting in line. A fixed
+            /// lease then counts from here if that is longer; nothing shortens the hold's.
             ///
             /// # Errors
             /// As [`acquire`](Self::acquire).
@@ -252,7 +259,7 @@ macro_rules! lock_methods {
             pub async fn acquire_as(
                 &self,
                 owner: &$crate::Owner,
-            ) -> Result<$crate::$Guard, $crate::AcquireError> {
+            ) -> Result<$Guard, $crate::AcquireError> {
                 self.handle.wait(Some(owner)).await
             }
 
@@ -266,7 +273,7 @@ macro_rules! lock_methods {
             pub async fn try_acquire_as(
                 &self,
                 owner: &$crate::Owner,
-            ) -> Result<Option<$crate::$Guard>, $crate::AcquireError> {
+            ) -> Result<Option<$Guard>, $crate::AcquireError> {
                 self.handle.acquire(Some(owner), $crate::acquire::Patience::Once).await
             }
 
@@ -283,9 +290,56 @@ macro_rules! lock_methods {
             /// Dropping the future drops `work` and releases in the background.
             pub async fn with<R>(
                 &self,
-                work: impl AsyncFnOnce(&$crate::$Guard) -> R,
+                work: impl AsyncFnOnce(&$Guard) -> R,
             ) -> Result<R, $crate::WithError> {
                 self.handle.with(work).await
+            }
+        }
+
+        impl $($parameters)* $crate::acquire::Sealed for $Lock {}
+
+        impl $($parameters)* $crate::AnyLock for $Lock {
+            type Guard = $Guard;
+
+            fn name(&self) -> &str {
+                self.name()
+            }
+
+            fn with_lease(self, lease: $crate::Lease) -> Self {
+                self.with_lease(lease)
+            }
+
+            fn on_outage(self, on_outage: $crate::OnOutage) -> Self {
+                self.on_outage(on_outage)
+            }
+
+            async fn acquire(&self) -> Result<$Guard, $crate::AcquireError> {
+                self.acquire().await
+            }
+
+            async fn try_acquire(&self) -> Result<Option<$Guard>, $crate::AcquireError> {
+                self.try_acquire().await
+            }
+
+            async fn try_acquire_for(
+                &self,
+                limit: std::time::Duration,
+            ) -> Result<Option<$Guard>, $crate::AcquireError> {
+                self.try_acquire_for(limit).await
+            }
+
+            async fn acquire_as(
+                &self,
+                owner: &$crate::Owner,
+            ) -> Result<$Guard, $crate::AcquireError> {
+                self.acquire_as(owner).await
+            }
+
+            async fn try_acquire_as(
+                &self,
+                owner: &$crate::Owner,
+            ) -> Result<Option<$Guard>, $crate::AcquireError> {
+                self.try_acquire_as(owner).await
             }
         }
     };

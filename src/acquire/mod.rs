@@ -2,6 +2,7 @@
 
 mod acquisition;
 mod agreeing;
+mod any_lock;
 mod attempt;
 mod fence;
 mod handle;
@@ -13,6 +14,8 @@ mod tally;
 mod target;
 mod votes;
 
+pub use any_lock::AnyLock;
+pub(crate) use any_lock::Sealed;
 pub(crate) use handle::{Handle, Patience, lock_methods};
 pub(crate) use tally::Rule;
 pub(crate) use target::Target;

@@ -6,11 +6,11 @@ use super::tally::Rule;
 use crate::{
     by_member::{ByMember, MemberId},
     error::ConfigError,
-    voting::Member,
+    voting::Voter,
 };
 
 /// What can be known before anything is sent: the same address twice.
-pub(crate) fn check_addresses(rule: Rule, members: &ByMember<Member>) -> Result<(), ConfigError> {
+pub(crate) fn check_addresses(rule: Rule, members: &ByMember<Voter>) -> Result<(), ConfigError> {
     check(
         members,
         |one, other| {
@@ -21,7 +21,7 @@ pub(crate) fn check_addresses(rule: Rule, members: &ByMember<Member>) -> Result<
 }
 
 /// What the servers have told by now: two addresses of one server process.
-pub(crate) fn check_processes(rule: Rule, members: &ByMember<Member>) -> Result<(), ConfigError> {
+pub(crate) fn check_processes(rule: Rule, members: &ByMember<Voter>) -> Result<(), ConfigError> {
     check(
         members,
         |one, other| {
@@ -34,7 +34,7 @@ pub(crate) fn check_processes(rule: Rule, members: &ByMember<Member>) -> Result<
 
 /// Whether two members on one server are one too many: always for a majority, since that server
 /// would have two votes; for all of them only if it is the same key.
-fn excludes(rule: Rule, one: &Member, other: &Member) -> bool {
+fn excludes(rule: Rule, one: &Voter, other: &Voter) -> bool {
     match rule {
         Rule::Majority => true,
         Rule::All => {
@@ -45,8 +45,8 @@ fn excludes(rule: Rule, one: &Member, other: &Member) -> bool {
 }
 
 fn check(
-    members: &ByMember<Member>,
-    clash: impl Fn(&Member, &Member) -> bool,
+    members: &ByMember<Voter>,
+    clash: impl Fn(&Voter, &Voter) -> bool,
     rule: Rule,
 ) -> Result<(), ConfigError> {
     for (i, one) in members.values().enumerate() {
@@ -66,8 +66,8 @@ fn check(
 
 /// What the markers have told by now: that the members are not of one fleet, or that its other
 /// clients do not reckon with leases as long as ours.
-pub(crate) fn check_fleets(members: &ByMember<Member>) -> Result<(), ConfigError> {
-    let mut first: Option<(&Member, Arc<str>)> = None;
+pub(crate) fn check_fleets(members: &ByMember<Voter>) -> Result<(), ConfigError> {
+    let mut first: Option<(&Voter, Arc<str>)> = None;
     for member in members.values() {
         let Some(marker) = member.blessing()? else { continue };
         match &first {
@@ -86,7 +86,7 @@ pub(crate) fn check_fleets(members: &ByMember<Member>) -> Result<(), ConfigError
 
 /// The order in which all processes take the members of a `MultiLock` once they got in each
 /// other's way: by server process, then by name.
-pub(crate) fn common_order(members: &ByMember<Member>) -> Vec<MemberId> {
+pub(crate) fn common_order(members: &ByMember<Voter>) -> Vec<MemberId> {
     let mut order: Vec<MemberId> = members.ids().collect();
     order.sort_by_key(|id| {
         let member = &members[*id];

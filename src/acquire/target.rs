@@ -10,7 +10,7 @@ use crate::{
     lease::{Lease, Term},
     process::Process,
     random::Random,
-    voting::{Member, Members},
+    voting::{Members, Voter},
     wait::Queues,
     wire::key,
 };
@@ -27,7 +27,7 @@ pub(crate) struct Target {
 
 impl Target {
     /// A lock by itself: a majority of one.
-    pub(crate) fn one(member: Member) -> Self {
+    pub(crate) fn one(member: Voter) -> Self {
         let members = Arc::new(ByMember::one(member));
         Self { rule: Rule::Majority, members, composite: None }
     }
@@ -38,7 +38,7 @@ impl Target {
     /// [`ConfigError`] for what can be known before anything is sent.
     pub(crate) fn composite(
         rule: Rule,
-        members: impl IntoIterator<Item = Member>,
+        members: impl IntoIterator<Item = Voter>,
     ) -> Result<Self, ConfigError> {
         let members = ByMember::new(members).ok_or(ConfigError::NoMembers)?;
         // First: addresses that a caller makes up tell servers apart inside one process only.
@@ -50,8 +50,13 @@ impl Target {
 
     /// The same, where nobody asks whether a server may have forgotten something.
     pub(crate) fn unvetted(mut self) -> Self {
-        self.members = Arc::new(self.members.map(Member::unvetted));
+        self.members = Arc::new(self.members.map(Voter::unvetted));
         self
+    }
+
+    /// The name of the first member.
+    pub(crate) fn name(&self) -> &str {
+        self.members.first().kind.name()
     }
 
     /// How many members are enough.
@@ -115,7 +120,7 @@ impl Target {
 }
 
 /// Deadlines of members can be compared on one clock only.
-fn check_clocks(members: &ByMember<Member>) -> Result<(), ConfigError> {
+fn check_clocks(members: &ByMember<Voter>) -> Result<(), ConfigError> {
     let first = &members.first().services.process;
     if members.values().all(|member| Arc::ptr_eq(first, &member.services.process)) {
         return Ok(());
@@ -124,7 +129,7 @@ fn check_clocks(members: &ByMember<Member>) -> Result<(), ConfigError> {
     Err(ConfigError::InvalidSetting { setting: "members", reason })
 }
 
-fn identity(rule: Rule, members: &ByMember<Member>) -> Arc<str> {
+fn identity(rule: Rule, members: &ByMember<Voter>) -> Arc<str> {
     let mut parts: Vec<(&str, &str)> = members
         .values()
         .map(|member| (member.services.node_id().as_str(), &**member.kind.name()))

@@ -1,6 +1,6 @@
 //! Members that do not confirm, and what a loss through them is called. Pure.
 
-use crate::{by_member::ByMember, error::LostCause, voting::Member, wire::Outcome};
+use crate::{by_member::ByMember, error::LostCause, voting::Voter, wire::Outcome};
 
 /// Why a member does not confirm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Absence {
 /// Why a claim is lost that fewer than `need` members confirm for. `absent` has one entry for each
 /// member, `None` if it confirms.
 pub(crate) fn cause_of_loss(
-    members: &ByMember<Member>,
+    members: &ByMember<Voter>,
     need: usize,
     absent: &ByMember<Option<Absence>>,
 ) -> LostCause {

@@ -15,7 +15,7 @@ pub struct Inspection {
 impl Inspection {
     pub(crate) async fn of(locks: &[Lock]) -> Self {
         let asked = locks.iter().map(async |lock| {
-            let node = lock.member().services.node_id().clone();
+            let node = lock.voter().services.node_id().clone();
             (node, lock.holder().await)
         });
         Self { nodes: join_all(asked).await }

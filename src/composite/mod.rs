@@ -11,15 +11,12 @@
 //! that is stopped and writes after its lease is for the store to refuse, by the token of a fenced
 //! one ([`fence`]).
 
-mod fenced_multi;
-mod fenced_red;
 mod inspection;
 mod multi;
 mod parts;
 mod red;
 
-pub use fenced_multi::FencedMultiLock;
-pub use fenced_red::FencedRedLock;
 pub use inspection::Inspection;
-pub use multi::MultiLock;
-pub use red::RedLock;
+pub use multi::{FencedMultiLock, MultiLock};
+pub use parts::{Member, MultiMember, RedMember};
+pub use red::{FencedRedLock, RedLock};

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use super::parts::{composite, composite_methods};
+use super::{
+    inspection::Inspection,
+    parts::{MultiMember, composite},
+};
 use crate::{
     acquire::{Handle, Rule, lock_methods},
     error::ConfigError,
-    kinds::Lock,
+    kinds::{FencedLock, Lock},
 };
 
 /// A lock that is held when *all* of its members are.
@@ -35,23 +38,29 @@ use crate::{
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone)]
-pub struct MultiLock {
-    handle: Handle,
+#[derive(Debug)]
+pub struct MultiLock<L: MultiMember = Lock> {
+    handle: Handle<L::Guard>,
     /// The same locks for those who only look.
     locks: Arc<[Lock]>,
 }
 
-lock_methods!(MultiLock, LockGuard);
-composite_methods!(MultiLock);
+// By hand: derived, it would ask for guards that can be cloned.
+impl<L: MultiMember> Clone for MultiLock<L> {
+    fn clone(&self) -> Self {
+        Self { handle: self.handle.clone(), locks: self.locks.clone() }
+    }
+}
 
-impl MultiLock {
+lock_methods!([<L: MultiMember>] MultiLock<L>, L::Guard);
+
+impl<L: MultiMember> MultiLock<L> {
     /// A lock over `members`.
     ///
     /// # Errors
     /// [`ConfigError`] without members, with the same lock twice, or with a member that has a lease
     /// of its own: the composite's lease counts. Nothing is sent.
-    pub fn new(members: impl IntoIterator<Item = Lock>) -> Result<Self, ConfigError> {
+    pub fn new(members: impl IntoIterator<Item = L>) -> Result<Self, ConfigError> {
         let (target, locks) = composite(Rule::All, members)?;
         Ok(Self { handle: Handle::new(target), locks })
     }
@@ -65,4 +74,52 @@ impl MultiLock {
         self.handle.target = self.handle.target.unvetted();
         self
     }
+
+    /// The name of the first member.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.handle.target.name()
+    }
+
+    /// What each server says of the lock.
+    ///
+    /// # Cancel safety
+    /// Dropping the future has no effect: nothing is changed.
+    pub async fn inspect(&self) -> Inspection {
+        Inspection::of(&self.locks).await
+    }
 }
+
+/// A [`MultiLock`](crate::MultiLock) with a [fencing token](crate::FencingToken) for each holder:
+/// one for all members.
+///
+/// It is the `MultiLock` over the same members: both exclude each other, and it excludes the locks of
+/// its members. Where the members' counters agree it takes the same single round trip; members that
+/// others lock too are often behind, which takes a second.
+///
+/// # Guarantees
+/// - Those of [`MultiLock`](crate::MultiLock).
+/// - Tokens increase strictly over all composites' holders of *any one* of the members, while one of
+///   the servers that they share keeps its data: a store may keep the greatest token with each thing
+///   that a member stands for, an account of a transfer between two.
+/// - The rest as with [`FencedRedLock`](crate::FencedRedLock).
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "embedded")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use palisade::{FencedMultiLock, embedded::Server};
+///
+/// let client = Server::start()?.client()?;
+/// let account = |name| client.fenced_lock(name);
+/// let ab = FencedMultiLock::new([account("a"), account("b")])?;
+/// let bc = FencedMultiLock::new([account("b"), account("c")])?;
+/// let token = ab.with(async |guard| guard.fencing_token()).await?;
+/// assert!(bc.acquire().await?.fencing_token() > token);
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "embedded"))]
+/// # fn main() {}
+/// ```
+pub type FencedMultiLock = MultiLock<FencedLock>;

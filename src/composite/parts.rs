@@ -1,24 +1,107 @@
-//! What composites are made of, and the methods that they share.
+//! What composites are made of.
 
 use std::sync::Arc;
 
 use crate::{
     acquire::{Rule, Target},
     error::ConfigError,
-    kinds::{FencedLock, Lock},
-    voting::Member,
+    guard::{AnyGuard, LockGuard},
+    kinds::{FencedGuard, FencedLock, Lock},
+    voting::Voter,
 };
 
-/// What a composite is made of: locks that can also be used by themselves.
-pub(super) trait Part {
+/// A lock that may be a member of a [`MultiLock`](crate::MultiLock). Sealed.
+///
+/// # Examples
+/// A lock that is not a single one may not:
+/// ```compile_fail
+/// # fn example(masters: &palisade::Masters) {
+/// let both = palisade::MultiLock::new(vec![masters.red_lock("a"), masters.red_lock("b")]);
+/// # }
+/// ```
+#[expect(private_bounds, reason = "sealed: how a lock takes part is ours")]
+pub trait MultiMember: Part {
+    /// What an acquire of the composite brings.
+    type Guard: AnyGuard;
+}
+
+/// A lock that may be a member of a [`RedLock`](crate::RedLock): one of which a majority excludes
+/// all others. Sealed.
+///
+/// # Examples
+/// Members of several kinds have no majority:
+/// ```compile_fail
+/// # fn example(client: &palisade::Client) {
+/// use palisade::{Member, RedLock};
+/// let lock = RedLock::new([Member::from(client.lock("a")), client.fenced_lock("a").into()]);
+/// # }
+/// ```
+#[expect(private_bounds, reason = "sealed: how a lock takes part is ours")]
+pub trait RedMember: Part {
+    /// What an acquire of the composite brings.
+    type Guard: AnyGuard;
+}
+
+/// A lock of any kind as a member of a [`MultiLock`](crate::MultiLock) of several kinds.
+///
+/// # Examples
+/// ```
+/// use palisade::{ConfigError, Client, Member, MultiLock};
+///
+/// fn both(client: &Client) -> Result<MultiLock<Member>, ConfigError> {
+///     MultiLock::new(vec![client.lock("orders").into(), client.fenced_lock("stock").into()])
+/// }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Member {
+    voter: Voter,
+    plain: Lock,
+    has_own_lease: bool,
+}
+
+/// How a lock takes part in a composite.
+pub(crate) trait Part: Clone + std::fmt::Debug + Send + Sync + 'static {
     /// Whether it was given a lease of its own.
     fn has_own_lease(&self) -> bool;
 
-    /// How it takes part in a composite.
-    fn member(&self) -> Member;
+    /// The same as one of several.
+    fn voter(&self) -> Voter;
 
     /// The same lock, to look at.
     fn plain(&self) -> &Lock;
+}
+
+impl MultiMember for Lock {
+    type Guard = LockGuard;
+}
+
+impl MultiMember for FencedLock {
+    type Guard = FencedGuard;
+}
+
+impl MultiMember for Member {
+    type Guard = LockGuard;
+}
+
+impl RedMember for Lock {
+    type Guard = LockGuard;
+}
+
+impl RedMember for FencedLock {
+    type Guard = FencedGuard;
+}
+
+impl From<Lock> for Member {
+    fn from(lock: Lock) -> Self {
+        Self { voter: Part::voter(&lock), has_own_lease: lock.has_own_lease(), plain: lock }
+    }
+}
+
+impl From<FencedLock> for Member {
+    fn from(lock: FencedLock) -> Self {
+        let plain = lock.plain().clone();
+        Self { voter: Part::voter(&lock), has_own_lease: lock.has_own_lease(), plain }
+    }
 }
 
 impl Part for Lock {
@@ -26,8 +109,8 @@ impl Part for Lock {
         self.has_own_lease()
     }
 
-    fn member(&self) -> Member {
-        self.member().in_composite()
+    fn voter(&self) -> Voter {
+        self.voter().in_composite()
     }
 
     fn plain(&self) -> &Lock {
@@ -40,12 +123,26 @@ impl Part for FencedLock {
         self.has_own_lease()
     }
 
-    fn member(&self) -> Member {
+    fn voter(&self) -> Voter {
         self.as_member()
     }
 
     fn plain(&self) -> &Lock {
         self.plain()
+    }
+}
+
+impl Part for Member {
+    fn has_own_lease(&self) -> bool {
+        self.has_own_lease
+    }
+
+    fn voter(&self) -> Voter {
+        self.voter.clone()
+    }
+
+    fn plain(&self) -> &Lock {
+        &self.plain
     }
 }
 
@@ -56,27 +153,8 @@ pub(super) fn composite<P: Part>(
 ) -> Result<(Target, Arc<[Lock]>), ConfigError> {
     let parts: Vec<P> = parts.into_iter().collect();
     if let Some(own) = parts.iter().find(|part| part.has_own_lease()) {
-        return Err(ConfigError::MemberLease { member: own.member().identity() });
+        return Err(ConfigError::MemberLease { member: own.voter().identity() });
     }
-    let target = Target::composite(rule, parts.iter().map(Part::member))?;
+    let target = Target::composite(rule, parts.iter().map(Part::voter))?;
     Ok((target, parts.iter().map(|part| part.plain().clone()).collect()))
 }
-
-/// The methods that composites share besides those of all locks.
-macro_rules! composite_methods {
-    ($Lock:ident) => {
-        impl $Lock {
-            /// The name of the first member.
-            #[must_use]
-            pub fn name(&self) -> &str {
-                self.handle.target.members.first().kind.name()
-            }
-
-            /// What each server says of the lock.
-            pub async fn inspect(&self) -> $crate::Inspection {
-                $crate::Inspection::of(&self.locks).await
-            }
-        }
-    };
-}
-pub(super) use composite_methods;

@@ -17,6 +17,7 @@ use crate::{
     claim::{self, Claim},
     clock::Instant,
     error::{LockLost, LostCause, ReleaseError},
+    kind::FencingToken,
 };
 
 /// What a release did.
@@ -42,7 +43,7 @@ pub enum Released {
 /// [`release`](Self::release), or [`Client::shutdown`](crate::Client::shutdown) before the end.
 ///
 /// # Guarantees
-/// - [`lost`](Self::lost) and [`token`](Self::token) fire no later than the local deadline, which
+/// - [`lost`](Self::lost) and [`cancellation_token`](Self::cancellation_token) fire no later than the local deadline, which
 ///   counts from before the request that was last granted: before others can be granted.
 /// - Nothing but an explicit check tells a process that was stopped: call
 ///   [`ensure_valid`](Self::ensure_valid) right before what must not happen twice.
@@ -154,7 +155,7 @@ impl LockGuard {
     /// A token that is cancelled when the hold is over: lost, released or dropped. For work that
     /// is spawned and must not outlive the lock.
     #[must_use]
-    pub fn token(&self) -> CancellationToken {
+    pub fn cancellation_token(&self) -> CancellationToken {
         self.tenure.cancellation()
     }
 
@@ -252,6 +253,12 @@ impl LockGuard {
         self.claim().holder()
     }
 
+    /// The hold's [fencing token](FencingToken), if it is of a fenced lock.
+    #[must_use]
+    pub fn fencing_token(&self) -> Option<FencingToken> {
+        self.tenure.token()
+    }
+
     /// The lock's name (of a composite: its first member's).
     #[must_use]
     pub fn name(&self) -> &str {
@@ -262,37 +269,6 @@ impl LockGuard {
     /// guards alive this takes effect when the last of them goes.
     pub fn orphan(self) {
         self.claim().mark_orphaned();
-    }
-}
-
-/// What the user gets for a hold: the guard itself, or one that says more.
-pub(crate) trait Proof: Send + Sized {
-    /// Whether it can be a proof of this turn.
-    fn suits(tenure: &Tenure) -> bool;
-
-    /// The guard must be of a hold that suits.
-    fn of(guard: LockGuard) -> Self;
-
-    fn guard(&self) -> &LockGuard;
-
-    fn into_guard(self) -> LockGuard;
-}
-
-impl Proof for LockGuard {
-    fn suits(_tenure: &Tenure) -> bool {
-        true
-    }
-
-    fn of(guard: LockGuard) -> Self {
-        guard
-    }
-
-    fn guard(&self) -> &LockGuard {
-        self
-    }
-
-    fn into_guard(self) -> LockGuard {
-        self
     }
 }
 

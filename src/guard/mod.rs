@@ -1,13 +1,16 @@
 //! What the user has of a lock that is held: guards and owners.
 
+mod any_guard;
 mod lock_guard;
 mod owner;
+mod proof;
 mod tenure;
 #[cfg(all(test, feature = "embedded"))]
 mod tests;
 
-pub(crate) use lock_guard::Proof;
+pub use any_guard::AnyGuard;
 pub use lock_guard::{LockGuard, Released};
 pub(crate) use owner::Occupied;
 pub use owner::Owner;
+pub(crate) use proof::Proof;
 pub(crate) use tenure::Tenure;

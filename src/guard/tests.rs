@@ -27,7 +27,9 @@ async fn second_turn_on_one_claim_finds_nothing_of_the_first() {
     let owner = Owner::new();
     let first = lock.acquire_as(&owner).await.unwrap();
     let holder = first.holder_id().to_owned();
-    let work = tokio::spawn(first.token().run_until_cancelled_owned(std::future::pending::<()>()));
+    let work = tokio::spawn(
+        first.cancellation_token().run_until_cancelled_owned(std::future::pending::<()>()),
+    );
     let before = end_turn(first);
     assert_eq!(work.await.unwrap(), None, "work of the first turn is cancelled");
 
@@ -36,7 +38,7 @@ async fn second_turn_on_one_claim_finds_nothing_of_the_first() {
     assert!(claim.hand_to(second.as_tenant()));
     let second = LockGuard::new(second);
     assert_eq!(second.holder_id(), holder);
-    assert!(second.is_held() && !second.token().is_cancelled());
+    assert!(second.is_held() && !second.cancellation_token().is_cancelled());
     assert!(before.ensure_valid().is_err() && !before.enter(None), "a turn is never entered again");
     let again = lock.try_acquire_as(&owner).await.unwrap();
     assert!(again.is_none(), "the first owner has no part in the second turn");

@@ -2,7 +2,7 @@
 
 mod bless;
 pub(crate) mod marker;
-mod member;
+mod voter;
 
 pub(crate) use bless::bless;
-pub(crate) use member::{Member, Members, ballot};
+pub(crate) use voter::{Members, Voter, ballot};

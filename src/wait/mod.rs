@@ -86,7 +86,7 @@ pub(crate) enum Round<G> {
 /// Who refused, and how many of them must change their mind.
 #[derive(Debug)]
 pub(crate) struct Refusals {
-    /// Member and the holder's ttl there, if it has one.
+    /// Voter and the holder's ttl there, if it has one.
     pub(crate) by: Vec<(MemberId, Option<Duration>)>,
     pub(crate) enough: usize,
 }

@@ -122,7 +122,7 @@ async fn work_is_not_polled_again_after_a_jump() {
 async fn those_who_wait_for_the_loss_are_told_soon_after_a_jump() {
     let sleeper = Sleeper::new();
     let guard = sleeper.hold().await;
-    let token = guard.token();
+    let token = guard.cancellation_token();
     sleeper.server.freeze();
     let waiting = tokio::spawn(async move { guard.lost().await });
     // Long enough for everybody to fall asleep: otherwise this would look at less, not fail.
@@ -187,7 +187,7 @@ async fn grant_that_comes_after_an_unnoticed_deadline_does_not_revive_the_hold()
     .await;
     clock.jump(deadline.saturating_since(clock.now()) + ms(100));
     gate.keeps.store(false, Ordering::SeqCst);
-    eventually(|| guard.token().is_cancelled()).await;
+    eventually(|| guard.cancellation_token().is_cancelled()).await;
     assert_eq!(guard.lost().await, LostCause::Expired);
 }
 

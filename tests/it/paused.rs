@@ -32,7 +32,7 @@ async fn a_fixed_lease_ends_before_its_key_does() {
     let client = Server::start_here().client().unwrap();
     let lock = client.lock("x").with_lease(Lease::Fixed(Duration::from_secs(10)));
     let guard = lock.acquire().await.unwrap();
-    let token = guard.token();
+    let token = guard.cancellation_token();
     assert_eq!(guard.lost().await, LostCause::Expired);
     assert!(token.is_cancelled());
     assert!(lock.try_acquire().await.unwrap().is_none(), "lost before others are granted");

@@ -2,7 +2,7 @@
 
 use std::{future, time::Duration};
 
-use palisade::{FencedGuard, LockGuard, Released};
+use palisade::{FencingToken, LockGuard, Released};
 
 use crate::time::{self, Time};
 
@@ -10,7 +10,6 @@ use crate::time::{self, Time};
 #[derive(Debug)]
 pub(super) enum Hold {
     Held(LockGuard),
-    Fenced(FencedGuard),
     /// For the planted fault: nobody was asked.
     Pretended {
         deadline: Time,
@@ -27,17 +26,13 @@ impl Hold {
     fn guard(&self) -> Result<&LockGuard, Time> {
         match self {
             Self::Held(guard) => Ok(guard),
-            Self::Fenced(guard) => Ok(guard),
             Self::Pretended { deadline } => Err(*deadline),
         }
     }
 
     /// To be shown to the store.
     pub(super) fn token(&self) -> Option<u64> {
-        match self {
-            Self::Fenced(guard) => Some(guard.fencing_token().get()),
-            Self::Held(_) | Self::Pretended { .. } => None,
-        }
+        self.guard().ok()?.fencing_token().map(FencingToken::get)
     }
 
     pub(super) fn deadline(&self) -> Time {
@@ -61,18 +56,13 @@ impl Hold {
 
     /// One more guard, unless there is nothing to enter any more.
     pub(super) fn reenter(&self) -> Option<Self> {
-        match self {
-            Self::Held(guard) => guard.reenter().ok().map(Self::Held),
-            Self::Fenced(guard) => guard.reenter().ok().map(Self::Fenced),
-            Self::Pretended { .. } => None,
-        }
+        self.guard().ok()?.reenter().ok().map(Self::Held)
     }
 
     /// How many guards are left by the library's word, or what was wrong with the release.
     pub(super) async fn release(self) -> Result<u32, String> {
         let released = match self {
             Self::Held(guard) => guard.release().await,
-            Self::Fenced(guard) => guard.release().await,
             Self::Pretended { .. } => return Ok(0),
         };
         match released {

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use palisade::{AcquireError, Masters, OnOutage};
+use palisade::{AcquireError, AnyLock, Masters, OnOutage};
 use tokio::{
     select,
     sync::watch,
@@ -81,10 +81,10 @@ impl Lane {
         let Prize { name, kind, fenced, .. } = self.prize;
         let masters = &self.masters;
         match (kind, fenced) {
-            (Kind::RedLock, false) => ask_for!(masters.red_lock(name), intent, Held),
-            (Kind::RedLock, true) => ask_for!(masters.fenced_red_lock(name), intent, Fenced),
-            (Kind::MultiLock, false) => ask_for!(masters.multi_lock(name), intent, Held),
-            (Kind::MultiLock, true) => ask_for!(masters.fenced_multi_lock(name), intent, Fenced),
+            (Kind::RedLock, false) => ask_for(masters.red_lock(name), intent).await,
+            (Kind::RedLock, true) => ask_for(masters.fenced_red_lock(name), intent).await,
+            (Kind::MultiLock, false) => ask_for(masters.multi_lock(name), intent).await,
+            (Kind::MultiLock, true) => ask_for(masters.fenced_multi_lock(name), intent).await,
             (Kind::Lock, _) => unreachable!("no prize here is on one master"),
         }
     }
@@ -186,28 +186,24 @@ impl Lane {
     }
 }
 
-/// Locks have the same methods and no trait in common.
-macro_rules! ask_for {
-    ($lock:expr, $intent:expr, $Held:ident) => {{
-        let lock = $lock.with_lease($intent.lease);
-        let patient = lock.clone().on_outage(OnOutage::Wait);
-        let answer = match $intent.manner {
-            Manner::Patient => patient.acquire().await.map(Some),
-            Manner::FailFast => lock.acquire().await.map(Some),
-            Manner::Limited => patient.try_acquire_for($intent.patience).await,
-            Manner::Once => lock.try_acquire().await,
-            Manner::Dropped => match timeout($intent.patience, patient.acquire()).await {
-                Ok(answer) => answer.map(Some),
-                Err(_elapsed) => return Err(Refusal::Dropped),
-            },
-        };
-        match answer {
-            Ok(guard) => guard.map(Hold::$Held).ok_or(Refusal::Held),
-            Err(error) => Err(refusal(&error)),
-        }
-    }};
+async fn ask_for(lock: impl AnyLock, intent: &Intent) -> Result<Hold, Refusal> {
+    let lock = lock.with_lease(intent.lease);
+    let patient = lock.clone().on_outage(OnOutage::Wait);
+    let answer = match intent.manner {
+        Manner::Patient => patient.acquire().await.map(Some),
+        Manner::FailFast => lock.acquire().await.map(Some),
+        Manner::Limited => patient.try_acquire_for(intent.patience).await,
+        Manner::Once => lock.try_acquire().await,
+        Manner::Dropped => match timeout(intent.patience, patient.acquire()).await {
+            Ok(answer) => answer.map(Some),
+            Err(_elapsed) => return Err(Refusal::Dropped),
+        },
+    };
+    match answer {
+        Ok(guard) => guard.map(|guard| Hold::Held(guard.into())).ok_or(Refusal::Held),
+        Err(error) => Err(refusal(&error)),
+    }
 }
-use ask_for;
 
 fn refusal(error: &AcquireError) -> Refusal {
     match error {

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use palisade::ReleaseError;
+use palisade::{LockGuard, ReleaseError};
 use rustix::process::{getpid, set_child_subreaper};
 
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
     env,
     exit::Failure,
     processes,
-    servers::{Guard, Servers},
+    servers::Servers,
     signals::{self, Signals},
     supervisor::{Link, OURSELVES},
     tell,
@@ -65,7 +65,7 @@ async fn under_the_lock(
 async fn supervised(
     args: &RunArgs,
     settings: &Settings,
-    guard: &Guard,
+    guard: &LockGuard,
     mut signals: Signals,
 ) -> Result<Outcome, Failure> {
     let refused = |error| Failure::system("cannot run the command", error);
@@ -82,7 +82,7 @@ async fn supervised(
 fn start_supervisor(
     args: &RunArgs,
     grace: Duration,
-    guard: &Guard,
+    guard: &LockGuard,
     link: OwnedFd,
 ) -> io::Result<Child> {
     let mut command = Command::new(OURSELVES);
@@ -94,12 +94,12 @@ fn start_supervisor(
         .args(&args.command)
         .stdin(link)
         .process_group(0);
-    env::prepare(&mut command, &args.name, guard, guard.token(), args.keep_env);
+    env::prepare(&mut command, &args.name, guard, args.keep_env);
     command.spawn()
 }
 
 /// Releases the lock; whether it turns out to have been lost before.
-async fn give_back(name: &str, guard: Guard) -> bool {
+async fn give_back(name: &str, guard: LockGuard) -> bool {
     match guard.release().await {
         Ok(_) => false,
         Err(ReleaseError::Lost(_)) => true,

@@ -2,7 +2,7 @@
 
 use std::{iter, time::Duration};
 
-use palisade::{AcquireError, ConfigError, Holder, Inspection};
+use palisade::{AcquireError, ConfigError, Holder, Inspection, LockGuard};
 use tokio::time::sleep;
 
 use super::settings::Settings;
@@ -12,7 +12,7 @@ use crate::{
     exit::{self, Failure},
     holder::{self, Described},
     inspect,
-    servers::{Guard, Patience, Servers, Url},
+    servers::{Patience, Servers, Url},
     signals::Signals,
     tell,
 };
@@ -23,7 +23,7 @@ pub(crate) async fn acquire(
     settings: &Settings,
     servers: &Servers,
     signals: &mut Signals,
-) -> Result<Guard, Failure> {
+) -> Result<LockGuard, Failure> {
     if !env::outer_holders().is_empty() {
         refuse_our_own(&args.name, &servers.inspect(&args.name).await)?;
     }

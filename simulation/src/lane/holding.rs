@@ -1,17 +1,17 @@
 //! What a lane does with a lock that it was granted: reads, works, writes, lets go.
 
 use checkers::history::{Event, Manner};
-use palisade::{LostCause, OnOutage, Released};
+use palisade::{LockGuard, LostCause, OnOutage, Released};
 use tokio::select;
 
 use super::{Lane, some_polls};
 use crate::{
     intent::{Ending, Intent},
-    targets::{AnyGuard, Target},
+    targets::{self, Target},
 };
 
 impl Lane {
-    pub(super) async fn use_up(&self, target: &Target, guard: AnyGuard, intent: &Intent) {
+    pub(super) async fn use_up(&self, target: &Target, guard: LockGuard, intent: &Intent) {
         let section = self.section;
         let mut guards = self.reenter(target, guard, intent).await;
         let Some(guard) = guards.pop() else { return };
@@ -37,7 +37,7 @@ impl Lane {
     }
 
     /// Gives up a guard that is not the last; how many are left by the library's word.
-    async fn leave(&self, inner: AnyGuard) -> Option<u32> {
+    async fn leave(&self, inner: LockGuard) -> Option<u32> {
         if self.section.number.is_multiple_of(2) {
             drop(inner);
             return None;
@@ -48,16 +48,16 @@ impl Lane {
     }
 
     /// Whoever was told of the loss enters no more.
-    fn enter_the_lost(&self, guard: &AnyGuard, others: usize) {
-        let Some(more) = guard.reenter() else {
+    fn enter_the_lost(&self, guard: &LockGuard, others: usize) {
+        let Ok(more) = guard.reenter() else {
             return self.stage.log.saw("refused: re-entry of what was lost");
         };
-        let (section, token) = (self.section, more.token());
+        let (section, token) = (self.section, targets::token(&more));
         let guards = u32::try_from(others + 2).unwrap_or(0);
         self.record(Event::Counted { section, guards, told: None, token });
     }
 
-    async fn reenter(&self, target: &Target, guard: AnyGuard, intent: &Intent) -> Vec<AnyGuard> {
+    async fn reenter(&self, target: &Target, guard: LockGuard, intent: &Intent) -> Vec<LockGuard> {
         let mut guards = vec![guard];
         for i in 0..intent.reentries {
             let owned = intent.as_owner && intent.manner == Manner::Patient;
@@ -65,14 +65,14 @@ impl Lane {
                 // The same lock by the same owner, at times with another lease.
                 Some(first) if owned && first.is_held() => {
                     let lock = target.lock.with(intent.lease, OnOutage::Fail);
-                    lock.try_acquire_again(&self.owner, first).await
+                    targets::try_acquire_again(&*lock, &self.owner, first).await
                 }
-                Some(first) => first.reenter(),
+                Some(first) => first.reenter().ok(),
                 None => None,
             };
             let Some(more) = more else { break };
             self.stage.log.saw("grant: re-entry");
-            let (section, token) = (self.section, more.token());
+            let (section, token) = (self.section, targets::token(&more));
             let count = u32::try_from(i + 2).unwrap_or(0);
             self.record(Event::Counted { section, guards: count, told: None, token });
             guards.push(more);
@@ -80,7 +80,7 @@ impl Lane {
         guards
     }
 
-    fn lost(&self, guard: &AnyGuard, cause: &LostCause) {
+    fn lost(&self, guard: &LockGuard, cause: &LostCause) {
         self.stage.log.saw(match cause {
             LostCause::Expired => "lost: expired",
             LostCause::Gone => "lost: gone",
@@ -94,9 +94,9 @@ impl Lane {
     }
 
     /// As a careful user does it without tokens: asks once more right before the write.
-    async fn read_modify_write(&self, target: &Target, guard: &AnyGuard, intent: &Intent) {
+    async fn read_modify_write(&self, target: &Target, guard: &LockGuard, intent: &Intent) {
         let section = self.section;
-        let token = guard.token();
+        let token = targets::token(guard);
         let Ok(read) = self.stage.store.read(target.name, token) else {
             return self.too_old();
         };
@@ -124,7 +124,7 @@ impl Lane {
     }
 
     /// Notes on the way how the deadline moves, so that it is known of a process that is killed.
-    async fn work(&self, guard: &AnyGuard, length_us: u64) {
+    async fn work(&self, guard: &LockGuard, length_us: u64) {
         let end = self.stage.world.now_us() + length_us;
         let mut known = self.deadline(guard);
         loop {
@@ -148,7 +148,7 @@ impl Lane {
         }
     }
 
-    async fn let_go(&self, guard: AnyGuard, ending: Ending) {
+    async fn let_go(&self, guard: LockGuard, ending: Ending) {
         let (section, deadline) = (self.section, self.deadline(&guard));
         self.record(Event::Releasing { section, deadline });
         let released = match ending {

@@ -10,7 +10,7 @@ use checkers::{
     time::Time,
 };
 use futures::future::poll_fn;
-use palisade::{AcquireError, OnOutage, Owner};
+use palisade::{AcquireError, LockGuard, OnOutage, Owner};
 use tokio::select;
 
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
     intent::Intent,
     nonsense,
     stage::Stage,
-    targets::{AnyGuard, Target},
+    targets::{self, Target},
 };
 
 #[derive(Debug)]
@@ -138,7 +138,7 @@ impl Lane {
         }
     }
 
-    async fn ask(&self, target: &Target, intent: &Intent) -> Result<AnyGuard, Refusal> {
+    async fn ask(&self, target: &Target, intent: &Intent) -> Result<LockGuard, Refusal> {
         let fast = target.lock.with(intent.lease, OnOutage::Fail);
         let patient = target.lock.with(intent.lease, OnOutage::Wait);
         let answer = match intent.manner {
@@ -185,9 +185,9 @@ impl Lane {
         answer
     }
 
-    fn granted(&self, target: &Target, guard: &AnyGuard) {
+    fn granted(&self, target: &Target, guard: &LockGuard) {
         self.stage.network.granted(guard.holder_id(), self.section);
-        let (section, token) = (self.section, guard.token());
+        let (section, token) = (self.section, targets::token(guard));
         self.record(Event::Granted { section, deadline: self.deadline(guard), token });
         self.stage.log.saw(match (target.kind, token.is_some()) {
             (Kind::Lock, false) => "grant: Lock",
@@ -207,7 +207,7 @@ impl Lane {
         }
     }
 
-    fn deadline(&self, guard: &AnyGuard) -> Time {
+    fn deadline(&self, guard: &LockGuard) -> Time {
         self.clock.time_of(guard.deadline())
     }
 

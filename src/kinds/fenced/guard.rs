@@ -71,6 +71,13 @@ impl Proof for FencedGuard {
     }
 }
 
+impl From<FencedGuard> for LockGuard {
+    /// The same hold: its token is [still there](Self::fencing_token), but may be that of no lock.
+    fn from(guard: FencedGuard) -> Self {
+        guard.guard
+    }
+}
+
 impl Deref for FencedGuard {
     type Target = LockGuard;
 

@@ -19,7 +19,7 @@ use crate::{
     kinds::mutex::{Lock, script::Mutex},
     lease::Lease,
     process::NodeServices,
-    voting::Member,
+    voting::Voter,
 };
 
 /// A reentrant lock held on one Redis master, with a [fencing token](FencingToken) for each holder.
@@ -66,11 +66,11 @@ pub struct FencedLock {
     plain: Lock,
 }
 
-lock_methods!(FencedLock, FencedGuard);
+lock_methods!([] FencedLock, FencedGuard);
 
 impl FencedLock {
     pub(crate) fn new(services: Arc<NodeServices>, name: &str) -> Self {
-        let member = Member::new(services.clone(), Arc::new(Fenced::alone(name)));
+        let member = Voter::new(services.clone(), Arc::new(Fenced::alone(name)));
         let plain = Lock::of(services, Arc::new(Mutex::new(name)));
         Self { handle: Handle::new(Target::one(member)), plain }
     }
@@ -117,9 +117,9 @@ impl FencedLock {
     }
 
     /// How the lock takes part in a composite: with a counter for that.
-    pub(crate) fn as_member(&self) -> Member {
+    pub(crate) fn as_member(&self) -> Voter {
         let kind = Arc::new(Fenced::member(self.name()));
-        Member { kind, ..self.plain.member().in_composite() }
+        Voter { kind, ..self.plain.voter().in_composite() }
     }
 
     /// The same lock without tokens.

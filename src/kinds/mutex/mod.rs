@@ -9,11 +9,12 @@ pub(crate) use script::Mutex;
 use crate::{
     acquire::{Handle, Target, lock_methods},
     error::{InspectError, NodeError},
+    guard::LockGuard,
     kind::Holder,
     lease::Lease,
     node::Answer,
     process::NodeServices,
-    voting::Member,
+    voting::Voter,
     wire::{Call, Outcome, key},
 };
 
@@ -50,7 +51,7 @@ pub struct Lock {
     mutex: Arc<Mutex>,
 }
 
-lock_methods!(Lock, LockGuard);
+lock_methods!([] Lock, LockGuard);
 
 impl Lock {
     pub(crate) fn new(services: Arc<NodeServices>, name: &str) -> Self {
@@ -59,7 +60,7 @@ impl Lock {
 
     /// The locks of one name at many services share what is said of it.
     pub(crate) fn of(services: Arc<NodeServices>, mutex: Arc<Mutex>) -> Self {
-        let member = Member::new(services, mutex.clone());
+        let member = Voter::new(services, mutex.clone());
         Self { handle: Handle::new(Target::one(member)), mutex }
     }
 
@@ -113,7 +114,7 @@ impl Lock {
         }
     }
 
-    pub(crate) fn member(&self) -> &Member {
+    pub(crate) fn voter(&self) -> &Voter {
         self.handle.target.members.first()
     }
 
@@ -123,14 +124,14 @@ impl Lock {
     }
 
     async fn ask<C: Call>(&self, call: &C) -> Result<Answer<C::Reply>, InspectError> {
-        key::check_name(self.member().kind.name())?;
-        let services = &self.member().services;
+        key::check_name(self.voter().kind.name())?;
+        let services = &self.voter().services;
         let deadline = services.process.clock.now() + services.settings.node_timeout;
         let answer = async { services.node.connection(deadline).await?.call(call, deadline).await };
         answer.await.map_err(|error| self.failed(error))
     }
 
     fn failed(&self, source: NodeError) -> InspectError {
-        InspectError::Node { node: self.member().services.node_id().clone(), source }
+        InspectError::Node { node: self.voter().services.node_id().clone(), source }
     }
 }

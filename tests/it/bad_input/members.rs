@@ -17,8 +17,8 @@ async fn by_name(server: &RedisServer) -> Client {
 
 #[tokio::test]
 async fn composite_without_members_is_refused() {
-    assert_eq!(MultiLock::new([]).unwrap_err(), ConfigError::NoMembers);
-    assert_eq!(RedLock::new([]).unwrap_err(), ConfigError::NoMembers);
+    assert_eq!(MultiLock::<palisade::Lock>::new([]).unwrap_err(), ConfigError::NoMembers);
+    assert_eq!(RedLock::<palisade::Lock>::new([]).unwrap_err(), ConfigError::NoMembers);
     assert_eq!(Masters::new([]).unwrap_err(), ConfigError::NoMembers);
     let none: [&str; 0] = [];
     let error = soon(Masters::connect(none)).await.unwrap_err();

@@ -119,7 +119,7 @@ async fn shutdown_releases_everything_and_tells_the_live_guards() {
     let server = RedisServer::start();
     let client = client(&server).await;
     let held = client.lock("held").acquire().await.unwrap();
-    let token = held.token();
+    let token = held.cancellation_token();
     for i in 0..50 {
         drop(client.lock(&format!("dropped:{i}")).acquire().await.unwrap());
     }

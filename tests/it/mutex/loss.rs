@@ -19,7 +19,7 @@ async fn lock_that_the_server_forgot_is_lost_by_the_next_renewal() {
     let server = RedisServer::start();
     let lock = client(&server).await.lock("x").with_lease(watchdog(9_000));
     let guard = acquired(&lock).await;
-    let token = guard.token();
+    let token = guard.cancellation_token();
     server.flush();
     assert_eq!(soon(guard.lost()).await, LostCause::Gone);
     soon(token.cancelled()).await;
@@ -74,7 +74,7 @@ async fn fixed_lease_ends_by_our_clock() {
     let server = RedisServer::start();
     let lock = client(&server).await.lock("x").with_lease(fixed(1_000)).on_outage(OnOutage::Wait);
     let guard = soon(lock.acquire()).await.unwrap();
-    let (token, deadline) = (guard.token(), guard.deadline());
+    let (token, deadline) = (guard.cancellation_token(), guard.deadline());
     // The token needs nobody who awaits `lost`.
     soon(token.cancelled()).await;
     assert!(BootClock.now() >= deadline);

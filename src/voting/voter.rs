@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// The members of a lock: one, or those of a composite.
-pub(crate) type Members = Arc<ByMember<Member>>;
+pub(crate) type Members = Arc<ByMember<Voter>>;
 
 /// Who voted how.
 pub(crate) fn ballot(members: &Members, votes: ByMember<Vote>) -> Ballot {
@@ -30,14 +30,14 @@ pub(crate) fn ballot(members: &Members, votes: ByMember<Vote>) -> Ballot {
 
 /// One lock on one node: a lock by itself, or a member of a composite.
 #[derive(Debug, Clone)]
-pub(crate) struct Member {
+pub(crate) struct Voter {
     pub(crate) services: Arc<NodeServices>,
     pub(crate) kind: Arc<dyn Kind>,
     /// What is looked at before its server is asked for a vote.
     pub(crate) vetting: Vetting,
 }
 
-impl Member {
+impl Voter {
     /// A lock by itself.
     pub(crate) fn new(services: Arc<NodeServices>, kind: Arc<dyn Kind>) -> Self {
         let vetting = services.settings.quarantine.of_single();
@@ -56,7 +56,7 @@ impl Member {
     }
 }
 
-impl Member {
+impl Voter {
     /// The same lock as a member of a composite.
     pub(crate) fn in_composite(&self) -> Self {
         Self { vetting: self.services.settings.quarantine.of_composite(), ..self.clone() }

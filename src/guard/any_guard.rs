@@ -1,0 +1,149 @@
+//! What all guards have in common, for functions over any of them.
+
+use std::{fmt, future::Future, time::Duration};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    lock_guard::{LockGuard, Released},
+    proof::Proof,
+};
+use crate::{
+    clock::Instant,
+    error::{LockLost, LostCause, ReleaseError},
+    kind::FencingToken,
+};
+
+/// Any guard of this crate: what an acquire of [`AnyLock`](crate::AnyLock) brings.
+///
+/// Every method is there without this trait, too, and documented with [`LockGuard`]. It is sealed.
+///
+/// # Examples
+/// ```
+/// use palisade::{AnyGuard, LockLost};
+///
+/// /// Work that is stopped when the lock is lost, whichever it is.
+/// async fn guarded(guard: &impl AnyGuard) -> Result<u32, LockLost> {
+///     guard.run(async { 42 }).await
+/// }
+/// ```
+#[expect(private_bounds, reason = "sealed: what a guard is made of is ours")]
+pub trait AnyGuard: Proof + Into<LockGuard> + fmt::Debug + Send + Sync + 'static {
+    /// [`LockGuard::release`].
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Cancel safety
+    /// As there.
+    fn release(self) -> impl Future<Output = Result<Released, ReleaseError>> + Send {
+        self.into_guard().release()
+    }
+
+    /// [`LockGuard::lost`].
+    ///
+    /// # Cancel safety
+    /// As there.
+    fn lost(&self) -> impl Future<Output = LostCause> + Send {
+        self.guard().lost()
+    }
+
+    /// [`LockGuard::expiring`].
+    ///
+    /// # Cancel safety
+    /// As there.
+    fn expiring(&self, margin: Duration) -> impl Future<Output = ()> + Send {
+        self.guard().expiring(margin)
+    }
+
+    /// [`LockGuard::run`].
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Cancel safety
+    /// As there.
+    fn run<F>(&self, work: F) -> impl Future<Output = Result<F::Output, LockLost>> + Send
+    where
+        F: Future<Output: Send> + Send,
+    {
+        self.guard().run(work)
+    }
+
+    /// [`LockGuard::cancellation_token`].
+    #[must_use]
+    fn cancellation_token(&self) -> CancellationToken {
+        self.guard().cancellation_token()
+    }
+
+    /// [`LockGuard::fencing_token`].
+    #[must_use]
+    fn fencing_token(&self) -> Option<FencingToken> {
+        self.guard().fencing_token()
+    }
+
+    /// [`LockGuard::remaining`].
+    #[must_use]
+    fn remaining(&self) -> Duration {
+        self.guard().remaining()
+    }
+
+    /// [`LockGuard::deadline`].
+    #[must_use]
+    fn deadline(&self) -> Instant {
+        self.guard().deadline()
+    }
+
+    /// [`LockGuard::is_held`].
+    #[must_use]
+    fn is_held(&self) -> bool {
+        self.guard().is_held()
+    }
+
+    /// [`LockGuard::ensure_valid`].
+    ///
+    /// # Errors
+    /// As there.
+    fn ensure_valid(&self) -> Result<(), LockLost> {
+        self.guard().ensure_valid()
+    }
+
+    /// [`LockGuard::votes`].
+    #[must_use]
+    fn votes(&self) -> usize {
+        self.guard().votes()
+    }
+
+    /// [`LockGuard::margin`].
+    #[must_use]
+    fn margin(&self) -> usize {
+        self.guard().margin()
+    }
+
+    /// [`LockGuard::reenter`].
+    ///
+    /// # Errors
+    /// As there.
+    fn reenter(&self) -> Result<Self, LockLost> {
+        self.guard().reenter().map(Self::of)
+    }
+
+    /// [`LockGuard::holder_id`].
+    #[must_use]
+    fn holder_id(&self) -> &str {
+        self.guard().holder_id()
+    }
+
+    /// [`LockGuard::name`].
+    #[must_use]
+    fn name(&self) -> &str {
+        self.guard().name()
+    }
+
+    /// [`LockGuard::orphan`].
+    fn orphan(self) {
+        self.into_guard().orphan();
+    }
+}
+
+impl<P> AnyGuard for P where P: Proof + Into<LockGuard> + fmt::Debug + Send + Sync + 'static {}

@@ -1,0 +1,34 @@
+//! What a guard is made of.
+
+use super::{lock_guard::LockGuard, tenure::Tenure};
+
+/// What the user gets for a hold: the guard itself, or one that says more.
+pub(crate) trait Proof: Send + Sized {
+    /// Whether it can be a proof of this turn.
+    fn suits(tenure: &Tenure) -> bool;
+
+    /// The guard must be of a hold that suits.
+    fn of(guard: LockGuard) -> Self;
+
+    fn guard(&self) -> &LockGuard;
+
+    fn into_guard(self) -> LockGuard;
+}
+
+impl Proof for LockGuard {
+    fn suits(_tenure: &Tenure) -> bool {
+        true
+    }
+
+    fn of(guard: LockGuard) -> Self {
+        guard
+    }
+
+    fn guard(&self) -> &LockGuard {
+        self
+    }
+
+    fn into_guard(self) -> LockGuard {
+        self
+    }
+}
