@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
-use super::Server;
 use super::clock::{Clock, Source};
 use super::engine::Engine;
+use super::server::Server;
 use super::state::Names;
 
 /// Settings of a server whose every reply is to repeat: for simulations.
@@ -28,6 +28,14 @@ pub struct ServerBuilder {
     seed: Option<u64>,
     wall_clock: Option<Duration>,
     time: Option<Source>,
+}
+
+// Here and not beside the others, so that the server need not know how it is born.
+impl Server {
+    /// For a server on the caller's runtime that is the same each time.
+    pub fn builder() -> ServerBuilder {
+        ServerBuilder::default()
+    }
 }
 
 impl ServerBuilder {

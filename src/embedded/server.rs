@@ -11,7 +11,6 @@ use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-use super::builder::ServerBuilder;
 use super::clock::Clock;
 use super::direct::Direct;
 use super::engine::Engine;
@@ -117,11 +116,6 @@ impl Server {
     #[must_use]
     pub fn start_here() -> Self {
         Self::by_chance(Handle::current())
-    }
-
-    /// For a server on the caller's runtime that is the same each time.
-    pub fn builder() -> ServerBuilder {
-        ServerBuilder::default()
     }
 
     fn by_chance(runtime: Handle) -> Self {
