@@ -139,6 +139,9 @@ impl Server {
     /// # Errors
     /// [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) while the server is down. A frozen
     /// server accepts the connection and says nothing, as a stopped process does.
+    ///
+    /// # Cancel safety
+    /// Never waits: the connection is made at the first poll.
     pub async fn connect(&self) -> io::Result<DuplexStream> {
         let (near, far) = tokio::io::duplex(PIPE);
         if self.attach(far) { Ok(near) } else { Err(io::ErrorKind::ConnectionRefused.into()) }
@@ -169,6 +172,9 @@ impl Server {
     ///
     /// # Errors
     /// If the address is not a loopback address or cannot be bound.
+    ///
+    /// # Cancel safety
+    /// Dropping the future after its first poll may leave the port open until the server stops.
     pub async fn listen(&self, address: SocketAddr) -> io::Result<SocketAddr> {
         let engine = Arc::clone(&self.owner.engine);
         // On the server's own runtime, whose event queue the port belongs to.

@@ -1,5 +1,6 @@
 //! What the sources of the library must keep: read as text, since nothing else checks it.
 
+mod docs;
 mod house;
 
 use std::{
