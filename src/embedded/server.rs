@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-use super::clock::Clock;
+use super::clock::{self, Clock};
 use super::direct::Direct;
 use super::engine::Engine;
 use super::state::{Mode, Names};
@@ -64,8 +64,14 @@ impl Server {
     /// Starts a server in real time, on a thread and a runtime of its own.
     ///
     /// # Errors
-    /// If the system grants no thread or no event queue.
+    /// If the system grants no thread or no event queue. [`Unsupported`](io::ErrorKind::Unsupported)
+    /// in a runtime whose time is paused, as in `#[tokio::test(start_paused = true)]`: there every
+    /// limit of a client would be over before a server in real time answers.
+    /// [`start_here`](Self::start_here) is for that.
     pub fn start() -> io::Result<Self> {
+        if clock::is_paused_here() {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, PAUSED));
+        }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let server = Self::by_chance(runtime.handle().clone());
         let engine = Arc::clone(&server.owner.engine);
@@ -288,6 +294,10 @@ impl Drop for Owner {
         self.engine.stop();
     }
 }
+
+/// Why there is no server in real time.
+const PAUSED: &str = "time is paused in this runtime, and a server with a thread of its own runs in \
+                      real time; use Server::start_here(), which follows the runtime's clock";
 
 /// How many bytes a pipe holds in either direction before its writer must wait.
 const PIPE: usize = 64 * 1024;
