@@ -22,7 +22,8 @@ use crate::{
     voting::Member,
 };
 
-/// A reentrant lock held on one Redis master, with a [fencing token](FencingToken) for each holder.
+/// A reentrant lock held on one Redis master, with a [fencing token](crate::FencingToken) for each
+/// holder.
 ///
 /// Made by [`Client::fenced_lock`](crate::Client::fenced_lock). It is the [`Lock`] of the same name:
 /// both exclude each other, and wait in one line. Keys and replies are those of Redisson's
