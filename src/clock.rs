@@ -14,6 +14,17 @@ use std::{
 use futures::future::BoxFuture;
 
 /// A point in time on one [`Clock`]: the time since that clock's origin.
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+/// use palisade::clock::Instant;
+///
+/// let start = Instant::from_origin(Duration::from_secs(10));
+/// let end = start + Duration::from_secs(5);
+/// assert_eq!(end.saturating_since(start), Duration::from_secs(5));
+/// assert_eq!(start.saturating_since(end), Duration::ZERO);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(Duration);
 
@@ -61,6 +72,29 @@ impl Sub<Duration> for Instant {
 ///
 /// The library takes every time it acts on from here. [`BootClock`] is the default;
 /// [`TokioClock`] follows tokio's clock, which tests can pause; a simulation may bring its own.
+///
+/// # Examples
+/// A clock that is ahead, to see what becomes of leases:
+/// ```
+/// use std::time::Duration;
+/// use futures::future::BoxFuture;
+/// use palisade::clock::{BootClock, Clock, Instant};
+///
+/// #[derive(Debug)]
+/// struct Ahead(Duration);
+///
+/// impl Clock for Ahead {
+///     fn now(&self) -> Instant {
+///         BootClock.now() + self.0
+///     }
+///
+///     fn sleep_until(&self, at: Instant) -> BoxFuture<'static, ()> {
+///         BootClock.sleep_until(at - self.0)
+///     }
+/// }
+///
+/// assert!(Ahead(Duration::from_secs(60)).now() > BootClock.now());
+/// ```
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
     /// The time now. Never goes backwards.
     fn now(&self) -> Instant;
@@ -84,6 +118,14 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
 
 /// The system's clock that also counts the time the machine was suspended (CLOCK_BOOTTIME on
 /// Linux; elsewhere the clock of `std::time::Instant`).
+///
+/// # Examples
+/// ```
+/// use palisade::clock::{BootClock, Clock};
+///
+/// let before = BootClock.now();
+/// assert!(BootClock.now() >= before);
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BootClock;
 
@@ -120,6 +162,20 @@ fn boot_time() -> Duration {
 /// tokio's clock: the one that `#[tokio::test(start_paused = true)]` pauses and advances.
 ///
 /// Must be made and used on one runtime.
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+/// use palisade::clock::{Clock, TokioClock};
+///
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() {
+/// let clock = TokioClock::new();
+/// let start = clock.now();
+/// tokio::time::advance(Duration::from_secs(3600)).await;
+/// assert_eq!(clock.now().saturating_since(start), Duration::from_secs(3600));
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct TokioClock {
     origin: tokio::time::Instant,

@@ -5,6 +5,21 @@ use std::time::Duration;
 use crate::{clock::Instant, error::ConfigError};
 
 /// How long a granted lock lives on the servers without further word from us.
+///
+/// # Examples
+/// ```
+/// # fn main() -> Result<(), palisade::ConfigError> {
+/// use std::time::Duration;
+/// use palisade::{Client, Lease};
+///
+/// let client = Client::connect_lazy("redis://127.0.0.1:6379")?;
+/// // Renewed for as long as it is held; the key of a process that dies stands for 5 s at most.
+/// let brief = client.lock("leader").with_lease(Lease::WatchdogOf(Duration::from_secs(5)));
+/// // Over after a minute, whatever happens.
+/// let fixed = client.lock("report").with_lease(Lease::Fixed(Duration::from_secs(60)));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Lease {

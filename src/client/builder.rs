@@ -18,6 +18,22 @@ use crate::{
 };
 
 /// Sets up a [`Client`].
+///
+/// # Examples
+/// ```
+/// # fn main() -> Result<(), palisade::ConfigError> {
+/// use std::time::Duration;
+/// use palisade::Client;
+///
+/// let client = Client::builder()
+///     .url("redis://127.0.0.1:6379")
+///     .name("billing")
+///     .max_lease(Duration::from_secs(30))
+///     .build()?;
+/// assert_eq!(client.node_id().as_str(), "127.0.0.1:6379/0");
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub struct ClientBuilder {
     address: ServerAddress,
@@ -110,8 +126,8 @@ impl ClientBuilder {
     /// The cap on every lease. Defaults to 60 s.
     ///
     /// It also decides for how long a server that was restarted does not vote, so all clients of a
-    /// server must agree on it: one with a lesser cap would count the vote of a server that has
-    /// forgotten a longer lease of another's.
+    /// server must agree on it: a client with a smaller cap would count the vote of a server that
+    /// may have forgotten a longer lease of another client.
     pub fn max_lease(mut self, cap: Duration) -> Self {
         self.max_lease = cap;
         self

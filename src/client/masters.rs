@@ -14,6 +14,19 @@ use crate::{
 };
 
 /// Clients of several independent masters, for locks over all of them.
+///
+/// # Examples
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use palisade::Masters;
+///
+/// let masters = Masters::connect(["redis://a", "redis://b", "redis://c"]).await?;
+/// let guard = masters.red_lock("migration").acquire().await?;
+/// println!("{}", masters.inspect("migration").await);
+/// guard.release().await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Masters {
     clients: Arc<[Client]>,
@@ -76,6 +89,9 @@ impl Masters {
     }
 
     /// What each server says of the lock `name`.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
     pub async fn inspect(&self, name: &str) -> Inspection {
         Inspection::of(&self.members(name)).await
     }
@@ -86,11 +102,11 @@ impl Masters {
     ///
     /// Writes a marker on each, in the key `palisade:marker` of its database. It is void as soon as
     /// the master restarts. All masters of a fleet are blessed together, by the strictest rule that
-    /// can be checked: each was started lately, and none carries a marker, also of an earlier life.
+    /// can be checked: each was started lately, and none carries a marker, not even an old one.
     ///
-    /// Nobody can check that none of them has voted, restarted and forgotten its vote since it was
-    /// started first. So this belongs where the masters are made, behind their first start, and
-    /// never into what starts them again. Without it nothing is lost but the time.
+    /// What cannot be checked is whether one of them has voted since its first start, then
+    /// restarted and forgotten its vote. So call this where the masters are set up, after their
+    /// first start, and never where they are started again. Without it nothing is lost but time.
     ///
     /// # Errors
     /// [`BlessError`]. Everything is checked before anything is written.

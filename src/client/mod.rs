@@ -29,6 +29,22 @@ use crate::{
 /// Cheap to clone. It keeps one connection for commands on each runtime it is used on, one for
 /// wake-ups once somebody waits, and reconnects by itself. All clients of a process share one
 /// watchdog.
+///
+/// # Examples
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::time::Duration;
+/// use palisade::Client;
+///
+/// let client = Client::connect("redis://127.0.0.1:6379").await?;
+/// if let Some(guard) = client.lock("orders:42").try_acquire().await? {
+///     // … the section …
+///     guard.release().await?;
+/// }
+/// client.shutdown(Duration::from_secs(2)).await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Client {
     services: Arc<NodeServices>,

@@ -13,7 +13,28 @@ use crate::{clock::Clock, kinds::scripts, process::Process};
 /// over a [`connector`](crate::ClientBuilder::connector) that leads to an
 /// [embedded server](crate::embedded::Server).
 ///
-/// Ids of holders that come from a seed can be guessed and meet again: never for real locks.
+/// Holder ids that come from a seed can be guessed, and occur again: never use it for real locks.
+///
+/// # Examples
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::sync::Arc;
+/// use palisade::{Client, SimulatedProcess, clock::{Clock, TokioClock}, embedded::Server};
+///
+/// let server = Server::builder().seed(1).start_here();
+/// let clock: Arc<dyn Clock> = Arc::new(TokioClock::new());
+/// let process = SimulatedProcess::new(clock.clone(), clock, 7);
+/// let streams = move || {
+///     let server = server.clone();
+///     async move { server.connect().await }
+/// };
+/// let client = Client::builder().connector("server", streams).simulated(&process).build()?;
+/// let guard = client.lock("report").acquire().await?;
+/// assert!(guard.holder_id().starts_with(&process.uuid()));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct SimulatedProcess(pub(super) Arc<Process>);
 
@@ -34,7 +55,7 @@ impl SimulatedProcess {
         self.0.uuid().to_string()
     }
 
-    /// What a script of the library is called, for traces: each with the digest that EVALSHA takes.
+    /// The library's scripts, for traces: the digest that EVALSHA takes, and the name.
     #[must_use]
     pub fn scripts() -> Vec<(String, &'static str)> {
         scripts::named().into_iter().map(|script| (script.sha().to_owned(), script.name)).collect()

@@ -7,6 +7,26 @@ use futures::future::join_all;
 use crate::{error::InspectError, kind::Holder, kinds::Lock, node::NodeId};
 
 /// What each server says of a lock.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "embedded")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use palisade::{Masters, embedded::Server};
+///
+/// let servers = [Server::start()?, Server::start()?, Server::start()?];
+/// let masters = Masters::new([servers[0].client()?, servers[1].client()?, servers[2].client()?])?;
+/// let guard = masters.red_lock("migration").acquire().await?;
+///
+/// let inspection = masters.inspect("migration").await;
+/// let holder = inspection.majority_holder().ok_or("nobody holds it")?;
+/// assert_eq!(holder.id, guard.holder_id());
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "embedded"))]
+/// # fn main() {}
+/// ```
 #[derive(Debug)]
 pub struct Inspection {
     nodes: Vec<(NodeId, Result<Option<Holder>, InspectError>)>,

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
-use super::Server;
 use super::clock::{Clock, Source};
 use super::engine::Engine;
+use super::server::Server;
 use super::state::Names;
 
-/// Settings of a server whose every reply is to repeat: for simulations.
+/// Settings of a server that gives the same replies in every run: for simulations.
 ///
 /// # Examples
 /// ```
@@ -30,14 +30,22 @@ pub struct ServerBuilder {
     time: Option<Source>,
 }
 
+// Here and not beside the others, so that the server need not know how it is born.
+impl Server {
+    /// Settings for a server on the caller's runtime that is the same in every run.
+    pub fn builder() -> ServerBuilder {
+        ServerBuilder::default()
+    }
+}
+
 impl ServerBuilder {
-    /// Whence the run ids come. Defaults to chance.
+    /// Where the run ids come from. Defaults to chance.
     ///
-    /// `INFO` of a server with a seed tells 1 for `process_id`: the true one differs from run to run.
+    /// `INFO` of a server with a seed shows 1 for `process_id`: the true one differs from run to run.
     ///
-    /// Servers with a seed also take their script interpreters over from those of the same thread
-    /// that have ended, with what is compiled there: a simulation starts thousands of them. Their
-    /// scripts must leave nothing behind but in the data.
+    /// A server with a seed also reuses the script interpreter of an earlier one of the same
+    /// thread, with the scripts that are compiled there: a simulation starts thousands of servers.
+    /// So scripts must leave nothing behind except in the data.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
@@ -50,8 +58,8 @@ impl ServerBuilder {
         self
     }
 
-    /// What the wall clock follows: a time that never goes back, from whatever beginning. Defaults
-    /// to tokio's.
+    /// What the wall clock follows: a time that never goes back, whatever it counts from. Defaults
+    /// to tokio's clock.
     pub fn time(mut self, elapsed: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
         self.time = Some(Source::Given(Arc::new(elapsed)));
         self

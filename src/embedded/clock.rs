@@ -104,6 +104,21 @@ fn now_in(runtime: &Handle) -> Instant {
     Instant::now()
 }
 
+/// Whether we are called in a runtime whose time is paused.
+///
+/// tokio does not tell, but a clock of its that runs reads the machine's: whenever that has moved
+/// between two looks at tokio's, so must tokio's have.
+pub(crate) fn is_paused_here() -> bool {
+    if Handle::try_current().is_err() {
+        return false;
+    }
+    let (before, machine) = (Instant::now(), std::time::Instant::now());
+    while std::time::Instant::now() == machine {
+        std::hint::spin_loop();
+    }
+    Instant::now() == before
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
@@ -128,5 +143,21 @@ mod tests {
         clock.set_rate(-5_000);
         ms.store(2_105, Ordering::Relaxed);
         assert_eq!(clock.unix_us(), 1_002_102_000);
+    }
+
+    #[tokio::test]
+    async fn a_clock_that_runs_is_never_taken_for_a_paused_one() {
+        assert!((0..10_000).all(|_| !is_paused_here()));
+        tokio::time::pause();
+        assert!((0..100).all(|_| is_paused_here()));
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert!(is_paused_here());
+        tokio::time::resume();
+        assert!((0..10_000).all(|_| !is_paused_here()));
+    }
+
+    #[test]
+    fn outside_of_a_runtime_nothing_is_paused() {
+        assert!(!is_paused_here());
     }
 }

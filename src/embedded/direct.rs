@@ -9,8 +9,23 @@ use super::engine::{Engine, Turn};
 use super::pubsub::ClientId;
 use super::resp::{Request, parse};
 
-/// One connection to a server whose bytes are handed over one request at a time: for simulated
-/// networks. It ends when it is dropped, or when the server cuts it.
+/// A connection without a stream, whose bytes the caller hands over: for simulated networks. It
+/// ends when it is dropped, or when the server cuts it.
+///
+/// # Examples
+/// ```
+/// use palisade::embedded::Server;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let server = Server::start_here();
+/// let mut connection = server.direct().expect("the server is up");
+/// connection.send(b"SET k v\r\nGET k\r\n");
+/// let mut answers = Vec::new();
+/// connection.receive(&mut answers);
+/// assert_eq!(answers, b"+OK\r\n$1\r\nv\r\n");
+/// # }
+/// ```
 pub struct Direct {
     engine: Arc<Engine>,
     id: ClientId,

@@ -48,8 +48,8 @@ impl Engine {
     /// See [`Scripts::new`] for `handed_on`.
     pub(crate) fn new(clock: Clock, names: Names, handed_on: bool) -> Self {
         let state = Arc::new(Mutex::new(State::new(clock, names)));
-        let turn = Mutex::new(Scripts::new(Arc::clone(&state), handed_on));
-        Self { turn, state, stopped: Notify::new() }
+        let scripts = Scripts::new(Arc::clone(&state), session::execute_scripted, handed_on);
+        Self { turn: Mutex::new(scripts), state, stopped: Notify::new() }
     }
 
     /// Executes one request and queues its answer. If it may not be executed now, nothing happens.

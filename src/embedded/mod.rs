@@ -3,7 +3,8 @@
 //! It speaks RESP2 and RESP3 over any stream and runs Lua scripts, so that code written for Redis
 //! can be run, and its failures tried, without one:
 //!
-//! - [`Server::start`] runs in real time on a thread of its own: for examples and unit tests.
+//! - [`Server::start`] runs in real time on a thread of its own: for examples and unit tests whose
+//!   runtime is not paused.
 //! - [`Server::start_here`] runs on the caller's runtime and its clock: under tokio's paused time
 //!   leases end in virtual time, and a run on one thread repeats exactly.
 //! - Switches make it fail as servers do: [`kill`](Server::kill), [`freeze`](Server::freeze),

@@ -11,8 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-use super::builder::ServerBuilder;
-use super::clock::Clock;
+use super::clock::{self, Clock};
 use super::direct::Direct;
 use super::engine::Engine;
 use super::state::{Mode, Names};
@@ -65,8 +64,14 @@ impl Server {
     /// Starts a server in real time, on a thread and a runtime of its own.
     ///
     /// # Errors
-    /// If the system grants no thread or no event queue.
+    /// If the system grants no thread or no event queue. [`Unsupported`](io::ErrorKind::Unsupported)
+    /// in a runtime whose time is paused, as in `#[tokio::test(start_paused = true)]`: there every
+    /// limit of a client would be over before a server in real time answers.
+    /// [`start_here`](Self::start_here) is for that.
     pub fn start() -> io::Result<Self> {
+        if clock::is_paused_here() {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, PAUSED));
+        }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let server = Self::by_chance(runtime.handle().clone());
         let engine = Arc::clone(&server.owner.engine);
@@ -119,11 +124,6 @@ impl Server {
         Self::by_chance(Handle::current())
     }
 
-    /// For a server on the caller's runtime that is the same each time.
-    pub fn builder() -> ServerBuilder {
-        ServerBuilder::default()
-    }
-
     fn by_chance(runtime: Handle) -> Self {
         let clock = Clock::new(runtime.clone(), None, None);
         Self::of(Engine::new(clock, Names::by_chance(), false), runtime)
@@ -145,6 +145,9 @@ impl Server {
     /// # Errors
     /// [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) while the server is down. A frozen
     /// server accepts the connection and says nothing, as a stopped process does.
+    ///
+    /// # Cancel safety
+    /// Never waits: the connection is made at the first poll.
     pub async fn connect(&self) -> io::Result<DuplexStream> {
         let (near, far) = tokio::io::duplex(PIPE);
         if self.attach(far) { Ok(near) } else { Err(io::ErrorKind::ConnectionRefused.into()) }
@@ -175,6 +178,9 @@ impl Server {
     ///
     /// # Errors
     /// If the address is not a loopback address or cannot be bound.
+    ///
+    /// # Cancel safety
+    /// Dropping the future after its first poll may leave the port open until the server stops.
     pub async fn listen(&self, address: SocketAddr) -> io::Result<SocketAddr> {
         let engine = Arc::clone(&self.owner.engine);
         // On the server's own runtime, whose event queue the port belongs to.
@@ -288,6 +294,10 @@ impl Drop for Owner {
         self.engine.stop();
     }
 }
+
+/// Why there is no server in real time.
+const PAUSED: &str = "time is paused in this runtime, and a server with a thread of its own runs in \
+                      real time; use Server::start_here(), which follows the runtime's clock";
 
 /// How many bytes a pipe holds in either direction before its writer must wait.
 const PIPE: usize = 64 * 1024;

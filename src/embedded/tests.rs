@@ -176,6 +176,16 @@ async fn last_handle_takes_the_server_along() {
     assert_eq!(client.read(&mut [0; 1]).await.unwrap(), 0);
 }
 
+#[tokio::test(start_paused = true)]
+async fn server_in_real_time_is_refused_where_time_is_paused() {
+    let error = Server::start().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.to_string().contains("Server::start_here()"), "{error}");
+    tokio::time::resume();
+    let mut client = Server::start().unwrap().connect().await.unwrap();
+    assert_eq!(client.read(&mut [0; 1]).await.unwrap(), 0, "its last handle is gone");
+}
+
 #[tokio::test]
 async fn shutdown_is_for_good() {
     let server = Server::start_here();

@@ -5,6 +5,17 @@ use std::{fmt, time::Duration};
 use super::{NodeError, NodeId, rounded::at_most};
 
 /// One node's answer to an attempt to acquire.
+///
+/// # Examples
+/// ```
+/// use palisade::{Ballot, Vote};
+///
+/// /// On how many servers another holds the lock.
+/// fn held_by_others(ballot: &Ballot) -> usize {
+///     ballot.iter().filter(|(_, vote)| matches!(vote, Vote::Refused { .. })).count()
+/// }
+/// assert_eq!(held_by_others(&Ballot::default()), 0);
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Vote {
@@ -43,6 +54,18 @@ impl fmt::Display for Vote {
 }
 
 /// Who voted how in a round; for a lock on one node, a round of one.
+///
+/// # Examples
+/// ```
+/// use palisade::{AcquireError, Ballot};
+///
+/// fn report(error: &AcquireError) {
+///     for (node, cause) in error.ballot().into_iter().flat_map(Ballot::failures) {
+///         eprintln!("{node}: {cause}");
+///     }
+/// }
+/// report(&AcquireError::Shutdown);
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Ballot {
     votes: Vec<(NodeId, Vote)>,

@@ -7,6 +7,19 @@ use super::{ConfigError, NodeError, NodeId, rounded::at_least};
 /// Why masters were not blessed.
 ///
 /// Nothing was written, except where a variant says so.
+///
+/// # Examples
+/// ```
+/// use palisade::{BlessError, Masters};
+///
+/// async fn introduce(masters: &Masters) -> Result<(), BlessError> {
+///     match masters.bless().await {
+///         // Their votes count already.
+///         Err(BlessError::Old { .. }) => Ok(()),
+///         done => done,
+///     }
+/// }
+/// ```
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum BlessError {
@@ -28,7 +41,7 @@ pub enum BlessError {
         /// The master.
         node: NodeId,
     },
-    /// The marker's key holds something else. It is not touched, by force neither.
+    /// The marker's key holds something else. It is not touched, not even by force.
     #[error("{node} has a key palisade:marker that is not a marker")]
     ForeignMarker {
         /// The master.
@@ -64,9 +77,9 @@ pub enum BlessError {
         /// Those that were not.
         old: Vec<NodeId>,
     },
-    /// A marker could not be written, and those that were have been taken back, except on the
-    /// masters in `left`, which gave no answer: they may vote at once. So may, for clients that
-    /// looked in between, the others.
+    /// A marker could not be written. Those that were written have been taken back, except on the
+    /// masters in `left`, which gave no answer: these may vote at once. In the eyes of clients that
+    /// looked in between, the others may vote too.
     #[error("the marker could not be written on {node}{}", left_on(.left))]
     NotWritten {
         /// The first master that failed.

@@ -3,6 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 /// A setting, name or lease that cannot work. Nothing was sent to any server.
+///
+/// # Examples
+/// ```
+/// use palisade::{ConfigError, Masters};
+///
+/// assert_eq!(Masters::new([]).unwrap_err(), ConfigError::NoMembers);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {

@@ -5,6 +5,15 @@ use std::{sync::Arc, time::Duration};
 use super::rounded::whole_seconds;
 
 /// What was being waited for when time ran out.
+///
+/// # Examples
+/// ```
+/// use palisade::{NodeError, Phase};
+///
+/// // Whether the server has acted is unknown only if it was asked.
+/// assert!(NodeError::TimedOut { phase: Phase::Answering }.is_unknown());
+/// assert!(!NodeError::TimedOut { phase: Phase::Connecting }.is_unknown());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Phase {
@@ -17,6 +26,21 @@ pub enum Phase {
 /// Why one node failed to answer a request with a yes or a no.
 ///
 /// Held by another is never among these: it is an answer.
+///
+/// # Examples
+/// ```
+/// use palisade::NodeError;
+///
+/// fn advice(cause: &NodeError) -> &'static str {
+///     match cause {
+///         NodeError::Permission { .. } | NodeError::Unidentified => "give the user more rights",
+///         NodeError::Quarantined { .. } => "wait: the server has come back lately",
+///         cause if cause.is_unknown() => "it may have been done",
+///         _ => "nothing was done",
+///     }
+/// }
+/// assert_eq!(advice(&NodeError::Loading), "nothing was done");
+/// ```
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum NodeError {

@@ -3,6 +3,17 @@
 use std::{fmt, sync::Arc};
 
 /// Names one node: `host:port/db`, `unix:/path/db`, or the label of its connector.
+///
+/// # Examples
+/// ```
+/// # fn main() -> Result<(), palisade::ConfigError> {
+/// use palisade::Client;
+///
+/// let client = Client::connect_lazy("redis://:secret@127.0.0.1:6379/1")?;
+/// assert_eq!(client.node_id().as_str(), "127.0.0.1:6379/1");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(Arc<str>);
 

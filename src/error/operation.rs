@@ -5,6 +5,20 @@ use std::{fmt, sync::Arc, time::Duration};
 use super::{Ballot, ConfigError, NodeError, NodeId, Vote, quarantine::Sentence};
 
 /// Why a client could not be connected.
+///
+/// # Examples
+/// ```
+/// use palisade::{Client, ConfigError, ConnectError};
+///
+/// async fn client(url: &str) -> Result<Client, ConfigError> {
+///     match Client::connect(url).await {
+///         Ok(client) => Ok(client),
+///         Err(ConnectError::Config(error)) => Err(error),
+///         // It is down for now: to be connected when it is needed.
+///         Err(_) => Client::connect_lazy(url),
+///     }
+/// }
+/// ```
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
@@ -22,6 +36,22 @@ pub enum ConnectError {
 }
 
 /// Why a lock could not be acquired. Held by another is not among these: it is an answer.
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+/// use palisade::AcquireError;
+///
+/// /// When to try again, if that may help at all.
+/// fn again_in(error: &AcquireError) -> Option<Duration> {
+///     match error {
+///         AcquireError::Unavailable { .. } => Some(Duration::from_secs(1)),
+///         AcquireError::Quarantined { counts_in, .. } => Some(*counts_in),
+///         _ => None,
+///     }
+/// }
+/// assert_eq!(again_in(&AcquireError::Shutdown), None);
+/// ```
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum AcquireError {
@@ -69,6 +99,19 @@ impl AcquireError {
 ///
 /// Whatever the cause, another may hold the lock by now, or be granted it at any time: the causes
 /// differ in what is known. The keys that still stand are removed when the last guard goes.
+///
+/// # Examples
+/// ```
+/// use palisade::{LockGuard, LostCause};
+///
+/// async fn report_loss(guard: &LockGuard) {
+///     match guard.lost().await {
+///         LostCause::Taken | LostCause::QuorumTaken => eprintln!("another holds it"),
+///         LostCause::Expired => eprintln!("it was not renewed in time"),
+///         cause => eprintln!("{cause}"),
+///     }
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LostCause {
@@ -125,6 +168,17 @@ impl fmt::Display for LostCause {
 }
 
 /// The lock was lost: another may hold it now.
+///
+/// # Examples
+/// ```
+/// use palisade::{LockGuard, LockLost};
+///
+/// fn pay(guard: &LockGuard) -> Result<(), LockLost> {
+///     guard.ensure_valid()?;
+///     // … what must not happen twice …
+///     Ok(())
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the lock was lost: {cause}")]
 #[non_exhaustive]
@@ -134,6 +188,20 @@ pub struct LockLost {
 }
 
 /// Why a release was not confirmed.
+///
+/// # Examples
+/// ```
+/// use palisade::{LockGuard, ReleaseError};
+///
+/// async fn finish(guard: LockGuard) {
+///     match guard.release().await {
+///         Ok(_) => {}
+///         Err(ReleaseError::Lost(lost)) => eprintln!("others may have worked too: {}", lost.cause),
+///         // It is repeated in the background.
+///         Err(error) => eprintln!("{error}"),
+///     }
+/// }
+/// ```
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReleaseError {
@@ -152,6 +220,19 @@ pub enum ReleaseError {
 }
 
 /// Why `with` gave no value.
+///
+/// # Examples
+/// ```
+/// use palisade::{Lock, WithError};
+///
+/// async fn nightly(lock: &Lock) {
+///     match lock.with(async |_guard| { /* … the report … */ }).await {
+///         Ok(()) => {}
+///         Err(WithError::Lost(lost)) => eprintln!("stopped half way: {}", lost.cause),
+///         Err(error) => eprintln!("not begun: {error}"),
+///     }
+/// }
+/// ```
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum WithError {
@@ -165,6 +246,19 @@ pub enum WithError {
 
 /// Why the state of a lock could not be read or forced. Nothing was changed, unless a forced
 /// release failed with a cause that [is unknown](NodeError::is_unknown).
+///
+/// # Examples
+/// ```
+/// use palisade::{InspectError, Lock};
+///
+/// async fn show(lock: &Lock) {
+///     match lock.is_locked().await {
+///         Ok(locked) => println!("{}", if locked { "held" } else { "free" }),
+///         Err(InspectError::Node { node, source }) => println!("{node}: {source}"),
+///         Err(error) => println!("{error}"),
+///     }
+/// }
+/// ```
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum InspectError {
@@ -184,6 +278,18 @@ pub enum InspectError {
 /// Releases were still under way when the time given to a shutdown was over.
 ///
 /// Their keys end with their lease. The client is closed all the same.
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+/// use palisade::Client;
+///
+/// async fn stop(client: &Client) {
+///     if let Err(error) = client.shutdown(Duration::from_secs(2)).await {
+///         eprintln!("{} keys may stand until their leases end", error.unfinished);
+///     }
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{unfinished} releases were not confirmed in time")]
 #[non_exhaustive]

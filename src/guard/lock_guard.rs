@@ -21,6 +21,24 @@ use crate::{
 };
 
 /// What a release did.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "embedded")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use palisade::Released;
+///
+/// let client = palisade::embedded::Server::start()?.client()?;
+/// let guard = client.lock("orders:42").acquire().await?;
+/// let second = guard.reenter()?;
+/// assert_eq!(second.release().await?, Released::StillHeld { guards: 1 });
+/// assert_eq!(guard.release().await?, Released::Freed);
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "embedded"))]
+/// # fn main() {}
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Released {
@@ -47,6 +65,24 @@ pub enum Released {
 ///   counts from before the request that was last granted: before others can be granted.
 /// - Nothing but an explicit check tells a process that was stopped: call
 ///   [`ensure_valid`](Self::ensure_valid) right before what must not happen twice.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "embedded")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = palisade::embedded::Server::start()?.client()?;
+/// let guard = client.lock("orders:42").acquire().await?;
+/// // Stopped, with an error, if the lock is lost.
+/// guard.run(async { /* … read, compute … */ }).await?;
+/// guard.ensure_valid()?;
+/// // … what must not happen twice …
+/// guard.release().await?;
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "embedded"))]
+/// # fn main() {}
+/// ```
 #[must_use = "the lock is released when the guard is dropped"]
 pub struct LockGuard {
     tenure: Arc<Tenure>,

@@ -21,10 +21,29 @@ tokio::task_local! {
 /// An owner of locks inside this process.
 ///
 /// Every acquire is a new owner by itself, so that tasks that share one lock handle exclude each
-/// other. Who wants to re-enter says so: with [`LockGuard::reenter`](crate::LockGuard::reenter),
+/// other. Whoever wants to re-enter says so: with [`LockGuard::reenter`](crate::LockGuard::reenter),
 /// with an `Owner` passed to `acquire_as`, or inside [`Owner::scope`].
 ///
 /// Owners are independent of clients and cheap to clone; clones are the same owner.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "embedded")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use palisade::Owner;
+///
+/// let client = palisade::embedded::Server::start()?.client()?;
+/// let lock = client.lock("orders:42");
+/// let (mine, other) = (Owner::new(), Owner::new());
+/// let outer = lock.acquire_as(&mine).await?;
+/// let inner = lock.acquire_as(&mine).await?;
+/// assert!(lock.try_acquire_as(&other).await?.is_none());
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "embedded"))]
+/// # fn main() {}
+/// ```
 #[derive(Clone)]
 pub struct Owner {
     id: u64,
@@ -47,6 +66,9 @@ impl Owner {
     ///
     /// Branches of a `join!` share the owner and do not exclude each other; spawned tasks do not
     /// inherit it.
+    ///
+    /// # Cancel safety
+    /// Dropping the future drops `work`.
     pub async fn scope<F: Future>(self, work: F) -> F::Output {
         CURRENT.scope(self, work).await
     }

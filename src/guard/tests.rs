@@ -8,7 +8,7 @@ use crate::{Client, Lock, Owner, embedded::Server, error::LostCause};
 /// A client of a server in paused time, and the lock `x`.
 fn lock() -> (Server, Client, Lock) {
     let server = Server::start_here();
-    let client = server.client().unwrap();
+    let client = server.client().expect("a client needs no server yet");
     let lock = client.lock("x");
     (server, client, lock)
 }
@@ -61,14 +61,14 @@ async fn claim_that_somebody_has_is_not_handed_on() {
 
 #[tokio::test(start_paused = true)]
 async fn kept_claim_is_renewed_and_ends_with_its_client() {
-    let (_server, client, lock) = lock();
+    let (server, client, lock) = lock();
     let claim = end_turn(lock.acquire().await.unwrap()).claim().clone();
     claim.keep();
     tokio::time::sleep(Duration::from_secs(600)).await;
     assert!(lock.is_locked().await.unwrap(), "it is renewed");
     client.shutdown(Duration::from_secs(5)).await.unwrap();
     assert!(!claim.process().kept.has_any());
-    let other = _server.client().unwrap();
+    let other = server.client().unwrap();
     assert!(!other.lock("x").is_locked().await.unwrap(), "and released");
 }
 

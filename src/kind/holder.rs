@@ -3,6 +3,22 @@
 use std::time::Duration;
 
 /// Who holds a lock on one server.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "embedded")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = palisade::embedded::Server::start()?.client()?;
+/// let guard = client.lock("orders:42").acquire().await?;
+/// let holder = client.lock("orders:42").holder().await?.ok_or("nobody holds it")?;
+/// assert_eq!((holder.id.as_str(), holder.count), (guard.holder_id(), 1));
+/// assert!(client.is_own(&holder));
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "embedded"))]
+/// # fn main() {}
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Holder {

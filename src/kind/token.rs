@@ -36,6 +36,28 @@ use std::{fmt, time::Duration};
 /// What is read before the write belongs behind the same gate: a holder that *reads* after its lease
 /// and writes nothing is not refused by anybody. `examples/fencing` in the repository shows the
 /// pattern with SQLite and a holder that really is stopped.
+///
+/// # Examples
+/// What a store does, in Rust:
+/// ```
+/// use palisade::FencingToken;
+///
+/// struct Account {
+///     balance: i64,
+///     fence: u64,
+/// }
+///
+/// impl Account {
+///     /// False if a later holder has written.
+///     fn write(&mut self, balance: i64, token: FencingToken) -> bool {
+///         let is_current = self.fence <= token.get();
+///         if is_current {
+///             *self = Self { balance, fence: token.get() };
+///         }
+///         is_current
+///     }
+/// }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FencingToken(u64);
 

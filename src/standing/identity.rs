@@ -10,6 +10,17 @@ use super::{marker::Marker, run_id::RunId};
 use crate::{clock::Instant, error::NodeError};
 
 /// What becomes of servers that do not tell who they are: the user may not ask `INFO server`.
+///
+/// # Examples
+/// ```
+/// # fn main() -> Result<(), palisade::ConfigError> {
+/// use palisade::{Client, Unidentified};
+///
+/// let builder = Client::builder().url("redis://127.0.0.1:6379");
+/// let client = builder.unidentified(Unidentified::Trust).build()?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Unidentified {

@@ -6,7 +6,7 @@
 /// not asked for until every lease is over that it may have forgotten: for `max_lease` × 1.01 +
 /// 1 s + `clock_skew` after its process has started, and a second, since servers tell their uptime
 /// in whole ones. That is 67.6 s by default. Renewals and releases are sent all the while.
-/// It costs nothing once the time is over, except by `Strict`.
+/// It costs nothing once the time is over, except with `Strict`.
 ///
 /// # Guarantees
 /// - A restart, a crash and a new container are noticed, whoever else is connected.
@@ -15,19 +15,31 @@
 /// - FLUSHALL is noticed by `Strict` only; eviction and keys deleted one by one are not.
 /// - The wall clock of a server must not be set forward by more than `clock_skew` in that time: its
 ///   uptime follows it. Start Redis after the clock is set.
+///
+/// # Examples
+/// ```
+/// # fn main() -> Result<(), palisade::ConfigError> {
+/// use palisade::{Client, Quarantine};
+///
+/// let builder = Client::builder().url("redis://127.0.0.1:6379");
+/// let client = builder.quarantine(Quarantine::Always).build()?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Quarantine {
     /// `MultiLock` and `RedLock`.
     #[default]
     Composites,
-    /// A `Lock` by itself too: for D after a restart nobody acquires it.
+    /// A `Lock` by itself too: for that long after a restart nobody acquires it.
     Always,
-    /// The same, and each acquire looks at a marker on the server, in the same script: one that has
-    /// lost its marker votes only D later. That covers whatever loses all keys without a restart,
-    /// such as FLUSHALL, and proxies that hide one. A server that never had a marker waits once too,
-    /// unless it is blessed. It costs one GET in each acquire, and the rights for GET and SET of the
-    /// key `palisade:marker`. All clients of the servers should be as strict.
+    /// The same, and each acquire looks at a marker on the server, in the same script. A server
+    /// that has lost its marker does not vote for that long either. That covers whatever loses all
+    /// keys without a restart, such as FLUSHALL, and proxies that hide a restart. A server that
+    /// never had a marker waits once too, unless it is blessed. It costs one GET in each acquire,
+    /// and the rights for GET and SET of the key `palisade:marker`. All clients of a server should
+    /// be as strict.
     Strict,
     /// None: the caller's word that the server does not forget, for instance since it runs with
     /// `appendfsync always` and does not evict.

@@ -98,6 +98,17 @@ impl Refusals {
 }
 
 /// Whether an acquire waits for servers that do not answer.
+///
+/// # Examples
+/// ```
+/// # fn main() -> Result<(), palisade::ConfigError> {
+/// use palisade::{Client, OnOutage};
+///
+/// let client = Client::connect_lazy("redis://127.0.0.1:6379")?;
+/// let patient = client.lock("nightly").on_outage(OnOutage::Wait);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum OnOutage {

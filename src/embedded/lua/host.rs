@@ -7,9 +7,12 @@ use mlua::{Lua, Table, Value, Variadic};
 
 use super::super::locked;
 use super::super::resp::{Refusal, Reply};
-use super::super::session;
 use super::super::state::State;
 use super::convert;
+
+/// Executes one command of a script. It is handed down, since the commands use this room: some of
+/// them run scripts.
+pub(crate) type Execute = fn(&mut State, &[&[u8]]) -> Reply;
 
 /// What a function of the host raises.
 #[derive(Clone, Debug)]
@@ -33,15 +36,16 @@ impl std::error::Error for Raised {}
 pub(super) type Desk = Arc<Mutex<Option<Arc<Mutex<State>>>>>;
 
 /// All of them, by name.
-pub(super) fn functions(lua: &Lua, desk: Desk) -> mlua::Result<Table> {
+pub(super) fn functions(lua: &Lua, desk: Desk, execute: Execute) -> mlua::Result<Table> {
     let host = lua.create_table()?;
     let shared = Arc::clone(&desk);
-    let call = move |lua: &Lua, words: Variadic<Value>| match execute(&shared, &words) {
+    let call = move |lua: &Lua, words: Variadic<Value>| match answer(&shared, execute, &words) {
         Reply::Error(Refusal(text)) => Err(raise(Raised::Reply(text.into_owned()))),
         reply => convert::to_lua(lua, reply),
     };
-    let pcall =
-        move |lua: &Lua, words: Variadic<Value>| convert::to_lua(lua, execute(&desk, &words));
+    let pcall = move |lua: &Lua, words: Variadic<Value>| {
+        convert::to_lua(lua, answer(&desk, execute, &words))
+    };
     host.raw_set("call", lua.create_function(call)?)?;
     host.raw_set("pcall", lua.create_function(pcall)?)?;
     host.raw_set("log", lua.create_function(log)?)?;
@@ -54,8 +58,8 @@ pub(super) fn functions(lua: &Lua, desk: Desk) -> mlua::Result<Table> {
     Ok(host)
 }
 
-/// One command of a script.
-fn execute(desk: &Desk, words: &[Value]) -> Reply {
+/// What one command of a script gets.
+fn answer(desk: &Desk, execute: Execute, words: &[Value]) -> Reply {
     if words.is_empty() {
         return Reply::Error(Refusal::new(
             "ERR Please specify at least one argument for this redis lib call",
@@ -69,7 +73,7 @@ fn execute(desk: &Desk, words: &[Value]) -> Reply {
     let Some(state) = locked(desk).clone() else {
         return Reply::Error(Refusal::new("ERR no server runs this script"));
     };
-    session::execute_scripted(&mut locked(&state), &words.slices())
+    execute(&mut locked(&state), &words.slices())
 }
 
 fn raise(raised: Raised) -> mlua::Error {

@@ -9,7 +9,7 @@ use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value};
 use super::super::locked;
 use super::super::resp::Refusal;
 use super::super::state::State;
-use super::host::Desk;
+use super::host::{Desk, Execute};
 use super::{convert, host};
 
 /// The name under which scripts appear in messages.
@@ -38,12 +38,12 @@ pub(super) struct Failure {
 }
 
 impl Machine {
-    pub(super) fn new(state: Arc<Mutex<State>>) -> mlua::Result<Self> {
+    pub(super) fn new(state: Arc<Mutex<State>>, execute: Execute) -> mlua::Result<Self> {
         let libraries = StdLib::STRING | StdLib::TABLE | StdLib::MATH;
         // Scripts get a `pcall` of ours; mlua's own wrapper would only cost time.
         let lua = Lua::new_with(libraries, LuaOptions::new().catch_rust_panics(false))?;
         let desk: Desk = Arc::new(Mutex::new(Some(state)));
-        let host = host::functions(&lua, Arc::clone(&desk))?;
+        let host = host::functions(&lua, Arc::clone(&desk), execute)?;
         let prelude = lua.load(include_str!("prelude.lua")).set_name("@prelude");
         let (environment, visible, runner) = prelude.call(host)?;
         let compiled = BTreeMap::new();

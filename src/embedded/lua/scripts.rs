@@ -8,12 +8,14 @@ use super::super::locked;
 use super::super::resp::{Outcome, Refusal, Reply};
 use super::super::state::{Caller, State};
 use super::convert;
+use super::host::Execute;
 use super::machine::{Failure, Machine};
 
 /// All that a server knows of Lua. The interpreter is made when it is first needed.
 #[derive(Debug)]
 pub(crate) struct Scripts {
     state: Arc<Mutex<State>>,
+    execute: Execute,
     machine: Option<Machine>,
     /// What this server was told, by digest.
     loaded: BTreeMap<String, mlua::Function>,
@@ -24,10 +26,12 @@ pub(crate) struct Scripts {
 impl Scripts {
     /// `state` must not be locked while a script runs: the script's calls lock it.
     ///
+    /// `execute` is for the commands of scripts, and the same for all servers.
+    ///
     /// If interpreters are `handed_on`, one that a server of this thread has left is taken, with all
     /// that it has compiled: scripts must then leave nothing behind but in the data.
-    pub(crate) fn new(state: Arc<Mutex<State>>, handed_on: bool) -> Self {
-        Self { state, machine: None, loaded: BTreeMap::new(), handed_on }
+    pub(crate) fn new(state: Arc<Mutex<State>>, execute: Execute, handed_on: bool) -> Self {
+        Self { state, execute, machine: None, loaded: BTreeMap::new(), handed_on }
     }
 
     pub(crate) fn contains(&self, sha: &str) -> bool {
@@ -76,7 +80,7 @@ impl Scripts {
                     machine.serve(Some(Arc::clone(&self.state)));
                     machine
                 }
-                None => Machine::new(Arc::clone(&self.state))
+                None => Machine::new(Arc::clone(&self.state), self.execute)
                     .map_err(|error| format!("ERR cannot start Lua: {error}"))?,
             };
             self.machine = Some(machine);

@@ -12,6 +12,23 @@ use crate::{
 /// dropped.
 ///
 /// A [`LockGuard`] in all else: what is not here is there.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "embedded")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = palisade::embedded::Server::start()?.client()?;
+/// let guard = client.fenced_lock("orders:42").acquire().await?;
+/// let token = guard.fencing_token();
+/// // … writes, each with the token …
+/// guard.ensure_valid()?;
+/// guard.release().await?;
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "embedded"))]
+/// # fn main() {}
+/// ```
 #[must_use = "the lock is released when the guard is dropped"]
 pub struct FencedGuard {
     guard: LockGuard,

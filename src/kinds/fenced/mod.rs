@@ -22,7 +22,8 @@ use crate::{
     voting::Voter,
 };
 
-/// A reentrant lock held on one Redis master, with a [fencing token](FencingToken) for each holder.
+/// A reentrant lock held on one Redis master, with a [fencing token](crate::FencingToken) for each
+/// holder.
 ///
 /// Made by [`Client::fenced_lock`](crate::Client::fenced_lock). It is the [`Lock`] of the same name:
 /// both exclude each other, and wait in one line. Keys and replies are those of Redisson's
@@ -34,10 +35,10 @@ use crate::{
 ///   keeps its data. One that lost its counter counts on from its time of day: that keeps the order
 ///   unless it was away for less than twice `clock_skew`, 10 s by default.
 ///   [`Quarantine::Always`](crate::Quarantine) sees to that.
-/// - The counter has no ttl, and a ttl that somebody gave it ends with the next grant: Redisson
-///   would begin at 1 again when it ran out. One small key stays for every name ever locked; use
-///   names that come again, or delete `redisson_lock_token:{name}` when nobody can still be writing
-///   with an old token.
+/// - The counter has no ttl, and the next grant removes one that somebody gave it: Redisson would
+///   begin at 1 again when it ran out. So one small key stays for every name ever locked: use names
+///   that recur, or delete `redisson_lock_token:{name}` when nobody can still be writing with an old
+///   token.
 /// - An owner that holds the plain [`Lock`] has no token: to [acquire the fenced one
 ///   as](Self::acquire_as) the same owner is an [error](crate::ConfigError::HeldWithoutToken). The
 ///   other way round is a re-entry.
@@ -85,6 +86,9 @@ impl FencedLock {
     ///
     /// # Errors
     /// [`InspectError`]; nothing was changed.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
     pub async fn is_locked(&self) -> Result<bool, InspectError> {
         self.plain.is_locked().await
     }
@@ -93,6 +97,9 @@ impl FencedLock {
     ///
     /// # Errors
     /// [`InspectError`]; nothing was changed.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
     pub async fn remaining_ttl(&self) -> Result<Option<Duration>, InspectError> {
         self.plain.remaining_ttl().await
     }
@@ -101,6 +108,9 @@ impl FencedLock {
     ///
     /// # Errors
     /// [`InspectError`]; nothing was changed.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
     pub async fn holder(&self) -> Result<Option<Holder>, InspectError> {
         self.plain.holder().await
     }

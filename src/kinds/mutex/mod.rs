@@ -32,8 +32,8 @@ use crate::{
 /// - A holder that was stopped does not know that its lease is over until it looks; what it writes
 ///   then only a check at the store can refuse.
 /// - Those who wait in one process are granted it in the order in which they asked. Between
-///   processes it is not fair: whose request comes first after a release has it, so that one far
-///   from the server is granted it rarely while others are near and busy.
+///   processes it is not fair: whoever's request comes first after a release gets it, so a process
+///   far from the server rarely does while others are near and busy.
 ///
 /// # Examples
 /// ```no_run
@@ -74,6 +74,9 @@ impl Lock {
     ///
     /// # Errors
     /// [`InspectError`]; nothing was changed.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
     pub async fn is_locked(&self) -> Result<bool, InspectError> {
         Ok(self.holder().await?.is_some())
     }
@@ -83,6 +86,9 @@ impl Lock {
     ///
     /// # Errors
     /// [`InspectError`]; nothing was changed.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
     pub async fn remaining_ttl(&self) -> Result<Option<Duration>, InspectError> {
         Ok(self.holder().await?.and_then(|holder| holder.ttl))
     }
@@ -91,14 +97,18 @@ impl Lock {
     ///
     /// # Errors
     /// [`InspectError`]; nothing was changed.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
     pub async fn holder(&self) -> Result<Option<Holder>, InspectError> {
         Ok(self.ask(&self.mutex.inspect()).await?.reply)
     }
 
     /// Deletes the lock, whoever holds it, and wakes those who wait. False if nobody held it.
     ///
-    /// Two may then believe that they hold it, until the first learns of it: at once if somebody
-    /// waits in its process, else with its next renewal, and with a fixed lease not before its end.
+    /// Its holder learns of it at once if somebody waits in the same process, else with its next
+    /// renewal, and with a fixed lease only at the end. Until then two may believe that they hold
+    /// the lock.
     ///
     /// # Errors
     /// [`InspectError`]; whether the lock was deleted is unknown if the cause

@@ -1,5 +1,6 @@
 //! What the sources of the library must keep: read as text, since nothing else checks it.
 
+mod docs;
 mod house;
 
 use std::{
@@ -37,7 +38,7 @@ const ROOMS: [&str; 23] = [
 ];
 
 /// Where files still use each other.
-const TO_BE_CUT: [&str; 2] = ["embedded", "node"];
+const TO_BE_CUT: [&str; 1] = ["node"];
 
 /// What knows nothing of ours.
 const ALONE: [&str; 6] = ["by_member", "clock", "error", "random", "latest", "embedded"];

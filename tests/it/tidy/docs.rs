@@ -1,0 +1,92 @@
+//! What the docs of the library must say, read from the comments.
+
+use std::fs;
+
+use super::{files, paths, root};
+
+/// An item that users see, with the lines of its doc comment.
+struct Item {
+    /// File and line.
+    place: String,
+    /// Its first line, from `pub` on.
+    head: String,
+    doc: Vec<String>,
+}
+
+impl Item {
+    fn has(&self, section: &str) -> bool {
+        self.doc.iter().any(|line| line.strip_prefix("/// ").is_some_and(|text| text == section))
+    }
+
+    /// The name of a type; `None` for what is none.
+    fn type_name(&self) -> Option<&str> {
+        let kinds = ["pub struct ", "pub enum ", "pub trait ", "pub type "];
+        let rest = kinds.iter().find_map(|kind| self.head.strip_prefix(kind))?;
+        rest.split(|c: char| !c.is_alphanumeric()).next()
+    }
+}
+
+/// Whatever is `pub` without restriction: lints see to it that users can reach that.
+fn public_items() -> Vec<Item> {
+    let src = root().join("src");
+    // Planted bugs are in no build that users have.
+    let all = files(&src, "rs").into_iter().filter(|file| !file.starts_with(src.join("planted")));
+    all.flat_map(|file| {
+        let path = file.strip_prefix(&src).unwrap().to_str().unwrap().replace('\\', "/");
+        items(&path, &fs::read_to_string(&file).unwrap())
+    })
+    .collect()
+}
+
+fn items(path: &str, text: &str) -> Vec<Item> {
+    let (mut found, mut doc) = (Vec::new(), Vec::new());
+    for (i, line) in text.lines().map(str::trim).enumerate() {
+        if line.starts_with("///") {
+            doc.push(line.to_owned());
+        } else if line.starts_with("pub ") {
+            let (place, head) = (format!("{path}:{}", i + 1), line.to_owned());
+            found.push(Item { place, head, doc: std::mem::take(&mut doc) });
+        } else if !line.starts_with("#[") {
+            doc.clear();
+        }
+    }
+    found
+}
+
+/// The types that the front door shows.
+fn shown() -> Vec<String> {
+    let door = fs::read_to_string(root().join("src/lib.rs")).unwrap();
+    let uses = door.split("pub use ").skip(1).flat_map(paths);
+    let names = uses.filter_map(|path| Some(path.rsplit_once("::")?.1.to_owned()));
+    names.filter(|name| name.starts_with(char::is_uppercase)).collect()
+}
+
+#[test]
+fn every_async_fn_says_what_dropping_its_future_does() {
+    let all = public_items();
+    let futures = all.iter().filter(|item| item.head.starts_with("pub async fn "));
+    let silent = futures.filter(|item| !item.has("# Cancel safety"));
+    let silent: Vec<_> = silent.map(|item| format!("{}: {}", item.place, item.head)).collect();
+    assert!(silent.is_empty(), "no `# Cancel safety`:\n{}", silent.join("\n"));
+}
+
+#[test]
+fn every_type_has_an_example() {
+    let all = public_items();
+    let types: Vec<_> = all.iter().filter_map(|item| Some((item.type_name()?, item))).collect();
+    for name in shown() {
+        assert!(types.iter().any(|(known, _)| *known == name), "where is {name}?");
+    }
+    let bare = types.iter().filter(|(_, item)| !item.has("# Examples"));
+    let bare: Vec<_> = bare.map(|(name, item)| format!("{}: {name}", item.place)).collect();
+    assert!(bare.is_empty(), "no `# Examples`:\n{}", bare.join("\n"));
+}
+
+#[test]
+fn docs_are_read_up_to_their_item() {
+    let text = "/// Lost.\nfn other() {}\n\n/// One.\n///\n/// # Examples\n#[derive(Debug)]\npub struct A<T>;\n\
+                pub async fn b() {}\n";
+    let items = items("x.rs", text);
+    assert_eq!((items[0].type_name(), items[0].has("# Examples")), (Some("A"), true));
+    assert_eq!((items[1].place.as_str(), items[1].doc.len()), ("x.rs:9", 0));
+}
