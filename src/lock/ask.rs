@@ -1,12 +1,12 @@
 //! One member is asked for its vote.
 
-use std::{pin::pin, sync::Arc, task::Poll, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use super::{Bid, hold::Hold};
 use crate::{
     clock::Instant,
     error::{NodeError, Phase, Vote},
-    node::{Connection, Form},
+    node::{Caller, Connection},
     wire::Outcome,
 };
 
@@ -15,7 +15,7 @@ use crate::{
 ///
 /// # Cancel safety
 /// Dropping the future leaves the attempt among the unanswered ones of the hold, whose end
-/// releases it.
+/// releases it; one that still waited to be sent is forgotten.
 pub(crate) async fn ask(hold: Arc<Hold>, member: usize) -> (usize, Vote) {
     let vote = match vote(&hold, member).await {
         Ok(vote) => vote,
@@ -37,12 +37,8 @@ async fn vote(hold: &Arc<Hold>, member: usize) -> Result<Vote, NodeError> {
         None => site.node.connection(deadline).await?,
     };
     of.vet(&connection, deadline).await?;
-    let mut form = Form::Digest;
     for _ in 0..3 {
         let not_after = stamp(&connection, hold.now(), timeout + settings.margin);
-        if !hold.begin(member, &connection, not_after) {
-            return Ok(Vote::Pending);
-        }
         let bid = Bid {
             holder: hold.holder(),
             term,
@@ -51,34 +47,41 @@ async fn vote(hold: &Arc<Hold>, member: usize) -> Result<Vote, NodeError> {
             skew: settings.clock_skew,
         };
         let acquire = of.checked(of.kind.acquire(bid));
-        let mut call = pin!(connection.call_as(form, &acquire, deadline));
-        // The first poll hands the request to its socket.
-        let at_once = futures::poll!(&mut call);
-        hold.sent(member);
-        let answer = match at_once {
-            Poll::Ready(answer) => answer,
-            Poll::Pending => call.await,
+        let attempt = Attempt { hold, member, connection: &connection, not_after };
+        let Some(answer) = connection.call_for(&attempt, &acquire, deadline).await else {
+            return Ok(Vote::Pending);
         };
-        // Two answers say that nothing was done there, and are worth asking again, if the hold is
-        // still wanted. The script is not known: then its text is sent.
-        let unknown_script = matches!(&answer, Err(error) if error.is_noscript());
         if let Ok(answer) = &answer
             && answer.reply.code == Outcome::STALE
         {
             connection.believe_time_of(answer);
         }
-        let vote = hold.answered(member, &connection, not_after, answer);
-        if unknown_script && matches!(form, Form::Digest) {
-            form = Form::Text;
-            continue;
-        }
-        // Or it was stale: the server's clock was stepped, or the request was slow; the answer has
-        // taught us the server's time.
-        if let Some(vote) = vote {
+        // A stale one says that nothing was done, and is worth asking again, if the hold is still
+        // wanted: the server's clock was stepped, or the request was slow; the answer has taught us
+        // the server's time.
+        if let Some(vote) = hold.answered(member, &connection, not_after, answer) {
             return Ok(vote);
         }
     }
     Ok(Vote::Failed(NodeError::TimedOut { phase: Phase::Answering }))
+}
+
+/// An acquire, which may be executed from the moment on at which its hold takes note of it.
+struct Attempt<'a> {
+    hold: &'a Hold,
+    member: usize,
+    connection: &'a Connection,
+    not_after: i64,
+}
+
+impl Caller for Attempt<'_> {
+    fn wants(&self, again: bool) -> bool {
+        self.hold.begin(self.member, self.connection, self.not_after, again)
+    }
+
+    fn never_left(&self) {
+        self.hold.never_left(self.member, self.connection.epoch(), self.not_after);
+    }
 }
 
 /// The server's time after which the acquire is to change nothing.

@@ -12,10 +12,13 @@
 mod cause;
 mod connection;
 mod endpoint;
+mod flight;
 mod handshake;
 mod link;
+mod outbox;
 mod pubsub;
 mod quarantine;
+mod request;
 mod server_clock;
 mod silence;
 mod standing;
@@ -23,6 +26,7 @@ mod standing;
 pub(crate) mod test_server;
 #[cfg(test)]
 mod tests;
+mod window;
 
 use std::{
     fmt,
@@ -35,9 +39,10 @@ use tokio_util::sync::CancellationToken;
 
 use self::link::Link;
 pub(crate) use self::{
-    connection::{Answer, Connection, Form},
+    connection::{Answer, Connection},
     endpoint::Endpoint,
     handshake::RunId,
+    outbox::Caller,
     pubsub::{PubSub, PubSubEvent},
     quarantine::{length as quarantine_length, longest as longest_lease},
     standing::Standing,

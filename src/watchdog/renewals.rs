@@ -93,7 +93,7 @@ async fn ask(
     let deadline = shared.clock.now() + timeout;
     let connection = first.due.node.connection(deadline).await?;
     let statements: Vec<Statement> = batch.iter().map(|item| item.due.statement.clone()).collect();
-    let call = Batch::new(first.due.statement.script, &statements);
+    let call = Batch::new(first.due.statement.script, statements);
     let answer = connection.call(&call, deadline).await?;
     Ok((answer, connection))
 }

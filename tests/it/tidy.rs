@@ -54,7 +54,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
 ];
 
 /// Rooms that decide and do not act: `now` is an argument, and nobody is asked.
-const PURE: [&str; 11] = [
+const PURE: [&str; 12] = [
     "lease.rs",
     "composite/fence.rs",
     "composite/tally.rs",
@@ -62,6 +62,7 @@ const PURE: [&str; 11] = [
     "lock/margin.rs",
     "node/quarantine.rs",
     "node/server_clock.rs",
+    "node/window.rs",
     "notifier/registry.rs",
     "watchdog/finality.rs",
     "watchdog/schedule.rs",

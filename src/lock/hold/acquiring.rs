@@ -11,21 +11,31 @@ use crate::{
 };
 
 impl Hold {
-    /// Notes that an acquire is about to be sent. False if nobody wants it any more.
-    pub(crate) fn begin(&self, member: usize, connection: &Connection, not_after: i64) -> bool {
+    /// Notes that an acquire is about to be sent, or, `again`, its script's text after the digest was
+    /// not known. False if nobody wants it any more.
+    ///
+    /// # Deadlock safety
+    /// Called with the connection's outbox locked: nothing is called on it here.
+    pub(crate) fn begin(
+        &self,
+        member: usize,
+        connection: &Connection,
+        not_after: i64,
+        again: bool,
+    ) -> bool {
         let now = self.now();
         let mut state = self.state();
         let wanted = state.phase.is_open();
         if let Some(seat) = state.seats.get_mut(member).filter(|_| wanted) {
-            seat.asked(connection.clone(), not_after, now);
+            seat.asked(connection, not_after, again, now);
         }
         wanted
     }
 
-    /// Notes that the acquire was handed to its socket.
-    pub(crate) fn sent(&self, member: usize) {
+    /// Notes that an acquire has not left and never will.
+    pub(crate) fn never_left(&self, member: usize, epoch: u64, not_after: i64) {
         if let Some(seat) = self.state().seats.get_mut(member) {
-            seat.sent();
+            seat.never_left(epoch, not_after);
         }
     }
 

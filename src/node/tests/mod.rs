@@ -2,7 +2,9 @@
 
 mod calls;
 mod causes;
+mod gate;
 mod outages;
+mod outbox;
 mod runtimes;
 
 use super::{
