@@ -20,6 +20,7 @@ use crate::{
     error::{ConfigError, ConnectError, LostCause, NodeError, ShutdownError},
     lock::{FencedLock, Holder, Lock, Site},
     node::{NodeId, Stream},
+    wire::key,
 };
 
 /// A handle on one Redis deployment, from which locks are made.
@@ -119,7 +120,8 @@ impl Client {
     pub(crate) async fn connected(&self) -> Result<(), NodeError> {
         let site = &self.site;
         let deadline = site.process.clock.now() + site.settings.connect_timeout;
-        site.node.connection(deadline).await.map(drop)
+        // Any key will do.
+        site.node.connection(key::MARKER, deadline).await.map(drop)
     }
 
     /// How many subscriptions stand, for those who wait.

@@ -11,7 +11,7 @@ use crate::{
         marker::{self, Found},
     },
     node::{Connection, NodeId, RunId},
-    wire::Marker,
+    wire::{Marker, key},
 };
 
 /// A master that is to be blessed, as it is before.
@@ -45,7 +45,8 @@ pub(crate) async fn bless(sites: &[Arc<Site>], by_force: bool) -> Result<(), Ble
 impl<'a> Master<'a> {
     async fn meet(site: &'a Site) -> Result<Self, BlessError> {
         let node = || site.node_id().clone();
-        let connection = site.node.connection(site.now() + site.settings.connect_timeout).await;
+        let deadline = site.now() + site.settings.connect_timeout;
+        let connection = site.node.connection(key::MARKER, deadline).await;
         let connection = connection.map_err(|source| BlessError::Node { node: node(), source })?;
         let standing = connection.standing();
         let Some((run_id, uptime)) = standing.run_id().zip(standing.uptime(site.now())) else {

@@ -32,9 +32,9 @@ async fn vote(hold: &Arc<Hold>, member: usize) -> Result<Vote, NodeError> {
     let (term, settings) = (hold.term(), &site.settings);
     let timeout = term.node_timeout(settings.node_timeout);
     let deadline = hold.now() + timeout;
-    let connection = match site.node.connected() {
+    let connection = match site.node.connected(of.kind.name()) {
         Some(connection) => connection,
-        None => site.node.connection(deadline).await?,
+        None => site.node.connection(of.kind.name(), deadline).await?,
     };
     of.vet(&connection, deadline).await?;
     for _ in 0..3 {

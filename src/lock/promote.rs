@@ -31,7 +31,7 @@ async fn ask(hold: &Hold, member: usize, token: FencingToken) -> Result<Vote, No
         return Ok(Vote::Pending);
     };
     let deadline = hold.now() + term.node_timeout(of.site.settings.node_timeout);
-    let connection = of.site.node.connection(deadline).await?;
+    let connection = of.site.node.connection(of.kind.name(), deadline).await?;
     let answer = connection.call(&promote, deadline).await?;
     Ok(match answer.reply.code {
         Outcome::DONE => {

@@ -117,7 +117,9 @@ impl Node {
         self.0.core.endpoint.db()
     }
 
-    /// The command connection of the current runtime, made if there is none.
+    /// The command connection of the current runtime for what concerns `key`, made if there is none.
+    ///
+    /// One master is the right one for every key; callers name it so that a cluster can stand here.
     ///
     /// Waits while it is being made, at most until `deadline`; fails at once while the node is
     /// known to be down, and asks for another attempt to connect.
@@ -128,12 +130,16 @@ impl Node {
     ///
     /// # Cancel safety
     /// Dropping the future has no effect: connecting goes on.
-    pub(crate) async fn connection(&self, deadline: Instant) -> Result<Connection, NodeError> {
+    pub(crate) async fn connection(
+        &self,
+        _key: &str,
+        deadline: Instant,
+    ) -> Result<Connection, NodeError> {
         self.link()?.connection(deadline).await
     }
 
     /// The same without waiting: the live connection if there is one now.
-    pub(crate) fn connected(&self) -> Option<Connection> {
+    pub(crate) fn connected(&self, _key: &str) -> Option<Connection> {
         let runtime = Handle::try_current().ok()?.id();
         find(&self.links(), runtime)?.connected()
     }

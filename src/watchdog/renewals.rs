@@ -91,7 +91,7 @@ async fn ask(
     };
     let timeout = batch.iter().map(|item| item.due.timeout).min().unwrap_or_default();
     let deadline = shared.clock.now() + timeout;
-    let connection = first.due.node.connection(deadline).await?;
+    let connection = first.due.node.connection(&first.due.statement.key, deadline).await?;
     let statements: Vec<Statement> = batch.iter().map(|item| item.due.statement.clone()).collect();
     let call = Batch::new(first.due.statement.script, statements);
     let answer = connection.call(&call, deadline).await?;

@@ -127,7 +127,10 @@ impl Lock {
         check_name(self.member())?;
         let site = &self.member().site;
         let deadline = site.process.clock.now() + site.settings.node_timeout;
-        let answer = async { site.node.connection(deadline).await?.call(call, deadline).await };
+        let answer = async {
+            let connection = site.node.connection(self.member().kind.name(), deadline).await?;
+            connection.call(call, deadline).await
+        };
         answer.await.map_err(|error| self.failed(error))
     }
 

@@ -1,6 +1,6 @@
 //! A server that answers, but not what is wanted: each cause is called by its name.
 
-use super::{connect, fails, recovers};
+use super::{KEY, connect, fails, recovers};
 use crate::{
     error::NodeError,
     node::test_server::{Echo, TestServer, later, node, until, within},
@@ -11,13 +11,13 @@ async fn a_wrong_password_is_said_so_and_not_repeated() {
     let server = TestServer::start();
     for login in [":hunter2", "bob:hunter2"] {
         let node = node(&format!("redis://{login}@127.0.0.1:{}", server.port()));
-        let error = within(node.connection(later())).await.unwrap_err();
+        let error = within(node.connection(KEY, later())).await.unwrap_err();
         assert!(matches!(error, NodeError::Authentication { .. }), "{error:?}");
         assert!(!format!("{error:?} {error} {node:?}").contains("hunter2"));
     }
     let () = server.run("ACL SETUSER alice on >wonder ~* &* +@all");
     let () = server.run("ACL SETUSER default resetpass");
-    let error = within(server.node().connection(later())).await;
+    let error = within(server.node().connection(KEY, later())).await;
     assert!(matches!(error, Err(NodeError::Authentication { .. })), "{error:?}");
     let node = node(&format!("redis://alice:wonder@127.0.0.1:{}", server.port()));
     connect(&node).await.call(&Echo(1), later()).await.unwrap();
@@ -34,7 +34,7 @@ async fn too_many_clients_are_no_matter_of_passwords() {
         let node = node(&format!("redis://{login}127.0.0.1:{}", server.port()));
         // The server speaks and hangs up at once: not every attempt hears it.
         let says_so = async || {
-            let error = node.connection(later()).await.unwrap_err();
+            let error = node.connection(KEY, later()).await.unwrap_err();
             assert!(!error.is_permanent(), "{error:?}");
             error.to_string().contains("max number of clients").then_some(())
         };
@@ -53,7 +53,7 @@ async fn a_replica_is_no_node() {
     assert!(!connection.is_live());
     assert!(matches!(fails(&node).await, NodeError::Replica));
     let unmet = server.node();
-    assert!(matches!(within(unmet.connection(later())).await, Err(NodeError::Replica)));
+    assert!(matches!(within(unmet.connection(KEY, later())).await, Err(NodeError::Replica)));
     let () = server.run("REPLICAOF NO ONE");
     recovers(&node).await.call(&Echo(1), later()).await.unwrap();
 }
@@ -62,7 +62,7 @@ async fn a_replica_is_no_node() {
 async fn a_replica_without_its_master_and_old_data_is_no_node() {
     let server = TestServer::start_with(&["--replica-serve-stale-data", "no"]);
     let () = server.run("REPLICAOF 127.0.0.1 1");
-    let error = within(server.node().connection(later())).await.unwrap_err();
+    let error = within(server.node().connection(KEY, later())).await.unwrap_err();
     assert!(matches!(error, NodeError::MasterDown), "{error:?}");
 }
 
@@ -87,7 +87,7 @@ async fn a_server_that_loads_its_data_is_down_until_it_has() {
     server.kill();
     server.restart_without_waiting();
     let node = server.node();
-    let loading = async || match node.connection(later()).await {
+    let loading = async || match node.connection(KEY, later()).await {
         Err(NodeError::Loading) => Some(()),
         _ => None,
     };

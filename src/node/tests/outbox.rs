@@ -10,7 +10,7 @@ use std::{
 
 use futures::{FutureExt, future::join_all};
 
-use super::{connect, gate::Gate};
+use super::{KEY, connect, gate::Gate};
 use crate::{
     error::{NodeError, Phase},
     node::{
@@ -311,7 +311,7 @@ async fn a_connection_that_may_be_full_of_abandoned_calls_is_replaced() {
     }
     assert!(!connection.is_live());
     gate.open();
-    let replaced = within(until(async || node.connection(later()).await.ok())).await;
+    let replaced = within(until(async || node.connection(KEY, later()).await.ok())).await;
     assert_ne!(replaced.epoch(), connection.epoch());
 }
 
