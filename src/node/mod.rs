@@ -9,6 +9,7 @@
 //! The list of links is locked for look-ups only. Nothing is spawned under that lock: a runtime
 //! that is shutting down drops the new task at once, and that takes the lock.
 
+mod batches;
 mod cause;
 mod connection;
 mod endpoint;
@@ -39,6 +40,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::link::Link;
 pub(crate) use self::{
+    batches::{Said, Told},
     connection::{Answer, Connection},
     endpoint::Endpoint,
     handshake::RunId,

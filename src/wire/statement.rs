@@ -90,6 +90,21 @@ impl Batch {
         debug_assert!(statements.iter().all(|s| std::ptr::eq(s.script, script)));
         Self { script, statements }
     }
+
+    /// Takes out what comes from `at` on.
+    pub(crate) fn split_off(&mut self, at: usize) -> Self {
+        Self { script: self.script, statements: self.statements.split_off(at) }
+    }
+
+    /// The first of its keys, which stands for all: they travel together.
+    pub(crate) fn key(&self) -> &str {
+        self.statements.first().map_or("", |statement| &statement.key)
+    }
+
+    /// What the script is called in messages.
+    pub(crate) fn name(&self) -> &'static str {
+        self.script.name
+    }
 }
 
 impl Call for Batch {

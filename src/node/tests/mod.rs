@@ -1,5 +1,6 @@
 //! Nodes against real servers.
 
+mod batches;
 mod calls;
 mod causes;
 mod gate;

@@ -3,12 +3,16 @@
 use std::{
     pin::Pin,
     sync::{
-        Mutex,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
+    task::{Context, Wake},
 };
 
-use futures::{FutureExt, future::join_all};
+use futures::{
+    FutureExt,
+    future::{BoxFuture, join_all},
+};
 
 use super::{KEY, connect, gate::Gate};
 use crate::{
@@ -165,6 +169,39 @@ async fn what_is_entered_later_never_passes_what_waits() {
     let order = list(&server);
     within(acquire).await.unwrap();
     assert_eq!(order[1_100..], [-1, -2]);
+}
+
+/// One answer can make room for many; whoever is woken meanwhile comes behind them all the same.
+#[tokio::test]
+async fn who_enters_while_others_are_handed_over_comes_behind_them() {
+    /// Enters a call when it is woken.
+    struct Entering(Mutex<Option<BoxFuture<'static, ()>>>);
+    impl Wake for Entering {
+        fn wake(self: Arc<Self>) {
+            let mut call = self.0.lock().unwrap();
+            assert!(call.as_mut().is_some_and(|call| call.now_or_never().is_none()));
+        }
+    }
+    let server = TestServer::start();
+    let node = server.node();
+    let connection = connect(&node).await;
+    prepare(&connection, &server).await;
+    let crowd: Vec<_> = (1..=1_000).map(Append).collect();
+    let mut crowd: Vec<_> = crowd.iter().map(|call| begun(&connection, call)).collect();
+    let (later_one, here) = (Append(-3), connection.clone());
+    let entering = async move { here.call(&later_one, later()).map(drop).await }.boxed();
+    let entering = Arc::new(Entering(Mutex::new(Some(entering))));
+    let mut one = connection.call(&Append(-1), later()).map(drop).boxed();
+    let waker = entering.clone().into();
+    assert!(one.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    let two = begun(&connection, &Append(-2));
+    crowd.drain(..10);
+    within(crowd.remove(0)).await.unwrap();
+    let call = entering.0.lock().unwrap().take().unwrap();
+    within(async { futures::join!(one, call) }).await;
+    within(two).await.unwrap();
+    let order: Vec<_> = list(&server).into_iter().filter(|number| *number < 0).collect();
+    assert_eq!(order, [-1, -2, -3]);
 }
 
 #[tokio::test]
