@@ -12,7 +12,8 @@
 //!
 //! # Deadlock safety
 //! The state's mutex is a leaf, but for the watchdog's table and the site's list of holds, which
-//! call nothing. Wakers are run after it was let go.
+//! call nothing. Wakers are run after it was let go. An outbox may be locked when it is taken
+//! (`begin`), so no call is made, polled or dropped while it is held.
 
 mod acquiring;
 mod ending;
