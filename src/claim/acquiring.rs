@@ -20,20 +20,30 @@ use crate::{
 };
 
 impl Claim {
-    /// Notes that an acquire is about to be sent. False if nobody wants it any more.
-    pub(crate) fn begin(&self, member: MemberId, connection: &Connection, not_after: i64) -> bool {
+    /// Notes that an acquire is about to be sent, or, `again`, its script's text after the digest was
+    /// not known. False if nobody wants it any more.
+    ///
+    /// # Deadlock safety
+    /// Called with the connection's outbox locked: nothing is called on it here.
+    pub(crate) fn begin(
+        &self,
+        member: MemberId,
+        connection: &Connection,
+        not_after: i64,
+        again: bool,
+    ) -> bool {
         let now = self.now();
         let mut state = self.state();
         let wanted = state.phase.is_open();
         if wanted {
-            state.members[member].asked(connection.clone(), not_after, now);
+            state.members[member].asked(connection, not_after, again, now);
         }
         wanted
     }
 
-    /// Notes that the acquire was handed to its socket.
-    pub(crate) fn sent(&self, member: MemberId) {
-        self.state().members[member].sent();
+    /// Notes that an acquire has not left and never will.
+    pub(crate) fn never_left(&self, member: MemberId, epoch: u64, not_after: i64) {
+        self.state().members[member].never_left(epoch, not_after);
     }
 
     /// Notes what became of an acquire, also when it is late. `None` if it was stale.

@@ -1,6 +1,6 @@
 //! One member is asked for its vote.
 
-use std::{pin::pin, sync::Arc, task::Poll, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use super::record::Claim;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     clock::Instant,
     error::{NodeError, Phase, Vote},
     kind::Request,
-    node::{Connection, Form},
+    node::{Caller, Connection},
     wire::Outcome,
 };
 
@@ -17,7 +17,7 @@ use crate::{
 ///
 /// # Cancel safety
 /// Dropping the future leaves the attempt among the unanswered ones of the claim, whose end
-/// releases it.
+/// releases it; one that still waited to be sent is forgotten.
 pub(crate) async fn ask(claim: Arc<Claim>, member: MemberId) -> (MemberId, Vote) {
     let vote = match vote(&claim, member).await {
         Ok(vote) => vote,
@@ -32,17 +32,13 @@ async fn vote(claim: &Arc<Claim>, member: MemberId) -> Result<Vote, NodeError> {
     let (term, settings) = (claim.term(), &services.settings);
     let timeout = term.node_timeout(settings.node_timeout);
     let deadline = claim.now() + timeout;
-    let connection = match services.node.connected() {
+    let connection = match services.node.connected(of.kind.name()) {
         Some(connection) => connection,
-        None => services.node.connection(deadline).await?,
+        None => services.node.connection(of.kind.name(), deadline).await?,
     };
     of.vet(&connection, deadline).await?;
-    let mut form = Form::Digest;
     for _ in 0..3 {
         let not_after = stamp(&connection, claim.now(), timeout + settings.margin);
-        if !claim.begin(member, &connection, not_after) {
-            return Ok(Vote::Pending);
-        }
         let request = Request {
             holder: claim.holder(),
             term,
@@ -51,34 +47,41 @@ async fn vote(claim: &Arc<Claim>, member: MemberId) -> Result<Vote, NodeError> {
             skew: settings.clock_skew,
         };
         let acquire = of.checked(of.kind.acquire(request));
-        let mut call = pin!(connection.call_as(form, &acquire, deadline));
-        // The first poll hands the request to its socket.
-        let at_once = futures::poll!(&mut call);
-        claim.sent(member);
-        let answer = match at_once {
-            Poll::Ready(answer) => answer,
-            Poll::Pending => call.await,
+        let asking = Asking { claim, member, connection: &connection, not_after };
+        let Some(answer) = connection.call_for(&asking, &acquire, deadline).await else {
+            return Ok(Vote::Pending);
         };
-        // Two answers say that nothing was done there, and are worth asking again, if the claim is
-        // still wanted. The script is not known: then its text is sent.
-        let unknown_script = matches!(&answer, Err(error) if error.is_noscript());
         if let Ok(answer) = &answer
             && answer.reply.code == Outcome::STALE
         {
             connection.believe_time_of(answer);
         }
-        let vote = claim.answered(member, &connection, not_after, answer);
-        if unknown_script && matches!(form, Form::Digest) {
-            form = Form::Text;
-            continue;
-        }
-        // Or it was stale: the server's clock was stepped, or the request was slow; the answer has
-        // taught us the server's time.
-        if let Some(vote) = vote {
+        // A stale one says that nothing was done, and is worth asking again, if the claim is still
+        // wanted: the server's clock was stepped, or the request was slow; the answer has taught us
+        // the server's time.
+        if let Some(vote) = claim.answered(member, &connection, not_after, answer) {
             return Ok(vote);
         }
     }
     Ok(Vote::Failed(NodeError::TimedOut { phase: Phase::Answering }))
+}
+
+/// An acquire, which may be executed from the moment on at which its hold takes note of it.
+struct Asking<'a> {
+    claim: &'a Arc<Claim>,
+    member: MemberId,
+    connection: &'a Connection,
+    not_after: i64,
+}
+
+impl Caller for Asking<'_> {
+    fn wants(&self, again: bool) -> bool {
+        self.claim.begin(self.member, self.connection, self.not_after, again)
+    }
+
+    fn never_left(&self) {
+        self.claim.never_left(self.member, self.connection.epoch(), self.not_after);
+    }
 }
 
 /// The server's time after which the acquire is to change nothing.

@@ -21,8 +21,6 @@ pub(crate) struct MemberState {
     owed_ms: i64,
     /// Acquires that may still be executed.
     unanswered: Unanswered,
-    /// How many of them have not been handed to their socket yet.
-    unsent: u32,
     /// When the last of them was noted.
     asked_at: Option<Instant>,
     /// Whether something of ours may stand on the server.
@@ -42,24 +40,38 @@ pub(crate) struct MemberState {
 }
 
 impl MemberState {
-    /// An acquire is about to be sent.
-    pub(crate) fn asked(&mut self, connection: Connection, not_after: i64, now: Instant) {
-        self.unanswered.sent(connection.epoch(), not_after);
+    /// An acquire is about to be sent; or, `again`, one that was not executed.
+    pub(crate) fn asked(
+        &mut self,
+        connection: &Connection,
+        not_after: i64,
+        again: bool,
+        now: Instant,
+    ) {
+        let epoch = connection.epoch();
+        // Not if it was given out to be released since: then it is new to this seat.
+        if again && self.unanswered.contains(epoch, not_after) {
+            return;
+        }
+        self.unanswered.sent(epoch, not_after);
         self.touched_before = std::mem::replace(&mut self.touched, true);
-        self.unsent += 1;
         self.asked_at = Some(now);
-        self.connection = Some(connection);
+        self.connection = Some(connection.clone());
     }
 
-    /// The acquire was handed to its socket: whatever is sent from now on comes behind it.
-    pub(crate) fn sent(&mut self) {
-        self.unsent = self.unsent.saturating_sub(1);
+    /// An acquire has not left and never will: the member stands as if it had not been asked.
+    pub(crate) fn never_left(&mut self, epoch: u64, not_after: i64) {
+        if self.unanswered.never_left(epoch, not_after) {
+            self.touched = !self.unanswered.is_settled() || self.touched_before;
+        }
     }
 
     /// An acquire was answered with something else than a grant.
     pub(crate) fn not_granted(&mut self, epoch: u64, not_after: i64, taken: bool) {
-        self.unanswered.answered(epoch, not_after);
-        self.touched = !self.unanswered.is_settled() || self.touched_before;
+        // Else it was given out to be released, or never left.
+        if self.unanswered.answered(epoch, not_after) {
+            self.touched = !self.unanswered.is_settled() || self.touched_before;
+        }
         self.taken = taken;
     }
 
@@ -178,10 +190,6 @@ impl MemberState {
         self.token = None;
         self.renew_at = None;
         let touched = std::mem::take(&mut self.touched);
-        if self.unsent > 0 {
-            // Another thread is between its note and its sending: the release may overtake it.
-            self.unanswered.forget_order();
-        }
         touched.then(|| (self.connection.take(), std::mem::take(&mut self.unanswered)))
     }
 }

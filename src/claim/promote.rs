@@ -35,7 +35,7 @@ async fn ask(claim: &Claim, member: MemberId, token: FencingToken) -> Result<Vot
         return Ok(Vote::Pending);
     };
     let deadline = claim.now() + term.node_timeout(of.services.settings.node_timeout);
-    let connection = of.services.node.connection(deadline).await?;
+    let connection = of.services.node.connection(of.kind.name(), deadline).await?;
     let answer = connection.call(&promote, deadline).await?;
     Ok(match answer.reply.code {
         Outcome::DONE => {

@@ -22,6 +22,7 @@ use crate::{
     kinds::{FencedLock, Lock},
     node::{NodeId, Stream},
     process::NodeServices,
+    wire::key,
 };
 
 /// A handle on one Redis deployment, from which locks are made.
@@ -136,7 +137,8 @@ impl Client {
     pub(crate) async fn connected(&self) -> Result<(), NodeError> {
         let services = &self.services;
         let deadline = services.process.clock.now() + services.settings.connect_timeout;
-        services.node.connection(deadline).await.map(drop)
+        // Any key will do.
+        services.node.connection(key::MARKER, deadline).await.map(drop)
     }
 
     /// How many subscriptions stand, for those who wait.

@@ -19,6 +19,8 @@ use super::rounded::whole_seconds;
 pub enum Phase {
     /// A connection: nothing was sent.
     Connecting,
+    /// Its turn to be sent, behind very many others: nothing was sent.
+    Sending,
     /// The answer to a request: the server may have executed it, or may still do so.
     Answering,
 }
@@ -44,19 +46,21 @@ pub enum Phase {
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum NodeError {
-    /// No connection, and the node is known to be down: nothing was sent.
+    /// No connection, and the node is known to be down, or the connection broke before the request
+    /// left: nothing was sent.
     #[error("the server cannot be reached: {reason}")]
     Unreachable {
-        /// What the last attempt to connect reported.
+        /// What the last attempt to connect reported, or how the connection broke.
         reason: Arc<str>,
     },
     /// The node's time was up. In [`Phase::Answering`] it is unknown whether the server acted.
-    #[error("timed out while {}", match .phase { Phase::Connecting => "connecting", Phase::Answering => "waiting for the answer" })]
+    #[error("timed out while {}", phase_name(*.phase))]
     TimedOut {
         /// What was being waited for.
         phase: Phase,
     },
-    /// The connection broke after the request was sent: whether the server acted is unknown.
+    /// The connection broke after the request was sent, or may have been: whether the server acted is
+    /// unknown.
     #[error("the connection broke before the answer came")]
     Disconnected {
         /// The transport's error.
@@ -147,6 +151,14 @@ pub enum NodeError {
     /// There is no tokio runtime here to talk on: nothing was sent.
     #[error("no tokio runtime is running here")]
     NoRuntime,
+}
+
+const fn phase_name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Connecting => "connecting",
+        Phase::Sending => "waiting to be sent",
+        Phase::Answering => "waiting for the answer",
+    }
 }
 
 impl NodeError {

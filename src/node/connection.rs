@@ -3,26 +3,27 @@
 //! # Invariants
 //! - A request is written to the socket at most once; only NOSCRIPT, which says that nothing was
 //!   executed, is followed by a second one.
-//! - Once `over` is set it stays set, and nothing more is sent. Found unset it promises nothing:
-//!   the socket may be gone already.
+//! - Found live, a connection promises nothing: the socket may be gone already.
 
 use std::sync::{
-    Arc, Mutex, OnceLock, PoisonError,
+    Arc, Mutex, PoisonError,
     atomic::{AtomicU64, Ordering},
 };
 
-use redis::{Cmd, Value, aio::MultiplexedConnection};
-use tokio::sync::Notify;
+use redis::{Value, aio::MultiplexedConnection};
 
 use super::{
     NodeSettings, cause,
+    flight::{Landing, fly},
     handshake::Greeting,
+    outbox::{Always, Caller, ConnectionEnd, Outbox},
+    request::Form,
     server_clock::{Sample, ServerClock},
-    silence::Silence,
+    silence::{Silence, Traffic},
 };
 use crate::{
     clock::{Instant, SharedClock},
-    error::{NodeError, Phase},
+    error::NodeError,
     standing::{Attendance, RunId, Standing},
     wire::{Call, Items},
 };
@@ -30,7 +31,6 @@ use crate::{
 /// One live socket. Usable from any runtime: its driver runs where it was made.
 #[derive(Debug, Clone)]
 pub(crate) struct Connection {
-    redis: MultiplexedConnection,
     socket: Arc<Socket>,
 }
 
@@ -40,20 +40,9 @@ struct Socket {
     standing: Arc<Standing>,
     clock: SharedClock,
     server_clock: Mutex<ServerClock>,
-    /// How often something was read from the socket.
-    heard: Arc<AtomicU64>,
+    traffic: Arc<Traffic>,
     silence: Mutex<Silence>,
-    over: OnceLock<ConnectionEnd>,
-    replace: Notify,
-}
-
-/// Why a connection is no longer used.
-#[derive(Debug, Clone)]
-pub(super) enum ConnectionEnd {
-    /// The socket broke or its runtime ended: making another may well succeed at once.
-    Lost,
-    /// The server is there and of no use.
-    Unusable(NodeError),
+    outbox: Outbox,
 }
 
 /// A script's answer, and when it was asked for and given.
@@ -70,7 +59,7 @@ pub(crate) struct Answer<R> {
 impl Connection {
     pub(super) fn new(
         redis: MultiplexedConnection,
-        heard: Arc<AtomicU64>,
+        traffic: Arc<Traffic>,
         greeting: &Greeting,
         standing: Arc<Standing>,
         settings: &NodeSettings,
@@ -81,42 +70,80 @@ impl Connection {
             standing,
             clock: settings.clock.clone(),
             server_clock: Mutex::new(ServerClock::new(greeting.time, settings.margin)),
-            heard,
+            traffic: traffic.clone(),
             silence: Mutex::new(Silence::new(settings.frozen_after)),
-            over: OnceLock::new(),
-            replace: Notify::new(),
+            outbox: Outbox::new(redis, settings.clock.clone(), traffic),
         };
-        Self { redis, socket: Arc::new(socket) }
+        Self { socket: Arc::new(socket) }
     }
 
-    /// Sends `call` and waits for the answer until `deadline`. If the server does not know the
-    /// script, which says that nothing was executed, its text is sent: once.
+    /// Sends `call` when its turn has come, and waits for the answer until `deadline`. If the server
+    /// does not know the script, which says that nothing was executed, its text is sent: once.
+    ///
+    /// # Errors
+    /// What the server answered; [`NodeError::Unreachable`] and [`NodeError::TimedOut`] while sending
+    /// if the call has not left and never will; else the error [is unknown](NodeError::is_unknown).
     ///
     /// # Cancel safety
-    /// Dropped before the answer came, the call may or may not be executed.
+    /// Dropped before the answer came, the call may or may not be executed. While it waits for its
+    /// turn it will not.
     pub(crate) async fn call<C: Call>(
         &self,
         call: &C,
         deadline: Instant,
     ) -> Result<Answer<C::Reply>, NodeError> {
-        match self.call_as(Form::Digest, call, deadline).await {
-            Err(error) if error.is_noscript() => self.call_as(Form::Text, call, deadline).await,
-            result => result,
+        let answer = self.call_for(&Always, call, deadline).await;
+        answer.unwrap_or_else(|| Err(NodeError::Closed))
+    }
+
+    /// The same for a caller who may not want it any more when its turn to be placed in the order of
+    /// the socket has come, and takes note of it there. `None` if it was never wanted.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call); NOSCRIPT if it was no longer wanted by then.
+    ///
+    /// # Cancel safety
+    /// As [`call`](Self::call); the caller is told if it was not sent.
+    pub(crate) async fn call_for<C: Call, K: Caller>(
+        &self,
+        caller: &K,
+        call: &C,
+        deadline: Instant,
+    ) -> Option<Result<Answer<C::Reply>, NodeError>> {
+        match self.call_as(Form::Digest, caller, call, deadline).await? {
+            Err(error) if error.is_noscript() => {
+                let answer = self.call_as(Form::Text, caller, call, deadline).await;
+                Some(answer.unwrap_or(Err(error)))
+            }
+            result => Some(result),
         }
     }
 
-    /// Sends `call` once, in one form.
-    ///
-    /// # Cancel safety
-    /// As [`call`](Self::call).
-    pub(crate) async fn call_as<C: Call>(
+    async fn call_as<C: Call, K: Caller>(
         &self,
         form: Form,
+        caller: &K,
         call: &C,
         deadline: Instant,
+    ) -> Option<Result<Answer<C::Reply>, NodeError>> {
+        match fly(&self.socket.outbox, form, call, deadline, caller).await {
+            Landing::Unwanted => None,
+            Landing::Answered { value, sent } => Some(self.read(call, value, sent)),
+            Landing::Failed(error) => {
+                if matches!(error, NodeError::TimedOut { .. }) {
+                    self.note_timeout();
+                }
+                Some(Err(error))
+            }
+        }
+    }
+
+    fn read<C: Call>(
+        &self,
+        call: &C,
+        value: Value,
+        sent: Instant,
     ) -> Result<Answer<C::Reply>, NodeError> {
-        let sent = self.socket.clock.now();
-        let value = self.exchange(&form.eval(call), deadline).await?;
         let received = self.socket.clock.now();
         let mut items = Items::of(self.accept(value)?)?;
         let server_time = items.int()?;
@@ -152,7 +179,7 @@ impl Connection {
 
     /// Whether this is not known to be broken, replaced or abandoned by its runtime.
     pub(crate) fn is_live(&self) -> bool {
-        self.socket.over.get().is_none()
+        self.socket.outbox.is_live()
     }
 
     /// The server's clock in µs at our instant `at`, never early.
@@ -162,39 +189,16 @@ impl Connection {
 
     /// Takes the connection out of use; its supervisor closes it and makes another.
     pub(super) fn end(&self, ending: ConnectionEnd) {
-        if self.socket.over.set(ending).is_ok() {
-            self.socket.replace.notify_one();
-        }
+        self.socket.outbox.end(ending);
     }
 
     /// Completes once somebody else has ended the connection.
     pub(super) async fn ended(&self) -> ConnectionEnd {
-        loop {
-            if let Some(ending) = self.socket.over.get() {
-                return ending.clone();
-            }
-            self.socket.replace.notified().await;
-        }
-    }
-
-    async fn exchange(&self, cmd: &Cmd, deadline: Instant) -> Result<Value, NodeError> {
-        if !self.is_live() {
-            return Err(cause::unreachable(&"the connection has just been lost"));
-        }
-        let mut redis = self.redis.clone();
-        let reply = before(&self.socket.clock, deadline, redis.send_packed_command(cmd)).await;
-        match reply {
-            Some(Ok(value)) => Ok(value),
-            Some(Err(error)) => Err(cause::of_redis(error)),
-            None => {
-                self.note_timeout();
-                Err(NodeError::TimedOut { phase: Phase::Answering })
-            }
-        }
+        self.socket.outbox.ended().await
     }
 
     fn note_timeout(&self) {
-        let heard = self.socket.heard.load(Ordering::Relaxed);
+        let heard = self.socket.traffic.heard();
         let mut silence = self.socket.silence.lock().unwrap_or_else(PoisonError::into_inner);
         let frozen = silence.timed_out(heard, self.socket.clock.now());
         drop(silence);
@@ -242,27 +246,3 @@ pub(super) async fn before<T>(
     }
     None
 }
-
-/// How a script is named to the server.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Form {
-    Digest,
-    Text,
-}
-
-impl Form {
-    fn eval<C: Call>(self, call: &C) -> Cmd {
-        let (command, script) = match self {
-            Self::Digest => ("EVALSHA", call.script().sha()),
-            Self::Text => ("EVAL", call.script().source),
-        };
-        let mut cmd = Cmd::with_capacity(TYPICAL_ARGS, script.len() + TYPICAL_BYTES);
-        cmd.arg(command).arg(script);
-        call.write(&mut cmd);
-        cmd
-    }
-}
-
-/// Enough for one lock: command, digest, number of keys, key, a few arguments.
-const TYPICAL_ARGS: usize = 12;
-const TYPICAL_BYTES: usize = 256;

@@ -9,7 +9,7 @@
 //! Callers wait in Connecting and fail at once in Down, also while another attempt is under way.
 
 use std::{
-    sync::{Arc, PoisonError, atomic::AtomicU64},
+    sync::{Arc, PoisonError},
     time::Duration,
 };
 
@@ -21,9 +21,11 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     Connection, Core, Links, NodeSettings, cause,
-    connection::{ConnectionEnd, before},
+    connection::before,
     handshake::{self, Greeting},
-    silence::Heard,
+    outbox::ConnectionEnd,
+    silence::{Heard, Traffic},
+    window::BUFFER,
 };
 use crate::{
     clock::Instant,
@@ -200,10 +202,10 @@ impl Core {
         // RESP2 without a user: redis-rs then says nothing by itself, see `handshake::greet`.
         let silent = RedisConnectionInfo::default().set_skip_set_lib_name();
         let work = Box::pin(async {
-            let (redis, driver, heard) = self.open(&silent, config()).await?;
+            let (redis, driver, traffic) = self.open(&silent, config()).await?;
             let (greeting, driver) = self.greet(&redis, driver).await?;
             let standing = self.identify(&greeting);
-            Ok((Connection::new(redis, heard, &greeting, standing, &self.settings), driver))
+            Ok((Connection::new(redis, traffic, &greeting, standing, &self.settings), driver))
         });
         self.in_time(work).await
     }
@@ -244,18 +246,18 @@ impl Core {
         }
     }
 
-    /// Makes a stream and a redis-rs connection on it, with a count of what is heard.
+    /// Makes a stream and a redis-rs connection on it, with a count of what it carries.
     pub(super) async fn open(
         &self,
         login: &RedisConnectionInfo,
         config: AsyncConnectionConfig,
-    ) -> Result<(MultiplexedConnection, Driver, Arc<AtomicU64>), NodeError> {
+    ) -> Result<(MultiplexedConnection, Driver, Arc<Traffic>), NodeError> {
         let stream = self.endpoint.dial().await.map_err(|error| cause::unreachable(&error))?;
-        let (stream, heard) = Heard::new(stream);
+        let (stream, traffic) = Heard::new(stream);
         let (redis, driver) = MultiplexedConnection::new_with_config(login, stream, config)
             .await
             .map_err(cause::of_connecting)?;
-        Ok((redis, Box::pin(driver), heard))
+        Ok((redis, Box::pin(driver), traffic))
     }
 
     pub(super) async fn in_time<T>(
@@ -274,7 +276,7 @@ pub(super) fn config() -> AsyncConnectionConfig {
     AsyncConnectionConfig::new()
         .set_connection_timeout(None)
         .set_response_timeout(None)
-        .set_pipeline_buffer_size(1024)
+        .set_pipeline_buffer_size(BUFFER)
 }
 
 const FIRST_PAUSE: Duration = Duration::from_millis(10);

@@ -9,18 +9,23 @@
 //! The list of links is locked for look-ups only. Nothing is spawned under that lock: a runtime
 //! that is shutting down drops the new task at once, and that takes the lock.
 
+mod batches;
 mod cause;
 mod connection;
 mod endpoint;
+mod flight;
 mod handshake;
 mod link;
+mod outbox;
 mod pubsub;
+mod request;
 mod server_clock;
 mod silence;
 #[cfg(test)]
 pub(crate) mod test_server;
 #[cfg(test)]
 mod tests;
+mod window;
 
 use std::{
     fmt,
@@ -34,8 +39,10 @@ use tokio_util::sync::CancellationToken;
 pub use self::endpoint::Stream;
 use self::link::Link;
 pub(crate) use self::{
-    connection::{Answer, Connection, Form},
+    batches::{Said, Told},
+    connection::{Answer, Connection},
     endpoint::Endpoint,
+    outbox::Caller,
     pubsub::{PubSub, PubSubEvent},
 };
 pub(crate) use crate::error::NodeId;
@@ -106,7 +113,9 @@ impl Node {
         self.0.core.endpoint.db()
     }
 
-    /// The command connection of the current runtime, made if there is none.
+    /// The command connection of the current runtime for what concerns `key`, made if there is none.
+    ///
+    /// One master is the right one for every key; callers name it so that a cluster can stand here.
     ///
     /// Waits while it is being made, at most until `deadline`; fails at once while the node is
     /// known to be down, and asks for another attempt to connect.
@@ -117,12 +126,16 @@ impl Node {
     ///
     /// # Cancel safety
     /// Dropping the future has no effect: connecting goes on.
-    pub(crate) async fn connection(&self, deadline: Instant) -> Result<Connection, NodeError> {
+    pub(crate) async fn connection(
+        &self,
+        _key: &str,
+        deadline: Instant,
+    ) -> Result<Connection, NodeError> {
         self.link()?.connection(deadline).await
     }
 
     /// The same without waiting: the live connection if there is one now.
-    pub(crate) fn connected(&self) -> Option<Connection> {
+    pub(crate) fn connected(&self, _key: &str) -> Option<Connection> {
         let runtime = Handle::try_current().ok()?.id();
         find(&self.links(), runtime)?.connected()
     }

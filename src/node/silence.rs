@@ -1,4 +1,4 @@
-//! Tells a frozen server from a slow one and from callers in a hurry.
+//! Tells a frozen server from a slow one and from callers in a hurry; counts what a stream carries.
 
 use std::{
     io,
@@ -44,16 +44,43 @@ impl Silence {
     }
 }
 
-/// A stream that counts how often something was read from it.
+/// What has gone through a stream.
+#[derive(Debug, Default)]
+pub(super) struct Traffic {
+    heard: AtomicU64,
+    taken: AtomicU64,
+}
+
+impl Traffic {
+    /// How often something was read.
+    pub(super) fn heard(&self) -> u64 {
+        self.heard.load(Ordering::Relaxed)
+    }
+
+    /// How many bytes were written. Whoever was told by redis-rs what became of a request sees all
+    /// that was written before.
+    pub(super) fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
+    }
+
+    fn took(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(bytes)) = &written {
+            self.taken.fetch_add(*bytes as u64, Ordering::Relaxed);
+        }
+        written
+    }
+}
+
+/// A stream that counts how often something was read from it, and what was written.
 pub(super) struct Heard {
     stream: Box<dyn Stream>,
-    count: Arc<AtomicU64>,
+    traffic: Arc<Traffic>,
 }
 
 impl Heard {
-    pub(super) fn new(stream: Box<dyn Stream>) -> (Self, Arc<AtomicU64>) {
-        let count = Arc::new(AtomicU64::new(0));
-        (Self { stream, count: count.clone() }, count)
+    pub(super) fn new(stream: Box<dyn Stream>) -> (Self, Arc<Traffic>) {
+        let traffic = Arc::new(Traffic::default());
+        (Self { stream, traffic: traffic.clone() }, traffic)
     }
 }
 
@@ -65,7 +92,7 @@ impl AsyncRead for Heard {
     ) -> Poll<io::Result<()>> {
         let read = Pin::new(&mut self.stream).poll_read(cx, buf);
         if read.is_ready() {
-            self.count.fetch_add(1, Ordering::Relaxed);
+            self.traffic.heard.fetch_add(1, Ordering::Relaxed);
         }
         read
     }
@@ -77,7 +104,8 @@ impl AsyncWrite for Heard {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, buf)
+        let written = Pin::new(&mut self.stream).poll_write(cx, buf);
+        self.traffic.took(written)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -93,7 +121,8 @@ impl AsyncWrite for Heard {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        self.traffic.took(written)
     }
 
     fn is_write_vectored(&self) -> bool {

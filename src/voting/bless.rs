@@ -12,6 +12,7 @@ use crate::{
     standing::Marker,
     standing::RunId,
     voting::marker::{self, Found},
+    wire::key,
 };
 
 /// A master that is to be blessed, as it is before.
@@ -49,8 +50,8 @@ pub(crate) async fn bless(
 impl<'a> Master<'a> {
     async fn meet(services: &'a NodeServices) -> Result<Self, BlessError> {
         let node = || services.node_id().clone();
-        let connection =
-            services.node.connection(services.now() + services.settings.connect_timeout).await;
+        let deadline = services.now() + services.settings.connect_timeout;
+        let connection = services.node.connection(key::MARKER, deadline).await;
         let connection = connection.map_err(|source| BlessError::Node { node: node(), source })?;
         let standing = connection.standing();
         let Some((run_id, uptime)) = standing.run_id().zip(standing.uptime(services.now())) else {

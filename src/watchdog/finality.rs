@@ -23,17 +23,22 @@ impl Unanswered {
         self.0.push(Sent { epoch, not_after });
     }
 
-    /// Nothing is known of the order in which the acquires go out: only their stamps count.
-    pub(crate) fn forget_order(&mut self) {
-        for sent in &mut self.0 {
-            sent.epoch = NO_SOCKET;
-        }
+    pub(crate) fn contains(&self, epoch: u64, not_after: i64) -> bool {
+        self.position(epoch, not_after).is_some()
     }
 
-    /// The acquire was answered, and with it every earlier one on the same socket.
-    pub(crate) fn answered(&mut self, epoch: u64, not_after: i64) {
-        let Some(this) = self.0.iter().rposition(|s| *s == Sent { epoch, not_after }) else {
-            return;
+    /// The acquire has not left and never will, which says nothing about others. False if it is not
+    /// among these.
+    pub(crate) fn never_left(&mut self, epoch: u64, not_after: i64) -> bool {
+        let this = self.position(epoch, not_after);
+        this.map(|this| self.0.remove(this)).is_some()
+    }
+
+    /// The acquire was answered, and with it every earlier one on the same socket. False if it is
+    /// not among these.
+    pub(crate) fn answered(&mut self, epoch: u64, not_after: i64) -> bool {
+        let Some(this) = self.position(epoch, not_after) else {
+            return false;
         };
         let mut index = 0;
         self.0.retain(|s| {
@@ -41,6 +46,11 @@ impl Unanswered {
             index += 1;
             !done
         });
+        true
+    }
+
+    fn position(&self, epoch: u64, not_after: i64) -> Option<usize> {
+        self.0.iter().rposition(|s| *s == Sent { epoch, not_after })
     }
 
     /// A release was answered on socket `epoch`, executed at `server_time`: it came behind all
@@ -59,9 +69,6 @@ impl Unanswered {
         self.0.iter().map(|s| s.not_after).max()
     }
 }
-
-/// Sockets are counted from 1.
-const NO_SOCKET: u64 = 0;
 
 #[cfg(test)]
 mod tests {
@@ -86,14 +93,13 @@ mod tests {
     }
 
     #[test]
-    fn a_release_that_may_have_overtaken_the_acquire_is_final_only_past_the_stamp() {
+    fn one_that_never_left_takes_no_other_with_it() {
         let mut unanswered = Unanswered::default();
-        unanswered.sent(1, 500);
-        unanswered.forget_order();
-        unanswered.settle(1, 100);
-        assert!(!unanswered.is_settled());
-        unanswered.settle(1, 501);
-        assert!(unanswered.is_settled());
+        unanswered.sent(1, 100);
+        unanswered.sent(1, 200);
+        assert!(unanswered.never_left(1, 200));
+        assert!(!unanswered.never_left(1, 200));
+        assert_eq!(unanswered.last_stamp(), Some(100));
     }
 
     #[test]

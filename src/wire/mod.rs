@@ -13,8 +13,8 @@ pub(crate) use reply::{Items, Malformed};
 pub(crate) use script::{Script, script};
 pub(crate) use statement::{Arg, Batch, Outcome, Statement};
 
-/// One script call and the meaning of its answer.
-pub(crate) trait Call: Send + Sync {
+/// One script call and the meaning of its answer. Cloned only to wait for its turn to be sent.
+pub(crate) trait Call: Clone + Send + Sync + 'static {
     /// What the answer says, without the server's time, which the node keeps for itself.
     type Reply: Send;
 

@@ -78,21 +78,36 @@ impl Outcome {
 }
 
 /// Statements of one and the same script, sent in one call.
-#[derive(Debug)]
-pub(crate) struct Batch<'a> {
+#[derive(Debug, Clone)]
+pub(crate) struct Batch {
     script: &'static Script,
-    statements: &'a [Statement],
+    statements: Vec<Statement>,
 }
 
-impl<'a> Batch<'a> {
+impl Batch {
     /// `statements` must not be empty and must all be of `script`.
-    pub(crate) fn new(script: &'static Script, statements: &'a [Statement]) -> Self {
+    pub(crate) fn new(script: &'static Script, statements: Vec<Statement>) -> Self {
         debug_assert!(statements.iter().all(|s| std::ptr::eq(s.script, script)));
         Self { script, statements }
     }
+
+    /// Takes out what comes from `at` on.
+    pub(crate) fn split_off(&mut self, at: usize) -> Self {
+        Self { script: self.script, statements: self.statements.split_off(at) }
+    }
+
+    /// The first of its keys, which stands for all: they travel together.
+    pub(crate) fn key(&self) -> &str {
+        self.statements.first().map_or("", |statement| &statement.key)
+    }
+
+    /// What the script is called in messages.
+    pub(crate) fn name(&self) -> &'static str {
+        self.script.name
+    }
 }
 
-impl Call for Batch<'_> {
+impl Call for Batch {
     type Reply = Vec<Outcome>;
 
     fn script(&self) -> &'static Script {
@@ -100,12 +115,7 @@ impl Call for Batch<'_> {
     }
 
     fn write(&self, to: &mut redis::Cmd) {
-        let keys = || self.statements.iter().flat_map(Statement::keys);
-        to.arg(keys().count());
-        for key in keys() {
-            to.arg(key);
-        }
-        self.statements.iter().flat_map(|s| &s.args).for_each(|arg| arg.write(to));
+        write_all(&self.statements, to);
     }
 
     fn decode(&self, mut items: Items) -> Result<Vec<Outcome>, Malformed> {
@@ -122,10 +132,20 @@ impl Call for Statement {
     }
 
     fn write(&self, to: &mut redis::Cmd) {
-        Batch::new(self.script, std::slice::from_ref(self)).write(to);
+        write_all(std::slice::from_ref(self), to);
     }
 
     fn decode(&self, mut items: Items) -> Result<Outcome, Malformed> {
         Self::decode_one(self.script, &mut items)
     }
+}
+
+/// The number of keys, the keys of all, and the arguments of all.
+fn write_all(statements: &[Statement], to: &mut redis::Cmd) {
+    let keys = || statements.iter().flat_map(Statement::keys);
+    to.arg(keys().count());
+    for key in keys() {
+        to.arg(key);
+    }
+    statements.iter().flat_map(|s| &s.args).for_each(|arg| arg.write(to));
 }

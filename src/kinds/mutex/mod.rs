@@ -134,10 +134,14 @@ impl Lock {
     }
 
     async fn ask<C: Call>(&self, call: &C) -> Result<Answer<C::Reply>, InspectError> {
-        key::check_name(self.voter().kind.name())?;
+        let name = self.voter().kind.name();
+        key::check_name(name)?;
         let services = &self.voter().services;
         let deadline = services.process.clock.now() + services.settings.node_timeout;
-        let answer = async { services.node.connection(deadline).await?.call(call, deadline).await };
+        let answer = async {
+            let connection = services.node.connection(name, deadline).await?;
+            connection.call(call, deadline).await
+        };
         answer.await.map_err(|error| self.failed(error))
     }
 

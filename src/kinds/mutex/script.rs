@@ -77,7 +77,7 @@ impl Kind for Mutex {
 }
 
 /// Asks who holds the lock.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Inspect {
     name: Arc<str>,
 }

@@ -50,7 +50,7 @@ impl Session {
             Ok::<(), std::convert::Infallible>(())
         });
         let login = core.endpoint.login().clone().set_protocol(ProtocolVersion::RESP3);
-        let (redis, driver, _heard) = core.in_time(core.open(&login, config)).await?;
+        let (redis, driver, _traffic) = core.in_time(core.open(&login, config)).await?;
         let replies = FuturesUnordered::<BoxFuture<'static, Reply>>::new();
         if let Some(name) = handshake::name_command(&core.settings.client_name) {
             let mut redis = redis.clone();

@@ -3,7 +3,7 @@
 use futures::FutureExt;
 use testkit::RedisServer;
 
-use super::connect;
+use super::{KEY, connect};
 use crate::{
     clock::{BootClock, Clock},
     node::{
@@ -25,7 +25,7 @@ async fn a_call_is_answered_with_the_time_on_both_sides() {
     assert!((0..1_000_000).contains(&(guess - answer.server_time)), "never early: {guess}");
     assert!(server.run("CLIENT LIST").contains("name=palisade-test "));
     assert_eq!(node.run_id(), connection.run_id());
-    assert_eq!(node.connected().unwrap().epoch(), connection.epoch());
+    assert_eq!(node.connected(KEY).unwrap().epoch(), connection.epoch());
 }
 
 #[tokio::test]

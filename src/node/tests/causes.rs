@@ -4,7 +4,7 @@ use std::thread;
 
 use testkit::RedisServer;
 
-use super::{connect, fails, recovers};
+use super::{KEY, connect, fails, recovers};
 use crate::{
     error::NodeError,
     node::test_server::{Echo, TestServer, later, node, until, within},
@@ -15,13 +15,13 @@ async fn a_wrong_password_is_said_so_and_not_repeated() {
     let server = RedisServer::start();
     for login in [":hunter2", "bob:hunter2"] {
         let node = node(&format!("redis://{login}@127.0.0.1:{}", server.port()));
-        let error = within(node.connection(later())).await.unwrap_err();
+        let error = within(node.connection(KEY, later())).await.unwrap_err();
         assert!(matches!(error, NodeError::Authentication { .. }), "{error:?}");
         assert!(!format!("{error:?} {error} {node:?}").contains("hunter2"));
     }
     server.run("ACL SETUSER alice on >wonder ~* &* +@all");
     server.run("ACL SETUSER default resetpass");
-    let error = within(server.node().connection(later())).await;
+    let error = within(server.node().connection(KEY, later())).await;
     assert!(matches!(error, Err(NodeError::Authentication { .. })), "{error:?}");
     let node = server.node_of_alice();
     connect(&node).await.call(&Echo(1), later()).await.unwrap();
@@ -39,7 +39,7 @@ async fn too_many_clients_are_no_matter_of_passwords() {
         let node = node(&format!("redis://{login}127.0.0.1:{}", server.port()));
         // The server speaks and hangs up at once: not every attempt hears it.
         let says_so = async || {
-            let error = node.connection(later()).await.unwrap_err();
+            let error = node.connection(KEY, later()).await.unwrap_err();
             assert!(!error.is_permanent(), "{error:?}");
             error.to_string().contains("max number of clients").then_some(())
         };
@@ -58,7 +58,7 @@ async fn a_replica_is_no_node() {
     assert!(!connection.is_live());
     assert!(matches!(fails(&node).await, NodeError::Replica));
     let unmet = server.node();
-    assert!(matches!(within(unmet.connection(later())).await, Err(NodeError::Replica)));
+    assert!(matches!(within(unmet.connection(KEY, later())).await, Err(NodeError::Replica)));
     server.run("REPLICAOF NO ONE");
     recovers(&node).await.call(&Echo(1), later()).await.unwrap();
 }
@@ -67,7 +67,7 @@ async fn a_replica_is_no_node() {
 async fn a_replica_without_its_master_and_old_data_is_no_node() {
     let server = RedisServer::builder().arg("--replica-serve-stale-data", "no").start();
     server.run("REPLICAOF 127.0.0.1 1");
-    let error = within(server.node().connection(later())).await.unwrap_err();
+    let error = within(server.node().connection(KEY, later())).await.unwrap_err();
     assert!(matches!(error, NodeError::MasterDown), "{error:?}");
 }
 

@@ -1,8 +1,11 @@
 //! Nodes against real servers.
 
+mod batches;
 mod calls;
 mod causes;
+mod gate;
 mod outages;
+mod outbox;
 mod runtimes;
 
 use super::{
@@ -11,14 +14,17 @@ use super::{
 };
 use crate::error::NodeError;
 
+/// One master is the right one for every key.
+const KEY: &str = "any";
+
 async fn connect(node: &Node) -> Connection {
-    within(node.connection(later())).await.unwrap()
+    within(node.connection(KEY, later())).await.unwrap()
 }
 
 async fn fails(node: &Node) -> NodeError {
-    within(until(async || node.connection(later()).await.err())).await
+    within(until(async || node.connection(KEY, later()).await.err())).await
 }
 
 async fn recovers(node: &Node) -> Connection {
-    within(until(async || node.connection(later()).await.ok())).await
+    within(until(async || node.connection(KEY, later()).await.ok())).await
 }

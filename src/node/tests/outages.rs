@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures::{FutureExt, future::join_all};
 use testkit::RedisServer;
 
-use super::{connect, fails, recovers};
+use super::{KEY, connect, fails, recovers};
 use crate::{
     error::{NodeError, Phase},
     node::test_server::{Echo, TestServer, in_ms, later, node, until, within},
@@ -19,9 +19,9 @@ async fn a_killed_server_fails_at_once_and_is_found_again() {
     server.kill();
     let error = fails(&node).await;
     assert!(matches!(error, NodeError::Unreachable { .. }), "{error:?}");
-    let at_once = node.connection(later()).now_or_never();
+    let at_once = node.connection(KEY, later()).now_or_never();
     assert!(matches!(at_once, Some(Err(NodeError::Unreachable { .. }))), "{at_once:?}");
-    assert!(node.connected().is_none() && !first.is_live());
+    assert!(node.connected(KEY).is_none() && !first.is_live());
     server.restart();
     let second = recovers(&node).await;
     assert_ne!(second.epoch(), first.epoch());
@@ -73,7 +73,7 @@ async fn a_frozen_server_fails_at_once_after_three_time_outs_and_recovers() {
         first.call(&Echo(number), in_ms(30)).await.unwrap_err();
     }
     assert!(!first.is_live());
-    let error = within(node.connection(in_ms(100))).await.unwrap_err();
+    let error = within(node.connection(KEY, in_ms(100))).await.unwrap_err();
     assert!(matches!(error, NodeError::Unreachable { .. }), "{error:?}");
     server.thaw();
     let second = recovers(&node).await;
@@ -107,8 +107,8 @@ async fn a_busy_runtime_is_not_taken_for_a_frozen_server() {
 async fn a_black_hole_costs_a_caller_no_more_than_the_deadline() {
     let hole = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let node = node(&format!("redis://{}", hole.local_addr().unwrap()));
-    let error = within(node.connection(in_ms(50))).await.unwrap_err();
+    let error = within(node.connection(KEY, in_ms(50))).await.unwrap_err();
     assert!(matches!(error, NodeError::TimedOut { phase: Phase::Connecting }), "{error:?}");
-    let error = within(node.connection(later())).await.unwrap_err();
+    let error = within(node.connection(KEY, later())).await.unwrap_err();
     assert!(matches!(error, NodeError::Unreachable { .. }), "{error:?}");
 }

@@ -3,7 +3,7 @@
 use futures::FutureExt;
 use testkit::RedisServer;
 
-use super::connect;
+use super::{KEY, connect};
 use crate::{
     error::NodeError,
     node::{
@@ -16,7 +16,10 @@ use crate::{
 fn a_node_outlives_the_runtime_it_was_first_used_on() {
     let server = RedisServer::start();
     let node = server.node();
-    assert!(matches!(node.connection(later()).now_or_never(), Some(Err(NodeError::NoRuntime))));
+    assert!(matches!(
+        node.connection(KEY, later()).now_or_never(),
+        Some(Err(NodeError::NoRuntime))
+    ));
     let mut earlier: Option<Connection> = None;
     for round in 0..3 {
         let runtime = match round {
@@ -82,7 +85,7 @@ async fn closing_or_dropping_a_node_closes_its_sockets() {
     let connections = [connect(&closed).await, connect(&dropped).await];
     assert_eq!(clients(), 2);
     closed.close();
-    assert!(matches!(closed.connection(later()).await, Err(NodeError::Closed)));
+    assert!(matches!(closed.connection(KEY, later()).await, Err(NodeError::Closed)));
     drop(dropped);
     within(until(async || (clients() == 0).then_some(()))).await;
     assert!(connections.iter().all(|connection| !connection.is_live()));

@@ -8,7 +8,7 @@ pub(crate) static LOOK: Script = script!("look.lua", 1);
 pub(crate) static WRITE: Script = script!("write.lua", 2);
 
 /// Asks for the text of the marker.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Look {
     /// Writes that the server is not to vote for so long, if nothing is written; 0: does not.
     pub(super) wait_ms: i64,
@@ -31,7 +31,7 @@ impl Call for Look {
 }
 
 /// Puts one text in the place of another; an empty one stands for no key.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Write {
     pub(super) before: Arc<str>,
     pub(super) after: Arc<str>,

@@ -5,14 +5,14 @@ use std::time::Duration;
 use crate::wire::{Call, Items, Malformed, Outcome, Script, Statement, key};
 
 /// What is said to a server about one lock: behind a check of the marker, or by itself.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Checked {
     pub(crate) statement: Statement,
     pub(crate) check: Option<Check>,
 }
 
 /// A look at the marker before anything else is done.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Check {
     /// The statement's script behind the check.
     pub(crate) script: &'static Script,

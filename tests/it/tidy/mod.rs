@@ -44,13 +44,14 @@ const TO_BE_CUT: [&str; 1] = ["node"];
 const ALONE: [&str; 6] = ["by_member", "clock", "error", "random", "latest", "embedded"];
 
 /// Rooms that decide and do not act: `now` is an argument, and nobody is asked.
-const PURE: [&str; 12] = [
+const PURE: [&str; 13] = [
     "acquire/fence.rs",
     "acquire/tally.rs",
     "claim/absence.rs",
     "claim/margin.rs",
     "lease.rs",
     "node/server_clock.rs",
+    "node/window.rs",
     "notifier/registry.rs",
     "standing/identity.rs",
     "standing/marker.rs",

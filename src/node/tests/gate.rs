@@ -1,0 +1,134 @@
+//! A way to a real server that takes only so many bytes, and breaks when it is told to.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::{Arc, Mutex},
+    task::{Context, Poll, Waker},
+};
+
+use futures::FutureExt;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+};
+
+use testkit::RedisServer;
+
+use crate::node::{Endpoint, Node, Stream, test_server::settings};
+
+/// What the streams of one node may do from now on.
+#[derive(Debug, Clone)]
+pub(super) struct Gate(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    /// Bytes that may still be written.
+    allowed: usize,
+    /// Nothing is read.
+    deaf: bool,
+    broken: bool,
+    sleepers: Vec<Waker>,
+}
+
+impl Gate {
+    /// A node whose streams lead through an open gate.
+    pub(super) fn before(server: &RedisServer) -> (Node, Self) {
+        let state = State { allowed: usize::MAX, deaf: false, broken: false, sleepers: Vec::new() };
+        let (gate, port) = (Self(Arc::new(Mutex::new(state))), server.port());
+        let here = gate.clone();
+        let endpoint = Endpoint::connector("gated", move || {
+            let gate = here.clone();
+            let connect = TcpStream::connect(("127.0.0.1", port));
+            connect
+                .map(|stream| Ok(Box::new(Gated { stream: stream?, gate }) as Box<dyn Stream>))
+                .boxed()
+        });
+        (Node::new(endpoint, settings()), gate)
+    }
+
+    /// So many bytes more, and no others.
+    pub(super) fn allow(&self, bytes: usize) {
+        self.change(|state| state.allowed = bytes);
+    }
+
+    pub(super) fn open(&self) {
+        self.allow(usize::MAX);
+    }
+
+    /// What the server says stays in the socket.
+    pub(super) fn deafen(&self) {
+        self.change(|state| state.deaf = true);
+    }
+
+    /// Whoever reads or writes is told that the connection was reset.
+    pub(super) fn cut(&self) {
+        self.change(|state| state.broken = true);
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        let mut state = self.0.lock().unwrap();
+        change(&mut state);
+        let sleepers = std::mem::take(&mut state.sleepers);
+        drop(state);
+        sleepers.into_iter().for_each(Waker::wake);
+    }
+}
+
+struct Gated {
+    stream: TcpStream,
+    gate: Gate,
+}
+
+impl AsyncRead for Gated {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let mut state = self.gate.0.lock().unwrap();
+        if state.broken {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
+        }
+        state.sleepers.push(cx.waker().clone());
+        if state.deaf {
+            return Poll::Pending;
+        }
+        drop(state);
+        Pin::new(&mut self.stream).poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for Gated {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let gate = self.gate.clone();
+        let mut state = gate.0.lock().unwrap();
+        if state.broken {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
+        }
+        if state.allowed == 0 {
+            state.sleepers.push(cx.waker().clone());
+            return Poll::Pending;
+        }
+        let buf = &buf[..buf.len().min(state.allowed)];
+        let written = Pin::new(&mut self.stream).poll_write(cx, buf);
+        if let Poll::Ready(Ok(bytes)) = &written
+            && state.allowed != usize::MAX
+        {
+            state.allowed -= bytes;
+        }
+        written
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,395 @@
+//! What leaves through a link leaves in order, and what did not leave is known.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+    task::{Context, Wake},
+};
+
+use futures::{
+    FutureExt,
+    future::{BoxFuture, join_all},
+};
+
+use testkit::RedisServer;
+
+use super::{KEY, connect, gate::Gate};
+use crate::{
+    error::{NodeError, Phase},
+    node::{
+        Caller, Connection,
+        test_server::{Echo, TestServer, in_ms, later, until, within},
+    },
+    wire::{Call, Items, Malformed, Script},
+};
+
+/// More than redis-rs's queue takes.
+const MANY: i64 = 3_000;
+
+/// Appends its number to a list.
+#[derive(Debug, Clone, Copy)]
+struct Append(i64);
+
+static APPEND: Script = Script::new("append.lua", APPEND_SOURCE, 1, || {
+    sha1_smol::Sha1::from(APPEND_SOURCE).digest().to_string()
+});
+
+const APPEND_SOURCE: &str = "
+    local time = redis.call('TIME')
+    redis.call('RPUSH', 'list', ARGV[1])
+    return {time[1] * 1000000 + time[2]}
+";
+
+impl Call for Append {
+    type Reply = ();
+
+    fn script(&self) -> &'static Script {
+        &APPEND
+    }
+
+    fn write(&self, to: &mut redis::Cmd) {
+        to.arg(0).arg(self.0);
+    }
+
+    fn decode(&self, _items: Items) -> Result<(), Malformed> {
+        Ok(())
+    }
+}
+
+fn list(server: &RedisServer) -> Vec<i64> {
+    let list = server.command(&["LRANGE", "list", "0", "-1"]);
+    list.array().iter().map(|number| number.to_string().parse().unwrap()).collect()
+}
+
+/// Has the server know the script.
+async fn prepare(connection: &Connection, server: &RedisServer) {
+    connection.call(&Append(0), later()).await.unwrap();
+    server.run("DEL list");
+}
+
+/// A call that was polled once, and is polled again only by whoever awaits it.
+fn begun<'a>(
+    connection: &'a Connection,
+    call: &'a Append,
+) -> Pin<Box<dyn Future<Output = Result<(), NodeError>> + Send + 'a>> {
+    let mut begun = connection.call(call, later()).map(|answer| answer.map(drop)).boxed();
+    assert!((&mut begun).now_or_never().is_none());
+    begun
+}
+
+/// Takes note of what it is told.
+#[derive(Debug, Default)]
+struct Notes {
+    asked: AtomicU32,
+    asked_again: AtomicU32,
+    never_left: AtomicU32,
+    not_again: AtomicBool,
+}
+
+impl Caller for Notes {
+    fn wants(&self, again: bool) -> bool {
+        let count = if again { &self.asked_again } else { &self.asked };
+        count.fetch_add(1, Ordering::SeqCst);
+        !(again && self.not_again.load(Ordering::SeqCst))
+    }
+
+    fn never_left(&self) {
+        self.never_left.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Notes {
+    fn counts(&self) -> [u32; 3] {
+        [&self.asked, &self.asked_again, &self.never_left].map(|count| count.load(Ordering::SeqCst))
+    }
+}
+
+#[tokio::test]
+async fn thousands_of_calls_keep_their_order_through_a_stall() {
+    let server = RedisServer::start();
+    let node = server.node();
+    let connection = connect(&node).await;
+    prepare(&connection, &server).await;
+    server.freeze();
+    let calls = (0..MANY).map(|number| {
+        let connection = &connection;
+        async move { connection.call(&Append(number), later()).await }
+    });
+    let thaw = async {
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        server.thaw();
+    };
+    let (answers, ()) = within(async { futures::join!(join_all(calls), thaw) }).await;
+    assert!(answers.iter().all(Result::is_ok));
+    assert_eq!(list(&server), (0..MANY).collect::<Vec<_>>());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn calls_of_many_threads_are_executed_in_the_order_of_their_notes() {
+    #[derive(Debug)]
+    struct Noting<'a>(&'a Mutex<Vec<i64>>, i64);
+    impl Caller for Noting<'_> {
+        fn wants(&self, _again: bool) -> bool {
+            self.0.lock().unwrap().push(self.1);
+            true
+        }
+    }
+    static NOTED: Mutex<Vec<i64>> = Mutex::new(Vec::new());
+    let server = RedisServer::start();
+    let node = server.node();
+    let connection = connect(&node).await;
+    prepare(&connection, &server).await;
+    let tasks = (0..MANY).map(|number| {
+        let connection = connection.clone();
+        tokio::spawn(async move {
+            let (caller, call) = (Noting(&NOTED, number), Append(number));
+            connection.call_for(&caller, &call, later()).await.unwrap().unwrap();
+        })
+    });
+    for task in within(join_all(tasks)).await {
+        task.unwrap();
+    }
+    assert_eq!(list(&server).len(), MANY as usize);
+    assert_eq!(list(&server), *NOTED.lock().unwrap());
+}
+
+/// The rollback of a hold must not pass its acquire, whose task nobody has polled meanwhile.
+#[tokio::test]
+async fn what_is_entered_later_never_passes_what_waits() {
+    let server = RedisServer::start();
+    let node = server.node();
+    let connection = connect(&node).await;
+    prepare(&connection, &server).await;
+    let crowd: Vec<_> = (1..=1_100).map(Append).collect();
+    let crowd: Vec<_> = crowd.iter().map(|call| begun(&connection, call)).collect();
+    let acquire = begun(&connection, &Append(-1));
+    // All answers come, and there is room again.
+    within(join_all(crowd)).await;
+    within(connection.call(&Append(-2), later())).await.unwrap();
+    let order = list(&server);
+    within(acquire).await.unwrap();
+    assert_eq!(order[1_100..], [-1, -2]);
+}
+
+/// One answer can make room for many; whoever is woken meanwhile comes behind them all the same.
+#[tokio::test]
+async fn who_enters_while_others_are_handed_over_comes_behind_them() {
+    /// Enters a call when it is woken.
+    struct Entering(Mutex<Option<BoxFuture<'static, ()>>>);
+    impl Wake for Entering {
+        fn wake(self: Arc<Self>) {
+            let mut call = self.0.lock().unwrap();
+            assert!(call.as_mut().is_some_and(|call| call.now_or_never().is_none()));
+        }
+    }
+    let server = RedisServer::start();
+    let node = server.node();
+    let connection = connect(&node).await;
+    prepare(&connection, &server).await;
+    let crowd: Vec<_> = (1..=1_000).map(Append).collect();
+    let mut crowd: Vec<_> = crowd.iter().map(|call| begun(&connection, call)).collect();
+    let (later_one, here) = (Append(-3), connection.clone());
+    let entering = async move { here.call(&later_one, later()).map(drop).await }.boxed();
+    let entering = Arc::new(Entering(Mutex::new(Some(entering))));
+    let mut one = connection.call(&Append(-1), later()).map(drop).boxed();
+    let waker = entering.clone().into();
+    assert!(one.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    let two = begun(&connection, &Append(-2));
+    crowd.drain(..10);
+    within(crowd.remove(0)).await.unwrap();
+    let call = entering.0.lock().unwrap().take().unwrap();
+    within(async { futures::join!(one, call) }).await;
+    within(two).await.unwrap();
+    let order: Vec<_> = list(&server).into_iter().filter(|number| *number < 0).collect();
+    assert_eq!(order, [-1, -2, -3]);
+}
+
+#[tokio::test]
+async fn a_call_that_is_dropped_while_it_waits_is_never_made() {
+    let server = RedisServer::start();
+    let node = server.node();
+    let connection = connect(&node).await;
+    prepare(&connection, &server).await;
+    let crowd: Vec<_> = (1..=1_100).map(Append).collect();
+    let crowd: Vec<_> = crowd.iter().map(|call| begun(&connection, call)).collect();
+    let notes = Notes::default();
+    let mut dropped = connection.call_for(&notes, &Append(-1), later()).boxed();
+    assert!((&mut dropped).now_or_never().is_none());
+    assert_eq!(notes.counts(), [1, 0, 0]);
+    drop(dropped);
+    assert_eq!(notes.counts(), [1, 0, 1]);
+    let hurried = connection.call(&Append(-2), in_ms(1)).await;
+    let sending = NodeError::TimedOut { phase: Phase::Sending };
+    assert_eq!(format!("{:?}", hurried.unwrap_err()), format!("{sending:?}"));
+    assert!(!sending.is_unknown());
+    within(join_all(crowd)).await;
+    within(connection.call(&Append(-3), later())).await.unwrap();
+    assert_eq!(list(&server)[1_100..], [-3]);
+}
+
+#[tokio::test]
+async fn what_waits_when_a_connection_ends_fails_at_once_as_unsent() {
+    let server = RedisServer::start();
+    let node = server.node();
+    let connection = connect(&node).await;
+    server.freeze();
+    let calls = (0..1_500).map(|number| {
+        let connection = &connection;
+        async move { connection.call(&Echo(number), later()).await.unwrap_err() }
+    });
+    let close = async {
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        node.close();
+    };
+    let (errors, ()) = within(async { futures::join!(join_all(calls), close) }).await;
+    let unknown: Vec<_> = errors.iter().map(NodeError::is_unknown).collect();
+    assert_eq!(unknown, (0..1_500).map(|number| number < 1_000).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn what_the_socket_did_not_take_is_unsent_and_what_it_took_in_part_is_not() {
+    let server = RedisServer::start();
+    for (allowed, expected) in [(0, [false, false]), (1, [true, false]), (100_000, [true, true])] {
+        let (node, gate) = Gate::before(&server);
+        let connection = connect(&node).await;
+        prepare(&connection, &server).await;
+        // Whatever is taken is not executed before the cut.
+        server.freeze();
+        gate.allow(allowed);
+        let (one, two) = (begun(&connection, &Append(1)), begun(&connection, &Append(2)));
+        settle().await;
+        gate.cut();
+        let errors = [within(one).await.unwrap_err(), within(two).await.unwrap_err()];
+        let unknown = errors.each_ref().map(NodeError::is_unknown);
+        assert_eq!(unknown, expected, "{allowed} bytes: {errors:?}");
+        server.thaw();
+    }
+}
+
+#[tokio::test]
+async fn a_caller_is_told_what_has_not_left() {
+    let server = RedisServer::start();
+    let (node, gate) = Gate::before(&server);
+    let connection = connect(&node).await;
+    gate.allow(0);
+    let notes = Notes::default();
+    let mut call = connection.call_for(&notes, &Append(1), later()).boxed();
+    assert!((&mut call).now_or_never().is_none());
+    gate.cut();
+    let error = within(call).await.unwrap().unwrap_err();
+    assert!(matches!(error, NodeError::Unreachable { .. }), "{error:?}");
+    assert_eq!(notes.counts(), [1, 0, 1]);
+    let error = connection.call_for(&notes, &Append(1), later()).await.unwrap().unwrap_err();
+    assert!(!error.is_unknown(), "{error:?}");
+    assert_eq!(notes.counts(), [2, 0, 2]);
+}
+
+#[tokio::test]
+async fn behind_a_call_that_was_dropped_in_doubt_all_count_as_sent() {
+    let server = RedisServer::start();
+    let (node, gate) = Gate::before(&server);
+    let connection = connect(&node).await;
+    prepare(&connection, &server).await;
+    gate.allow(0);
+    let before = begun(&connection, &Append(1));
+    drop(begun(&connection, &Append(2)));
+    let after = begun(&connection, &Append(3));
+    settle().await;
+    gate.cut();
+    assert!(!within(before).await.unwrap_err().is_unknown());
+    assert!(within(after).await.unwrap_err().is_unknown());
+}
+
+/// redis-rs skips it, so the bytes that were counted are too many: without the doubt, this would be
+/// an acquire that is called unsent and is executed.
+#[tokio::test]
+async fn a_call_that_was_executed_is_never_called_unsent() {
+    let server = RedisServer::start();
+    let (node, gate) = Gate::before(&server);
+    let connection = connect(&node).await;
+    prepare(&connection, &server).await;
+    for number in 1..=3 {
+        drop(begun(&connection, &Append(-number)));
+    }
+    let executed = begun(&connection, &Append(1));
+    gate.deafen();
+    within(until(async || (list(&server) == [1]).then_some(()))).await;
+    gate.cut();
+    assert!(within(executed).await.unwrap_err().is_unknown());
+}
+
+#[tokio::test]
+async fn a_crowd_whose_callers_are_gone_stops_nobody() {
+    let server = RedisServer::start();
+    let (node, gate) = Gate::before(&server);
+    let connection = connect(&node).await;
+    prepare(&connection, &server).await;
+    gate.allow(0);
+    for number in 1..=1_010 {
+        drop(begun(&connection, &Append(number)));
+    }
+    let (one, two) = (begun(&connection, &Append(-1)), begun(&connection, &Append(-2)));
+    gate.open();
+    within(one).await.unwrap();
+    within(two).await.unwrap();
+    assert!(connection.is_live());
+    assert_eq!(list(&server).iter().filter(|number| **number < 0).count(), 2);
+}
+
+#[tokio::test]
+async fn a_connection_that_may_be_full_of_abandoned_calls_is_replaced() {
+    let server = RedisServer::start();
+    let (node, gate) = Gate::before(&server);
+    let connection = connect(&node).await;
+    gate.allow(0);
+    for number in 1..=1_024 {
+        assert!(connection.is_live());
+        drop(begun(&connection, &Append(number)));
+    }
+    assert!(!connection.is_live());
+    gate.open();
+    let replaced = within(until(async || node.connection(KEY, later()).await.ok())).await;
+    assert_ne!(replaced.epoch(), connection.epoch());
+}
+
+#[tokio::test]
+async fn an_unknown_script_is_sent_once_and_only_while_it_is_wanted() {
+    let server = RedisServer::start();
+    let node = server.node();
+    let connection = connect(&node).await;
+    let notes = Notes::default();
+    connection.call_for(&notes, &Echo(1), later()).await.unwrap().unwrap();
+    assert_eq!(notes.counts(), [1, 0, 0]);
+    server.run("SCRIPT FLUSH");
+    connection.call_for(&notes, &Echo(2), later()).await.unwrap().unwrap();
+    assert_eq!(notes.counts(), [2, 1, 0]);
+    server.run("SCRIPT FLUSH");
+    notes.not_again.store(true, Ordering::SeqCst);
+    let error = connection.call_for(&notes, &Echo(3), later()).await.unwrap().unwrap_err();
+    assert!(error.is_noscript(), "{error:?}");
+    assert_eq!(notes.counts(), [3, 2, 0]);
+    assert_eq!(server.run("GET calls"), "2");
+}
+
+#[tokio::test]
+async fn what_is_not_wanted_when_its_turn_has_come_is_not_sent() {
+    struct Nobody;
+    impl Caller for Nobody {
+        fn wants(&self, _again: bool) -> bool {
+            false
+        }
+    }
+    let server = RedisServer::start();
+    let node = server.node();
+    let connection = connect(&node).await;
+    assert!(connection.call_for(&Nobody, &Echo(1), later()).await.is_none());
+    assert_eq!(server.run("EXISTS calls"), "0");
+}
+
+/// The driver has its turns.
+async fn settle() {
+    tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+}
