@@ -51,7 +51,7 @@ pub(crate) fn meaning(request: &[u8]) -> Meaning<'_> {
     let command = words.first().copied().unwrap_or_default();
     if command == b"EVALSHA" || command == b"EVAL" {
         let script = words.get(1).copied().unwrap_or_default();
-        let name = NAMES.get(script).copied().unwrap_or("script");
+        let name = NAMES.get(script).map_or("script", String::as_str);
         let key = words.get(3).copied().unwrap_or_default();
         let keys = words.get(2).and_then(|count| std::str::from_utf8(count).ok()?.parse().ok());
         let args = words.iter().skip(3 + keys.unwrap_or(1)).copied().collect();
@@ -100,11 +100,11 @@ pub(crate) fn tell_answer(answer: &[u8]) -> String {
 }
 
 /// What the scripts of the library are called, by their digests: `acquire`, also of a kind of its own.
-static NAMES: LazyLock<BTreeMap<Vec<u8>, &'static str>> = LazyLock::new(|| {
+static NAMES: LazyLock<BTreeMap<Vec<u8>, String>> = LazyLock::new(|| {
     let base =
-        |name: &'static str| name.rsplit('/').next().unwrap_or(name).trim_end_matches(".lua");
+        |name: &str| name.rsplit('/').next().unwrap_or(name).trim_end_matches(".lua").to_owned();
     let scripts = SimulatedProcess::scripts().into_iter();
-    scripts.map(|(digest, name)| (digest.into_bytes(), base(name))).collect()
+    scripts.map(|(digest, name)| (digest.as_bytes().to_vec(), base(&name))).collect()
 });
 
 #[cfg(test)]

@@ -15,10 +15,10 @@ use super::{
 };
 use crate::{
     by_member::{ByMember, MemberId},
-    claim::{Claim, InFlight, ask, roll_back, roll_back_all},
+    claim::{Claim, InFlight, Wanted, ask, roll_back, roll_back_all},
     error::{AcquireError, NodeError, Phase, Vote},
     guard::{LockGuard, Tenure},
-    lease::Term,
+    kind::Admission,
     notifier::Listener,
     voting::{Voter, ballot},
     wait::{Contender, Round},
@@ -28,21 +28,21 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Acquisition {
     target: Target,
-    term: Term,
+    wanted: Wanted,
     strategy: Strategy,
     /// For the next round: waiters may listen to its holder id already.
     reserved: Option<Arc<Claim>>,
 }
 
 impl Acquisition {
-    pub(crate) fn new(target: Target, term: Term) -> Self {
+    pub(crate) fn new(target: Target, wanted: Wanted) -> Self {
         let strategy = Strategy::of(&target);
-        Self { target, term, strategy, reserved: None }
+        Self { target, wanted, strategy, reserved: None }
     }
 
     /// Something to ask with that was never asked with before.
     fn fresh(&self) -> Arc<Claim> {
-        Claim::new(&self.target.members, self.target.need(), self.term)
+        Claim::new(&self.target.members, self.target.need(), self.wanted)
     }
 
     /// What the next round asks with.
@@ -187,8 +187,10 @@ impl Contender for Acquisition {
         self.target.members.map(|member| member.listen(&holder))
     }
 
-    fn lease(&self) -> Duration {
-        self.term.length()
+    fn keeps_out(&self) -> Option<Duration> {
+        let mut kinds = self.target.members.values().map(|member| &member.kind);
+        let is_exclusive = kinds.any(|kind| kind.admission() == Admission::Exclusive);
+        is_exclusive.then(|| self.wanted.term.length())
     }
 
     fn stagger(&mut self) -> Duration {

@@ -4,6 +4,7 @@ use std::{fmt, future::Future, marker::PhantomData, sync::Arc, time::Duration};
 
 use super::{acquisition::Acquisition, target::Target};
 use crate::{
+    claim::Wanted,
     clock::Instant,
     error::{AcquireError, ConfigError, WithError},
     guard::{LockGuard, Occupied, Owner, Proof, Tenure},
@@ -123,7 +124,9 @@ impl<P: Proof> Handle<P> {
         patience: Patience,
         deadline: Option<Instant>,
     ) -> Result<Option<LockGuard>, AcquireError> {
-        let mut contender = Acquisition::new(self.target.clone(), term);
+        let waits = !matches!(patience, Patience::Once);
+        let wanted = Wanted { term, permits: 1, waits };
+        let mut contender = Acquisition::new(self.target.clone(), wanted);
         if let Patience::Once = patience {
             return match contender.round().await {
                 Round::Granted(guard) => Ok(Some(guard)),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{attempt::Attempt, votes::Votes};
 use crate::{
-    claim::{Claim, roll_back},
+    claim::{Claim, roll_back, roll_back_all},
     wait::Refusals,
 };
 
@@ -12,26 +12,49 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Quorum {
     pub(super) lost_rounds: u32,
-    /// What was refused by the only member: nothing of it is there, so it may ask again.
-    refused: Option<Arc<Claim>>,
+    /// What the only member refused.
+    refused: Option<Refused>,
+}
+
+#[derive(Debug)]
+enum Refused {
+    /// Nothing of it is there, so it may ask again.
+    Plainly(Arc<Claim>),
+    /// It has left something there, a place in a queue, for as long as it asks.
+    Queued(Attempt),
 }
 
 impl Quorum {
     pub(super) fn take_kept(&mut self) -> Option<Attempt> {
-        self.refused.take().map(Attempt::new)
+        Some(match self.refused.take()? {
+            Refused::Plainly(claim) => Attempt::new(claim),
+            Refused::Queued(attempt) => attempt,
+        })
     }
 
-    pub(super) const fn kept(&self) -> Option<&Arc<Claim>> {
-        self.refused.as_ref()
+    pub(super) fn kept(&self) -> Option<&Arc<Claim>> {
+        Some(match self.refused.as_ref()? {
+            Refused::Plainly(claim) => claim,
+            Refused::Queued(attempt) => attempt.claim(),
+        })
     }
 
     pub(super) async fn lost(&mut self, attempt: Attempt, votes: &Votes) -> Refusals {
-        let refusals = votes.refusals(true);
-        if attempt.claim().members().is_one() {
-            self.refused = Some(attempt.hand_on());
+        let claim = attempt.claim();
+        if !claim.members().is_one() {
+            roll_back(claim, &votes.granted()).await;
+        } else if claim.is_clean() {
+            self.refused = Some(Refused::Plainly(attempt.hand_on()));
         } else {
-            roll_back(attempt.claim(), &votes.granted()).await;
+            self.refused = Some(Refused::Queued(attempt));
         }
-        refusals
+        votes.refusals(true)
+    }
+
+    pub(super) async fn give_back(&mut self) {
+        if let Some(Refused::Queued(attempt)) = &self.refused {
+            roll_back_all(attempt.claim()).await;
+            self.refused = None;
+        }
     }
 }

@@ -98,8 +98,9 @@ impl Strategy {
 
     /// Keeps nothing any more: the caller is not about to ask again.
     pub(super) async fn give_back(&mut self) {
-        if let Self::InOrder(in_order) = self {
-            in_order.give_back().await;
+        match self {
+            Self::Quorum(quorum) => quorum.give_back().await,
+            Self::InOrder(in_order) => in_order.give_back().await,
         }
     }
 

@@ -66,7 +66,7 @@ impl Claim {
                 return Some(Vote::Failed(error));
             }
             Err(error) => {
-                known.not_granted(epoch, not_after, false);
+                known.failed(epoch, not_after);
                 return Some(Vote::Failed(error));
             }
             Ok(answer) => answer,
@@ -90,7 +90,7 @@ impl Claim {
             }
             return Some(Vote::Granted);
         }
-        known.not_granted(epoch, not_after, answer.reply.code == Outcome::REFUSED);
+        known.not_granted(epoch, not_after, answer.reply);
         match answer.reply.code {
             Outcome::STALE => None,
             Outcome::FOREIGN => Some(Vote::Failed(NodeError::ForeignKey)),
@@ -101,6 +101,7 @@ impl Claim {
                 let uptime = connection.standing().uptime(answer.received).unwrap_or_default();
                 Some(Vote::Failed(NodeError::Quarantined { uptime, counts_in }))
             }
+            // Refused, or queued.
             _ => Some(Vote::Refused { ttl: milliseconds(answer.reply.value) }),
         }
     }

@@ -45,6 +45,8 @@ async fn vote(claim: &Arc<Claim>, member: MemberId) -> Result<Vote, NodeError> {
             not_after,
             hint: claim.hint(),
             skew: settings.clock_skew,
+            permits: claim.wanted.permits,
+            waits: claim.wanted.waits,
         };
         let acquire = of.checked(of.kind.acquire(request));
         let asking = Asking { claim, member, connection: &connection, not_after };

@@ -1,6 +1,9 @@
 //! What is to be released when a claim ends.
 
-use super::record::{Claim, ClaimPhase};
+use super::{
+    member_state::MemberState,
+    record::{Claim, ClaimPhase},
+};
 use crate::{by_member::MemberId, watchdog::Release};
 
 impl Claim {
@@ -37,14 +40,20 @@ impl Claim {
         let term = state.term;
         members
             .filter_map(|id| {
-                let (connection, unanswered) = state.members[id].take_release()?;
                 let member = &self.members[id];
+                let is_granted = state.members[id].is_granted();
+                let (connection, unanswered) = state.members[id].take_release()?;
+                let statement = if is_granted {
+                    member.kind.count(&self.holder, 0)
+                } else {
+                    member.kind.withdraw(&self.holder)
+                };
                 let settings = &member.services.settings;
                 let timeout = term.node_timeout(settings.node_timeout);
                 let release = Release {
                     node: member.services.node.clone(),
                     connection,
-                    statement: member.kind.count(&self.holder, 0),
+                    statement,
                     unanswered,
                     give_up: now + term.length() + timeout + settings.margin,
                     timeout,
@@ -53,6 +62,11 @@ impl Claim {
                 Some((id, release))
             })
             .collect()
+    }
+
+    /// Whether nothing of it can stand anywhere: the same holder may ask again.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.state().members.values().all(MemberState::is_clean)
     }
 
     /// Ends the claim and leaves the releases to the releaser. Never blocks.

@@ -3,7 +3,7 @@
 use super::absence::Absence;
 use crate::{
     clock::Instant, kind::FencingToken, lease::Term, node::Connection, standing::RunId,
-    watchdog::Unanswered,
+    watchdog::Unanswered, wire::Outcome,
 };
 
 /// One member's part in a claim.
@@ -67,12 +67,25 @@ impl MemberState {
     }
 
     /// An acquire was answered with something else than a grant.
-    pub(crate) fn not_granted(&mut self, epoch: u64, not_after: i64, taken: bool) {
+    pub(crate) fn not_granted(&mut self, epoch: u64, not_after: i64, outcome: Outcome) {
+        self.failed(epoch, not_after);
+        let is_queued = outcome.code == Outcome::QUEUED;
+        self.touched |= is_queued;
+        self.taken = is_queued || outcome.code == Outcome::REFUSED;
+    }
+
+    /// An acquire was not executed, for sure.
+    pub(crate) fn failed(&mut self, epoch: u64, not_after: i64) {
         // Else it was given out to be released, or never left.
         if self.unanswered.answered(epoch, not_after) {
             self.touched = !self.unanswered.is_settled() || self.touched_before;
         }
-        self.taken = taken;
+        self.taken = false;
+    }
+
+    /// Whether nothing of ours can stand there.
+    pub(crate) fn is_clean(&self) -> bool {
+        !self.touched
     }
 
     pub(crate) fn granted(&mut self, epoch: u64, not_after: i64, run_id: Option<RunId>) {

@@ -24,4 +24,4 @@ pub(crate) use fencing::ToldToken;
 pub(crate) use giving_back::{release, roll_back, roll_back_all, roll_back_some};
 pub(crate) use in_flight::InFlight;
 pub(crate) use promote::promote;
-pub(crate) use record::{Claim, Tenant};
+pub(crate) use record::{Claim, Tenant, Wanted};

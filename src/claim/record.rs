@@ -38,10 +38,21 @@ pub(crate) struct Claim {
     pub(super) members: Members,
     /// How many members are enough.
     pub(super) need: usize,
+    pub(super) wanted: Wanted,
     /// What a fencing token should be at least: the wall clock when the attempt began.
     pub(super) hint: Duration,
     pub(super) process: Arc<Process>,
     pub(super) state: Mutex<ClaimState>,
+}
+
+/// What is wanted of each member.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    pub(crate) term: Term,
+    /// How many permits; 1 of a lock.
+    pub(crate) permits: u32,
+    /// Whether the caller waits if it is refused.
+    pub(crate) waits: bool,
 }
 
 /// Who has a claim, for as long as a turn of a user lasts. A claim may have several, one after the
@@ -107,7 +118,7 @@ impl ClaimPhase {
 }
 
 impl Claim {
-    pub(crate) fn new(members: &Members, need: usize, term: Term) -> Arc<Self> {
+    pub(crate) fn new(members: &Members, need: usize, wanted: Wanted) -> Arc<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let process = &members.first().services.process;
         let is_fenced = members.values().any(|member| member.kind.is_fenced());
@@ -117,11 +128,12 @@ impl Claim {
             holder: process.fresh_holder(),
             members: members.clone(),
             need,
+            wanted,
             hint,
             process: process.clone(),
             state: Mutex::new(ClaimState {
                 phase: ClaimPhase::Acquiring,
-                term,
+                term: wanted.term,
                 tenant: None,
                 orphaned: false,
                 renew_until: None,

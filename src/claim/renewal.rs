@@ -10,6 +10,7 @@ use crate::{
     by_member::MemberId,
     clock::Instant,
     error::LostCause,
+    kind::Admission,
     lease::Term,
     process::Listed,
     watchdog::{Due, Report, Tick, Watched},
@@ -90,6 +91,10 @@ impl Listed for Claim {
             known.renew_at = Some(now);
         }
         self.process.watchdog.reschedule(self.id, now);
+    }
+
+    fn is_exclusive(&self) -> bool {
+        self.members.values().all(|member| member.kind.admission() == Admission::Exclusive)
     }
 
     fn is_announced_on(&self, channel: &str) -> bool {

@@ -65,7 +65,8 @@ impl Claim {
     /// or somebody has it.
     #[cfg_attr(not(test), expect(dead_code, reason = "for hand-over inside a process"))]
     pub(crate) fn hand_to(self: &Arc<Self>, tenant: Weak<dyn Tenant>) -> bool {
-        if self.ensure_valid().is_err() {
+        let may_be = self.members.values().all(|member| member.kind.may_be_handed_over());
+        if !may_be || self.ensure_valid().is_err() {
             return false;
         }
         let mut state = self.state();

@@ -15,6 +15,7 @@ use crate::{
     by_member::MemberId,
     clock::Instant,
     error::{LockLost, LostCause},
+    kind::Admission,
     lease::Term,
     watchdog::renewal_time,
 };
@@ -147,6 +148,9 @@ impl Claim {
         // The keys stay until the guards go or the ttl ends: to delete them now would let others
         // in while the work that was just told to stop is still stopping.
         let was_kept = self.forget();
+        for of in self.members.values().filter(|of| of.kind.admission() == Admission::Shared) {
+            of.services.lost_where_others_share(&of.kind.channel(&self.holder));
+        }
         if let Some(tenant) = tenant.as_ref().and_then(Weak::upgrade) {
             tenant.on_lost(&cause);
         } else if was_kept {

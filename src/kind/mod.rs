@@ -1,5 +1,8 @@
-//! What is said to a server about one lock: the seam between the kinds of locks and everything that
-//! serves all of them.
+//! The seam between the kinds of locks and everything that serves them: what is said to a server
+//! about one lock, and what it means for those who wait.
+//!
+//! To add a kind is to write a [`Kind`] in a folder of `kinds`, with its scripts and its public type.
+//! Rounds, renewal, healing, releases, waiting, guards and composites know kinds by this trait alone.
 
 mod holder;
 mod token;
@@ -9,12 +12,9 @@ use std::{fmt, sync::Arc, time::Duration};
 pub use holder::Holder;
 pub use token::FencingToken;
 
-use crate::{
-    lease::Term,
-    wire::{Script, Statement},
-};
+use crate::{lease::Term, wire::Statement};
 
-/// What an acquire says, besides the name.
+/// What an acquire says, besides the name and what the kind knows of itself, such as its mode.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request<'a> {
     pub(crate) holder: &'a Arc<str>,
@@ -25,14 +25,38 @@ pub(crate) struct Request<'a> {
     pub(crate) hint: Duration,
     /// ... but no further than this from the server's clock.
     pub(crate) skew: Duration,
+    /// How many permits are asked for: 1 of a lock.
+    #[cfg_attr(not(test), expect(dead_code, reason = "semaphores take several"))]
+    pub(crate) permits: u32,
+    /// Whether the caller waits if it is refused: then a place in a queue may be taken.
+    #[cfg_attr(not(test), expect(dead_code, reason = "fair locks queue on the server"))]
+    pub(crate) waits: bool,
+}
+
+/// How many may hold a lock at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// One.
+    Exclusive,
+    /// Many at once: a grant to one is no reason for the next to wait.
+    Shared,
 }
 
 /// What is said to a server about one lock of one sort.
+///
+/// Every request is idempotent for its holder id: said again, it changes nothing more.
 pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
     /// The lock's name, which is its key.
     fn name(&self) -> &Arc<str>;
 
+    /// What tells holds of one name apart that are no re-entries of each other: reading and writing,
+    /// for instance. The same for all whose holder may enter again.
+    fn mode(&self) -> &'static str {
+        ""
+    }
+
     /// Where it is announced to `holder` that it may ask again: for most kinds the same for all.
+    /// Known before the first request.
     fn channel(&self, holder: &Arc<str>) -> Arc<str>;
 
     /// Whether each holder has a channel of its own.
@@ -40,9 +64,21 @@ pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
         false
     }
 
+    /// How many may hold it at once.
+    fn admission(&self) -> Admission {
+        Admission::Exclusive
+    }
+
     /// Acquires, or confirms. Answers `DONE` with the ttl of this holder's own hold (and the token),
-    /// `STALE`, `FOREIGN`, `FOREIGN_COUNTER`, or `REFUSED` with the time after which it may be free.
+    /// `STALE`, `FOREIGN`, `FOREIGN_COUNTER`, `REFUSED` with the time after which it may be free, or
+    /// `QUEUED` with the same if it has left something there.
     fn acquire(&self, request: Request<'_>) -> Statement;
+
+    /// Takes back whatever an acquire may have left that was not granted, or not answered: final by
+    /// its stamp, as a release. Answers as [`count`](Self::count).
+    fn withdraw(&self, holder: &Arc<str>) -> Statement {
+        self.count(holder, 0)
+    }
 
     /// Whether grants come with a fencing token.
     fn is_fenced(&self) -> bool {
@@ -55,9 +91,6 @@ pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    /// The script of [`acquire`](Self::acquire) behind a check of the marker.
-    fn strict_acquire(&self) -> &'static Script;
-
     /// Renews to at least this lease; 0 only asks. Answers `DONE` with the ttl, or anything else if
     /// the lock is gone: `REFUSED` with 1 if another holds it.
     fn renew(&self, holder: &Arc<str>, lease_ms: i64) -> Statement;
@@ -65,4 +98,10 @@ pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
     /// Writes the count; 0 releases. Answers `DONE`, or anything else if the lock is not ours:
     /// `REFUSED` with 1 if another holds it.
     fn count(&self, holder: &Arc<str>, count: u32) -> Statement;
+
+    /// Whether what one holder has may pass to the next one of the same process without a word to the
+    /// server.
+    fn may_be_handed_over(&self) -> bool {
+        self.admission() == Admission::Exclusive && !self.has_own_channels()
+    }
 }

@@ -3,6 +3,8 @@
 mod fenced;
 mod mutex;
 pub(crate) mod scripts;
+#[cfg(all(test, feature = "embedded"))]
+mod tests;
 
 pub use fenced::{FencedGuard, FencedLock};
 pub use mutex::Lock;

@@ -1,6 +1,8 @@
 //! Every script of every kind.
 
 use super::{fenced, mutex};
+#[cfg(feature = "embedded")]
+use crate::voting::marker;
 use crate::wire::Script;
 
 /// What connections load in advance.
@@ -8,11 +10,15 @@ pub(crate) fn all() -> Vec<&'static Script> {
     mutex::script::SCRIPTS.into_iter().chain(fenced::script::SCRIPTS).collect()
 }
 
-/// All that are ever sent.
+/// All that are ever sent, each with its digest and what it is called.
 #[cfg(feature = "embedded")]
-pub(crate) fn named() -> Vec<&'static Script> {
-    let strict = [&mutex::script::STRICT, &fenced::script::STRICT];
-    all().into_iter().chain(strict).collect()
+pub(crate) fn named() -> impl Iterator<Item = (&'static str, String)> {
+    let marker = marker::SCRIPTS.into_iter().map(|script| (script.text().sha, script.name.into()));
+    let plain = all().into_iter().map(|script| (script.text().sha, script.name.into()));
+    let checked = all().into_iter().filter(|script| script.name.ends_with("/acquire.lua"));
+    let checked = checked
+        .map(|script| (script.behind(marker::CHECK).sha, format!("checked {}", script.name)));
+    marker.chain(plain).chain(checked)
 }
 
 #[cfg(test)]
@@ -30,7 +36,8 @@ mod tests {
 
     #[test]
     fn scripts_have_a_digest_of_their_own() {
-        let digests: std::collections::BTreeSet<_> = all().into_iter().map(Script::sha).collect();
+        let digests: std::collections::BTreeSet<_> =
+            all().into_iter().map(|script| script.text().sha).collect();
         assert_eq!(digests.len(), all().len());
         assert!(digests.iter().all(|digest| digest.len() == 40));
     }

@@ -115,7 +115,7 @@ fn group<T>(all: Vec<Said<T>>, slot: impl Fn(&str) -> u16) -> Vec<Load<T>> {
     let mut groups: BTreeMap<(u16, &'static str), Group<T>> = BTreeMap::new();
     for Said { statement, timeout, by } in all {
         let script = statement.script;
-        let group = groups.entry((slot(&statement.key), script.sha()));
+        let group = groups.entry((slot(statement.key()), script.text().sha));
         let (_, statements, whose) = group.or_insert_with(|| (script, Vec::new(), Vec::new()));
         statements.push(statement);
         whose.push((timeout, by));
@@ -138,13 +138,12 @@ fn cut<T>(mut load: Load<T>) -> Vec<Load<T>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::test_server::ECHO;
+    use crate::{node::test_server::ECHO, wire::Arg};
 
     static OTHER: Script = Script::new("other.lua", "other", 1, || "f".repeat(40));
 
     fn said(script: &'static Script, by: usize) -> Said<usize> {
-        let key = by.to_string().into();
-        let statement = Statement { script, key, second_key: None, args: Vec::new() };
+        let statement = Statement::new(script, [&by.to_string().into()], [Arg::Int(0)]);
         Said { statement, timeout: Duration::from_secs(1), by }
     }
 

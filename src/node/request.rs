@@ -25,7 +25,7 @@ pub(super) enum Form {
 impl Form {
     fn eval<C: Call>(self, call: &C) -> Cmd {
         let (command, script) = match self {
-            Self::Digest => ("EVALSHA", call.script().sha()),
+            Self::Digest => ("EVALSHA", call.script().sha),
             Self::Text => ("EVAL", call.script().source),
         };
         let mut cmd = Cmd::with_capacity(TYPICAL_ARGS, script.len() + TYPICAL_BYTES);

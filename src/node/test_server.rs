@@ -8,7 +8,7 @@ use super::{Endpoint, Node, NodeSettings};
 use crate::{
     clock::{BootClock, Clock, Instant},
     standing::{Rules, Unidentified},
-    wire::{Call, Items, Malformed, Script},
+    wire::{Call, Items, Malformed, Script, ScriptText},
 };
 
 /// What these tests ask of a server.
@@ -101,8 +101,8 @@ const ECHO_SOURCE: &str = "
 impl Call for Echo {
     type Reply = i64;
 
-    fn script(&self) -> &'static Script {
-        &ECHO
+    fn script(&self) -> ScriptText {
+        ECHO.text()
     }
 
     fn write(&self, to: &mut redis::Cmd) {

@@ -9,6 +9,9 @@ pub(crate) trait Listed: fmt::Debug + Send + Sync {
     /// Asks at once whether the lock is still ours.
     fn renew_now(&self);
 
+    /// Whether nobody else can hold the lock meanwhile.
+    fn is_exclusive(&self) -> bool;
+
     /// Whether its end is announced there.
     fn is_announced_on(&self, channel: &str) -> bool;
 

@@ -93,7 +93,9 @@ impl NodeServices {
     pub(crate) fn now_held(&self, channel: &Arc<str>, claim: &Arc<dyn Listed>) {
         let before = self.held().insert(channel, claim);
         // The server granted it anew: whoever held it before is to learn that it is gone.
-        before.iter().for_each(|claim| claim.renew_now());
+        if claim.is_exclusive() {
+            before.iter().for_each(|claim| claim.renew_now());
+        }
     }
 
     pub(crate) fn no_longer_held(&self, channel: &str, claim: &(dyn Listed + 'static)) {
@@ -109,10 +111,23 @@ impl NodeServices {
     /// before its release is sent. Ask at once whether it is still ours.
     fn released_by_somebody(&self, channel: &str) {
         let claims = self.held().on(channel);
-        claims.iter().for_each(|claim| claim.renew_now());
+        claims.iter().filter(|claim| claim.is_exclusive()).for_each(|claim| claim.renew_now());
+        ask_one_who_shares(&claims);
+    }
+
+    /// A claim that shared the lock was lost: another one is asked whether it still stands. So all
+    /// learn of it, one after the other, and a release by one of many costs one question.
+    pub(crate) fn lost_where_others_share(&self, channel: &str) {
+        ask_one_who_shares(&self.held().on(channel));
     }
 
     fn held(&self) -> MutexGuard<'_, Live<dyn Listed>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn ask_one_who_shares(claims: &[Arc<dyn Listed>]) {
+    if let Some(one) = claims.iter().find(|claim| !claim.is_exclusive()) {
+        one.renew_now();
     }
 }

@@ -49,10 +49,12 @@ impl Voter {
         self.services.notifier.listen(self.kind.channel(holder))
     }
 
-    /// Server and name: the same for members that exclude each other.
+    /// Server, name and mode: the same for locks of which each is a re-entry of the other.
     pub(crate) fn identity(&self) -> Arc<str> {
         // Quoted and escaped, a name cannot be mistaken for another or for several.
-        format!("{} {:?}", self.services.node_id(), self.kind.name()).into()
+        let (node, name, mode) = (self.services.node_id(), self.kind.name(), self.kind.mode());
+        if mode.is_empty() { format!("{node} {name:?}") } else { format!("{node} {name:?} {mode}") }
+            .into()
     }
 }
 
@@ -126,10 +128,8 @@ impl Voter {
 
     /// An acquire, behind a check of the marker if that is the rule here.
     pub(crate) fn checked(&self, statement: Statement) -> Checked {
-        let check = (self.vetting == Vetting::Marker).then(|| Check {
-            script: self.kind.strict_acquire(),
-            wait: self.services.settings.quarantine_length,
-        });
+        let check = (self.vetting == Vetting::Marker)
+            .then(|| Check { wait: self.services.settings.quarantine_length });
         Checked { statement, check }
     }
 }

@@ -58,8 +58,8 @@ pub(crate) trait Contender: Send {
     /// Where releases are announced, one listener for each member.
     fn listen(&mut self) -> ByMember<Listener>;
 
-    /// How long a grant lasts if nobody renews it.
-    fn lease(&self) -> Duration;
+    /// How long a grant lasts if nobody renews it; `None` if it keeps nobody else out.
+    fn keeps_out(&self) -> Option<Duration>;
 
     /// What to wait at random before the next round, so that equals do not meet again.
     fn stagger(&mut self) -> Duration;
@@ -212,7 +212,8 @@ async fn stand_in_line<C: Contender>(
         match contender.round().await {
             Round::Granted(grant) => {
                 // Who cannot hear of the release is not to wait for it.
-                turn.look_at = (!deaf).then(|| waiting.clock.now() + contender.lease());
+                let lease = contender.keeps_out().filter(|_| !deaf);
+                turn.look_at = lease.map(|lease| waiting.clock.now() + lease);
                 return Ok(grant);
             }
             Round::Failed(error) => return Err(error),

@@ -48,7 +48,7 @@ impl Release {
         let deadline = clock.now() + self.timeout;
         let connection = match self.connection.take().filter(Connection::is_live) {
             Some(connection) => connection,
-            None => self.node.connection(&self.statement.key, deadline).await?,
+            None => self.node.connection(self.statement.key(), deadline).await?,
         };
         let answer = connection.call(&self.statement, deadline).await?;
         self.unanswered.settle(connection.epoch(), answer.server_time);
@@ -135,7 +135,7 @@ async fn recount(shared: &Shared, claim: &dyn Watched) {
 async fn ask(shared: &Shared, due: Due) -> (MemberId, Report) {
     let deadline = shared.clock.now() + due.timeout;
     let answer = async {
-        let connection = due.node.connection(&due.statement.key, deadline).await?;
+        let connection = due.node.connection(due.statement.key(), deadline).await?;
         let answer = connection.call(&due.statement, deadline).await?;
         Ok::<_, NodeError>(Report::Answered {
             outcome: answer.reply,

@@ -10,7 +10,7 @@ mod script;
 mod statement;
 
 pub(crate) use reply::{Items, Malformed};
-pub(crate) use script::{Script, script};
+pub(crate) use script::{Script, ScriptText, script};
 pub(crate) use statement::{Arg, Batch, Outcome, Statement};
 
 /// One script call and the meaning of its answer. Cloned only to wait for its turn to be sent.
@@ -19,7 +19,7 @@ pub(crate) trait Call: Clone + Send + Sync + 'static {
     type Reply: Send;
 
     /// The script that is called.
-    fn script(&self) -> &'static Script;
+    fn script(&self) -> ScriptText;
 
     /// Appends the number of keys, the keys and the arguments.
     fn write(&self, to: &mut redis::Cmd);

@@ -1,11 +1,11 @@
 //! A Lua script: its text and its digest.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// A Lua source file of ours, known to a server by its SHA-1.
 #[derive(Debug)]
 pub(crate) struct Script {
-    /// Path below `src`, for messages and tests.
+    /// Its file, with the folder of its kind.
     pub(crate) name: &'static str,
     /// The text, with the header that documents KEYS, ARGV and replies. What several scripts share
     /// stands before that.
@@ -15,6 +15,23 @@ pub(crate) struct Script {
     /// Whether it answers a third integer for each lock.
     pub(crate) tells_token: bool,
     sha: LazyLock<String, fn() -> String>,
+    behind: OnceLock<Composed>,
+}
+
+/// A text that was put together of two.
+#[derive(Debug)]
+struct Composed {
+    source: String,
+    sha: String,
+}
+
+/// What is sent of a script.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ScriptText {
+    /// The digest that EVALSHA takes: 40 lower-case hexadecimal digits.
+    pub(crate) sha: &'static str,
+    /// What EVAL takes.
+    pub(crate) source: &'static str,
 }
 
 impl Script {
@@ -25,7 +42,14 @@ impl Script {
         args_per_lock: usize,
         digest: fn() -> String,
     ) -> Self {
-        Self { name, source, args_per_lock, tells_token: false, sha: LazyLock::new(digest) }
+        Self {
+            name,
+            source,
+            args_per_lock,
+            tells_token: false,
+            sha: LazyLock::new(digest),
+            behind: OnceLock::new(),
+        }
     }
 
     /// It answers three integers for each lock; the third is a fencing token.
@@ -34,18 +58,26 @@ impl Script {
         self
     }
 
-    /// The digest that EVALSHA takes: 40 lower-case hexadecimal digits.
-    pub(crate) fn sha(&self) -> &str {
-        &self.sha
+    pub(crate) fn text(&'static self) -> ScriptText {
+        ScriptText { sha: &self.sha, source: self.source }
+    }
+
+    /// The same script behind `prologue`, which is the same at every call: there is one.
+    pub(crate) fn behind(&'static self, prologue: &'static str) -> ScriptText {
+        let composed = self.behind.get_or_init(|| {
+            let source = [prologue, "\n", self.source].concat();
+            Composed { sha: sha1_smol::Sha1::from(&source).digest().to_string(), source }
+        });
+        ScriptText { sha: &composed.sha, source: &composed.source }
     }
 }
 
-/// Declares a script from the `.lua` file beside the caller, behind the functions that it shares
-/// with others.
+/// Declares a script from the `.lua` file in this folder below `src/kinds` or `src/voting`, behind the
+/// functions that it shares with others.
 macro_rules! script {
-    ($file:literal, $args_per_lock:literal $(, after $($shared:literal),+)?) => {{
+    ($folder:literal, $file:literal, $args_per_lock:literal $(, after $($shared:literal),+)?) => {{
         const SOURCE: &str = concat!($($(include_str!($shared), "\n",)+)? include_str!($file));
-        $crate::wire::Script::new($file, SOURCE, $args_per_lock, || {
+        $crate::wire::Script::new(concat!($folder, "/", $file), SOURCE, $args_per_lock, || {
             sha1_smol::Sha1::from(SOURCE).digest().to_string()
         })
     }};

@@ -2,19 +2,23 @@
 
 use std::sync::Arc;
 
-use super::{Call, Items, Malformed, Script};
+use super::{Call, Items, Malformed, Script, ScriptText};
 
-/// An argument of a script.
+/// A key or an argument of a script.
 #[derive(Debug, Clone)]
 pub(crate) enum Arg {
-    Text(Arc<str>),
+    Bytes(Arc<[u8]>),
     Int(i64),
 }
 
 impl Arg {
+    pub(crate) fn text(text: &Arc<str>) -> Self {
+        Self::Bytes(text.clone().into())
+    }
+
     pub(crate) fn write(&self, to: &mut redis::Cmd) {
         match self {
-            Self::Text(text) => to.arg(&**text),
+            Self::Bytes(bytes) => to.arg(&**bytes),
             Self::Int(number) => to.arg(*number),
         };
     }
@@ -22,19 +26,43 @@ impl Arg {
 
 /// What is said about one lock: its keys, its arguments and the script that reads them.
 ///
-/// Statements of one script travel together, k in a call.
+/// Statements of one script travel together, k in a call. All keys of a lock are in one slot of a
+/// cluster.
 #[derive(Debug, Clone)]
 pub(crate) struct Statement {
     pub(crate) script: &'static Script,
-    pub(crate) key: Arc<str>,
-    /// For scripts of two keys for each lock: it must be in the cluster slot of the first.
-    pub(crate) second_key: Option<Arc<str>>,
-    pub(crate) args: Vec<Arg>,
+    /// How many of the words are keys.
+    keys: usize,
+    words: Vec<Arg>,
 }
 
 impl Statement {
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
-        [Some(&self.key), self.second_key.as_ref()].into_iter().flatten().map(|key| &**key)
+    pub(crate) fn new<const K: usize, const A: usize>(
+        script: &'static Script,
+        keys: [&Arc<str>; K],
+        args: [Arg; A],
+    ) -> Self {
+        debug_assert_eq!(A, script.args_per_lock, "{}", script.name);
+        let mut words = Vec::with_capacity(K + A);
+        words.extend(keys.map(Arg::text));
+        words.extend(args);
+        Self { script, keys: K, words }
+    }
+
+    /// The first key, which is the lock's name and stands for all.
+    pub(crate) fn key(&self) -> &str {
+        match self.words.first() {
+            Some(Arg::Bytes(key)) => std::str::from_utf8(key).unwrap_or_default(),
+            Some(Arg::Int(_)) | None => "",
+        }
+    }
+
+    pub(crate) fn keys(&self) -> impl ExactSizeIterator<Item = &Arg> {
+        self.words.iter().take(self.keys)
+    }
+
+    pub(crate) fn args(&self) -> impl Iterator<Item = &Arg> {
+        self.words.iter().skip(self.keys)
     }
 
     fn decode_one(script: &Script, items: &mut Items) -> Result<Outcome, Malformed> {
@@ -44,8 +72,7 @@ impl Statement {
     }
 }
 
-/// What a script answered about one lock. Any other
-/// code (0, mostly) says no: another holds it, or it is no longer ours.
+/// What a script answered about one lock: a code that says what was done, and a number with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) code: i64,
@@ -70,6 +97,8 @@ impl Outcome {
 
     /// Not done: the lock is held by another, or by nobody.
     pub(crate) const REFUSED: i64 = 0;
+    /// Not done, and something was left behind that is to be [withdrawn](crate::kind::Kind::withdraw).
+    pub(crate) const QUEUED: i64 = -6;
 
     /// Whether a renewal or a count found the lock held by another.
     pub(crate) const fn is_taken(self) -> bool {
@@ -98,7 +127,7 @@ impl Batch {
 
     /// The first of its keys, which stands for all: they travel together.
     pub(crate) fn key(&self) -> &str {
-        self.statements.first().map_or("", |statement| &statement.key)
+        self.statements.first().map_or("", Statement::key)
     }
 
     /// What the script is called in messages.
@@ -110,8 +139,8 @@ impl Batch {
 impl Call for Batch {
     type Reply = Vec<Outcome>;
 
-    fn script(&self) -> &'static Script {
-        self.script
+    fn script(&self) -> ScriptText {
+        self.script.text()
     }
 
     fn write(&self, to: &mut redis::Cmd) {
@@ -127,8 +156,8 @@ impl Call for Batch {
 impl Call for Statement {
     type Reply = Outcome;
 
-    fn script(&self) -> &'static Script {
-        self.script
+    fn script(&self) -> ScriptText {
+        self.script.text()
     }
 
     fn write(&self, to: &mut redis::Cmd) {
@@ -142,10 +171,7 @@ impl Call for Statement {
 
 /// The number of keys, the keys of all, and the arguments of all.
 fn write_all(statements: &[Statement], to: &mut redis::Cmd) {
-    let keys = || statements.iter().flat_map(Statement::keys);
-    to.arg(keys().count());
-    for key in keys() {
-        to.arg(key);
-    }
-    statements.iter().flat_map(|s| &s.args).for_each(|arg| arg.write(to));
+    to.arg(statements.iter().map(|statement| statement.keys).sum::<usize>());
+    statements.iter().flat_map(Statement::keys).for_each(|key| key.write(to));
+    statements.iter().flat_map(Statement::args).for_each(|arg| arg.write(to));
 }

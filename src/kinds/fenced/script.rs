@@ -10,14 +10,9 @@ use crate::{
 };
 
 pub(crate) static ACQUIRE: Script =
-    script!("acquire.lua", 7, after "../mutex/grant.lua", "counter.lua").telling_token();
-/// The acquire behind a check of the marker.
-pub(crate) static STRICT: Script = script!(
-    "acquire.lua", 7,
-    after "../../voting/marker/check.lua", "../mutex/grant.lua", "counter.lua"
-)
-.telling_token();
-pub(crate) static PROMOTE: Script = script!("promote.lua", 3, after "counter.lua").telling_token();
+    script!("fenced", "acquire.lua", 7, after "../mutex/grant.lua", "counter.lua").telling_token();
+pub(crate) static PROMOTE: Script =
+    script!("fenced", "promote.lua", 3, after "counter.lua").telling_token();
 
 /// The scripts that this kind has beyond the mutex'; connections load them in advance.
 pub(crate) static SCRIPTS: [&Script; 2] = [&ACQUIRE, &PROMOTE];
@@ -49,10 +44,8 @@ impl Fenced {
         if self.ends { term.ms().saturating_mul(10).max(DAY_MS) } else { 0 }
     }
 
-    fn statement(&self, script: &'static Script, args: Vec<Arg>) -> Statement {
-        debug_assert_eq!(args.len(), script.args_per_lock);
-        let (key, second_key) = (self.mutex.name().clone(), Some(self.counter.clone()));
-        Statement { script, key, second_key, args }
+    fn statement<const A: usize>(&self, script: &'static Script, args: [Arg; A]) -> Statement {
+        Statement::new(script, [self.mutex.name(), &self.counter], args)
     }
 }
 
@@ -70,8 +63,8 @@ impl Kind for Fenced {
     }
 
     fn acquire(&self, request: Request<'_>) -> Statement {
-        let args = vec![
-            Arg::Text(request.holder.clone()),
+        let args = [
+            Arg::text(request.holder),
             Arg::Int(1),
             Arg::Int(request.term.ms()),
             Arg::Int(request.not_after),
@@ -82,13 +75,9 @@ impl Kind for Fenced {
         self.statement(&ACQUIRE, args)
     }
 
-    fn strict_acquire(&self) -> &'static Script {
-        &STRICT
-    }
-
     fn promote(&self, holder: &Arc<str>, token: FencingToken, term: Term) -> Option<Statement> {
         let token = i64::try_from(token.get()).unwrap_or(i64::MAX);
-        let args = vec![Arg::Text(holder.clone()), Arg::Int(token), Arg::Int(self.keep_ms(term))];
+        let args = [Arg::text(holder), Arg::Int(token), Arg::Int(self.keep_ms(term))];
         #[cfg(planted_bugs)]
         if planted!(NonStrictPromote) {
             return Some(self.statement(&super::planted::BLIND_PROMOTE, args));

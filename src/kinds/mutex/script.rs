@@ -4,17 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use crate::{
     kind::{Holder, Kind, Request},
-    wire::{Arg, Call, Items, Malformed, Script, Statement, key, script},
+    wire::{Arg, Call, Items, Malformed, Script, ScriptText, Statement, key, script},
 };
 
-pub(crate) static ACQUIRE: Script = script!("acquire.lua", 4, after "grant.lua");
-/// The acquire behind a check of the marker.
-pub(crate) static STRICT: Script =
-    script!("acquire.lua", 4, after "../../voting/marker/check.lua", "grant.lua");
-pub(crate) static RENEW: Script = script!("renew.lua", 2);
-pub(crate) static COUNT: Script = script!("count.lua", 3);
-pub(crate) static FORCE: Script = script!("force.lua", 1);
-pub(crate) static INSPECT: Script = script!("inspect.lua", 0);
+pub(crate) static ACQUIRE: Script = script!("mutex", "acquire.lua", 4, after "grant.lua");
+pub(crate) static RENEW: Script = script!("mutex", "renew.lua", 2);
+pub(crate) static COUNT: Script = script!("mutex", "count.lua", 3);
+pub(crate) static FORCE: Script = script!("mutex", "force.lua", 1);
+pub(crate) static INSPECT: Script = script!("mutex", "inspect.lua", 0);
 
 /// Every script of this kind; connections load them in advance.
 pub(crate) static SCRIPTS: [&Script; 5] = [&ACQUIRE, &RENEW, &COUNT, &FORCE, &INSPECT];
@@ -32,16 +29,15 @@ impl Mutex {
     }
 
     pub(crate) fn force(&self) -> Statement {
-        self.statement(&FORCE, vec![Arg::Text(self.channel.clone())])
+        self.statement(&FORCE, [Arg::text(&self.channel)])
     }
 
     pub(crate) fn inspect(&self) -> Inspect {
         Inspect { name: self.name.clone() }
     }
 
-    fn statement(&self, script: &'static Script, args: Vec<Arg>) -> Statement {
-        debug_assert_eq!(args.len(), script.args_per_lock);
-        Statement { script, key: self.name.clone(), second_key: None, args }
+    fn statement<const A: usize>(&self, script: &'static Script, args: [Arg; A]) -> Statement {
+        Statement::new(script, [&self.name], args)
     }
 }
 
@@ -55,23 +51,18 @@ impl Kind for Mutex {
     }
 
     fn acquire(&self, request: Request<'_>) -> Statement {
-        let holder = Arg::Text(request.holder.clone());
-        let args =
-            vec![holder, Arg::Int(1), Arg::Int(request.term.ms()), Arg::Int(request.not_after)];
+        let holder = Arg::text(request.holder);
+        let args = [holder, Arg::Int(1), Arg::Int(request.term.ms()), Arg::Int(request.not_after)];
         self.statement(&ACQUIRE, args)
     }
 
-    fn strict_acquire(&self) -> &'static Script {
-        &STRICT
-    }
-
     fn renew(&self, holder: &Arc<str>, lease_ms: i64) -> Statement {
-        self.statement(&RENEW, vec![Arg::Text(holder.clone()), Arg::Int(lease_ms)])
+        self.statement(&RENEW, [Arg::text(holder), Arg::Int(lease_ms)])
     }
 
     fn count(&self, holder: &Arc<str>, count: u32) -> Statement {
-        let channel = Arg::Text(self.channel.clone());
-        let args = vec![Arg::Text(holder.clone()), Arg::Int(count.into()), channel];
+        let channel = Arg::text(&self.channel);
+        let args = [Arg::text(holder), Arg::Int(count.into()), channel];
         self.statement(&COUNT, args)
     }
 }
@@ -85,8 +76,8 @@ pub(crate) struct Inspect {
 impl Call for Inspect {
     type Reply = Option<Holder>;
 
-    fn script(&self) -> &'static Script {
-        &INSPECT
+    fn script(&self) -> ScriptText {
+        INSPECT.text()
     }
 
     fn write(&self, to: &mut redis::Cmd) {

@@ -34,8 +34,7 @@ const TELL_SOURCE: &str = "
 ";
 
 fn said(key: &str, number: i64) -> Said<i64> {
-    let args = vec![Arg::Int(number)];
-    let statement = Statement { script: &TELL, key: key.into(), second_key: None, args };
+    let statement = Statement::new(&TELL, [&key.into()], [Arg::Int(number)]);
     Said { statement, timeout: Duration::from_secs(30), by: number }
 }
 

@@ -65,5 +65,5 @@ async fn a_flushed_script_is_sent_again_and_runs_once() {
 async fn scripts_are_loaded_on_connect() {
     let server = RedisServer::start();
     connect(&server.node()).await;
-    assert_eq!(server.run(&format!("SCRIPT EXISTS {}", ECHO.sha())), "1");
+    assert_eq!(server.run(&format!("SCRIPT EXISTS {}", ECHO.text().sha)), "1");
 }

@@ -23,7 +23,7 @@ use crate::{
         Caller, Connection,
         test_server::{Echo, TestServer, in_ms, later, until, within},
     },
-    wire::{Call, Items, Malformed, Script},
+    wire::{Call, Items, Malformed, Script, ScriptText},
 };
 
 /// More than redis-rs's queue takes.
@@ -46,8 +46,8 @@ const APPEND_SOURCE: &str = "
 impl Call for Append {
     type Reply = ();
 
-    fn script(&self) -> &'static Script {
-        &APPEND
+    fn script(&self) -> ScriptText {
+        APPEND.text()
     }
 
     fn write(&self, to: &mut redis::Cmd) {

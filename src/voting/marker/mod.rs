@@ -3,6 +3,9 @@
 pub(crate) mod script;
 pub(crate) mod strict;
 
+#[cfg(feature = "embedded")]
+pub(crate) use self::{script::SCRIPTS, strict::CHECK};
+
 use std::{sync::Arc, time::Duration};
 
 use crate::{

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::wire::{Call, Items, Malformed, Outcome, Script, key, script};
+use crate::wire::{Call, Items, Malformed, Outcome, Script, ScriptText, key, script};
 
-pub(crate) static LOOK: Script = script!("look.lua", 1);
-pub(crate) static WRITE: Script = script!("write.lua", 2);
+pub(crate) static LOOK: Script = script!("marker", "look.lua", 1);
+pub(crate) static WRITE: Script = script!("marker", "write.lua", 2);
+
+/// Every script about the marker.
+#[cfg(feature = "embedded")]
+pub(crate) static SCRIPTS: [&Script; 2] = [&LOOK, &WRITE];
 
 /// Asks for the text of the marker.
 #[derive(Debug, Clone)]
@@ -17,8 +21,8 @@ pub(super) struct Look {
 impl Call for Look {
     type Reply = Option<String>;
 
-    fn script(&self) -> &'static Script {
-        &LOOK
+    fn script(&self) -> ScriptText {
+        LOOK.text()
     }
 
     fn write(&self, to: &mut redis::Cmd) {
@@ -40,8 +44,8 @@ pub(super) struct Write {
 impl Call for Write {
     type Reply = Outcome;
 
-    fn script(&self) -> &'static Script {
-        &WRITE
+    fn script(&self) -> ScriptText {
+        WRITE.text()
     }
 
     fn write(&self, to: &mut redis::Cmd) {

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use crate::wire::{Call, Items, Malformed, Outcome, Script, Statement, key};
+use crate::wire::{Call, Items, Malformed, Outcome, ScriptText, Statement, key};
+
+/// Stands before an acquire in one text.
+pub(crate) const CHECK: &str = include_str!("check.lua");
 
 /// What is said to a server about one lock: behind a check of the marker, or by itself.
 #[derive(Debug, Clone)]
@@ -14,8 +17,6 @@ pub(crate) struct Checked {
 /// A look at the marker before anything else is done.
 #[derive(Debug, Clone)]
 pub(crate) struct Check {
-    /// The statement's script behind the check.
-    pub(crate) script: &'static Script,
     /// For how long a server without a marker does not vote.
     pub(crate) wait: Duration,
 }
@@ -23,19 +24,20 @@ pub(crate) struct Check {
 impl Call for Checked {
     type Reply = Outcome;
 
-    fn script(&self) -> &'static Script {
-        self.check.as_ref().map_or(self.statement.script, |check| check.script)
+    fn script(&self) -> ScriptText {
+        match self.check {
+            Some(_) => self.statement.script.behind(CHECK),
+            None => self.statement.script.text(),
+        }
     }
 
     fn write(&self, to: &mut redis::Cmd) {
         let Some(check) = &self.check else { return self.statement.write(to) };
         // Marker and time come last, where the check takes them away.
-        to.arg(self.statement.keys().count() + 1);
-        for key in self.statement.keys() {
-            to.arg(key);
-        }
+        to.arg(self.statement.keys().len() + 1);
+        self.statement.keys().for_each(|key| key.write(to));
         to.arg(key::MARKER);
-        self.statement.args.iter().for_each(|arg| arg.write(to));
+        self.statement.args().for_each(|arg| arg.write(to));
         to.arg(milliseconds(check.wait));
     }
 

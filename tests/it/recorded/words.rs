@@ -21,14 +21,8 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn new(uuids: &[String]) -> Self {
-        let mut scripts = BTreeMap::new();
-        let mut seen = BTreeMap::<_, usize>::new();
-        for (digest, name) in SimulatedProcess::scripts() {
-            // Each kind has its `acquire.lua`.
-            let times = seen.entry(name).and_modify(|times| *times += 1).or_insert(1);
-            let name = if *times == 1 { name.to_owned() } else { format!("{name}#{times}") };
-            scripts.insert(digest, name);
-        }
+        let scripts = SimulatedProcess::scripts().into_iter();
+        let scripts = scripts.map(|(digest, name)| (digest.to_owned(), name)).collect();
         Self { uuids: uuids.to_vec(), scripts, unnamed: 0 }
     }
 
