@@ -75,11 +75,7 @@ impl<'a> Master<'a> {
     /// Puts `after` where `before` stands. False if something else does.
     async fn replace(&self, before: &Found, after: &Found) -> Result<bool, NodeError> {
         let deadline = self.services.now() + self.services.settings.node_timeout;
-        let written = marker::replace(&self.connection, before, after, deadline).await?;
-        if written {
-            self.connection.standing().note(after.clone().marker());
-        }
-        Ok(written)
+        marker::replace(&self.connection, before, after, deadline).await
     }
 }
 
@@ -128,7 +124,13 @@ async fn write_all(
     let writes = masters.iter().zip(&markers).map(|(m, marker)| m.replace(&m.found, marker));
     let written = join_all(writes).await;
     let failed = masters.iter().zip(&written).find(|(_, result)| !matches!(result, Ok(true)));
-    let Some((failed, result)) = failed else { return Ok(()) };
+    let Some((failed, result)) = failed else {
+        // All at once: whoever acquires meanwhile is not to see half of a fleet.
+        for (master, marker) in masters.iter().zip(markers) {
+            master.connection.standing().note(marker.marker());
+        }
+        return Ok(());
+    };
     let ours = masters.iter().zip(&markers).zip(&written).filter(|(_, result)| match result {
         Ok(written) => *written,
         Err(error) => error.is_unknown(),
