@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_vouches_for_no_more_than_the_ttl_it_names_nor_than_the_lease() {
+    fn a_server_confirms_no_more_than_the_ttl_it_names_nor_than_the_lease() {
         let ten_seconds = term(Lease::Fixed(Duration::from_secs(10))).unwrap();
         let sent = Instant::from_origin(Duration::from_secs(5));
         for (ttl, valid) in [(10_000, 9_898), (1_000, 898), (3_600_000, 9_898), (50, 0), (-1, 0)] {

@@ -136,14 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn a_member_vouches_until_the_least_deadline_and_not_before_it() {
+    fn a_member_confirms_until_the_least_deadline_and_not_before_it() {
         let on_time = told("88").map(|told| told.map(|told| ToldToken { until: at(10), ..told }));
         let fence = Fence::of(&on_time, 2).unwrap();
         assert_eq!(fence.decide(&on_time, LEAST), Decision::Won);
         assert_eq!(fence.decide(&on_time, LEAST + Duration::from_nanos(1)), Decision::Lost);
     }
 
-    /// What one member may have told: nothing, or one of three tokens, vouching or not.
+    /// What one member may have told: nothing, or one of three tokens, confirming or not.
     const TOLD: [&str; 7] = [".", "1", "2", "3", "(1)", "(2)", "[3]"];
 
     fn all(members: u32) -> impl Iterator<Item = (String, ByMember<Option<ToldToken>>)> {
@@ -174,9 +174,9 @@ mod tests {
         let tokens: Vec<_> = told.values().flatten().map(|told| told.token).collect();
         assert!(tokens.iter().all(|token| *token <= fence.token()), "{text}: not the greatest");
         assert!(tokens.contains(&fence.token()), "{text}: nobody wrote it");
-        let vouches = |told: &ToldToken| told.until.is_some_and(|until| until >= LEAST);
+        let confirms = |told: &ToldToken| told.until.is_some_and(|until| until >= LEAST);
         let with_it = |told: &ByMember<Option<ToldToken>>| {
-            told.values().flatten().filter(|t| vouches(t) && t.token == fence.token()).count()
+            told.values().flatten().filter(|t| confirms(t) && t.token == fence.token()).count()
         };
         match fence.decide(told, LEAST) {
             Decision::Won => assert!(with_it(told) >= need, "{text}"),
@@ -186,7 +186,7 @@ mod tests {
                 for id in behind {
                     let told = after[id].as_mut().unwrap();
                     assert!(
-                        vouches(told) && told.token < fence.token(),
+                        confirms(told) && told.token < fence.token(),
                         "{text}: {id:?} is behind"
                     );
                     told.token = fence.token();
@@ -194,8 +194,8 @@ mod tests {
                 assert_eq!(fence.decide(&after, LEAST), Decision::Won, "{text}: was not enough");
             }
             Decision::Lost => {
-                let vouching = told.values().flatten().filter(|told| vouches(told)).count();
-                assert!(vouching < need, "{text}: enough of them vouch");
+                let confirming = told.values().flatten().filter(|told| confirms(told)).count();
+                assert!(confirming < need, "{text}: enough of them confirm");
             }
         }
     }

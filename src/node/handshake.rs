@@ -11,7 +11,7 @@ use super::{NodeSettings, cause, server_clock::Sample};
 use crate::{
     clock::SharedClock,
     error::NodeError,
-    standing::{Introduction, Marker, RunId, Told},
+    standing::{Introduced, Introduction, Marker, RunId},
     wire::key,
 };
 
@@ -31,7 +31,7 @@ impl Greeting {
     pub(super) fn introduction(&self) -> Introduction {
         let at = self.time.received;
         let told = self.run_id.zip(self.uptime);
-        let told = told.map(|(run_id, uptime)| Told { run_id, uptime, at });
+        let told = told.map(|(run_id, uptime)| Introduced { run_id, uptime, at });
         Introduction { told, marker: self.marker.clone(), at }
     }
 }

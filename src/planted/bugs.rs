@@ -26,7 +26,7 @@ pub enum Bug {
     NoSecondLook,
     /// The members are released one by one until the first that fails.
     ReleaseStopsAtError,
-    /// A member that does not know the hold any more still vouches for it.
+    /// A member that does not know the hold any more still confirms it.
     GoneStillCounts,
     /// Renewals wait for the user's runtime.
     WatchdogOnUsersRuntime,

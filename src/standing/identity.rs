@@ -44,7 +44,7 @@ pub(crate) fn longest(max_lease: Duration) -> Duration {
 
 /// What a handshake told of the server's process.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Told {
+pub(crate) struct Introduced {
     pub(crate) run_id: RunId,
     /// In whole seconds.
     pub(crate) uptime: Duration,
@@ -55,7 +55,7 @@ pub(crate) struct Told {
 /// Who a server is, and since when. About one run of its process.
 #[derive(Debug, Clone)]
 pub(super) struct Identity {
-    told: Told,
+    told: Introduced,
     votes_from: Instant,
     marker: Option<Marker>,
 }
@@ -64,7 +64,11 @@ impl Identity {
     /// `answered_before` is the time at which another process at this address was last heard: one
     /// that ran by then already did not take its place by a restart. It is a replica that was
     /// promoted, it may lack what that one granted last, and its uptime says nothing.
-    pub(super) fn new(told: Told, length: Duration, answered_before: Option<Instant>) -> Self {
+    pub(super) fn new(
+        told: Introduced,
+        length: Duration,
+        answered_before: Option<Instant>,
+    ) -> Self {
         let by_uptime = told.at + length + UPTIME_STEP - told.uptime;
         let ran_before = |heard: Instant| told.at + UPTIME_STEP < heard + told.uptime;
         let votes_from = if answered_before.is_some_and(ran_before) {
@@ -124,8 +128,8 @@ mod tests {
         RunId::new(&letter.to_string().repeat(40)).unwrap()
     }
 
-    fn told(at: u64, uptime: u64) -> Told {
-        Told { run_id: run('a'), uptime: Duration::from_secs(uptime), at: s(at) }
+    fn told(at: u64, uptime: u64) -> Introduced {
+        Introduced { run_id: run('a'), uptime: Duration::from_secs(uptime), at: s(at) }
     }
 
     fn identity(at: u64, uptime: u64, heard: Option<u64>) -> Identity {

@@ -7,7 +7,7 @@ mod run;
 mod run_id;
 
 pub use identity::Unidentified;
-pub(crate) use identity::{Told, length as quarantine_length, longest as longest_lease};
+pub(crate) use identity::{Introduced, length as quarantine_length, longest as longest_lease};
 pub(crate) use marker::Marker;
 pub use policy::Quarantine;
 pub(crate) use policy::Vetting;

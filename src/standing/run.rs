@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    identity::{Identity, Told, Unidentified},
+    identity::{Identity, Introduced, Unidentified},
     marker::Marker,
     run_id::RunId,
 };
@@ -29,7 +29,7 @@ pub(crate) struct Standing {
 #[derive(Debug)]
 pub(crate) struct Introduction {
     /// `None` if the user may not ask.
-    pub(crate) told: Option<Told>,
+    pub(crate) told: Option<Introduced>,
     /// Read behind the uptime.
     pub(crate) marker: Option<Marker>,
     /// When it came, by our clock.
