@@ -7,10 +7,11 @@ use std::{collections::BTreeMap, time::Duration};
 
 use futures::{StreamExt, stream};
 
-use super::{Node, RunId};
+use super::Node;
 use crate::{
     clock::Instant,
     error::NodeError,
+    standing::RunId,
     wire::{Batch, Outcome, Script, Statement},
 };
 

@@ -221,28 +221,3 @@ impl Connection {
         self.socket.server_clock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
-
-/// The output of `work` if it comes until `deadline`.
-///
-/// What is ready counts, however late this task is polled: a runtime that was busy for long must
-/// not be mistaken for a frozen server. After a long poll the timer may fire before the driver
-/// has read what lies in the socket, hence the last look after the other tasks had their turn.
-pub(super) async fn before<T>(
-    clock: &SharedClock,
-    deadline: Instant,
-    work: impl Future<Output = T>,
-) -> Option<T> {
-    tokio::pin!(work);
-    tokio::select! {
-        biased;
-        output = &mut work => return Some(output),
-        () = clock.sleep_until(deadline) => {}
-    }
-    for _turn in 0..2 {
-        tokio::task::yield_now().await;
-        if let Some(output) = futures::future::FutureExt::now_or_never(&mut work) {
-            return Some(output);
-        }
-    }
-    None
-}

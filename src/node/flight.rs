@@ -10,7 +10,7 @@ use redis::{RedisResult, Value};
 
 use super::{
     cause,
-    connection::before,
+    deadline::before,
     outbox::{Caller, Entered, Outbox, Turn},
     request::{Form, Request, packed_len},
     window::Place,

@@ -9,29 +9,21 @@
 //! Callers wait in Connecting and fail at once in Down, also while another attempt is under way.
 
 use std::{
-    sync::{Arc, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
-use futures::future::BoxFuture;
-use redis::{AsyncConnectionConfig, RedisConnectionInfo, aio::MultiplexedConnection};
-use tokio::sync::Notify;
+use tokio::{runtime::Id, sync::Notify};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    Connection, Core, Links, NodeSettings, cause,
-    connection::before,
-    handshake::{self, Greeting},
+    backoff::pauses, connection::Connection, deadline::before, node_core::Core, opening::Driver,
     outbox::ConnectionEnd,
-    silence::{Heard, Traffic},
-    window::BUFFER,
 };
 use crate::{
     clock::Instant,
     error::{NodeError, Phase},
     latest::Latest,
-    standing::Standing,
 };
 
 #[derive(Debug)]
@@ -49,6 +41,9 @@ enum LinkState {
     Down(NodeError),
     Over,
 }
+
+/// The links of one node, by runtime.
+pub(super) type Links = Arc<Mutex<Vec<(Id, Arc<Link>)>>>;
 
 impl LinkState {
     fn is_settled(&self) -> bool {
@@ -121,7 +116,7 @@ async fn supervise(membership: Membership) {
 
 async fn keep_connected(link: &Link) {
     let settings = &link.core.settings;
-    let mut pauses = pauses(settings);
+    let mut backoff = pauses(settings);
     loop {
         let tried = settings.clock.now();
         match link.core.connect().await {
@@ -137,7 +132,7 @@ async fn keep_connected(link: &Link) {
                 });
                 // A server that hangs up on every new connection is not asked in a spin.
                 if lived >= settings.backoff_max {
-                    pauses = self::pauses(settings);
+                    backoff = pauses(settings);
                     continue;
                 }
             }
@@ -146,7 +141,7 @@ async fn keep_connected(link: &Link) {
                 link.state.replace(LinkState::Down(cause));
             }
         }
-        pause(link, tried, pauses.next().unwrap_or(settings.backoff_max)).await;
+        pause(link, tried, backoff.next().unwrap_or(settings.backoff_max)).await;
     }
 }
 
@@ -181,105 +176,9 @@ async fn pause(link: &Link, tried: Instant, pause: Duration) {
     }
 }
 
-/// Pauses that double and are jittered: a fleet must not come back in step. Half the maximum,
-/// since the jitter adds up to as much again.
-pub(super) fn pauses(settings: &NodeSettings) -> ExponentialBackoff {
-    let max = settings.backoff_max;
-    ExponentialBuilder::new()
-        .with_min_delay(FIRST_PAUSE.min(max / 2))
-        .with_max_delay(max / 2)
-        .without_max_times()
-        .with_jitter()
-        .with_jitter_seed(settings.random.next())
-        .build()
+pub(super) fn find(links: &[(Id, Arc<Link>)], runtime: Id) -> Option<&Arc<Link>> {
+    links.iter().find(|(id, _)| *id == runtime).map(|(_, link)| link)
 }
-
-/// What reads and writes the socket of a redis-rs connection.
-pub(super) type Driver = BoxFuture<'static, ()>;
-
-impl Core {
-    async fn connect(&self) -> Result<(Connection, Driver), NodeError> {
-        // RESP2 without a user: redis-rs then says nothing by itself, see `handshake::greet`.
-        let silent = RedisConnectionInfo::default().set_skip_set_lib_name();
-        let work = Box::pin(async {
-            let (redis, driver, traffic) = self.open(&silent, config()).await?;
-            let (greeting, driver) = self.greet(&redis, driver).await?;
-            let standing = self.identify(&greeting);
-            Ok((Connection::new(redis, traffic, &greeting, standing, &self.settings), driver))
-        });
-        self.in_time(work).await
-    }
-
-    /// Takes note of who the server is; warns if it does not tell, unless that is known.
-    fn identify(&self, greeting: &Greeting) -> Arc<Standing> {
-        let mut newest = self.standing();
-        let standing =
-            Standing::after(newest.as_ref(), greeting.introduction(), self.settings.rules);
-        let before = newest.replace(standing.clone());
-        drop(newest);
-        if !standing.is_identified() && before.is_none_or(|before| before.is_identified()) {
-            tracing::warn!(
-                node = %self.endpoint.id(),
-                "the user may not ask INFO, so restarts go unnoticed, and two addresses of one \
-                 server too; the ACL rule +info|server allows it"
-            );
-        }
-        standing
-    }
-
-    async fn greet(
-        &self,
-        redis: &MultiplexedConnection,
-        mut driver: Driver,
-    ) -> Result<(Greeting, Driver), NodeError> {
-        let greet = handshake::greet(redis, self.endpoint.login(), &self.settings);
-        tokio::pin!(greet);
-        tokio::select! {
-            biased;
-            greeting = &mut greet => Ok((greeting?, driver)),
-            () = &mut driver => {
-                // The server may have said why. What it left unanswered fails with the driver.
-                drop(driver);
-                greet.await?;
-                Err(cause::unreachable(&"the server hung up"))
-            }
-        }
-    }
-
-    /// Makes a stream and a redis-rs connection on it, with a count of what it carries.
-    pub(super) async fn open(
-        &self,
-        login: &RedisConnectionInfo,
-        config: AsyncConnectionConfig,
-    ) -> Result<(MultiplexedConnection, Driver, Arc<Traffic>), NodeError> {
-        let stream = self.endpoint.dial().await.map_err(|error| cause::unreachable(&error))?;
-        let (stream, traffic) = Heard::new(stream);
-        let (redis, driver) = MultiplexedConnection::new_with_config(login, stream, config)
-            .await
-            .map_err(cause::of_connecting)?;
-        Ok((redis, Box::pin(driver), traffic))
-    }
-
-    pub(super) async fn in_time<T>(
-        &self,
-        work: impl Future<Output = Result<T, NodeError>>,
-    ) -> Result<T, NodeError> {
-        let limit = self.settings.connect_timeout;
-        let clock = &self.settings.clock;
-        let late = || Err(cause::unreachable(&format!("not connected within {limit:?}")));
-        before(clock, clock.now() + limit, work).await.unwrap_or_else(late)
-    }
-}
-
-/// Every call has a deadline of ours; redis-rs's own would only cut in.
-pub(super) fn config() -> AsyncConnectionConfig {
-    AsyncConnectionConfig::new()
-        .set_connection_timeout(None)
-        .set_response_timeout(None)
-        .set_pipeline_buffer_size(BUFFER)
-}
-
-const FIRST_PAUSE: Duration = Duration::from_millis(10);
 
 /// However many ask for a node that is down, it is tried at most this often.
 const LEAST_BETWEEN_NUDGED: Duration = Duration::from_millis(100);

@@ -9,17 +9,22 @@
 //! The list of links is locked for look-ups only. Nothing is spawned under that lock: a runtime
 //! that is shutting down drops the new task at once, and that takes the lock.
 
+mod backoff;
 mod batches;
 mod cause;
 mod connection;
+mod deadline;
 mod endpoint;
 mod flight;
 mod handshake;
 mod link;
+mod node_core;
+mod opening;
 mod outbox;
 mod pubsub;
 mod request;
 mod server_clock;
+mod settings;
 mod silence;
 #[cfg(test)]
 pub(crate) mod test_server;
@@ -29,51 +34,30 @@ mod window;
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    sync::{Arc, MutexGuard, PoisonError},
 };
 
 use tokio::runtime::{Handle, Id};
-use tokio_util::sync::CancellationToken;
 
 pub use self::endpoint::Stream;
-use self::link::Link;
 pub(crate) use self::{
     batches::{Said, Told},
     connection::{Answer, Connection},
     endpoint::Endpoint,
     outbox::Caller,
     pubsub::{PubSub, PubSubEvent},
+    settings::NodeSettings,
+};
+use self::{
+    link::{Link, Links, find},
+    node_core::Core,
 };
 pub(crate) use crate::error::NodeId;
 use crate::{
-    clock::{Instant, SharedClock},
+    clock::Instant,
     error::NodeError,
-    random::SharedRandom,
-    standing::{Rules, RunId, Standing},
-    wire::Script,
+    standing::{RunId, Standing},
 };
-
-/// How one node is talked to.
-#[derive(Debug, Clone)]
-pub(crate) struct NodeSettings {
-    pub(crate) clock: SharedClock,
-    pub(crate) random: SharedRandom,
-    /// For CLIENT SETNAME; may be empty.
-    pub(crate) client_name: Arc<str>,
-    /// Limits a connect with its handshake.
-    pub(crate) connect_timeout: Duration,
-    /// So many time-outs in a row, and the connection is replaced.
-    pub(crate) frozen_after: u32,
-    /// The longest pause between two attempts to connect.
-    pub(crate) backoff_max: Duration,
-    /// By how much two samples of the server's clock may differ before it counts as set.
-    pub(crate) margin: Duration,
-    /// By which rules the server's votes count.
-    pub(crate) rules: Rules,
-    /// Loaded on every connect.
-    pub(crate) scripts: Vec<&'static Script>,
-}
 
 /// One Redis deployment that votes as one. A cheap handle.
 #[derive(Clone)]
@@ -84,24 +68,11 @@ struct Inner {
     links: Links,
 }
 
-/// What the tasks of a node share with it.
-#[derive(Debug)]
-struct Core {
-    endpoint: Endpoint,
-    settings: NodeSettings,
-    /// Of the newest handshake on any runtime.
-    standing: Mutex<Option<Arc<Standing>>>,
-    closed: CancellationToken,
-}
-
-type Links = Arc<Mutex<Vec<(Id, Arc<Link>)>>>;
-
 impl Node {
     /// Needs no runtime and sends nothing.
     pub(crate) fn new(endpoint: Endpoint, settings: NodeSettings) -> Self {
-        let closed = CancellationToken::new();
-        let core = Core { endpoint, settings, standing: Mutex::default(), closed };
-        Self(Arc::new(Inner { core: Arc::new(core), links: Links::default() }))
+        let core = Arc::new(Core::new(endpoint, settings));
+        Self(Arc::new(Inner { core, links: Links::default() }))
     }
 
     pub(crate) fn id(&self) -> &NodeId {
@@ -193,17 +164,6 @@ impl Node {
     }
 }
 
-impl Core {
-    fn standing(&self) -> MutexGuard<'_, Option<Arc<Standing>>> {
-        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Why the tasks have ended: otherwise their runtime has.
-    fn why_over(&self) -> NodeError {
-        if self.closed.is_cancelled() { NodeError::Closed } else { NodeError::NoRuntime }
-    }
-}
-
 impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Node").field(self.id()).finish()
@@ -214,8 +174,4 @@ impl Drop for Inner {
     fn drop(&mut self) {
         self.core.closed.cancel();
     }
-}
-
-fn find(links: &[(Id, Arc<Link>)], runtime: Id) -> Option<&Arc<Link>> {
-    links.iter().find(|(id, _)| *id == runtime).map(|(_, link)| link)
 }

@@ -12,14 +12,18 @@ use redis::{
 };
 use tokio::sync::Notify;
 
-use super::{Command, Desk, Events, PubSubEvent, SessionEnd};
+use super::{
+    desk::Desk,
+    event::{Command, Events, PubSubEvent},
+};
 use crate::{
     error::NodeError,
     node::{
-        Core, cause,
-        connection::before,
+        cause,
+        deadline::before,
         handshake,
-        link::{Driver, config},
+        node_core::Core,
+        opening::{Driver, config},
     },
 };
 
@@ -31,6 +35,14 @@ pub(super) struct Session {
     pushes: Arc<Pushes>,
     replies: FuturesUnordered<BoxFuture<'static, Reply>>,
     refused: BTreeSet<Arc<str>>,
+}
+
+/// How a connection, or a pause between two, ended.
+pub(super) enum SessionEnd {
+    Lost,
+    Idle,
+    /// The `PubSub` was dropped.
+    Over,
 }
 
 enum Reply {

@@ -1,0 +1,56 @@
+//! What is wanted, and who asks for it.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use tokio::sync::mpsc;
+
+use super::event::{Command, Events, PubSubEvent};
+use crate::{error::NodeError, node::node_core::Core};
+
+/// What the task keeps from connection to connection.
+pub(super) struct Desk {
+    pub(super) core: Arc<Core>,
+    pub(super) events: Events,
+    pub(super) inbox: mpsc::UnboundedReceiver<Command>,
+    pub(super) wanted: BTreeSet<Arc<str>>,
+}
+
+impl Desk {
+    pub(super) const fn new(
+        core: Arc<Core>,
+        events: Events,
+        inbox: mpsc::UnboundedReceiver<Command>,
+    ) -> Self {
+        Self { core, events, inbox, wanted: BTreeSet::new() }
+    }
+
+    /// Keeps a command in mind while there is no connection.
+    pub(super) fn note(&mut self, command: &Command) {
+        match command {
+            Command::Subscribe(channel) => {
+                self.wanted.insert(channel.clone());
+            }
+            Command::Unsubscribe(channel) => {
+                self.wanted.remove(channel);
+                self.events.send(PubSubEvent::Unsubscribed(channel.clone()));
+            }
+        }
+    }
+
+    pub(super) fn refuse_all(&self, error: &NodeError) {
+        for channel in &self.wanted {
+            self.events.send(PubSubEvent::Refused(channel.clone(), error.clone()));
+        }
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        self.inbox.close();
+        self.events.send(PubSubEvent::Gap);
+        self.refuse_all(&self.core.why_over());
+        while let Ok(command) = self.inbox.try_recv() {
+            self.events.over(command, &self.core);
+        }
+    }
+}

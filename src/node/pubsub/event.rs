@@ -1,0 +1,56 @@
+//! What is asked of the task, and what it reports.
+
+use std::{fmt, sync::Arc};
+
+use crate::{error::NodeError, node::node_core::Core};
+
+/// What happens to the subscriptions.
+#[derive(Debug)]
+pub(crate) enum PubSubEvent {
+    /// A message on a channel that we subscribed to. What it says does not matter: look again.
+    Message(Arc<str>),
+    /// The server confirmed the subscription, for the first time or after a gap.
+    Subscribed(Arc<str>),
+    /// The server or the network refused it. It is tried again every few seconds.
+    Refused(Arc<str>, NodeError),
+    /// The subscription has ended as we asked.
+    Unsubscribed(Arc<str>),
+    /// The connection was lost: messages may have been missed on every channel.
+    Gap,
+}
+
+/// Whoever sends these sends one per change of a channel's state and waits for its event, so
+/// their number is bounded by the number of channels.
+#[derive(Debug)]
+pub(super) enum Command {
+    Subscribe(Arc<str>),
+    Unsubscribe(Arc<str>),
+}
+
+/// Whoever wants to know of them.
+#[derive(Clone)]
+pub(super) struct Events(Arc<dyn Fn(PubSubEvent) + Send + Sync>);
+
+impl Events {
+    pub(super) fn new(sink: Arc<dyn Fn(PubSubEvent) + Send + Sync>) -> Self {
+        Self(sink)
+    }
+
+    pub(super) fn send(&self, event: PubSubEvent) {
+        (self.0)(event);
+    }
+
+    /// Answers a command that nobody is there to carry out.
+    pub(super) fn over(&self, command: Command, core: &Core) {
+        self.send(match command {
+            Command::Subscribe(channel) => PubSubEvent::Refused(channel, core.why_over()),
+            Command::Unsubscribe(channel) => PubSubEvent::Unsubscribed(channel),
+        });
+    }
+}
+
+impl fmt::Debug for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Events")
+    }
+}

@@ -1,0 +1,77 @@
+//! The task of a pub/sub connection, which makes it again whenever it is lost.
+
+use std::time::Duration;
+
+use super::{
+    desk::Desk,
+    event::{Command, PubSubEvent},
+    session::{Session, SessionEnd},
+};
+use crate::{
+    clock::Instant,
+    error::NodeError,
+    node::{backoff::pauses, deadline::before},
+};
+
+/// Keeps what is wanted subscribed until the `PubSub` is dropped.
+pub(super) async fn run(mut desk: Desk) {
+    let settings = desk.core.settings.clone();
+    let mut backoff = pauses(&settings);
+    loop {
+        while desk.wanted.is_empty() {
+            let Some(command) = desk.inbox.recv().await else { return };
+            desk.note(&command);
+        }
+        let tried = settings.clock.now();
+        let error = match Session::open(&desk.core, &desk.events).await {
+            Ok(session) => {
+                match session.run(&mut desk).await {
+                    SessionEnd::Over => return,
+                    SessionEnd::Idle => continue,
+                    SessionEnd::Lost => {}
+                }
+                if settings.clock.now().saturating_since(tried) >= settings.backoff_max {
+                    backoff = pauses(&settings);
+                    continue;
+                }
+                None
+            }
+            Err(error) => Some(error),
+        };
+        let length = backoff.next().unwrap_or(settings.backoff_max);
+        if let SessionEnd::Over = pause(&mut desk, tried, length, error).await {
+            return;
+        }
+    }
+}
+
+/// Waits before the next attempt to connect, and tells whoever subscribes meanwhile of the
+/// error of the last one, if it failed. New interest shortens the pause.
+async fn pause(
+    desk: &mut Desk,
+    tried: Instant,
+    length: Duration,
+    error: Option<NodeError>,
+) -> SessionEnd {
+    let clock = desk.core.settings.clock.clone();
+    let mut until = clock.now() + length;
+    if let Some(error) = &error {
+        desk.refuse_all(error);
+    }
+    loop {
+        let Some(command) = before(&clock, until, desk.inbox.recv()).await else {
+            return SessionEnd::Lost;
+        };
+        let Some(command) = command else { return SessionEnd::Over };
+        desk.note(&command);
+        if let Command::Subscribe(channel) = command {
+            until = until.min(tried + LEAST_BETWEEN_ATTEMPTS);
+            if let Some(error) = &error {
+                desk.events.send(PubSubEvent::Refused(channel, error.clone()));
+            }
+        }
+    }
+}
+
+/// However many subscribe while there is no connection, it is tried at most this often.
+const LEAST_BETWEEN_ATTEMPTS: Duration = Duration::from_millis(100);

@@ -1,0 +1,26 @@
+//! How one node is talked to.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{clock::SharedClock, random::SharedRandom, standing::Rules, wire::Script};
+
+/// How one node is talked to.
+#[derive(Debug, Clone)]
+pub(crate) struct NodeSettings {
+    pub(crate) clock: SharedClock,
+    pub(crate) random: SharedRandom,
+    /// For CLIENT SETNAME; may be empty.
+    pub(crate) client_name: Arc<str>,
+    /// Limits a connect with its handshake.
+    pub(crate) connect_timeout: Duration,
+    /// So many time-outs in a row, and the connection is replaced.
+    pub(crate) frozen_after: u32,
+    /// The longest pause between two attempts to connect.
+    pub(crate) backoff_max: Duration,
+    /// By how much two samples of the server's clock may differ before it counts as set.
+    pub(crate) margin: Duration,
+    /// By which rules the server's votes count.
+    pub(crate) rules: Rules,
+    /// Loaded on every connect.
+    pub(crate) scripts: Vec<&'static Script>,
+}
