@@ -13,10 +13,12 @@ use std::sync::{
 use redis::{Value, aio::MultiplexedConnection};
 
 use super::{
-    NodeSettings, cause,
+    NodeSettings,
+    caller::{Always, Caller},
+    cause,
     flight::{Landing, fly},
     handshake::Greeting,
-    outbox::{Always, Caller, ConnectionEnd, Outbox},
+    outbox::{ConnectionEnd, Outbox},
     request::Form,
     server_clock::{Sample, ServerClock},
     silence::{Silence, Traffic},

@@ -9,9 +9,10 @@ use futures::future::BoxFuture;
 use redis::{RedisResult, Value};
 
 use super::{
+    caller::Caller,
     cause,
     deadline::before,
-    outbox::{Caller, Dequeued, Entered, Outbox},
+    outbox::{Dequeued, Entered, Outbox},
     request::{AnyCall, Form, packed_len},
     window::Position,
 };

@@ -11,6 +11,7 @@
 
 mod backoff;
 mod batches;
+mod caller;
 mod cause;
 mod connection;
 mod deadline;
@@ -42,9 +43,9 @@ use tokio::runtime::{Handle, Id};
 pub use self::endpoint::Stream;
 pub(crate) use self::{
     batches::{BatchAnswer, BatchItem},
+    caller::Caller,
     connection::{Answer, Connection},
     endpoint::Endpoint,
-    outbox::Caller,
     pubsub::{PubSub, PubSubEvent},
     settings::NodeSettings,
 };

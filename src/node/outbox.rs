@@ -16,7 +16,7 @@
 //! - Once the outbox has ended it stays so: nothing waits, and nothing more is sent.
 //!
 //! # Deadlock safety
-//! The mutex of the order is locked first, and then whatever [`Caller::wants`] locks. So nobody may
+//! The mutex of the order is locked first, and then whatever [`Caller::wants`](super::Caller::wants) locks. So nobody may
 //! enter, drop or poll a call while holding one of those. Wakers are woken and dropped after the
 //! mutex was unlocked: a waker may be the last owner of a task, and that task may own a call.
 
@@ -41,31 +41,6 @@ use crate::{
     clock::{Instant, SharedClock},
     error::NodeError,
 };
-
-/// Whoever wants a call to be made.
-pub(crate) trait Caller: Sync {
-    /// Whether the call is still wanted, asked when it gets its position in the order of its socket.
-    /// A caller that answers yes notes that the call may be executed from now on. Calls that enter
-    /// the same socket later are executed later.
-    ///
-    /// If the server does not know the script by its digest, nothing was executed, and the same call
-    /// is sent with the script's text. Before that the caller is asked once more, with `again`.
-    ///
-    /// # Deadlock safety
-    /// Called with the outbox locked: it must not make, drop or poll a call.
-    fn wants(&self, _again: bool) -> bool {
-        true
-    }
-
-    /// The call that was noted has not left this machine, and never will.
-    fn never_left(&self) {}
-}
-
-/// A caller whose calls are always wanted.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Always;
-
-impl Caller for Always {}
 
 /// Why a connection has ended.
 #[derive(Debug, Clone)]

@@ -170,8 +170,7 @@ impl Listener {
     /// while nobody waited is kept.
     ///
     /// # Cancel safety
-    /// No wake-up is lost, unless the future is dropped after it has completed: see
-    /// [`wake`](Self::wake).
+    /// No wake-up is lost, unless the future is dropped after it has completed.
     pub(crate) async fn woken(&self) {
         self.signals.wake.notified().await;
     }
