@@ -1,7 +1,7 @@
-//! Many statements about locks of one node, said in few calls: up to [`BATCH`] in each.
+//! Statements about many locks of one node, sent in few calls: up to [`BATCH`] in each.
 //!
-//! Each call enters the outbox of the link like any other; here is decided what travels together,
-//! and how many calls are on their way at the same time.
+//! Each call goes through the outbox of the link like any other. This module decides which
+//! statements share a call, and how many calls may be unanswered at the same time.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -18,22 +18,22 @@ use crate::{
 /// Locks in one script call. A call of 256 occupies a server for about half a millisecond.
 const BATCH: usize = 256;
 
-/// Batches of one node that are on their way at the same time: enough to keep it busy, few enough
-/// that the answers to the first are read before the last are sent.
+/// Calls to one node that may be unanswered at the same time: enough to keep the server busy, few
+/// enough that the first answers are read before the last calls are sent.
 const IN_FLIGHT: usize = 8;
 
-/// One of many statements, and who wants to know what came of it.
+/// One of many statements, and who is to get the answer.
 #[derive(Debug)]
-pub(crate) struct Said<T> {
+pub(crate) struct BatchItem<T> {
     pub(crate) statement: Statement,
-    /// How long the answer may take, from when its call is made.
+    /// How long the answer may take, counted from when its call is made.
     pub(crate) timeout: Duration,
-    pub(crate) by: T,
+    pub(crate) asker: T,
 }
 
-/// What the server answered to one of many statements.
+/// The server's answer to one statement of a batch.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Told {
+pub(crate) struct BatchAnswer {
     pub(crate) outcome: Outcome,
     /// Before the first byte of the call left.
     pub(crate) sent: Instant,
@@ -42,98 +42,112 @@ pub(crate) struct Told {
 }
 
 impl Node {
-    /// Says everything, in as few calls as may be, and tells of each statement what came of it, as
-    /// soon as that is known.
+    /// Sends all statements in as few calls as possible, and hands every answer, or the error in
+    /// its place, to `report` as soon as it is there.
     ///
-    /// An error for a whole call must not condemn every lock in it (one key the user may not touch
-    /// is enough): such a call is halved until the culprit stands alone.
+    /// One key that the user may not touch makes the server refuse the whole call. The other locks
+    /// in it must not fail for that: such a call is halved, and sent again, until the bad key is
+    /// alone in its call.
     ///
     /// # Cancel safety
-    /// Dropping the future leaves it open what was executed; nothing more is told.
-    pub(crate) async fn say_all<T: Send + Sync>(
+    /// After the future was dropped nothing more is reported. What was sent by then may or may not
+    /// be executed.
+    pub(crate) async fn call_batched<T: Send + Sync>(
         &self,
-        all: Vec<Said<T>>,
-        tell: impl Fn(&T, Result<Told, NodeError>) + Sync,
+        items: Vec<BatchItem<T>>,
+        report: impl Fn(&T, Result<BatchAnswer, NodeError>) + Sync,
     ) {
-        let tell = &tell;
-        let calls = group(all, |key| self.slot(key)).into_iter().flat_map(cut);
-        stream::iter(calls).for_each_concurrent(IN_FLIGHT, |load| self.say(load, tell)).await;
+        let report = &report;
+        let calls = group(items, |key| self.slot(key)).into_iter().flat_map(cut);
+        let calls = stream::iter(calls);
+        calls.for_each_concurrent(IN_FLIGHT, |call| self.call_halving(call, report)).await;
     }
 
-    /// What travels in one call: keys for which this is the same. One master takes them all; a
-    /// cluster takes those of one slot.
+    /// The slot of a key: only keys of the same slot may share a call. A single master takes all
+    /// keys; a cluster would not.
     #[expect(clippy::unused_self, reason = "it is for the node to say")]
     const fn slot(&self, _key: &str) -> u16 {
         0
     }
 
-    async fn say<T>(&self, load: Load<T>, tell: &impl Fn(&T, Result<Told, NodeError>)) {
-        let mut open = vec![load];
-        while let Some(mut load) = open.pop() {
-            match self.call_all(&load).await {
-                Ok(told) => {
-                    load.by.iter().zip(told).for_each(|((_, by), told)| tell(by, Ok(told)));
+    /// Makes a call, and again in halves for as long as one key may be the reason for its error.
+    async fn call_halving<T>(
+        &self,
+        call: BatchCall<T>,
+        report: &impl Fn(&T, Result<BatchAnswer, NodeError>),
+    ) {
+        let mut open = vec![call];
+        while let Some(mut call) = open.pop() {
+            match self.call_once(&call).await {
+                Ok(answers) => {
+                    let askers = call.askers.iter().zip(answers);
+                    askers.for_each(|((_, asker), answer)| report(asker, Ok(answer)));
                 }
-                Err(error) if error.may_concern_one_key() && load.by.len() > 1 => {
-                    let rest = load.split_off(load.by.len() / 2);
-                    open.extend([rest, load]);
+                Err(error) if error.may_concern_one_key() && call.askers.len() > 1 => {
+                    let rest = call.split_off(call.askers.len() / 2);
+                    open.extend([rest, call]);
                 }
                 Err(error) => {
-                    let (locks, script) = (load.by.len(), load.call.name());
+                    let (locks, script) = (call.askers.len(), call.batch.name());
                     tracing::debug!(locks, script, %error, "a batch was not answered");
-                    load.by.iter().for_each(|(_, by)| tell(by, Err(error.clone())));
+                    call.askers.iter().for_each(|(_, asker)| report(asker, Err(error.clone())));
                 }
             }
         }
     }
 
-    async fn call_all<T>(&self, load: &Load<T>) -> Result<Vec<Told>, NodeError> {
-        let timeout = load.by.iter().map(|(timeout, _)| *timeout).min().unwrap_or_default();
+    async fn call_once<T>(&self, call: &BatchCall<T>) -> Result<Vec<BatchAnswer>, NodeError> {
+        let timeout = call.askers.iter().map(|(timeout, _)| *timeout).min().unwrap_or_default();
         let deadline = self.0.core.settings.clock.now() + timeout;
-        let connection = self.connection(load.call.key(), deadline).await?;
-        let answer = connection.call(&load.call, deadline).await?;
+        let connection = self.connection(call.batch.key(), deadline).await?;
+        let answer = connection.call(&call.batch, deadline).await?;
         let (sent, run_id) = (answer.sent, connection.run_id());
-        Ok(answer.reply.into_iter().map(|outcome| Told { outcome, sent, run_id }).collect())
+        let outcomes = answer.reply.into_iter();
+        Ok(outcomes.map(|outcome| BatchAnswer { outcome, sent, run_id }).collect())
     }
 }
 
-/// What goes into one call.
+/// The statements of one call, and in the same order who is to get their answers.
 #[derive(Debug)]
-struct Load<T> {
-    call: Batch,
-    by: Vec<(Duration, T)>,
+struct BatchCall<T> {
+    batch: Batch,
+    /// Each with its time-out.
+    askers: Vec<(Duration, T)>,
 }
 
-impl<T> Load<T> {
+impl<T> BatchCall<T> {
     fn split_off(&mut self, at: usize) -> Self {
-        Self { call: self.call.split_off(at), by: self.by.split_off(at) }
+        Self { batch: self.batch.split_off(at), askers: self.askers.split_off(at) }
     }
 }
 
-/// What may travel together, in the order in which it was given.
-fn group<T>(all: Vec<Said<T>>, slot: impl Fn(&str) -> u16) -> Vec<Load<T>> {
+/// A call, of whatever size, for each script and slot. Inside it the order of `items` is kept.
+fn group<T>(items: Vec<BatchItem<T>>, slot: impl Fn(&str) -> u16) -> Vec<BatchCall<T>> {
     type Group<T> = (&'static Script, Vec<Statement>, Vec<(Duration, T)>);
     let mut groups: BTreeMap<(u16, &'static str), Group<T>> = BTreeMap::new();
-    for Said { statement, timeout, by } in all {
+    for BatchItem { statement, timeout, asker } in items {
         let script = statement.script;
         let group = groups.entry((slot(statement.key()), script.text().sha));
-        let (_, statements, whose) = group.or_insert_with(|| (script, Vec::new(), Vec::new()));
+        let (_, statements, askers) = group.or_insert_with(|| (script, Vec::new(), Vec::new()));
         statements.push(statement);
-        whose.push((timeout, by));
+        askers.push((timeout, asker));
     }
-    let load = |(script, statements, by)| Load { call: Batch::new(script, statements), by };
-    groups.into_values().map(load).collect()
+    let call = |(script, statements, askers)| {
+        let batch = Batch::new(script, statements);
+        BatchCall { batch, askers }
+    };
+    groups.into_values().map(call).collect()
 }
 
-/// Cut into calls.
-fn cut<T>(mut load: Load<T>) -> Vec<Load<T>> {
-    let mut loads = Vec::new();
-    while load.by.len() > BATCH {
-        let rest = load.split_off(BATCH);
-        loads.push(std::mem::replace(&mut load, rest));
+/// Cuts a call into calls of at most [`BATCH`] locks.
+fn cut<T>(mut call: BatchCall<T>) -> Vec<BatchCall<T>> {
+    let mut calls = Vec::new();
+    while call.askers.len() > BATCH {
+        let rest = call.split_off(BATCH);
+        calls.push(std::mem::replace(&mut call, rest));
     }
-    loads.push(load);
-    loads
+    calls.push(call);
+    calls
 }
 
 #[cfg(test)]
@@ -143,13 +157,13 @@ mod tests {
 
     static OTHER: Script = Script::new("other.lua", "other", 1, || "f".repeat(40));
 
-    fn said(script: &'static Script, by: usize) -> Said<usize> {
-        let statement = Statement::new(script, [&by.to_string().into()], [Arg::Int(0)]);
-        Said { statement, timeout: Duration::from_secs(1), by }
+    fn item(script: &'static Script, asker: usize) -> BatchItem<usize> {
+        let statement = Statement::new(script, [&asker.to_string().into()], [Arg::Int(0)]);
+        BatchItem { statement, timeout: Duration::from_secs(1), asker }
     }
 
-    fn owners(load: &Load<usize>) -> Vec<usize> {
-        load.by.iter().map(|(_, by)| *by).collect()
+    fn askers(call: &BatchCall<usize>) -> Vec<usize> {
+        call.askers.iter().map(|(_, asker)| *asker).collect()
     }
 
     #[test]
@@ -161,19 +175,19 @@ mod tests {
             (600, vec![256, 256, 88]),
             (768, vec![256, 256, 256]),
         ] {
-            let loads = group((0..all).map(|by| said(&ECHO, by)).collect(), |_| 0);
-            let loads: Vec<_> = loads.into_iter().flat_map(cut).collect();
-            assert_eq!(loads.iter().map(|load| load.by.len()).collect::<Vec<_>>(), lengths);
-            let order: Vec<_> = loads.iter().flat_map(owners).collect();
+            let calls = group((0..all).map(|asker| item(&ECHO, asker)).collect(), |_| 0);
+            let calls: Vec<_> = calls.into_iter().flat_map(cut).collect();
+            assert_eq!(calls.iter().map(|call| call.askers.len()).collect::<Vec<_>>(), lengths);
+            let order: Vec<_> = calls.iter().flat_map(askers).collect();
             assert_eq!(order, (0..all).collect::<Vec<_>>());
         }
     }
 
     #[test]
-    fn scripts_and_slots_travel_by_themselves() {
-        let all = vec![said(&OTHER, 0), said(&ECHO, 1), said(&OTHER, 2), said(&ECHO, 3)];
-        let loads = group(all, |key| u16::from(key == "3"));
-        let mut groups: Vec<_> = loads.iter().map(owners).collect();
+    fn scripts_and_slots_get_calls_of_their_own() {
+        let all = vec![item(&OTHER, 0), item(&ECHO, 1), item(&OTHER, 2), item(&ECHO, 3)];
+        let calls = group(all, |key| u16::from(key == "3"));
+        let mut groups: Vec<_> = calls.iter().map(askers).collect();
         groups.sort();
         assert_eq!(groups, [vec![0, 2], vec![1], vec![3]]);
     }

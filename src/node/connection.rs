@@ -1,8 +1,8 @@
 //! One live socket, and one call on it.
 //!
 //! # Invariants
-//! - A request is written to the socket at most once; only NOSCRIPT, which says that nothing was
-//!   executed, is followed by a second one.
+//! - A request is written to the socket at most once. Only after NOSCRIPT, when nothing was
+//!   executed, a second one follows.
 //! - Found live, a connection promises nothing: the socket may be gone already.
 
 use std::sync::{
@@ -13,10 +13,12 @@ use std::sync::{
 use redis::{Value, aio::MultiplexedConnection};
 
 use super::{
-    NodeSettings, cause,
+    NodeSettings,
+    caller::{Always, Caller},
+    cause,
     flight::{Landing, fly},
     handshake::Greeting,
-    outbox::{Always, Caller, ConnectionEnd, Outbox},
+    outbox::{ConnectionEnd, Outbox},
     request::Form,
     server_clock::{Sample, ServerClock},
     silence::{Silence, Traffic},
@@ -77,16 +79,17 @@ impl Connection {
         Self { socket: Arc::new(socket) }
     }
 
-    /// Sends `call` when its turn has come, and waits for the answer until `deadline`. If the server
-    /// does not know the script, which says that nothing was executed, its text is sent: once.
+    /// Sends `call` in its turn, and waits for the answer until `deadline`. If the server does not
+    /// know the script, nothing was executed, and the call is sent once more with the script's text.
     ///
     /// # Errors
-    /// What the server answered; [`NodeError::Unreachable`] and [`NodeError::TimedOut`] while sending
-    /// if the call has not left and never will; else the error [is unknown](NodeError::is_unknown).
+    /// An error of the server. [`NodeError::Unreachable`], and [`NodeError::TimedOut`] in the phase
+    /// of sending, if the call has not left this machine and never will. Otherwise
+    /// [nobody knows](NodeError::is_unknown) whether it was executed.
     ///
     /// # Cancel safety
-    /// Dropped before the answer came, the call may or may not be executed. While it waits for its
-    /// turn it will not.
+    /// If the future is dropped while the call waits for its turn, the call is never executed. After
+    /// that it may or may not be.
     pub(crate) async fn call<C: Call>(
         &self,
         call: &C,
@@ -96,14 +99,14 @@ impl Connection {
         answer.unwrap_or_else(|| Err(NodeError::Closed))
     }
 
-    /// The same for a caller who may not want it any more when its turn to be placed in the order of
-    /// the socket has come, and takes note of it there. `None` if it was never wanted.
+    /// The same for a caller that is asked whether it [wants](Caller::wants) the call at the moment
+    /// at which the call gets its position in the order of the socket. `None` if it did not.
     ///
     /// # Errors
-    /// As [`call`](Self::call); NOSCRIPT if it was no longer wanted by then.
+    /// As [`call`](Self::call). NOSCRIPT if the caller no longer wanted it with the script's text.
     ///
     /// # Cancel safety
-    /// As [`call`](Self::call); the caller is told if it was not sent.
+    /// As [`call`](Self::call). If it was not sent, [`Caller::never_left`] is called.
     pub(crate) async fn call_for<C: Call, K: Caller>(
         &self,
         caller: &K,
@@ -198,9 +201,9 @@ impl Connection {
     }
 
     fn note_timeout(&self) {
-        let heard = self.socket.traffic.heard();
+        let reads = self.socket.traffic.reads();
         let mut silence = self.socket.silence.lock().unwrap_or_else(PoisonError::into_inner);
-        let frozen = silence.timed_out(heard, self.socket.clock.now());
+        let frozen = silence.timed_out(reads, self.socket.clock.now());
         drop(silence);
         if frozen {
             self.end(ConnectionEnd::Unusable(cause::unreachable(&"it has stopped answering")));

@@ -11,11 +11,11 @@ use tokio::{
 
 use crate::error::{ConfigError, NodeId};
 
-/// Where one node is and how to speak to it. Debug never shows credentials.
+/// Where one node is and how to log in there. Debug never shows credentials.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
     id: NodeId,
-    place: Address,
+    address: Address,
     login: RedisConnectionInfo,
 }
 
@@ -23,10 +23,11 @@ pub(crate) struct Endpoint {
 enum Address {
     Tcp(Arc<str>, u16),
     Unix(PathBuf),
-    Connector(Connector),
+    Connector(Dial),
 }
 
-type Connector = Arc<dyn Fn() -> BoxFuture<'static, io::Result<Box<dyn Stream>>> + Send + Sync>;
+/// Makes a stream to the node.
+type Dial = Arc<dyn Fn() -> BoxFuture<'static, io::Result<Box<dyn Stream>>> + Send + Sync>;
 
 impl Endpoint {
     /// Reads `redis://`, `valkey://`, `unix://` and `redis+unix://` as redis-rs does.
@@ -45,20 +46,11 @@ impl Endpoint {
         if login.db() < 0 {
             return Err(invalid("the database number is negative"));
         }
-        let (id, place) = match info.addr() {
-            ConnectionAddr::Tcp(host, port) if host.contains(':') => (
-                format!("[{host}]:{port}/{}", login.db()),
-                Address::Tcp(host.as_str().into(), *port),
-            ),
-            ConnectionAddr::Tcp(host, port) => {
-                (format!("{host}:{port}/{}", login.db()), Address::Tcp(host.as_str().into(), *port))
-            }
-            ConnectionAddr::Unix(path) => {
-                (format!("unix:{}/{}", path.display(), login.db()), Address::Unix(path.clone()))
-            }
-            _ => return Err(ConfigError::UnsupportedUrl { scheme: scheme.into() }),
+        let Some((address, name)) = Address::of(info.addr()) else {
+            return Err(ConfigError::UnsupportedUrl { scheme: scheme.into() });
         };
-        Ok(Self { id: NodeId::new(&id), place, login })
+        let id = NodeId::new(&format!("{name}/{}", login.db()));
+        Ok(Self { id, address, login })
     }
 
     /// A node that is reached through streams the caller makes; `label` tells it from others.
@@ -67,8 +59,8 @@ impl Endpoint {
         F: Fn() -> BoxFuture<'static, io::Result<Box<dyn Stream>>> + Send + Sync + 'static,
     {
         let login = RedisConnectionInfo::default().set_skip_set_lib_name();
-        let place = Address::Connector(Arc::new(connect));
-        Self { id: NodeId::new(label), place, login }
+        let address = Address::Connector(Arc::new(connect));
+        Self { id: NodeId::new(label), address, login }
     }
 
     pub(crate) fn id(&self) -> &NodeId {
@@ -85,9 +77,9 @@ impl Endpoint {
         &self.login
     }
 
-    /// Makes a stream; nothing has been said on it yet.
+    /// Makes a stream, on which nothing has been sent yet.
     pub(super) async fn dial(&self) -> io::Result<Box<dyn Stream>> {
-        match &self.place {
+        match &self.address {
             Address::Tcp(host, port) => {
                 let stream = TcpStream::connect((&**host, *port)).await?;
                 // A lone request must not wait for the acknowledgement of the one before it.
@@ -99,6 +91,24 @@ impl Endpoint {
             #[cfg(not(unix))]
             Address::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
             Address::Connector(connect) => connect().await,
+        }
+    }
+}
+
+impl Address {
+    /// The address with its name for users; `None` if it is neither TCP nor a Unix socket.
+    fn of(addr: &ConnectionAddr) -> Option<(Self, String)> {
+        match addr {
+            ConnectionAddr::Tcp(host, port) => {
+                let is_ipv6 = host.contains(':');
+                let name =
+                    if is_ipv6 { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+                Some((Self::Tcp(host.as_str().into(), *port), name))
+            }
+            ConnectionAddr::Unix(path) => {
+                Some((Self::Unix(path.clone()), format!("unix:{}", path.display())))
+            }
+            _ => None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One request on its way: from its place in the outbox to what came of it.
+//! One call on its way: through the outbox to the server, and back with what came of it.
 
 use std::{
     pin::{Pin, pin},
@@ -9,11 +9,12 @@ use futures::future::BoxFuture;
 use redis::{RedisResult, Value};
 
 use super::{
+    caller::Caller,
     cause,
     deadline::before,
-    outbox::{Caller, Entered, Outbox, Turn},
-    request::{Form, Request, packed_len},
-    window::Place,
+    outbox::{Dequeued, Entered, Outbox},
+    request::{AnyCall, Form, packed_len},
+    window::Position,
 };
 use crate::{
     clock::Instant,
@@ -21,21 +22,22 @@ use crate::{
     wire::Call,
 };
 
-/// What came of a request.
+/// What came of a call.
 #[derive(Debug)]
 pub(super) enum Landing {
-    /// It was no longer wanted, and nobody took note of it.
+    /// Its caller no longer wanted it. It was not sent.
     Unwanted,
-    /// The server answered; an error is an answer too.
+    /// The server answered. An error of the server is an answer, too.
     Answered { value: Value, sent: Instant },
-    /// It came to nothing. Whether the server acted is for the error to say.
+    /// There was no answer. The error says whether the call may have been executed.
     Failed(NodeError),
 }
 
-/// Sends `call` in one form, when its turn has come, and waits for the answer until `deadline`.
+/// Sends `call` in its turn, in one form, and waits for the answer until `deadline`.
 ///
 /// # Cancel safety
-/// Dropped while it waits for its turn, the call is never sent, and the caller is told so.
+/// If the future is dropped while the call waits for its turn, the call is never sent, and
+/// [`Caller::never_left`] is called.
 pub(super) async fn fly<C: Call, K: Caller>(
     outbox: &Outbox,
     form: Form,
@@ -46,7 +48,7 @@ pub(super) async fn fly<C: Call, K: Caller>(
     let mut redis = outbox.redis();
     let cmd = call.pack(form);
     let bytes = packed_len(&cmd);
-    // Dropped after the flight, which has to tell the outbox of it before.
+    // Declared before the flight, and so dropped after it: the outbox must hear of it first.
     let request = pin!(redis.send_packed_command(&cmd));
     let stage = Stage::New;
     let mut flight = Flight { outbox, request, bytes, form, call, deadline, caller, stage };
@@ -57,9 +59,11 @@ pub(super) async fn fly<C: Call, K: Caller>(
     }
 }
 
+/// A call from its start to its end.
 struct Flight<'a, F, C: Call, K: Caller> {
     outbox: &'a Outbox,
-    /// What hands it over and waits for the reply, while nobody else does.
+    /// The future that hands the request over and waits for the reply. Not used if the call had to
+    /// wait, since then the poll of another call hands it over.
     request: Pin<&'a mut F>,
     bytes: u64,
     form: Form,
@@ -75,9 +79,9 @@ enum Stage {
         ticket: u64,
     },
     HandedOver {
-        place: Place,
+        position: Position,
         sent: Instant,
-        /// In the place of the flight's own request, if somebody else handed it over.
+        /// The future to poll instead of `request`, if the poll of another call handed it over.
         elsewhere: Option<BoxFuture<'static, RedisResult<Value>>>,
     },
     Landed,
@@ -101,33 +105,33 @@ where
                     }
                 }
                 Stage::Queued { ticket } => {
-                    let turn = ready!(self.outbox.poll_turn(*ticket, cx));
-                    let Turn::HandedOver(it) = turn else {
+                    let dequeued = ready!(self.outbox.poll_dequeued(*ticket, cx));
+                    let Dequeued::HandedOver(it) = dequeued else {
                         return Poll::Ready(Landing::Failed(self.taken_out()));
                     };
-                    let (place, sent, elsewhere) = (it.place, it.sent, Some(it.reply));
-                    self.stage = Stage::HandedOver { place, sent, elsewhere };
+                    let (position, sent, elsewhere) = (it.position, it.sent, Some(it.reply));
+                    self.stage = Stage::HandedOver { position, sent, elsewhere };
                 }
-                Stage::HandedOver { place, sent, elsewhere } => {
-                    let (place, sent) = (*place, *sent);
+                Stage::HandedOver { position, sent, elsewhere } => {
+                    let (position, sent) = (*position, *sent);
                     let reply = match elsewhere {
                         Some(elsewhere) => elsewhere.as_mut().poll(cx),
                         None => self.request.as_mut().poll(cx),
                     };
                     let reply = ready!(reply);
-                    return Poll::Ready(self.land(place, sent, reply));
+                    return Poll::Ready(self.land(position, sent, reply));
                 }
-                // Whoever has landed is not polled again.
+                // A flight that has landed is not polled again.
                 Stage::Landed => return Poll::Pending,
             }
         }
     }
 
-    /// Takes its place in the order; some landing if that is the end of it.
+    /// Enters the outbox. Returns how the flight ends, if it already does.
     fn enter(&mut self, cx: &mut Context<'_>) -> Option<Landing> {
         let (call, form, deadline) = (self.call, self.form, self.deadline);
         let waiting = || (Box::new(call.clone()) as Box<_>, form, deadline);
-        // The text follows a digest that the server did not know.
+        // The text is sent only after a digest that the server did not know.
         let again = matches!(form, Form::Text);
         let wanted = || self.caller.wants(again);
         let request = self.request.as_mut();
@@ -141,26 +145,26 @@ where
                 self.stage = Stage::Queued { ticket };
                 None
             }
-            Entered::HandedOver { place, sent, reply } => {
-                self.stage = Stage::HandedOver { place, sent, elsewhere: None };
+            Entered::HandedOver { position, sent, reply } => {
+                self.stage = Stage::HandedOver { position, sent, elsewhere: None };
                 match reply {
-                    Poll::Ready(reply) => Some(self.land(place, sent, reply)),
+                    Poll::Ready(reply) => Some(self.land(position, sent, reply)),
                     Poll::Pending => None,
                 }
             }
         }
     }
 
-    fn land(&mut self, place: Place, sent: Instant, reply: RedisResult<Value>) -> Landing {
+    fn land(&mut self, position: Position, sent: Instant, reply: RedisResult<Value>) -> Landing {
         self.stage = Stage::Landed;
         let error = match reply {
             Ok(value) => {
-                self.outbox.answered(place);
+                self.outbox.answered(position);
                 return Landing::Answered { value, sent };
             }
             Err(error) => cause::of_redis(error),
         };
-        let never_left = self.outbox.broken(place);
+        let never_left = self.outbox.broken(position);
         if never_left && matches!(error, NodeError::Disconnected { .. }) {
             self.caller.never_left();
             return Landing::Failed(cause::unreachable(&"the connection broke before it was sent"));
@@ -170,7 +174,7 @@ where
 }
 
 impl<F, C: Call, K: Caller> Flight<'_, F, C, K> {
-    /// It will not be sent: the outbox has ended, or had no room in time.
+    /// The call will not be sent: the outbox has ended, or had no room in time.
     fn taken_out(&mut self) -> NodeError {
         self.stage = Stage::Landed;
         self.caller.never_left();
@@ -181,11 +185,11 @@ impl<F, C: Call, K: Caller> Flight<'_, F, C, K> {
         }
     }
 
-    /// Nobody waits for it any more.
+    /// Ends the flight without an answer, because nobody waits for one any more.
     fn abort(&mut self) -> NodeError {
         match std::mem::replace(&mut self.stage, Stage::Landed) {
             Stage::Queued { ticket } if self.outbox.leave(ticket) => return self.taken_out(),
-            Stage::HandedOver { place, .. } => self.outbox.given_up(place),
+            Stage::HandedOver { position, .. } => self.outbox.given_up(position),
             Stage::New | Stage::Queued { .. } | Stage::Landed => {}
         }
         NodeError::TimedOut { phase: Phase::Answering }

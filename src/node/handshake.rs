@@ -15,7 +15,7 @@ use crate::{
     wire::key,
 };
 
-/// What the server said about itself.
+/// What the server answered about itself.
 #[derive(Debug)]
 pub(super) struct Greeting {
     pub(super) run_id: Option<RunId>,
@@ -83,7 +83,7 @@ fn read_uptime(text: &str) -> Option<Duration> {
     Some(Duration::from_secs(u64::try_from(seconds).unwrap_or(0)))
 }
 
-/// What a pub/sub connection says after redis-rs has said HELLO.
+/// What a pub/sub connection sends after the HELLO of redis-rs.
 pub(super) fn name_command(name: &str) -> Option<Cmd> {
     let mut command = cmd("CLIENT");
     command.arg("SETNAME").arg(name);

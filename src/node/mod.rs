@@ -11,6 +11,7 @@
 
 mod backoff;
 mod batches;
+mod caller;
 mod cause;
 mod connection;
 mod deadline;
@@ -41,10 +42,10 @@ use tokio::runtime::{Handle, Id};
 
 pub use self::endpoint::Stream;
 pub(crate) use self::{
-    batches::{Said, Told},
+    batches::{BatchAnswer, BatchItem},
+    caller::Caller,
     connection::{Answer, Connection},
     endpoint::Endpoint,
-    outbox::Caller,
     pubsub::{PubSub, PubSubEvent},
     settings::NodeSettings,
 };
@@ -61,9 +62,9 @@ use crate::{
 
 /// One Redis deployment that votes as one. A cheap handle.
 #[derive(Clone)]
-pub(crate) struct Node(Arc<Inner>);
+pub(crate) struct Node(Arc<NodeInner>);
 
-struct Inner {
+struct NodeInner {
     core: Arc<Core>,
     links: Links,
 }
@@ -72,7 +73,7 @@ impl Node {
     /// Needs no runtime and sends nothing.
     pub(crate) fn new(endpoint: Endpoint, settings: NodeSettings) -> Self {
         let core = Arc::new(Core::new(endpoint, settings));
-        Self(Arc::new(Inner { core, links: Links::default() }))
+        Self(Arc::new(NodeInner { core, links: Links::default() }))
     }
 
     pub(crate) fn id(&self) -> &NodeId {
@@ -121,8 +122,8 @@ impl Node {
         self.0.core.standing().clone()
     }
 
-    /// From when on its votes count: an instant in the past if they do, `None` if that cannot be
-    /// told, since it was never connected or does not tell who it is.
+    /// From when on its votes count: an instant in the past if they do now. `None` if that is not
+    /// known, since it was never connected or may not be asked who it is.
     pub(crate) fn votes_from(&self) -> Option<Instant> {
         self.standing()?.votes_from()
     }
@@ -170,7 +171,7 @@ impl fmt::Debug for Node {
     }
 }
 
-impl Drop for Inner {
+impl Drop for NodeInner {
     fn drop(&mut self) {
         self.core.closed.cancel();
     }

@@ -11,7 +11,7 @@ use super::{
     deadline::before,
     handshake::{self, Greeting},
     node_core::Core,
-    silence::{Heard, Traffic},
+    silence::{CountedStream, Traffic},
     window::BUFFER,
 };
 use crate::{error::NodeError, standing::Standing};
@@ -21,7 +21,7 @@ pub(super) type Driver = BoxFuture<'static, ()>;
 
 impl Core {
     pub(super) async fn connect(&self) -> Result<(Connection, Driver), NodeError> {
-        // RESP2 without a user: redis-rs then says nothing by itself, see `handshake::greet`.
+        // RESP2 without a user: redis-rs then sends nothing by itself, see `handshake::greet`.
         let silent = RedisConnectionInfo::default().set_skip_set_lib_name();
         let work = Box::pin(async {
             let (redis, driver, traffic) = self.open(&silent, config()).await?;
@@ -32,7 +32,7 @@ impl Core {
         self.in_time(work).await
     }
 
-    /// Takes note of who the server is; warns if it does not tell, unless that is known.
+    /// Notes who the server is. Warns if the user may not ask, unless that was so before.
     fn identify(&self, greeting: &Greeting) -> Arc<Standing> {
         let mut newest = self.standing();
         let standing =
@@ -75,7 +75,7 @@ impl Core {
         config: AsyncConnectionConfig,
     ) -> Result<(MultiplexedConnection, Driver, Arc<Traffic>), NodeError> {
         let stream = self.endpoint.dial().await.map_err(|error| cause::unreachable(&error))?;
-        let (stream, traffic) = Heard::new(stream);
+        let (stream, traffic) = CountedStream::new(stream);
         let (redis, driver) = MultiplexedConnection::new_with_config(login, stream, config)
             .await
             .map_err(cause::of_connecting)?;

@@ -1,22 +1,24 @@
-//! The one sender of a link: what leaves through it leaves in the order in which it came.
+//! The one sender of a link: calls leave in the order in which they enter.
 //!
-//! The handshake is over before there is an outbox; from then on nothing else touches redis-rs's
-//! sender. While there is room in its queue, a call is handed over by its caller's own poll. Beyond
-//! that, calls wait here as what they say, with their deadlines, and whoever is answered hands over
-//! the next: redis-rs would take them in the order in which their tasks happen to be polled.
+//! The outbox begins after the handshake; from then on nothing else sends on the socket. redis-rs
+//! has a queue of limited length in front of it. While that has room, a call is handed over to
+//! redis-rs by the poll of its own caller. When it is full, calls wait here, unpacked and with their
+//! deadlines, and every answer that makes room hands over the next one. They do not wait inside of
+//! redis-rs: there the order would be the one in which their tasks happen to be polled.
 //!
 //! # Invariants
-//! - A call takes its place in the order, and its caller takes note of it, in one step. Whoever sees
-//!   the note and enters another call on this socket is behind it.
-//! - redis-rs has room for whatever is handed over, so that the first poll of its future hands it
-//!   over. No cooperative budget of tokio can be in the way: that poll is made without one.
-//! - Nothing waits while there is room, and nothing overtakes what waits.
-//! - Once the outbox has ended it stays so, nothing waits, and nothing more is sent.
+//! - A call gets its position in the order and its caller notes that it may be executed in one step,
+//!   under the lock. Whoever sees that note and enters a call on this socket comes after it.
+//! - Calls are handed over only while redis-rs's queue has room, so the first poll of a request's
+//!   future puts it there. That poll is made without tokio's cooperative budget, which could
+//!   otherwise send it away in spite of the room.
+//! - No call waits while there is room, and no call overtakes one that waits.
+//! - Once the outbox has ended it stays so: nothing waits, and nothing more is sent.
 //!
 //! # Deadlock safety
-//! The order's mutex is taken first, and then whatever [`Caller::wants`] takes: nobody may enter,
-//! drop or poll a call while holding that. Wakers run, and are dropped, after it was let go: a
-//! waker may be the last owner of a task with a call in it.
+//! The mutex of the order is locked first, and then whatever [`Caller::wants`](super::Caller::wants) locks. So nobody may
+//! enter, drop or poll a call while holding one of those. Wakers are woken and dropped after the
+//! mutex was unlocked: a waker may be the last owner of a task, and that task may own a call.
 
 use std::{
     collections::BTreeMap,
@@ -31,46 +33,21 @@ use redis::{RedisResult, Value, aio::MultiplexedConnection};
 use tokio::sync::Notify;
 
 use super::{
-    request::{Form, Request, packed_len},
+    request::{AnyCall, Form, packed_len},
     silence::Traffic,
-    window::{Place, Window},
+    window::{Position, Window},
 };
 use crate::{
     clock::{Instant, SharedClock},
     error::NodeError,
 };
 
-/// Whoever wants a call to be made.
-pub(crate) trait Caller: Sync {
-    /// Asked when the call takes its place in the order of its socket: whether it is still wanted.
-    /// If so, the caller takes note that it may be executed from now on. What is entered later on
-    /// the same socket is executed later.
-    ///
-    /// Asked once more, `again`, before the script's text follows a digest that the server did not
-    /// know: it is the same call, and was not executed.
-    ///
-    /// # Deadlock safety
-    /// Called with the outbox locked: it must not make, drop or poll a call.
-    fn wants(&self, _again: bool) -> bool {
-        true
-    }
-
-    /// The call of which note was taken has not left, and never will.
-    fn never_left(&self) {}
-}
-
-/// Whose calls are always wanted.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Always;
-
-impl Caller for Always {}
-
-/// Why nothing more is sent.
+/// Why a connection has ended.
 #[derive(Debug, Clone)]
 pub(super) enum ConnectionEnd {
     /// The socket broke or its runtime ended: making another may well succeed at once.
     Lost,
-    /// The server is there and of no use.
+    /// The server is there, but cannot be used now.
     Unusable(NodeError),
 }
 
@@ -79,55 +56,56 @@ pub(super) struct Outbox {
     clock: SharedClock,
     traffic: Arc<Traffic>,
     order: Mutex<Order>,
-    over: OnceLock<ConnectionEnd>,
-    replace: Notify,
+    ending: OnceLock<ConnectionEnd>,
+    /// Notified when it has ended.
+    ended: Notify,
 }
 
 struct Order {
     window: Window,
     tickets: u64,
     /// Calls that wait for room, by ticket.
-    waiting: BTreeMap<u64, Waiting>,
-    /// Calls that were handed over by others, until their callers come for them.
+    waiting: BTreeMap<u64, WaitingCall>,
+    /// Calls that were handed over by the poll of another call, until their callers fetch them.
     handed_over: BTreeMap<u64, UnderWay>,
 }
 
-/// A call that waits for its turn.
-struct Waiting {
-    request: Box<dyn Request>,
+/// A call that waits for room.
+struct WaitingCall {
+    call: Box<dyn AnyCall>,
     form: Form,
     deadline: Instant,
     waker: Waker,
 }
 
-/// A call that was handed over by somebody else than its caller.
+/// A call that was handed over to redis-rs by the poll of another call.
 pub(super) struct UnderWay {
     pub(super) reply: BoxFuture<'static, RedisResult<Value>>,
-    pub(super) place: Place,
+    pub(super) position: Position,
     pub(super) sent: Instant,
 }
 
-/// What becomes of a call that is entered.
+/// What has become of a call that entered.
 pub(super) enum Entered {
     Unwanted,
-    /// The outbox has ended; note of the call was taken.
+    /// The outbox has ended; the caller has noted the call all the same.
     Over,
-    /// It was handed over, and may even be answered.
+    /// It was handed over to redis-rs, and may already have its reply.
     HandedOver {
-        place: Place,
+        position: Position,
         sent: Instant,
         reply: Poll<RedisResult<Value>>,
     },
-    /// It waits.
+    /// It waits for room.
     Queued {
         ticket: u64,
     },
 }
 
-/// What became of a call that waited.
-pub(super) enum Turn {
+/// Why a call waits no longer.
+pub(super) enum Dequeued {
     HandedOver(UnderWay),
-    /// It was taken out: the outbox has ended, or its time was up.
+    /// It will not be sent: the outbox has ended, or the call's deadline was over.
     TakenOut,
 }
 
@@ -143,8 +121,8 @@ impl Outbox {
             waiting: BTreeMap::new(),
             handed_over: BTreeMap::new(),
         };
-        let (over, replace) = (OnceLock::new(), Notify::new());
-        Self { redis, clock, traffic, order: Mutex::new(order), over, replace }
+        let (ending, ended) = (OnceLock::new(), Notify::new());
+        Self { redis, clock, traffic, order: Mutex::new(order), ending, ended }
     }
 
     pub(super) fn redis(&self) -> MultiplexedConnection {
@@ -156,36 +134,36 @@ impl Outbox {
     }
 
     pub(super) fn is_live(&self) -> bool {
-        self.over.get().is_none()
+        self.ending.get().is_none()
     }
 
-    /// Sends nothing more. What waits is taken out; what was handed over goes on.
+    /// Ends the outbox. Calls that wait are taken out; those that were handed over go on.
     pub(super) fn end(&self, ending: ConnectionEnd) {
-        if self.over.set(ending).is_ok() {
+        if self.ending.set(ending).is_ok() {
             let waiting = std::mem::take(&mut self.order().waiting);
-            self.replace.notify_one();
+            self.ended.notify_one();
             waiting.into_values().for_each(|call| call.waker.wake());
         }
     }
 
-    /// Completes once somebody has ended it.
+    /// Completes once the outbox has ended.
     pub(super) async fn ended(&self) -> ConnectionEnd {
         loop {
-            if let Some(ending) = self.over.get() {
+            if let Some(ending) = self.ending.get() {
                 return ending.clone();
             }
-            self.replace.notified().await;
+            self.ended.notified().await;
         }
     }
 
-    /// Gives a call its place in the order: hands over `reply`, a request of so many `bytes`, or
-    /// puts what `waiting` makes of it at the end of the queue.
+    /// Gives a call its position in the order. If there is room, `request`, which has so many
+    /// `bytes`, is handed over; otherwise the call waits behind all others, as `waiting` makes it.
     pub(super) fn enter(
         &self,
         wanted: impl FnOnce() -> bool,
-        reply: Pin<&mut impl Future<Output = RedisResult<Value>>>,
+        request: Pin<&mut impl Future<Output = RedisResult<Value>>>,
         bytes: u64,
-        waiting: impl FnOnce() -> (Box<dyn Request>, Form, Instant),
+        waiting: impl FnOnce() -> (Box<dyn AnyCall>, Form, Instant),
         cx: &mut Context<'_>,
     ) -> Entered {
         let mut order = self.order();
@@ -196,28 +174,28 @@ impl Outbox {
             return Entered::Over;
         }
         if order.waiting.is_empty() && order.window.has_room() {
-            let place = order.window.start(bytes);
+            let position = order.window.start(bytes);
             let sent = self.clock.now();
-            return Entered::HandedOver { place, sent, reply: hand_over(reply, cx) };
+            return Entered::HandedOver { position, sent, reply: hand_over(request, cx) };
         }
-        let (request, form, deadline) = waiting();
+        let (call, form, deadline) = waiting();
         let ticket = order.tickets;
         order.tickets += 1;
         let waker = cx.waker().clone();
-        order.waiting.insert(ticket, Waiting { request, form, deadline, waker });
+        order.waiting.insert(ticket, WaitingCall { call, form, deadline, waker });
         drop(order);
-        self.look_for_clog();
+        self.end_if_clogged();
         Entered::Queued { ticket }
     }
 
-    /// What has become of a call that waits.
-    pub(super) fn poll_turn(&self, ticket: u64, cx: &mut Context<'_>) -> Poll<Turn> {
+    /// Waits until a call waits no longer.
+    pub(super) fn poll_dequeued(&self, ticket: u64, cx: &mut Context<'_>) -> Poll<Dequeued> {
         let mut order = self.order();
         if let Some(under_way) = order.handed_over.remove(&ticket) {
-            return Poll::Ready(Turn::HandedOver(under_way));
+            return Poll::Ready(Dequeued::HandedOver(under_way));
         }
         let Some(call) = order.waiting.get_mut(&ticket) else {
-            return Poll::Ready(Turn::TakenOut);
+            return Poll::Ready(Dequeued::TakenOut);
         };
         if !call.waker.will_wake(cx.waker()) {
             let before = std::mem::replace(&mut call.waker, cx.waker().clone());
@@ -227,38 +205,40 @@ impl Outbox {
         Poll::Pending
     }
 
-    /// The caller of a call that waits is going. True if the call has not left, and never will.
+    /// Gives up a call that may still wait. True if it has not left this machine, and never will.
     pub(super) fn leave(&self, ticket: u64) -> bool {
         let mut order = self.order();
         let waiting = order.waiting.remove(&ticket);
         let handed_over = order.handed_over.remove(&ticket);
         drop(order);
         let Some(under_way) = handed_over else {
-            // Its waker goes here, outside of the lock.
+            // Its waker is dropped here, after the lock.
             drop(waiting);
             return true;
         };
-        self.given_up(under_way.place);
+        self.given_up(under_way.position);
         false
     }
 
-    /// It was answered.
-    pub(super) fn answered(&self, place: Place) {
-        self.settle(|window, taken| window.answered(place, taken));
+    /// The request at `position` was answered.
+    pub(super) fn answered(&self, position: Position) {
+        self.settle(|window, taken| window.answered(position, taken));
     }
 
-    /// Its caller is going; to be told before the future of the request is dropped.
-    pub(super) fn given_up(&self, place: Place) {
-        self.settle(|window, taken| window.given_up(place, taken));
-        self.look_for_clog();
+    /// The caller of the request at `position` no longer waits. To be called before the future of
+    /// the request is dropped.
+    pub(super) fn given_up(&self, position: Position) {
+        self.settle(|window, taken| window.given_up(position, taken));
+        self.end_if_clogged();
     }
 
-    /// The connection broke under it. True if it has not left, and never will.
-    pub(super) fn broken(&self, place: Place) -> bool {
-        self.settle(|window, taken| window.broken(place, taken))
+    /// The connection broke before the request at `position` was answered. True if the request has
+    /// not left this machine, and never will.
+    pub(super) fn broken(&self, position: Position) -> bool {
+        self.settle(|window, taken| window.broken(position, taken))
     }
 
-    /// Takes note of what became of a request, and hands over what there is room for then.
+    /// Notes what became of a request, and hands over as many calls as there is room for then.
     fn settle<T>(&self, note: impl FnOnce(&mut Window, u64) -> T) -> T {
         let mut order = self.order();
         let noted = note(&mut order.window, self.traffic.taken());
@@ -271,31 +251,31 @@ impl Outbox {
         noted
     }
 
-    /// Hands over the call that has waited longest, if there is room, and returns whom to wake.
+    /// Hands over the call that has waited longest, if there is room. Returns its waker.
     fn hand_over_next(&self, order: &mut Order) -> Option<Waker> {
         if !order.window.has_room() {
             return None;
         }
-        let (ticket, call) = order.waiting.pop_first()?;
+        let (ticket, first) = order.waiting.pop_first()?;
         let sent = self.clock.now();
-        // Nobody would wait for the answer.
-        if sent < call.deadline {
-            let cmd = call.request.pack(call.form);
-            let place = order.window.start(packed_len(&cmd));
+        // After its deadline nobody waits for the answer.
+        if sent < first.deadline {
+            let cmd = first.call.pack(first.form);
+            let position = order.window.start(packed_len(&cmd));
             let mut redis = self.redis.clone();
             let mut reply = async move { redis.send_packed_command(&cmd).await }.boxed();
-            // Whoever comes for it polls it again, and is woken for that.
+            // Its caller, who is woken below, polls it again.
             let at_once = hand_over(reply.as_mut(), &mut Context::from_waker(Waker::noop()));
             if let Poll::Ready(output) = at_once {
                 reply = std::future::ready(output).boxed();
             }
-            order.handed_over.insert(ticket, UnderWay { reply, place, sent });
+            order.handed_over.insert(ticket, UnderWay { reply, position, sent });
         }
-        Some(call.waker)
+        Some(first.waker)
     }
 
-    /// Nobody is left whose answer could make room for those who wait: another socket has it.
-    fn look_for_clog(&self) {
+    /// Ends the outbox if no answer can make room any more: the link then makes another socket.
+    fn end_if_clogged(&self) {
         let is_clogged = self.order().window.is_clogged();
         if is_clogged {
             self.end(ConnectionEnd::Lost);
@@ -307,8 +287,8 @@ impl Outbox {
     }
 }
 
-/// The first poll of a request's future. A task that has used up its budget would be told to come
-/// back later, although there is room.
+/// The first poll of a request's future, which puts the request into redis-rs's queue. Without
+/// `unconstrained`, a task that has used up its budget would get `Pending` although there is room.
 fn hand_over<F: Future + ?Sized>(request: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<F::Output> {
     pin!(tokio::task::unconstrained(request)).poll(cx)
 }
@@ -319,7 +299,7 @@ impl fmt::Debug for Outbox {
         f.debug_struct("Outbox")
             .field("window", &order.window)
             .field("waiting", &order.waiting.len())
-            .field("over", &self.over)
+            .field("ending", &self.ending)
             .finish_non_exhaustive()
     }
 }

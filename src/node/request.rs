@@ -1,21 +1,21 @@
-//! A call as a request: what is said to redis-rs, and how many bytes that makes.
+//! How a call becomes a request: the command for redis-rs, and its length in bytes.
 
 use redis::{Arg, Cmd};
 
 use crate::wire::Call;
 
-/// A call that is to be made, whatever its answer means: as such it waits for its turn.
-pub(super) trait Request: Send + Sync {
+/// A call without the type of its answer, so that calls of all types can wait in one queue.
+pub(super) trait AnyCall: Send + Sync {
     fn pack(&self, form: Form) -> Cmd;
 }
 
-impl<C: Call> Request for C {
+impl<C: Call> AnyCall for C {
     fn pack(&self, form: Form) -> Cmd {
         form.eval(self)
     }
 }
 
-/// How a script is named to the server.
+/// Whether a script is sent as its digest or as its text.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Form {
     Digest,
@@ -35,15 +35,15 @@ impl Form {
     }
 }
 
-/// Enough for one lock: command, digest, number of keys, key, a few arguments.
+/// What a call for one lock needs: command, digest, number of keys, key, a few arguments.
 const TYPICAL_ARGS: usize = 12;
 const TYPICAL_BYTES: usize = 256;
 
-/// How many bytes a command is on the wire: `*<args>`, then `$<length>` and the text for each.
+/// How many bytes a command has on the wire: `*<args>`, then `$<length>` and the text of each.
 pub(super) fn packed_len(cmd: &Cmd) -> u64 {
     let (mut args, mut bytes) = (0, 0);
     for arg in cmd.args_iter() {
-        // Only scans have a cursor, and we send none.
+        // The other variant is the cursor of a scan, and we send no scans.
         let len = if let Arg::Simple(text) = arg { text.len() as u64 } else { 0 };
         args += 1;
         bytes += header_len(len) + len + 2;
@@ -51,7 +51,7 @@ pub(super) fn packed_len(cmd: &Cmd) -> u64 {
     header_len(args) + bytes
 }
 
-/// A sign, a number, CR and LF.
+/// The length of `*<number>` or `$<number>` with CR and LF.
 fn header_len(number: u64) -> u64 {
     u64::from(number.checked_ilog10().unwrap_or(0)) + 1 + 3
 }

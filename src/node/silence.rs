@@ -16,13 +16,13 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::Stream;
 use crate::clock::Instant;
 
-/// Counts time-outs in a row, in between which nothing at all came from the server.
+/// Counts time-outs in a row between which nothing at all came from the server.
 ///
 /// Answers alone would not do: those to requests that were given up never reach anybody.
 #[derive(Debug)]
 pub(super) struct Silence {
     frozen_after: u32,
-    heard: u64,
+    reads: u64,
     timeouts: u32,
     since: Instant,
 }
@@ -30,14 +30,14 @@ pub(super) struct Silence {
 impl Silence {
     pub(super) const fn new(frozen_after: u32) -> Self {
         let since = Instant::from_origin(Duration::ZERO);
-        Self { frozen_after, heard: 0, timeouts: 0, since }
+        Self { frozen_after, reads: 0, timeouts: 0, since }
     }
 
-    /// Takes note of a request that timed out when the stream had been `heard` so often; whether
-    /// the server counts as frozen now.
-    pub(super) fn timed_out(&mut self, heard: u64, now: Instant) -> bool {
-        if self.timeouts == 0 || heard != self.heard {
-            *self = Self { heard, timeouts: 0, since: now, ..*self };
+    /// Notes that a request timed out, after so many `reads` of the stream. True if the server counts
+    /// as frozen now.
+    pub(super) fn timed_out(&mut self, reads: u64, now: Instant) -> bool {
+        if self.timeouts == 0 || reads != self.reads {
+            *self = Self { reads, timeouts: 0, since: now, ..*self };
         }
         self.timeouts = self.timeouts.saturating_add(1);
         self.timeouts >= self.frozen_after && now.saturating_since(self.since) >= LEAST_SILENCE
@@ -47,18 +47,18 @@ impl Silence {
 /// What has gone through a stream.
 #[derive(Debug, Default)]
 pub(super) struct Traffic {
-    heard: AtomicU64,
+    reads: AtomicU64,
     taken: AtomicU64,
 }
 
 impl Traffic {
     /// How often something was read.
-    pub(super) fn heard(&self) -> u64 {
-        self.heard.load(Ordering::Relaxed)
+    pub(super) fn reads(&self) -> u64 {
+        self.reads.load(Ordering::Relaxed)
     }
 
-    /// How many bytes were written. Whoever was told by redis-rs what became of a request sees all
-    /// that was written before.
+    /// How many bytes were written. Once redis-rs has reported what became of a request, all that was
+    /// written before is counted.
     pub(super) fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
     }
@@ -71,20 +71,20 @@ impl Traffic {
     }
 }
 
-/// A stream that counts how often something was read from it, and what was written.
-pub(super) struct Heard {
+/// A stream that counts how often something was read from it, and how many bytes were written.
+pub(super) struct CountedStream {
     stream: Box<dyn Stream>,
     traffic: Arc<Traffic>,
 }
 
-impl Heard {
+impl CountedStream {
     pub(super) fn new(stream: Box<dyn Stream>) -> (Self, Arc<Traffic>) {
         let traffic = Arc::new(Traffic::default());
         (Self { stream, traffic: traffic.clone() }, traffic)
     }
 }
 
-impl AsyncRead for Heard {
+impl AsyncRead for CountedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -92,13 +92,13 @@ impl AsyncRead for Heard {
     ) -> Poll<io::Result<()>> {
         let read = Pin::new(&mut self.stream).poll_read(cx, buf);
         if read.is_ready() {
-            self.traffic.heard.fetch_add(1, Ordering::Relaxed);
+            self.traffic.reads.fetch_add(1, Ordering::Relaxed);
         }
         read
     }
 }
 
-impl AsyncWrite for Heard {
+impl AsyncWrite for CountedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

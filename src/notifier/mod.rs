@@ -18,7 +18,7 @@ use std::{
 
 use tokio::{runtime::Handle, sync::Notify};
 
-use self::registry::{Effects, ListenerId, Order, Registry};
+use self::registry::{Effects, ListenerId, Registry, SubscriptionChange};
 use crate::{
     error::NodeError,
     latest::Latest,
@@ -27,17 +27,17 @@ use crate::{
 
 /// The subscriptions of one client.
 #[derive(Debug, Clone)]
-pub(crate) struct Notifier(Arc<Inner>);
+pub(crate) struct Notifier(Arc<NotifierInner>);
 
-struct Inner {
-    registry: Mutex<Registry<Arc<Ear>>>,
+struct NotifierInner {
+    registry: Mutex<Registry<Arc<Signals>>>,
     pubsub: PubSub,
     on_message: Box<dyn Fn(&str) + Send + Sync>,
 }
 
-/// Where one listener waits.
+/// What one listener waits for.
 #[derive(Debug)]
-struct Ear {
+struct Signals {
     wake: Notify,
     /// Not by a message: something happened to the client or its connection.
     alarm: Notify,
@@ -53,7 +53,7 @@ impl Notifier {
         on: Handle,
         on_message: impl Fn(&str) + Send + Sync + 'static,
     ) -> Self {
-        Self(Arc::new_cyclic(|inner: &std::sync::Weak<Inner>| {
+        Self(Arc::new_cyclic(|inner: &std::sync::Weak<NotifierInner>| {
             let inner = inner.clone();
             let pubsub = node.open_pubsub(&on, move |event| {
                 if let Some(inner) = inner.upgrade() {
@@ -61,24 +61,24 @@ impl Notifier {
                 }
             });
             let registry = Mutex::new(Registry::new());
-            Inner { registry, pubsub, on_message: Box::new(on_message) }
+            NotifierInner { registry, pubsub, on_message: Box::new(on_message) }
         }))
     }
 
     /// Listens to `channel`, subscribing if nobody does yet. Never blocks.
     pub(crate) fn listen(&self, channel: Arc<str>) -> Listener {
-        let ear = Arc::new(Ear::new());
-        let (id, effects) = self.0.registry().add(&channel, ear.clone());
+        let signals = Arc::new(Signals::new());
+        let (id, effects) = self.0.registry().add(&channel, signals.clone());
         self.0.carry_out(effects);
-        Listener { inner: self.0.clone(), channel, id, ear }
+        Listener { inner: self.0.clone(), channel, id, signals }
     }
 
     /// Has everybody look again.
     pub(crate) fn wake_all(&self) {
         let everybody = self.0.registry().everybody();
-        everybody.iter().for_each(|ear| {
-            ear.alarm.notify_one();
-            ear.wake.notify_one();
+        everybody.iter().for_each(|signals| {
+            signals.alarm.notify_one();
+            signals.wake.notify_one();
         });
     }
 
@@ -88,7 +88,7 @@ impl Notifier {
     }
 }
 
-impl Inner {
+impl NotifierInner {
     fn on_event(&self, event: &PubSubEvent) {
         // First: whoever is woken may be granted the lock, and be taken for its holder, at once.
         if let PubSubEvent::Message(channel) = event {
@@ -96,43 +96,43 @@ impl Inner {
         }
         let effects = self.registry().on_event(event);
         if let PubSubEvent::Gap = event {
-            effects.wake.iter().for_each(|ear| ear.alarm.notify_one());
+            effects.wake.iter().for_each(|signals| signals.alarm.notify_one());
         }
         self.carry_out(effects);
     }
 
-    fn carry_out(&self, effects: Effects<Arc<Ear>>) {
-        if let Some((ears, news)) = effects.news {
-            for ear in ears {
-                ear.learn(&news);
+    fn carry_out(&self, effects: Effects<Arc<Signals>>) {
+        if let Some((listeners, news)) = effects.news {
+            for signals in listeners {
+                signals.learn(&news);
             }
         }
-        for ear in effects.wake {
-            ear.wake.notify_one();
+        for signals in effects.wake {
+            signals.wake.notify_one();
         }
-        self.give(effects.order);
+        self.send(effects.change);
     }
 
-    fn give(&self, order: Option<Order>) {
-        match order {
-            Some(Order::Subscribe(channel)) => self.pubsub.subscribe(channel),
-            Some(Order::Unsubscribe(channel)) => self.pubsub.unsubscribe(channel),
+    fn send(&self, change: Option<SubscriptionChange>) {
+        match change {
+            Some(SubscriptionChange::Subscribe(channel)) => self.pubsub.subscribe(channel),
+            Some(SubscriptionChange::Unsubscribe(channel)) => self.pubsub.unsubscribe(channel),
             None => {}
         }
     }
 
-    fn registry(&self) -> MutexGuard<'_, Registry<Arc<Ear>>> {
+    fn registry(&self) -> MutexGuard<'_, Registry<Arc<Signals>>> {
         self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl fmt::Debug for Inner {
+impl fmt::Debug for NotifierInner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Notifier").field("pubsub", &self.pubsub).finish_non_exhaustive()
     }
 }
 
-impl Ear {
+impl Signals {
     fn new() -> Self {
         Self { wake: Notify::new(), alarm: Notify::new(), ready: Latest::new(None) }
     }
@@ -146,10 +146,10 @@ impl Ear {
 /// Interest in one channel. Dropping it stops listening; the last one unsubscribes.
 #[derive(Debug)]
 pub(crate) struct Listener {
-    inner: Arc<Inner>,
+    inner: Arc<NotifierInner>,
     channel: Arc<str>,
     id: ListenerId,
-    ear: Arc<Ear>,
+    signals: Arc<Signals>,
 }
 
 impl Listener {
@@ -162,7 +162,7 @@ impl Listener {
     /// # Cancel safety
     /// Dropping the future has no effect.
     pub(crate) async fn ready(&self) -> Result<(), NodeError> {
-        let known = self.ear.ready.wait_for(Option::is_some).await;
+        let known = self.signals.ready.wait_for(Option::is_some).await;
         known.unwrap_or(Err(NodeError::Closed))
     }
 
@@ -170,10 +170,9 @@ impl Listener {
     /// while nobody waited is kept.
     ///
     /// # Cancel safety
-    /// No wake-up is lost, unless the future is dropped after it has completed: see
-    /// [`wake`](Self::wake).
+    /// No wake-up is lost, unless the future is dropped after it has completed.
     pub(crate) async fn woken(&self) {
-        self.ear.wake.notified().await;
+        self.signals.wake.notified().await;
     }
 
     /// Waits until the connection is lost or the client is shut down, which wakes too. For those who
@@ -182,13 +181,13 @@ impl Listener {
     /// # Cancel safety
     /// As [`woken`](Self::woken).
     pub(crate) async fn alarmed(&self) {
-        self.ear.alarm.notified().await;
+        self.signals.alarm.notified().await;
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        let order = self.inner.registry().remove(&self.channel, self.id);
-        self.inner.give(order);
+        let change = self.inner.registry().remove(&self.channel, self.id);
+        self.inner.send(change);
     }
 }

@@ -1,4 +1,4 @@
-//! Who listens to what, and what has to be said to the server about it. No I/O, no clock.
+//! Who listens to which channel, and what has to be subscribed for that. No I/O, no clock.
 //!
 //! # Invariants
 //! - Per channel at most one command is under way; the next one is decided when its event has
@@ -20,11 +20,12 @@ pub(super) struct Registry<S> {
 #[derive(Debug)]
 struct Channel<S> {
     listeners: Vec<(ListenerId, S)>,
-    stage: Stage,
+    subscription: Subscription,
 }
 
+/// Whether a channel is subscribed.
 #[derive(Debug)]
-enum Stage {
+enum Subscription {
     /// Waiting for Subscribed or Refused, for the first time or after a gap.
     Joining,
     Joined,
@@ -37,9 +38,9 @@ enum Stage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ListenerId(u64);
 
-/// What is to be said to the server.
+/// What is to be asked of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum SubscriptionChange {
     Subscribe(Arc<str>),
     Unsubscribe(Arc<str>),
 }
@@ -47,7 +48,7 @@ pub(super) enum Order {
 /// What follows from a change, to be carried out without the registry's lock.
 #[derive(Debug)]
 pub(super) struct Effects<S> {
-    pub(super) order: Option<Order>,
+    pub(super) change: Option<SubscriptionChange>,
     /// What these listeners learn about their subscription.
     pub(super) news: Option<(Vec<S>, Result<(), NodeError>)>,
     /// These look again.
@@ -56,7 +57,7 @@ pub(super) struct Effects<S> {
 
 impl<S> Default for Effects<S> {
     fn default() -> Self {
-        Self { order: None, news: None, wake: Vec::new() }
+        Self { change: None, news: None, wake: Vec::new() }
     }
 }
 
@@ -71,23 +72,27 @@ impl<S: Clone> Registry<S> {
         self.next += 1;
         let mut effects = Effects::default();
         let entry = self.channels.entry(channel.clone()).or_insert_with(|| {
-            effects.order = Some(Order::Subscribe(channel.clone()));
-            Channel { listeners: Vec::new(), stage: Stage::Joining }
+            effects.change = Some(SubscriptionChange::Subscribe(channel.clone()));
+            Channel { listeners: Vec::new(), subscription: Subscription::Joining }
         });
-        match entry.stage {
-            Stage::Joined => effects.news = Some((vec![listener.clone()], Ok(()))),
-            Stage::Refused => {
-                entry.stage = Stage::Joining;
-                effects.order = Some(Order::Subscribe(channel.clone()));
+        match entry.subscription {
+            Subscription::Joined => effects.news = Some((vec![listener.clone()], Ok(()))),
+            Subscription::Refused => {
+                entry.subscription = Subscription::Joining;
+                effects.change = Some(SubscriptionChange::Subscribe(channel.clone()));
             }
-            Stage::Joining | Stage::Leaving => {}
+            Subscription::Joining | Subscription::Leaving => {}
         }
         entry.listeners.push((id, listener));
         (id, effects)
     }
 
     /// Removes a listener; the last one ends the subscription.
-    pub(super) fn remove(&mut self, channel: &Arc<str>, id: ListenerId) -> Option<Order> {
+    pub(super) fn remove(
+        &mut self,
+        channel: &Arc<str>,
+        id: ListenerId,
+    ) -> Option<SubscriptionChange> {
         let entry = self.channels.get_mut(channel)?;
         entry.listeners.retain(|(known, _)| *known != id);
         entry.leave_if_idle(channel)
@@ -113,27 +118,29 @@ impl<S: Clone> Registry<S> {
 
     /// Channels that are subscribed or being subscribed.
     pub(super) fn subscriptions(&self) -> usize {
-        let counts = |entry: &&Channel<S>| matches!(entry.stage, Stage::Joining | Stage::Joined);
+        let counts = |entry: &&Channel<S>| {
+            matches!(entry.subscription, Subscription::Joining | Subscription::Joined)
+        };
         self.channels.values().filter(counts).count()
     }
 
     fn on_answer(&mut self, channel: &Arc<str>, answer: Result<(), NodeError>) -> Effects<S> {
         let Some(entry) = self.channels.get_mut(channel) else { return Effects::default() };
         // It answers a retry that the UNSUBSCRIBE has overtaken; Unsubscribed follows.
-        if let Stage::Leaving = entry.stage {
+        if let Subscription::Leaving = entry.subscription {
             return Effects::default();
         }
-        let stage = match &answer {
-            Ok(()) => Stage::Joined,
-            Err(_) => Stage::Refused,
+        let subscription = match &answer {
+            Ok(()) => Subscription::Joined,
+            Err(_) => Subscription::Refused,
         };
-        let before = std::mem::replace(&mut entry.stage, stage);
-        let order = entry.leave_if_idle(channel);
-        // What was published before the confirmation was not heard: all look again. One more
+        let before = std::mem::replace(&mut entry.subscription, subscription);
+        let change = entry.leave_if_idle(channel);
+        // What was published before the confirmation was not received: all look again. One more
         // refusal of a failing retry is no news.
-        let again = matches!(before, Stage::Refused) && answer.is_err();
+        let again = matches!(before, Subscription::Refused) && answer.is_err();
         let wake = if again { Vec::new() } else { entry.all() };
-        Effects { order, wake, news: Some((entry.all(), answer)) }
+        Effects { change, wake, news: Some((entry.all(), answer)) }
     }
 
     fn on_unsubscribed(&mut self, channel: &Arc<str>) -> Effects<S> {
@@ -142,15 +149,15 @@ impl<S: Clone> Registry<S> {
             self.channels.remove(channel);
             return Effects::default();
         }
-        entry.stage = Stage::Joining;
-        let order = Some(Order::Subscribe(channel.clone()));
-        Effects { order, wake: entry.all(), news: None }
+        entry.subscription = Subscription::Joining;
+        let change = Some(SubscriptionChange::Subscribe(channel.clone()));
+        Effects { change, wake: entry.all(), news: None }
     }
 
     fn on_gap(&mut self) -> Effects<S> {
         for entry in self.channels.values_mut() {
-            if let Stage::Joined = entry.stage {
-                entry.stage = Stage::Joining;
+            if let Subscription::Joined = entry.subscription {
+                entry.subscription = Subscription::Joining;
             }
         }
         Effects { wake: self.everybody(), ..Effects::default() }
@@ -163,13 +170,13 @@ impl<S: Clone> Channel<S> {
     }
 
     /// While it is Joining, the answer decides; see the first invariant.
-    fn leave_if_idle(&mut self, channel: &Arc<str>) -> Option<Order> {
-        let settled = matches!(self.stage, Stage::Joined | Stage::Refused);
+    fn leave_if_idle(&mut self, channel: &Arc<str>) -> Option<SubscriptionChange> {
+        let settled = matches!(self.subscription, Subscription::Joined | Subscription::Refused);
         if !settled || !self.listeners.is_empty() {
             return None;
         }
-        self.stage = Stage::Leaving;
-        Some(Order::Unsubscribe(channel.clone()))
+        self.subscription = Subscription::Leaving;
+        Some(SubscriptionChange::Unsubscribe(channel.clone()))
     }
 }
 
@@ -183,12 +190,12 @@ mod tests {
         HELD.into()
     }
 
-    fn subscribe() -> Option<Order> {
-        Some(Order::Subscribe(channel()))
+    fn subscribe() -> Option<SubscriptionChange> {
+        Some(SubscriptionChange::Subscribe(channel()))
     }
 
-    fn unsubscribe() -> Option<Order> {
-        Some(Order::Unsubscribe(channel()))
+    fn unsubscribe() -> Option<SubscriptionChange> {
+        Some(SubscriptionChange::Unsubscribe(channel()))
     }
 
     fn refused() -> PubSubEvent {
@@ -208,9 +215,9 @@ mod tests {
     fn joined() -> (Registry<u32>, ListenerId) {
         let mut registry = Registry::new();
         let (id, effects) = registry.add(&channel(), 1);
-        assert_eq!(effects.order, subscribe());
+        assert_eq!(effects.change, subscribe());
         let effects = registry.on_event(&PubSubEvent::Subscribed(channel()));
-        assert_eq!((effects.order, effects.wake.as_slice()), (None, [1].as_slice()));
+        assert_eq!((effects.change, effects.wake.as_slice()), (None, [1].as_slice()));
         (registry, id)
     }
 
@@ -218,13 +225,13 @@ mod tests {
     fn one_subscription_serves_all_listeners() {
         let mut registry = Registry::new();
         let (first, effects) = registry.add(&channel(), 1);
-        assert_eq!(effects.order, subscribe());
+        assert_eq!(effects.change, subscribe());
         let (second, effects) = registry.add(&channel(), 2);
-        assert_eq!(effects.order, None);
+        assert_eq!(effects.change, None);
         let effects = registry.on_event(&PubSubEvent::Subscribed(channel()));
         assert_eq!(news(&effects), Some((vec![1, 2], true)));
         let (third, effects) = registry.add(&channel(), 3);
-        assert_eq!((news(&effects), effects.order), (Some((vec![3], true)), None));
+        assert_eq!((news(&effects), effects.change), (Some((vec![3], true)), None));
         assert_eq!(registry.on_event(&message()).wake, [1, 2, 3]);
         assert_eq!(registry.remove(&channel(), first), None);
         assert_eq!(registry.remove(&channel(), second), None);
@@ -240,9 +247,9 @@ mod tests {
         let (mut registry, id) = joined();
         assert_eq!(registry.remove(&channel(), id), unsubscribe());
         let (_, effects) = registry.add(&channel(), 2);
-        assert_eq!((news(&effects), effects.order), (None, None));
+        assert_eq!((news(&effects), effects.change), (None, None));
         let effects = registry.on_event(&PubSubEvent::Unsubscribed(channel()));
-        assert_eq!((news(&effects), effects.order), (None, subscribe()));
+        assert_eq!((news(&effects), effects.change), (None, subscribe()));
         let effects = registry.on_event(&PubSubEvent::Subscribed(channel()));
         assert_eq!(news(&effects), Some((vec![2], true)));
     }
@@ -253,10 +260,10 @@ mod tests {
         let (id, _) = registry.add(&channel(), 1);
         assert_eq!(registry.remove(&channel(), id), None);
         let (second, effects) = registry.add(&channel(), 2);
-        assert_eq!(effects.order, None, "the SUBSCRIBE under way serves it too");
+        assert_eq!(effects.change, None, "the SUBSCRIBE under way serves it too");
         assert_eq!(registry.remove(&channel(), second), None);
         let effects = registry.on_event(&PubSubEvent::Subscribed(channel()));
-        assert_eq!(effects.order, unsubscribe());
+        assert_eq!(effects.change, unsubscribe());
     }
 
     #[test]
@@ -268,7 +275,7 @@ mod tests {
         wake.sort_unstable();
         assert_eq!(wake, [1, 7]);
         let (_, effects) = registry.add(&channel(), 2);
-        assert_eq!((news(&effects), effects.order), (None, None));
+        assert_eq!((news(&effects), effects.change), (None, None));
         let effects = registry.on_event(&PubSubEvent::Subscribed(channel()));
         assert_eq!(effects.wake, [1, 2], "what was published in between was not heard");
     }
@@ -281,7 +288,7 @@ mod tests {
         assert_eq!((news(&effects), effects.wake), (Some((vec![1], false)), vec![1]));
         assert!(registry.on_event(&refused()).wake.is_empty(), "nothing new");
         let (_, effects) = registry.add(&channel(), 2);
-        assert_eq!((news(&effects), effects.order), (None, subscribe()));
+        assert_eq!((news(&effects), effects.change), (None, subscribe()));
         let effects = registry.on_event(&PubSubEvent::Subscribed(channel()));
         assert_eq!((news(&effects), effects.wake), (Some((vec![1, 2], true)), vec![1, 2]));
     }
@@ -294,7 +301,7 @@ mod tests {
         assert_eq!(registry.remove(&channel(), id), unsubscribe());
         // The answer to a retry that was under way comes first.
         let effects = registry.on_event(&PubSubEvent::Subscribed(channel()));
-        assert_eq!(effects.order, None);
+        assert_eq!(effects.change, None);
         registry.on_event(&PubSubEvent::Unsubscribed(channel()));
         assert!(registry.channels.is_empty());
     }
@@ -304,7 +311,7 @@ mod tests {
         let mut registry: Registry<u32> = Registry::new();
         for event in [message(), refused(), PubSubEvent::Subscribed(channel()), PubSubEvent::Gap] {
             let effects = registry.on_event(&event);
-            assert!(effects.order.is_none() && effects.wake.is_empty());
+            assert!(effects.change.is_none() && effects.wake.is_empty());
         }
         registry.on_event(&PubSubEvent::Unsubscribed(channel()));
         assert!(registry.channels.is_empty());
@@ -328,7 +335,7 @@ mod tests {
     struct World {
         registry: Option<Registry<u32>>,
         listeners: Vec<ListenerId>,
-        under_way: Option<Order>,
+        under_way: Option<SubscriptionChange>,
         subscribed: bool,
     }
 
@@ -342,7 +349,7 @@ mod tests {
                 0 => {
                     let (id, effects) = self.registry().add(&channel(), 0);
                     self.listeners.push(id);
-                    self.send(effects.order);
+                    self.send(effects.change);
                 }
                 1 => self.leave(),
                 2 => self.answer(),
@@ -352,20 +359,20 @@ mod tests {
 
         fn leave(&mut self) {
             if let Some(id) = self.listeners.pop() {
-                let order = self.registry().remove(&channel(), id);
-                self.send(order);
+                let change = self.registry().remove(&channel(), id);
+                self.send(change);
             }
         }
 
         fn answer(&mut self) {
-            let Some(order) = self.under_way.take() else { return };
-            self.subscribed = matches!(order, Order::Subscribe(_));
-            let event = match order {
-                Order::Subscribe(channel) => PubSubEvent::Subscribed(channel),
-                Order::Unsubscribe(channel) => PubSubEvent::Unsubscribed(channel),
+            let Some(change) = self.under_way.take() else { return };
+            self.subscribed = matches!(change, SubscriptionChange::Subscribe(_));
+            let event = match change {
+                SubscriptionChange::Subscribe(channel) => PubSubEvent::Subscribed(channel),
+                SubscriptionChange::Unsubscribe(channel) => PubSubEvent::Unsubscribed(channel),
             };
             let effects = self.registry().on_event(&event);
-            self.send(effects.order);
+            self.send(effects.change);
         }
 
         /// What stood is being subscribed again by the connection.
@@ -377,10 +384,10 @@ mod tests {
             self.subscribed = false;
         }
 
-        fn send(&mut self, order: Option<Order>) {
-            let Some(order) = order else { return };
-            assert_eq!(self.under_way, None, "and now {order:?}");
-            self.under_way = Some(order);
+        fn send(&mut self, change: Option<SubscriptionChange>) {
+            let Some(change) = change else { return };
+            assert_eq!(self.under_way, None, "and now {change:?}");
+            self.under_way = Some(change);
         }
 
         fn finish(&mut self) {

@@ -6,7 +6,7 @@ use super::{Due, Report, Shared, Watched};
 use crate::{
     by_member::MemberId,
     error::NodeError,
-    node::{Node, NodeId, Said, Told},
+    node::{BatchAnswer, BatchItem, Node, NodeId},
 };
 
 /// A request that is due, and the claim that wants to know what came of it.
@@ -40,15 +40,15 @@ pub(super) async fn renew_all(shared: &Shared, group: Vec<Item>) {
     let Some(node) = group.first().map(|item| item.due.node.clone()) else { return };
     let all = group.into_iter().map(|Item { id, claim, due }| {
         let Due { member, node, statement, timeout } = due;
-        Said { statement, timeout, by: Asker { id, claim, member, node } }
+        BatchItem { statement, timeout, asker: Asker { id, claim, member, node } }
     });
-    node.say_all(all.collect(), |asker, told| report(shared, asker, told)).await;
+    node.call_batched(all.collect(), |asker, answer| report(shared, asker, answer)).await;
 }
 
-fn report(shared: &Shared, asker: &Asker, told: Result<Told, NodeError>) {
-    let report = match told {
+fn report(shared: &Shared, asker: &Asker, answer: Result<BatchAnswer, NodeError>) {
+    let report = match answer {
         // An answer from a process that is gone says nothing about the one that runs now.
-        Ok(Told { outcome, sent, run_id }) if asker.node.run_id() == run_id => {
+        Ok(BatchAnswer { outcome, sent, run_id }) if asker.node.run_id() == run_id => {
             Report::Answered { outcome, sent, run_id }
         }
         Ok(_) | Err(_) => Report::Unknown,

@@ -7,7 +7,7 @@ use crate::{error::NodeError, node::node_core::Core};
 /// What happens to the subscriptions.
 #[derive(Debug)]
 pub(crate) enum PubSubEvent {
-    /// A message on a channel that we subscribed to. What it says does not matter: look again.
+    /// A message on a channel that we subscribed to. Its text does not matter: look again.
     Message(Arc<str>),
     /// The server confirmed the subscription, for the first time or after a gap.
     Subscribed(Arc<str>),

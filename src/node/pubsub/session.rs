@@ -33,7 +33,7 @@ pub(super) struct Session {
     redis: MultiplexedConnection,
     driver: Driver,
     pushes: Arc<Pushes>,
-    replies: FuturesUnordered<BoxFuture<'static, Reply>>,
+    replies: FuturesUnordered<BoxFuture<'static, SessionReply>>,
     refused: BTreeSet<Arc<str>>,
 }
 
@@ -45,7 +45,7 @@ pub(super) enum SessionEnd {
     Over,
 }
 
-enum Reply {
+enum SessionReply {
     /// A name is a courtesy, whatever the server thinks of it.
     Name,
     Subscribe(Arc<str>, RedisResult<()>),
@@ -63,12 +63,12 @@ impl Session {
         });
         let login = core.endpoint.login().clone().set_protocol(ProtocolVersion::RESP3);
         let (redis, driver, _traffic) = core.in_time(core.open(&login, config)).await?;
-        let replies = FuturesUnordered::<BoxFuture<'static, Reply>>::new();
+        let replies = FuturesUnordered::<BoxFuture<'static, SessionReply>>::new();
         if let Some(name) = handshake::name_command(&core.settings.client_name) {
             let mut redis = redis.clone();
             replies.push(Box::pin(async move {
                 let _courtesy = redis.send_packed_command(&name).await;
-                Reply::Name
+                SessionReply::Name
             }));
         }
         let refused = BTreeSet::new();
@@ -140,7 +140,7 @@ impl Session {
         let mut redis = self.redis.clone();
         self.replies.push(Box::pin(async move {
             let reply = redis.subscribe(&*channel).await;
-            Reply::Subscribe(channel, reply)
+            SessionReply::Subscribe(channel, reply)
         }));
     }
 
@@ -149,17 +149,17 @@ impl Session {
         let mut redis = self.redis.clone();
         self.replies.push(Box::pin(async move {
             let _either = redis.unsubscribe(&*channel).await;
-            Reply::Unsubscribe(channel)
+            SessionReply::Unsubscribe(channel)
         }));
     }
 
-    fn settle(&mut self, reply: Reply, desk: &Desk) {
+    fn settle(&mut self, reply: SessionReply, desk: &Desk) {
         match reply {
-            Reply::Name => {}
-            Reply::Subscribe(channel, Ok(())) => {
+            SessionReply::Name => {}
+            SessionReply::Subscribe(channel, Ok(())) => {
                 desk.events.send(PubSubEvent::Subscribed(channel));
             }
-            Reply::Subscribe(channel, Err(error)) => match cause::of_redis(error) {
+            SessionReply::Subscribe(channel, Err(error)) => match cause::of_redis(error) {
                 // The driver is about to end, and what is wanted is subscribed on the next one.
                 NodeError::Disconnected { .. } => {}
                 error => {
@@ -169,7 +169,7 @@ impl Session {
                     desk.events.send(PubSubEvent::Refused(channel, error));
                 }
             },
-            Reply::Unsubscribe(channel) => {
+            SessionReply::Unsubscribe(channel) => {
                 self.pushes.leaving().remove(&channel);
                 desk.events.send(PubSubEvent::Unsubscribed(channel));
             }

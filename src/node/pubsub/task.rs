@@ -45,8 +45,8 @@ pub(super) async fn run(mut desk: Desk) {
     }
 }
 
-/// Waits before the next attempt to connect, and tells whoever subscribes meanwhile of the
-/// error of the last one, if it failed. New interest shortens the pause.
+/// Waits before the next attempt to connect. If the last one failed, its error refuses every
+/// channel that is wanted or is subscribed meanwhile. A new subscription shortens the pause.
 async fn pause(
     desk: &mut Desk,
     tried: Instant,
