@@ -64,27 +64,29 @@ impl Masters {
 
     /// The lock `name`, held by a majority. Asks nobody.
     #[must_use]
-    pub fn red_lock(&self, name: &str) -> RedLock {
-        RedLock::new(self.members(name)).expect("invariant: checked when the masters were made")
+    pub fn red_lock(&self, name: impl AsRef<str>) -> RedLock {
+        RedLock::new(self.members(name.as_ref()))
+            .expect("invariant: checked when the masters were made")
     }
 
     /// The lock `name`, held by all. Asks nobody.
     #[must_use]
-    pub fn multi_lock(&self, name: &str) -> MultiLock {
-        MultiLock::new(self.members(name)).expect("invariant: checked when the masters were made")
+    pub fn multi_lock(&self, name: impl AsRef<str>) -> MultiLock {
+        MultiLock::new(self.members(name.as_ref()))
+            .expect("invariant: checked when the masters were made")
     }
 
     /// The lock `name`, held by a majority, with a fencing token for each holder. Asks nobody.
     #[must_use]
-    pub fn fenced_red_lock(&self, name: &str) -> FencedRedLock {
-        let lock = FencedRedLock::new(self.fenced_members(name));
+    pub fn fenced_red_lock(&self, name: impl AsRef<str>) -> FencedRedLock {
+        let lock = FencedRedLock::new(self.fenced_members(name.as_ref()));
         lock.expect("invariant: checked when the masters were made")
     }
 
     /// The lock `name`, held by all, with a fencing token for each holder. Asks nobody.
     #[must_use]
-    pub fn fenced_multi_lock(&self, name: &str) -> FencedMultiLock {
-        let lock = FencedMultiLock::new(self.fenced_members(name));
+    pub fn fenced_multi_lock(&self, name: impl AsRef<str>) -> FencedMultiLock {
+        let lock = FencedMultiLock::new(self.fenced_members(name.as_ref()));
         lock.expect("invariant: checked when the masters were made")
     }
 
@@ -92,8 +94,8 @@ impl Masters {
     ///
     /// # Cancel safety
     /// Dropping the future changes nothing.
-    pub async fn inspect(&self, name: &str) -> Inspection {
-        Inspection::of(&self.members(name)).await
+    pub async fn inspect(&self, name: impl AsRef<str>) -> Inspection {
+        Inspection::of(&self.members(name.as_ref())).await
     }
 
     /// The operator's word that these masters are new: that each holds everything it ever granted.
