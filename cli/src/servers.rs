@@ -3,8 +3,9 @@
 use std::{env, time::Duration};
 
 use palisade::{
-    AcquireError, AnyLock, BlessError, Client, ConfigError, FencedMultiLock, FencedRedLock, Holder,
-    Inspection, Lease, LockGuard, Masters,
+    AcquireError, AnyLock, Client, FencedMultiLock, FencedRedLock, Lease, LockGuard, Masters,
+    error::{BlessError, ConfigError},
+    inspect::{Holder, Inspection},
 };
 
 use crate::{

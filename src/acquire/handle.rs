@@ -283,15 +283,15 @@ macro_rules! lock_methods {
             /// repeated in the background until the lease is over.
             ///
             /// # Errors
-            /// [`Acquire`](crate::WithError::Acquire): `work` was not run.
-            /// [`Lost`](crate::WithError::Lost): the lock was lost and `work` was stopped.
+            /// [`Acquire`](crate::error::WithError::Acquire): `work` was not run.
+            /// [`Lost`](crate::error::WithError::Lost): the lock was lost and `work` was stopped.
             ///
             /// # Cancel safety
             /// Dropping the future drops `work` and releases in the background.
             pub async fn with<R>(
                 &self,
                 work: impl AsyncFnOnce(&$Guard) -> R,
-            ) -> Result<R, $crate::WithError> {
+            ) -> Result<R, $crate::error::WithError> {
                 self.handle.with(work).await
             }
         }

@@ -21,7 +21,7 @@ use crate::{
 ///
 /// # Examples
 /// ```
-/// # fn main() -> Result<(), palisade::ConfigError> {
+/// # fn main() -> Result<(), palisade::error::ConfigError> {
 /// use std::time::Duration;
 /// use palisade::Client;
 ///

@@ -46,7 +46,7 @@ pub trait RedMember: Part {
 ///
 /// # Examples
 /// ```
-/// use palisade::{ConfigError, Client, Member, MultiLock};
+/// use palisade::{Client, Member, MultiLock, error::ConfigError};
 ///
 /// fn both(client: &Client) -> Result<MultiLock<Member>, ConfigError> {
 ///     MultiLock::new(vec![client.lock("orders").into(), client.fenced_lock("stock").into()])

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 ///
 /// # Examples
 /// ```
-/// use palisade::{ConfigError, Masters};
+/// use palisade::{Masters, error::ConfigError};
 ///
 /// assert_eq!(Masters::new([]).unwrap_err(), ConfigError::NoMembers);
 /// ```

@@ -1,4 +1,6 @@
 //! What can go wrong: one small type per operation, and why one node gave no vote.
+//!
+//! Those that everyday code names are at the crate's root too.
 
 mod ballot;
 mod bless;

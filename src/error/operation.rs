@@ -8,7 +8,7 @@ use super::{Ballot, ConfigError, NodeError, NodeId, Vote, quarantine::Sentence};
 ///
 /// # Examples
 /// ```
-/// use palisade::{Client, ConfigError, ConnectError};
+/// use palisade::{Client, error::{ConfigError, ConnectError}};
 ///
 /// async fn client(url: &str) -> Result<Client, ConfigError> {
 ///     match Client::connect(url).await {
@@ -223,7 +223,7 @@ pub enum ReleaseError {
 ///
 /// # Examples
 /// ```
-/// use palisade::{Lock, WithError};
+/// use palisade::{Lock, error::WithError};
 ///
 /// async fn nightly(lock: &Lock) {
 ///     match lock.with(async |_guard| { /* … the report … */ }).await {
@@ -249,7 +249,7 @@ pub enum WithError {
 ///
 /// # Examples
 /// ```
-/// use palisade::{InspectError, Lock};
+/// use palisade::{Lock, error::InspectError};
 ///
 /// async fn show(lock: &Lock) {
 ///     match lock.is_locked().await {

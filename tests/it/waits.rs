@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use palisade::{AcquireError, Client, Lease, MultiLock, NodeError, embedded::Server};
+use palisade::{AcquireError, Client, Lease, MultiLock, embedded::Server, error::NodeError};
 use testkit::RedisServer;
 use tokio::time::Instant;
 

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use palisade::{
-    AcquireError, Client, ConfigError, InspectError, Lease, LockGuard, Owner, WithError,
+    AcquireError, Client, Lease, LockGuard, Owner,
+    error::{ConfigError, InspectError, WithError},
 };
 use testkit::RedisServer;
 

@@ -1,6 +1,6 @@
 //! Users who may not do all that a lock needs.
 
-use palisade::{Client, NodeError, ReleaseError, Released};
+use palisade::{Client, ReleaseError, Released, error::NodeError};
 use testkit::RedisServer;
 
 use super::Any;

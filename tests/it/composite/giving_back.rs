@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use palisade::{AcquireError, Lease, LostCause, ReleaseError, Released, Vote};
+use palisade::{AcquireError, Lease, LostCause, ReleaseError, Released, error::Vote};
 use testkit::{Fault, FaultProxy, Way};
 
 use crate::fleet::{

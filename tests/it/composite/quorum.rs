@@ -2,7 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use palisade::{AcquireError, ConfigError, MultiLock, NodeError, OnOutage, RedLock, Vote};
+use palisade::{
+    AcquireError, MultiLock, OnOutage, RedLock,
+    error::{ConfigError, NodeError, Vote},
+};
 use testkit::{Cluster, RedisServer};
 
 use crate::fleet::{

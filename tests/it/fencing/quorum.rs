@@ -1,6 +1,6 @@
 //! Who grants a fenced composite, and who does not.
 
-use palisade::{AcquireError, NodeError};
+use palisade::{AcquireError, error::NodeError};
 use testkit::{Cluster, RedisServer};
 
 use super::member_counter;

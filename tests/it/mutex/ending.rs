@@ -1,7 +1,10 @@
 //! How holds and clients end: dropped guards, ended runtimes, orphans, shutdown.
 
 use futures::poll;
-use palisade::{AcquireError, InspectError, LostCause, NodeError, ReleaseError, Released};
+use palisade::{
+    AcquireError, LostCause, ReleaseError, Released,
+    error::{InspectError, NodeError},
+};
 use testkit::{Fault, FaultProxy, RedisServer, Way};
 use tokio::runtime::{Builder, Runtime};
 

@@ -7,7 +7,8 @@ use std::sync::{
 
 use futures::poll;
 use palisade::{
-    AcquireError, Client, Lease, NodeError, OnOutage, Phase, Quarantine, RedLock, ReleaseError,
+    AcquireError, Client, Lease, OnOutage, Quarantine, RedLock, ReleaseError,
+    error::{NodeError, Phase},
 };
 use testkit::{Fault, FaultProxy, RedisServer, Way};
 use tokio::net::TcpStream;

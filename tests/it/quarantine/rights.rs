@@ -2,7 +2,11 @@
 
 use std::time::Instant;
 
-use palisade::{AcquireError, BlessError, Masters, NodeError, OnOutage, Unidentified};
+use palisade::{
+    AcquireError, Masters, OnOutage,
+    error::{BlessError, NodeError},
+    settings::Unidentified,
+};
 use testkit::{Cluster, RedisServer};
 
 use super::{client, counts_in, marker_on, wary};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use palisade::{AcquireError, Masters, NodeError, Quarantine, embedded::Server};
+use palisade::{AcquireError, Masters, Quarantine, embedded::Server, error::NodeError};
 use testkit::{Cluster, RedisServer};
 use tokio::time::Instant;
 

@@ -2,7 +2,9 @@
 
 use std::{fmt, io, time::Duration};
 
-use palisade::{AcquireError, Client, Lock, LockGuard, MultiLock, RedLock, Vote, embedded::Server};
+use palisade::{
+    AcquireError, Client, Lock, LockGuard, MultiLock, RedLock, embedded::Server, error::Vote,
+};
 use tokio::io::DuplexStream;
 
 use super::{hold_as_stranger, holder_on};
