@@ -46,6 +46,7 @@ pub struct ClientBuilder {
     clock_skew: Duration,
     quarantine: Quarantine,
     unidentified: Unidentified,
+    redact_names: bool,
     process: Option<Arc<Process>>,
     clock: Option<Arc<dyn Clock>>,
 }
@@ -70,6 +71,7 @@ impl Default for ClientBuilder {
             clock_skew: Duration::from_secs(5),
             quarantine: Quarantine::default(),
             unidentified: Unidentified::default(),
+            redact_names: false,
             process: None,
             clock: None,
         }
@@ -170,6 +172,17 @@ impl ClientBuilder {
         self
     }
 
+    /// Whether errors, `Debug` of locks and guards, and events name locks by a short digest that is
+    /// the same everywhere (`lock#86f7e437`), and not by their names: for those who must not log
+    /// them. Defaults to no.
+    ///
+    /// It keeps names out of logs; it is no secret. Whoever guesses a name can compute its digest.
+    /// [`LockGuard::name`](crate::LockGuard::name) and the servers still tell the name itself.
+    pub fn redact_names(mut self, redact: bool) -> Self {
+        self.redact_names = redact;
+        self
+    }
+
     /// The clock leases are measured by. Defaults to [`BootClock`](crate::clock::BootClock), with
     /// the watchdog that all clients of the process share; another clock brings its own watchdog.
     ///
@@ -216,6 +229,7 @@ impl ClientBuilder {
             margin: MARGIN,
             quarantine: self.quarantine,
             quarantine_length: quarantine,
+            redact_names: self.redact_names,
         };
         let node = Node::new(
             endpoint,

@@ -38,7 +38,6 @@ use crate::{
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug)]
 pub struct MultiLock<L: MultiMember = Lock> {
     handle: Handle<L::Guard>,
     /// The same locks for those who only look.

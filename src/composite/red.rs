@@ -41,7 +41,6 @@ use crate::{
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug)]
 pub struct RedLock<L: RedMember = Lock> {
     handle: Handle<L::Guard>,
     /// The same locks for those who only look.

@@ -5,6 +5,7 @@
 mod ballot;
 mod bless;
 mod config;
+mod lock_name;
 mod node;
 mod node_id;
 mod operation;
@@ -14,6 +15,7 @@ mod rounded;
 pub use ballot::{Ballot, Vote};
 pub use bless::BlessError;
 pub use config::ConfigError;
+pub use lock_name::LockName;
 pub use node::{NodeError, Phase};
 pub use node_id::NodeId;
 pub use operation::{

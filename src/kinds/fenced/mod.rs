@@ -60,7 +60,7 @@ use crate::{
 /// # #[cfg(not(feature = "embedded"))]
 /// # fn main() {}
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct FencedLock {
     pub(crate) handle: Handle<FencedGuard>,
     /// The same lock for those who only look.
