@@ -17,7 +17,8 @@ use crate::{
     standing::{Quarantine, Rules, Unidentified, longest_lease, quarantine_length},
 };
 
-/// Sets up a [`Client`].
+/// Sets up a [`Client`], or with [`Masters::connect_with`](super::Masters::connect_with) one of each
+/// of several masters.
 ///
 /// # Examples
 /// ```
@@ -34,6 +35,7 @@ use crate::{
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Clone)]
 #[must_use]
 pub struct ClientBuilder {
     address: ServerAddress,
@@ -52,10 +54,11 @@ pub struct ClientBuilder {
 }
 
 /// Where the server is.
+#[derive(Clone)]
 enum ServerAddress {
     Unset,
     Url(String),
-    Connector { label: String, connect: Box<Connector> },
+    Connector { label: String, connect: Arc<Connector> },
 }
 
 impl Default for ClientBuilder {
@@ -102,7 +105,7 @@ impl ClientBuilder {
             async move { stream.await.map(|stream| Box::new(stream) as Box<dyn Stream>) }.boxed()
         };
         self.address =
-            ServerAddress::Connector { label: label.to_owned(), connect: Box::new(connect) };
+            ServerAddress::Connector { label: label.to_owned(), connect: Arc::new(connect) };
         self
     }
 
@@ -298,7 +301,7 @@ impl ServerAddress {
             Self::Url(url) => Endpoint::parse(&url),
             Self::Connector { label, connect } => {
                 let number = process.connector_number();
-                Ok(Endpoint::connector(&format!("{label}#{number}"), connect))
+                Ok(Endpoint::connector(&format!("{label}#{number}"), move || connect()))
             }
             Self::Unset => Err(ConfigError::InvalidSetting {
                 setting: "url",
