@@ -8,7 +8,7 @@ use crate::{clock::Instant, error::ConfigError};
 ///
 /// # Examples
 /// ```
-/// # fn main() -> Result<(), palisade::ConfigError> {
+/// # fn main() -> Result<(), palisade::error::ConfigError> {
 /// use std::time::Duration;
 /// use palisade::{Client, Lease};
 ///

@@ -12,7 +12,7 @@ pub mod clock;
 mod composite;
 #[cfg(feature = "embedded")]
 pub mod embedded;
-mod error;
+pub mod error;
 mod guard;
 mod kind;
 mod kinds;
@@ -29,23 +29,30 @@ mod watchdog;
 mod wire;
 
 pub use acquire::AnyLock;
-#[cfg(feature = "embedded")]
-pub use client::SimulatedProcess;
 pub use client::{Client, ClientBuilder, Masters};
-pub use composite::{
-    FencedMultiLock, FencedRedLock, Inspection, Member, MultiLock, MultiMember, RedLock, RedMember,
-};
-pub use error::{
-    AcquireError, Ballot, BlessError, ConfigError, ConnectError, InspectError, LockLost, LostCause,
-    NodeError, NodeId, Phase, ReleaseError, ShutdownError, Vote, WithError,
-};
+pub use composite::{FencedMultiLock, FencedRedLock, Member, MultiLock, RedLock};
+pub use error::{AcquireError, LockLost, LostCause, ReleaseError};
 pub use guard::{AnyGuard, LockGuard, Owner, Released};
-pub use kind::{FencingToken, Holder};
+pub use kind::FencingToken;
 pub use kinds::{FencedGuard, FencedLock, Lock};
 pub use lease::Lease;
-pub use node::Stream;
 #[cfg(planted_bugs)]
 #[doc(hidden)]
 pub use planted::bugs as planted_bugs;
-pub use standing::{Quarantine, Unidentified};
+pub use standing::Quarantine;
 pub use wait::OnOutage;
+
+/// What locks say to those who look at them from outside: who holds them, server by server.
+pub mod inspect {
+    pub use crate::{composite::Inspection, kind::Holder};
+}
+
+/// Which locks may be members of which composites.
+pub mod members {
+    pub use crate::composite::{MultiMember, RedMember};
+}
+
+/// What rare settings of a [`ClientBuilder`] take.
+pub mod settings {
+    pub use crate::{node::Stream, standing::Unidentified};
+}

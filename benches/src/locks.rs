@@ -1,6 +1,6 @@
 //! palisade's side: a lock is made, acquired and released, as a request handler does it.
 
-use palisade::{BlessError, Client, Lock, LockGuard, Masters, Released};
+use palisade::{Client, Lock, LockGuard, Masters, Released, error::BlessError};
 use testkit::{Cluster, RedisServer};
 
 use crate::compare::Pair;

@@ -1,6 +1,6 @@
 //! `palisade bless`: the operator's word that a fleet is new and has forgotten nothing.
 
-use palisade::BlessError;
+use palisade::error::BlessError;
 
 use crate::{
     args::BlessArgs,

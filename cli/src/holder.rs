@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use palisade::Holder;
+use palisade::inspect::Holder;
 use rustix::{process::getpid, system::uname};
 use tokio::time::timeout;
 

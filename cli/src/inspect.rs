@@ -6,7 +6,7 @@ use std::{
     io::{self, Write},
 };
 
-use palisade::{Holder, InspectError};
+use palisade::{error::InspectError, inspect::Holder};
 use serde::Serialize;
 
 use crate::{

@@ -3,8 +3,9 @@
 use std::{env, time::Duration};
 
 use palisade::{
-    AcquireError, AnyLock, BlessError, Client, ConfigError, FencedMultiLock, FencedRedLock, Holder,
-    Inspection, Lease, LockGuard, Masters,
+    AcquireError, AnyLock, Client, FencedMultiLock, FencedRedLock, Lease, LockGuard, Masters,
+    error::{BlessError, ConfigError},
+    inspect::{Holder, Inspection},
 };
 
 use crate::{
@@ -137,10 +138,10 @@ async fn acquire(
     let guard = match (patience, lock.try_acquire().await) {
         (Patience::None, at_once) => at_once?,
         (_, Ok(Some(guard))) => Some(guard),
-        (Patience::For(limit), Err(AcquireError::Quarantined { ballot, counts_in }))
+        (Patience::For(limit), Err(young @ AcquireError::Quarantined { counts_in, .. }))
             if limit < counts_in =>
         {
-            return Err(AcquireError::Quarantined { ballot, counts_in });
+            return Err(young);
         }
         (patience, at_once) => {
             if let Err(young @ AcquireError::Quarantined { .. }) = &at_once {

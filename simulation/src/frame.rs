@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use palisade::SimulatedProcess;
+use palisade::embedded::SimulatedProcess;
 
 /// How many bytes the first request takes, or `None` if more are needed.
 pub(crate) fn length(bytes: &[u8]) -> Option<usize> {

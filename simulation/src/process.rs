@@ -7,7 +7,7 @@ use checkers::{
     random::Random,
 };
 use futures::future::join_all;
-use palisade::{Client, ConfigError, SimulatedProcess};
+use palisade::{Client, embedded::SimulatedProcess, error::ConfigError};
 
 use crate::{
     clock::SimClock, event::ProcessId, lane::Lane, plan::ProcessPlan, stage::Stage,

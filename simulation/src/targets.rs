@@ -5,8 +5,8 @@ use std::{fmt, sync::Arc, time::Duration};
 use checkers::history::Kind;
 use futures::{FutureExt, TryFutureExt, future::BoxFuture};
 use palisade::{
-    AcquireError, AnyLock, Client, ConfigError, Lease, LockGuard, Masters, MultiLock, OnOutage,
-    Owner,
+    AcquireError, AnyLock, Client, Lease, LockGuard, Masters, MultiLock, OnOutage, Owner,
+    error::ConfigError,
 };
 
 use crate::plan::Plan;

@@ -140,12 +140,13 @@ impl Acquisition {
         let ballot = ballot(&self.target.members, votes);
         let need = self.target.need();
         if let Some(counts_in) = ballot.quarantined(need) {
-            let error = AcquireError::Quarantined { ballot, counts_in };
+            let error =
+                AcquireError::Quarantined { lock: self.target.lock_name(), ballot, counts_in };
             return Round::NotYet { error, counts_in };
         }
         let pointless = ballot.failures().filter(|(_, cause)| cause.is_permanent()).count()
             > self.target.members.len() - need;
-        let error = AcquireError::Unavailable { ballot };
+        let error = AcquireError::Unavailable { lock: self.target.lock_name(), ballot };
         if pointless { Round::Failed(error) } else { Round::Outage(error) }
     }
 }

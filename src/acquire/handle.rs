@@ -40,11 +40,21 @@ impl<P> Clone for Handle<P> {
 
 impl<P> fmt::Debug for Handle<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handle")
-            .field("target", &self.target)
+        self.show("Handle", f)
+    }
+}
+
+impl<P> Handle<P> {
+    /// `Debug` of a lock of this type, as far as it is for users: no names but those that may be
+    /// shown.
+    pub(crate) fn show(&self, lock_type: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let members = self.target.members.values();
+        let servers: Vec<_> = members.map(|member| member.services.node_id()).collect();
+        f.debug_struct(lock_type.split('<').next().unwrap_or(lock_type))
+            .field("lock", &self.target.lock_name())
+            .field("servers", &servers)
             .field("lease", &self.lease)
-            .field("on_outage", &self.on_outage)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -86,7 +96,7 @@ impl<P: Proof> Handle<P> {
     /// One more guard on what the owner claims, if it still does.
     fn reenter(tenure: Arc<Tenure>, term: Term) -> Result<Option<P>, ConfigError> {
         if !P::suits(&tenure) {
-            let name = tenure.claim().name().clone();
+            let name = tenure.claim().lock_name().into_text();
             return if tenure.is_live() {
                 Err(ConfigError::HeldWithoutToken { name })
             } else {
@@ -163,8 +173,13 @@ impl<P: Proof> Handle<P> {
     pub(crate) async fn with<R>(&self, work: impl AsyncFnOnce(&P) -> R) -> Result<R, WithError> {
         let proof = self.wait(None).await?;
         let value = run(proof.guard(), work(&proof)).await?;
-        if let Err(error) = proof.into_guard().release().await {
-            tracing::warn!(%error, "the lock was not given back cleanly after its work was done");
+        let guard = proof.into_guard();
+        let claim = guard.tenure().claim().clone();
+        if let Err(error) = guard.release().await {
+            let (lock, holder) = (claim.lock_name(), claim.holder());
+            tracing::warn!(
+                %lock, %holder, %error, "the lock was not given back cleanly after its work was done"
+            );
         }
         Ok(value)
     }
@@ -286,16 +301,22 @@ macro_rules! lock_methods {
             /// repeated in the background until the lease is over.
             ///
             /// # Errors
-            /// [`Acquire`](crate::WithError::Acquire): `work` was not run.
-            /// [`Lost`](crate::WithError::Lost): the lock was lost and `work` was stopped.
+            /// [`Acquire`](crate::error::WithError::Acquire): `work` was not run.
+            /// [`Lost`](crate::error::WithError::Lost): the lock was lost and `work` was stopped.
             ///
             /// # Cancel safety
             /// Dropping the future drops `work` and releases in the background.
             pub async fn with<R>(
                 &self,
                 work: impl AsyncFnOnce(&$Guard) -> R,
-            ) -> Result<R, $crate::WithError> {
+            ) -> Result<R, $crate::error::WithError> {
                 self.handle.with(work).await
+            }
+        }
+
+        impl $($parameters)* std::fmt::Debug for $Lock {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.handle.show(stringify!($Lock), f)
             }
         }
 

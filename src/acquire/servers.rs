@@ -53,7 +53,7 @@ fn check(
         for other in members.values().skip(i + 1) {
             if clash(one, other) {
                 return Err(match rule {
-                    Rule::All => ConfigError::DuplicateMember { member: other.identity() },
+                    Rule::All => ConfigError::DuplicateMember { member: other.shown_identity() },
                     Rule::Majority => ConfigError::SameServer {
                         server: other.services.node_id().to_string().into(),
                     },

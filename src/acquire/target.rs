@@ -6,11 +6,11 @@ use super::{servers, tally::Rule};
 use crate::{
     by_member::ByMember,
     clock::Instant,
-    error::{AcquireError, ConfigError},
+    error::{AcquireError, ConfigError, LockName},
     lease::{Lease, Term},
     process::Process,
     random::Random,
-    voting::{Members, Voter},
+    voting::{Members, Voter, lock_name},
     wait::Queues,
     wire::key,
 };
@@ -59,6 +59,11 @@ impl Target {
         self.members.first().kind.name()
     }
 
+    /// What it is called where it is spoken of.
+    pub(crate) fn lock_name(&self) -> LockName {
+        lock_name(&self.members)
+    }
+
     /// How many members are enough.
     pub(crate) fn need(&self) -> usize {
         self.rule.need(self.members.len())
@@ -68,7 +73,8 @@ impl Target {
     pub(crate) fn check(&self, lease: Lease) -> Result<Term, AcquireError> {
         let mut strictest = None;
         for member in self.members.values() {
-            key::check_name(member.kind.name())?;
+            let name = member.kind.name();
+            key::check_name(name).map_err(|error| error.naming(|| member.shown_name()))?;
             let settings = &member.services.settings;
             let term = lease.term(settings.watchdog_lease, settings.max_lease)?;
             // Members whose clients have different watchdog leases: the shortest serves all.

@@ -41,7 +41,7 @@ pub(crate) fn cause_of_loss(
     let lost = all.find(|(_, absence)| absence.is_some()).filter(|_| members.len() > 1);
     match lost {
         Some((of, absence)) => {
-            let (node, name) = (of.services.node_id().clone(), of.kind.name().clone());
+            let (node, name) = (of.services.node_id().clone(), of.shown_name().into_text());
             if is_taken(absence) {
                 LostCause::MemberTaken { node, name }
             } else {

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     by_member::{ByMember, MemberId},
-    error::{LockLost, NodeError, ReleaseError, Vote},
+    error::{NodeError, ReleaseError, Vote},
     voting::ballot,
     watchdog::Release,
     wire::Outcome,
@@ -59,8 +59,12 @@ impl<'a> Confirmations<'a> {
         // Too few members knew the claim: it ended before it was released.
         if self.absent.values().flatten().count() > self.votes.len() - need {
             let cause = cause_of_loss(self.claim.members(), need, &self.absent);
-            return Err(LockLost { cause }.into());
+            return Err(self.claim.loss(cause).into());
         }
-        Err(ReleaseError::Unconfirmed { ballot: ballot(self.claim.members(), self.votes) })
+        Err(ReleaseError::Unconfirmed {
+            lock: self.claim.lock_name(),
+            holder: self.claim.holder().clone(),
+            ballot: ballot(self.claim.members(), self.votes),
+        })
     }
 }

@@ -51,6 +51,8 @@ impl Claim {
                 let settings = &member.services.settings;
                 let timeout = term.node_timeout(settings.node_timeout);
                 let release = Release {
+                    lock: member.shown_name(),
+                    holder: self.holder.clone(),
                     node: member.services.node.clone(),
                     connection,
                     statement,

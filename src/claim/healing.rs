@@ -96,7 +96,8 @@ impl Claim {
 async fn heal(claim: Arc<Claim>, member: MemberId) {
     let node = &claim.members()[member].services.node;
     if matches!(ask(claim.clone(), member).await, (_, Vote::Granted)) {
-        tracing::debug!(holder = %claim.holder(), node = %node.id(), "a member was won back");
+        let (lock, holder) = (claim.lock_name(), claim.holder());
+        tracing::debug!(%lock, %holder, node = %node.id(), "a member was won back");
     } else {
         claim.not_healed(member, node.votes_from());
     }

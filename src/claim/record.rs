@@ -26,8 +26,13 @@ use std::{
 
 use super::member_state::MemberState;
 use crate::{
-    by_member::ByMember, clock::Instant, error::LostCause, kind::FencingToken, lease::Term,
-    process::Process, voting::Members,
+    by_member::ByMember,
+    clock::Instant,
+    error::{LockName, LostCause},
+    kind::FencingToken,
+    lease::Term,
+    process::Process,
+    voting::{Members, lock_name},
 };
 
 /// What is known of one acquisition and of what came of it.
@@ -150,6 +155,11 @@ impl Claim {
 
     pub(crate) fn members(&self) -> &Members {
         &self.members
+    }
+
+    /// What the lock is called where it is spoken of.
+    pub(crate) fn lock_name(&self) -> LockName {
+        lock_name(&self.members)
     }
 
     /// The lock's name; of several, the first's.

@@ -39,9 +39,14 @@ impl Claim {
         self.look_for_loss(state, now);
         match &self.state().phase {
             ClaimPhase::Held => Ok(()),
-            ClaimPhase::Lost(cause) => Err(LockLost { cause: cause.clone() }),
-            ClaimPhase::Acquiring | ClaimPhase::Over => Err(LockLost { cause: LostCause::Expired }),
+            ClaimPhase::Lost(cause) => Err(self.loss(cause.clone())),
+            ClaimPhase::Acquiring | ClaimPhase::Over => Err(self.loss(LostCause::Expired)),
         }
+    }
+
+    /// What its users are told of its end.
+    pub(crate) fn loss(&self, cause: LostCause) -> LockLost {
+        LockLost { lock: self.lock_name(), holder: self.holder.clone(), cause }
     }
 
     /// How many members confirm the claim now; none once it is lost.
@@ -144,7 +149,7 @@ impl Claim {
         state.phase = ClaimPhase::Lost(cause.clone());
         let tenant = state.tenant.clone();
         drop(state);
-        tracing::warn!(holder = %self.holder, %cause, "a lock was lost");
+        tracing::warn!(lock = %self.lock_name(), holder = %self.holder, %cause, "a lock was lost");
         // The keys stay until the guards go or the ttl ends: to delete them now would let others
         // in while the work that was just told to stop is still stopping.
         let was_kept = self.forget();

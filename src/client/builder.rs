@@ -17,11 +17,12 @@ use crate::{
     standing::{Quarantine, Rules, Unidentified, longest_lease, quarantine_length},
 };
 
-/// Sets up a [`Client`].
+/// Sets up a [`Client`], or with [`Masters::connect_with`](super::Masters::connect_with) one of each
+/// of several masters.
 ///
 /// # Examples
 /// ```
-/// # fn main() -> Result<(), palisade::ConfigError> {
+/// # fn main() -> Result<(), palisade::error::ConfigError> {
 /// use std::time::Duration;
 /// use palisade::Client;
 ///
@@ -34,6 +35,7 @@ use crate::{
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Clone)]
 #[must_use]
 pub struct ClientBuilder {
     address: ServerAddress,
@@ -46,15 +48,17 @@ pub struct ClientBuilder {
     clock_skew: Duration,
     quarantine: Quarantine,
     unidentified: Unidentified,
+    redact_names: bool,
     process: Option<Arc<Process>>,
     clock: Option<Arc<dyn Clock>>,
 }
 
 /// Where the server is.
+#[derive(Clone)]
 enum ServerAddress {
     Unset,
     Url(String),
-    Connector { label: String, connect: Box<Connector> },
+    Connector { label: String, connect: Arc<Connector> },
 }
 
 impl Default for ClientBuilder {
@@ -70,6 +74,7 @@ impl Default for ClientBuilder {
             clock_skew: Duration::from_secs(5),
             quarantine: Quarantine::default(),
             unidentified: Unidentified::default(),
+            redact_names: false,
             process: None,
             clock: None,
         }
@@ -100,7 +105,7 @@ impl ClientBuilder {
             async move { stream.await.map(|stream| Box::new(stream) as Box<dyn Stream>) }.boxed()
         };
         self.address =
-            ServerAddress::Connector { label: label.to_owned(), connect: Box::new(connect) };
+            ServerAddress::Connector { label: label.to_owned(), connect: Arc::new(connect) };
         self
     }
 
@@ -170,6 +175,17 @@ impl ClientBuilder {
         self
     }
 
+    /// Whether errors, `Debug` of locks and guards, and events name locks by a short digest that is
+    /// the same everywhere (`lock#86f7e437`), and not by their names: for those who must not log
+    /// them. Defaults to no.
+    ///
+    /// It keeps names out of logs; it is no secret. Whoever guesses a name can compute its digest.
+    /// [`LockGuard::name`](crate::LockGuard::name) and the servers still tell the name itself.
+    pub fn redact_names(mut self, redact: bool) -> Self {
+        self.redact_names = redact;
+        self
+    }
+
     /// The clock leases are measured by. Defaults to [`BootClock`](crate::clock::BootClock), with
     /// the watchdog that all clients of the process share; another clock brings its own watchdog.
     ///
@@ -216,6 +232,7 @@ impl ClientBuilder {
             margin: MARGIN,
             quarantine: self.quarantine,
             quarantine_length: quarantine,
+            redact_names: self.redact_names,
         };
         let node = Node::new(
             endpoint,
@@ -284,7 +301,7 @@ impl ServerAddress {
             Self::Url(url) => Endpoint::parse(&url),
             Self::Connector { label, connect } => {
                 let number = process.connector_number();
-                Ok(Endpoint::connector(&format!("{label}#{number}"), connect))
+                Ok(Endpoint::connector(&format!("{label}#{number}"), move || connect()))
             }
             Self::Unset => Err(ConfigError::InvalidSetting {
                 setting: "url",

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures::future::join_all;
 
-use super::Client;
+use super::{Client, ClientBuilder};
 use crate::{
     composite::{FencedMultiLock, FencedRedLock, Inspection, MultiLock, RedLock},
     error::{BlessError, ConfigError, ShutdownError},
@@ -44,11 +44,48 @@ impl Masters {
     pub async fn connect<U: AsRef<str>>(
         urls: impl IntoIterator<Item = U>,
     ) -> Result<Self, ConfigError> {
-        let clients: Result<Vec<_>, _> =
-            urls.into_iter().map(|url| Client::connect_lazy(url.as_ref())).collect();
-        let masters = Self::new(clients?)?;
+        Self::connect_with(Client::builder(), urls).await
+    }
+
+    /// The same with settings for all of them. A server that `settings` name plays no part.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect), and if a setting cannot work.
+    ///
+    /// # Cancel safety
+    /// As [`connect`](Self::connect).
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::time::Duration;
+    /// use palisade::{Client, Masters};
+    ///
+    /// let settings = Client::builder().name("billing").max_lease(Duration::from_secs(30));
+    /// let urls = ["redis://a", "redis://b", "redis://c"];
+    /// let masters = Masters::connect_with(settings, urls).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn connect_with<U: AsRef<str>>(
+        settings: ClientBuilder,
+        urls: impl IntoIterator<Item = U>,
+    ) -> Result<Self, ConfigError> {
+        let masters = Self::build_with(settings, urls)?;
         join_all(masters.clients.iter().map(Client::connected)).await;
         Ok(masters)
+    }
+
+    /// The same without any I/O: connects at the first use.
+    ///
+    /// # Errors
+    /// As [`connect_with`](Self::connect_with).
+    pub fn build_with<U: AsRef<str>>(
+        settings: ClientBuilder,
+        urls: impl IntoIterator<Item = U>,
+    ) -> Result<Self, ConfigError> {
+        let clients = urls.into_iter().map(|url| settings.clone().url(url.as_ref()).build());
+        Self::new(clients.collect::<Result<Vec<_>, _>>()?)
     }
 
     /// The same from clients that were set up one by one.
@@ -64,27 +101,29 @@ impl Masters {
 
     /// The lock `name`, held by a majority. Asks nobody.
     #[must_use]
-    pub fn red_lock(&self, name: &str) -> RedLock {
-        RedLock::new(self.members(name)).expect("invariant: checked when the masters were made")
+    pub fn red_lock(&self, name: impl AsRef<str>) -> RedLock {
+        RedLock::new(self.members(name.as_ref()))
+            .expect("invariant: checked when the masters were made")
     }
 
     /// The lock `name`, held by all. Asks nobody.
     #[must_use]
-    pub fn multi_lock(&self, name: &str) -> MultiLock {
-        MultiLock::new(self.members(name)).expect("invariant: checked when the masters were made")
+    pub fn multi_lock(&self, name: impl AsRef<str>) -> MultiLock {
+        MultiLock::new(self.members(name.as_ref()))
+            .expect("invariant: checked when the masters were made")
     }
 
     /// The lock `name`, held by a majority, with a fencing token for each holder. Asks nobody.
     #[must_use]
-    pub fn fenced_red_lock(&self, name: &str) -> FencedRedLock {
-        let lock = FencedRedLock::new(self.fenced_members(name));
+    pub fn fenced_red_lock(&self, name: impl AsRef<str>) -> FencedRedLock {
+        let lock = FencedRedLock::new(self.fenced_members(name.as_ref()));
         lock.expect("invariant: checked when the masters were made")
     }
 
     /// The lock `name`, held by all, with a fencing token for each holder. Asks nobody.
     #[must_use]
-    pub fn fenced_multi_lock(&self, name: &str) -> FencedMultiLock {
-        let lock = FencedMultiLock::new(self.fenced_members(name));
+    pub fn fenced_multi_lock(&self, name: impl AsRef<str>) -> FencedMultiLock {
+        let lock = FencedMultiLock::new(self.fenced_members(name.as_ref()));
         lock.expect("invariant: checked when the masters were made")
     }
 
@@ -92,8 +131,8 @@ impl Masters {
     ///
     /// # Cancel safety
     /// Dropping the future changes nothing.
-    pub async fn inspect(&self, name: &str) -> Inspection {
-        Inspection::of(&self.members(name)).await
+    pub async fn inspect(&self, name: impl AsRef<str>) -> Inspection {
+        Inspection::of(&self.members(name.as_ref())).await
     }
 
     /// The operator's word that these masters are new: that each holds everything it ever granted.

@@ -78,14 +78,14 @@ impl Client {
 
     /// The reentrant lock `name`. Asks nobody; a bad name is reported by the operations.
     #[must_use]
-    pub fn lock(&self, name: &str) -> Lock {
-        Lock::new(self.services.clone(), name)
+    pub fn lock(&self, name: impl AsRef<str>) -> Lock {
+        Lock::new(self.services.clone(), name.as_ref())
     }
 
     /// The reentrant lock `name`, with a fencing token for each holder. Asks nobody.
     #[must_use]
-    pub fn fenced_lock(&self, name: &str) -> FencedLock {
-        FencedLock::new(self.services.clone(), name)
+    pub fn fenced_lock(&self, name: impl AsRef<str>) -> FencedLock {
+        FencedLock::new(self.services.clone(), name.as_ref())
     }
 
     /// Whether `holder` is of this process: a hold of any of its clients, or what servers have

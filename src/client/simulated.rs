@@ -20,7 +20,7 @@ use crate::{clock::Clock, kinds::scripts, process::Process};
 /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use std::sync::Arc;
-/// use palisade::{Client, SimulatedProcess, clock::{Clock, TokioClock}, embedded::Server};
+/// use palisade::{Client, clock::{Clock, TokioClock}, embedded::{Server, SimulatedProcess}};
 ///
 /// let server = Server::builder().seed(1).start_here();
 /// let clock: Arc<dyn Clock> = Arc::new(TokioClock::new());

@@ -38,7 +38,6 @@ use crate::{
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug)]
 pub struct MultiLock<L: MultiMember = Lock> {
     handle: Handle<L::Guard>,
     /// The same locks for those who only look.
@@ -112,7 +111,7 @@ impl<L: MultiMember> MultiLock<L> {
 /// use palisade::{FencedMultiLock, embedded::Server};
 ///
 /// let client = Server::start()?.client()?;
-/// let account = |name| client.fenced_lock(name);
+/// let account = |name: &str| client.fenced_lock(name);
 /// let ab = FencedMultiLock::new([account("a"), account("b")])?;
 /// let bc = FencedMultiLock::new([account("b"), account("c")])?;
 /// let token = ab.with(async |guard| guard.fencing_token()).await?;

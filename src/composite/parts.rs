@@ -1,6 +1,6 @@
 //! What composites are made of.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use crate::{
     acquire::{Rule, Target},
@@ -46,13 +46,13 @@ pub trait RedMember: Part {
 ///
 /// # Examples
 /// ```
-/// use palisade::{ConfigError, Client, Member, MultiLock};
+/// use palisade::{Client, Member, MultiLock, error::ConfigError};
 ///
 /// fn both(client: &Client) -> Result<MultiLock<Member>, ConfigError> {
 ///     MultiLock::new(vec![client.lock("orders").into(), client.fenced_lock("stock").into()])
 /// }
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Member {
     voter: Voter,
     plain: Lock,
@@ -60,7 +60,7 @@ pub struct Member {
 }
 
 /// How a lock takes part in a composite.
-pub(crate) trait Part: Clone + std::fmt::Debug + Send + Sync + 'static {
+pub(crate) trait Part: Clone + fmt::Debug + Send + Sync + 'static {
     /// Whether it was given a lease of its own.
     fn has_own_lease(&self) -> bool;
 
@@ -146,6 +146,12 @@ impl Part for Member {
     }
 }
 
+impl fmt::Debug for Member {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Member").field(&self.plain).finish()
+    }
+}
+
 /// A composite of `parts`, and the same locks for those who only look.
 pub(super) fn composite<P: Part>(
     rule: Rule,
@@ -153,7 +159,7 @@ pub(super) fn composite<P: Part>(
 ) -> Result<(Target, Arc<[Lock]>), ConfigError> {
     let parts: Vec<P> = parts.into_iter().collect();
     if let Some(own) = parts.iter().find(|part| part.has_own_lease()) {
-        return Err(ConfigError::MemberLease { member: own.voter().identity() });
+        return Err(ConfigError::MemberLease { member: own.voter().shown_identity() });
     }
     let target = Target::composite(rule, parts.iter().map(Part::voter))?;
     Ok((target, parts.iter().map(|part| part.plain().clone()).collect()))

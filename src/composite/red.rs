@@ -41,7 +41,6 @@ use crate::{
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug)]
 pub struct RedLock<L: RedMember = Lock> {
     handle: Handle<L::Guard>,
     /// The same locks for those who only look.
@@ -101,7 +100,7 @@ impl<L: RedMember> RedLock<L> {
 /// - The counters end a day (or ten leases) after their last use: no key stays for good. A token is
 ///   never less than the time at which it was made, so this breaks no order.
 /// - An owner that holds the plain `RedLock` has no token: to acquire the fenced one as the same
-///   owner is an [error](crate::ConfigError::HeldWithoutToken).
+///   owner is an [error](crate::error::ConfigError::HeldWithoutToken).
 ///
 /// # Examples
 /// ```

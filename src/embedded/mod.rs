@@ -18,6 +18,8 @@
 //! control, blocking commands. It differs where exactness helps a test: a key is dead from the very
 //! millisecond its time to live ends, and `SCAN` returns all at once.
 //!
+//! [`SimulatedProcess`] is the other end of such a simulation: a process with a seed.
+//!
 //! # Examples
 //!
 //! See [`Server`].
@@ -48,6 +50,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub use builder::ServerBuilder;
 pub use direct::Direct;
 pub use server::Server;
+
+pub use crate::client::SimulatedProcess;
 
 /// Locks, whatever became of an earlier holder: no code here leaves its data half changed.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

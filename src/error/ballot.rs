@@ -8,7 +8,7 @@ use super::{NodeError, NodeId, rounded::at_most};
 ///
 /// # Examples
 /// ```
-/// use palisade::{Ballot, Vote};
+/// use palisade::error::{Ballot, Vote};
 ///
 /// /// On how many servers another holds the lock.
 /// fn held_by_others(ballot: &Ballot) -> usize {
@@ -57,7 +57,7 @@ impl fmt::Display for Vote {
 ///
 /// # Examples
 /// ```
-/// use palisade::{AcquireError, Ballot};
+/// use palisade::{AcquireError, error::Ballot};
 ///
 /// fn report(error: &AcquireError) {
 ///     for (node, cause) in error.ballot().into_iter().flat_map(Ballot::failures) {

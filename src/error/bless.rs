@@ -10,7 +10,7 @@ use super::{ConfigError, NodeError, NodeId, rounded::at_least};
 ///
 /// # Examples
 /// ```
-/// use palisade::{BlessError, Masters};
+/// use palisade::{Masters, error::BlessError};
 ///
 /// async fn introduce(masters: &Masters) -> Result<(), BlessError> {
 ///     match masters.bless().await {

@@ -2,11 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
+use super::LockName;
+
 /// A setting, name or lease that cannot work. Nothing was sent to any server.
 ///
 /// # Examples
 /// ```
-/// use palisade::{ConfigError, Masters};
+/// use palisade::{Masters, error::ConfigError};
 ///
 /// assert_eq!(Masters::new([]).unwrap_err(), ConfigError::NoMembers);
 /// ```
@@ -27,7 +29,7 @@ pub enum ConfigError {
     /// The name's braces would put the lock's key and its channel into different cluster slots.
     #[error("the lock's name {name:?} has braces that are not one well-formed hash tag")]
     BadHashTag {
-        /// The name.
+        /// The name, as errors may show it.
         name: Arc<str>,
     },
     /// The lease is shorter than clocks can tell apart safely, or zero.
@@ -92,7 +94,7 @@ pub enum ConfigError {
     /// wait for oneself. Acquire it fenced from the start; a plain re-entry is possible then.
     #[error("the owner holds {name:?} already, without a fencing token")]
     HeldWithoutToken {
-        /// The lock's name.
+        /// The lock's name, as errors may show it.
         name: Arc<str>,
     },
     /// An URL that cannot be read. It is not repeated, since it may hold a password.
@@ -115,4 +117,14 @@ pub enum ConfigError {
         /// What is wrong with it.
         reason: Arc<str>,
     },
+}
+
+impl ConfigError {
+    /// The same with a name as errors may show it.
+    pub(crate) fn naming(mut self, shown: impl FnOnce() -> LockName) -> Self {
+        if let Self::BadHashTag { name } = &mut self {
+            *name = shown().into_text();
+        }
+        self
+    }
 }

@@ -1,8 +1,11 @@
 //! What can go wrong: one small type per operation, and why one node gave no vote.
+//!
+//! Those that everyday code names are at the crate's root too.
 
 mod ballot;
 mod bless;
 mod config;
+mod lock_name;
 mod node;
 mod node_id;
 mod operation;
@@ -12,6 +15,7 @@ mod rounded;
 pub use ballot::{Ballot, Vote};
 pub use bless::BlessError;
 pub use config::ConfigError;
+pub use lock_name::LockName;
 pub use node::{NodeError, Phase};
 pub use node_id::NodeId;
 pub use operation::{

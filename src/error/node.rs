@@ -8,7 +8,7 @@ use super::rounded::whole_seconds;
 ///
 /// # Examples
 /// ```
-/// use palisade::{NodeError, Phase};
+/// use palisade::error::{NodeError, Phase};
 ///
 /// // Whether the server has acted is unknown only if it was asked.
 /// assert!(NodeError::TimedOut { phase: Phase::Answering }.is_unknown());
@@ -31,7 +31,7 @@ pub enum Phase {
 ///
 /// # Examples
 /// ```
-/// use palisade::NodeError;
+/// use palisade::error::NodeError;
 ///
 /// fn advice(cause: &NodeError) -> &'static str {
 ///     match cause {

@@ -6,7 +6,7 @@ use std::{fmt, sync::Arc};
 ///
 /// # Examples
 /// ```
-/// # fn main() -> Result<(), palisade::ConfigError> {
+/// # fn main() -> Result<(), palisade::error::ConfigError> {
 /// use palisade::Client;
 ///
 /// let client = Client::connect_lazy("redis://:secret@127.0.0.1:6379/1")?;

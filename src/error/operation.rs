@@ -2,13 +2,13 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use super::{Ballot, ConfigError, NodeError, NodeId, Vote, quarantine::Sentence};
+use super::{Ballot, ConfigError, LockName, NodeError, NodeId, Vote, quarantine::Sentence};
 
 /// Why a client could not be connected.
 ///
 /// # Examples
 /// ```
-/// use palisade::{Client, ConfigError, ConnectError};
+/// use palisade::{Client, error::{ConfigError, ConnectError}};
 ///
 /// async fn client(url: &str) -> Result<Client, ConfigError> {
 ///     match Client::connect(url).await {
@@ -64,16 +64,22 @@ pub enum AcquireError {
     /// Too many nodes gave no answer. Nothing is held: what was granted is being taken back, and
     /// what was not answered is released as soon as the node can be reached, or ends with its
     /// lease.
-    #[error("not enough servers answered: {}", .ballot.told(of_acquire))]
+    #[error("{lock}: not enough servers answered: {}", .ballot.told(of_acquire))]
+    #[non_exhaustive]
     Unavailable {
+        /// Which lock.
+        lock: LockName,
         /// Who voted how.
         ballot: Ballot,
     },
     /// Too many nodes were started so lately that they may have forgotten locks: their votes do not
     /// count yet. Nothing is held; those nodes were not asked. Try again when they count, or bless
     /// the masters if they are new: [`Masters::bless`](crate::Masters::bless).
-    #[error("{}", Sentence::new(.ballot, *.counts_in))]
+    #[error("{lock}: {}", Sentence::new(.ballot, *.counts_in))]
+    #[non_exhaustive]
     Quarantined {
+        /// Which lock.
+        lock: LockName,
         /// Who voted how.
         ballot: Ballot,
         /// When enough votes count, from the time of the attempt, if no more nodes restart.
@@ -89,7 +95,7 @@ impl AcquireError {
     #[must_use]
     pub fn ballot(&self) -> Option<&Ballot> {
         match self {
-            Self::Unavailable { ballot } | Self::Quarantined { ballot, .. } => Some(ballot),
+            Self::Unavailable { ballot, .. } | Self::Quarantined { ballot, .. } => Some(ballot),
             Self::Config(_) | Self::Shutdown => None,
         }
     }
@@ -167,6 +173,8 @@ impl fmt::Display for LostCause {
     }
 }
 
+impl std::error::Error for LostCause {}
+
 /// The lock was lost: another may hold it now.
 ///
 /// # Examples
@@ -180,9 +188,13 @@ impl fmt::Display for LostCause {
 /// }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the lock was lost: {cause}")]
+#[error("{lock}: the lock was lost: {cause} (holder {holder})")]
 #[non_exhaustive]
 pub struct LockLost {
+    /// Which lock.
+    pub lock: LockName,
+    /// What the servers knew the hold by.
+    pub holder: Arc<str>,
     /// What ended it.
     pub cause: LostCause,
 }
@@ -211,8 +223,15 @@ pub enum ReleaseError {
     Lost(#[from] LockLost),
     /// Not enough servers confirmed. The hold is over here, the keys may stand until their lease
     /// ends at the latest; the release is repeated in the background until then.
-    #[error("the release is not confirmed: {}", .ballot.told(of_release))]
+    #[error(
+        "{lock}: the release is not confirmed: {} (holder {holder})", .ballot.told(of_release)
+    )]
+    #[non_exhaustive]
     Unconfirmed {
+        /// Which lock.
+        lock: LockName,
+        /// What the servers know the hold by.
+        holder: Arc<str>,
         /// What the nodes answered; a confirmed release counts as granted, and as refused where the
         /// lock was not ours any more.
         ballot: Ballot,
@@ -223,7 +242,7 @@ pub enum ReleaseError {
 ///
 /// # Examples
 /// ```
-/// use palisade::{Lock, WithError};
+/// use palisade::{Lock, error::WithError};
 ///
 /// async fn nightly(lock: &Lock) {
 ///     match lock.with(async |_guard| { /* … the report … */ }).await {
@@ -249,12 +268,12 @@ pub enum WithError {
 ///
 /// # Examples
 /// ```
-/// use palisade::{InspectError, Lock};
+/// use palisade::{Lock, error::InspectError};
 ///
 /// async fn show(lock: &Lock) {
 ///     match lock.is_locked().await {
 ///         Ok(locked) => println!("{}", if locked { "held" } else { "free" }),
-///         Err(InspectError::Node { node, source }) => println!("{node}: {source}"),
+///         Err(InspectError::Node { node, source, .. }) => println!("{node}: {source}"),
 ///         Err(error) => println!("{error}"),
 ///     }
 /// }
@@ -266,8 +285,11 @@ pub enum InspectError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The server gave no answer or refused.
-    #[error("cannot ask {node}")]
+    #[error("{lock}: cannot ask {node}")]
+    #[non_exhaustive]
     Node {
+        /// Which lock.
+        lock: LockName,
         /// The server.
         node: NodeId,
         /// The cause.
@@ -325,18 +347,19 @@ mod tests {
         let votes = [Vote::Granted, Vote::Refused { ttl: None }, late];
         let nodes = ["a", "b", "c"].map(NodeId::new);
         let ballot = Ballot::new(nodes.into_iter().zip(votes).collect());
+        let lock = LockName::plain(&"x".into());
         let plain = "a: granted; b: held by another without a ttl; c: timed out while waiting for \
                      the answer";
         assert_eq!(ballot.to_string(), plain);
         assert_eq!(
-            AcquireError::Unavailable { ballot: ballot.clone() }.to_string(),
-            "not enough servers answered: a: granted, taken back; b: held by another without a \
+            AcquireError::Unavailable { lock: lock.clone(), ballot: ballot.clone() }.to_string(),
+            "x: not enough servers answered: a: granted, taken back; b: held by another without a \
              ttl; c: timed out while waiting for the answer"
         );
         assert_eq!(
-            ReleaseError::Unconfirmed { ballot }.to_string(),
-            "the release is not confirmed: a: released; b: no longer ours; c: timed out while \
-             waiting for the answer"
+            ReleaseError::Unconfirmed { lock, holder: "h:1".into(), ballot }.to_string(),
+            "x: the release is not confirmed: a: released; b: no longer ours; c: timed out while \
+             waiting for the answer (holder h:1)"
         );
     }
 }

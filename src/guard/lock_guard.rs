@@ -206,7 +206,7 @@ impl LockGuard {
     /// Dropping the future drops `work`; the guard is not touched.
     pub async fn run<F: Future>(&self, work: F) -> Result<F::Output, LockLost> {
         match select(pin!(self.lost()), pin!(work)).await {
-            Either::Left((cause, _)) => Err(LockLost { cause }),
+            Either::Left((cause, _)) => Err(self.claim().loss(cause)),
             Either::Right((value, _)) => self.ensure_valid().map(|()| value),
         }
     }
@@ -279,7 +279,8 @@ impl LockGuard {
         if self.tenure.enter(None) {
             return Ok(Self::new(self.tenure.clone()));
         }
-        Err(self.tenure.ensure_valid().err().unwrap_or(LockLost { cause: LostCause::Expired }))
+        let lost = self.tenure.ensure_valid().err();
+        Err(lost.unwrap_or_else(|| self.claim().loss(LostCause::Expired)))
     }
 
     /// What the servers know this hold by: `<uuid of this process>:<number>`. An identifier, not a
@@ -319,6 +320,7 @@ impl Drop for LockGuard {
 impl fmt::Debug for LockGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LockGuard")
+            .field("lock", &self.claim().lock_name())
             .field("holder", &self.holder_id())
             .field("remaining", &self.remaining())
             .finish_non_exhaustive()

@@ -77,8 +77,8 @@ impl Tenure {
         let end = self.state().end.clone();
         match end {
             None => self.claim.ensure_valid(),
-            Some(TenureEnd::Lost(cause)) => Err(LockLost { cause }),
-            Some(TenureEnd::Left) => Err(LockLost { cause: LostCause::Expired }),
+            Some(TenureEnd::Lost(cause)) => Err(self.claim.loss(cause)),
+            Some(TenureEnd::Left) => Err(self.claim.loss(LostCause::Expired)),
         }
     }
 

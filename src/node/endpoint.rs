@@ -123,7 +123,7 @@ impl fmt::Debug for Endpoint {
 ///
 /// # Examples
 /// ```
-/// # fn main() -> Result<(), palisade::ConfigError> {
+/// # fn main() -> Result<(), palisade::error::ConfigError> {
 /// use palisade::Client;
 /// use tokio::net::TcpStream;
 ///

@@ -33,6 +33,8 @@ pub(crate) struct ServiceSettings {
     pub(crate) quarantine: Quarantine,
     /// D: for how long after its start a server's votes do not count.
     pub(crate) quarantine_length: Duration,
+    /// Whether names of locks are kept out of errors, `Debug` and events.
+    pub(crate) redact_names: bool,
 }
 
 /// What a client is to its locks.

@@ -13,8 +13,8 @@ use crate::{clock::Instant, error::NodeError};
 ///
 /// # Examples
 /// ```
-/// # fn main() -> Result<(), palisade::ConfigError> {
-/// use palisade::{Client, Unidentified};
+/// # fn main() -> Result<(), palisade::error::ConfigError> {
+/// use palisade::{Client, settings::Unidentified};
 ///
 /// let builder = Client::builder().url("redis://127.0.0.1:6379");
 /// let client = builder.unidentified(Unidentified::Trust).build()?;

@@ -18,7 +18,7 @@
 ///
 /// # Examples
 /// ```
-/// # fn main() -> Result<(), palisade::ConfigError> {
+/// # fn main() -> Result<(), palisade::error::ConfigError> {
 /// use palisade::{Client, Quarantine};
 ///
 /// let builder = Client::builder().url("redis://127.0.0.1:6379");

@@ -2,7 +2,9 @@
 
 mod bless;
 pub(crate) mod marker;
+mod naming;
 mod voter;
 
 pub(crate) use bless::bless;
+pub(crate) use naming::lock_name;
 pub(crate) use voter::{Members, Voter, ballot};

@@ -101,7 +101,7 @@ impl Refusals {
 ///
 /// # Examples
 /// ```
-/// # fn main() -> Result<(), palisade::ConfigError> {
+/// # fn main() -> Result<(), palisade::error::ConfigError> {
 /// use palisade::{Client, OnOutage};
 ///
 /// let client = Client::connect_lazy("redis://127.0.0.1:6379")?;

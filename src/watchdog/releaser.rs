@@ -18,7 +18,7 @@ use super::{Due, Job, Report, Shared, Unanswered, Watched, stragglers};
 use crate::{
     by_member::MemberId,
     clock::{Instant, SharedClock},
-    error::NodeError,
+    error::{LockName, NodeError, NodeId},
     node::{Answer, Connection, Node},
     wire::{Outcome, Statement},
 };
@@ -26,6 +26,9 @@ use crate::{
 /// The release of one claim on one node, repeated until it is final or the key has ended by itself.
 #[derive(Debug)]
 pub(crate) struct Release {
+    /// What the lock is called in events.
+    pub(crate) lock: LockName,
+    pub(crate) holder: Arc<str>,
     pub(crate) node: Node,
     /// The socket of the acquire: behind it on the same socket a release is final at once.
     pub(crate) connection: Option<Connection>,
@@ -70,18 +73,27 @@ impl Release {
                 Ok(_) if self.is_settled() => break,
                 Ok(answer) => clock.now() + self.until_final(&answer),
                 Err(error) => {
-                    tracing::debug!(node = %self.node.id(), %error, "a release is not confirmed yet");
+                    let (lock, holder, node) = self.named();
+                    tracing::debug!(%lock, %holder, %node, %error, "a release is not confirmed yet");
                     pause = (pause * 2).min(RETRY_MAX);
                     clock.now() + shared.random.most_of(pause)
                 }
             };
             if clock.now() >= self.give_up {
-                tracing::warn!(node = %self.node.id(), "gave up a release: the key's lease is over");
+                let (lock, holder, node) = self.named();
+                tracing::warn!(
+                    %lock, %holder, %node, "gave up a release: the key's lease is over"
+                );
                 break;
             }
             // Not before: whoever waits for the end of it is told that nothing is left.
             clock.sleep_until(next.min(self.give_up)).await;
         }
+    }
+
+    /// What it is called in events.
+    fn named(&self) -> (&LockName, &str, &NodeId) {
+        (&self.lock, &self.holder, self.node.id())
     }
 
     /// How long until the server's clock is past the stamps of all acquires.

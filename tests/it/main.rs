@@ -15,6 +15,7 @@ mod healing;
 mod holds;
 mod jumps;
 mod mutex;
+mod names;
 mod outside;
 mod paused;
 mod planted;

@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, future::Future, panic::Location, time::Duration};
 
 use palisade::{
-    AcquireError, Client, ClientBuilder, Lease, Lock, LockGuard, NodeError, OnOutage, Quarantine,
+    AcquireError, Client, ClientBuilder, Lease, Lock, LockGuard, OnOutage, Quarantine,
+    error::NodeError,
 };
 use testkit::{RedisServer, Reply};
 

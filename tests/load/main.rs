@@ -61,7 +61,7 @@ async fn lost_in_five_leases(fleet: &Fleet, lease: Duration) -> usize {
 async fn hold_all(masters: &Masters, lease: Duration) -> Vec<LockGuard> {
     let lease = Lease::WatchdogOf(lease);
     let acquired = stream::iter(0..HOLDS).map(|i| {
-        let lock = masters.red_lock(&format!("x:{i}")).with_lease(lease).on_outage(OnOutage::Wait);
+        let lock = masters.red_lock(format!("x:{i}")).with_lease(lease).on_outage(OnOutage::Wait);
         async move { lock.acquire().await.unwrap() }
     });
     within(HANG * 10, "all are held", acquired.buffer_unordered(32).collect()).await

@@ -207,7 +207,7 @@ async fn ask_for(lock: impl AnyLock, intent: &Intent) -> Result<Hold, Refusal> {
 
 fn refusal(error: &AcquireError) -> Refusal {
     match error {
-        AcquireError::Unavailable { ballot } | AcquireError::Quarantined { ballot, .. } => {
+        AcquireError::Unavailable { ballot, .. } | AcquireError::Quarantined { ballot, .. } => {
             Refusal::Outage(ballot.to_string())
         }
         other => Refusal::Unexpected(other.to_string()),

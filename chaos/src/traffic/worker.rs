@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use palisade::{Client, ConfigError, Masters};
+use palisade::{Client, Masters, error::ConfigError};
 use serde::{Deserialize, Serialize};
 use tokio::{
     sync::watch,

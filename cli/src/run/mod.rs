@@ -48,7 +48,7 @@ async fn under_the_lock(
     let guard = waiting::acquire(args, settings, servers, &mut signals).await?;
     let outcome = supervised(args, settings, &guard, signals).await;
     let lost = match &outcome {
-        Ok(outcome) if outcome.all_are_dead() => give_back(&args.name, guard).await,
+        Ok(outcome) if outcome.all_are_dead() => give_back(guard).await,
         // Something may be running still: nobody gets the lock before its lease is over.
         Ok(_) | Err(_) => {
             guard.orphan();
@@ -99,12 +99,12 @@ fn start_supervisor(
 }
 
 /// Releases the lock; whether it turns out to have been lost before.
-async fn give_back(name: &str, guard: LockGuard) -> bool {
+async fn give_back(guard: LockGuard) -> bool {
     match guard.release().await {
         Ok(_) => false,
         Err(ReleaseError::Lost(_)) => true,
         Err(error) => {
-            tell(format_args!("{name}: {error}; it ends with its lease"));
+            tell(format_args!("{error}; it ends with its lease"));
             false
         }
     }

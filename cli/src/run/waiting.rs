@@ -2,7 +2,11 @@
 
 use std::{iter, time::Duration};
 
-use palisade::{AcquireError, ConfigError, Holder, Inspection, LockGuard};
+use palisade::{
+    AcquireError, LockGuard,
+    error::ConfigError,
+    inspect::{Holder, Inspection},
+};
 use tokio::time::sleep;
 
 use super::settings::Settings;

@@ -156,7 +156,9 @@ impl Lane {
         };
         match answer {
             Ok(guard) => guard.ok_or(Refusal::Held),
-            Err(AcquireError::Unavailable { ballot }) => Err(Refusal::Outage(ballot.to_string())),
+            Err(AcquireError::Unavailable { ballot, .. }) => {
+                Err(Refusal::Outage(ballot.to_string()))
+            }
             Err(error @ AcquireError::Quarantined { .. }) => {
                 self.stage.log.saw("refused: quarantine");
                 Err(Refusal::Outage(error.to_string()))

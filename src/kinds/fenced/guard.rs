@@ -106,6 +106,7 @@ impl Deref for FencedGuard {
 impl fmt::Debug for FencedGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FencedGuard")
+            .field("lock", &self.guard.tenure().claim().lock_name())
             .field("token", &self.token.get())
             .field("holder", &self.holder_id())
             .field("remaining", &self.remaining())

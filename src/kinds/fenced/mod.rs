@@ -40,7 +40,7 @@ use crate::{
 ///   that recur, or delete `redisson_lock_token:{name}` when nobody can still be writing with an old
 ///   token.
 /// - An owner that holds the plain [`Lock`] has no token: to [acquire the fenced one
-///   as](Self::acquire_as) the same owner is an [error](crate::ConfigError::HeldWithoutToken). The
+///   as](Self::acquire_as) the same owner is an [error](crate::error::ConfigError::HeldWithoutToken). The
 ///   other way round is a re-entry.
 ///
 /// # Examples
@@ -60,7 +60,7 @@ use crate::{
 /// # #[cfg(not(feature = "embedded"))]
 /// # fn main() {}
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct FencedLock {
     pub(crate) handle: Handle<FencedGuard>,
     /// The same lock for those who only look.

@@ -45,7 +45,7 @@ use crate::{
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Lock {
     pub(crate) handle: Handle,
     mutex: Arc<Mutex>,
@@ -135,7 +135,7 @@ impl Lock {
 
     async fn ask<C: Call>(&self, call: &C) -> Result<Answer<C::Reply>, InspectError> {
         let name = self.voter().kind.name();
-        key::check_name(name)?;
+        key::check_name(name).map_err(|error| error.naming(|| self.voter().shown_name()))?;
         let services = &self.voter().services;
         let deadline = services.process.clock.now() + services.settings.node_timeout;
         let answer = async {
@@ -146,6 +146,7 @@ impl Lock {
     }
 
     fn failed(&self, source: NodeError) -> InspectError {
-        InspectError::Node { node: self.voter().services.node_id().clone(), source }
+        let (lock, node) = (self.voter().shown_name(), self.voter().services.node_id().clone());
+        InspectError::Node { lock, node, source }
     }
 }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use palisade::{
-    AcquireError, Client, ConfigError, InspectError, Lease, LockGuard, Owner, WithError,
+    AcquireError, Client, Lease, LockGuard, Masters, Owner, Quarantine,
+    error::{ConfigError, InspectError, WithError},
 };
 use testkit::RedisServer;
 
@@ -148,6 +149,33 @@ async fn setting_that_cannot_work_is_named() {
         assert!(named, "{name}: {error:?}");
         assert_readable(&error);
     }
+}
+
+#[tokio::test]
+async fn settings_for_all_masters_are_those_of_each() {
+    let servers = [RedisServer::start(), RedisServer::start(), RedisServer::start()];
+    let urls = || servers.iter().map(RedisServer::url);
+    let settings = Client::builder().name("billing").quarantine(Quarantine::Durable);
+    let settings = settings.max_lease(ms(4_000)).redact_names(true);
+    let masters = soon(Masters::connect_with(settings.clone(), urls())).await.unwrap();
+    for server in &servers {
+        let clients = server.command(&["CLIENT", "LIST"]).to_string();
+        assert!(clients.contains(":billing "), "{clients}");
+    }
+    let long = masters.red_lock("x").with_lease(fixed(4_001));
+    let error = soon(long.acquire()).await.unwrap_err();
+    let max = ms(4_000);
+    let too_long = ConfigError::LeaseTooLong { lease: ms(4_001), max };
+    assert!(matches!(&error, AcquireError::Config(e) if *e == too_long), "{error:?}");
+    assert!(format!("{long:?}").starts_with("RedLock { lock: lock#"), "{long:?}");
+    soon(masters.red_lock("x").acquire()).await.unwrap().release().await.unwrap();
+
+    let lazy = Masters::build_with(settings.clone(), urls()).unwrap();
+    assert_eq!(lazy.clients().len(), 3);
+    let bad = Masters::build_with(settings.name("two words"), urls()).unwrap_err();
+    assert!(matches!(bad, ConfigError::InvalidSetting { setting: "name", .. }), "{bad:?}");
+    let nobody = Masters::build_with(Client::builder(), [""; 0]).unwrap_err();
+    assert_eq!(nobody, ConfigError::NoMembers);
 }
 
 #[tokio::test]

@@ -2,7 +2,10 @@
 
 use std::thread;
 
-use palisade::{InspectError, NodeError, Released};
+use palisade::{
+    Released,
+    error::{InspectError, NodeError},
+};
 use testkit::{RedisServer, Reply};
 
 use super::{Any, assert_readable, node_error};

@@ -1,6 +1,6 @@
 //! Members that cannot make a composite.
 
-use palisade::{AcquireError, Client, ConfigError, Lease, Masters, MultiLock, RedLock};
+use palisade::{AcquireError, Client, Lease, Masters, MultiLock, RedLock, error::ConfigError};
 use testkit::RedisServer;
 
 use super::assert_readable;

@@ -9,7 +9,8 @@ mod urls;
 use std::{error::Error, mem::discriminant};
 
 use palisade::{
-    AcquireError, Client, ConnectError, Lease, Lock, LockGuard, MultiLock, NodeError, RedLock,
+    AcquireError, Client, Lease, Lock, LockGuard, MultiLock, RedLock,
+    error::{ConnectError, NodeError},
 };
 
 use crate::support::{causes, soon};

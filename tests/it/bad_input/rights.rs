@@ -1,6 +1,6 @@
 //! Users who may not do all that a lock needs.
 
-use palisade::{Client, NodeError, ReleaseError, Released};
+use palisade::{Client, ReleaseError, Released, error::NodeError};
 use testkit::RedisServer;
 
 use super::Any;
@@ -87,7 +87,7 @@ async fn release_without_the_right_to_it_is_not_confirmed_and_the_key_ends_with_
     let client = restricted(&server, &["-del"]).await;
     let guard = acquired(&client.lock("x").with_lease(fixed(6_000))).await;
     let error = soon(guard.release()).await.unwrap_err();
-    let ReleaseError::Unconfirmed { ballot } = &error else { panic!("{error:?}") };
+    let ReleaseError::Unconfirmed { ballot, .. } = &error else { panic!("{error:?}") };
     let causes: Vec<_> = ballot.failures().map(|(_, cause)| cause).collect();
     assert!(matches!(causes[..], [NodeError::Permission { .. }]), "{error:?}");
     crate::support::eventually(|| server.size() == 0).await;

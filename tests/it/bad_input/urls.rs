@@ -1,6 +1,9 @@
 //! URLs and credentials. A password is never shown.
 
-use palisade::{AcquireError, Client, ConfigError, Masters, MultiLock, NodeError, RedLock};
+use palisade::{
+    AcquireError, Client, Masters, MultiLock, RedLock,
+    error::{ConfigError, NodeError},
+};
 use testkit::RedisServer;
 
 use super::{Any, assert_readable, everything, node_error};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use palisade::{AcquireError, Lease, LostCause, ReleaseError, Released, Vote};
+use palisade::{AcquireError, Lease, LostCause, ReleaseError, Released, error::Vote};
 use testkit::{Fault, FaultProxy, Way};
 
 use crate::fleet::{
@@ -82,7 +82,7 @@ async fn grant_whose_answer_is_lost_is_released() {
     let lock = deaf.multi_lock("x").with_lease(Lease::WatchdogOf(Duration::from_secs(60)));
     proxy.set(Fault::Blackhole(Way::Replies));
     let error = lock.try_acquire().await.unwrap_err();
-    let AcquireError::Unavailable { ballot } = &error else { panic!("{error}") };
+    let AcquireError::Unavailable { ballot, .. } = &error else { panic!("{error}") };
     let (_, cause) = ballot.failures().next().unwrap();
     assert!(cause.is_unknown(), "{cause}");
     assert!(fleet.servers[1].calls_of("hset") > 0, "the server never granted");
@@ -110,7 +110,7 @@ async fn release_that_one_member_cannot_confirm_frees_all_others() {
     let guard = fleet.masters.multi_lock("x").acquire().await.unwrap();
     fleet.servers.kill(0);
     let error = guard.release().await.unwrap_err();
-    let ReleaseError::Unconfirmed { ballot } = &error else { panic!("{error}") };
+    let ReleaseError::Unconfirmed { ballot, .. } = &error else { panic!("{error}") };
     let votes: Vec<_> = ballot.iter().map(|(_, vote)| vote).collect();
     let expected = matches!(votes[..], [Vote::Failed(_), Vote::Granted, Vote::Granted]);
     assert!(expected, "{ballot}");

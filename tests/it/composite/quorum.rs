@@ -2,7 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use palisade::{AcquireError, ConfigError, MultiLock, NodeError, OnOutage, RedLock, Vote};
+use palisade::{
+    AcquireError, MultiLock, OnOutage, RedLock,
+    error::{ConfigError, NodeError, Vote},
+};
 use testkit::{Cluster, RedisServer};
 
 use crate::fleet::{
@@ -90,7 +93,7 @@ async fn majority_down_is_an_outage_that_names_every_node() {
     fleet.servers.kill(0);
     fleet.servers.kill(2);
     let error = fleet.masters.red_lock("x").acquire().await.unwrap_err();
-    let AcquireError::Unavailable { ballot } = &error else { panic!("{error}") };
+    let AcquireError::Unavailable { ballot, .. } = &error else { panic!("{error}") };
     assert_eq!(ballot.iter().count(), 3);
     assert_eq!(ballot.failures().count(), 2);
     let text = error.to_string();
@@ -107,7 +110,7 @@ async fn one_member_of_a_multi_lock_down_is_an_outage_that_leaves_nothing() {
     let fleet = Fleet::start_to_wait_out(3).await;
     fleet.servers.kill(1);
     let error = fleet.masters.multi_lock("x").acquire().await.unwrap_err();
-    let AcquireError::Unavailable { ballot } = &error else { panic!("{error}") };
+    let AcquireError::Unavailable { ballot, .. } = &error else { panic!("{error}") };
     let (down, cause) = ballot.failures().next().unwrap();
     assert_eq!(down, fleet.masters.clients()[1].node_id());
     assert!(!cause.is_permanent(), "{cause}");
@@ -141,7 +144,7 @@ async fn foreign_keys_on_a_minority_do_not_stop_a_red_lock() {
     let guard = fleet.masters.red_lock("x").acquire().await.unwrap();
     guard.release().await.unwrap();
     let error = fleet.masters.multi_lock("x").acquire().await.unwrap_err();
-    let AcquireError::Unavailable { ballot } = &error else { panic!("{error}") };
+    let AcquireError::Unavailable { ballot, .. } = &error else { panic!("{error}") };
     let foreign = |(_, vote): (_, &Vote)| matches!(vote, Vote::Failed(NodeError::ForeignKey));
     assert_eq!(ballot.iter().filter(|vote| foreign(*vote)).count(), 1);
     assert_eq!(fleet.servers[1].cli(&["GET", "x"]), "not a lock");

@@ -76,7 +76,7 @@ async fn counter_that_is_past_the_token_already_is_not_lowered_and_loses_the_rou
 async fn master_that_is_silent_when_told_the_token_is_an_outage_that_leaves_no_key() {
     let check = |came: Result<Option<FencedGuard>, AcquireError>, _counter| {
         let error = came.unwrap_err();
-        let AcquireError::Unavailable { ballot } = &error else { panic!("{error}") };
+        let AcquireError::Unavailable { ballot, .. } = &error else { panic!("{error}") };
         assert!(ballot.failures().any(|(_, cause)| cause.is_unknown()), "{ballot}");
     };
     before_the_second_round_trip(RedisServer::freeze, check).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use palisade::{AcquireError, ConfigError, Owner, Released};
+use palisade::{AcquireError, Owner, Released, error::ConfigError};
 use testkit::RedisServer;
 
 use super::{counter, value};

@@ -1,6 +1,6 @@
 //! Who grants a fenced composite, and who does not.
 
-use palisade::{AcquireError, NodeError};
+use palisade::{AcquireError, error::NodeError};
 use testkit::{Cluster, RedisServer};
 
 use super::member_counter;
@@ -34,7 +34,7 @@ async fn member_whose_key_is_no_counter_does_not_vote() {
     let guard = fleet.masters.fenced_red_lock("x").acquire().await.unwrap();
     guard.release().await.unwrap();
     let error = fleet.masters.fenced_multi_lock("x").acquire().await.unwrap_err();
-    let AcquireError::Unavailable { ballot } = &error else { panic!("{error}") };
+    let AcquireError::Unavailable { ballot, .. } = &error else { panic!("{error}") };
     let foreign = ballot.failures().filter(|(_, c)| matches!(c, NodeError::ForeignCounter)).count();
     assert_eq!(foreign, 1);
     assert!(!fleet.servers[1].exists("x"));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use palisade::{AcquireError, FencedGuard, FencedLock, FencingToken, NodeError, OnOutage};
+use palisade::{AcquireError, FencedGuard, FencedLock, FencingToken, OnOutage, error::NodeError};
 use testkit::RedisServer;
 
 use super::{Off, calls_since, counter, value};

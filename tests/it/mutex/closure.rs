@@ -2,7 +2,7 @@
 
 use std::{future::pending, sync::atomic::AtomicBool, sync::atomic::Ordering};
 
-use palisade::{AcquireError, LockGuard, LostCause, OnOutage, Owner, WithError};
+use palisade::{AcquireError, LockGuard, LostCause, OnOutage, Owner, error::WithError};
 use testkit::RedisServer;
 
 use crate::support::{Look, acquired, client, eventually, fixed, hasty, soon, watchdog};

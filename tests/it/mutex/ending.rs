@@ -1,7 +1,10 @@
 //! How holds and clients end: dropped guards, ended runtimes, orphans, shutdown.
 
 use futures::poll;
-use palisade::{AcquireError, InspectError, LostCause, NodeError, ReleaseError, Released};
+use palisade::{
+    AcquireError, LostCause, ReleaseError, Released,
+    error::{InspectError, NodeError},
+};
 use testkit::{Fault, FaultProxy, RedisServer, Way};
 use tokio::runtime::{Builder, Runtime};
 
@@ -121,7 +124,7 @@ async fn shutdown_releases_everything_and_tells_the_live_guards() {
     let held = client.lock("held").acquire().await.unwrap();
     let token = held.cancellation_token();
     for i in 0..50 {
-        drop(client.lock(&format!("dropped:{i}")).acquire().await.unwrap());
+        drop(client.lock(format!("dropped:{i}")).acquire().await.unwrap());
     }
     soon(client.shutdown(HANG)).await.unwrap();
     assert_eq!(server.keys(), [""; 0]);

@@ -25,9 +25,11 @@ async fn lock_that_the_server_forgot_is_lost_by_the_next_renewal() {
     soon(token.cancelled()).await;
     assert_eq!(guard.ensure_valid().unwrap_err().cause, LostCause::Gone);
     assert!(!guard.is_held() && guard.remaining().is_zero());
+    let holder = guard.holder_id().to_owned();
     let error = guard.release().await.unwrap_err();
     assert!(matches!(&error, ReleaseError::Lost(lost) if lost.cause == LostCause::Gone));
-    assert_eq!(error.to_string(), "the lock was lost: the server no longer knows it");
+    let says = format!("x: the lock was lost: the server no longer knows it (holder {holder})");
+    assert_eq!(error.to_string(), says);
 }
 
 #[tokio::test]

@@ -1,13 +1,18 @@
 //! Servers that are dead, frozen or slow, and requests that are executed late.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use futures::poll;
 use palisade::{
-    AcquireError, Client, Lease, NodeError, OnOutage, Phase, Quarantine, RedLock, ReleaseError,
+    AcquireError, AnyLock, Client, Lease, Masters, OnOutage, Quarantine, RedLock, ReleaseError,
+    embedded::Server,
+    error::{NodeError, Phase},
 };
 use testkit::{Fault, FaultProxy, RedisServer, Way};
 use tokio::net::TcpStream;
@@ -66,6 +71,41 @@ async fn outage_until_the_limit_is_an_error_and_not_a_refusal() {
     server.kill();
     let error = soon(lock.try_acquire_for(ms(300))).await.unwrap_err();
     assert!(matches!(error, AcquireError::Unavailable { .. }), "{error:?}");
+}
+
+/// Whoever gives a limit has said how long an outage may last; whoever gives none learns of it.
+async fn spends_its_limit_on_an_outage_unless_it_is_to_fail(lock: impl AnyLock) {
+    let limit = Duration::from_secs(30);
+    let is_outage = |error| matches!(error, Some(AcquireError::Unavailable { .. }));
+    let began = tokio::time::Instant::now();
+    assert!(is_outage(lock.try_acquire_for(limit).await.err()));
+    let spent = began.elapsed();
+    assert!(spent >= limit && spent < limit + ms(100), "{spent:?}");
+
+    let began = tokio::time::Instant::now();
+    let to_fail = lock.clone().on_outage(OnOutage::Fail);
+    assert!(is_outage(to_fail.try_acquire_for(limit).await.err()));
+    assert!(is_outage(lock.acquire().await.err()));
+    assert!(is_outage(lock.try_acquire().await.err()));
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_an_acquire_with_a_limit_waits_for_an_outage_by_itself() {
+    let servers = [Server::start_here(), Server::start_here(), Server::start_here()];
+    let masters = Masters::new(servers.iter().map(|server| server.client().unwrap())).unwrap();
+    servers[..2].iter().for_each(Server::kill);
+    let lock = masters.clients()[0].lock("x");
+    spends_its_limit_on_an_outage_unless_it_is_to_fail(lock.clone()).await;
+    spends_its_limit_on_an_outage_unless_it_is_to_fail(masters.red_lock("x")).await;
+    spends_its_limit_on_an_outage_unless_it_is_to_fail(masters.multi_lock("x")).await;
+
+    let back = async {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        servers[0].restart();
+    };
+    let (acquired, ()) = tokio::join!(lock.try_acquire_for(Duration::from_secs(30)), back);
+    assert!(acquired.unwrap().is_some());
 }
 
 #[tokio::test]

@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use palisade::{BlessError, ConfigError, Masters, Quarantine, embedded::Server};
+use palisade::{
+    Masters, Quarantine,
+    embedded::Server,
+    error::{BlessError, ConfigError},
+};
 use testkit::{Cluster, RedisServer};
 
 use super::{client, marker_on, wary, wary_masters};

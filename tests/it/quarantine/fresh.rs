@@ -18,7 +18,7 @@ async fn try_acquire_says_at_once_who_is_young_for_how_long_and_what_to_do() {
         let error = lock.try_acquire().await.unwrap_err();
         assert!(started.elapsed() < SOON);
         let text = error.to_string();
-        assert!(text.starts_with("3 of 3 masters started "), "{text}");
+        assert!(text.contains("3 of 3 masters started "), "{text}");
         assert!(text.contains(" s ago and may have forgotten locks; "), "{text}");
         assert!(text.contains(" votes count in "), "{text}");
         assert!(text.ends_with("; if this fleet is new, bless it"), "{text}");
@@ -116,7 +116,7 @@ async fn single_lock_waits_only_if_its_client_says_always() {
     lax.lock("x").try_acquire().await.unwrap().expect("it is free").release().await.unwrap();
     let two_names = MultiLock::new([lax.lock("x"), lax.lock("y")]).unwrap();
     let text = two_names.try_acquire().await.unwrap_err().to_string();
-    assert!(text.starts_with("1 of 1 masters started "), "{text}");
+    assert!(text.contains("1 of 1 masters started "), "{text}");
 
     let strict: Client =
         client(&server.url()).quarantine(Quarantine::Always).connect().await.unwrap();
@@ -136,7 +136,7 @@ async fn first_word_with_masters_names_all_that_are_young() {
             servers.urls().iter().map(|url| wary(client(url)).build().unwrap()).collect::<Vec<_>>();
         let masters = Masters::new(clients).unwrap();
         let text = rule.lock(&masters, "x").try_acquire().await.unwrap_err().to_string();
-        assert!(text.starts_with("5 of 5 masters started "), "{text}");
+        assert!(text.contains("5 of 5 masters started "), "{text}");
         drained(&masters).await;
     }
 }

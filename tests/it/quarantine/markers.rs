@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use palisade::{AcquireError, BlessError, ConfigError, Masters, Quarantine};
+use palisade::{
+    AcquireError, Masters, Quarantine,
+    error::{BlessError, ConfigError},
+};
 use testkit::{Cluster, RedisServer};
 
 use super::{MARKER, client, counts_in, marker_on, wary, wary_masters};

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use palisade::{BlessError, Masters};
+use palisade::{Masters, error::BlessError};
 use testkit::{Cluster, Fault, FaultProxy, Way};
 
 use super::{MARKER, counts_in, marker_on, wary, wary_masters};

@@ -87,7 +87,7 @@ async fn what_counts_is_when_the_last_vote_that_is_needed_does() {
     }
     let red = masters.red_lock("x").try_acquire().await.unwrap_err();
     let multi = masters.multi_lock("x").try_acquire().await.unwrap_err();
-    assert!(red.to_string().starts_with("3 of 3 masters started 10 to 30 s ago"), "{red}");
+    assert!(red.to_string().contains("3 of 3 masters started 10 to 30 s ago"), "{red}");
     let between = counts_in(&multi) - counts_in(&red);
     assert!(between > Duration::from_secs(8) && between < Duration::from_secs(12), "{red} {multi}");
 }

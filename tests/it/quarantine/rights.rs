@@ -2,7 +2,11 @@
 
 use std::time::Instant;
 
-use palisade::{AcquireError, BlessError, Masters, NodeError, OnOutage, Unidentified};
+use palisade::{
+    AcquireError, Masters, OnOutage,
+    error::{BlessError, NodeError},
+    settings::Unidentified,
+};
 use testkit::{Cluster, RedisServer};
 
 use super::{client, counts_in, marker_on, wary};
@@ -26,7 +30,7 @@ async fn without_info_no_vote_counts_and_the_cause_names_the_right_to_add() {
     for rule in Rule::BOTH {
         let started = Instant::now();
         let error = rule.lock(&masters, "x").try_acquire().await.unwrap_err();
-        let AcquireError::Unavailable { ballot } = &error else { panic!("{error:?}") };
+        let AcquireError::Unavailable { ballot, .. } = &error else { panic!("{error:?}") };
         assert!(ballot.failures().all(|(_, cause)| matches!(cause, NodeError::Unidentified)));
         assert!(error.to_string().contains("+info|server"), "{error}");
         // Waiting does not help.

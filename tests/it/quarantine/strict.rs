@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use palisade::{AcquireError, Masters, NodeError, Quarantine, embedded::Server};
+use palisade::{AcquireError, Masters, Quarantine, embedded::Server, error::NodeError};
 use testkit::{Cluster, RedisServer};
 use tokio::time::Instant;
 
@@ -65,7 +65,7 @@ async fn key_that_is_no_marker_is_an_error_and_is_not_touched() {
     servers[2].cli(&["SET", MARKER, "waits 1"]);
     for rule in Rule::BOTH {
         let error = rule.lock(&strict, "x").acquire().await.unwrap_err();
-        let AcquireError::Unavailable { ballot } = &error else { panic!("{error:?}") };
+        let AcquireError::Unavailable { ballot, .. } = &error else { panic!("{error:?}") };
         assert!(ballot.failures().any(|(_, cause)| matches!(cause, NodeError::ForeignMarker)));
     }
     assert_eq!(servers[0].cli(&["HGET", MARKER, "a"]), "b");

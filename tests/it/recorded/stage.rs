@@ -8,9 +8,9 @@ use std::{
 
 use futures::future::BoxFuture;
 use palisade::{
-    Client, ClientBuilder, Masters, SimulatedProcess,
+    Client, ClientBuilder, Masters,
     clock::{Clock, Instant as ClockInstant},
-    embedded::Server,
+    embedded::{Server, SimulatedProcess},
 };
 use tokio::{
     sync::mpsc::{self, UnboundedSender},

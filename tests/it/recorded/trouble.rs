@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures::future::join;
-use palisade::{AcquireError, LostCause, NodeError};
+use palisade::{AcquireError, LostCause, error::NodeError};
 
 use super::stage::Stage;
 use crate::outside::ask;

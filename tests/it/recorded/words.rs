@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use palisade::SimulatedProcess;
+use palisade::embedded::SimulatedProcess;
 
 use super::pipe::Heard;
 

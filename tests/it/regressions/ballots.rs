@@ -2,7 +2,9 @@
 
 use std::{fmt, io, time::Duration};
 
-use palisade::{AcquireError, Client, Lock, LockGuard, MultiLock, RedLock, Vote, embedded::Server};
+use palisade::{
+    AcquireError, Client, Lock, LockGuard, MultiLock, RedLock, embedded::Server, error::Vote,
+};
 use tokio::io::DuplexStream;
 
 use super::{hold_as_stranger, holder_on};
@@ -130,7 +132,7 @@ async fn judge(
             stands(ballot, fleet, name, Some(guard.holder_id())).await;
             guard.release().await.unwrap();
         }
-        Err(AcquireError::Unavailable { ballot: named }) => {
+        Err(AcquireError::Unavailable { ballot: named, .. }) => {
             assert!(ballot.count(Says::Failed) > may_fail, "{name} is no outage: {named}");
             for ((_, vote), says) in named.iter().zip(&ballot.0) {
                 assert!(says.is_said_by(vote), "{name}: {named}");

@@ -53,12 +53,63 @@ fn items(path: &str, text: &str) -> Vec<Item> {
     found
 }
 
-/// The types that the front door shows.
-fn shown() -> Vec<String> {
+/// The front door: its root, and behind it the modules that are written out there.
+fn door() -> (String, String) {
     let door = fs::read_to_string(root().join("src/lib.rs")).unwrap();
-    let uses = door.split("pub use ").skip(1).flat_map(paths);
+    let inside = door.lines().position(|line| line.starts_with("pub mod ") && line.ends_with('{'));
+    let lines: Vec<_> = door.lines().collect();
+    // With the comment of the first.
+    let (root, modules) = lines.split_at(inside.unwrap() - 1);
+    (root.join("\n"), modules.join("\n"))
+}
+
+/// The modules that users see and that have a file of their own.
+fn public_rooms() -> Vec<String> {
+    let (root, _) = door();
+    let modules = root.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
+    modules.map(str::to_owned).collect()
+}
+
+/// The text of a room's door.
+fn door_of(room: &str) -> String {
+    let src = super::root().join("src");
+    let file = [format!("{room}/mod.rs"), format!("{room}.rs")].map(|file| src.join(file));
+    fs::read_to_string(file.iter().find(|file| file.exists()).unwrap()).unwrap()
+}
+
+/// The types that a text hands on.
+fn handed_on(text: &str) -> Vec<String> {
+    let uses = text.split("pub use ").skip(1).flat_map(paths);
     let names = uses.filter_map(|path| Some(path.rsplit_once("::")?.1.to_owned()));
     names.filter(|name| name.starts_with(char::is_uppercase)).collect()
+}
+
+/// The types that users see: at the front door, or in a module behind it.
+fn shown() -> Vec<String> {
+    let (root, modules) = door();
+    let rooms = public_rooms().iter().map(|room| door_of(room)).collect::<Vec<_>>();
+    [root, modules].iter().chain(&rooms).flat_map(|text| handed_on(text)).collect()
+}
+
+/// Who reads the front page sees what matters: what is rare is in a module.
+#[test]
+fn root_has_at_most_thirty_names() {
+    let (root, _) = door();
+    let names = handed_on(&root);
+    assert!(names.iter().any(|name| name == "Client"), "{names:?}");
+    assert!(names.len() <= 30, "{} names at the root: {names:?}", names.len());
+}
+
+#[test]
+fn every_public_module_says_what_it_is_for() {
+    let (_, modules) = door();
+    let lines: Vec<&str> = modules.lines().collect();
+    for pair in lines.windows(2).filter(|pair| pair[1].starts_with("pub mod ")) {
+        assert!(pair[0].starts_with("/// "), "no word about `{}`", pair[1]);
+    }
+    for room in public_rooms() {
+        assert!(door_of(&room).starts_with("//! "), "no word about `{room}`");
+    }
 }
 
 #[test]
@@ -74,7 +125,13 @@ fn every_async_fn_says_what_dropping_its_future_does() {
 fn every_type_has_an_example() {
     let all = public_items();
     let types: Vec<_> = all.iter().filter_map(|item| Some((item.type_name()?, item))).collect();
-    for name in shown() {
+    let shown = shown();
+    assert!(
+        ["Client", "NodeId", "Holder", "SimulatedProcess"]
+            .iter()
+            .all(|it| shown.iter().any(|name| name == it))
+    );
+    for name in shown {
         assert!(types.iter().any(|(known, _)| *known == name), "where is {name}?");
     }
     let bare = types.iter().filter(|(_, item)| !item.has("# Examples"));
