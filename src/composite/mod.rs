@@ -1,4 +1,4 @@
-//! Locks over several nodes: one engine ([`fanout`]), two rules ([`tally`]).
+//! Locks over several members, by two rules.
 //!
 //! | | `MultiLock` | `RedLock` |
 //! |---|---|---|
@@ -7,9 +7,8 @@
 //! | a member that forgot | the holder is told at once | the holder keeps its majority and wins it back |
 //!
 //! Neither would be safe against a master that restarts empty *and* votes at once: it does not, for a
-//! while ([`Quarantine`](crate::Quarantine)), unless it is new and was blessed ([`bless`]). A holder
-//! that is stopped and writes after its lease is for the store to refuse, by the token of a fenced
-//! one ([`fence`]).
+//! while ([`Quarantine`](crate::Quarantine)), unless it is new and was blessed. A holder that is
+//! stopped and writes after its lease is for the store to refuse, by the token of a fenced one.
 
 mod inspection;
 mod multi;

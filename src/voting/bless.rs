@@ -25,23 +25,19 @@ struct Master<'a> {
     found: Found,
 }
 
-/// Marks all of `services` as one new fleet. Looks at all of them before anything is written.
-pub(crate) async fn bless(
-    services: &[Arc<NodeServices>],
-    by_force: bool,
-) -> Result<(), BlessError> {
-    let masters = try_join_all(services.iter().map(|services| Master::meet(services))).await?;
+/// Marks all of `nodes` as one new fleet. Looks at all of them before anything is written.
+pub(crate) async fn bless(nodes: &[Arc<NodeServices>], by_force: bool) -> Result<(), BlessError> {
+    let masters = try_join_all(nodes.iter().map(|node| Master::meet(node))).await?;
     check_servers(&masters)?;
     if !by_force {
         check_markers(&masters)?;
-        check_ages(&masters, services.iter().map(|services| services.settings.quarantine_length))?;
+        check_ages(&masters, nodes.iter().map(|node| node.settings.quarantine_length))?;
     }
     // Used by nobody else, and tells which process has blessed.
-    let Some(fleet) = services.first().map(|services| services.process.fresh_holder()) else {
+    let Some(fleet) = nodes.first().map(|node| node.process.fresh_holder()) else {
         return Err(ConfigError::NoMembers.into());
     };
-    let max_lease =
-        services.iter().map(|services| services.settings.max_lease).max().unwrap_or_default();
+    let max_lease = nodes.iter().map(|node| node.settings.max_lease).max().unwrap_or_default();
     let marker =
         |run_id: RunId| Marker { run_id: run_id.as_str().into(), max_lease, fleet: fleet.clone() };
     write_all(&masters, marker).await

@@ -103,7 +103,7 @@ enum Job {
     /// With a handle that keeps the watchdog alive until it is done.
     Release(Box<Release>, Watchdog),
     Recount(Arc<dyn Watched>),
-    /// There is stragglers work, and nobody who looks after it.
+    /// There is work that was left somewhere, and nobody who looks after it.
     LookAfterStragglers,
 }
 

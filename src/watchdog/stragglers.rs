@@ -7,6 +7,7 @@
 use std::{
     fmt,
     sync::{Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
 };
 
 use super::Shared;
@@ -30,9 +31,13 @@ impl List {
         list.len() == 1
     }
 
-    /// When all that is listed now may be looked at; `None` if nothing is.
-    fn latest(&self) -> Option<Instant> {
-        self.list().iter().map(|(at, _)| *at).max()
+    /// When to look again: `None` if nothing is left that is not done.
+    fn next_glance(&self, now: Instant) -> Option<Instant> {
+        let mut list = self.list();
+        list.retain(|(_, work)| work.strong_count() > 0);
+        let earliest = list.iter().map(|(at, _)| *at).min()?;
+        // What comes meanwhile may be due sooner.
+        Some(earliest.min(now + GLANCE))
     }
 
     fn take_due(&self, now: Instant) -> Vec<Weak<dyn Straggling>> {
@@ -46,12 +51,63 @@ impl List {
 
 /// Looks after the list until it is empty: in few glances, each at all that has gathered.
 pub(super) async fn look_after(shared: &Shared) {
-    while let Some(at) = shared.stragglers.latest() {
+    while let Some(at) = shared.stragglers.next_glance(shared.clock.now()) {
         shared.clock.sleep_until(at).await;
         for work in shared.stragglers.take_due(shared.clock.now()) {
             if let Some(work) = work.upgrade() {
                 work.take_over();
             }
         }
+    }
+}
+
+/// The longest sleep between two glances: by then most work is done, and gone.
+const GLANCE: Duration = Duration::from_secs(1);
+
+#[cfg(all(test, feature = "embedded"))]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    };
+
+    use super::*;
+    use crate::{
+        clock::{Clock, TokioClock},
+        random::Random,
+        watchdog::Watchdog,
+    };
+
+    #[derive(Debug, Default)]
+    struct Work(AtomicBool);
+
+    impl Straggling for Work {
+        fn take_over(&self) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+
+    /// Whoever has patience with a server must not make others wait for as long.
+    #[tokio::test(start_paused = true)]
+    async fn work_is_taken_over_in_its_own_time_whatever_else_is_listed() {
+        let clock = Arc::new(TokioClock::new());
+        let watchdog = Watchdog::on_current_runtime(clock.clone(), Arc::new(Random::seeded(1)));
+        let at = |seconds| clock.now() + Duration::from_secs(seconds);
+        let (patient, done, hasty) =
+            (Arc::new(Work::default()), Arc::new(Work::default()), Arc::new(Work::default()));
+        let listed = |work: &Arc<Work>, at| {
+            let work: Arc<dyn Straggling> = work.clone();
+            watchdog.take_over(at, &work);
+        };
+        listed(&patient, at(100));
+        listed(&done, at(50));
+        drop(done);
+        clock.sleep_until(at(10)).await;
+        listed(&hasty, at(3));
+        clock.sleep_until(at(5)).await;
+        let is_taken = |work: &Work| work.0.load(Ordering::SeqCst);
+        assert!(is_taken(&hasty) && !is_taken(&patient));
+        clock.sleep_until(at(100)).await;
+        assert!(is_taken(&patient));
     }
 }

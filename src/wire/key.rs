@@ -7,7 +7,7 @@ use crate::error::ConfigError;
 /// The longest name of a lock, in bytes.
 pub(crate) const MAX_NAME: usize = 4096;
 
-/// The marker of a database: who may vote there. See [`Marker`](super::Marker).
+/// The marker of a database: who may vote there.
 pub(crate) const MARKER: &str = "palisade:marker";
 
 /// Checks a lock's name. Bytes are kept as given: no trimming, no Unicode normalisation.
