@@ -68,7 +68,7 @@ async fn vote(claim: &Arc<Claim>, member: MemberId) -> Result<Vote, NodeError> {
     Ok(Vote::Failed(NodeError::TimedOut { phase: Phase::Answering }))
 }
 
-/// An acquire, which may be executed from the moment on at which its hold takes note of it.
+/// An acquire, which may be executed from the moment on at which its claim takes note of it.
 struct Asking<'a> {
     claim: &'a Arc<Claim>,
     member: MemberId,

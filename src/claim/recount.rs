@@ -1,6 +1,6 @@
 //! Writing the count of guards to the servers, as Redisson writes its count of re-entries.
 //!
-//! One script is in flight per hold; its value is taken from the guards that are alive when it is
+//! One script is in flight for each claim; its value is taken from the guards that are alive when it is
 //! sent. The count is for others to read: exclusion rests on the field alone.
 
 use std::sync::{Arc, MutexGuard};
