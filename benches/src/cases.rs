@@ -9,7 +9,7 @@ use crate::{
     floor::{Floor, Parallel},
     hand_over::HandOver,
     held::{self, HeldByHand, HeldLocks},
-    locks::{Multi, Red, Single},
+    locks::{Multi, Red, Single, names},
 };
 
 /// A line of the table.
@@ -164,8 +164,4 @@ async fn held(effort: Effort) -> Comparison {
 
 fn only<P>(sides: Vec<P>) -> P {
     sides.into_iter().next().expect("one name makes one side")
-}
-
-pub(crate) fn names(prefix: &str, count: usize) -> Vec<String> {
-    (0..count).map(|i| format!("{prefix}:{i}")).collect()
 }

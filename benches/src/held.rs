@@ -8,10 +8,9 @@ use rustix::time::{ClockId, clock_gettime};
 use testkit::RedisServer;
 
 use crate::{
-    cases::names,
     compare::{Comparison, Effort, Side, per_second},
     floor::Floor,
-    locks::{Single, release},
+    locks::{Single, names, release},
 };
 
 const LOCKS: usize = 10_000;

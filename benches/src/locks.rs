@@ -81,3 +81,7 @@ pub(crate) async fn release(guard: LockGuard) {
     let released = guard.release().await;
     assert!(matches!(released, Ok(Released::Freed)), "{released:?}");
 }
+
+pub(crate) fn names(prefix: &str, count: usize) -> Vec<String> {
+    (0..count).map(|i| format!("{prefix}:{i}")).collect()
+}
