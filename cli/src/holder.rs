@@ -3,7 +3,6 @@
 use std::{fmt, time::Duration};
 
 use palisade::inspect::Holder;
-use rustix::{process::getpid, system::uname};
 use tokio::time::timeout;
 
 use crate::{duration, servers::Url};
@@ -13,18 +12,6 @@ use crate::{duration, servers::Url};
 pub(crate) struct Place {
     pub(crate) host: String,
     pub(crate) pid: u32,
-}
-
-/// The name our connections go by: the library puts `palisade:<uuid>:` before it, and the uuid is
-/// also what our holder ids begin with.
-pub(crate) fn our_name() -> String {
-    let host: String = uname()
-        .nodename()
-        .to_string_lossy()
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '?' })
-        .collect();
-    format!("{host}:{}", getpid().as_raw_nonzero())
 }
 
 /// Asks the server at `url` who the holder is. `None` if it does not know or may not tell.
@@ -75,6 +62,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::servers::our_name;
 
     #[test]
     fn a_holder_is_found_by_the_uuid_in_the_name_of_its_connections() {

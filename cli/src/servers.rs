@@ -7,13 +7,14 @@ use palisade::{
     error::{BlessError, ConfigError},
     inspect::{Holder, Inspection},
 };
+use rustix::{process::getpid, system::uname};
 
 use crate::{
     args::ServerArgs,
     duration,
     env::{SERVERS, max_lease},
     exit::{Failure, USAGE},
-    holder, tell,
+    tell,
 };
 
 /// The servers, and our connections to them.
@@ -40,7 +41,7 @@ impl Servers {
     pub(crate) fn named(args: &ServerArgs) -> Result<Self, Failure> {
         let urls = if args.servers.is_empty() { from_env()? } else { args.servers.clone() };
         let max_lease = cap_on_leases(args)?;
-        let name = holder::our_name();
+        let name = our_name();
         let clients = urls.iter().enumerate().map(|(at, url)| {
             let client = Client::builder().url(url).name(&name).max_lease(max_lease).build();
             client.map_err(|error| Failure::usage(format_args!("server {}: {error}", at + 1)))
@@ -154,6 +155,18 @@ async fn acquire(
         }
     };
     Ok(guard.map(Into::into))
+}
+
+/// The name our connections go by: the library puts `palisade:<uuid>:` before it, and the uuid is
+/// also what our holder ids begin with.
+pub(crate) fn our_name() -> String {
+    let host: String = uname()
+        .nodename()
+        .to_string_lossy()
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '?' })
+        .collect();
+    format!("{host}:{}", getpid().as_raw_nonzero())
 }
 
 fn cap_on_leases(args: &ServerArgs) -> Result<Duration, Failure> {
