@@ -1,6 +1,6 @@
 //! What is explored: sizes, faults, and the rules that are in force.
 
-use crate::state::MAX_CLIENTS;
+pub(crate) const MAX_CLIENTS: usize = 3;
 
 /// The rules of the protocol. Each can be removed, to see that it is needed.
 #[derive(Debug, Clone, Copy)]

@@ -1,9 +1,8 @@
 //! One moment of the whole system.
 
-use crate::setting::Setting;
+use crate::setting::{MAX_CLIENTS, Setting};
 
 pub(crate) const MAX_NODES: usize = 5;
-pub(crate) const MAX_CLIENTS: usize = 3;
 pub(crate) const MAX_ATTEMPTS: usize = 6;
 
 /// Masters, attempts, and the history that the properties need.
