@@ -3,10 +3,9 @@
 use super::super::glob;
 use super::super::resp::{Outcome, Refusal, Reply};
 use super::super::stats::Stats;
-use super::{Args, Call, Spec, table};
+use super::{Args, Call, Spec};
 
 pub(super) const SPECS: &[Spec] = &[
-    Spec::command("command", -1, command),
     Spec::container("config").not_in_scripts(),
     Spec::command("config|get", -3, config_get).not_in_scripts(),
     Spec::command("config|resetstat", 2, config_resetstat).not_in_scripts(),
@@ -35,16 +34,6 @@ fn wait(_: &mut Call<'_>, args: Args<'_>) -> Outcome {
         return Err(Refusal::new("ERR timeout is negative"));
     }
     Ok(Reply::Integer(0))
-}
-
-/// Enough for clients that ask on connecting: the number of commands, and no details.
-fn command(_: &mut Call<'_>, args: Args<'_>) -> Outcome {
-    match args.lower(1).as_str() {
-        "" | "info" => Ok(Reply::Array(Vec::new())),
-        "docs" => Ok(Reply::Map(Vec::new())),
-        "count" => Ok(Reply::count(table::len())),
-        _ => Err(format!("ERR unknown subcommand '{}'. Try COMMAND HELP.", args.text(1)).into()),
-    }
 }
 
 fn config_get(call: &mut Call<'_>, args: Args<'_>) -> Outcome {

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::super::resp::Refusal;
-use super::{Args, Run, Spec, Step};
+use super::super::resp::{Outcome, Refusal, Reply};
+use super::{Args, Call, Run, Spec, Step};
 
 /// What a request turned out to be.
 #[derive(Debug)]
@@ -103,13 +103,23 @@ const LONGEST: usize = 32;
 static TABLE: LazyLock<HashMap<&'static [u8], &'static Spec>> =
     LazyLock::new(|| specs().map(|spec| (spec.name.as_bytes(), spec)).collect());
 
-/// How many commands there are, subcommands aside.
-pub(crate) fn len() -> usize {
+/// Enough for clients that ask on connecting: the number of commands, and no details.
+fn command(_: &mut Call<'_>, args: Args<'_>) -> Outcome {
+    match args.lower(1).as_str() {
+        "" | "info" => Ok(Reply::Array(Vec::new())),
+        "docs" => Ok(Reply::Map(Vec::new())),
+        "count" => Ok(Reply::count(count())),
+        _ => Err(format!("ERR unknown subcommand '{}'. Try COMMAND HELP.", args.text(1)).into()),
+    }
+}
+
+/// Subcommands aside.
+fn count() -> usize {
     specs().filter(|spec| !spec.name.contains('|')).count()
 }
 
 fn specs() -> impl Iterator<Item = &'static Spec> {
-    let families: [&'static [Spec]; 14] = [
+    let families: [&'static [Spec]; 15] = [
         super::client::SPECS,
         super::connection::SPECS,
         super::expire::SPECS,
@@ -124,6 +134,7 @@ fn specs() -> impl Iterator<Item = &'static Spec> {
         super::strings::SPECS,
         super::zrange::SPECS,
         TRANSACTION,
+        COMMAND,
     ];
     families.into_iter().flatten()
 }
@@ -133,6 +144,9 @@ const TRANSACTION: &[Spec] = &[
     Spec::new("exec", 1, Run::Transaction(Step::Exec)).not_in_scripts(),
     Spec::new("discard", 1, Run::Transaction(Step::Discard)).not_in_scripts(),
 ];
+
+/// It tells of the table, so the table has it.
+const COMMAND: &[Spec] = &[Spec::command("command", -1, command)];
 
 #[cfg(test)]
 mod tests {
