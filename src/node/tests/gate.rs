@@ -15,26 +15,34 @@ use tokio::{
 
 use testkit::RedisServer;
 
-use crate::node::{Endpoint, Node, Stream, test_server::settings};
+use crate::node::{
+    Endpoint, Node, Stream,
+    test_server::{settings, until, within},
+};
 
 /// What the streams of one node may do from now on.
 #[derive(Debug, Clone)]
 pub(super) struct Gate(Arc<Mutex<State>>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
     /// Bytes that may still be written.
     allowed: usize,
     /// Nothing is read.
     deaf: bool,
     broken: bool,
+    /// Since the allowance was last set: something was written, all of it was flushed, more was to
+    /// be written than may be.
+    written: bool,
+    flushed: bool,
+    stuck: bool,
     sleepers: Vec<Waker>,
 }
 
 impl Gate {
     /// A node whose streams lead through an open gate.
     pub(super) fn before(server: &RedisServer) -> (Node, Self) {
-        let state = State { allowed: usize::MAX, deaf: false, broken: false, sleepers: Vec::new() };
+        let state = State { allowed: usize::MAX, ..State::default() };
         let (gate, port) = (Self(Arc::new(Mutex::new(state))), server.port());
         let here = gate.clone();
         let endpoint = Endpoint::connector("gated", move || {
@@ -49,7 +57,16 @@ impl Gate {
 
     /// So many bytes more, and no others.
     pub(super) fn allow(&self, bytes: usize) {
-        self.change(|state| state.allowed = bytes);
+        self.change(|state| {
+            state.allowed = bytes;
+            (state.written, state.flushed, state.stuck) = (false, false, false);
+        });
+    }
+
+    /// What was entered since the last [`allow`](Self::allow) is written, as far as it may be.
+    pub(super) async fn written(&self) {
+        let done = || self.0.lock().map(|state| state.flushed || state.stuck).unwrap();
+        within(until(async || done().then_some(()))).await;
     }
 
     pub(super) fn open(&self) {
@@ -111,21 +128,27 @@ impl AsyncWrite for Gated {
             return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
         }
         if state.allowed == 0 {
+            state.stuck = true;
             state.sleepers.push(cx.waker().clone());
             return Poll::Pending;
         }
         let buf = &buf[..buf.len().min(state.allowed)];
         let written = Pin::new(&mut self.stream).poll_write(cx, buf);
-        if let Poll::Ready(Ok(bytes)) = &written
-            && state.allowed != usize::MAX
-        {
-            state.allowed -= bytes;
+        if let Poll::Ready(Ok(bytes)) = &written {
+            state.written = true;
+            if state.allowed != usize::MAX {
+                state.allowed -= bytes;
+            }
         }
         written
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        let mut state = self.gate.0.lock().unwrap();
+        state.flushed |= state.written && flushed.is_ready();
+        drop(state);
+        flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -20,7 +20,7 @@ use super::{KEY, connect, gate::Gate};
 use crate::{
     error::{NodeError, Phase},
     node::{
-        Caller, Connection,
+        Caller, Connection, Node,
         test_server::{Echo, TestServer, in_ms, later, until, within},
     },
     wire::{Call, Items, Malformed, Script, ScriptText},
@@ -70,6 +70,23 @@ async fn prepare(connection: &Connection, server: &RedisServer) {
     server.run("DEL list");
 }
 
+/// The node is kept, since its connections end with it.
+async fn linked() -> (RedisServer, Node, Connection) {
+    let server = RedisServer::start();
+    let node = server.node();
+    let connection = connect(&node).await;
+    prepare(&connection, &server).await;
+    (server, node, connection)
+}
+
+async fn gated() -> (RedisServer, Gate, Node, Connection) {
+    let server = RedisServer::start();
+    let (node, gate) = Gate::before(&server);
+    let connection = connect(&node).await;
+    prepare(&connection, &server).await;
+    (server, gate, node, connection)
+}
+
 /// A call that was polled once, and is polled again only by whoever awaits it.
 fn begun<'a>(
     connection: &'a Connection,
@@ -109,10 +126,7 @@ impl Notes {
 
 #[tokio::test]
 async fn thousands_of_calls_keep_their_order_through_a_stall() {
-    let server = RedisServer::start();
-    let node = server.node();
-    let connection = connect(&node).await;
-    prepare(&connection, &server).await;
+    let (server, _node, connection) = linked().await;
     server.freeze();
     let calls = (0..MANY).map(|number| {
         let connection = &connection;
@@ -138,10 +152,7 @@ async fn calls_of_many_threads_are_executed_in_the_order_of_their_notes() {
         }
     }
     static NOTED: Mutex<Vec<i64>> = Mutex::new(Vec::new());
-    let server = RedisServer::start();
-    let node = server.node();
-    let connection = connect(&node).await;
-    prepare(&connection, &server).await;
+    let (server, _node, connection) = linked().await;
     let tasks = (0..MANY).map(|number| {
         let connection = connection.clone();
         tokio::spawn(async move {
@@ -159,10 +170,7 @@ async fn calls_of_many_threads_are_executed_in_the_order_of_their_notes() {
 /// The rollback of a hold must not pass its acquire, whose task nobody has polled meanwhile.
 #[tokio::test]
 async fn what_is_entered_later_never_passes_what_waits() {
-    let server = RedisServer::start();
-    let node = server.node();
-    let connection = connect(&node).await;
-    prepare(&connection, &server).await;
+    let (server, _node, connection) = linked().await;
     let crowd: Vec<_> = (1..=1_100).map(Append).collect();
     let crowd: Vec<_> = crowd.iter().map(|call| begun(&connection, call)).collect();
     let acquire = begun(&connection, &Append(-1));
@@ -185,10 +193,7 @@ async fn who_enters_while_others_are_handed_over_comes_behind_them() {
             assert!(call.as_mut().is_some_and(|call| call.now_or_never().is_none()));
         }
     }
-    let server = RedisServer::start();
-    let node = server.node();
-    let connection = connect(&node).await;
-    prepare(&connection, &server).await;
+    let (server, _node, connection) = linked().await;
     let crowd: Vec<_> = (1..=1_000).map(Append).collect();
     let mut crowd: Vec<_> = crowd.iter().map(|call| begun(&connection, call)).collect();
     let (later_one, here) = (Append(-3), connection.clone());
@@ -209,10 +214,7 @@ async fn who_enters_while_others_are_handed_over_comes_behind_them() {
 
 #[tokio::test]
 async fn a_call_that_is_dropped_while_it_waits_is_never_made() {
-    let server = RedisServer::start();
-    let node = server.node();
-    let connection = connect(&node).await;
-    prepare(&connection, &server).await;
+    let (server, _node, connection) = linked().await;
     let crowd: Vec<_> = (1..=1_100).map(Append).collect();
     let crowd: Vec<_> = crowd.iter().map(|call| begun(&connection, call)).collect();
     let notes = Notes::default();
@@ -260,7 +262,7 @@ async fn what_the_socket_did_not_take_is_unsent_and_what_it_took_in_part_is_not(
         server.freeze();
         gate.allow(allowed);
         let (one, two) = (begun(&connection, &Append(1)), begun(&connection, &Append(2)));
-        settle().await;
+        gate.written().await;
         gate.cut();
         let errors = [within(one).await.unwrap_err(), within(two).await.unwrap_err()];
         let unknown = errors.each_ref().map(NodeError::is_unknown);
@@ -289,15 +291,12 @@ async fn a_caller_is_told_what_has_not_left() {
 
 #[tokio::test]
 async fn behind_a_call_that_was_dropped_in_doubt_all_count_as_sent() {
-    let server = RedisServer::start();
-    let (node, gate) = Gate::before(&server);
-    let connection = connect(&node).await;
-    prepare(&connection, &server).await;
+    let (server, gate, _node, connection) = gated().await;
     gate.allow(0);
     let before = begun(&connection, &Append(1));
     drop(begun(&connection, &Append(2)));
     let after = begun(&connection, &Append(3));
-    settle().await;
+    gate.written().await;
     gate.cut();
     assert!(!within(before).await.unwrap_err().is_unknown());
     assert!(within(after).await.unwrap_err().is_unknown());
@@ -307,10 +306,7 @@ async fn behind_a_call_that_was_dropped_in_doubt_all_count_as_sent() {
 /// an acquire that is called unsent and is executed.
 #[tokio::test]
 async fn a_call_that_was_executed_is_never_called_unsent() {
-    let server = RedisServer::start();
-    let (node, gate) = Gate::before(&server);
-    let connection = connect(&node).await;
-    prepare(&connection, &server).await;
+    let (server, gate, _node, connection) = gated().await;
     for number in 1..=3 {
         drop(begun(&connection, &Append(-number)));
     }
@@ -323,10 +319,7 @@ async fn a_call_that_was_executed_is_never_called_unsent() {
 
 #[tokio::test]
 async fn a_crowd_whose_callers_are_gone_stops_nobody() {
-    let server = RedisServer::start();
-    let (node, gate) = Gate::before(&server);
-    let connection = connect(&node).await;
-    prepare(&connection, &server).await;
+    let (server, gate, _node, connection) = gated().await;
     gate.allow(0);
     for number in 1..=1_010 {
         drop(begun(&connection, &Append(number)));
@@ -387,9 +380,4 @@ async fn what_is_not_wanted_when_its_turn_has_come_is_not_sent() {
     let connection = connect(&node).await;
     assert!(connection.call_for(&Nobody, &Echo(1), later()).await.is_none());
     assert_eq!(server.run("EXISTS calls"), "0");
-}
-
-/// The driver has its turns.
-async fn settle() {
-    tokio::time::sleep(std::time::Duration::from_millis(30)).await;
 }
