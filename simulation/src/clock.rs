@@ -11,6 +11,7 @@ use std::{
 use checkers::time::Time;
 use futures::future::BoxFuture;
 use palisade::clock::{Clock, Instant};
+use workload::Timekeeper;
 
 use crate::{
     event::ProcessId,
@@ -45,20 +46,9 @@ impl SimClock {
         Self { late_us, ..self.clone() }
     }
 
-    /// Sleeps by the true time, but not while the process stands still.
-    pub(crate) fn sleep(&self, for_us: u64) -> Sleep {
-        Sleep {
-            world: self.world.clone(),
-            process: self.process,
-            at: self.world.now_us() + for_us,
-            running: None,
-        }
-    }
-
-    /// The last moment at which the clock does not show more than `at`.
-    pub(crate) fn time_of(&self, at: Instant) -> Time {
-        let shown = u64::try_from(at.since_origin().as_micros()).unwrap_or(u64::MAX);
-        Time::from_micros(self.true_us(shown))
+    /// Until a true time, but not while the process stands still.
+    fn sleep_until_us(&self, at: u64) -> Sleep {
+        Sleep { world: self.world.clone(), process: self.process, at, running: None }
     }
 
     fn shown_us(&self, true_us: u64) -> u64 {
@@ -100,12 +90,24 @@ impl Clock for SimClock {
         let shown = u64::try_from(nanos.div_ceil(1_000)).unwrap_or(u64::MAX / 4).min(u64::MAX / 4);
         let due = self.true_us(shown);
         let due = if self.shown_us(due) < shown { due + 1 } else { due };
-        Box::pin(Sleep {
-            world: self.world.clone(),
-            process: self.process,
-            at: due + self.late_us,
-            running: None,
-        })
+        Box::pin(self.sleep_until_us(due + self.late_us))
+    }
+}
+
+/// By the true time.
+impl Timekeeper for SimClock {
+    fn now(&self) -> Time {
+        self.world.now()
+    }
+
+    /// The last moment at which the clock does not show more than `at`.
+    fn time_of(&self, at: Instant) -> Time {
+        let shown = u64::try_from(at.since_origin().as_micros()).unwrap_or(u64::MAX);
+        Time::from_micros(self.true_us(shown))
+    }
+
+    fn sleep(&self, length: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(self.sleep_until_us((self.world.now() + length).as_micros()))
     }
 }
 

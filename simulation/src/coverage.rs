@@ -2,6 +2,11 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use checkers::{
+    history::{Event, Refusal},
+    time::Time,
+};
+
 /// How often each thing was seen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Coverage(BTreeMap<&'static str, u64>);
@@ -39,6 +44,20 @@ impl fmt::Display for Coverage {
             writeln!(f, "{:>12}  {what}", "NEVER")?;
         }
         Ok(())
+    }
+}
+
+/// What is to be seen sometimes, and the history tells.
+pub(crate) fn told_by(event: &Event, at: Time) -> Option<&'static str> {
+    match event {
+        Event::GaveUp { why: Refusal::Held, .. } => Some("refused: held by another"),
+        Event::GaveUp { why: Refusal::Outage(_), .. } => Some("refused: outage"),
+        Event::Counted { told: Some(_), .. } => Some("released: not the last guard"),
+        Event::Orphaned { .. } => Some("orphaned"),
+        Event::Withheld { .. } => Some("write withheld"),
+        Event::TooOld { .. } => Some("write refused for its token"),
+        Event::Wrote { deadline, .. } if at > *deadline => Some("write too late"),
+        _ => None,
     }
 }
 

@@ -1,85 +1,56 @@
-//! What a lane is going to do next. Pure.
+//! What a caller is going to do next. Pure.
 
 use std::time::Duration;
 
 use checkers::{history::Manner, random::Random};
 use palisade::Lease;
+use workload::{Ending, Intent};
 
 use crate::plan::Leases;
 
-/// One section. Times are in microseconds.
-#[derive(Debug, Clone)]
-pub(crate) struct Intent {
-    /// Among the targets.
-    pub(crate) target: u64,
-    pub(crate) manner: Manner,
-    pub(crate) patience_us: u64,
-    /// After so many polls the future of the acquire is dropped.
-    pub(crate) polls: Option<u64>,
-    pub(crate) lease: Lease,
-    pub(crate) renewed: bool,
-    pub(crate) work_us: u64,
-    /// Does not listen to `lost()`, and asks only right before the write.
-    pub(crate) careless: bool,
-    /// How long the write is on its way to the store.
-    pub(crate) write_us: u64,
-    pub(crate) reentries: u64,
-    pub(crate) as_owner: bool,
-    pub(crate) ending: Ending,
-    pub(crate) rest_us: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
-    Release,
-    Drop,
-    /// A release whose future is dropped after so many polls.
-    HalfRelease(u64),
-    Orphan,
-}
-
-impl Intent {
-    /// In the calm nobody is impatient, and everybody leaves what he has as he should.
-    pub(crate) fn draw(random: &mut Random, leases: &Leases, calm: bool) -> Self {
-        let renewed = random.one_in(2);
-        let fixed_ms = leases.least_ms + random.below(leases.max_ms - leases.least_ms);
-        let fixed = Lease::Fixed(Duration::from_millis(fixed_ms));
-        // Nobody works for so long that a run of a few seconds would see nothing else.
-        let lease_us = 1_000 * if renewed { leases.watchdog_ms } else { fixed_ms }.min(1_000);
-        let manners = [
-            (4, Manner::Patient),
-            (3, Manner::FailFast),
-            (3, Manner::Limited),
-            (2, Manner::Once),
-            (2, Manner::Dropped),
-        ];
-        let manner = if calm { Manner::Patient } else { random.weighted(&manners) };
-        let polls = (manner == Manner::Dropped && random.one_in(2)).then(|| 1 + random.below(12));
-        let brief = 1_000 + random.below(20_000);
-        let (medium, long) = (random.below(lease_us), random.below(3 * lease_us));
-        let work_us = random.weighted(&[(6, brief), (3, medium), (if calm { 0 } else { 2 }, long)]);
-        let polls_of_release = 1 + random.below(4);
-        let (write_us, late_us) = (random.below(5_000), random.below(2 * lease_us));
-        let ending = random.weighted(&[
-            (8, Ending::Release),
-            (3, Ending::Drop),
-            (if calm { 0 } else { 2 }, Ending::HalfRelease(polls_of_release)),
-            (if calm { 0 } else { 1 }, Ending::Orphan),
-        ]);
-        Self {
-            target: random.draw(),
-            manner,
-            patience_us: 1_000 + random.below(2 * lease_us),
-            polls,
-            lease: if renewed { Lease::Watchdog } else { fixed },
-            renewed,
-            work_us,
-            careless: random.one_in(4),
-            write_us: random.weighted(&[(3, 0), (1, write_us), (1, late_us)]),
-            reentries: random.weighted(&[(5, 0), (1, 1), (1, 2)]),
-            as_owner: random.one_in(3),
-            ending,
-            rest_us: random.below(if calm { 20_000 } else { 250_000 }),
-        }
-    }
+/// The number of a target, and what to do with it. In the calm nobody is impatient, and everybody
+/// leaves what he has as he should.
+pub(crate) fn draw(random: &mut Random, leases: &Leases, calm: bool) -> (u64, Intent) {
+    let renewed = random.one_in(2);
+    let fixed_ms = leases.least_ms + random.below(leases.max_ms - leases.least_ms);
+    let fixed = Lease::Fixed(Duration::from_millis(fixed_ms));
+    // Nobody works for so long that a run of a few seconds would see nothing else.
+    let lease_us = 1_000 * if renewed { leases.watchdog_ms } else { fixed_ms }.min(1_000);
+    let manners = [
+        (4, Manner::Patient),
+        (3, Manner::FailFast),
+        (3, Manner::Limited),
+        (2, Manner::Once),
+        (2, Manner::Dropped),
+    ];
+    let manner = if calm { Manner::Patient } else { random.weighted(&manners) };
+    let polls = (manner == Manner::Dropped && random.one_in(2)).then(|| 1 + random.below(12));
+    let brief = 1_000 + random.below(20_000);
+    let (medium, long) = (random.below(lease_us), random.below(3 * lease_us));
+    let work_us = random.weighted(&[(6, brief), (3, medium), (if calm { 0 } else { 2 }, long)]);
+    let polls_of_release = 1 + random.below(4);
+    let (write_us, late_us) = (random.below(5_000), random.below(2 * lease_us));
+    let ending = random.weighted(&[
+        (8, Ending::Release),
+        (3, Ending::Drop),
+        (if calm { 0 } else { 2 }, Ending::HalfRelease(polls_of_release)),
+        (if calm { 0 } else { 1 }, Ending::Orphan),
+    ]);
+    let target = random.draw();
+    let us = Duration::from_micros;
+    let intent = Intent {
+        manner,
+        patience: us(1_000 + random.below(2 * lease_us)),
+        polls,
+        lease: if renewed { Lease::Watchdog } else { fixed },
+        work: us(work_us),
+        blocks: false,
+        careless: random.one_in(4),
+        write: us(random.weighted(&[(3, 0), (1, write_us), (1, late_us)])),
+        reentries: random.weighted(&[(5, 0), (1, 1), (1, 2)]),
+        as_owner: random.one_in(3),
+        ending,
+        rest: us(random.below(if calm { 20_000 } else { 250_000 })),
+    };
+    (target, intent)
 }

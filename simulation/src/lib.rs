@@ -7,10 +7,12 @@
 //! The parts, each using only those before it: `event`, `plan` (what a run is to be), `storm` (runs
 //! about tokens alone) and `draw` (what a seed decides), `world` (time and what happens next),
 //! `clock`, `coverage` (what was seen) and `log` (what is told), `frame` (what requests say),
-//! `nodes` (the servers), `network`, `stream`, `store` (what is guarded), `targets` (the locks),
-//! `stage` (what all share), `intent`, `nonsense` and `lane` (the callers), `process`, `faults`,
-//! `run` (all put together).
+//! `nodes` (the servers), `network`, `stream`, `memory` (what is guarded), `targets` (the locks),
+//! `stage` (what all share), `observer` (what is made of the callers' steps), `intent`, `nonsense` and
+//! `caller`, `process`, `faults`, `run` (all put together). What callers do with a lock is
+//! `workload`'s.
 
+mod caller;
 mod clock;
 mod coverage;
 mod draw;
@@ -18,16 +20,16 @@ mod event;
 mod faults;
 mod frame;
 mod intent;
-mod lane;
 mod log;
+mod memory;
 mod network;
 mod nodes;
 mod nonsense;
+mod observer;
 mod plan;
 mod process;
 mod run;
 mod stage;
-mod store;
 mod storm;
 mod stream;
 mod targets;

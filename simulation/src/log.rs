@@ -10,7 +10,10 @@ use checkers::{
     time::Time,
 };
 
-use crate::{coverage::Coverage, world::World};
+use crate::{
+    coverage::{self, Coverage},
+    world::World,
+};
 
 #[derive(Debug)]
 pub(crate) struct Log {
@@ -47,6 +50,9 @@ impl Log {
     pub(crate) fn record(&self, event: Event) {
         let at = self.world.now();
         let mut told = self.told();
+        if let Some(what) = coverage::told_by(&event, at) {
+            told.coverage.count(what);
+        }
         if section_of(&event).is_some_and(|section| told.killed.contains(&section.worker)) {
             return;
         }

@@ -8,9 +8,10 @@ use checkers::{
 };
 use futures::future::join_all;
 use palisade::{Client, embedded::SimulatedProcess, error::ConfigError};
+use workload::Lane;
 
 use crate::{
-    clock::SimClock, event::ProcessId, lane::Lane, plan::ProcessPlan, stage::Stage,
+    caller::Caller, clock::SimClock, event::ProcessId, plan::ProcessPlan, stage::Stage,
     stream::SimStream, targets,
 };
 
@@ -50,8 +51,10 @@ async fn work(
     };
     let lanes = (0..lanes).map(|lane| {
         let random = Random::branch(stage.plan.seed, &[3, worker.place, lane]);
-        let lane = Lane::new(stage.clone(), worker, lane, clock.clone(), targets.clone(), random);
-        tokio::spawn(lane.run())
+        let (store, observer) = (stage.memory.clone(), stage.clone());
+        let lane = Lane::new(worker, lane, Arc::new(clock.clone()), store, observer);
+        let (stage, targets) = (stage.clone(), targets.clone());
+        tokio::spawn(Caller { stage, targets, random, lane }.run())
     });
     let ended = join_all(lanes.collect::<Vec<_>>()).await;
     drop(targets);

@@ -23,7 +23,6 @@ use crate::{
     plan::{Leases, Plan},
     process,
     stage::{Signal, Stage},
-    store::Store,
     world::World,
 };
 
@@ -119,7 +118,7 @@ async fn play(plan: Plan, settings: &Settings, options: &Options) -> (Finished, 
         world: world.clone(),
         network: Arc::new(network),
         log: log.clone(),
-        store: Store::default(),
+        memory: Arc::default(),
         calm: Signal::default(),
         finish: Signal::default(),
         names: Mutex::default(),

@@ -8,7 +8,9 @@ use std::{
     },
 };
 
-use crate::{event::ProcessId, log::Log, network::Network, plan::Plan, store::Store, world::World};
+use crate::{
+    event::ProcessId, log::Log, memory::Memory, network::Network, plan::Plan, world::World,
+};
 
 /// What all processes, and the faults that are done to them, have in common.
 #[derive(Debug)]
@@ -17,7 +19,7 @@ pub(crate) struct Stage {
     pub(crate) world: Arc<World>,
     pub(crate) network: Arc<Network>,
     pub(crate) log: Arc<Log>,
-    pub(crate) store: Store,
+    pub(crate) memory: Arc<Memory>,
     pub(crate) calm: Signal,
     pub(crate) finish: Signal,
     /// What the holder ids of each process begin with.

@@ -5,9 +5,11 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use workload::Timekeeper;
 
 use crate::{
     clock::SimClock,
@@ -29,7 +31,7 @@ impl SimStream {
         node: usize,
         clock: SimClock,
     ) -> io::Result<Self> {
-        clock.sleep(network.connect_us()).await;
+        clock.sleep(Duration::from_micros(network.connect_us())).await;
         match network.try_connect(process, node) {
             Some(Ok(conn)) => Ok(Self { network, conn }),
             Some(Err(error)) => Err(error),

@@ -1,109 +1,23 @@
 //! The locks that are contended for, as one process sees them.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use checkers::history::Kind;
-use futures::{FutureExt, TryFutureExt, future::BoxFuture};
-use palisade::{
-    AcquireError, AnyLock, Client, Lease, LockGuard, Masters, MultiLock, OnOutage, Owner,
-    error::ConfigError,
-};
+use palisade::{Client, Masters, MultiLock, error::ConfigError};
+use workload::{Target, lock_on_all, lock_on_one};
 
 use crate::plan::Plan;
-
-/// A lock, and on which servers it is.
-#[derive(Debug, Clone)]
-pub(crate) struct Target {
-    /// Targets of one name exclude each other.
-    pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
-    /// Empty: on all.
-    pub(crate) on: Vec<usize>,
-    pub(crate) lock: Arc<dyn Contended>,
-}
-
-/// What an acquire brings. On the heap: it is not small.
-type Answer<'a, T> = BoxFuture<'a, Result<T, AcquireError>>;
-
-/// A lock of whichever type.
-pub(crate) trait Contended: fmt::Debug + Send + Sync {
-    fn with(&self, lease: Lease, on_outage: OnOutage) -> Arc<dyn Contended>;
-
-    fn acquire(&self) -> Answer<'_, LockGuard>;
-
-    fn acquire_as<'a>(&'a self, owner: &'a Owner) -> Answer<'a, LockGuard>;
-
-    fn try_acquire(&self) -> Answer<'_, Option<LockGuard>>;
-
-    fn try_acquire_as<'a>(&'a self, owner: &'a Owner) -> Answer<'a, Option<LockGuard>>;
-
-    fn try_acquire_for(&self, limit: Duration) -> Answer<'_, Option<LockGuard>>;
-}
-
-impl<L: AnyLock> Contended for L {
-    fn with(&self, lease: Lease, on_outage: OnOutage) -> Arc<dyn Contended> {
-        Arc::new(self.clone().with_lease(lease).on_outage(on_outage))
-    }
-
-    fn acquire(&self) -> Answer<'_, LockGuard> {
-        AnyLock::acquire(self).map_ok(Into::into).boxed()
-    }
-
-    fn acquire_as<'a>(&'a self, owner: &'a Owner) -> Answer<'a, LockGuard> {
-        AnyLock::acquire_as(self, owner).map_ok(Into::into).boxed()
-    }
-
-    fn try_acquire(&self) -> Answer<'_, Option<LockGuard>> {
-        AnyLock::try_acquire(self).map_ok(|guard| guard.map(Into::into)).boxed()
-    }
-
-    fn try_acquire_as<'a>(&'a self, owner: &'a Owner) -> Answer<'a, Option<LockGuard>> {
-        AnyLock::try_acquire_as(self, owner).map_ok(|guard| guard.map(Into::into)).boxed()
-    }
-
-    fn try_acquire_for(&self, limit: Duration) -> Answer<'_, Option<LockGuard>> {
-        AnyLock::try_acquire_for(self, limit).map_ok(|guard| guard.map(Into::into)).boxed()
-    }
-}
-
-/// A re-entry; `None` if the hold was lost meanwhile, and somebody else's now.
-pub(crate) async fn try_acquire_again(
-    lock: &dyn Contended,
-    owner: &Owner,
-    first: &LockGuard,
-) -> Option<LockGuard> {
-    let again = lock.try_acquire_as(owner).await.ok()??;
-    (again.holder_id() == first.holder_id()).then_some(again)
-}
-
-/// What the store is shown.
-pub(crate) fn token(guard: &LockGuard) -> Option<u64> {
-    guard.fencing_token().map(palisade::FencingToken::get)
-}
 
 /// All targets. Clients are in the order of the servers.
 pub(crate) fn all(clients: &[Client], plan: &Plan) -> Result<Vec<Target>, ConfigError> {
     let masters = Masters::new(clients.iter().cloned())?;
-    let red = Arc::new(masters.red_lock("red"));
-    let multi = Arc::new(masters.multi_lock("multi"));
-    let mut targets = vec![
-        Target { name: "red", kind: Kind::RedLock, on: Vec::new(), lock: red },
-        Target { name: "multi", kind: Kind::MultiLock, on: Vec::new(), lock: multi },
-    ];
     let node = usize::try_from(plan.seed % plan.nodes.len() as u64).unwrap_or(0);
+    let mut targets = Vec::new();
     let Some(client) = clients.get(node) else { return Ok(targets) };
-    let single = Arc::new(client.lock("single"));
-    targets.push(Target { name: "single", kind: Kind::Lock, on: vec![node], lock: single });
-    let fenced = [
-        (Kind::RedLock, "fenced-red", Vec::new()),
-        (Kind::MultiLock, "fenced-multi", Vec::new()),
-        (Kind::Lock, "fenced-single", vec![node]),
-    ];
-    for (kind, name, on) in fenced {
-        let lock: Arc<dyn Contended> = match kind {
-            Kind::RedLock => Arc::new(masters.fenced_red_lock(name)),
-            Kind::MultiLock => Arc::new(masters.fenced_multi_lock(name)),
-            Kind::Lock => Arc::new(client.fenced_lock(name)),
+    for (kind, fenced, name) in LOCKS {
+        let (on, lock) = match kind {
+            Kind::Lock => (vec![node], lock_on_one(client, fenced, name)),
+            _ => (Vec::new(), lock_on_all(&masters, kind, fenced, name)),
         };
         targets.push(Target { name, kind, on, lock });
     }
@@ -118,3 +32,13 @@ pub(crate) fn all(clients: &[Client], plan: &Plan) -> Result<Vec<Target>, Config
     }
     Ok(targets)
 }
+
+/// Each kind, plain and fenced.
+const LOCKS: [(Kind, bool, &str); 6] = [
+    (Kind::RedLock, false, "red"),
+    (Kind::MultiLock, false, "multi"),
+    (Kind::Lock, false, "single"),
+    (Kind::RedLock, true, "fenced-red"),
+    (Kind::MultiLock, true, "fenced-multi"),
+    (Kind::Lock, true, "fenced-single"),
+];

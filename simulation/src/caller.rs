@@ -1,0 +1,83 @@
+//! One caller: wants one of the locks, again and again, and in the calm gets what it asks for.
+
+use std::sync::Arc;
+
+use checkers::{
+    history::{Event, Refusal},
+    random::Random,
+};
+use palisade::{AcquireError, OnOutage};
+use workload::{Call, Lane, Target};
+
+use crate::{intent, nonsense, stage::Stage};
+
+#[derive(Debug)]
+pub(crate) struct Caller {
+    pub(crate) stage: Arc<Stage>,
+    pub(crate) targets: Arc<Vec<Target>>,
+    pub(crate) random: Random,
+    pub(crate) lane: Lane,
+}
+
+impl Caller {
+    /// Until it is told to finish. What has been asked for by then is waited for.
+    pub(crate) async fn run(mut self) {
+        let sections = self.stage.plan.sections;
+        while self.lane.section.number < sections && !self.stage.finish.is_here() {
+            self.next().await;
+        }
+        // Whatever happened before, in the calm everybody gets what he asks for.
+        self.stage.calm.wait().await;
+        for _ in 0..IN_THE_CALM {
+            self.next().await;
+        }
+    }
+
+    async fn next(&mut self) {
+        let calm = self.stage.calm.is_here();
+        let (choice, intent) = intent::draw(&mut self.random, &self.stage.plan.leases, calm);
+        self.lane.section.number += 1;
+        let choice = usize::try_from(choice % self.targets.len() as u64).unwrap_or(0);
+        let targets = self.targets.clone();
+        if let Some(target) = targets.get(choice).filter(|_| self.random.one_in(NONSENSE_ONE_IN)) {
+            self.ask_for_nonsense(target).await;
+        }
+        if let Some(target) = targets.get(choice).filter(|target| !calm || self.to_be_had(target)) {
+            self.lane.attempt(target, &intent, self.not_to_be_had(target)).await;
+        }
+        self.lane.rest(&intent).await;
+    }
+
+    /// Whether enough servers of a target work in the calm.
+    fn to_be_had(&self, target: &Target) -> bool {
+        let plan = &self.stage.plan;
+        let all: Vec<usize> = (0..plan.nodes.len()).collect();
+        let on = if target.on.is_empty() { &all } else { &target.on };
+        let works = on.iter().filter(|node| !plan.is_broken(**node)).count();
+        works >= target.kind.need(on.len())
+    }
+
+    /// Completes in the calm, if this lock is not to be had there.
+    async fn not_to_be_had(&self, target: &Target) {
+        self.stage.calm.wait().await;
+        if self.to_be_had(target) {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// A lease that no lock takes is refused at once, and nothing is sent.
+    async fn ask_for_nonsense(&mut self, target: &Target) {
+        let lease = nonsense::lease(&mut self.random, &self.stage.plan.leases);
+        let why = match target.lock.ask(lease, OnOutage::Fail, Call::TryAcquire).await {
+            Err(AcquireError::Config(_)) => return self.stage.log.saw("refused: lease"),
+            Err(other) => other.to_string(),
+            Ok(None) => "held by another".to_owned(),
+            Ok(Some(_guard)) => "it was granted".to_owned(),
+        };
+        let why = Refusal::Unexpected(format!("{lease:?} was not refused for what it is: {why}"));
+        self.stage.log.record(Event::GaveUp { section: self.lane.section, why });
+    }
+}
+
+const IN_THE_CALM: u64 = 2;
+const NONSENSE_ONE_IN: u64 = 40;

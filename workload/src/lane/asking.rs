@@ -1,0 +1,64 @@
+//! How a lane asks for a lock: in every way there is.
+
+use checkers::history::{Manner, Refusal};
+use palisade::{AcquireError, LockGuard, OnOutage};
+use tokio::select;
+
+use super::Lane;
+use crate::{
+    intent::Intent,
+    polls::some_polls,
+    target::{Call, Target},
+};
+
+impl Lane {
+    pub(super) async fn ask(&self, target: &Target, intent: &Intent) -> Result<LockGuard, Refusal> {
+        let (on_outage, call) = match intent.manner {
+            Manner::Patient if intent.as_owner => (OnOutage::Wait, Call::AcquireAs(&self.owner)),
+            Manner::Patient | Manner::Dropped => (OnOutage::Wait, Call::Acquire),
+            Manner::FailFast => (OnOutage::Fail, Call::Acquire),
+            Manner::Limited => (OnOutage::Wait, Call::TryAcquireFor(intent.patience)),
+            Manner::Once => (OnOutage::Fail, Call::TryAcquire),
+        };
+        let asking = target.lock.ask(intent.lease, on_outage, call);
+        let answer = match intent.manner {
+            Manner::Dropped => self.drop_unless_soon(asking, intent).await?,
+            _ => asking.await,
+        };
+        answer.map_err(|error| self.refusal(&error))?.ok_or(Refusal::Held)
+    }
+
+    /// After a while, or after so many polls.
+    async fn drop_unless_soon<T>(
+        &self,
+        asking: impl Future<Output = T>,
+        intent: &Intent,
+    ) -> Result<T, Refusal> {
+        let (answer, dropped) = match intent.polls {
+            Some(polls) => (some_polls(asking, polls).await, "fault: future dropped at a poll"),
+            None => {
+                let answer = select! {
+                    biased;
+                    answer = asking => Some(answer),
+                    () = self.clock.sleep(intent.patience) => None,
+                };
+                (answer, "fault: future dropped")
+            }
+        };
+        answer.ok_or_else(|| {
+            self.observer.saw(dropped);
+            Refusal::Dropped
+        })
+    }
+
+    fn refusal(&self, error: &AcquireError) -> Refusal {
+        match error {
+            AcquireError::Unavailable { ballot, .. } => Refusal::Outage(ballot.to_string()),
+            AcquireError::Quarantined { .. } => {
+                self.observer.saw("refused: quarantine");
+                Refusal::Outage(error.to_string())
+            }
+            other => Refusal::Unexpected(other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! What `chaos` and `simulation` do with palisade's locks, step by step, and how each step is recorded.
+//!
+//! A [`Lane`] carries out one [`Intent`] after the other. Nothing here knows whether that happens in a
+//! real process or in a simulated one: each program draws its own intents by its seed, and says what
+//! time it is ([`Timekeeper`]), what the locks guard ([`Store`]) and who hears of it ([`Observer`]).
+//!
+//! The parts, each using only those before it: `timekeeper`, `store`, `intent`, `target` (the locks),
+//! `observer`, `polls`, `lane`.
+
+#![allow(missing_docs, reason = "not published: what a field is, its name says")]
+
+mod intent;
+mod lane;
+mod observer;
+mod polls;
+mod store;
+mod target;
+mod timekeeper;
+
+pub use intent::{Ending, Intent};
+pub use lane::Lane;
+pub use observer::Observer;
+pub use store::{Change, Store, TooOld, Value};
+pub use target::{Answer, Call, Contended, Target, lock_on_all, lock_on_one};
+pub use timekeeper::Timekeeper;
+
+pub use futures::future::BoxFuture;
