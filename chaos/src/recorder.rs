@@ -6,6 +6,8 @@ use std::{
     path::Path,
 };
 
+use workload::Observer;
+
 use crate::{
     history::{EXTENSION, Event, Record},
     time::{self, Time},
@@ -41,5 +43,11 @@ impl Recorder {
         let line = Record { at, event }.to_line();
         let written = (&self.file).write(line.as_bytes());
         assert_eq!(written.ok(), Some(line.len()), "the history cannot be written");
+    }
+}
+
+impl Observer for Recorder {
+    fn record(&self, event: Event) {
+        self.note(event);
     }
 }

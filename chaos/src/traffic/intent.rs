@@ -1,15 +1,16 @@
-//! What a lane is going to do next. Pure.
+//! What a contender is going to do next. Pure.
 
 use std::{ops::Range, time::Duration};
 
 use palisade::Lease;
+use workload::{Ending, Intent};
 
 use crate::{
     history::{Kind, Manner},
     random::Random,
 };
 
-/// A lock that lanes contend for.
+/// A lock that is contended for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Prize {
     pub(super) name: &'static str,
@@ -67,42 +68,23 @@ impl Work {
     }
 }
 
-/// One section, before it is tried.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Intent {
-    pub(super) lease: Lease,
-    pub(super) manner: Manner,
-    /// For `Limited` and `Dropped`: how long to wait at most.
-    pub(super) patience: Duration,
-    /// What the section takes between reading and writing.
-    pub(super) work: Duration,
-    /// In a run that is about that: whether it blocks its runtime meanwhile.
-    pub(super) blocks: bool,
-    /// How often the lock is entered again.
-    pub(super) reentries: u32,
-    /// Whether the guard is dropped instead of released.
-    pub(super) drops: bool,
-    /// Before the next section.
-    pub(super) rest: Duration,
-}
-
-impl Intent {
-    pub(super) fn draw(prize: &Prize, random: &mut Random) -> Self {
-        let sort = random.weighted(prize.sorts);
-        Self {
-            lease: if sort.renewed { RENEWED_LEASE } else { fixed_lease(random) },
-            manner: random.weighted(&MANNERS),
-            patience: random.within(&PATIENCE),
-            work: random.within(&sort.work.lasts()),
-            blocks: sort.renewed && sort.work == Work::Long,
-            reentries: random.weighted(&REENTRIES),
-            drops: random.one_in(ONE_DROP_IN),
-            rest: random.within(&REST),
-        }
-    }
-
-    pub(super) fn is_renewed(&self) -> bool {
-        self.lease == RENEWED_LEASE
+pub(super) fn draw(prize: &Prize, random: &mut Random) -> Intent {
+    let sort = random.weighted(prize.sorts);
+    Intent {
+        lease: if sort.renewed { RENEWED_LEASE } else { fixed_lease(random) },
+        manner: random.weighted(&MANNERS),
+        patience: random.within(&PATIENCE),
+        work: random.within(&sort.work.lasts()),
+        // In a run that is about that.
+        blocks: sort.renewed && sort.work == Work::Long,
+        reentries: random.weighted(&REENTRIES),
+        ending: if random.one_in(ONE_DROP_IN) { Ending::Drop } else { Ending::Release },
+        rest: random.within(&REST),
+        // Left to the simulation.
+        polls: None,
+        as_owner: false,
+        careless: false,
+        write: Duration::ZERO,
     }
 }
 
@@ -146,7 +128,7 @@ mod tests {
 
     fn draw(prize: &Prize, seed: u64) -> Vec<Intent> {
         let mut random = Random::new(seed);
-        (0..1_000).map(|_| Intent::draw(prize, &mut random)).collect()
+        (0..1_000).map(|_| super::draw(prize, &mut random)).collect()
     }
 
     #[test]
@@ -172,7 +154,9 @@ mod tests {
                 assert!(comes_up(&|intent| intent.reentries == reentries), "{reentries}");
             }
             for renewed in [true, false] {
-                assert!(comes_up(&|intent| intent.drops && intent.is_renewed() == renewed));
+                assert!(comes_up(
+                    &|intent| intent.ending == Ending::Drop && intent.is_renewed() == renewed
+                ));
             }
         }
     }

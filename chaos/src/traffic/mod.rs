@@ -1,16 +1,15 @@
-//! Who does what: worker processes, each with a few lanes that want the same locks over and over.
+//! Who does what: worker processes, each with a few contenders that want the same locks over and
+//! over. What they do with a lock is `workload`'s.
 //!
-//! * `intent`: what a lane is going to do next, drawn by the seed. Pure.
-//! * `lane`: does it, and records it.
-//! * `hold`: the guard, or the pretence of one that a planted fault needs.
-//! * `witness`: the file that only the holder may change.
-//! * `worker`: the process around the lanes.
+//! * `intent`: what a contender is going to do next, drawn by the seed. Pure.
+//! * `contender`: does it, until it is told to finish.
+//! * `witness`: the files that only holders may change.
+//! * `worker`: the process around the contenders.
 //! * `fleet`: the processes, as the parent sees them.
 
+mod contender;
 mod fleet;
-mod hold;
 mod intent;
-mod lane;
 mod witness;
 mod worker;
 

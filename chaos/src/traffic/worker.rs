@@ -1,4 +1,4 @@
-//! The worker process: some lanes on one runtime, until its stdin is closed.
+//! The worker process: some contenders on one runtime, until its stdin is closed.
 
 use std::{
     io::{self, Read, Write},
@@ -16,16 +16,18 @@ use tokio::{
     task::JoinSet,
     time::{sleep, timeout},
 };
+use workload::{Lane, Target, lock_on_all};
 
 use super::{
-    intent::{CLOCK_SKEW, LONGEST_LEASE, PRIZES},
-    lane::Lane,
+    contender::Contender,
+    intent::{CLOCK_SKEW, LONGEST_LEASE, PRIZES, Prize},
+    witness::Witnesses,
 };
 use crate::{
-    history::{Event, SectionId, Worker},
+    history::{Event, Worker},
     random::Random,
     recorder::Recorder,
-    time,
+    time::{self, Machine},
 };
 
 /// All that a worker is told. Passed as one argument.
@@ -36,7 +38,7 @@ pub(crate) struct Orders {
     pub(crate) urls: Vec<String>,
     /// For its records and the witnesses.
     pub(crate) folder: PathBuf,
-    /// The planted fault: it takes what it wants.
+    /// The planted fault: it takes locks that nobody else wants.
     pub(crate) ignores_lock: bool,
     /// It blocks its runtime now and then.
     pub(crate) blocks: bool,
@@ -65,15 +67,15 @@ async fn live(orders: &Orders) -> Result<(), String> {
     let masters = connect(orders).map_err(|error| error.to_string())?;
     let finish = when_stdin_closes();
     let pulse = tokio::spawn(take_pulse(worker, Arc::clone(&recorder)));
-    let mut lanes = JoinSet::new();
-    for lane in lanes_of(orders, &masters, &recorder, &finish) {
-        lanes.spawn(lane.run());
+    let mut all = JoinSet::new();
+    for contender in contenders(orders, &masters, &recorder, &finish) {
+        all.spawn(contender.run());
     }
     writeln!(io::stdout(), "{READY}").map_err(|error| error.to_string())?;
 
     let mut told = finish;
     told.wait_for(|finish| *finish).await.map_err(|error| error.to_string())?;
-    let ended = timeout(LAST_WAIT, join(&mut lanes)).await;
+    let ended = timeout(LAST_WAIT, join(&mut all)).await;
     ended.map_err(|_elapsed| format!("still waits for locks after {LAST_WAIT:?}"))??;
     let shutdown = masters.shutdown(DRAIN).await;
     pulse.abort();
@@ -90,30 +92,43 @@ fn connect(orders: &Orders) -> Result<Masters, ConfigError> {
     Masters::new(orders.urls.iter().map(client).collect::<Result<Vec<_>, _>>()?)
 }
 
-fn lanes_of(
+fn contenders(
     orders: &Orders,
     masters: &Masters,
     recorder: &Arc<Recorder>,
     finish: &watch::Receiver<bool>,
-) -> impl Iterator<Item = Lane> {
+) -> impl Iterator<Item = Contender> {
     let Worker { place, life } = orders.worker;
-    let prizes = PRIZES.into_iter().flat_map(|prize| [prize; LANES_FOR_A_LOCK]);
-    (0..).zip(prizes).map(move |(lane, prize)| Lane {
-        prize,
-        masters: masters.clone(),
-        recorder: Arc::clone(recorder),
-        random: Random::branch(orders.seed, &[place, life, lane]),
-        folder: orders.folder.clone(),
-        section: SectionId { worker: orders.worker, lane, number: 0 },
-        finish: finish.clone(),
-        ignores_lock: orders.ignores_lock,
-        blocks: orders.blocks,
+    let machine = Arc::new(Machine { finish: finish.clone() });
+    let witnesses = Arc::new(Witnesses { folder: orders.folder.clone() });
+    let prizes = PRIZES.into_iter().flat_map(|prize| [prize; CONTENDERS_FOR_A_LOCK]);
+    (0..).zip(prizes).map(move |(number, prize)| {
+        let (clock, store, observer) = (machine.clone(), witnesses.clone(), recorder.clone());
+        Contender {
+            prize,
+            target: target(orders, prize, masters),
+            random: Random::branch(orders.seed, &[place, life, number]),
+            machine: machine.clone(),
+            lane: Lane::new(orders.worker, number, clock, store, observer),
+            blocks: orders.blocks,
+        }
     })
 }
 
-async fn join(lanes: &mut JoinSet<()>) -> Result<(), String> {
-    while let Some(ended) = lanes.join_next().await {
-        ended.map_err(|panic| format!("a lane ended early: {panic}"))?;
+/// For the planted fault behind the name is a lock that nobody else wants. It has no tokens: those of
+/// another counter would be refused by the witness.
+fn target(orders: &Orders, Prize { name, kind, fenced, .. }: Prize, masters: &Masters) -> Target {
+    let lock = if orders.ignores_lock {
+        lock_on_all(masters, kind, false, &format!("{name} of {}", orders.worker))
+    } else {
+        lock_on_all(masters, kind, fenced, name)
+    };
+    Target { name, kind, on: Vec::new(), lock }
+}
+
+async fn join(contenders: &mut JoinSet<()>) -> Result<(), String> {
+    while let Some(ended) = contenders.join_next().await {
+        ended.map_err(|panic| format!("a contender ended early: {panic}"))?;
     }
     Ok(())
 }
@@ -141,7 +156,7 @@ async fn take_pulse(worker: Worker, recorder: Arc<Recorder>) {
 }
 
 /// More than one, so that there are waiters of the same lock within one process.
-const LANES_FOR_A_LOCK: usize = 2;
+const CONTENDERS_FOR_A_LOCK: usize = 2;
 const PULSE: Duration = Duration::from_millis(10);
 /// Far above the precision of tokio's timers.
 const IRREGULAR: Duration = Duration::from_millis(20);
