@@ -57,7 +57,7 @@ impl<T> ByMember<T> {
         (0..u32::try_from(self.len()).unwrap_or(u32::MAX)).map(MemberId)
     }
 
-    pub(crate) fn values(&self) -> impl Iterator<Item = &T> {
+    pub(crate) fn values(&self) -> impl ExactSizeIterator<Item = &T> {
         self.0.iter()
     }
 

@@ -3,14 +3,20 @@
 //! A round asks all members at once and ends as soon as the votes decide it; of a fenced lock, once
 //! enough members agree on the token. The slow rest of a won round goes on and joins the claim: every
 //! further grant is one more member that may forget it. A lost round is taken back wherever the
-//! answer was not a plain refusal; how its rule goes on is the [`Strategy`]'s.
+//! answer was not a plain refusal. A majority then asks all of it again; a lock by itself is a
+//! majority of one, and may ask with the same claim. How all of several go on is [`InOrder`]'s.
 //!
 //! Source: the Redlock algorithm as published by Redis (distributed locks).
 
 use std::{sync::Arc, time::Duration};
 
 use super::{
-    agreeing::agree, attempt::Attempt, strategy::Strategy, tally::Verdict, target::Target,
+    agreeing::agree,
+    attempt::{Attempt, Next},
+    in_order::InOrder,
+    servers::check_servers,
+    tally::{Rule, Verdict},
+    target::Target,
     votes::Votes,
 };
 use crate::{
@@ -21,7 +27,7 @@ use crate::{
     kind::Admission,
     notifier::Listener,
     voting::{Voter, ballot},
-    wait::{Contender, Round},
+    wait::{Contender, Refusals, Round},
 };
 
 /// Somebody who wants a lock.
@@ -29,15 +35,17 @@ use crate::{
 pub(crate) struct Acquisition {
     target: Target,
     wanted: Wanted,
-    strategy: Strategy,
-    /// For the next round: waiters may listen to its holder id already.
-    reserved: Option<Arc<Claim>>,
+    /// What the next round asks with, if that is known: waiters may listen to its holder id already.
+    next: Option<Next>,
+    /// If all members are needed: one after the other, in an order that all processes share.
+    in_order: Option<InOrder>,
+    lost_rounds: u32,
 }
 
 impl Acquisition {
     pub(crate) fn new(target: Target, wanted: Wanted) -> Self {
-        let strategy = Strategy::of(&target);
-        Self { target, wanted, strategy, reserved: None }
+        let in_order = matches!(target.rule, Rule::All).then(InOrder::default);
+        Self { target, wanted, next: None, in_order, lost_rounds: 0 }
     }
 
     /// Something to ask with that was never asked with before.
@@ -45,21 +53,25 @@ impl Acquisition {
         Claim::new(&self.target.members, self.target.need(), self.wanted)
     }
 
-    /// What the next round asks with.
+    /// What this round asks with.
     fn attempt(&mut self) -> Attempt {
-        if let Some(kept) = self.strategy.take_kept() {
+        if let Some(kept) = self.in_order.as_mut().and_then(InOrder::take_kept) {
             return kept;
         }
-        Attempt::new(self.reserved.take().unwrap_or_else(|| self.fresh()))
+        match self.next.take() {
+            Some(Next::Queued(attempt)) => attempt,
+            Some(Next::Clean(claim)) => Attempt::new(claim),
+            None => Attempt::new(self.fresh()),
+        }
     }
 
     /// The holder id that the next round asks with.
     fn next_holder(&mut self) -> Arc<str> {
-        if let Some(kept) = self.strategy.kept() {
+        if let Some(kept) = self.in_order.as_ref().and_then(InOrder::kept) {
             return kept.holder().clone();
         }
-        let reserved = self.reserved.take().unwrap_or_else(|| self.fresh());
-        self.reserved.insert(reserved).holder().clone()
+        let next = self.next.take().unwrap_or_else(|| Next::Clean(self.fresh()));
+        self.next.insert(next).claim().holder().clone()
     }
 
     /// Asks all members that have not voted yet, at once, until the round is decided.
@@ -70,23 +82,20 @@ impl Acquisition {
             // The everyday case needs nothing that keeps several futures apart.
             let (member, vote) = ask(claim.clone(), MemberId::FIRST).await;
             votes.record(member, vote);
-            votes.last_verdict()
+            votes.tally(false).verdict()
         } else {
             asked.add(votes.pending().map(|member| ask(claim.clone(), member)));
             votes.collect(&mut asked).await
         };
         // By now the servers have said who they are.
-        if let Err(error) = self.target.check_servers() {
+        if let Err(error) = check_servers(self.target.rule, &self.target.members) {
             drop(asked);
             roll_back(&claim, &votes.granted()).await;
             return Round::Failed(error);
         }
         match verdict {
             Verdict::Won => self.enough_granted(attempt, asked, votes).await,
-            Verdict::LostToOthers => {
-                let lost = self.strategy.lost(attempt, asked, votes, &self.target).await;
-                Round::Refused(lost)
-            }
+            Verdict::LostToOthers => Round::Refused(self.lost(attempt, asked, votes).await),
             Verdict::LostToOutage | Verdict::Pending => {
                 // Whoever has not answered is asked no further; the rollback comes behind on its
                 // socket.
@@ -95,6 +104,30 @@ impl Acquisition {
                 self.unavailable(votes.by)
             }
         }
+    }
+
+    /// Takes a lost round back, as far as nothing of it is kept. Returns who is to be waited for.
+    async fn lost(
+        &mut self,
+        attempt: Attempt,
+        asked: InFlight<impl Future<Output = (MemberId, Vote)>>,
+        votes: Votes,
+    ) -> Refusals {
+        self.lost_rounds += 1;
+        if let Some(in_order) = &mut self.in_order {
+            return in_order.lost(attempt, asked, votes, self.target.random()).await;
+        }
+        // Whoever has not answered is asked no further; the rollback comes behind on its socket.
+        drop(asked);
+        let claim = attempt.claim();
+        if !claim.members().is_one() {
+            roll_back(claim, &votes.granted()).await;
+        } else if claim.is_clean() {
+            self.next = Some(Next::Clean(attempt.hand_on()));
+        } else {
+            self.next = Some(Next::Queued(attempt));
+        }
+        votes.refusals(true)
     }
 
     /// Makes a round with enough grants a turn of the caller's.
@@ -108,7 +141,8 @@ impl Acquisition {
         A: Future<Output = (MemberId, Vote)> + Send + 'static,
     {
         let claim = attempt.claim().clone();
-        let token = agree(&claim, &mut asked, &mut votes).await;
+        let token =
+            if claim.is_fenced() { agree(&claim, &mut asked, &mut votes).await } else { None };
         let tenure = Tenure::new(claim.clone(), token);
         if claim.win(token, tenure.as_tenant()) {
             attempt.hand_on();
@@ -126,8 +160,8 @@ impl Acquisition {
         if claim.is_shut_down() {
             return Round::Failed(AcquireError::Shutdown);
         }
-        if votes.last_verdict() == Verdict::LostToOthers {
-            self.strategy.count_lost_round();
+        if votes.tally(false).verdict() == Verdict::LostToOthers {
+            self.lost_rounds += 1;
             return Round::Refused(votes.refusals(false));
         }
         for vote in votes.by.values_mut().filter(|vote| matches!(vote, Vote::Granted)) {
@@ -155,24 +189,37 @@ impl Contender for Acquisition {
     type Grant = LockGuard;
 
     async fn round(&mut self) -> Round<LockGuard> {
-        if let Err(error) = self.target.check_servers() {
+        if let Err(error) = check_servers(self.target.rule, &self.target.members) {
             return Round::Failed(error);
         }
-        self.strategy.let_go(self.target.now()).await;
-        let attempt = self.attempt();
-        let mut votes = Votes::new(self.target.rule, self.target.members.map(|_| Vote::Pending));
-        match self.strategy.retry_blocker(attempt, &mut votes).await {
-            Ok(attempt) => self.ask_others(attempt, votes).await,
-            Err(refusals) => Round::Refused(refusals),
+        if let Some(in_order) = &mut self.in_order {
+            in_order.let_go(self.target.now()).await;
         }
+        let mut attempt = self.attempt();
+        let mut votes = Votes::new(self.target.rule, self.target.members.map(|_| Vote::Pending));
+        if let Some(in_order) = &mut self.in_order {
+            attempt = match in_order.retry_blocker(attempt, &mut votes).await {
+                Ok(attempt) => attempt,
+                Err(refusals) => return Round::Refused(refusals),
+            };
+        }
+        self.ask_others(attempt, votes).await
     }
 
     async fn give_back(&mut self) {
-        self.strategy.give_back().await;
+        if let Some(in_order) = &mut self.in_order {
+            in_order.give_back().await;
+        }
+        if let Some(Next::Queued(attempt)) = &self.next {
+            roll_back_all(attempt.claim()).await;
+            self.next = None;
+        }
     }
 
     fn alarmed(&mut self) {
-        self.strategy.ask_all();
+        if let Some(in_order) = &mut self.in_order {
+            in_order.ask_all();
+        }
     }
 
     fn not_yet(&self) -> Option<(AcquireError, Duration)> {
@@ -185,7 +232,8 @@ impl Contender for Acquisition {
     fn listen(&mut self) -> ByMember<Listener> {
         let is_own = self.target.members.values().any(|member| member.kind.has_own_channels());
         let holder = if is_own { self.next_holder() } else { Arc::default() };
-        self.target.members.map(|member| member.listen(&holder))
+        let listen = |of: &Voter| of.services.notifier.listen(of.kind.channel(&holder));
+        self.target.members.map(listen)
     }
 
     fn keeps_out(&self) -> Option<Duration> {
@@ -195,7 +243,17 @@ impl Contender for Acquisition {
     }
 
     fn stagger(&mut self) -> Duration {
-        let most = self.strategy.stagger(&self.target);
+        if self.in_order.is_none() && self.target.members.is_one() {
+            // Those who ask one server meet nowhere else.
+            return Duration::ZERO;
+        }
+        let in_order = self.in_order.as_ref();
+        let most = match in_order.and_then(|in_order| in_order.has_waited(self.target.now())) {
+            // Those who ask one member, one after the other, need no distance from each other. But
+            // whoever is far from it would always come too late; the longer it waits, the less.
+            Some(waited) => Duration::from_millis(16 >> waited.as_secs().min(5)),
+            None => Duration::from_millis(2 << self.lost_rounds.min(5)),
+        };
         if most.is_zero() { most } else { self.target.random().within(Duration::ZERO..most) }
     }
 }

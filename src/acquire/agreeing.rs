@@ -16,7 +16,7 @@ use crate::{
     kind::FencingToken,
 };
 
-/// The token that enough members wrote. `None` if they did not, and for locks without tokens.
+/// The token that enough members of a fenced lock wrote. `None` if they did not.
 ///
 /// Members still `asked` count if they tell the same token meanwhile. `votes` learns what becomes of
 /// them, and of those that were told the token.
@@ -28,9 +28,6 @@ pub(super) async fn agree<A>(
 where
     A: Future<Output = (MemberId, Vote)>,
 {
-    if !claim.is_fenced() {
-        return None;
-    }
     let told = claim.told_tokens();
     let fence = Fence::of(&told, claim.need())?;
     match fence.decide(&told, claim.least_deadline()) {

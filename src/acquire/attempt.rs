@@ -1,4 +1,4 @@
-//! A claim that is asked for and not won yet.
+//! A claim that is asked for and not won yet, and what is asked for next.
 
 use std::sync::Arc;
 
@@ -37,6 +37,24 @@ impl Drop for Attempt {
     fn drop(&mut self) {
         if !self.handed_on {
             self.claim.abandon();
+        }
+    }
+}
+
+/// What a round leaves to the next one to ask with.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// Nothing of it is there: it was never asked with, or its only member refused it plainly.
+    Clean(Arc<Claim>),
+    /// It has left something there, a place in a queue, for as long as it asks.
+    Queued(Attempt),
+}
+
+impl Next {
+    pub(super) fn claim(&self) -> &Arc<Claim> {
+        match self {
+            Self::Clean(claim) => claim,
+            Self::Queued(attempt) => attempt.claim(),
         }
     }
 }

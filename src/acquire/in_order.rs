@@ -47,7 +47,6 @@ pub(super) struct InOrder {
     keep_until: Option<Instant>,
     /// Until when nothing is kept, since it was kept in vain.
     keep_from: Option<Instant>,
-    pub(super) lost_rounds: u32,
 }
 
 impl InOrder {

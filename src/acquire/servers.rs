@@ -5,77 +5,73 @@ use std::sync::Arc;
 use super::tally::Rule;
 use crate::{
     by_member::{ByMember, MemberId},
-    error::ConfigError,
+    error::{AcquireError, ConfigError},
+    standing::Vetting,
     voting::Voter,
 };
 
-/// What can be known before anything is sent: the same address twice.
+/// Checks what can be known before anything is sent: the same address twice.
 pub(crate) fn check_addresses(rule: Rule, members: &ByMember<Voter>) -> Result<(), ConfigError> {
-    check(
-        members,
-        |one, other| {
-            one.services.node_id() == other.services.node_id() && excludes(rule, one, other)
-        },
-        rule,
-    )
+    check_pairs(rule, members, |one, other| one.services.node_id() == other.services.node_id())
 }
 
-/// What the servers have told by now: two addresses of one server process.
-pub(crate) fn check_processes(rule: Rule, members: &ByMember<Voter>) -> Result<(), ConfigError> {
-    check(
-        members,
-        |one, other| {
-            let (a, b) = (one.services.node.run_id(), other.services.node.run_id());
-            a.is_some() && a == b && excludes(rule, one, other)
-        },
-        rule,
-    )
-}
-
-/// Whether two members on one server are one too many: always for a majority, since that server
-/// would have two votes; for all of them only if it is the same key.
-fn excludes(rule: Rule, one: &Voter, other: &Voter) -> bool {
-    match rule {
-        Rule::Majority => true,
-        Rule::All => {
-            one.kind.name() == other.kind.name()
-                && one.services.node.db() == other.services.node.db()
-        }
+/// Checks what the clients and the servers have told by now: before a round, and again after its
+/// votes, since the first contact tells who a server is.
+pub(crate) fn check_servers(rule: Rule, members: &ByMember<Voter>) -> Result<(), AcquireError> {
+    if members.values().any(|member| member.services.is_closed()) {
+        return Err(AcquireError::Shutdown);
     }
+    // Two addresses of one server process.
+    check_pairs(rule, members, |one, other| {
+        let (a, b) = (one.services.node.run_id(), other.services.node.run_id());
+        a.is_some() && a == b
+    })?;
+    Ok(check_fleets(members)?)
 }
 
-fn check(
-    members: &ByMember<Voter>,
-    clash: impl Fn(&Voter, &Voter) -> bool,
+/// Checks that no two members on one server are one too many: for a majority they always are, since
+/// that server would have two votes; for all of them only if it is the same key.
+fn check_pairs(
     rule: Rule,
+    members: &ByMember<Voter>,
+    on_one_server: impl Fn(&Voter, &Voter) -> bool,
 ) -> Result<(), ConfigError> {
     for (i, one) in members.values().enumerate() {
-        for other in members.values().skip(i + 1) {
-            if clash(one, other) {
-                return Err(match rule {
-                    Rule::All => ConfigError::DuplicateMember { member: other.shown_identity() },
-                    Rule::Majority => ConfigError::SameServer {
-                        server: other.services.node_id().to_string().into(),
-                    },
-                });
+        for other in members.values().skip(i + 1).filter(|other| on_one_server(one, other)) {
+            let is_same_key = one.kind.name() == other.kind.name()
+                && one.services.node.db() == other.services.node.db();
+            match rule {
+                Rule::Majority => {
+                    let server = other.services.node_id().to_string().into();
+                    return Err(ConfigError::SameServer { server });
+                }
+                Rule::All if is_same_key => {
+                    return Err(ConfigError::DuplicateMember { member: other.shown_identity() });
+                }
+                Rule::All => {}
             }
         }
     }
     Ok(())
 }
 
-/// What the markers have told by now: that the members are not of one fleet, or that its other
-/// clients do not reckon with leases as long as ours.
-pub(crate) fn check_fleets(members: &ByMember<Voter>) -> Result<(), ConfigError> {
+/// Checks what the markers of the servers' present runs have told by now, where they matter: that the
+/// members are of one fleet, and that its other clients reckon with leases as long as ours.
+fn check_fleets(members: &ByMember<Voter>) -> Result<(), ConfigError> {
     let mut first: Option<(&Voter, Arc<str>)> = None;
-    for member in members.values() {
-        let Some(marker) = member.blessing()? else { continue };
+    for member in members.values().filter(|member| member.vetting != Vetting::None) {
+        let standing = member.services.node.standing();
+        let Some(marker) = standing.and_then(|standing| standing.blessing()) else { continue };
+        let server = || member.services.node_id().to_string().into();
+        let max_lease = member.services.settings.max_lease;
+        if marker.max_lease < max_lease {
+            let (server, blessed) = (server(), marker.max_lease);
+            return Err(ConfigError::MaxLeaseAboveFleet { server, max_lease, blessed });
+        }
         match &first {
             Some((one, fleet)) if *fleet != marker.fleet => {
-                return Err(ConfigError::DifferentFleets {
-                    one: one.services.node_id().to_string().into(),
-                    other: member.services.node_id().to_string().into(),
-                });
+                let one = one.services.node_id().to_string().into();
+                return Err(ConfigError::DifferentFleets { one, other: server() });
             }
             Some(_) => {}
             None => first = Some((member, marker.fleet)),

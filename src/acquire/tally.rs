@@ -1,5 +1,7 @@
 //! Counting votes. Pure.
 
+use crate::error::Vote;
+
 /// How many members are enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
@@ -26,14 +28,6 @@ impl Rule {
     }
 }
 
-/// What a member said, for the count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Said {
-    Granted,
-    Refused,
-    Failed,
-}
-
 /// What the votes so far amount to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -56,16 +50,24 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    pub(crate) fn new(rule: Rule, members: usize) -> Self {
-        Self { members, need: rule.need(members), granted: 0, refused: 0, failed: 0 }
-    }
-
-    pub(crate) const fn record(&mut self, said: Said) {
-        match said {
-            Said::Granted => self.granted += 1,
-            Said::Refused => self.refused += 1,
-            Said::Failed => self.failed += 1,
+    /// Who has not voted will not, unless it `may_still_vote`.
+    pub(crate) fn of<'a>(
+        rule: Rule,
+        votes: impl ExactSizeIterator<Item = &'a Vote>,
+        may_still_vote: bool,
+    ) -> Self {
+        let members = votes.len();
+        let need = rule.need(members);
+        let mut tally = Self { members, need, granted: 0, refused: 0, failed: 0 };
+        for vote in votes {
+            match vote {
+                Vote::Granted => tally.granted += 1,
+                Vote::Refused { .. } => tally.refused += 1,
+                Vote::Pending if may_still_vote => {}
+                Vote::Failed(_) | Vote::Pending => tally.failed += 1,
+            }
         }
+        tally
     }
 
     pub(crate) const fn verdict(&self) -> Verdict {
@@ -94,19 +96,21 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::NodeError;
+
+    fn vote(letter: char) -> Vote {
+        match letter {
+            'g' => Vote::Granted,
+            'r' => Vote::Refused { ttl: None },
+            'f' => Vote::Failed(NodeError::Closed),
+            '.' => Vote::Pending,
+            other => panic!("{other}"),
+        }
+    }
 
     fn count(rule: Rule, votes: &str) -> Tally {
-        let mut tally = Tally::new(rule, votes.len());
-        for vote in votes.chars() {
-            match vote {
-                'g' => tally.record(Said::Granted),
-                'r' => tally.record(Said::Refused),
-                'f' => tally.record(Said::Failed),
-                '.' => {}
-                other => panic!("{other}"),
-            }
-        }
-        tally
+        let votes: Vec<_> = votes.chars().map(vote).collect();
+        Tally::of(rule, votes.iter(), true)
     }
 
     /// A table to check by hand: g granted, r refused, f failed, . outstanding.
@@ -156,21 +160,20 @@ mod tests {
     fn verdicts_are_final_for_all_votes_of_up_to_five_members() {
         for members in [1, 2, 3, 5] {
             for rule in [Rule::All, Rule::Majority] {
-                explore(Tally::new(rule, members), members);
+                explore(rule, &".".repeat(members));
             }
         }
     }
 
-    fn explore(tally: Tally, outstanding: usize) {
-        let before = tally.verdict();
-        if outstanding == 0 {
+    fn explore(rule: Rule, votes: &str) {
+        let before = count(rule, votes).verdict();
+        if !votes.contains('.') {
             assert_ne!(before, Verdict::Pending);
             return;
         }
-        for said in [Said::Granted, Said::Refused, Said::Failed] {
-            let mut next = tally;
-            next.record(said);
-            let after = next.verdict();
+        for next in ["g", "r", "f"] {
+            let votes = votes.replacen('.', next, 1);
+            let after = count(rule, &votes).verdict();
             match before {
                 Verdict::Pending => {}
                 Verdict::Won => assert_eq!(after, Verdict::Won),
@@ -178,8 +181,15 @@ mod tests {
                     assert!(matches!(after, Verdict::LostToOthers | Verdict::LostToOutage));
                 }
             }
-            explore(next, outstanding - 1);
+            explore(rule, &votes);
         }
+    }
+
+    #[test]
+    fn whoever_votes_no_more_has_failed() {
+        let votes = ['g', 'r', '.'].map(vote);
+        assert_eq!(Tally::of(Rule::Majority, votes.iter(), true).verdict(), Verdict::Pending);
+        assert_eq!(Tally::of(Rule::Majority, votes.iter(), false).verdict(), Verdict::LostToOthers);
     }
 
     #[test]

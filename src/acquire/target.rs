@@ -84,16 +84,6 @@ impl Target {
         strictest.ok_or_else(|| ConfigError::NoMembers.into())
     }
 
-    /// Checks what the clients and the servers have told by now: before a round, and again after its
-    /// votes, since the first contact tells who a server is.
-    pub(crate) fn check_servers(&self) -> Result<(), AcquireError> {
-        if self.members.values().any(|member| member.services.is_closed()) {
-            return Err(AcquireError::Shutdown);
-        }
-        servers::check_processes(self.rule, &self.members)?;
-        Ok(servers::check_fleets(&self.members)?)
-    }
-
     pub(crate) fn process(&self) -> &Arc<Process> {
         &self.members.first().services.process
     }

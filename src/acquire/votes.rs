@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::tally::{Rule, Said, Tally, Verdict};
+use super::tally::{Rule, Tally, Verdict};
 use crate::{
     by_member::{ByMember, MemberId},
     claim::InFlight,
@@ -40,14 +40,14 @@ impl Votes {
         &mut self,
         asked: &mut InFlight<impl Future<Output = (MemberId, Vote)>>,
     ) -> Verdict {
-        while self.verdict() == Verdict::Pending
+        while self.tally(true).verdict() == Verdict::Pending
             && let Some((member, vote)) = asked.next().await
         {
             self.record(member, vote);
         }
-        let verdict = match self.verdict() {
+        let verdict = match self.tally(true).verdict() {
             // All have answered, or never will.
-            Verdict::Pending => self.last_verdict(),
+            Verdict::Pending => self.tally(false).verdict(),
             verdict => verdict,
         };
         // Members in quarantine fail faster than any other. Whoever is told of them wants to know of
@@ -61,33 +61,15 @@ impl Votes {
         verdict
     }
 
-    /// What the votes so far come to.
-    pub(super) fn verdict(&self) -> Verdict {
-        self.tally(true).verdict()
-    }
-
-    /// What they come to if nobody votes any more.
-    pub(super) fn last_verdict(&self) -> Verdict {
-        self.tally(false).verdict()
+    /// What the votes so far come to, if others `may_still_vote`.
+    pub(super) fn tally(&self, may_still_vote: bool) -> Tally {
+        Tally::of(self.rule, self.by.values(), may_still_vote)
     }
 
     /// Who refused, and how many of them must change their mind, if others `may_still_vote`.
     pub(super) fn refusals(&self, may_still_vote: bool) -> Refusals {
         let by = self.by.iter().filter_map(|(id, vote)| Some((id, ttl_of_refusal(vote)?)));
         Refusals { by: by.collect(), enough: self.tally(may_still_vote).short_of() }
-    }
-
-    fn tally(&self, may_still_vote: bool) -> Tally {
-        let mut tally = Tally::new(self.rule, self.by.len());
-        for vote in self.by.values() {
-            match vote {
-                Vote::Granted => tally.record(Said::Granted),
-                Vote::Refused { .. } => tally.record(Said::Refused),
-                Vote::Pending if may_still_vote => {}
-                Vote::Failed(_) | Vote::Pending => tally.record(Said::Failed),
-            }
-        }
-        tally
     }
 }
 

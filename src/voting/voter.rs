@@ -10,12 +10,11 @@ use super::marker::{
 use crate::{
     by_member::ByMember,
     clock::Instant,
-    error::{Ballot, ConfigError, NodeError, Vote},
+    error::{Ballot, NodeError, Vote},
     kind::Kind,
     node::Connection,
-    notifier::Listener,
     process::NodeServices,
-    standing::{Marker, Vetting},
+    standing::Vetting,
     wire::Statement,
 };
 
@@ -44,11 +43,6 @@ impl Voter {
         Self { services, kind, vetting }
     }
 
-    /// Listens for what is announced to `holder`.
-    pub(crate) fn listen(&self, holder: &Arc<str>) -> Listener {
-        self.services.notifier.listen(self.kind.channel(holder))
-    }
-
     /// Server, name and mode: the same for locks of which each is a re-entry of the other.
     pub(crate) fn identity(&self) -> Arc<str> {
         // Quoted and escaped, a name cannot be mistaken for another or for several.
@@ -67,26 +61,6 @@ impl Voter {
     /// The same lock where nobody asks whether the server may have forgotten something.
     pub(crate) fn unvetted(&self) -> Self {
         Self { vetting: Vetting::None, ..self.clone() }
-    }
-
-    /// The marker of its server, if it is about the server's present run and matters here.
-    ///
-    /// # Errors
-    /// [`ConfigError`] if our leases may be longer than those it was written for.
-    pub(crate) fn blessing(&self) -> Result<Option<Marker>, ConfigError> {
-        if self.vetting == Vetting::None {
-            return Ok(None);
-        }
-        let marker = self.services.node.standing().and_then(|standing| standing.blessing());
-        let max_lease = self.services.settings.max_lease;
-        match marker {
-            Some(marker) if marker.max_lease < max_lease => Err(ConfigError::MaxLeaseAboveFleet {
-                server: self.services.node_id().to_string().into(),
-                max_lease,
-                blessed: marker.max_lease,
-            }),
-            marker => Ok(marker),
-        }
     }
 
     /// Whether its server may be asked for a vote on this connection. Asks nobody, unless it is in

@@ -13,7 +13,9 @@ use tokio::time::Instant;
 
 use super::{lock_of, server};
 use crate::{
+    Client,
     kind::{Admission, Kind, Request},
+    notifier::Listener,
     wire::{Arg, Script, Statement, key},
 };
 
@@ -95,6 +97,13 @@ macro_rules! script {
 }
 pub(super) use script;
 
+/// Listens for what is announced of the door.
+fn listen(client: &Client) -> Listener {
+    let door = client.lock("door");
+    let (services, kind) = (&door.voter().services, &door.voter().kind);
+    services.notifier.listen(kind.channel(&Arc::default()))
+}
+
 #[tokio::test(start_paused = true)]
 async fn four_waiters_of_a_kind_that_admits_many_follow_one_release() {
     let (_server, client) = server();
@@ -126,7 +135,7 @@ async fn release_by_one_of_many_has_one_of_them_asked() {
         guards.push(lock.wait(None).await.unwrap());
     }
     // Somebody listens, so that messages come.
-    let _listener = client.lock("door").voter().listen(&"".into());
+    let _listener = listen(&client);
     let elsewhere = lock_of(&server.client().unwrap(), readers.clone());
     let other = elsewhere.wait(None).await.unwrap();
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -144,7 +153,7 @@ async fn all_who_share_a_lock_learn_that_it_is_gone() {
     let readers = Readers::behind("door");
     let lock = lock_of(&client, readers.clone());
     let (one, other) = (lock.wait(None).await.unwrap(), lock.wait(None).await.unwrap());
-    let _listener = client.lock("door").voter().listen(&"".into());
+    let _listener = listen(&client);
     tokio::time::sleep(Duration::from_millis(100)).await;
     // Whoever deletes the key says so as a release does.
     let third = lock_of(&server.client().unwrap(), readers).wait(None).await.unwrap();
