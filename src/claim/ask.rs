@@ -1,14 +1,14 @@
-//! One member is asked for its vote.
+//! One member is asked for its vote: from the request to what its answer comes to.
 
 use std::{sync::Arc, time::Duration};
 
-use super::record::Claim;
+use super::record::{Claim, ClaimPhase};
 use crate::{
     by_member::MemberId,
     clock::Instant,
     error::{NodeError, Phase, Vote},
-    kind::Request,
-    node::{Caller, Connection},
+    kind::{FencingToken, Request},
+    node::{Answer, Caller, Connection},
     wire::Outcome,
 };
 
@@ -19,53 +19,41 @@ use crate::{
 /// Dropping the future leaves the attempt among the unanswered ones of the claim, whose end
 /// releases it; one that still waited to be sent is forgotten.
 pub(crate) async fn ask(claim: Arc<Claim>, member: MemberId) -> (MemberId, Vote) {
-    let vote = match vote(&claim, member).await {
-        Ok(vote) => vote,
-        Err(error) => Vote::Failed(error),
-    };
-    (member, vote)
-}
-
-async fn vote(claim: &Arc<Claim>, member: MemberId) -> Result<Vote, NodeError> {
-    let of = &claim.members()[member];
-    let services = &of.services;
-    let (term, settings) = (claim.term(), &services.settings);
-    let timeout = term.node_timeout(settings.node_timeout);
-    let deadline = claim.now() + timeout;
-    let connection = match services.node.connected(of.kind.name()) {
-        Some(connection) => connection,
-        None => services.node.connection(of.kind.name(), deadline).await?,
-    };
-    of.vet(&connection, deadline).await?;
-    for _ in 0..3 {
-        let not_after = stamp(&connection, claim.now(), timeout + settings.margin);
-        let request = Request {
-            holder: claim.holder(),
-            term,
-            not_after,
-            hint: claim.hint(),
-            skew: settings.clock_skew,
-            permits: claim.wanted.permits,
-            waits: claim.wanted.waits,
+    let vote = async {
+        let of = &claim.members()[member];
+        let services = &of.services;
+        let (term, settings) = (claim.term(), &services.settings);
+        let timeout = term.node_timeout(settings.node_timeout);
+        let deadline = claim.now() + timeout;
+        let connection = match services.node.connected(of.kind.name()) {
+            Some(connection) => connection,
+            None => services.node.connection(of.kind.name(), deadline).await?,
         };
-        let acquire = of.checked(of.kind.acquire(request));
-        let asking = Asking { claim, member, connection: &connection, not_after };
-        let Some(answer) = connection.call_for(&asking, &acquire, deadline).await else {
-            return Ok(Vote::Pending);
-        };
-        if let Ok(answer) = &answer
-            && answer.reply.code == Outcome::STALE
-        {
-            connection.believe_time_of(answer);
+        of.vet(&connection, deadline).await?;
+        for _ in 0..3 {
+            let not_after = stamp(&connection, claim.now(), timeout + settings.margin);
+            let acquire = of.checked(of.kind.acquire(Request {
+                holder: claim.holder(),
+                term,
+                not_after,
+                hint: claim.hint(),
+                skew: settings.clock_skew,
+                permits: claim.wanted.permits,
+                waits: claim.wanted.waits,
+            }));
+            let asking = Asking { claim: &claim, member, connection: &connection, not_after };
+            let Some(answer) = connection.call_for(&asking, &acquire, deadline).await else {
+                return Ok(Vote::Pending);
+            };
+            // A stale one says that nothing was done, and is worth asking again, if the claim is
+            // still wanted.
+            if let Some(vote) = asking.answered(answer) {
+                return Ok(vote);
+            }
         }
-        // A stale one says that nothing was done, and is worth asking again, if the claim is still
-        // wanted: the server's clock was stepped, or the request was slow; the answer has taught us
-        // the server's time.
-        if let Some(vote) = claim.answered(member, &connection, not_after, answer) {
-            return Ok(vote);
-        }
-    }
-    Ok(Vote::Failed(NodeError::TimedOut { phase: Phase::Answering }))
+        Err(NodeError::TimedOut { phase: Phase::Answering })
+    };
+    (member, vote.await.unwrap_or_else(Vote::Failed))
 }
 
 /// An acquire, which may be executed from the moment on at which its claim takes note of it.
@@ -77,12 +65,81 @@ struct Asking<'a> {
 }
 
 impl Caller for Asking<'_> {
+    /// Notes that the acquire is about to be sent, unless nobody wants the claim any more.
     fn wants(&self, again: bool) -> bool {
-        self.claim.begin(self.member, self.connection, self.not_after, again)
+        let now = self.claim.now();
+        let mut state = self.claim.state();
+        let wanted = state.phase.is_open();
+        if wanted {
+            state.members[self.member].asked(self.connection, self.not_after, again, now);
+        }
+        wanted
     }
 
     fn never_left(&self) {
-        self.claim.never_left(self.member, self.connection.epoch(), self.not_after);
+        let mut state = self.claim.state();
+        state.members[self.member].never_left(self.connection.epoch(), self.not_after);
+    }
+}
+
+impl Asking<'_> {
+    /// Notes what became of the acquire, also when it is late. `None` if it was stale.
+    fn answered(&self, answer: Result<Answer<Outcome>, NodeError>) -> Option<Vote> {
+        let Self { claim, member, connection, not_after } = *self;
+        // A grant that comes after a deadline that nobody has noticed must not move it.
+        claim.look_for_loss(claim.state(), claim.now());
+        let mut state = claim.state();
+        let (term, over) = (state.term, !state.phase.is_open());
+        let known = &mut state.members[member];
+        let epoch = connection.epoch();
+        let answer = match answer {
+            // It may still be executed: the attempt stays among the unanswered.
+            Err(error) if error.is_unknown() && !planted!(TimedOutNotReleased) => {
+                return Some(Vote::Failed(error));
+            }
+            Err(error) => {
+                known.failed(epoch, not_after);
+                return Some(Vote::Failed(error));
+            }
+            Ok(answer) => answer,
+        };
+        if answer.reply.code == Outcome::DONE {
+            known.granted(epoch, not_after, connection.run_id());
+            // A grant for a claim that is over is undone by the release behind it.
+            if !over {
+                // Of who joins a claim that is won it is nobody's: the claim's stays.
+                if let Some(token) = FencingToken::of(answer.reply.token) {
+                    known.wrote(token);
+                }
+                let next = claim.next_renewal(term, answer.received);
+                known.confirmed(term, answer.sent, answer.reply.value, next);
+                if state.phase == ClaimPhase::Held
+                    && let Some(next) = claim.next_look(&state)
+                {
+                    claim.process.watchdog.reschedule(claim.id, next);
+                }
+                claim.recount_late_grant(state);
+            }
+            return Some(Vote::Granted);
+        }
+        known.not_granted(epoch, not_after, answer.reply);
+        match answer.reply.code {
+            // The server's clock was stepped, or the request was slow: it has told us its time.
+            Outcome::STALE => {
+                connection.believe_time_of(&answer);
+                None
+            }
+            Outcome::FOREIGN => Some(Vote::Failed(NodeError::ForeignKey)),
+            Outcome::FOREIGN_COUNTER => Some(Vote::Failed(NodeError::ForeignCounter)),
+            Outcome::FOREIGN_MARKER => Some(Vote::Failed(NodeError::ForeignMarker)),
+            Outcome::QUARANTINED => {
+                let counts_in = milliseconds(answer.reply.value).unwrap_or_default();
+                let uptime = connection.standing().uptime(answer.received).unwrap_or_default();
+                Some(Vote::Failed(NodeError::Quarantined { uptime, counts_in }))
+            }
+            // Refused, or queued.
+            _ => Some(Vote::Refused { ttl: milliseconds(answer.reply.value) }),
+        }
     }
 }
 
@@ -93,4 +150,9 @@ fn stamp(connection: &Connection, now: Instant, valid: Duration) -> i64 {
     }
     let valid = i64::try_from(valid.as_micros()).unwrap_or(i64::MAX);
     connection.server_time_at(now).saturating_add(valid)
+}
+
+/// A ttl as a server tells it; negative means that there is none.
+fn milliseconds(ttl: i64) -> Option<Duration> {
+    u64::try_from(ttl).ok().map(Duration::from_millis)
 }

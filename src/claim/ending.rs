@@ -28,13 +28,11 @@ impl Claim {
         self.releases(self.members.ids())
     }
 
-    /// What takes back the grants of some members of an attempt that goes on.
-    pub(crate) fn take_back(&self, members: &[MemberId]) -> Vec<(MemberId, Release)> {
-        self.releases(members.iter().copied())
-    }
-
     /// The releases of those members where something of this claim may stand.
-    fn releases(&self, members: impl Iterator<Item = MemberId>) -> Vec<(MemberId, Release)> {
+    pub(super) fn releases(
+        &self,
+        members: impl Iterator<Item = MemberId>,
+    ) -> Vec<(MemberId, Release)> {
         let now = self.now();
         let mut state = self.state();
         let term = state.term;

@@ -12,42 +12,9 @@ use super::{
 };
 use crate::{
     by_member::MemberId,
-    clock::SharedClock,
     error::{NodeError, ReleaseError},
     watchdog::{Release, Straggling, Watchdog},
 };
-
-/// A release that is being sent. Whatever happens to it, it does not get lost: what was not
-/// confirmed when this is dropped goes to the releaser.
-#[derive(Debug)]
-struct Sending {
-    member: MemberId,
-    release: Option<Release>,
-    watchdog: Watchdog,
-}
-
-impl Sending {
-    async fn confirm(mut self, clock: SharedClock) -> Confirmation {
-        let mut is_final = false;
-        let mut outcome = Err(NodeError::Closed);
-        if let Some(release) = &mut self.release {
-            outcome = release.send(&clock).await.map(|answer| answer.reply);
-            is_final = outcome.is_ok() && release.is_settled();
-        }
-        if is_final {
-            self.release = None;
-        }
-        Confirmation { member: self.member, outcome, is_final }
-    }
-}
-
-impl Drop for Sending {
-    fn drop(&mut self) {
-        if let Some(release) = self.release.take() {
-            self.watchdog.release(release);
-        }
-    }
-}
 
 /// Releases a claim that its last guard has left, and returns at `need` confirmations.
 pub(crate) async fn release(claim: &Claim) -> Result<(), ReleaseError> {
@@ -65,7 +32,7 @@ pub(crate) async fn release(claim: &Claim) -> Result<(), ReleaseError> {
     if planted!(ReleaseStopsAtError) {
         return release_until_error(claim, releases, count).await;
     }
-    let mut sending = send_all(claim, releases);
+    let mut sending = InFlight::send(sendings(claim, releases));
     while let Some(confirmation) = sending.next().await {
         count.record(confirmation);
         if count.confirmed >= need {
@@ -100,7 +67,7 @@ async fn release_until_error(
 /// refused by this one's keys there, at most as long as a node may take. Whoever did not vote is
 /// slow or down, and not waited for.
 pub(crate) async fn roll_back(claim: &Claim, members: &[MemberId]) {
-    let mut sending = send_all(claim, claim.end());
+    let mut sending = InFlight::send(sendings(claim, claim.end()));
     let mut open = members.to_vec();
     while !open.is_empty()
         && let Some(confirmation) = sending.next().await
@@ -119,7 +86,8 @@ pub(crate) async fn roll_back_all(claim: &Claim) {
 /// Takes back what some members granted. True if nothing of the claim is left there: only then may
 /// the same claim ask them again.
 pub(crate) async fn roll_back_some(claim: &Claim, members: &[MemberId]) -> bool {
-    let mut sending = send_all(claim, claim.take_back(members));
+    let releases = claim.releases(members.iter().copied());
+    let mut sending = InFlight::send(sendings(claim, releases));
     let mut all = true;
     while let Some(confirmation) = sending.next().await {
         all &= confirmation.is_final;
@@ -151,21 +119,42 @@ fn may_stop(runtime: &Handle, watchdog: &Watchdog) -> bool {
     !goes_on && runtime.id() != watchdog.runtime().id()
 }
 
-fn send_all(
-    claim: &Claim,
-    releases: Vec<(MemberId, Release)>,
-) -> InFlight<impl Future<Output = Confirmation> + Send + use<>> {
-    // What is not confirmed when the runtime ends, or because there is none, goes to the releaser.
-    InFlight::send(sendings(claim, releases))
-}
-
+/// Sends each release once. What is not final then, or when its future is dropped with the runtime,
+/// goes to the releaser.
 fn sendings(
     claim: &Claim,
     releases: Vec<(MemberId, Release)>,
 ) -> impl Iterator<Item = impl Future<Output = Confirmation> + Send + use<>> {
     let process = claim.process();
     releases.into_iter().map(|(member, release)| {
-        let watchdog = process.watchdog.clone();
-        Sending { member, release: Some(release), watchdog }.confirm(process.clock.clone())
+        let (clock, watchdog) = (process.clock.clone(), process.watchdog.clone());
+        let mut sending = Sending { release: Some(release), watchdog };
+        async move {
+            let mut is_final = false;
+            let mut outcome = Err(NodeError::Closed);
+            if let Some(release) = &mut sending.release {
+                outcome = release.send(&clock).await.map(|answer| answer.reply);
+                is_final = outcome.is_ok() && release.is_settled();
+            }
+            if is_final {
+                drop(sending.release.take());
+            }
+            Confirmation { member, outcome, is_final }
+        }
     })
+}
+
+/// A release that is being sent. Whatever happens to it, it does not get lost.
+#[derive(Debug)]
+struct Sending {
+    release: Option<Release>,
+    watchdog: Watchdog,
+}
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        if let Some(release) = self.release.take() {
+            self.watchdog.release(release);
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! What stands on the servers for one holder: members and their deadlines, renewal, healing, release.
 
 mod absence;
-mod acquiring;
 mod ask;
 mod confirmations;
 mod ending;
@@ -18,6 +17,7 @@ mod renewal;
 mod stragglers;
 mod tenancy;
 mod validity;
+mod winning;
 
 pub(crate) use ask::ask;
 pub(crate) use fencing::ToldToken;

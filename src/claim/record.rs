@@ -12,7 +12,7 @@
 //!
 //! # Deadlock safety
 //! The state's mutex is a leaf, but for the watchdog's table and the clients' lists of claims, which
-//! call nothing. An outbox may be locked when it is taken ([`Claim::begin`]), so no call is made,
+//! call nothing. An outbox may be locked when it is taken (in `ask.rs`), so no call is made,
 //! polled or dropped while it is held. Tenants are told, and wakers run, after it was let go: a tenant may ask its claim
 //! while it has a lock of its own, never the other way round.
 

@@ -1,0 +1,57 @@
+//! Winning a claim that enough members granted.
+
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use super::{
+    member_state::MemberState,
+    record::{Claim, ClaimPhase, Tenant},
+};
+use crate::{kind::FencingToken, process::Listed};
+
+impl Claim {
+    /// Makes what was acquired `tenant`'s, unless too little of it is left, or a client was shut down
+    /// meanwhile. With a token, what is left counts over those who wrote it.
+    pub(crate) fn win(
+        self: &Arc<Self>,
+        token: Option<FencingToken>,
+        tenant: Weak<dyn Tenant>,
+    ) -> bool {
+        if token.is_some() != self.is_fenced() {
+            return false;
+        }
+        let now = self.now();
+        let mut state = self.state();
+        let wrote = |known: &MemberState| token.is_none() || known.token() == token;
+        let deadline = self.deadline_among(&state, wrote);
+        let left = deadline.map_or(Duration::ZERO, |deadline| deadline.saturating_since(now));
+        if state.phase != ClaimPhase::Acquiring || left < state.term.min_validity() {
+            return false;
+        }
+        state.phase = ClaimPhase::Held;
+        state.tenant = Some(tenant);
+        state.token = token;
+        state.recount.wanted = 1;
+        self.plan_heals(&mut state, now);
+        let limits = self.members.values().filter_map(|member| member.services.settings.max_hold);
+        state.renew_until = limits.min().map(|limit| now + limit);
+        let next = self.next_look(&state);
+        drop(state);
+        let listed: Arc<dyn Listed> = self.clone();
+        for member in self.members.values() {
+            member.services.now_held(&member.kind.channel(&self.holder), &listed);
+        }
+        if let Some(next) = next {
+            self.process.watchdog.watch(self.id, next, self.clone());
+        }
+        // After it is listed: either this sees the shutdown, or the shutdown sees the claim.
+        !self.is_shut_down()
+    }
+
+    /// Whether the client of a member was shut down.
+    pub(crate) fn is_shut_down(&self) -> bool {
+        self.members.values().any(|member| member.services.is_closed())
+    }
+}
