@@ -113,34 +113,28 @@ impl Connection {
         call: &C,
         deadline: Instant,
     ) -> Option<Result<Answer<C::Reply>, NodeError>> {
-        match self.call_as(Form::Digest, caller, call, deadline).await? {
-            Err(error) if error.is_noscript() => {
-                let answer = self.call_as(Form::Text, caller, call, deadline).await;
-                Some(answer.unwrap_or(Err(error)))
-            }
-            result => Some(result),
-        }
-    }
-
-    async fn call_as<C: Call, K: Caller>(
-        &self,
-        form: Form,
-        caller: &K,
-        call: &C,
-        deadline: Instant,
-    ) -> Option<Result<Answer<C::Reply>, NodeError>> {
-        match fly(&self.socket.outbox, form, call, deadline, caller).await {
-            Landing::Unwanted => None,
-            Landing::Answered { value, sent } => Some(self.read(call, value, sent)),
-            Landing::Failed(error) => {
-                if matches!(error, NodeError::TimedOut { .. }) {
-                    self.note_timeout();
+        let mut unknown = None;
+        for form in [Form::Digest, Form::Text] {
+            let answer = match fly(&self.socket.outbox, form, call, deadline, caller).await {
+                Landing::Unwanted => break,
+                Landing::Answered { value, sent } => self.read(call, value, sent),
+                Landing::Failed(error) => {
+                    if matches!(error, NodeError::TimedOut { .. }) {
+                        self.note_timeout();
+                    }
+                    Err(error)
                 }
-                Some(Err(error))
+            };
+            match answer {
+                Err(error) if error.is_noscript() && unknown.is_none() => unknown = Some(error),
+                answer => return Some(answer),
             }
         }
+        unknown.map(Err)
     }
 
+    /// Reads an answer, and the server's time in it. A server that can not vote any more is asked
+    /// anew who it is.
     fn read<C: Call>(
         &self,
         call: &C,
@@ -148,7 +142,14 @@ impl Connection {
         sent: Instant,
     ) -> Result<Answer<C::Reply>, NodeError> {
         let received = self.socket.clock.now();
-        let mut items = Items::of(self.accept(value)?)?;
+        if let Value::ServerError(error) = value {
+            let error = cause::of_server(&error);
+            if matches!(error, NodeError::Replica | NodeError::MasterDown | NodeError::Loading) {
+                self.end(ConnectionEnd::Unusable(error.clone()));
+            }
+            return Err(error);
+        }
+        let mut items = Items::of(value)?;
         let server_time = items.int()?;
         self.server_clock().observe(Sample { sent, received, server_us: server_time });
         Ok(Answer { reply: call.decode(items)?, sent, received, server_time })
@@ -208,16 +209,6 @@ impl Connection {
         if frozen {
             self.end(ConnectionEnd::Unusable(cause::unreachable(&"it has stopped answering")));
         }
-    }
-
-    /// Lets values through. A server that can not vote any more is asked anew who it is.
-    fn accept(&self, value: Value) -> Result<Value, NodeError> {
-        let Value::ServerError(error) = value else { return Ok(value) };
-        let error = cause::of_server(&error);
-        if matches!(error, NodeError::Replica | NodeError::MasterDown | NodeError::Loading) {
-            self.end(ConnectionEnd::Unusable(error.clone()));
-        }
-        Err(error)
     }
 
     fn server_clock(&self) -> std::sync::MutexGuard<'_, ServerClock> {

@@ -159,12 +159,12 @@ where
         self.stage = Stage::Landed;
         let error = match reply {
             Ok(value) => {
-                self.outbox.answered(position);
+                self.outbox.settle(|window, taken| window.answered(position, taken));
                 return Landing::Answered { value, sent };
             }
             Err(error) => cause::of_redis(error),
         };
-        let never_left = self.outbox.broken(position);
+        let never_left = self.outbox.settle(|window, taken| window.broken(position, taken));
         if never_left && matches!(error, NodeError::Disconnected { .. }) {
             self.caller.never_left();
             return Landing::Failed(cause::unreachable(&"the connection broke before it was sent"));

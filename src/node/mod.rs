@@ -46,7 +46,7 @@ pub(crate) use self::{
     caller::Caller,
     connection::{Answer, Connection},
     endpoint::Endpoint,
-    pubsub::{PubSub, PubSubEvent},
+    pubsub::{PubSub, PubSubEvent, SubscriptionChange},
     settings::NodeSettings,
 };
 use self::{

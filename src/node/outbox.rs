@@ -220,11 +220,6 @@ impl Outbox {
         false
     }
 
-    /// The request at `position` was answered.
-    pub(super) fn answered(&self, position: Position) {
-        self.settle(|window, taken| window.answered(position, taken));
-    }
-
     /// The caller of the request at `position` no longer waits. To be called before the future of
     /// the request is dropped.
     pub(super) fn given_up(&self, position: Position) {
@@ -232,14 +227,9 @@ impl Outbox {
         self.end_if_clogged();
     }
 
-    /// The connection broke before the request at `position` was answered. True if the request has
-    /// not left this machine, and never will.
-    pub(super) fn broken(&self, position: Position) -> bool {
-        self.settle(|window, taken| window.broken(position, taken))
-    }
-
-    /// Notes what became of a request, and hands over as many calls as there is room for then.
-    fn settle<T>(&self, note: impl FnOnce(&mut Window, u64) -> T) -> T {
+    /// Notes what became of a request, by the count of bytes that the socket took, and hands over as
+    /// many calls as there is room for then.
+    pub(super) fn settle<T>(&self, note: impl FnOnce(&mut Window, u64) -> T) -> T {
         let mut order = self.order();
         let noted = note(&mut order.window, self.traffic.taken());
         let mut next = self.hand_over_next(&mut order);

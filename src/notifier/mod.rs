@@ -18,7 +18,7 @@ use std::{
 
 use tokio::{runtime::Handle, sync::Notify};
 
-use self::registry::{Effects, ListenerId, Registry, SubscriptionChange};
+use self::registry::{Effects, ListenerId, Registry};
 use crate::{
     error::NodeError,
     latest::Latest,
@@ -110,14 +110,8 @@ impl NotifierInner {
         for signals in effects.wake {
             signals.wake.notify_one();
         }
-        self.send(effects.change);
-    }
-
-    fn send(&self, change: Option<SubscriptionChange>) {
-        match change {
-            Some(SubscriptionChange::Subscribe(channel)) => self.pubsub.subscribe(channel),
-            Some(SubscriptionChange::Unsubscribe(channel)) => self.pubsub.unsubscribe(channel),
-            None => {}
+        if let Some(change) = effects.change {
+            self.pubsub.send(change);
         }
     }
 
@@ -188,6 +182,8 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         let change = self.inner.registry().remove(&self.channel, self.id);
-        self.inner.send(change);
+        if let Some(change) = change {
+            self.inner.pubsub.send(change);
+        }
     }
 }

@@ -8,7 +8,10 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::{error::NodeError, node::PubSubEvent};
+use crate::{
+    error::NodeError,
+    node::{PubSubEvent, SubscriptionChange},
+};
 
 /// The channels of one client. `S` is how a listener is reached.
 #[derive(Debug)]
@@ -38,16 +41,10 @@ enum Subscription {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ListenerId(u64);
 
-/// What is to be asked of the server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum SubscriptionChange {
-    Subscribe(Arc<str>),
-    Unsubscribe(Arc<str>),
-}
-
 /// What follows from a change, to be carried out without the registry's lock.
 #[derive(Debug)]
 pub(super) struct Effects<S> {
+    /// What is to be asked of the server.
     pub(super) change: Option<SubscriptionChange>,
     /// What these listeners learn about their subscription.
     pub(super) news: Option<(Vec<S>, Result<(), NodeError>)>,

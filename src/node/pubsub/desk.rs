@@ -4,14 +4,14 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use tokio::sync::mpsc;
 
-use super::event::{Command, Events, PubSubEvent};
+use super::event::{Events, PubSubEvent, SubscriptionChange};
 use crate::{error::NodeError, node::node_core::Core};
 
 /// What the task keeps from connection to connection.
 pub(super) struct Desk {
     pub(super) core: Arc<Core>,
     pub(super) events: Events,
-    pub(super) inbox: mpsc::UnboundedReceiver<Command>,
+    pub(super) inbox: mpsc::UnboundedReceiver<SubscriptionChange>,
     pub(super) wanted: BTreeSet<Arc<str>>,
 }
 
@@ -19,18 +19,18 @@ impl Desk {
     pub(super) const fn new(
         core: Arc<Core>,
         events: Events,
-        inbox: mpsc::UnboundedReceiver<Command>,
+        inbox: mpsc::UnboundedReceiver<SubscriptionChange>,
     ) -> Self {
         Self { core, events, inbox, wanted: BTreeSet::new() }
     }
 
-    /// Keeps a command in mind while there is no connection.
-    pub(super) fn note(&mut self, command: &Command) {
-        match command {
-            Command::Subscribe(channel) => {
+    /// Keeps a change in mind while there is no connection.
+    pub(super) fn note(&mut self, change: &SubscriptionChange) {
+        match change {
+            SubscriptionChange::Subscribe(channel) => {
                 self.wanted.insert(channel.clone());
             }
-            Command::Unsubscribe(channel) => {
+            SubscriptionChange::Unsubscribe(channel) => {
                 self.wanted.remove(channel);
                 self.events.send(PubSubEvent::Unsubscribed(channel.clone()));
             }
@@ -49,8 +49,8 @@ impl Drop for Desk {
         self.inbox.close();
         self.events.send(PubSubEvent::Gap);
         self.refuse_all(&self.core.why_over());
-        while let Ok(command) = self.inbox.try_recv() {
-            self.events.over(command, &self.core);
+        while let Ok(change) = self.inbox.try_recv() {
+            self.events.over(change, &self.core);
         }
     }
 }

@@ -19,11 +19,13 @@ pub(crate) enum PubSubEvent {
     Gap,
 }
 
-/// Whoever sends these sends one per change of a channel's state and waits for its event, so
-/// their number is bounded by the number of channels.
-#[derive(Debug)]
-pub(super) enum Command {
+/// What is asked of the server. Whoever sends these sends one per change of a channel's state and
+/// waits for its event, so their number is bounded by the number of channels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum SubscriptionChange {
+    /// Answered by `Subscribed` or `Refused`. Asking again after `Refused` is a new attempt.
     Subscribe(Arc<str>),
+    /// Answered by `Unsubscribed`.
     Unsubscribe(Arc<str>),
 }
 
@@ -40,11 +42,13 @@ impl Events {
         (self.0)(event);
     }
 
-    /// Answers a command that nobody is there to carry out.
-    pub(super) fn over(&self, command: Command, core: &Core) {
-        self.send(match command {
-            Command::Subscribe(channel) => PubSubEvent::Refused(channel, core.why_over()),
-            Command::Unsubscribe(channel) => PubSubEvent::Unsubscribed(channel),
+    /// Answers a change that nobody is there to carry out.
+    pub(super) fn over(&self, change: SubscriptionChange, core: &Core) {
+        self.send(match change {
+            SubscriptionChange::Subscribe(channel) => {
+                PubSubEvent::Refused(channel, core.why_over())
+            }
+            SubscriptionChange::Unsubscribe(channel) => PubSubEvent::Unsubscribed(channel),
         });
     }
 }

@@ -18,18 +18,15 @@ use std::sync::Arc;
 
 use tokio::{runtime::Handle, sync::mpsc};
 
-pub(crate) use self::event::PubSubEvent;
-use self::{
-    desk::Desk,
-    event::{Command, Events},
-};
+pub(crate) use self::event::{PubSubEvent, SubscriptionChange};
+use self::{desk::Desk, event::Events};
 use super::node_core::Core;
 
 /// Subscriptions on one node. Dropping it ends its task and its connection.
 #[derive(Debug)]
 pub(crate) struct PubSub {
     core: Arc<Core>,
-    commands: mpsc::UnboundedSender<Command>,
+    changes: mpsc::UnboundedSender<SubscriptionChange>,
     events: Events,
 }
 
@@ -39,28 +36,18 @@ impl PubSub {
         on: &Handle,
         events: Arc<dyn Fn(PubSubEvent) + Send + Sync>,
     ) -> Self {
-        let (commands, inbox) = mpsc::unbounded_channel();
+        let (changes, inbox) = mpsc::unbounded_channel();
         let events = Events::new(events);
         let desk = Desk::new(core.clone(), events.clone(), inbox);
         let closed = core.closed.clone();
         on.spawn(async move { closed.run_until_cancelled(task::run(desk)).await });
-        Self { core, commands, events }
+        Self { core, changes, events }
     }
 
-    /// Starts subscribing; answered by `Subscribed` or `Refused`. Asking again after `Refused` is
-    /// a new attempt.
-    pub(crate) fn subscribe(&self, channel: Arc<str>) {
-        self.send(Command::Subscribe(channel));
-    }
-
-    /// Starts unsubscribing; answered by `Unsubscribed`.
-    pub(crate) fn unsubscribe(&self, channel: Arc<str>) {
-        self.send(Command::Unsubscribe(channel));
-    }
-
-    fn send(&self, command: Command) {
-        if let Err(mpsc::error::SendError(command)) = self.commands.send(command) {
-            self.events.over(command, &self.core);
+    /// Starts a change; its outcome is an event.
+    pub(crate) fn send(&self, change: SubscriptionChange) {
+        if let Err(mpsc::error::SendError(change)) = self.changes.send(change) {
+            self.events.over(change, &self.core);
         }
     }
 }

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 use super::{
     desk::Desk,
-    event::{Command, Events, PubSubEvent},
+    event::{Events, PubSubEvent, SubscriptionChange},
 };
 use crate::{
     error::NodeError,
@@ -100,8 +100,8 @@ impl Session {
                 () = &mut self.driver => return SessionEnd::Lost,
                 () = self.pushes.broken.notified() => return SessionEnd::Lost,
                 Some(reply) = self.replies.next() => self.settle(reply, desk),
-                command = desk.inbox.recv() => match command {
-                    Some(command) => self.obey(command, desk),
+                change = desk.inbox.recv() => match change {
+                    Some(change) => self.obey(change, desk),
                     None => return SessionEnd::Over,
                 },
                 alive = &mut heartbeat => {
@@ -121,14 +121,14 @@ impl Session {
         }
     }
 
-    fn obey(&mut self, command: Command, desk: &mut Desk) {
-        match command {
-            Command::Subscribe(channel) => {
+    fn obey(&mut self, change: SubscriptionChange, desk: &mut Desk) {
+        match change {
+            SubscriptionChange::Subscribe(channel) => {
                 self.refused.remove(&channel);
                 desk.wanted.insert(channel.clone());
                 self.subscribe(channel);
             }
-            Command::Unsubscribe(channel) => {
+            SubscriptionChange::Unsubscribe(channel) => {
                 self.refused.remove(&channel);
                 desk.wanted.remove(&channel);
                 self.unsubscribe(channel);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     desk::Desk,
-    event::{Command, PubSubEvent},
+    event::{PubSubEvent, SubscriptionChange},
     session::{Session, SessionEnd},
 };
 use crate::{
@@ -19,8 +19,8 @@ pub(super) async fn run(mut desk: Desk) {
     let mut backoff = pauses(&settings);
     loop {
         while desk.wanted.is_empty() {
-            let Some(command) = desk.inbox.recv().await else { return };
-            desk.note(&command);
+            let Some(change) = desk.inbox.recv().await else { return };
+            desk.note(&change);
         }
         let tried = settings.clock.now();
         let error = match Session::open(&desk.core, &desk.events).await {
@@ -59,12 +59,12 @@ async fn pause(
         desk.refuse_all(error);
     }
     loop {
-        let Some(command) = before(&clock, until, desk.inbox.recv()).await else {
+        let Some(change) = before(&clock, until, desk.inbox.recv()).await else {
             return SessionEnd::Lost;
         };
-        let Some(command) = command else { return SessionEnd::Over };
-        desk.note(&command);
-        if let Command::Subscribe(channel) = command {
+        let Some(change) = change else { return SessionEnd::Over };
+        desk.note(&change);
+        if let SubscriptionChange::Subscribe(channel) = change {
             until = until.min(tried + LEAST_BETWEEN_ATTEMPTS);
             if let Some(error) = &error {
                 desk.events.send(PubSubEvent::Refused(channel, error.clone()));
