@@ -97,11 +97,23 @@ where
         loop {
             match &mut self.stage {
                 Stage::New => {
-                    if let Some(landing) = self.enter(cx) {
-                        return Poll::Ready(landing);
-                    }
-                    if matches!(self.stage, Stage::HandedOver { .. }) {
-                        return Poll::Pending;
+                    let (call, form, deadline, caller) =
+                        (self.call, self.form, self.deadline, self.caller);
+                    // The text is sent only after a digest that the server did not know.
+                    let wanted = || caller.wants(matches!(form, Form::Text));
+                    let waiting = || (Box::new(call.clone()) as Box<_>, form, deadline);
+                    let request = self.request.as_mut();
+                    match self.outbox.enter(wanted, request, self.bytes, waiting, cx) {
+                        Entered::Unwanted => {
+                            self.stage = Stage::Landed;
+                            return Poll::Ready(Landing::Unwanted);
+                        }
+                        Entered::Over => return Poll::Ready(Landing::Failed(self.taken_out())),
+                        Entered::Queued { ticket } => self.stage = Stage::Queued { ticket },
+                        Entered::HandedOver { position, sent, reply } => {
+                            self.stage = Stage::HandedOver { position, sent, elsewhere: None };
+                            return reply.map(|reply| self.land(position, sent, reply));
+                        }
                     }
                 }
                 Stage::Queued { ticket } => {
@@ -123,34 +135,6 @@ where
                 }
                 // A flight that has landed is not polled again.
                 Stage::Landed => return Poll::Pending,
-            }
-        }
-    }
-
-    /// Enters the outbox. Returns how the flight ends, if it already does.
-    fn enter(&mut self, cx: &mut Context<'_>) -> Option<Landing> {
-        let (call, form, deadline) = (self.call, self.form, self.deadline);
-        let waiting = || (Box::new(call.clone()) as Box<_>, form, deadline);
-        // The text is sent only after a digest that the server did not know.
-        let again = matches!(form, Form::Text);
-        let wanted = || self.caller.wants(again);
-        let request = self.request.as_mut();
-        match self.outbox.enter(wanted, request, self.bytes, waiting, cx) {
-            Entered::Unwanted => {
-                self.stage = Stage::Landed;
-                Some(Landing::Unwanted)
-            }
-            Entered::Over => Some(Landing::Failed(self.taken_out())),
-            Entered::Queued { ticket } => {
-                self.stage = Stage::Queued { ticket };
-                None
-            }
-            Entered::HandedOver { position, sent, reply } => {
-                self.stage = Stage::HandedOver { position, sent, elsewhere: None };
-                match reply {
-                    Poll::Ready(reply) => Some(self.land(position, sent, reply)),
-                    Poll::Pending => None,
-                }
             }
         }
     }

@@ -227,41 +227,33 @@ impl Outbox {
         self.end_if_clogged();
     }
 
-    /// Notes what became of a request, by the count of bytes that the socket took, and hands over as
-    /// many calls as there is room for then.
+    /// Notes what became of a request, by the count of bytes that the socket took, and hands over the
+    /// calls that have waited longest, as many as there is room for then.
     pub(super) fn settle<T>(&self, note: impl FnOnce(&mut Window, u64) -> T) -> T {
         let mut order = self.order();
         let noted = note(&mut order.window, self.traffic.taken());
-        let mut next = self.hand_over_next(&mut order);
-        drop(order);
-        while let Some(waker) = next {
-            waker.wake();
-            next = self.hand_over_next(&mut self.order());
+        while order.window.has_room()
+            && let Some((ticket, first)) = order.waiting.pop_first()
+        {
+            let sent = self.clock.now();
+            // After its deadline nobody waits for the answer.
+            if sent < first.deadline {
+                let cmd = first.call.pack(first.form);
+                let position = order.window.start(packed_len(&cmd));
+                let mut redis = self.redis.clone();
+                let mut reply = async move { redis.send_packed_command(&cmd).await }.boxed();
+                // Its caller, who is woken below, polls it again.
+                let at_once = hand_over(reply.as_mut(), &mut Context::from_waker(Waker::noop()));
+                if let Poll::Ready(output) = at_once {
+                    reply = std::future::ready(output).boxed();
+                }
+                order.handed_over.insert(ticket, UnderWay { reply, position, sent });
+            }
+            drop(order);
+            first.waker.wake();
+            order = self.order();
         }
         noted
-    }
-
-    /// Hands over the call that has waited longest, if there is room. Returns its waker.
-    fn hand_over_next(&self, order: &mut Order) -> Option<Waker> {
-        if !order.window.has_room() {
-            return None;
-        }
-        let (ticket, first) = order.waiting.pop_first()?;
-        let sent = self.clock.now();
-        // After its deadline nobody waits for the answer.
-        if sent < first.deadline {
-            let cmd = first.call.pack(first.form);
-            let position = order.window.start(packed_len(&cmd));
-            let mut redis = self.redis.clone();
-            let mut reply = async move { redis.send_packed_command(&cmd).await }.boxed();
-            // Its caller, who is woken below, polls it again.
-            let at_once = hand_over(reply.as_mut(), &mut Context::from_waker(Waker::noop()));
-            if let Poll::Ready(output) = at_once {
-                reply = std::future::ready(output).boxed();
-            }
-            order.handed_over.insert(ticket, UnderWay { reply, position, sent });
-        }
-        Some(first.waker)
     }
 
     /// Ends the outbox if no answer can make room any more: the link then makes another socket.
