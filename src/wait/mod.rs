@@ -277,30 +277,18 @@ async fn sleep_as_refused(
 ) {
     let deaf = hear(listeners, members, waiting.clock).await;
     let by = members.iter().map(|member| (*member, None)).collect();
-    until_enough_cleared(&Refusals { by, enough: 1 }, listeners, deaf, waiting).await;
+    until_cleared_or_alarmed(&Refusals { by, enough: 1 }, listeners, deaf, waiting).await;
 }
 
-/// Completes when enough of the refusing members may grant now, or, with true, when something
-/// happened to any member: a server went away, a client was shut down.
+/// Completes when enough of the refusing members may grant now: each is cleared by a wake-up or by the
+/// end of its holder's ttl. Or, with true, when something happened to any member: a server went away,
+/// a client was shut down.
 async fn until_cleared_or_alarmed(
     refusals: &Refusals,
     listeners: &ByMember<Listener>,
     deaf: bool,
     waiting: &Waiting<'_>,
 ) -> bool {
-    let alarms: FuturesUnordered<_> = listeners.values().map(Listener::alarmed).collect();
-    let cleared = until_enough_cleared(refusals, listeners, deaf, waiting);
-    matches!(select(pin!(cleared), alarms.into_future()).await, Either::Right(_))
-}
-
-/// Completes when enough of the refusing members may grant now: each is cleared by a wake-up or by
-/// the end of its holder's ttl.
-async fn until_enough_cleared(
-    refusals: &Refusals,
-    listeners: &ByMember<Listener>,
-    deaf: bool,
-    waiting: &Waiting<'_>,
-) {
     let clock = waiting.clock;
     let now = clock.now();
     let mut open: FuturesUnordered<_> = refusals
@@ -315,11 +303,15 @@ async fn until_enough_cleared(
             }
         })
         .collect();
-    for _ in 0..refusals.enough {
-        if open.next().await.is_none() {
-            return;
+    let cleared = async {
+        for _ in 0..refusals.enough {
+            if open.next().await.is_none() {
+                return;
+            }
         }
-    }
+    };
+    let alarms: FuturesUnordered<_> = listeners.values().map(Listener::alarmed).collect();
+    matches!(select(pin!(cleared), alarms.into_future()).await, Either::Right(_))
 }
 
 impl Waiting<'_> {
