@@ -7,6 +7,7 @@ mod attempt;
 mod fence;
 mod handle;
 mod in_order;
+mod lock_methods;
 mod servers;
 mod tally;
 mod target;
@@ -14,6 +15,7 @@ mod votes;
 
 pub use any_lock::AnyLock;
 pub(crate) use any_lock::Sealed;
-pub(crate) use handle::{Handle, Patience, lock_methods};
+pub(crate) use handle::{Handle, Patience};
+pub(crate) use lock_methods::lock_methods;
 pub(crate) use tally::Rule;
 pub(crate) use target::Target;
