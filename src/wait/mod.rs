@@ -6,9 +6,10 @@
 //! the confirmed subscription; expiry publishes nothing, so every sleep ends with the holder's
 //! ttl, and in any case with the poll cap.
 
+mod contender;
 mod queue;
 
-use std::{future::Future, ops::Range, pin::pin, sync::Arc, task::Poll, time::Duration};
+use std::{ops::Range, pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use futures::{
     StreamExt,
@@ -17,6 +18,7 @@ use futures::{
     stream::FuturesUnordered,
 };
 
+pub(crate) use contender::{Contender, Refusals, Round};
 pub(crate) use queue::{Queues, Turn};
 
 use crate::{
@@ -36,66 +38,6 @@ const RETRY_MIN: Duration = Duration::from_millis(10);
 const RETRY_MAX: Duration = Duration::from_millis(100);
 /// How often nodes whose votes do not count yet are asked whether they do.
 const LOOK_AGAIN: Range<Duration> = Duration::from_millis(800)..Duration::from_millis(1_200);
-
-/// Somebody who wants a lock.
-pub(crate) trait Contender: Send {
-    /// What is won.
-    type Grant: Send;
-
-    /// Attempts once.
-    fn round(&mut self) -> impl Future<Output = Round<Self::Grant>> + Send;
-
-    /// Gives back what it keeps of a round that it lost: it is not about to ask again.
-    fn give_back(&mut self) -> impl Future<Output = ()> + Send;
-
-    /// Something happened to a member, maybe to one that did not refuse: the next round asks all.
-    fn alarmed(&mut self);
-
-    /// What an attempt would come to, if it is known without asking anybody that too many votes do
-    /// not count yet: the error, and when they do.
-    fn not_yet(&self) -> Option<(AcquireError, Duration)>;
-
-    /// Where releases are announced, one listener for each member.
-    fn listen(&mut self) -> ByMember<Listener>;
-
-    /// How long a grant lasts if nobody renews it; `None` if it keeps nobody else out.
-    fn keeps_out(&self) -> Option<Duration>;
-
-    /// What to wait at random before the next round, so that equals do not meet again.
-    fn stagger(&mut self) -> Duration;
-}
-
-/// What came of an attempt.
-#[derive(Debug)]
-pub(crate) enum Round<G> {
-    Granted(G),
-    /// Others hold it.
-    Refused(Refusals),
-    /// Too many nodes did not vote; that may pass.
-    Outage(AcquireError),
-    /// Too many votes do not count yet, since the nodes may have forgotten something. They will in
-    /// so long a time; sooner if an operator says so.
-    NotYet {
-        error: AcquireError,
-        counts_in: Duration,
-    },
-    /// Asking again is pointless.
-    Failed(AcquireError),
-}
-
-/// Who refused, and how many of them must change their mind.
-#[derive(Debug)]
-pub(crate) struct Refusals {
-    /// Voter and the holder's ttl there, if it has one.
-    pub(crate) by: Vec<(MemberId, Option<Duration>)>,
-    pub(crate) enough: usize,
-}
-
-impl Refusals {
-    fn members(&self) -> Vec<MemberId> {
-        self.by.iter().map(|(member, _)| *member).collect()
-    }
-}
 
 /// Whether an acquire waits for servers that do not answer.
 ///
