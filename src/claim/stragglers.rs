@@ -1,4 +1,4 @@
-//! The slow rest of a in_flight, on a runtime that may stop going on.
+//! The slow rest of a round, on a runtime that may stop going on.
 
 use std::{
     fmt,
@@ -11,7 +11,7 @@ use tokio::{runtime::Handle, task::AbortHandle};
 
 use crate::{claim::in_flight::InFlight, watchdog::Straggling};
 
-/// What is under way of a in_flight, shared by the task that drives it and whoever takes it over.
+/// What is under way of a round, shared by the task that drives it and whoever takes it over.
 pub(super) struct Stragglers<F: Future> {
     in_flight: Mutex<Option<InFlight<F>>>,
     driver: OnceLock<AbortHandle>,
