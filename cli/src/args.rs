@@ -1,10 +1,13 @@
 //! The command line: what can be asked, and the help that explains it.
 
-use std::{ffi::OsString, time::Duration};
+use std::{env, ffi::OsString, time::Duration};
 
-use clap::{Args, Parser};
+use clap::{
+    Args, Parser,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 
-use crate::{duration, exit};
+use crate::{duration, exit, tell};
 
 /// Runs a command while holding a lock in Redis, and never after it.
 #[derive(Debug, Parser)]
@@ -131,7 +134,29 @@ pub(crate) struct LaunchArgs {
 /// asked for is a success; everything else is wrong use.
 pub(crate) fn answer(answer: &clap::Error) -> u8 {
     let _nobody_reads = answer.print();
+    if let Some(word) = misplaced_command(answer) {
+        tell(format_args!(
+            "put -- between the name of the lock and the command: palisade run … NAME -- {word} …"
+        ));
+    }
     if answer.use_stderr() { exit::USAGE } else { 0 }
+}
+
+/// The first word of a command that was written without `--` before it.
+fn misplaced_command(answer: &clap::Error) -> Option<&str> {
+    let mut words = env::args_os().skip(1);
+    let without_dashes =
+        words.next().is_some_and(|word| word == "run") && words.all(|word| word != "--");
+    match answer.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(word))
+            if answer.kind() == ErrorKind::UnknownArgument
+                && without_dashes
+                && !word.starts_with('-') =>
+        {
+            Some(word)
+        }
+        _ => None,
+    }
 }
 
 const SERVER: &str = "\

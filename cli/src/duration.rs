@@ -11,7 +11,8 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     if text.chars().all(|c| c.is_ascii_digit() || c == '.') {
         return seconds(text);
     }
-    humantime::parse_duration(text).map_err(|error| error.to_string())
+    let words = |error| format!("{error}; write 30s, 2m or 500ms; a bare number is seconds");
+    humantime::parse_duration(text).map_err(words)
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -44,7 +44,9 @@ impl Servers {
         let name = our_name();
         let clients = urls.iter().enumerate().map(|(at, url)| {
             let client = Client::builder().url(url).name(&name).max_lease(max_lease).build();
-            client.map_err(|error| Failure::usage(format_args!("server {}: {error}", at + 1)))
+            client.map_err(|error| {
+                Failure::usage(format_args!("server {}: {error}{}", at + 1, if_list(url)))
+            })
         });
         let masters = Masters::new(clients.collect::<Result<Vec<_>, _>>()?).map_err(unusable)?;
         Ok(Self { urls: urls.into_iter().map(Url).collect(), masters, max_lease })
@@ -192,6 +194,15 @@ fn from_env() -> Result<Vec<String>, Failure> {
         return Err(Failure::usage(format_args!("no server is named: use -s URL or {SERVERS}")));
     }
     Ok(urls)
+}
+
+/// What helps those who write a list where an URL is expected.
+fn if_list(url: &str) -> String {
+    if url.contains(',') {
+        format!("; several servers are named by -s URL once for each server, or by {SERVERS}")
+    } else {
+        String::new()
+    }
 }
 
 fn unusable(error: ConfigError) -> Failure {

@@ -104,7 +104,7 @@ pub enum ConfigError {
         reason: Arc<str>,
     },
     /// An URL of a sort that this build does not speak.
-    #[error("servers of the sort {scheme:?} are not supported here")]
+    #[error("servers of the sort {scheme:?} are not supported here{}", instead_of(.scheme))]
     UnsupportedUrl {
         /// The scheme.
         scheme: Arc<str>,
@@ -117,6 +117,18 @@ pub enum ConfigError {
         /// What is wrong with it.
         reason: Arc<str>,
     },
+}
+
+/// What to write, for schemes that users expect to work.
+fn instead_of(scheme: &str) -> &'static str {
+    match scheme {
+        "rediss" | "valkeys" => {
+            ": there is no TLS built in; use a tunnel, such as stunnel, or in a program \
+             ClientBuilder::connector"
+        }
+        "http" | "https" => ": write redis://host:port/db",
+        _ => "",
+    }
 }
 
 impl ConfigError {

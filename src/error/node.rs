@@ -173,6 +173,19 @@ impl NodeError {
         )
     }
 
+    /// Whether the server was heard: it is there, and said why it grants nothing.
+    #[must_use]
+    pub const fn is_answer(&self) -> bool {
+        !matches!(
+            self,
+            Self::Unreachable { .. }
+                | Self::TimedOut { .. }
+                | Self::Disconnected { .. }
+                | Self::Closed
+                | Self::NoRuntime
+        )
+    }
+
     /// Whether the server does not know the script: nothing was executed.
     pub(crate) fn is_noscript(&self) -> bool {
         matches!(self, Self::Server { code, .. } if &**code == "NOSCRIPT")

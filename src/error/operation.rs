@@ -61,10 +61,10 @@ pub enum AcquireError {
     /// was granted was taken back.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// Too many nodes gave no answer. Nothing is held: what was granted is being taken back, and
+    /// Too many nodes gave no answer, or an error. Nothing is held: what was granted is being taken back, and
     /// what was not answered is released as soon as the node can be reached, or ends with its
     /// lease.
-    #[error("{lock}: not enough servers answered: {}", .ballot.told(of_acquire))]
+    #[error("{lock}: {}: {}", too_few(.ballot), .ballot.told(of_acquire))]
     #[non_exhaustive]
     Unavailable {
         /// Which lock.
@@ -320,6 +320,12 @@ pub struct ShutdownError {
     pub unfinished: usize,
 }
 
+/// Whoever answered, with an error too, is not to be called silent.
+fn too_few(ballot: &Ballot) -> &'static str {
+    let said = ballot.failures().any(|(_, cause)| cause.is_answer());
+    if said { "cannot be granted" } else { "not enough servers answered" }
+}
+
 /// Nothing is held: a bare "granted" would say otherwise.
 const fn of_acquire(vote: &Vote) -> Option<&'static str> {
     match vote {
@@ -361,5 +367,26 @@ mod tests {
             "x: the release is not confirmed: a: released; b: no longer ours; c: timed out while \
              waiting for the answer (holder h:1)"
         );
+    }
+
+    #[test]
+    fn servers_that_answered_with_an_error_are_not_called_silent() {
+        let server = |code: &str| NodeError::Server { code: code.into(), message: code.into() };
+        let silent = NodeError::TimedOut { phase: Phase::Connecting };
+        let auth = NodeError::Authentication { message: "WRONGPASS".into() };
+        for (cause, head) in [
+            (NodeError::ForeignKey, "x: cannot be granted: a: "),
+            (NodeError::OutOfMemory, "x: cannot be granted: a: "),
+            (server("MOVED"), "x: cannot be granted: a: "),
+            (auth, "x: cannot be granted: a: "),
+            (silent.clone(), "x: not enough servers answered: a: "),
+        ] {
+            let votes = [cause, silent.clone()].map(Vote::Failed);
+            let nodes = ["a", "b"].map(NodeId::new);
+            let ballot = Ballot::new(nodes.into_iter().zip(votes).collect());
+            let lock = LockName::plain(&"x".into());
+            let text = AcquireError::Unavailable { lock, ballot }.to_string();
+            assert!(text.starts_with(head), "{text}");
+        }
     }
 }

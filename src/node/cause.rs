@@ -39,10 +39,12 @@ pub(super) fn of_redis(error: RedisError) -> NodeError {
 pub(super) fn of_connecting(error: RedisError) -> NodeError {
     match of_redis(error) {
         NodeError::Disconnected { source } => unreachable(&source),
-        NodeError::Malformed { what } => unreachable(&what),
+        NodeError::Malformed { .. } => unreachable(&NO_REDIS),
         other => other,
     }
 }
+
+const NO_REDIS: &str = "what answers there does not speak Redis' protocol; is it the right port?";
 
 pub(super) fn unreachable(reason: &impl ToString) -> NodeError {
     NodeError::Unreachable { reason: reason.to_string().into() }

@@ -33,8 +33,11 @@ impl Endpoint {
     /// Reads `redis://`, `valkey://`, `unix://` and `redis+unix://` as redis-rs does.
     pub(crate) fn parse(url: &str) -> Result<Self, ConfigError> {
         let scheme = scheme(url)?;
-        if !matches!(scheme, "redis" | "valkey" | "unix" | "redis+unix" | "valkey+unix") {
+        if !is_spoken(scheme) {
             return Err(ConfigError::UnsupportedUrl { scheme: scheme.into() });
+        }
+        if is_list(url) {
+            return Err(invalid_url("it is a list; each server needs an URL of its own"));
         }
         // The database comes from the path, so a password with an unescaped `/` ends up there:
         // only the text before the detail is ours to repeat.
@@ -149,9 +152,27 @@ fn scheme(url: &str) -> Result<&str, ConfigError> {
     if plausible { Ok(scheme) } else { Err(missing()) }
 }
 
+fn is_spoken(scheme: &str) -> bool {
+    matches!(scheme, "redis" | "valkey" | "unix" | "redis+unix" | "valkey+unix")
+}
+
+/// Whether several servers are named where one is expected. A password may have commas, a host has
+/// none.
+fn is_list(url: &str) -> bool {
+    let before_query = url.split('?').next().unwrap_or_default();
+    let is_url = |text: &str| scheme(text.trim_start()).is_ok_and(is_spoken);
+    let host = before_query.split_once("://").and_then(|(_, rest)| rest.split('/').next());
+    let host = host.and_then(|authority| authority.rsplit('@').next()).unwrap_or_default();
+    host.contains(',') || before_query.split(',').skip(1).any(is_url)
+}
+
 fn invalid(reason: &str) -> ConfigError {
     let hint = "special characters in user and password are to be percent-encoded";
-    ConfigError::InvalidUrl { reason: format!("{reason} ({hint})").into() }
+    invalid_url(&format!("{reason} ({hint})"))
+}
+
+fn invalid_url(reason: &str) -> ConfigError {
+    ConfigError::InvalidUrl { reason: reason.into() }
 }
 
 #[cfg(test)]

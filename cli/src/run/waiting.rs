@@ -4,7 +4,7 @@ use std::{iter, time::Duration};
 
 use palisade::{
     AcquireError, LockGuard,
-    error::ConfigError,
+    error::{ConfigError, InspectError},
     inspect::{Holder, Inspection},
 };
 use tokio::time::sleep;
@@ -65,17 +65,19 @@ async fn say_who_has_it(args: &RunArgs, settings: &Settings, servers: &Servers) 
     }
 }
 
-/// Which servers do not answer, if those that do are not enough.
+/// Which servers do not answer, or with an error, if the others are not enough.
 fn too_few_answer(args: &RunArgs, inspection: &Inspection) -> Option<String> {
     let asked = inspection.iter().count();
     let need = if args.all { asked } else { asked / 2 + 1 };
-    let silent: Vec<String> = inspection
-        .iter()
-        .filter_map(|(node, answer)| {
-            answer.as_ref().err().map(|error| format!("{node}: {}", inspect::cause(error)))
-        })
-        .collect();
-    (asked - silent.len() < need).then(|| format!("too few servers answer: {}", silent.join("; ")))
+    let failed =
+        inspection.iter().filter_map(|(node, answer)| Some((node, answer.as_ref().err()?)));
+    let (mut causes, mut said) = (Vec::new(), false);
+    for (node, error) in failed {
+        said |= matches!(error, InspectError::Node { source, .. } if source.is_answer());
+        causes.push(format!("{node}: {}", inspect::cause(error)));
+    }
+    let head = if said { "cannot be granted" } else { "too few servers answer" };
+    (asked - causes.len() < need).then(|| format!("{head}: {}", causes.join("; ")))
 }
 
 /// Who else has the lock.

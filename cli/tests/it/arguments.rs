@@ -67,6 +67,25 @@ fn a_cap_in_the_environment_is_checked_as_one_on_the_command_line() {
 }
 
 #[test]
+fn wrong_use_says_what_to_write_instead() {
+    let dashes = "between the name of the lock and the command: palisade run … NAME -- echo …";
+    for (line, instead) in [
+        ("run -s redis://h job echo hi", dashes),
+        ("run -s redis://h -n job echo", dashes),
+        ("run -s redis://h job -n echo hi", dashes),
+        ("run -s redis://h -w abc job -- true", "write 30s, 2m or 500ms; a bare number is seconds"),
+        ("run -s redis://a,redis://b job -- true", "-s URL once for each server"),
+        ("run -s rediss://h job -- true", "use a tunnel"),
+        ("run -s http://h:8080 job -- true", "write redis://host:port/db"),
+    ] {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let finished = palisade(&words).finish();
+        assert_eq!(finished.code(), 64, "palisade {line}: {finished:?}");
+        assert!(finished.said().contains(instead), "palisade {line}: {}", finished.said());
+    }
+}
+
+#[test]
 fn names_that_cannot_work_are_wrong_use_before_anything_is_sent() {
     for name in ["", &"x".repeat(5000)] {
         let run = ["run", "-s", "redis://127.0.0.1:1", name, "--", "true"];

@@ -48,6 +48,30 @@ async fn key_of_another_type_is_not_touched() {
     }
 }
 
+#[tokio::test]
+async fn error_that_a_server_answered_with_is_said_and_not_called_silence() {
+    let full = RedisServer::start();
+    full.cli(&["CONFIG", "SET", "maxmemory", "1"]);
+    let foreign = RedisServer::start();
+    foreign.cli(&["SET", "x", "value"]);
+    let locked = RedisServer::builder().password("right").start();
+    let alone = RedisServer::start();
+    alone.cli(&["CONFIG", "SET", "min-replicas-to-write", "1"]);
+    for (server, says) in [
+        (&full, "x: cannot be granted: 127.0.0.1:PORT/0: the server is out of memory"),
+        (&foreign, "x: cannot be granted: 127.0.0.1:PORT/0: the key exists and is not a lock"),
+        (&locked, "x: cannot be granted: 127.0.0.1:PORT/0: the server refused the credentials: "),
+        (&alone, "x: cannot be granted: 127.0.0.1:PORT/0: the server refused: NOREPLICAS "),
+    ] {
+        let client = patient(server).build().unwrap();
+        for lock in Any::all(&client, "x") {
+            let text = lock.refused().await.to_string();
+            let says = says.replace("PORT", &server.port().to_string());
+            assert!(text.starts_with(&says), "{text}");
+        }
+    }
+}
+
 /// What replaced our key is not ours either.
 #[tokio::test]
 async fn key_that_became_another_type_is_a_lost_lock() {
@@ -204,7 +228,10 @@ async fn something_that_is_no_redis_is_given_up() {
     });
     let settings = palisade::Client::builder().url(&url).connect_timeout(crate::support::HANG);
     let error = soon(settings.connect()).await.unwrap_err();
-    assert!(matches!(node_error(&error), NodeError::Unreachable { .. }), "{error:?}");
+    let source = node_error(&error);
+    assert!(matches!(source, NodeError::Unreachable { .. }), "{error:?}");
+    let says = "what answers there does not speak Redis' protocol; is it the right port?";
+    assert!(source.to_string().ends_with(says), "{source}");
 }
 
 #[tokio::test]

@@ -56,6 +56,28 @@ async fn url_of_another_sort_is_named_by_its_scheme_alone() {
 }
 
 #[tokio::test]
+async fn url_that_would_work_elsewhere_says_what_to_write_instead() {
+    let list = "it is a list; each server needs an URL of its own";
+    for (url, instead) in [
+        ("redis://:s3cr3t@a,redis://:s3cr3t@b", list),
+        ("redis://:s3cr3t@a:6379,b:6379", list),
+        ("redis://:s3cr3t@a,b/2", list),
+        ("redis://:s3cr3t@a/2,redis://:s3cr3t@b/2", list),
+        ("unix:///run/a.sock,unix:///run/b.sock", list),
+        ("rediss://:s3cr3t@host", "there is no TLS built in; use a tunnel, such as stunnel, or"),
+        ("http://:s3cr3t@host:8080", "write redis://host:port/db"),
+    ] {
+        let error = Client::connect_lazy(url).unwrap_err();
+        assert!(error.to_string().contains(instead), "{url}: {error}");
+        assert!(!everything(&error).contains(SECRET), "{url}: {error}");
+        assert_readable(&error);
+    }
+    // A password may have commas.
+    let client = Client::connect_lazy("redis://:a,b@host").unwrap();
+    assert_eq!(client.node_id().as_str(), "host:6379/0");
+}
+
+#[tokio::test]
 async fn wrong_password_is_an_error_of_its_own_that_hides_it() {
     let server = RedisServer::builder().password("right").start();
     let urls = [
