@@ -54,17 +54,17 @@ pub struct ClientBuilder {
 }
 
 /// Where the server is.
-#[derive(Clone)]
-enum ServerAddress {
-    Unset,
-    Url(String),
-    Connector { label: String, connect: Arc<Connector> },
+#[derive(Clone, Default)]
+struct ServerAddress {
+    url: Option<String>,
+    /// With a label. Then the URL says only who logs in, and where.
+    connector: Option<(String, Arc<Connector>)>,
 }
 
 impl Default for ClientBuilder {
     fn default() -> Self {
         Self {
-            address: ServerAddress::Unset,
+            address: ServerAddress::default(),
             name: String::new(),
             node_timeout: Duration::from_millis(500),
             connect_timeout: Duration::from_secs(1),
@@ -84,13 +84,34 @@ impl Default for ClientBuilder {
 impl ClientBuilder {
     /// The server: `redis://[user:password@]host[:port][/db]` or `unix:///path`.
     pub fn url(mut self, url: &str) -> Self {
-        self.address = ServerAddress::Url(url.to_owned());
+        self.address.url = Some(url.to_owned());
+        self
+    }
+
+    /// The same, whatever server was named before.
+    pub(super) fn only_url(mut self, url: &str) -> Self {
+        self.address = ServerAddress { url: Some(url.to_owned()), connector: None };
         self
     }
 
     /// The server, reached over streams of the caller's making: a tunnel, a simulated network.
     ///
-    /// `label` stands for the address in errors and ballots.
+    /// `label` stands for the address in errors and ballots. User, password and database are those
+    /// of the [`url`](Self::url), if one is given too, before or after; its address is not used.
+    ///
+    /// # Examples
+    /// ```
+    /// # fn main() -> Result<(), palisade::error::ConfigError> {
+    /// use palisade::Client;
+    /// use tokio::net::TcpStream;
+    ///
+    /// let client = Client::builder()
+    ///     .connector("redis behind the tunnel", || TcpStream::connect("127.0.0.1:16379"))
+    ///     .url("redis://app:secret@redis/2")
+    ///     .build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn connector<S, F>(
         mut self,
         label: &str,
@@ -104,8 +125,7 @@ impl ClientBuilder {
             let stream = connect();
             async move { stream.await.map(|stream| Box::new(stream) as Box<dyn Stream>) }.boxed()
         };
-        self.address =
-            ServerAddress::Connector { label: label.to_owned(), connect: Arc::new(connect) };
+        self.address.connector = Some((label.to_owned(), Arc::new(connect)));
         self
     }
 
@@ -297,13 +317,18 @@ impl ClientBuilder {
 
 impl ServerAddress {
     fn endpoint(self, process: &Process) -> Result<Endpoint, ConfigError> {
-        match self {
-            Self::Url(url) => Endpoint::parse(&url),
-            Self::Connector { label, connect } => {
-                let number = process.connector_number();
-                Ok(Endpoint::connector(&format!("{label}#{number}"), move || connect()))
+        let named = self.url.map(|url| Endpoint::parse(&url)).transpose()?;
+        match (named, self.connector) {
+            (named, Some((label, connect))) => {
+                let label = format!("{label}#{}", process.connector_number());
+                let endpoint = Endpoint::connector(&label, move || connect());
+                Ok(match named {
+                    Some(named) => endpoint.logging_in_as(named),
+                    None => endpoint,
+                })
             }
-            Self::Unset => Err(ConfigError::InvalidSetting {
+            (Some(named), None) => Ok(named),
+            (None, None) => Err(ConfigError::InvalidSetting {
                 setting: "url",
                 reason: "no server is named".into(),
             }),

@@ -84,7 +84,7 @@ impl Masters {
         settings: ClientBuilder,
         urls: impl IntoIterator<Item = U>,
     ) -> Result<Self, ConfigError> {
-        let clients = urls.into_iter().map(|url| settings.clone().url(url.as_ref()).build());
+        let clients = urls.into_iter().map(|url| settings.clone().only_url(url.as_ref()).build());
         Self::new(clients.collect::<Result<Vec<_>, _>>()?)
     }
 

@@ -75,6 +75,11 @@ impl Endpoint {
         self.login.db()
     }
 
+    /// The same with user, password and database of another.
+    pub(crate) fn logging_in_as(self, other: Self) -> Self {
+        Self { login: other.login, ..self }
+    }
+
     /// User, password and database.
     pub(super) fn login(&self) -> &RedisConnectionInfo {
         &self.login

@@ -94,7 +94,7 @@ pub(crate) fn client(url: &str) -> ClientBuilder {
 /// The same, but nobody stands in line with it: each connector is a node of its own.
 pub(crate) fn stranger(server: &RedisServer) -> ClientBuilder {
     let addr = server.addr();
-    client("").connector(&addr.to_string(), move || TcpStream::connect(addr))
+    client(&server.url()).connector(&addr.to_string(), move || TcpStream::connect(addr))
 }
 
 /// Connects to all of them, which must answer.

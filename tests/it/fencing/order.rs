@@ -53,7 +53,7 @@ async fn tokens_increase_over_changing_majorities_without_any_clock() {
     for round in 0..12 {
         let (one, other) = (&all[round % 3], &all[(round + 1) % 3]);
         let nobody = || async { Err::<TcpStream, _>(std::io::ErrorKind::ConnectionRefused.into()) };
-        let down = client("").clock(clock.clone()).connector("down", nobody).build().unwrap();
+        let down = client(&urls[0]).clock(clock.clone()).connector("down", nobody).build().unwrap();
         let members = [one, other, &down].map(|client| client.fenced_lock("x"));
         let guard = FencedRedLock::new(members).unwrap().acquire().await.unwrap();
         assert!(Some(guard.fencing_token()) > last, "{guard:?} after {last:?}");

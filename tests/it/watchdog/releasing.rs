@@ -92,7 +92,8 @@ fn release_that_overtakes_its_acquire_is_sent_again() {
         let is_releaser = std::thread::current().name() == Some("palisade-watchdog");
         TcpStream::connect(if is_releaser { direct } else { slow })
     };
-    let client = client("").connector("two ways", dial).node_timeout(Duration::from_secs(5));
+    let client =
+        client(&server.url()).connector("two ways", dial).node_timeout(Duration::from_secs(5));
     let client = client.build().unwrap();
     on_a_runtime(async {
         let lock = client.lock("x");
