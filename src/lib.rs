@@ -14,6 +14,7 @@ mod composite;
 pub mod embedded;
 pub mod error;
 mod guard;
+mod home;
 mod kind;
 mod kinds;
 mod latest;

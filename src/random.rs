@@ -12,6 +12,8 @@ use std::{
     time::Duration,
 };
 
+use rand::{TryRng, rngs::SysRng};
+
 /// SplitMix64 (Steele, Lea, Flood 2014): shared without a lock, and good enough for jitter.
 #[derive(Debug)]
 pub(crate) struct Random(AtomicU64);
@@ -21,7 +23,8 @@ pub(crate) type SharedRandom = Arc<Random>;
 
 impl Random {
     pub(crate) fn of_system() -> Self {
-        Self::seeded(rand::random())
+        // Not of the thread's generator: that goes on in every child of a fork as it would have here.
+        Self::seeded(SysRng.try_next_u64().unwrap_or_else(|_| rand::random()))
     }
 
     pub(crate) const fn seeded(seed: u64) -> Self {

@@ -71,6 +71,7 @@ impl Target {
 
     /// Checks everything that can be checked before anything is sent.
     pub(crate) fn check(&self, lease: Lease) -> Result<Term, AcquireError> {
+        self.process().home.check()?;
         let mut strictest = None;
         for member in self.members.values() {
             let name = member.kind.name();

@@ -71,6 +71,9 @@ impl Claim {
 
     /// Ends the claim and leaves the releases to the releaser. Never blocks.
     pub(crate) fn abandon(&self) {
+        if !self.process.home.is_here() {
+            return;
+        }
         for (_, release) in self.end() {
             self.process.watchdog.release(release);
         }

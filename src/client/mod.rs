@@ -31,6 +31,13 @@ use crate::{
 /// wake-ups once somebody waits, and reconnects by itself. All clients of a process share one
 /// watchdog.
 ///
+/// A client belongs to the process that made it. In a child by `fork()` it does nothing: its
+/// operations fail with [`ConfigError::Forked`] before anything is sent, guards count as lost by
+/// [`LostCause::Forked`], and dropping them does nothing either: what the parent holds stays its own.
+/// The child makes a client, and a tokio runtime, of its own. An inherited runtime is to be neither
+/// used nor dropped there: parent and child would share its epoll descriptor and take each other's
+/// events. A daemon therefore forks first, and makes runtime and client then.
+///
 /// # Examples
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -106,7 +113,8 @@ impl Client {
     /// Ends all holds of this client, waits until their releases and all others that are under way
     /// are confirmed, and closes the connections.
     ///
-    /// Live guards are [lost](LostCause::Shutdown). From now on every acquire fails.
+    /// Live guards are [lost](LostCause::Shutdown). From now on every acquire fails. In a child by
+    /// `fork()` of the process that made the client this does nothing.
     ///
     /// # Errors
     /// [`ShutdownError`] if the servers did not confirm within `limit`. Those keys end with their
@@ -115,6 +123,9 @@ impl Client {
     /// # Cancel safety
     /// Dropping the future leaves the client without holds; what is under way goes on.
     pub async fn shutdown(&self, limit: Duration) -> Result<(), ShutdownError> {
+        if !self.services.process.home.is_here() {
+            return Ok(());
+        }
         self.services.close();
         for claim in self.services.claims() {
             claim.shut_down(LostCause::Shutdown);

@@ -97,6 +97,13 @@ pub enum ConfigError {
         /// The lock's name, as errors may show it.
         name: Arc<str>,
     },
+    /// The client was made by another process, of which this one is a child by `fork()`. It does
+    /// nothing here: make one in this process.
+    #[error("the client was made before a fork, by process {made_by}; make one in this process")]
+    Forked {
+        /// The process that made it.
+        made_by: u32,
+    },
     /// An URL that cannot be read. It is not repeated, since it may hold a password.
     #[error("the server URL cannot be read: {reason}")]
     InvalidUrl {

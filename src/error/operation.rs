@@ -153,6 +153,9 @@ pub enum LostCause {
     /// Others hold so many members of a `RedLock` that no majority is left. A minority of ours may
     /// stand until the guard goes.
     QuorumTaken,
+    /// It is another process' hold: this one is a child of it by `fork()`, which holds nothing. The
+    /// hold itself was not touched.
+    Forked,
     /// The client was shut down, and the keys are being removed. Unlike with every other cause they
     /// may have stood until now.
     Shutdown,
@@ -168,6 +171,7 @@ impl fmt::Display for LostCause {
             Self::MemberTaken { node, name } => write!(f, "another holds {name:?} on {node}"),
             Self::QuorumGone => f.write_str("a majority of the servers no longer knows it"),
             Self::QuorumTaken => f.write_str("others hold it on a majority of the servers"),
+            Self::Forked => f.write_str("it is held by the process that this one was forked from"),
             Self::Shutdown => f.write_str("the client was shut down"),
         }
     }

@@ -106,6 +106,12 @@ impl LockGuard {
         self.left = true;
     }
 
+    /// Before anything of it is touched: of another process' hold nothing is known here.
+    fn check_home(&self) -> Result<(), LockLost> {
+        let is_here = self.claim().process().home.is_here();
+        if is_here { Ok(()) } else { Err(self.claim().loss(LostCause::Forked)) }
+    }
+
     fn claim(&self) -> &Claim {
         self.tenure.claim()
     }
@@ -123,6 +129,7 @@ impl LockGuard {
     /// # Cancel safety
     /// Dropping the future after its first poll leaves the release to the background.
     pub async fn release(mut self) -> Result<Released, ReleaseError> {
+        self.check_home()?;
         self.left = true;
         let tenure = &self.tenure;
         let valid = tenure.ensure_valid();
@@ -149,7 +156,7 @@ impl LockGuard {
     pub async fn lost(&self) -> LostCause {
         let mut lost_or_over = pin!(self.lost_or_over());
         // Whenever this is looked at: timers stand still while a machine sleeps.
-        poll_fn(|cx| match self.tenure.ensure_valid() {
+        poll_fn(|cx| match self.ensure_valid() {
             Err(lost) => Poll::Ready(lost.cause),
             Ok(()) => lost_or_over.as_mut().poll(cx),
         })
@@ -160,7 +167,7 @@ impl LockGuard {
         loop {
             let deadline = self.claim().process().clock.sleep_until(self.claim().deadline());
             let _first = select(pin!(self.tenure.cancellation().cancelled_owned()), deadline).await;
-            if let Err(lost) = self.tenure.ensure_valid() {
+            if let Err(lost) = self.ensure_valid() {
                 return lost.cause;
             }
         }
@@ -176,8 +183,8 @@ impl LockGuard {
     pub async fn expiring(&self, margin: Duration) {
         let clock = &self.claim().process().clock;
         loop {
-            let alarm = self.claim().deadline() - margin;
-            if self.tenure.ensure_valid().is_err() || clock.now() >= alarm {
+            let alarm = self.deadline() - margin;
+            if self.ensure_valid().is_err() || clock.now() >= alarm {
                 return;
             }
             let _first = select(
@@ -192,6 +199,11 @@ impl LockGuard {
     /// is spawned and must not outlive the lock.
     #[must_use]
     pub fn cancellation_token(&self) -> CancellationToken {
+        if self.check_home().is_err() {
+            let over = CancellationToken::new();
+            over.cancel();
+            return over;
+        }
         self.tenure.cancellation()
     }
 
@@ -214,19 +226,22 @@ impl LockGuard {
     /// How much longer the lock may be relied on without another renewal, by our clock.
     #[must_use]
     pub fn remaining(&self) -> Duration {
-        self.claim().deadline().saturating_since(self.claim().now())
+        self.deadline().saturating_since(self.claim().now())
     }
 
     /// Until when the lock may be relied on without another renewal, on the client's clock.
     #[must_use]
     pub fn deadline(&self) -> Instant {
-        self.claim().deadline()
+        match self.check_home() {
+            Ok(()) => self.claim().deadline(),
+            Err(_) => Instant::from_origin(Duration::ZERO),
+        }
     }
 
     /// Whether the lock is held, by our clock.
     #[must_use]
     pub fn is_held(&self) -> bool {
-        self.tenure.ensure_valid().is_ok()
+        self.ensure_valid().is_ok()
     }
 
     /// Fails if the lock was lost, at the moment of use: also when the machine slept meanwhile and
@@ -238,6 +253,7 @@ impl LockGuard {
     /// # Errors
     /// [`LockLost`] with the cause.
     pub fn ensure_valid(&self) -> Result<(), LockLost> {
+        self.check_home()?;
         self.tenure.ensure_valid()
     }
 
@@ -247,7 +263,7 @@ impl LockGuard {
     /// restarted join again by themselves.
     #[must_use]
     pub fn votes(&self) -> usize {
-        self.claim().votes()
+        if self.check_home().is_ok() { self.claim().votes() } else { 0 }
     }
 
     /// How many more servers may forget the lock, at once and without our notice, before another
@@ -268,7 +284,7 @@ impl LockGuard {
     /// Before a master is taken down for maintenance this should be at least 1.
     #[must_use]
     pub fn margin(&self) -> usize {
-        self.claim().margin()
+        if self.check_home().is_ok() { self.claim().margin() } else { 0 }
     }
 
     /// One more guard on the same hold. Asks no server.
@@ -276,6 +292,7 @@ impl LockGuard {
     /// # Errors
     /// [`LockLost`] if the hold is over: it is never entered again.
     pub fn reenter(&self) -> Result<Self, LockLost> {
+        self.check_home()?;
         if self.tenure.enter(None) {
             return Ok(Self::new(self.tenure.clone()));
         }
@@ -305,13 +322,21 @@ impl LockGuard {
     /// Ends the renewal and leaves the key to its ttl: "at most once per interval". With other
     /// guards alive this takes effect when the last of them goes.
     pub fn orphan(self) {
-        self.claim().mark_orphaned();
+        if self.check_home().is_ok() {
+            self.claim().mark_orphaned();
+        }
     }
 }
 
 impl Drop for LockGuard {
     fn drop(&mut self) {
-        if !self.left && self.tenure.leave() {
+        if self.left {
+            return;
+        }
+        if self.check_home().is_err() {
+            // With all that it holds: not even that is this process' to drop.
+            std::mem::forget(self.tenure.clone());
+        } else if self.tenure.leave() {
             self.claim().abandon();
         }
     }

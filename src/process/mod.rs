@@ -24,6 +24,7 @@ use kept::Kept;
 
 use crate::{
     clock::{BootClock, SharedClock},
+    home::{Home, PerProcess},
     random::{Random, SharedRandom},
     wait::Queues,
     watchdog::Watchdog,
@@ -32,6 +33,8 @@ use crate::{
 /// The identity, the clock, the watchdog and the composites' queues of a process.
 #[derive(Debug)]
 pub(crate) struct Process {
+    /// What is of another process does nothing here.
+    pub(crate) home: Home,
     uuid: Uuid,
     /// The uuid as text, and a colon.
     holder_prefix: String,
@@ -51,18 +54,19 @@ pub(crate) struct Process {
 impl Process {
     /// The one that all clients share unless they bring a clock of their own.
     pub(crate) fn global() -> io::Result<Arc<Self>> {
-        static GLOBAL: OnceLock<Arc<Process>> = OnceLock::new();
-        if let Some(process) = GLOBAL.get() {
+        static GLOBAL: PerProcess<OnceLock<Arc<Process>>> = PerProcess::new();
+        let global = GLOBAL.get();
+        if let Some(process) = global.get() {
             return Ok(process.clone());
         }
         let process = Self::on_own_thread(Arc::new(BootClock))?;
-        Ok(GLOBAL.get_or_init(|| process).clone())
+        Ok(global.get_or_init(|| process).clone())
     }
 
     /// The one of all clients that were given this clock.
     pub(crate) fn with_clock(clock: SharedClock) -> io::Result<Arc<Self>> {
-        static WITH_CLOCKS: Mutex<Vec<Weak<Process>>> = Mutex::new(Vec::new());
-        let mut known = WITH_CLOCKS.lock().unwrap_or_else(PoisonError::into_inner);
+        static WITH_CLOCKS: PerProcess<Mutex<Vec<Weak<Process>>>> = PerProcess::new();
+        let mut known = WITH_CLOCKS.get().lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|process| process.strong_count() > 0);
         let mut live = known.iter().filter_map(Weak::upgrade);
         if let Some(process) = live.find(|process| Arc::ptr_eq(&process.clock, &clock)) {
@@ -88,9 +92,9 @@ impl Process {
     /// it, so that composites over several servers find one clock.
     #[cfg(feature = "embedded")]
     pub(crate) fn here() -> Arc<Self> {
-        static HERE: Mutex<BTreeMap<String, Weak<Process>>> = Mutex::new(BTreeMap::new());
+        static HERE: PerProcess<Mutex<BTreeMap<String, Weak<Process>>>> = PerProcess::new();
         let runtime = tokio::runtime::Handle::current().id().to_string();
-        let mut here = HERE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut here = HERE.get().lock().unwrap_or_else(PoisonError::into_inner);
         here.retain(|_, process| process.strong_count() > 0);
         if let Some(process) = here.get(&runtime).and_then(Weak::upgrade) {
             return process;
@@ -117,6 +121,7 @@ impl Process {
         #[cfg(planted_bugs)]
         let clock = crate::planted::wall_clock::measured_by(clock);
         Arc::new(Self {
+            home: Home::here(),
             uuid,
             holder_prefix: format!("{uuid}:"),
             next_holder: AtomicU64::new(1),
@@ -137,7 +142,7 @@ impl Process {
 
     /// Whether a holder id is one of this process' own.
     pub(crate) fn made(&self, holder: &str) -> bool {
-        holder.starts_with(&self.holder_prefix)
+        holder.starts_with(&self.holder_prefix) && self.home.is_here()
     }
 
     /// Tells servers apart that are reached over streams of the caller's making.

@@ -1,6 +1,7 @@
 //! One node with the services that a lock needs there.
 
 use std::{
+    ops::Deref,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
@@ -10,8 +11,8 @@ use std::{
 
 use super::{Process, listed::Listed, live::Live};
 use crate::{
-    clock::Instant, error::NodeId, node::Node, notifier::Notifier, standing::Quarantine,
-    wait::Queues, watchdog::Drain,
+    clock::Instant, error::NodeId, home::Homebound, node::Node, notifier::Notifier,
+    standing::Quarantine, wait::Queues, watchdog::Drain,
 };
 
 /// The settings of a client that matter to its locks.
@@ -39,7 +40,10 @@ pub(crate) struct ServiceSettings {
 
 /// What a client is to its locks.
 #[derive(Debug)]
-pub(crate) struct NodeServices {
+pub(crate) struct NodeServices(Homebound<Services>);
+
+#[derive(Debug)]
+pub(crate) struct Services {
     pub(crate) node: Node,
     pub(crate) process: Arc<Process>,
     pub(crate) notifier: Notifier,
@@ -61,7 +65,7 @@ impl NodeServices {
                 }
             };
             let runtime = process.watchdog.runtime().clone();
-            Self {
+            Self(Homebound::new(Services {
                 notifier: Notifier::new(&node, runtime, on_message),
                 node,
                 process,
@@ -70,7 +74,7 @@ impl NodeServices {
                 settings,
                 closed: AtomicBool::new(false),
                 held: Mutex::default(),
-            }
+            }))
         })
     }
 
@@ -125,6 +129,14 @@ impl NodeServices {
 
     fn held(&self) -> MutexGuard<'_, Live<dyn Listed>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Deref for NodeServices {
+    type Target = Services;
+
+    fn deref(&self) -> &Services {
+        &self.0
     }
 }
 

@@ -18,6 +18,7 @@
 //! | a round trip of 400 ms on the first sample of a server's clock | [`slow_first_sample`] |
 //! | a string key inside a batch of renewals | `watchdog/renewing.rs`: `foreign_key_in_a_batch_of_renewals_ends_that_hold_only` |
 //! | a user without channel rights | [`channels`] |
+//! | a client used in two children of one process | [`fork`] |
 //! | a connector together with an URL | [`connector`] |
 //! | a replica behind the URL | `bad_input/contact.rs`: `replica_cannot_vote` |
 //!
@@ -29,6 +30,7 @@ mod channels;
 mod connector;
 mod far;
 mod first_publish;
+mod fork;
 mod keeping;
 mod line;
 mod overlap;

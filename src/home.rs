@@ -1,0 +1,137 @@
+//! Which process this is, and what stays with it.
+//!
+//! The child of a `fork()` has all that its parent had, but for the threads: mutexes may be locked by
+//! one that is missing, sockets are shared, and identities would be used twice. So what was made in
+//! another process does nothing here, and is not dropped either.
+//!
+//! The system is asked each time: nothing but unsafe code is told of a fork.
+
+use std::{fmt, mem, ops::Deref, process, sync::OnceLock};
+
+use crate::error::ConfigError;
+
+/// The process that made something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Home(u32);
+
+impl Home {
+    /// This process.
+    pub(crate) fn here() -> Self {
+        Self(process::id())
+    }
+
+    /// Whether it is this process.
+    pub(crate) fn is_here(self) -> bool {
+        self == Self::here()
+    }
+
+    /// For what is refused elsewhere.
+    pub(crate) fn check(self) -> Result<(), ConfigError> {
+        if self.is_here() { Ok(()) } else { Err(ConfigError::Forked { made_by: self.0 }) }
+    }
+}
+
+/// One of a sort for each process. No child waits here for a thread of its parent.
+#[derive(Debug)]
+pub(crate) struct PerProcess<T> {
+    first: OnceLock<(Home, T)>,
+    /// For the children of the one that has the first.
+    next: OnceLock<Box<Self>>,
+}
+
+impl<T> PerProcess<T> {
+    pub(crate) const fn new() -> Self {
+        Self { first: OnceLock::new(), next: OnceLock::new() }
+    }
+}
+
+impl<T: Default> PerProcess<T> {
+    /// This process' own.
+    pub(crate) fn get(&self) -> &T {
+        let here = Home::here();
+        let mut at = self;
+        loop {
+            let (home, value) = at.first.get_or_init(|| (here, T::default()));
+            if *home == here {
+                return value;
+            }
+            at = at.next.get_or_init(|| Box::new(Self::new()));
+        }
+    }
+}
+
+/// What only the process that made it may drop: elsewhere it is left as it is.
+pub(crate) struct Homebound<T> {
+    home: Home,
+    /// `None` only while it is dropped.
+    value: Option<T>,
+}
+
+impl<T> Homebound<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self { home: Home::here(), value: Some(value) }
+    }
+}
+
+impl<T> Deref for Homebound<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.value.as_ref().expect("invariant: there until it is dropped")
+    }
+}
+
+impl<T> Drop for Homebound<T> {
+    fn drop(&mut self) {
+        if !self.home.is_here() {
+            mem::forget(self.value.take());
+        }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Homebound<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{cell::Cell, rc::Rc};
+
+    use super::*;
+
+    const ELSEWHERE: Home = Home(0);
+
+    struct Told(Rc<Cell<bool>>);
+
+    impl Drop for Told {
+        fn drop(&mut self) {
+            self.0.set(true);
+        }
+    }
+
+    #[test]
+    fn what_is_of_another_process_is_not_dropped() {
+        for (home, dropped) in [(Home::here(), true), (ELSEWHERE, false)] {
+            let told = Rc::new(Cell::new(false));
+            drop(Homebound { home, value: Some(Told(told.clone())) });
+            assert_eq!(told.get(), dropped, "{home:?}");
+        }
+    }
+
+    #[test]
+    fn each_process_has_its_own() {
+        let all = PerProcess::<Cell<u32>>::new();
+        assert!(all.first.set((ELSEWHERE, Cell::new(7))).is_ok());
+        all.get().set(1);
+        assert_eq!(all.get().get(), 1);
+        assert_eq!(all.first.get().map(|(_, value)| value.get()), Some(7));
+    }
+
+    #[test]
+    fn what_is_of_another_process_is_refused() {
+        assert_eq!(Home::here().check(), Ok(()));
+        assert_eq!(ELSEWHERE.check(), Err(ConfigError::Forked { made_by: 0 }));
+    }
+}
