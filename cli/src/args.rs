@@ -3,7 +3,7 @@
 use std::{env, ffi::OsString, time::Duration};
 
 use clap::{
-    Args, Parser,
+    Args, Parser, ValueEnum,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
@@ -61,6 +61,11 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     pub(crate) grace: Option<Duration>,
 
+    /// What to do about a command that gets rights of others as it starts (set-uid, set-gid, file
+    /// capabilities), so that palisade may be unable to end it when the lock is lost
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Unkillable::Refuse)]
+    pub(crate) unkillable: Unkillable,
+
     /// Leave PALISADE_SERVERS in the command's environment
     #[arg(long)]
     pub(crate) keep_env: bool,
@@ -71,6 +76,15 @@ pub(crate) struct RunArgs {
     /// The command and its arguments; it is started without a shell
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+}
+
+/// What to do about a command that may turn out impossible to kill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Unkillable {
+    /// Exit with 64, and start nothing
+    Refuse,
+    /// Run it, though it may go on without the lock
+    Accept,
 }
 
 /// Show who holds the lock NAME, server by server
@@ -220,7 +234,9 @@ When the lock cannot be renewed:
   If a server says that the lock is gone, SIGKILL follows at once. The same happens when palisade
   is stopped; if it is killed, SIGTERM follows at once and SIGKILL after the grace. SIGKILL reaches
   everything the command has started, in whatever group or session, but nothing that runs as
-  another user: write `sudo palisade run …`, not `palisade run … -- sudo …`.
+  another user: write `sudo palisade run …`, not `palisade run … -- sudo …`, which is refused. What
+  the command starts is not looked at before: if a process cannot be killed, palisade says which,
+  leaves the lock to its lease, and exits with 74.
 
 Servers that were restarted:
   One of several servers that started less than --max-lease, 1% of it and 7s ago (by default about
@@ -239,7 +255,8 @@ Exit codes:
    69  too few servers answered: at once with -n or without -w, else after -w
    70  a defect in palisade
    71  the operating system refused something
-   74  the lock was lost, or could not be renewed, while the command ran
+   74  the lock was lost, or could not be renewed, while the command ran; or processes of the
+       command cannot be killed
    75  another holds the lock, with -n or until -w ended (-E changes this code)
   126  the command cannot be executed
   127  the command was not found";

@@ -9,7 +9,10 @@
 
 use std::{fs, io, time::Duration};
 
-use rustix::process::{Pid, Signal, getpid, kill_process, kill_process_group};
+use rustix::{
+    io::Errno,
+    process::{Pid, Signal, getpid, kill_process, kill_process_group, test_kill_process},
+};
 
 use crate::boottime;
 
@@ -65,8 +68,9 @@ pub(crate) fn is_orphaned(group: Pid) -> io::Result<bool> {
 
 /// Kills `group`, if there is one, and all that descends from this process except `spared`.
 ///
-/// This process must be a subreaper, and must not reap meanwhile. Returns those that are still
-/// alive after `PATIENCE`: only a process that hangs inside the kernel outlives SIGKILL that long.
+/// This process must be a subreaper, and must not reap meanwhile. Returns those that cannot be
+/// killed: at once if we may not, since they run as another user; else after `PATIENCE`, which only
+/// a process outlives that hangs inside the kernel.
 pub(crate) async fn extinguish(group: Option<Pid>, spared: &[i32]) -> io::Result<Vec<i32>> {
     let give_up = boottime::now() + PATIENCE;
     loop {
@@ -80,13 +84,33 @@ pub(crate) async fn extinguish(group: Option<Pid>, spared: &[i32]) -> io::Result
             let _has_ended = Pid::from_raw(child.pid).map(|pid| kill_process(pid, Signal::KILL));
             left.push(child.pid);
         }
-        if left.is_empty() || boottime::now() > give_up {
+        if left.iter().all(|pid| !may_be_killed(*pid)) || boottime::now() > give_up {
+            left.sort_unstable();
             left.dedup();
             return Ok(left);
         }
         tokio::time::sleep(GLANCE).await;
     }
 }
+
+/// Whether we may send it signals. This sends none, so it does no harm if the number is a
+/// stranger's by now.
+fn may_be_killed(pid: i32) -> bool {
+    Pid::from_raw(pid).is_none_or(|pid| test_kill_process(pid) != Err(Errno::PERM))
+}
+
+/// Its number and its command line, or as much of that as is to be learnt and shown.
+pub(crate) fn describe(pid: i32) -> String {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let line = String::from_utf8_lossy(&line);
+    let words = line.split(|c: char| c.is_control() || c.is_whitespace());
+    let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
+    let line: String = words.join(" ").chars().take(LONGEST_SHOWN).collect();
+    if line.is_empty() { pid.to_string() } else { format!("{pid} ({line})") }
+}
+
+/// So many characters of a command line.
+const LONGEST_SHOWN: usize = 80;
 
 /// Reads one `/proc/<pid>/stat`. The name stands in parentheses and may hold any character.
 fn parse(stat: &str) -> Option<Process> {
@@ -129,6 +153,17 @@ mod tests {
         assert_eq!(parse(zombie).map(|it| it.alive), Some(false));
         let threads = zombie.replace(" 20 0 1 0 ", " 20 0 4 0 ");
         assert_eq!(parse(&threads).map(|it| it.alive), Some(true));
+    }
+
+    #[test]
+    fn a_process_is_described_by_its_number_and_its_command_line() {
+        let us = getpid().as_raw_nonzero().get();
+        let described = describe(us);
+        assert!(
+            described.starts_with(&format!("{us} (")) && described.ends_with(')'),
+            "{described}"
+        );
+        assert_eq!(describe(i32::MAX), i32::MAX.to_string());
     }
 
     #[test]

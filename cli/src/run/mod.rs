@@ -1,5 +1,6 @@
 //! `palisade run`: acquire the lock, run the command under a supervisor, give the lock back.
 
+mod command;
 mod outcome;
 mod settings;
 mod waiting;
@@ -33,6 +34,7 @@ use watch::Watch;
 pub(crate) async fn run(args: &RunArgs) -> Result<u8, Failure> {
     let servers = Servers::named(&args.servers)?;
     let settings = Settings::of(args, servers.max_lease())?;
+    command::check(args)?;
     let code = under_the_lock(args, &settings, &servers).await;
     servers.close().await;
     code

@@ -3,7 +3,7 @@
 use palisade::LostCause;
 
 use crate::{
-    exit,
+    exit, processes,
     supervisor::{Cause, Ending, Fate},
     tell,
 };
@@ -16,7 +16,7 @@ pub(crate) enum Outcome {
     /// The system refused its process.
     NotStarted { why: String },
     /// Killed by us, since the supervisor had died or was `overdue`.
-    StoodIn { overdue: bool, lost: Option<LostCause>, undead: usize },
+    StoodIn { overdue: bool, lost: Option<LostCause>, undead: Vec<i32> },
 }
 
 impl Outcome {
@@ -29,7 +29,7 @@ impl Outcome {
     pub(crate) fn all_are_dead(&self) -> bool {
         match self {
             Self::Ended { ending: Ending { undead, .. }, .. } | Self::StoodIn { undead, .. } => {
-                *undead == 0
+                undead.is_empty()
             }
             Self::NotStarted { .. } => true,
         }
@@ -38,8 +38,13 @@ impl Outcome {
     /// Says what is worth saying; the code to exit with.
     pub(crate) fn conclude(self, name: &str, lost_at_the_end: bool) -> u8 {
         match self {
+            Self::Ended { ending: Ending { undead, .. }, .. } | Self::StoodIn { undead, .. }
+                if !undead.is_empty() =>
+            {
+                say_undead(name, &undead)
+            }
             Self::Ended { ending, lost } => {
-                mention(ending.left_behind, ending.undead);
+                mention(ending.left_behind);
                 if let Some(cause) = lost {
                     say_lost(name, &cause)
                 } else if ending.cause != Cause::Itself {
@@ -52,8 +57,7 @@ impl Outcome {
                     code(ending.fate)
                 }
             }
-            Self::StoodIn { overdue, lost, undead } => {
-                mention(0, undead);
+            Self::StoodIn { overdue, lost, .. } => {
                 let why = if overdue { "did not act in time" } else { "has ended" };
                 tell(format_args!("the supervisor {why}: the command was killed"));
                 match lost {
@@ -75,13 +79,17 @@ fn say_lost(name: &str, cause: &LostCause) -> u8 {
     exit::LOST
 }
 
-fn mention(left_behind: usize, undead: usize) {
+/// That and nothing else: of whatever else is to be said, some would not be true of these.
+fn say_undead(name: &str, undead: &[i32]) -> u8 {
+    let who: Vec<_> = undead.iter().map(|pid| processes::describe(*pid)).collect();
+    tell(format_args!("cannot kill, and may run on without {name}: {}", who.join(", ")));
+    exit::LOST
+}
+
+fn mention(left_behind: usize) {
     if left_behind > 0 {
         let processes = if left_behind == 1 { "process" } else { "processes" };
         tell(format_args!("the command has left {left_behind} {processes} behind: ended"));
-    }
-    if undead > 0 {
-        tell(format_args!("{undead} of the command's processes cannot be killed and may run on"));
     }
 }
 

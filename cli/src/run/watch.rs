@@ -229,7 +229,7 @@ impl<'a> Watch<'a> {
         let _has_ended = self.supervisor.kill();
         let undead = processes::extinguish(self.group, &self.spared).await.map_err(broken)?;
         let lost = self.lost.take();
-        Ok(Outcome::StoodIn { overdue, lost, undead: undead.len() })
+        Ok(Outcome::StoodIn { overdue, lost, undead })
     }
 
     /// Leaves no zombies to an init that may not reap them, as in many a container.

@@ -36,7 +36,7 @@ pub(crate) enum Report {
 }
 
 /// How it ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ending {
     /// What the command itself came to.
     pub(crate) fate: Fate,
@@ -44,8 +44,8 @@ pub(crate) struct Ending {
     pub(crate) cause: Cause,
     /// How many processes the command had left behind in its group; they were ended.
     pub(crate) left_behind: usize,
-    /// How many could not be killed: they hang inside the kernel.
-    pub(crate) undead: usize,
+    /// Those that could not be killed: they run as another user, or hang inside the kernel.
+    pub(crate) undead: Vec<i32>,
 }
 
 /// What a process came to.
@@ -101,7 +101,8 @@ impl Display for Report {
             Self::Stopped(signal) => write!(f, "stopped {}", signal.as_raw()),
             Self::Asked => f.write_str("asked"),
             Self::Ended(Ending { fate, cause, left_behind, undead }) => {
-                write!(f, "ended {fate} {cause} {left_behind} {undead}")
+                write!(f, "ended {fate} {cause} {left_behind} {}", undead.len())?;
+                undead.iter().try_for_each(|pid| write!(f, " {pid}"))
             }
         }
     }
@@ -128,7 +129,8 @@ impl FromStr for Report {
 
 impl Ending {
     fn parse(words: &[&str]) -> Option<Self> {
-        let [how, number, cause, left_behind, undead] = words else { return None };
+        let [how, number, cause, left_behind, count, undead @ ..] = words else { return None };
+        let undead: Vec<i32> = undead.iter().map(|pid| pid.parse().ok()).collect::<Option<_>>()?;
         let number = number.parse().ok()?;
         Some(Self {
             fate: match *how {
@@ -138,7 +140,7 @@ impl Ending {
             },
             cause: Cause::ALL.into_iter().find(|it| it.to_string() == *cause)?,
             left_behind: left_behind.parse().ok()?,
-            undead: undead.parse().ok()?,
+            undead: (count.parse() == Ok(undead.len())).then_some(undead)?,
         })
     }
 }
@@ -199,7 +201,7 @@ mod tests {
     fn reports_read_back_as_they_were_written() {
         let fate = Fate::Signalled(15);
         let ended = Cause::ALL
-            .map(|cause| Report::Ended(Ending { fate, cause, left_behind: 2, undead: 1 }));
+            .map(|cause| Report::Ended(Ending { fate, cause, left_behind: 2, undead: vec![7, 9] }));
         let others = [
             Report::Ready(Pid::INIT),
             Report::Failed("fork: out of processes".into()),

@@ -160,12 +160,13 @@ impl Watch {
     /// The group is dead. What left it is a daemon if the command has ended by itself; if it was
     /// ended, that was for the sake of everything it has started.
     async fn finish(&mut self) -> io::Result<Ending> {
-        if self.cause == Cause::Itself { Ok(self.ending(0)) } else { self.kill().await }
+        if self.cause == Cause::Itself { Ok(self.ending(Vec::new())) } else { self.kill().await }
     }
 
     async fn kill(&mut self) -> io::Result<Ending> {
         self.blame(Cause::Deadline);
-        let undead = processes::extinguish(self.command, &[]).await?.len();
+        let mut undead = processes::extinguish(self.command, &[]).await?;
+        undead.truncate(MOST_NAMED);
         if self.fate.is_none() {
             self.fate = self.status(WaitIdOptions::EXITED)?.as_ref().and_then(fate);
         }
@@ -179,7 +180,7 @@ impl Watch {
         }
     }
 
-    fn ending(&self, undead: usize) -> Ending {
+    fn ending(&self, undead: Vec<i32>) -> Ending {
         Ending {
             fate: self.fate.unwrap_or(Fate::Signalled(Signal::KILL.as_raw())),
             cause: self.cause,
@@ -301,6 +302,9 @@ fn fate(status: &WaitIdStatus) -> Option<Fate> {
     let exited = status.exit_status().map(Fate::Exited);
     exited.or_else(|| status.terminating_signal().map(Fate::Signalled))
 }
+
+/// So many undead fit into a message.
+const MOST_NAMED: usize = 32;
 
 /// Signals that would stop the supervisor, and with it the only thing that ends the group in time.
 const KEPT_OUT: [Signal; 3] = [Signal::TSTP, Signal::TTIN, Signal::TTOU];

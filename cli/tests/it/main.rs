@@ -11,5 +11,6 @@ mod run;
 mod supervisor;
 mod support;
 mod terminal;
+mod unkillable;
 mod waiting;
 mod young;
