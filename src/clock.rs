@@ -5,13 +5,17 @@
 //! it only here, which also lets tests and simulations bring a clock of their own.
 
 use std::{
+    cell::Cell,
     fmt,
     ops::{Add, Sub},
+    panic::catch_unwind,
     sync::Arc,
+    thread::LocalKey,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use futures::future::BoxFuture;
+use tokio::runtime::{Handle, Id};
 
 /// A point in time on one [`Clock`]: the time since that clock's origin.
 ///
@@ -135,8 +139,8 @@ impl Clock for BootClock {
     }
 
     fn sleep_until(&self, at: Instant) -> BoxFuture<'static, ()> {
-        if tokio::runtime::Handle::try_current().is_err() {
-            // No timers here. Whoever races this with a token is still told by the watchdog.
+        if !has_timers() {
+            // Whoever races this with a token is still told by the watchdog.
             return Box::pin(std::future::pending());
         }
         let left = at.saturating_since(self.now());
@@ -214,6 +218,32 @@ impl Clock for TokioClock {
     fn unix_time(&self) -> Duration {
         self.unix_origin + self.origin.elapsed()
     }
+}
+
+/// Whether there is a tokio runtime here that has timers.
+pub(crate) fn has_timers() -> bool {
+    thread_local! {
+        static KNOWN: Known = const { Cell::new(None) };
+    }
+    is_possible_here(&KNOWN, || drop(tokio::time::sleep(Duration::ZERO)))
+}
+
+/// The runtime that a thread has last tried something on, and whether it was possible.
+pub(crate) type Known = Cell<Option<(Id, bool)>>;
+
+/// Whether the runtime that is current here can do something. tokio does not tell, but panics: it is
+/// tried, once for each runtime that a thread comes to.
+pub(crate) fn is_possible_here(known: &'static LocalKey<Known>, attempt: fn()) -> bool {
+    let Ok(runtime) = Handle::try_current() else { return false };
+    let here = runtime.id();
+    known.get().filter(|(tried, _)| *tried == here).map_or_else(
+        || {
+            let possible = catch_unwind(attempt).is_ok();
+            known.set(Some((here, possible)));
+            possible
+        },
+        |(_, possible)| possible,
+    )
 }
 
 /// The clock as the rooms hand it around.

@@ -76,6 +76,7 @@ impl Target {
         for member in self.members.values() {
             let name = member.kind.name();
             key::check_name(name).map_err(|error| error.naming(|| member.shown_name()))?;
+            member.services.check_runtime()?;
             let settings = &member.services.settings;
             let term = lease.term(settings.watchdog_lease, settings.max_lease)?;
             // Members whose clients have different watchdog leases: the shortest serves all.

@@ -280,6 +280,7 @@ impl ClientBuilder {
     /// Dropping the future closes the connection.
     pub async fn connect(self) -> Result<Client, ConnectError> {
         let client = self.build()?;
+        client.services.check_runtime()?;
         match client.connected().await {
             Ok(()) => Ok(client),
             Err(source) => Err(ConnectError::Node { node: client.node_id().clone(), source }),

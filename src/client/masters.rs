@@ -72,6 +72,7 @@ impl Masters {
         urls: impl IntoIterator<Item = U>,
     ) -> Result<Self, ConfigError> {
         let masters = Self::build_with(settings, urls)?;
+        masters.clients.iter().try_for_each(|client| client.services.check_runtime())?;
         join_all(masters.clients.iter().map(Client::connected)).await;
         Ok(masters)
     }

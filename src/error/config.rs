@@ -97,6 +97,15 @@ pub enum ConfigError {
         /// The lock's name, as errors may show it.
         name: Arc<str>,
     },
+    /// The tokio runtime was built without something that is needed. Nothing was sent. Others of the
+    /// process are not affected.
+    #[error("this tokio runtime has no {what}: call {call}, or enable_all, on its builder")]
+    RuntimeLacks {
+        /// What it lacks.
+        what: &'static str,
+        /// The method of `tokio::runtime::Builder` that gives it.
+        call: &'static str,
+    },
     /// The client was made by another process, of which this one is a child by `fork()`. It does
     /// nothing here: make one in this process.
     #[error("the client was made before a fork, by process {made_by}; make one in this process")]

@@ -148,8 +148,8 @@ pub enum NodeError {
     /// The client was shut down: nothing was sent.
     #[error("the client was shut down")]
     Closed,
-    /// There is no tokio runtime here to talk on: nothing was sent.
-    #[error("no tokio runtime is running here")]
+    /// There is no tokio runtime here to talk on, or one without timers: nothing was sent.
+    #[error("no tokio runtime with timers is running here")]
     NoRuntime,
 }
 

@@ -1,15 +1,18 @@
 //! Where a node is, and how a byte stream to it is made.
 
-use std::{fmt, io, path::PathBuf, sync::Arc};
+use std::{cell::Cell, fmt, io, net::Ipv4Addr, path::PathBuf, sync::Arc};
 
 use futures::future::BoxFuture;
 use redis::{ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    net::TcpStream,
+    net::{TcpStream, UdpSocket},
 };
 
-use crate::error::{ConfigError, NodeId};
+use crate::{
+    clock::{Known, is_possible_here},
+    error::{ConfigError, NodeId},
+};
 
 /// Where one node is and how to log in there. Debug never shows credentials.
 #[derive(Clone)]
@@ -85,8 +88,17 @@ impl Endpoint {
         &self.login
     }
 
+    /// Whether streams cannot be made on the current runtime. For those of a caller's making it may
+    /// need no sockets.
+    pub(super) fn lacks_io_here(&self) -> bool {
+        !matches!(self.address, Address::Connector(_)) && !has_io()
+    }
+
     /// Makes a stream, on which nothing has been sent yet.
     pub(super) async fn dial(&self) -> io::Result<Box<dyn Stream>> {
+        if self.lacks_io_here() {
+            return Err(io::Error::other("this tokio runtime has no I/O"));
+        }
         match &self.address {
             Address::Tcp(host, port) => {
                 let stream = TcpStream::connect((&**host, *port)).await?;
@@ -143,6 +155,21 @@ impl fmt::Debug for Endpoint {
 pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Stream for S {}
+
+/// Whether the current runtime has sockets.
+fn has_io() -> bool {
+    thread_local! {
+        static KNOWN: Known = const { Cell::new(None) };
+    }
+    is_possible_here(&KNOWN, || {
+        // Where the system has none to give, that is for the attempt to connect to say.
+        if let Ok(socket) = std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
+            && socket.set_nonblocking(true).is_ok()
+        {
+            drop(UdpSocket::from_std(socket));
+        }
+    })
+}
 
 /// What stands before `://`, if it can be a scheme at all: it is shown in errors, and a password
 /// must not be.

@@ -85,6 +85,11 @@ impl Node {
         self.0.core.endpoint.db()
     }
 
+    /// Whether a connection cannot be made on the current runtime, since that has no sockets.
+    pub(crate) fn lacks_io_here(&self) -> bool {
+        self.0.core.endpoint.lacks_io_here()
+    }
+
     /// The command connection of the current runtime for what concerns `key`, made if there is none.
     ///
     /// One master is the right one for every key; callers name it so that a cluster can stand here.

@@ -9,10 +9,18 @@ use std::{
     time::Duration,
 };
 
+use tokio::runtime::Handle;
+
 use super::{Process, listed::Listed, live::Live};
 use crate::{
-    clock::Instant, error::NodeId, home::Homebound, node::Node, notifier::Notifier,
-    standing::Quarantine, wait::Queues, watchdog::Drain,
+    clock::{Instant, has_timers},
+    error::{ConfigError, NodeId},
+    home::Homebound,
+    node::Node,
+    notifier::Notifier,
+    standing::Quarantine,
+    wait::Queues,
+    watchdog::Drain,
 };
 
 /// The settings of a client that matter to its locks.
@@ -80,6 +88,24 @@ impl NodeServices {
 
     pub(crate) fn node_id(&self) -> &NodeId {
         self.node.id()
+    }
+
+    /// Whether anything can be asked from here: not in the child of a fork, nor on a runtime without
+    /// timers and what else is needed. That there is no runtime at all is for the node to say.
+    pub(crate) fn check_here(&self) -> Result<(), ConfigError> {
+        self.process.home.check()?;
+        self.check_runtime()
+    }
+
+    /// The second half of that.
+    pub(crate) fn check_runtime(&self) -> Result<(), ConfigError> {
+        let (what, call) = match (has_timers(), self.node.lacks_io_here()) {
+            (true, false) => return Ok(()),
+            (true, true) => ("I/O", "enable_io"),
+            (false, _) if Handle::try_current().is_err() => return Ok(()),
+            (false, _) => ("timers", "enable_time"),
+        };
+        Err(ConfigError::RuntimeLacks { what, call })
     }
 
     pub(crate) fn now(&self) -> Instant {

@@ -27,7 +27,7 @@ struct Master<'a> {
 
 /// Marks all of `nodes` as one new fleet. Looks at all of them before anything is written.
 pub(crate) async fn bless(nodes: &[Arc<NodeServices>], by_force: bool) -> Result<(), BlessError> {
-    nodes.iter().try_for_each(|node| node.process.home.check())?;
+    nodes.iter().try_for_each(|node| node.check_here())?;
     let masters = try_join_all(nodes.iter().map(|node| Master::meet(node))).await?;
     check_servers(&masters)?;
     if !by_force {

@@ -9,15 +9,12 @@ use std::{
 };
 
 use futures::{StreamExt, stream::FuturesUnordered};
-use tokio::{
-    runtime::Handle,
-    sync::{Notify, mpsc},
-};
+use tokio::sync::{Notify, mpsc};
 
 use super::{Due, Job, Report, Shared, Unanswered, Watched, stragglers};
 use crate::{
     by_member::MemberId,
-    clock::{Instant, SharedClock},
+    clock::{Instant, SharedClock, has_timers},
     error::{LockName, NodeError, NodeId},
     node::{Answer, Connection, Node},
     wire::{Outcome, Statement},
@@ -46,8 +43,10 @@ impl Release {
     /// Sends the release once. Ok with the answer, whether or not that is final: see
     /// [`is_settled`](Self::is_settled).
     pub(crate) async fn send(&mut self, clock: &SharedClock) -> Result<Answer<Outcome>, NodeError> {
-        // Nothing could be timed there. The connection is kept for whoever can.
-        Handle::try_current().map_err(|_none| NodeError::NoRuntime)?;
+        // Nothing could be timed here. The connection is kept for whoever can.
+        if !has_timers() {
+            return Err(NodeError::NoRuntime);
+        }
         let deadline = clock.now() + self.timeout;
         let connection = match self.connection.take().filter(Connection::is_live) {
             Some(connection) => connection,

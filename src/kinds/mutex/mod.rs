@@ -137,7 +137,7 @@ impl Lock {
         let name = self.voter().kind.name();
         key::check_name(name).map_err(|error| error.naming(|| self.voter().shown_name()))?;
         let services = &self.voter().services;
-        services.process.home.check()?;
+        services.check_here()?;
         let deadline = services.process.clock.now() + services.settings.node_timeout;
         let answer = async {
             let connection = services.node.connection(name, deadline).await?;

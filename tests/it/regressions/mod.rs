@@ -20,6 +20,7 @@
 //! | a user without channel rights | [`channels`] |
 //! | a client used in two children of one process | [`fork`] |
 //! | a connector together with an URL | [`connector`] |
+//! | a runtime without timers or I/O | [`runtimes`] |
 //! | a replica behind the URL | `bad_input/contact.rs`: `replica_cannot_vote` |
 //!
 //! Those that stand elsewhere were there already. Each was seen to fail with the code broken for it.
@@ -36,6 +37,7 @@ mod line;
 mod overlap;
 mod own_release;
 mod reentry;
+mod runtimes;
 mod slow_first_sample;
 
 use palisade::embedded::Server;
