@@ -189,6 +189,10 @@ impl Contender for Acquisition {
     type Grant = LockGuard;
 
     async fn round(&mut self) -> Round<LockGuard> {
+        // A wait may go on in the child of a fork.
+        if let Err(error) = self.target.process().home.check() {
+            return Round::Failed(error.into());
+        }
         if let Err(error) = check_servers(self.target.rule, &self.target.members) {
             return Round::Failed(error);
         }

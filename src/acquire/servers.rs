@@ -18,8 +18,6 @@ pub(crate) fn check_addresses(rule: Rule, members: &ByMember<Voter>) -> Result<(
 /// Checks what the clients and the servers have told by now: before a round, and again after its
 /// votes, since the first contact tells who a server is.
 pub(crate) fn check_servers(rule: Rule, members: &ByMember<Voter>) -> Result<(), AcquireError> {
-    // A wait may go on in the child of a fork.
-    members.first().services.process.home.check()?;
     if members.values().any(|member| member.services.is_closed()) {
         return Err(AcquireError::Shutdown);
     }

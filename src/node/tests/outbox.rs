@@ -291,7 +291,7 @@ async fn a_caller_is_told_what_has_not_left() {
 
 #[tokio::test]
 async fn behind_a_call_that_was_dropped_in_doubt_all_count_as_sent() {
-    let (server, gate, _node, connection) = gated().await;
+    let (_server, gate, _node, connection) = gated().await;
     gate.allow(0);
     let before = begun(&connection, &Append(1));
     drop(begun(&connection, &Append(2)));
