@@ -33,6 +33,8 @@ pub(crate) struct MemberState {
     confirmed_at: Option<Instant>,
     /// When we learnt that it no longer does.
     lost_at: Option<Instant>,
+    /// Whether the last renewal was not answered.
+    pub(crate) is_failing: bool,
     /// Whether another stood there when it last answered.
     taken: bool,
     /// When the member may be asked for its vote again; `None` if that is under way or not wanted.

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     by_member::MemberId,
     clock::Instant,
-    error::LostCause,
+    error::{LostCause, NodeError},
     kind::Admission,
     lease::Term,
     process::Listed,
@@ -55,10 +55,16 @@ impl Watched for Claim {
         let next_renewal = self.next_renewal(term, now);
         let (next_heal, may_extend) = (self.next_heal(&state, now), state.may_extend(now));
         let known = &mut state.members[member];
+        let mut failure = None;
         match report {
-            Report::Unknown if !known.is_granted() => {}
-            Report::Unknown => known.renew_at = Some(now + term.retry()),
+            Report::Unknown { cause } if known.is_granted() => {
+                known.renew_at = Some(now + term.retry());
+                let goes_on = std::mem::replace(&mut known.is_failing, true);
+                failure = Some(cause).filter(|_| !goes_on);
+            }
+            Report::Unknown { .. } => {}
             Report::Answered { outcome, sent, run_id } => {
+                known.is_failing = false;
                 let done = outcome.code == Outcome::DONE;
                 // A restarted server may show the key from an old copy of its data; that others
                 // were not granted in between is certain only on a single server.
@@ -72,7 +78,11 @@ impl Watched for Claim {
                 }
             }
         }
-        self.look_for_loss(state, now)
+        let next = self.look_for_loss(state, now);
+        if let Some(cause) = failure {
+            self.warn_of_failure(member, &cause);
+        }
+        next
     }
 
     fn recount(&self) -> Vec<Due> {
@@ -112,6 +122,13 @@ impl Listed for Claim {
 }
 
 impl Claim {
+    /// Once a streak: a server that is down is asked again several times a second.
+    fn warn_of_failure(&self, member: MemberId, cause: &NodeError) {
+        let (lock, holder) = (self.members[member].shown_name(), &self.holder);
+        let node = self.members[member].services.node_id();
+        tracing::warn!(%lock, %holder, %node, %cause, "a lock is not renewed: it is tried again");
+    }
+
     /// The renewal of one member. A lease of 0 ms only asks.
     fn renewal(&self, member: MemberId, term: Term, lease_ms: i64) -> Due {
         let of = &self.members[member];

@@ -153,6 +153,10 @@ pub enum NodeError {
     NoRuntime,
 }
 
+/// What a server answers whatever it is asked, besides what has a variant of its own.
+pub(crate) const OF_SERVER: [&str; 6] =
+    ["BUSY", "CLUSTERDOWN", "MISCONF", "NOPROTO", "NOREPLICAS", "UNKILLABLE"];
+
 const fn phase_name(phase: Phase) -> &'static str {
     match phase {
         Phase::Connecting => "connecting",
@@ -191,11 +195,16 @@ impl NodeError {
         matches!(self, Self::Server { code, .. } if &**code == "NOSCRIPT")
     }
 
+    /// Whether the keys of a call are in several slots of a cluster: nothing was executed.
+    pub(crate) fn is_crossslot(&self) -> bool {
+        matches!(self, Self::Server { code, .. } if &**code == "CROSSSLOT")
+    }
+
     /// Whether the server's answer may be about one key of a call, and not about the server.
     pub(crate) fn may_concern_one_key(&self) -> bool {
         match self {
-            Self::Permission { .. } | Self::ForeignKey => true,
-            Self::Server { code, .. } => &**code == "ERR",
+            Self::Permission { .. } | Self::ForeignKey | Self::ForeignCounter => true,
+            Self::Server { code, .. } => !OF_SERVER.contains(&&**code),
             _ => false,
         }
     }

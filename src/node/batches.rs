@@ -3,7 +3,7 @@
 //! Each call goes through the outbox of the link like any other. This module decides which
 //! statements share a call, and how many calls may be unanswered at the same time.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::atomic::Ordering, time::Duration};
 
 use futures::{StreamExt, stream};
 
@@ -12,7 +12,7 @@ use crate::{
     clock::Instant,
     error::NodeError,
     standing::RunId,
-    wire::{Batch, Outcome, Script, Statement},
+    wire::{Batch, Outcome, Script, Statement, key},
 };
 
 /// Locks in one script call. A call of 256 occupies a server for about half a millisecond.
@@ -47,7 +47,8 @@ impl Node {
     ///
     /// One key that the user may not touch makes the server refuse the whole call. The other locks
     /// in it must not fail for that: such a call is halved, and sent again, until the bad key is
-    /// alone in its call.
+    /// alone in its call. Part of it may have been executed by then, so every statement must bear to
+    /// be said twice. A server of a cluster takes one slot in a call, and is known by its refusal.
     ///
     /// # Cancel safety
     /// After the future was dropped nothing more is reported. What was sent by then may or may not
@@ -58,16 +59,17 @@ impl Node {
         report: impl Fn(&T, Result<BatchAnswer, NodeError>) + Sync,
     ) {
         let report = &report;
-        let calls = group(items, |key| self.slot(key)).into_iter().flat_map(cut);
-        let calls = stream::iter(calls);
+        let calls = stream::iter(self.calls(items));
         calls.for_each_concurrent(IN_FLIGHT, |call| self.call_halving(call, report)).await;
     }
 
-    /// The slot of a key: only keys of the same slot may share a call. A single master takes all
-    /// keys; a cluster would not.
-    #[expect(clippy::unused_self, reason = "it is for the node to say")]
-    const fn slot(&self, _key: &str) -> u16 {
-        0
+    fn calls<T>(&self, items: Vec<BatchItem<T>>) -> Vec<BatchCall<T>> {
+        let slot = |name: &str| if self.is_cut_by_slot() { key::slot(name) } else { 0 };
+        group(items, slot).into_iter().flat_map(cut).collect()
+    }
+
+    fn is_cut_by_slot(&self) -> bool {
+        self.0.core.by_slot.load(Ordering::Relaxed)
     }
 
     /// Makes a call, and again in halves for as long as one key may be the reason for its error.
@@ -81,7 +83,11 @@ impl Node {
             match self.call_once(&call).await {
                 Ok(answers) => {
                     let askers = call.askers.iter().zip(answers);
-                    askers.for_each(|((_, asker), answer)| report(asker, Ok(answer)));
+                    askers.for_each(|(asker, answer)| report(asker, Ok(answer)));
+                }
+                Err(error) if error.is_crossslot() && !self.is_cut_by_slot() => {
+                    self.0.core.by_slot.store(true, Ordering::Relaxed);
+                    open.extend(self.calls(call.into_items()));
                 }
                 Err(error) if error.may_concern_one_key() && call.askers.len() > 1 => {
                     let rest = call.split_off(call.askers.len() / 2);
@@ -90,15 +96,14 @@ impl Node {
                 Err(error) => {
                     let (locks, script) = (call.askers.len(), call.batch.name());
                     tracing::debug!(locks, script, %error, "a batch was not answered");
-                    call.askers.iter().for_each(|(_, asker)| report(asker, Err(error.clone())));
+                    call.askers.iter().for_each(|asker| report(asker, Err(error.clone())));
                 }
             }
         }
     }
 
     async fn call_once<T>(&self, call: &BatchCall<T>) -> Result<Vec<BatchAnswer>, NodeError> {
-        let timeout = call.askers.iter().map(|(timeout, _)| *timeout).min().unwrap_or_default();
-        let deadline = self.0.core.settings.clock.now() + timeout;
+        let deadline = self.0.core.settings.clock.now() + call.timeout;
         let connection = self.connection(call.batch.key(), deadline).await?;
         let answer = connection.call(&call.batch, deadline).await?;
         let (sent, run_id) = (answer.sent, connection.run_id());
@@ -111,32 +116,40 @@ impl Node {
 #[derive(Debug)]
 struct BatchCall<T> {
     batch: Batch,
-    /// Each with its time-out.
-    askers: Vec<(Duration, T)>,
+    timeout: Duration,
+    askers: Vec<T>,
 }
 
 impl<T> BatchCall<T> {
     fn split_off(&mut self, at: usize) -> Self {
-        Self { batch: self.batch.split_off(at), askers: self.askers.split_off(at) }
+        let (batch, askers) = (self.batch.split_off(at), self.askers.split_off(at));
+        Self { batch, timeout: self.timeout, askers }
+    }
+
+    fn into_items(self) -> Vec<BatchItem<T>> {
+        let all = self.batch.into_statements().into_iter().zip(self.askers);
+        let item = |(statement, asker)| BatchItem { statement, timeout: self.timeout, asker };
+        all.map(item).collect()
     }
 }
 
-/// A call, of whatever size, for each script and slot. Inside it the order of `items` is kept.
+/// A call, of whatever size, for each script, slot and time-out: nobody is hurried by another. Inside
+/// it the order of `items` is kept.
 fn group<T>(items: Vec<BatchItem<T>>, slot: impl Fn(&str) -> u16) -> Vec<BatchCall<T>> {
-    type Group<T> = (&'static Script, Vec<Statement>, Vec<(Duration, T)>);
-    let mut groups: BTreeMap<(u16, &'static str), Group<T>> = BTreeMap::new();
+    type Group<T> = (&'static Script, Vec<Statement>, Vec<T>);
+    let mut groups: BTreeMap<(u16, &'static str, Duration), Group<T>> = BTreeMap::new();
     for BatchItem { statement, timeout, asker } in items {
         let script = statement.script;
-        let group = groups.entry((slot(statement.key()), script.text().sha));
+        let group = groups.entry((slot(statement.key()), script.text().sha, timeout));
         let (_, statements, askers) = group.or_insert_with(|| (script, Vec::new(), Vec::new()));
         statements.push(statement);
-        askers.push((timeout, asker));
+        askers.push(asker);
     }
-    let call = |(script, statements, askers)| {
+    let call = |((_, _, timeout), (script, statements, askers))| {
         let batch = Batch::new(script, statements);
-        BatchCall { batch, askers }
+        BatchCall { batch, timeout, askers }
     };
-    groups.into_values().map(call).collect()
+    groups.into_iter().map(call).collect()
 }
 
 /// Cuts a call into calls of at most [`BATCH`] locks.
@@ -163,7 +176,7 @@ mod tests {
     }
 
     fn askers(call: &BatchCall<usize>) -> Vec<usize> {
-        call.askers.iter().map(|(_, asker)| *asker).collect()
+        call.askers.clone()
     }
 
     #[test]
@@ -184,11 +197,12 @@ mod tests {
     }
 
     #[test]
-    fn scripts_and_slots_get_calls_of_their_own() {
-        let all = vec![item(&OTHER, 0), item(&ECHO, 1), item(&OTHER, 2), item(&ECHO, 3)];
+    fn scripts_slots_and_time_outs_get_calls_of_their_own() {
+        let mut all = vec![item(&OTHER, 0), item(&ECHO, 1), item(&OTHER, 2), item(&ECHO, 3)];
+        all.push(BatchItem { timeout: Duration::from_secs(2), ..item(&OTHER, 4) });
         let calls = group(all, |key| u16::from(key == "3"));
         let mut groups: Vec<_> = calls.iter().map(askers).collect();
         groups.sort();
-        assert_eq!(groups, [vec![0, 2], vec![1], vec![3]]);
+        assert_eq!(groups, [vec![0, 2], vec![1], vec![3], vec![4]]);
     }
 }

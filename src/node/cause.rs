@@ -8,7 +8,10 @@ use std::sync::Arc;
 
 use redis::{ErrorKind, RedisError, ServerError};
 
-use crate::{error::NodeError, wire::Malformed};
+use crate::{
+    error::{NodeError, OF_SERVER},
+    wire::Malformed,
+};
 
 /// The meaning of an error that a server answered with.
 pub(super) fn of_server(error: &ServerError) -> NodeError {
@@ -82,7 +85,8 @@ fn of_text(code: &str, text: &str) -> NodeError {
     } else if text.contains("AUTH") && text.contains("without any password") {
         NodeError::Authentication { message }
     } else {
-        NodeError::Server { code: code.into(), message }
+        let inner = OF_SERVER.into_iter().find(|known| code == "ERR" && wraps(text, known));
+        NodeError::Server { code: inner.unwrap_or(code).into(), message }
     }
 }
 
@@ -174,6 +178,20 @@ mod tests {
             ("BUSY", "Redis is busy running a script.", "Server"),
         ] {
             assert_eq!(name(&of_text(code, text)), expected, "{code} {text}");
+        }
+    }
+
+    /// What speaks for the server is not taken for one key's error.
+    #[test]
+    fn errors_of_the_server_inside_a_script_keep_their_code() {
+        let text = "Error running script (call to f_ab): @user_script:1: -MISCONF Redis is";
+        let error = of_text("ERR", text);
+        assert!(!error.may_concern_one_key(), "{error:?}");
+        for code in ["ERR", "CROSSSLOT", "MOVED", "WRONGTYPE", "NOPERM"] {
+            assert!(of_text(code, "BUSYBODY").may_concern_one_key(), "{code}");
+        }
+        for code in ["BUSY", "LOADING", "READONLY", "MASTERDOWN", "NOAUTH", "NOREPLICAS", "OOM"] {
+            assert!(!of_text(code, "a text").may_concern_one_key(), "{code}");
         }
     }
 

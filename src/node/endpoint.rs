@@ -1,6 +1,6 @@
 //! Where a node is, and how a byte stream to it is made.
 
-use std::{cell::Cell, fmt, io, net::Ipv4Addr, path::PathBuf, sync::Arc};
+use std::{cell::Cell, fmt, io, net::Ipv4Addr, path::PathBuf, sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 use redis::{ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
@@ -27,6 +27,16 @@ enum Address {
     Tcp(Arc<str>, u16),
     Unix(PathBuf),
     Connector(Dial),
+}
+
+/// What a connection is made with: where it leads, and as whom. Nothing of it is ever shown.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Identity {
+    /// With the database; and each connector has one of its own.
+    id: NodeId,
+    user: Option<Arc<str>>,
+    password: Option<Arc<str>>,
+    connect_timeout: Duration,
 }
 
 /// Makes a stream to the node.
@@ -83,6 +93,12 @@ impl Endpoint {
         Self { login: other.login, ..self }
     }
 
+    pub(super) fn identity(&self, connect_timeout: Duration) -> Identity {
+        let text = |text: Option<&str>| text.map(Arc::from);
+        let (user, password) = (text(self.login.username()), text(self.login.password()));
+        Identity { id: self.id.clone(), user, password, connect_timeout }
+    }
+
     /// User, password and database.
     pub(super) fn login(&self) -> &RedisConnectionInfo {
         &self.login
@@ -136,6 +152,12 @@ impl Address {
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Endpoint").field(&self.id).finish()
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Identity").field(&self.id).finish_non_exhaustive()
     }
 }
 

@@ -45,7 +45,7 @@ pub(crate) use self::{
     batches::{BatchAnswer, BatchItem},
     caller::Caller,
     connection::{Answer, Connection},
-    endpoint::Endpoint,
+    endpoint::{Endpoint, Identity},
     pubsub::{PubSub, PubSubEvent, SubscriptionChange},
     settings::NodeSettings,
 };
@@ -78,6 +78,11 @@ impl Node {
 
     pub(crate) fn id(&self) -> &NodeId {
         self.0.core.endpoint.id()
+    }
+
+    /// What is the same for two nodes only if either's connections do for both.
+    pub(crate) fn identity(&self) -> &Arc<Identity> {
+        &self.0.core.identity
     }
 
     /// The number of the database: the same key in another one is another key.

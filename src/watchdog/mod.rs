@@ -40,6 +40,7 @@ pub(crate) use stragglers::Straggling;
 use crate::{
     by_member::MemberId,
     clock::{Instant, SharedClock},
+    error::NodeError,
     node::Node,
     random::SharedRandom,
     standing::RunId,
@@ -80,12 +81,12 @@ pub(crate) struct Due {
 }
 
 /// What came of a request.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) enum Report {
     /// The server answered. `sent` is the instant before the first byte.
     Answered { outcome: Outcome, sent: Instant, run_id: Option<RunId> },
     /// No answer: whether it was executed is unknown, no deadline moves.
-    Unknown,
+    Unknown { cause: NodeError },
 }
 
 /// The handle on a watchdog. Its thread or task ends when the last handle is dropped.

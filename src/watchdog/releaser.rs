@@ -154,7 +154,7 @@ async fn ask(shared: &Shared, due: Due) -> (MemberId, Report) {
             run_id: connection.run_id(),
         })
     };
-    (due.member, answer.await.unwrap_or(Report::Unknown))
+    (due.member, answer.await.unwrap_or_else(|cause| Report::Unknown { cause }))
 }
 
 /// How many releases and attempts of a client are under way.

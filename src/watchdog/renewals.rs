@@ -1,4 +1,4 @@
-//! Renewals, by node: what is due on one travels together.
+//! Renewals, by node: what is due on one travels together, if it may be said by one and the same user.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -6,7 +6,7 @@ use super::{Due, Report, Shared, Watched};
 use crate::{
     by_member::MemberId,
     error::NodeError,
-    node::{BatchAnswer, BatchItem, Node, NodeId},
+    node::{BatchAnswer, BatchItem, Identity, Node},
 };
 
 /// A request that is due, and the claim that wants to know what came of it.
@@ -26,11 +26,11 @@ struct Asker {
     node: Node,
 }
 
-/// What is due, by node.
+/// What is due, by node. Clients share the connections of one of them where nothing tells theirs apart.
 pub(super) fn groups(items: Vec<Item>) -> impl Iterator<Item = Vec<Item>> {
-    let mut groups: BTreeMap<NodeId, Vec<Item>> = BTreeMap::new();
+    let mut groups: BTreeMap<Arc<Identity>, Vec<Item>> = BTreeMap::new();
     for item in items {
-        groups.entry(item.due.node.id().clone()).or_default().push(item);
+        groups.entry(item.due.node.identity().clone()).or_default().push(item);
     }
     groups.into_values()
 }
@@ -51,8 +51,11 @@ fn report(shared: &Shared, asker: &Asker, answer: Result<BatchAnswer, NodeError>
         Ok(BatchAnswer { outcome, sent, run_id }) if asker.node.run_id() == run_id => {
             Report::Answered { outcome, sent, run_id }
         }
-        Ok(_) | Err(_) => Report::Unknown,
+        Ok(_) => Report::Unknown { cause: NodeError::Unreachable { reason: RESTARTED.into() } },
+        Err(cause) => Report::Unknown { cause },
     };
     let next = asker.claim.on_report(asker.member, report, shared.clock.now());
     shared.reschedule(asker.id, next);
 }
+
+const RESTARTED: &str = "the server was restarted meanwhile";

@@ -33,6 +33,25 @@ fn has_bad_hash_tag(name: &str) -> bool {
     }
 }
 
+/// The slot of a cluster that a key is in: CRC16 of what stands in its first braces, or of all of it.
+pub(crate) fn slot(key: &str) -> u16 {
+    let tag = key.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
+    let hashed = tag.map(|(tag, _)| tag).filter(|tag| !tag.is_empty()).unwrap_or(key);
+    crc16(hashed.as_bytes()) % SLOTS
+}
+
+/// CRC-16/XMODEM, as the specification of the cluster wants it.
+fn crc16(bytes: &[u8]) -> u16 {
+    bytes.iter().fold(0, |crc, byte| {
+        (0..8).fold(crc ^ (u16::from(*byte) << 8), |crc, _bit| {
+            let shifted = crc << 1;
+            if crc & 0x8000 == 0 { shifted } else { shifted ^ 0x1021 }
+        })
+    })
+}
+
+const SLOTS: u16 = 16_384;
+
 /// The channel on which a release of the lock `name` is announced.
 pub(crate) fn lock_channel(name: &str) -> Arc<str> {
     prefixed("redisson_lock__channel", name)
@@ -83,6 +102,22 @@ mod tests {
         }
         for good in ["orders:42", "a{b}", "{b}a", "x{b}{c}", "snow ☃", "nul\0byte"] {
             assert_eq!(check_name(good), Ok(()), "{good}");
+        }
+    }
+
+    /// As CLUSTER KEYSLOT answers.
+    #[test]
+    fn slots_are_those_of_a_cluster() {
+        assert_eq!(crc16(b"123456789"), 0x31c3);
+        for (key, expected) in [
+            ("foo", 12182),
+            ("a", 15495),
+            ("{a}:d", 15495),
+            ("x{a}y{b}", 15495),
+            ("a{}b", 13694),
+            ("a{b", 13340),
+        ] {
+            assert_eq!(slot(key), expected, "{key}");
         }
     }
 

@@ -125,6 +125,10 @@ impl Batch {
         Self { script: self.script, statements: self.statements.split_off(at) }
     }
 
+    pub(crate) fn into_statements(self) -> Vec<Statement> {
+        self.statements
+    }
+
     /// The first of its keys, which stands for all: they travel together.
     pub(crate) fn key(&self) -> &str {
         self.statements.first().map_or("", Statement::key)

@@ -9,7 +9,7 @@ use std::{
 };
 
 use palisade::{
-    AnyLock, Client, LostCause, Masters, Member, MultiLock, Owner, RedLock, ReleaseError,
+    AnyLock, Client, Lease, LostCause, Masters, Member, MultiLock, Owner, RedLock, ReleaseError,
     embedded::Server,
 };
 use tracing::{
@@ -250,7 +250,8 @@ impl Subscriber for Events {
     fn exit(&self, _span: &span::Id) {}
 }
 
-/// An acquire, a loss, work whose lock is not given back, a release that is given up, a heal.
+/// An acquire, a loss, work whose lock is not given back, a release that is given up, a renewal that
+/// fails, a heal.
 async fn lives(redact: bool) -> Vec<(String, Fields)> {
     Events::keep();
     let servers = [Server::start_here(), Server::start_here(), Server::start_here()];
@@ -265,6 +266,9 @@ async fn lives(redact: bool) -> Vec<(String, Fields)> {
     tokio::time::sleep(Duration::from_secs(60)).await;
 
     let guard = masters.red_lock(NAME).acquire().await.unwrap();
+    servers[1].freeze();
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    servers[1].thaw();
     servers[0].restart();
     while guard.votes() < 3 {
         tokio::time::sleep(ms(1_000)).await;
@@ -288,6 +292,7 @@ async fn every_event_names_its_lock_and_holder() {
         }
     }
     for expected in [
+        "a lock is not renewed: it is tried again",
         "a lock was lost",
         "the lock was not given back cleanly after its work was done",
         "a release is not confirmed yet",
@@ -297,6 +302,28 @@ async fn every_event_names_its_lock_and_holder() {
         let is_it = |(_, fields): &(_, Fields)| fields.get("message") == Some(expected);
         assert!(events.iter().any(is_it), "{expected}: {events:#?}");
     }
+}
+
+/// A server that is down is asked again several times a second.
+#[tokio::test(start_paused = true)]
+async fn failed_renewals_are_told_once_a_streak() {
+    let server = Server::start_here();
+    let lock = client(&server, false).lock(NAME).with_lease(Lease::WatchdogOf(ms(9_000)));
+    let guard = lock.acquire().await.unwrap();
+    Events::keep();
+    for _streak in 0..2 {
+        server.freeze();
+        tokio::time::sleep(ms(6_000)).await;
+        server.thaw();
+        tokio::time::sleep(ms(6_000)).await;
+    }
+    guard.ensure_valid().unwrap();
+    let events = Events::kept();
+    let told = |(_, fields): &&(_, Fields)| {
+        fields.get("message") == Some("a lock is not renewed: it is tried again")
+    };
+    let causes: Vec<_> = events.iter().filter(told).map(|(_, it)| it.get("cause")).collect();
+    assert_eq!(causes, [Some("timed out while waiting for the answer"); 2], "{events:#?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -17,6 +17,7 @@
 //! | a contender that is farther away than all others | [`far`] |
 //! | a round trip of 400 ms on the first sample of a server's clock | [`slow_first_sample`] |
 //! | a string key inside a batch of renewals | `watchdog/renewing.rs`: `foreign_key_in_a_batch_of_renewals_ends_that_hold_only` |
+//! | two locks in different slots, one key that is forbidden, a user that is deleted, a client in a hurry: in one batch | `watchdog/sharing.rs` |
 //! | a user without channel rights | [`channels`] |
 //! | a client used in two children of one process | [`fork`] |
 //! | a connector together with an URL | [`connector`] |

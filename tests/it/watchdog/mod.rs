@@ -2,3 +2,4 @@
 
 mod releasing;
 mod renewing;
+mod sharing;
