@@ -21,6 +21,7 @@ mod latest;
 mod lease;
 mod node;
 mod notifier;
+mod panics;
 mod process;
 mod random;
 mod standing;

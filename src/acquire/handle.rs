@@ -70,6 +70,9 @@ impl<P: Proof> Handle<P> {
         patience: Patience,
     ) -> Result<Option<P>, AcquireError> {
         let term = self.target.check(self.lease)?;
+        if !self.target.process().watchdog.is_running() {
+            return Err(AcquireError::Unwatched { lock: self.target.lock_name() });
+        }
         let deadline = match patience {
             Patience::For(d) => Some(self.target.process().clock.now() + d),
             Patience::Once | Patience::Forever => None,

@@ -20,7 +20,9 @@ use super::{
     ask::ask,
     record::{Claim, ClaimPhase, ClaimState},
 };
-use crate::{by_member::MemberId, clock::Instant, error::Vote, watchdog::Repair};
+use crate::{
+    by_member::MemberId, clock::Instant, error::Vote, panics::contained, watchdog::Repair,
+};
 
 impl Claim {
     /// When a member that does not confirm may be asked for its vote, if it is to be: never for a
@@ -97,7 +99,7 @@ async fn heal(claim: Arc<Claim>, member: MemberId) {
     let node = &claim.members()[member].services.node;
     if matches!(ask(claim.clone(), member).await, (_, Vote::Granted)) {
         let (lock, holder) = (claim.lock_name(), claim.holder());
-        tracing::debug!(%lock, %holder, node = %node.id(), "a member was won back");
+        contained(|| tracing::debug!(%lock, %holder, node = %node.id(), "a member was won back"));
     } else {
         claim.not_healed(member, node.votes_from());
     }

@@ -12,6 +12,7 @@ use crate::{
     error::{LostCause, NodeError},
     kind::Admission,
     lease::Term,
+    panics::contained,
     process::Listed,
     watchdog::{Due, Report, Tick, Watched},
     wire::Outcome,
@@ -35,10 +36,12 @@ impl Watched for Claim {
             if known.renew_at.is_none_or(|at| at > now) {
                 continue;
             }
-            // None while it is under way: what comes of it sets the next time.
-            known.renew_at = None;
             let lease_ms = if may_extend { known.wanted_ms(term) } else { 0 };
-            due.push(self.renewal(member, term, lease_ms));
+            let renewal = self.renewal(member, term, lease_ms);
+            // What comes of it sets the next time. If nothing does, since the watchdog had to begin
+            // again, it is said once more.
+            known.renew_at = Some(now + renewal.timeout * 2);
+            due.push(renewal);
         }
         let repairs = self.heals_due(&mut state, now);
         Tick { due, repairs, next: self.next_look(&state) }
@@ -55,6 +58,8 @@ impl Watched for Claim {
         let next_renewal = self.next_renewal(term, now);
         let (next_heal, may_extend) = (self.next_heal(&state, now), state.may_extend(now));
         let known = &mut state.members[member];
+        // Unless it was brought forward meanwhile.
+        known.renew_at = known.renew_at.filter(|at| *at <= now);
         let mut failure = None;
         match report {
             Report::Unknown { cause } if known.is_granted() => {
@@ -126,7 +131,9 @@ impl Claim {
     fn warn_of_failure(&self, member: MemberId, cause: &NodeError) {
         let (lock, holder) = (self.members[member].shown_name(), &self.holder);
         let node = self.members[member].services.node_id();
-        tracing::warn!(%lock, %holder, %node, %cause, "a lock is not renewed: it is tried again");
+        contained(
+            || tracing::warn!(%lock, %holder, %node, %cause, "a lock is not renewed: it is tried again"),
+        );
     }
 
     /// The renewal of one member. A lease of 0 ms only asks.

@@ -17,6 +17,7 @@ use crate::{
     error::{LockLost, LostCause},
     kind::Admission,
     lease::Term,
+    panics::contained,
     watchdog::renewal_time,
 };
 
@@ -149,7 +150,9 @@ impl Claim {
         state.phase = ClaimPhase::Lost(cause.clone());
         let tenant = state.tenant.clone();
         drop(state);
-        tracing::warn!(lock = %self.lock_name(), holder = %self.holder, %cause, "a lock was lost");
+        contained(
+            || tracing::warn!(lock = %self.lock_name(), holder = %self.holder, %cause, "a lock was lost"),
+        );
         // The keys stay until the guards go or the ttl ends: to delete them now would let others
         // in while the work that was just told to stop is still stopping.
         let was_kept = self.forget();

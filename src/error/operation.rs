@@ -85,6 +85,14 @@ pub enum AcquireError {
         /// When enough votes count, from the time of the attempt, if no more nodes restart.
         counts_in: Duration,
     },
+    /// The watchdog does not run: it panicked and could not begin again yet, or its runtime has
+    /// ended. Nobody would renew the lock, or tell of its loss. Nothing was sent.
+    #[error("{lock}: the watchdog does not run, so nobody would renew the lock")]
+    #[non_exhaustive]
+    Unwatched {
+        /// Which lock.
+        lock: LockName,
+    },
     /// The client was shut down. Nothing was sent.
     #[error("the client was shut down")]
     Shutdown,
@@ -96,7 +104,7 @@ impl AcquireError {
     pub fn ballot(&self) -> Option<&Ballot> {
         match self {
             Self::Unavailable { ballot, .. } | Self::Quarantined { ballot, .. } => Some(ballot),
-            Self::Config(_) | Self::Shutdown => None,
+            Self::Config(_) | Self::Unwatched { .. } | Self::Shutdown => None,
         }
     }
 }

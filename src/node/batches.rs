@@ -11,6 +11,7 @@ use super::Node;
 use crate::{
     clock::Instant,
     error::NodeError,
+    panics::contained,
     standing::RunId,
     wire::{Batch, Outcome, Script, Statement, key},
 };
@@ -95,7 +96,9 @@ impl Node {
                 }
                 Err(error) => {
                     let (locks, script) = (call.askers.len(), call.batch.name());
-                    tracing::debug!(locks, script, %error, "a batch was not answered");
+                    contained(
+                        || tracing::debug!(locks, script, %error, "a batch was not answered"),
+                    );
                     call.askers.iter().for_each(|asker| report(asker, Err(error.clone())));
                 }
             }

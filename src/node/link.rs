@@ -24,6 +24,7 @@ use crate::{
     clock::Instant,
     error::{NodeError, Phase},
     latest::Latest,
+    panics::contained,
 };
 
 #[derive(Debug)]
@@ -121,11 +122,13 @@ async fn keep_connected(link: &Link) {
         let tried = settings.clock.now();
         match link.core.connect().await {
             Ok((connection, driver)) => {
-                tracing::debug!(node = %link.core.endpoint.id(), "connected");
+                contained(|| tracing::debug!(node = %link.core.endpoint.id(), "connected"));
                 link.state.replace(LinkState::Up(connection.clone()));
                 let ending = drive(&connection, driver).await;
                 let lived = settings.clock.now().saturating_since(tried);
-                tracing::debug!(node = %link.core.endpoint.id(), ?ending, "connection ended");
+                contained(
+                    || tracing::debug!(node = %link.core.endpoint.id(), ?ending, "connection ended"),
+                );
                 link.state.replace(match ending {
                     ConnectionEnd::Lost => LinkState::Connecting,
                     ConnectionEnd::Unusable(cause) => LinkState::Down(cause),
@@ -137,7 +140,9 @@ async fn keep_connected(link: &Link) {
                 }
             }
             Err(cause) => {
-                tracing::debug!(node = %link.core.endpoint.id(), %cause, "not connected");
+                contained(
+                    || tracing::debug!(node = %link.core.endpoint.id(), %cause, "not connected"),
+                );
                 link.state.replace(LinkState::Down(cause));
             }
         }

@@ -14,7 +14,7 @@ use super::{
     silence::{CountedStream, Traffic},
     window::BUFFER,
 };
-use crate::{error::NodeError, standing::Standing};
+use crate::{error::NodeError, panics::contained, standing::Standing};
 
 /// What reads and writes the socket of a redis-rs connection.
 pub(super) type Driver = BoxFuture<'static, ()>;
@@ -40,11 +40,13 @@ impl Core {
         let before = newest.replace(standing.clone());
         drop(newest);
         if !standing.is_identified() && before.is_none_or(|before| before.is_identified()) {
-            tracing::warn!(
-                node = %self.endpoint.id(),
-                "the user may not ask INFO, so restarts go unnoticed, and two addresses of one \
-                 server too; the ACL rule +info|server allows it"
-            );
+            contained(|| {
+                tracing::warn!(
+                    node = %self.endpoint.id(),
+                    "the user may not ask INFO, so restarts go unnoticed, and two addresses of one \
+                     server too; the ACL rule +info|server allows it"
+                )
+            });
         }
         standing
     }

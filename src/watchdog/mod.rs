@@ -4,6 +4,9 @@
 //! its locks, and a release queued by a drop must go out although the user's runtime is ending.
 //! It knows claims only as [`Watched`]: what is due, and whom to tell what came of it.
 //!
+//! Whatever runs here and is not ours may panic, and each such call is fenced off. What panics all
+//! the same is begun again, with the same table; until it runs, nothing is to be acquired.
+//!
 //! # Invariants
 //! - The table's mutex is never held while a claim is asked or told anything, and never across an
 //!   await; a claim may therefore register and leave under any lock of its own.
@@ -18,7 +21,10 @@ mod stragglers;
 
 use std::{
     fmt, io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -39,9 +45,10 @@ pub(crate) use stragglers::Straggling;
 
 use crate::{
     by_member::MemberId,
-    clock::{Instant, SharedClock},
+    clock::{BootClock, Clock, Instant, SharedClock},
     error::NodeError,
     node::Node,
+    panics::{contained, contained_async},
     random::SharedRandom,
     standing::RunId,
     wire::{Outcome, Statement},
@@ -69,6 +76,12 @@ pub(crate) struct Tick {
     pub(crate) repairs: Vec<Repair>,
     /// `None` if the claim is over: the watchdog forgets it.
     pub(crate) next: Option<Instant>,
+}
+
+impl Tick {
+    fn only_look_again(at: Instant) -> Self {
+        Self { next: Some(at), ..Self::default() }
+    }
 }
 
 /// A request that is due for one member of a claim.
@@ -116,6 +129,8 @@ struct Shared {
     /// Something became due earlier than the sleep that is under way.
     nudge: Notify,
     stragglers: stragglers::List,
+    /// Whether the loop goes round: false after a panic until it does again, and after the end.
+    is_running: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -161,13 +176,26 @@ impl Watchdog {
             table,
             nudge,
             stragglers: stragglers::List::default(),
+            is_running: AtomicBool::new(true),
         });
-        let (jobs, inbox) = mpsc::unbounded_channel();
+        let (jobs, mut inbox) = mpsc::unbounded_channel();
         let end = CancellationToken::new();
         let task = {
             let (shared, end) = (shared.clone(), end.clone());
+            let attendance = Attendance(shared.clone());
             async move {
-                let work = async { tokio::join!(watch(&shared), releaser::work(&shared, inbox)) };
+                let _attendance = attendance;
+                let watch = async {
+                    while contained_async(watch(&shared)).await.is_none() {
+                        shared.begin_again().await;
+                    }
+                };
+                let release = async {
+                    while contained_async(releaser::work(&shared, &mut inbox)).await.is_none() {
+                        shared.begin_again().await;
+                    }
+                };
+                let work = async { tokio::join!(watch, release) };
                 end.run_until_cancelled(work).await;
             }
         };
@@ -177,6 +205,11 @@ impl Watchdog {
     /// Where the services of the process run.
     pub(crate) fn runtime(&self) -> &Handle {
         &self.runtime
+    }
+
+    /// Whether what is acquired now would be looked after.
+    pub(crate) fn is_running(&self) -> bool {
+        self.shared.is_running.load(Ordering::Relaxed)
     }
 
     /// Looks after a claim from now on.
@@ -218,7 +251,9 @@ impl Watchdog {
 
     fn send(&self, job: Job) {
         if self.jobs.send(job).is_err() {
-            tracing::warn!("the watchdog's runtime has ended: keys end with their lease");
+            contained(|| {
+                tracing::warn!("the watchdog's runtime has ended: keys end with their lease")
+            });
         }
     }
 }
@@ -236,6 +271,14 @@ impl Shared {
         }
     }
 
+    /// Before what panicked is begun again: not in a spin, nor by a clock that may be what panics.
+    async fn begin_again(&self) {
+        self.is_running.store(false, Ordering::Relaxed);
+        BootClock.sleep_until(BootClock.now() + LOOK_AGAIN).await;
+        // It is known to run once it has gone round.
+        self.nudge.notify_one();
+    }
+
     fn reschedule(&self, id: u64, next: Option<Instant>) {
         let mut table = self.table();
         match next {
@@ -244,6 +287,18 @@ impl Shared {
         }
     }
 }
+
+/// Notes the end, whatever it comes by.
+struct Attendance(Arc<Shared>);
+
+impl Drop for Attendance {
+    fn drop(&mut self) {
+        self.0.is_running.store(false, Ordering::Relaxed);
+    }
+}
+
+/// How long after a panic whatever panicked is tried again.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// The watchdog's loop: sleeps until something is due, sends what is due in batches.
 async fn watch(shared: &Shared) {
@@ -267,6 +322,7 @@ async fn watch(shared: &Shared) {
                 repairs.add(new_errands);
             }
         }
+        shared.is_running.store(true, Ordering::Relaxed);
     }
 }
 
@@ -286,7 +342,8 @@ fn collect_due(shared: &Shared) -> (Vec<renewals::Item>, Vec<Repair>) {
     let claims = shared.table().schedule.take_due(now);
     let (mut items, mut repairs) = (Vec::new(), Vec::new());
     for (id, claim) in claims {
-        let tick = claim.clone().tick(now);
+        let tick = contained(|| claim.clone().tick(now));
+        let tick = tick.unwrap_or_else(|| Tick::only_look_again(now + LOOK_AGAIN));
         shared.reschedule(id, tick.next);
         repairs.extend(tick.repairs);
         items.extend(tick.due.into_iter().map(|due| renewals::Item {

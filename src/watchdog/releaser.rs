@@ -17,6 +17,7 @@ use crate::{
     clock::{Instant, SharedClock, has_timers},
     error::{LockName, NodeError, NodeId},
     node::{Answer, Connection, Node},
+    panics::{contained, contained_async},
     wire::{Outcome, Statement},
 };
 
@@ -64,7 +65,7 @@ impl Release {
     }
 
     /// Sends the release until it is final.
-    async fn finish(mut self, shared: &Shared) {
+    async fn finish(&mut self, shared: &Shared) {
         let clock = &shared.clock;
         let mut pause = RETRY_MIN;
         loop {
@@ -73,21 +74,30 @@ impl Release {
                 Ok(answer) => clock.now() + self.until_final(&answer),
                 Err(error) => {
                     let (lock, holder, node) = self.named();
-                    tracing::debug!(%lock, %holder, %node, %error, "a release is not confirmed yet");
+                    contained(
+                        || tracing::debug!(%lock, %holder, %node, %error, "a release is not confirmed yet"),
+                    );
                     pause = (pause * 2).min(RETRY_MAX);
                     clock.now() + shared.random.most_of(pause)
                 }
             };
-            if clock.now() >= self.give_up {
+            if !self.may_stand(shared) {
                 let (lock, holder, node) = self.named();
-                tracing::warn!(
-                    %lock, %holder, %node, "gave up a release: the key's lease is over"
-                );
+                contained(|| {
+                    tracing::warn!(
+                        %lock, %holder, %node, "gave up a release: the key's lease is over"
+                    )
+                });
                 break;
             }
             // Not before: whoever waits for the end of it is told that nothing is left.
             clock.sleep_until(next.min(self.give_up)).await;
         }
+    }
+
+    /// Whether the key may not have ended by itself yet.
+    fn may_stand(&self, shared: &Shared) -> bool {
+        shared.clock.now() < self.give_up
     }
 
     /// What it is called in events.
@@ -107,23 +117,29 @@ const RETRY_MIN: Duration = Duration::from_millis(25);
 const RETRY_MAX: Duration = Duration::from_secs(1);
 
 /// The releaser's loop.
-pub(super) async fn work(shared: &Shared, mut inbox: mpsc::UnboundedReceiver<Job>) {
+pub(super) async fn work(shared: &Shared, inbox: &mut mpsc::UnboundedReceiver<Job>) {
     let mut under_way = FuturesUnordered::new();
     loop {
         tokio::select! {
             biased;
             job = inbox.recv() => match job {
-                Some(job) => under_way.push(perform(shared, job)),
+                Some(job) => under_way.push(contained_async(perform(shared, job))),
                 None => return,
             },
-            Some(()) = under_way.next(), if !under_way.is_empty() => {}
+            Some(_) = under_way.next(), if !under_way.is_empty() => {}
         }
     }
 }
 
 async fn perform(shared: &Shared, job: Job) {
     match job {
-        Job::Release(release, _alive) => release.finish(shared).await,
+        Job::Release(mut release, _alive) => {
+            while contained_async(release.finish(shared)).await.is_none()
+                && release.may_stand(shared)
+            {
+                shared.clock.sleep_until(shared.clock.now() + RETRY_MAX).await;
+            }
+        }
         Job::Recount(claim) => recount(shared, &*claim).await,
         Job::LookAfterStragglers => stragglers::look_after(shared).await,
     }
@@ -138,7 +154,7 @@ async fn recount(shared: &Shared, claim: &dyn Watched) {
         }
         let mut asked: FuturesUnordered<_> = due.into_iter().map(|due| ask(shared, due)).collect();
         while let Some((member, report)) = asked.next().await {
-            claim.on_recounted(member, report, shared.clock.now());
+            contained(|| claim.on_recounted(member, report, shared.clock.now()));
         }
     }
 }

@@ -2,11 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Due, Report, Shared, Watched};
+use super::{Due, LOOK_AGAIN, Report, Shared, Watched};
 use crate::{
     by_member::MemberId,
     error::NodeError,
     node::{BatchAnswer, BatchItem, Identity, Node},
+    panics::contained,
 };
 
 /// A request that is due, and the claim that wants to know what came of it.
@@ -54,8 +55,9 @@ fn report(shared: &Shared, asker: &Asker, answer: Result<BatchAnswer, NodeError>
         Ok(_) => Report::Unknown { cause: NodeError::Unreachable { reason: RESTARTED.into() } },
         Err(cause) => Report::Unknown { cause },
     };
-    let next = asker.claim.on_report(asker.member, report, shared.clock.now());
-    shared.reschedule(asker.id, next);
+    let now = shared.clock.now();
+    let next = contained(|| asker.claim.on_report(asker.member, report, now));
+    shared.reschedule(asker.id, next.unwrap_or(Some(now + LOOK_AGAIN)));
 }
 
 const RESTARTED: &str = "the server was restarted meanwhile";

@@ -5,7 +5,9 @@
 
 use std::collections::VecDeque;
 
-use futures::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+
+use crate::panics::contained_async;
 
 /// Work of a claim on the watchdog's runtime, which tells the hold itself what came of it.
 pub(crate) type Repair = BoxFuture<'static, ()>;
@@ -21,7 +23,8 @@ pub(super) struct Repairs {
 
 impl Repairs {
     pub(super) fn add(&mut self, repairs: Vec<Repair>) {
-        self.waiting.extend(repairs);
+        let contained = |repair| contained_async(repair).map(drop).boxed();
+        self.waiting.extend(repairs.into_iter().map(contained));
         self.start();
     }
 
@@ -51,7 +54,6 @@ mod tests {
         atomic::{AtomicUsize, Ordering},
     };
 
-    use futures::FutureExt;
     use tokio::sync::Semaphore;
 
     use super::*;

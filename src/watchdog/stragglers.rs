@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::Shared;
-use crate::clock::Instant;
+use crate::{clock::Instant, panics::contained};
 
 /// Work on another runtime.
 pub(crate) trait Straggling: fmt::Debug + Send + Sync {
@@ -55,7 +55,7 @@ pub(super) async fn look_after(shared: &Shared) {
         shared.clock.sleep_until(at).await;
         for work in shared.stragglers.take_due(shared.clock.now()) {
             if let Some(work) = work.upgrade() {
-                work.take_over();
+                contained(|| work.take_over());
             }
         }
     }

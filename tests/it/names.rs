@@ -188,21 +188,28 @@ async fn redacted_names_are_in_no_error_and_no_debug() {
 /// Keeps the events of a thread that wants them: where they come from, with their fields. One for the
 /// whole program, since of several only one would be asked about an event that is new.
 #[derive(Debug)]
-struct Events;
+pub(crate) struct Events;
 
 thread_local! {
     static KEPT: RefCell<Option<Vec<(String, Fields)>>> = const { RefCell::new(None) };
 }
 
 impl Events {
+    /// The lock of whose events a watchdog's thread panics.
+    pub(crate) const PANICKING: &str = "panicking";
+
     /// From now on those of this thread are kept.
     fn keep() {
+        Self::install();
+        KEPT.set(Some(Vec::new()));
+    }
+
+    pub(crate) fn install() {
         static INSTALLED: Once = Once::new();
         INSTALLED.call_once(|| {
             tracing::subscriber::set_global_default(Self).unwrap();
             tracing::callsite::rebuild_interest_cache();
         });
-        KEPT.set(Some(Vec::new()));
     }
 
     fn kept() -> Vec<(String, Fields)> {
@@ -231,6 +238,11 @@ impl Subscriber for Events {
     }
 
     fn event(&self, event: &Event<'_>) {
+        if std::thread::current().name() == Some("palisade-watchdog") {
+            let mut fields = Fields::default();
+            event.record(&mut fields);
+            assert_ne!(fields.get("lock"), Some(Self::PANICKING), "as it is meant to");
+        }
         KEPT.with_borrow_mut(|kept| {
             if let Some(kept) = kept {
                 let mut fields = Fields::default();

@@ -19,6 +19,7 @@ const ROOMS: [&str; 24] = [
     "home",
     "random",
     "latest",
+    "panics",
     "lease",
     "wire",
     "standing",
@@ -39,7 +40,7 @@ const ROOMS: [&str; 24] = [
 ];
 
 /// What knows nothing of ours.
-const ALONE: [&str; 6] = ["by_member", "clock", "error", "random", "latest", "embedded"];
+const ALONE: [&str; 7] = ["by_member", "clock", "error", "random", "latest", "panics", "embedded"];
 
 /// What a room that users see hands on for them, and does not use.
 const FOR_USERS: [(&str, &str); 1] = [("embedded/mod.rs", "crate::client::SimulatedProcess;")];

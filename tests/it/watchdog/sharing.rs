@@ -74,7 +74,7 @@ async fn client_in_a_hurry_does_not_hurry_the_renewals_of_another() {
 }
 
 /// Waits until `guards` would have been lost if none of them had been renewed.
-async fn outlive(guards: &[LockGuard]) {
+pub(super) async fn outlive(guards: &[LockGuard]) {
     let last = guards.iter().map(LockGuard::deadline).max().unwrap();
     BootClock.sleep_until(last + LEASE).await;
     for guard in guards {
@@ -88,6 +88,6 @@ async fn user(server: &RedisServer, name: &str) -> Client {
     client(&server.url_with(name, "pw")).connect().await.unwrap()
 }
 
-async fn held(client: &Client, name: &str) -> LockGuard {
+pub(super) async fn held(client: &Client, name: &str) -> LockGuard {
     acquired(&client.lock(name).with_lease(Lease::WatchdogOf(LEASE))).await
 }
