@@ -36,12 +36,10 @@ impl Watched for Claim {
             if known.renew_at.is_none_or(|at| at > now) {
                 continue;
             }
+            // None while it is under way: what comes of it sets the next time.
+            known.renew_at = None;
             let lease_ms = if may_extend { known.wanted_ms(term) } else { 0 };
-            let renewal = self.renewal(member, term, lease_ms);
-            // What comes of it sets the next time. If nothing does, since the watchdog had to begin
-            // again, it is said once more.
-            known.renew_at = Some(now + renewal.timeout * 2);
-            due.push(renewal);
+            due.push(self.renewal(member, term, lease_ms));
         }
         let repairs = self.heals_due(&mut state, now);
         Tick { due, repairs, next: self.next_look(&state) }
@@ -58,8 +56,6 @@ impl Watched for Claim {
         let next_renewal = self.next_renewal(term, now);
         let (next_heal, may_extend) = (self.next_heal(&state, now), state.may_extend(now));
         let known = &mut state.members[member];
-        // Unless it was brought forward meanwhile.
-        known.renew_at = known.renew_at.filter(|at| *at <= now);
         let mut failure = None;
         match report {
             Report::Unknown { cause } if known.is_granted() => {

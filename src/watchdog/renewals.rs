@@ -1,6 +1,12 @@
 //! Renewals, by node: what is due on one travels together, if it may be said by one and the same user.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use super::{Due, LOOK_AGAIN, Report, Shared, Watched};
 use crate::{
@@ -20,11 +26,32 @@ pub(super) struct Item {
 
 /// Who wants to know.
 #[derive(Debug)]
-struct Asker {
+struct Asker<'a> {
+    shared: &'a Shared,
     id: u64,
     claim: Arc<dyn Watched>,
     member: MemberId,
     node: Node,
+    is_told: AtomicBool,
+}
+
+impl Asker<'_> {
+    fn tell(&self, report: Report) {
+        self.is_told.store(true, Ordering::Relaxed);
+        let now = self.shared.clock.now();
+        let next = contained(|| self.claim.on_report(self.member, report, now));
+        self.shared.reschedule(self.id, next.unwrap_or(Some(now + LOOK_AGAIN)));
+    }
+}
+
+impl Drop for Asker<'_> {
+    /// After a panic nobody else would say that nothing came of the request.
+    fn drop(&mut self) {
+        if std::thread::panicking() && !self.is_told.load(Ordering::Relaxed) {
+            let cause = NodeError::Unreachable { reason: PANICKED.into() };
+            contained(|| self.tell(Report::Unknown { cause }));
+        }
+    }
 }
 
 /// What is due, by node. Clients share the connections of one of them where nothing tells theirs apart.
@@ -41,12 +68,13 @@ pub(super) async fn renew_all(shared: &Shared, group: Vec<Item>) {
     let Some(node) = group.first().map(|item| item.due.node.clone()) else { return };
     let all = group.into_iter().map(|Item { id, claim, due }| {
         let Due { member, node, statement, timeout } = due;
-        BatchItem { statement, timeout, asker: Asker { id, claim, member, node } }
+        let asker = Asker { shared, id, claim, member, node, is_told: AtomicBool::new(false) };
+        BatchItem { statement, timeout, asker }
     });
-    node.call_batched(all.collect(), |asker, answer| report(shared, asker, answer)).await;
+    node.call_batched(all.collect(), |asker, answer| report(asker, answer)).await;
 }
 
-fn report(shared: &Shared, asker: &Asker, answer: Result<BatchAnswer, NodeError>) {
+fn report(asker: &Asker<'_>, answer: Result<BatchAnswer, NodeError>) {
     let report = match answer {
         // An answer from a process that is gone says nothing about the one that runs now.
         Ok(BatchAnswer { outcome, sent, run_id }) if asker.node.run_id() == run_id => {
@@ -55,9 +83,8 @@ fn report(shared: &Shared, asker: &Asker, answer: Result<BatchAnswer, NodeError>
         Ok(_) => Report::Unknown { cause: NodeError::Unreachable { reason: RESTARTED.into() } },
         Err(cause) => Report::Unknown { cause },
     };
-    let now = shared.clock.now();
-    let next = contained(|| asker.claim.on_report(asker.member, report, now));
-    shared.reschedule(asker.id, next.unwrap_or(Some(now + LOOK_AGAIN)));
+    asker.tell(report);
 }
 
+const PANICKED: &str = "the watchdog panicked";
 const RESTARTED: &str = "the server was restarted meanwhile";
