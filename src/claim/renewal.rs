@@ -9,7 +9,7 @@ use super::{
 use crate::{
     by_member::MemberId,
     clock::Instant,
-    error::{LostCause, NodeError},
+    error::{LostCause, NodeError, NodeId},
     kind::Admission,
     lease::Term,
     panics::contained,
@@ -102,6 +102,19 @@ impl Listed for Claim {
             known.renew_at = Some(now);
         }
         self.process.watchdog.reschedule(self.id, now);
+    }
+
+    fn renew_on(&self, node: &NodeId, at: Instant) {
+        let now = self.now();
+        let mut state = self.state();
+        for (member, known) in state.members.iter_mut().filter(|(_, known)| known.is_granted()) {
+            if self.members[member].services.node_id() == node {
+                known.renew_at = Some(known.renew_at.map_or(at, |due| due.min(at)));
+            }
+        }
+        let next = self.next_look(&state).unwrap_or(now);
+        drop(state);
+        self.process.watchdog.reschedule(self.id, next);
     }
 
     fn is_exclusive(&self) -> bool {

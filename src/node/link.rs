@@ -13,7 +13,10 @@ use std::{
     time::Duration,
 };
 
-use tokio::{runtime::Id, sync::Notify};
+use tokio::{
+    runtime::{Handle, Id},
+    sync::Notify,
+};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
@@ -118,12 +121,19 @@ async fn supervise(membership: Membership) {
 async fn keep_connected(link: &Link) {
     let settings = &link.core.settings;
     let mut backoff = pauses(settings);
+    let mut was_lost = false;
     loop {
         let tried = settings.clock.now();
+        let run_before = link.core.run_id();
         match link.core.connect().await {
             Ok((connection, driver)) => {
                 contained(|| tracing::debug!(node = %link.core.endpoint.id(), "connected"));
                 link.state.replace(LinkState::Up(connection.clone()));
+                let is_another = run_before.is_some() && connection.run_id() != run_before;
+                if was_lost || is_another {
+                    tell_that_it_is_back(link);
+                }
+                was_lost = true;
                 let ending = drive(&connection, driver).await;
                 let lived = settings.clock.now().saturating_since(tried);
                 contained(
@@ -150,6 +160,12 @@ async fn keep_connected(link: &Link) {
     }
 }
 
+fn tell_that_it_is_back(link: &Link) {
+    if let (Some(resident), Ok(runtime)) = (link.core.resident(), Handle::try_current()) {
+        resident.node_is_back(runtime.id());
+    }
+}
+
 /// Keeps the connection until it ends.
 ///
 /// The driver has a task of its own, which ends with this future: it is polled several times for
@@ -167,9 +183,12 @@ async fn drive(connection: &Connection, driver: Driver) -> ConnectionEnd {
     }
 }
 
-/// Waits before the next attempt, less long if somebody asks or has asked for the node.
+/// Waits before the next attempt, less long if somebody asks or has asked for the node, or holds
+/// something there: what has become of that is to be known as soon as the server is back.
 async fn pause(link: &Link, tried: Instant, pause: Duration) {
     let clock = &link.core.settings.clock;
+    let is_needed = link.core.resident().is_some_and(|resident| resident.needs_node());
+    let pause = if is_needed { pause.min(LEAST_BETWEEN_NUDGED) } else { pause };
     let nudged = async {
         link.nudge.notified().await;
         clock.sleep_until(tried + LEAST_BETWEEN_NUDGED).await;

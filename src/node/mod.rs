@@ -35,12 +35,13 @@ mod window;
 
 use std::{
     fmt,
-    sync::{Arc, MutexGuard, PoisonError},
+    sync::{Arc, MutexGuard, PoisonError, Weak},
 };
 
 use tokio::runtime::{Handle, Id};
 
 pub use self::endpoint::Stream;
+pub(crate) use self::node_core::Resident;
 pub(crate) use self::{
     batches::{BatchAnswer, BatchItem},
     caller::Caller,
@@ -74,6 +75,16 @@ impl Node {
     pub(crate) fn new(endpoint: Endpoint, settings: NodeSettings) -> Self {
         let core = Arc::new(Core::new(endpoint, settings));
         Self(Arc::new(NodeInner { core, links: Links::default() }))
+    }
+
+    /// Says who is concerned about the node; there is one, and it stays.
+    pub(crate) fn settle(&self, resident: Weak<dyn Resident>) {
+        let _the_first_stays = self.0.core.resident.set(resident);
+    }
+
+    /// Whether there is a link on a runtime, connected or not.
+    pub(crate) fn is_linked_on(&self, runtime: Id) -> bool {
+        find(&self.links(), runtime).is_some()
     }
 
     pub(crate) fn id(&self) -> &NodeId {
@@ -124,7 +135,7 @@ impl Node {
 
     /// The server's run as of the newest handshake on any runtime.
     pub(crate) fn run_id(&self) -> Option<RunId> {
-        self.standing()?.run_id()
+        self.0.core.run_id()
     }
 
     /// What is known of the server's process, as of the newest handshake on any runtime.

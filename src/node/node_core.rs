@@ -1,11 +1,25 @@
 //! What everything that belongs to one node has in common.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak, atomic::AtomicBool};
 
+use tokio::runtime::Id;
 use tokio_util::sync::CancellationToken;
 
 use super::{Endpoint, NodeSettings, endpoint::Identity};
-use crate::{error::NodeError, standing::Standing};
+use crate::{
+    error::NodeError,
+    standing::{RunId, Standing},
+};
+
+/// Who is concerned about a node also while nobody asks it anything.
+pub(crate) trait Resident: Send + Sync {
+    /// Whether it is to be reached again as soon as it is there.
+    fn needs_node(&self) -> bool;
+
+    /// A link on `runtime` is connected again after its socket broke, or to another process than
+    /// any link before.
+    fn node_is_back(&self, runtime: Id);
+}
 
 /// What the tasks of a node share with it.
 #[derive(Debug)]
@@ -18,6 +32,7 @@ pub(super) struct Core {
     pub(super) closed: CancellationToken,
     /// Whether a call takes keys of one slot only: the server is one of a cluster, as it has said.
     pub(super) by_slot: AtomicBool,
+    pub(super) resident: OnceLock<Weak<dyn Resident>>,
 }
 
 impl Core {
@@ -25,7 +40,16 @@ impl Core {
         let closed = CancellationToken::new();
         let identity = Arc::new(endpoint.identity(settings.connect_timeout));
         let (standing, by_slot) = (Mutex::default(), AtomicBool::new(false));
-        Self { endpoint, identity, settings, standing, closed, by_slot }
+        let resident = OnceLock::new();
+        Self { endpoint, identity, settings, standing, closed, by_slot, resident }
+    }
+
+    pub(super) fn resident(&self) -> Option<Arc<dyn Resident>> {
+        self.resident.get()?.upgrade()
+    }
+
+    pub(super) fn run_id(&self) -> Option<RunId> {
+        self.standing().as_ref()?.run_id()
     }
 
     pub(super) fn standing(&self) -> MutexGuard<'_, Option<Arc<Standing>>> {

@@ -2,12 +2,18 @@
 
 use std::fmt;
 
-use crate::error::LostCause;
+use crate::{
+    clock::Instant,
+    error::{LostCause, NodeId},
+};
 
 /// A claim as its client sees it.
 pub(crate) trait Listed: fmt::Debug + Send + Sync {
     /// Asks at once whether the lock is still ours.
     fn renew_now(&self);
+
+    /// Asks the members on `node` at `at`; looks at once whether enough of the others still confirm.
+    fn renew_on(&self, node: &NodeId, at: Instant);
 
     /// Whether nobody else can hold the lock meanwhile.
     fn is_exclusive(&self) -> bool;

@@ -68,6 +68,10 @@ impl<T: ?Sized> Live<T> {
         self.0.get(channel).into_iter().flat_map(OnChannel::alive).collect()
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(crate) fn all(&self) -> Vec<Arc<T>> {
         self.0.values().flat_map(OnChannel::alive).collect()
     }

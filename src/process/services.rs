@@ -9,14 +9,14 @@ use std::{
     time::Duration,
 };
 
-use tokio::runtime::Handle;
+use tokio::runtime::{Handle, Id};
 
 use super::{Process, listed::Listed, live::Live};
 use crate::{
     clock::{Instant, has_timers},
     error::{ConfigError, NodeId},
     home::Homebound,
-    node::Node,
+    node::{Node, Resident},
     notifier::Notifier,
     standing::Quarantine,
     wait::Queues,
@@ -61,27 +61,30 @@ pub(crate) struct Services {
     closed: AtomicBool,
     /// The live claims here, to learn of releases that are not ours.
     held: Mutex<Live<dyn Listed>>,
+    /// When all of them were to be renewed at last, since the node was back.
+    renewed_all_at: Mutex<Option<Instant>>,
 }
 
 impl NodeServices {
     pub(crate) fn new(node: Node, process: Arc<Process>, settings: ServiceSettings) -> Arc<Self> {
         Arc::new_cyclic(|this: &Weak<Self>| {
-            let this = this.clone();
+            let services = this.clone();
             let on_message = move |channel: &str| {
-                if let Some(services) = this.upgrade() {
+                if let Some(services) = services.upgrade() {
                     services.released_by_somebody(channel);
                 }
             };
             let runtime = process.watchdog.runtime().clone();
             Self(Homebound::new(Services {
                 notifier: Notifier::new(&node, runtime, on_message),
-                node,
+                node: settled(node, this),
                 process,
                 queues: Arc::default(),
                 drain: Arc::default(),
                 settings,
                 closed: AtomicBool::new(false),
                 held: Mutex::default(),
+                renewed_all_at: Mutex::default(),
             }))
         })
     }
@@ -165,6 +168,43 @@ impl Deref for NodeServices {
         &self.0
     }
 }
+
+fn settled(node: Node, services: &Weak<NodeServices>) -> Node {
+    let resident: Weak<dyn Resident> = services.clone();
+    node.settle(resident);
+    node
+}
+
+impl Resident for NodeServices {
+    fn needs_node(&self) -> bool {
+        !self.held().is_empty()
+    }
+
+    /// Renews all that is held there: nobody would know before the next renewals are due whether the
+    /// server still knows it. They leave together, not at the moment at which other processes' do,
+    /// and once a second at most, whatever breaks how often.
+    fn node_is_back(&self, runtime: Id) {
+        let watchdogs = self.process.watchdog.runtime().id();
+        // It is back for renewals once it is for the link that they take.
+        if runtime != watchdogs && self.node.is_linked_on(watchdogs) {
+            return;
+        }
+        let now = self.now();
+        let at = {
+            let mut last = self.renewed_all_at.lock().unwrap_or_else(PoisonError::into_inner);
+            if last.is_some_and(|last| last > now) {
+                return;
+            }
+            let earliest = last.map_or(now, |last| now.max(last + RENEW_ALL_EVERY));
+            let at = earliest + self.process.random.within(Duration::ZERO..RENEW_ALL_WITHIN);
+            *last.insert(at)
+        };
+        self.claims().iter().for_each(|claim| claim.renew_on(self.node_id(), at));
+    }
+}
+
+const RENEW_ALL_EVERY: Duration = Duration::from_secs(1);
+const RENEW_ALL_WITHIN: Duration = Duration::from_millis(50);
 
 fn ask_one_who_shares(claims: &[Arc<dyn Listed>]) {
     if let Some(one) = claims.iter().find(|claim| !claim.is_exclusive()) {

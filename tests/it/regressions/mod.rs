@@ -19,6 +19,7 @@
 //! | a string key inside a batch of renewals | `watchdog/renewing.rs`: `foreign_key_in_a_batch_of_renewals_ends_that_hold_only` |
 //! | two locks in different slots, one key that is forbidden, a user that is deleted, a client in a hurry: in one batch | `watchdog/sharing.rs` |
 //! | a panic on the watchdog's thread, of a subscriber, a callback or a clock | `watchdog/panics.rs` |
+//! | a server, and a majority, that came back without what it had granted | `watchdog/returning.rs` |
 //! | a user without channel rights | [`channels`] |
 //! | a client used in two children of one process | [`fork`] |
 //! | a connector together with an URL | [`connector`] |

@@ -3,4 +3,5 @@
 mod panics;
 mod releasing;
 mod renewing;
+mod returning;
 mod sharing;
