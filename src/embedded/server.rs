@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use super::clock::{self, Clock};
 use super::direct::Direct;
 use super::engine::Engine;
-use super::state::{Mode, Names};
+use super::state::{Mode, Names, State};
 use super::{connection, listener};
 
 /// An in-process server **for development and tests**. It is not meant for production: it keeps
@@ -226,6 +226,13 @@ impl Server {
     /// Deletes all data.
     pub fn flush(&self) {
         self.owner.engine.between_requests(|state| state.flush());
+    }
+
+    /// Leaves the server as it is when it was made a replica of an empty one, and a master again: its
+    /// data is gone and its replication id is another, while its run, its scripts and its connections
+    /// are the same.
+    pub fn change_roles(&self) {
+        self.owner.engine.between_requests(State::change_roles);
     }
 
     /// Moves the server's wall clock by so many milliseconds. Times to live follow it, as in Redis:

@@ -61,7 +61,20 @@ pub(crate) struct Life {
     pub(crate) run_id: String,
     /// By the wall clock, as in Redis: when that jumps, so does the uptime.
     pub(crate) started_ms: i64,
+    pub(crate) history: History,
 }
+
+/// Which history the data is, by the names that replicas go by.
+#[derive(Debug)]
+pub(crate) struct History {
+    pub(crate) replid: String,
+    /// What it was called before the last promotion.
+    pub(crate) before: String,
+    promotions: u64,
+}
+
+/// Stands for the name of no history.
+pub(crate) const NO_HISTORY: &str = "0000000000000000000000000000000000000000";
 
 /// On whose behalf a command is executed, and in which database.
 #[derive(Clone, Copy, Debug, Default)]
@@ -109,6 +122,13 @@ impl State {
 
     pub(crate) fn flush(&mut self) {
         self.databases.clear();
+    }
+
+    /// What is left when the server was made a replica of an empty one, and a master again.
+    pub(crate) fn change_roles(&mut self) {
+        self.flush();
+        self.stats.taken_in += EMPTY_SNAPSHOT;
+        self.life.promote();
     }
 
     /// Admits a connection, unless the server is down.
@@ -177,10 +197,26 @@ impl State {
 }
 
 impl Life {
-    const fn new(run_id: String, started_ms: i64) -> Self {
-        Self { run_id, started_ms }
+    fn new(run_id: String, started_ms: i64) -> Self {
+        let before = NO_HISTORY.to_owned();
+        let history = History { replid: replid(&run_id, 0), before, promotions: 0 };
+        Self { run_id, started_ms, history }
+    }
+
+    fn promote(&mut self) {
+        self.history.promotions += 1;
+        let now = replid(&self.run_id, self.history.promotions);
+        self.history.before = std::mem::replace(&mut self.history.replid, now);
     }
 }
+
+/// Not drawn, so that a seed gives the same run ids whoever is promoted.
+fn replid(run_id: &str, promotions: u64) -> String {
+    sha1_smol::Sha1::from(format!("{run_id} {promotions}")).digest().to_string()
+}
+
+/// The length of a snapshot without data, in bytes.
+const EMPTY_SNAPSHOT: u64 = 176;
 
 /// By what the server is known: the same from the same seed.
 #[derive(Debug)]

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(crate) struct Stats {
     processed: u64,
+    /// Bytes of data that came from a master.
+    pub(crate) taken_in: u64,
     commands: BTreeMap<&'static str, Tally>,
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::resp::{Outcome, Reply};
-use super::super::state::State;
+use super::super::state::{NO_HISTORY, State};
 use super::{Args, Call, Spec};
 
 pub(super) const SPECS: &[Spec] = &[Spec::command("info", -1, info)];
@@ -19,7 +19,7 @@ const SECTIONS: [Section; 6] = [
     ("Clients", true, clients),
     ("Persistence", true, |_| "loading:0\r\naof_enabled:0\r\n".to_owned()),
     ("Stats", true, stats),
-    ("Replication", true, |_| "role:master\r\nconnected_slaves:0\r\n".to_owned()),
+    ("Replication", true, replication),
     ("Commandstats", false, commandstats),
 ];
 
@@ -60,12 +60,26 @@ fn stats(state: &State) -> String {
     use super::super::pubsub::Kind;
     let names = |kind| state.registry.names(kind).count();
     format!(
-        "total_commands_processed:{}\r\npubsub_channels:{}\r\npubsub_patterns:{}\r\n\
-         pubsubshard_channels:{}\r\n",
+        "total_commands_processed:{}\r\ntotal_net_repl_input_bytes:{}\r\npubsub_channels:{}\r\n\
+         pubsub_patterns:{}\r\npubsubshard_channels:{}\r\n",
         state.stats.processed(),
+        state.stats.taken_in,
         names(Kind::Channel),
         names(Kind::Pattern),
         names(Kind::Shard),
+    )
+}
+
+/// Always a master: what it once was as a replica shows in its ids.
+fn replication(state: &State) -> String {
+    let history = &state.life.history;
+    format!(
+        "role:master\r\nconnected_slaves:0\r\nmaster_failover_state:no-failover\r\n\
+         master_replid:{}\r\nmaster_replid2:{}\r\nmaster_repl_offset:0\r\n\
+         second_repl_offset:{}\r\n",
+        history.replid,
+        history.before,
+        if history.before == NO_HISTORY { -1 } else { 1 },
     )
 }
 

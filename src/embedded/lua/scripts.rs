@@ -90,7 +90,8 @@ impl Scripts {
 
     /// Gives the interpreter up, to the next server if it may have it.
     fn leave(&mut self) {
-        let Some(machine) = self.machine.take().filter(|_| self.handed_on) else { return };
+        let is_handed_on = |machine: &Machine| self.handed_on && machine.knows() < MANY;
+        let Some(machine) = self.machine.take().filter(is_handed_on) else { return };
         machine.serve(None);
         // A thread that is ending keeps nothing.
         let _kept = LEFT.try_with(|left| left.borrow_mut().push(machine));
@@ -103,6 +104,9 @@ impl Drop for Scripts {
         self.leave();
     }
 }
+
+/// What an interpreter has compiled stays with it: texts that name one run would gather for ever.
+const MANY: usize = 500;
 
 thread_local! {
     /// Interpreters without a server.
