@@ -285,7 +285,7 @@ were restarted while somebody may have held a lock.";
 
 const BLESS_MORE: &str = "\
 Refused, and nothing is changed, unless all the servers are there, have started just now, and carry \
-no mark of an earlier blessing. --force does without the last two.
+no mark of an earlier blessing or vote. --force does without the last two.
 
 Exit codes:
     0  the servers were blessed

@@ -55,26 +55,26 @@ fn check_pairs(
     Ok(())
 }
 
-/// Checks what the markers of the servers' present runs have told by now, where they matter: that the
+/// Checks what the marks of the servers' present runs have told by now, where they matter: that the
 /// members are of one fleet, and that its other clients reckon with leases as long as ours.
 fn check_fleets(members: &ByMember<Voter>) -> Result<(), ConfigError> {
     let mut first: Option<(&Voter, Arc<str>)> = None;
     for member in members.values().filter(|member| member.vetting != Vetting::None) {
         let standing = member.services.node.standing();
-        let Some(marker) = standing.and_then(|standing| standing.blessing()) else { continue };
+        let Some(blessing) = standing.and_then(|standing| standing.blessing()) else { continue };
         let server = || member.services.node_id().to_string().into();
         let max_lease = member.services.settings.max_lease;
-        if marker.max_lease < max_lease {
-            let (server, blessed) = (server(), marker.max_lease);
+        if blessing.max_lease < max_lease {
+            let (server, blessed) = (server(), blessing.max_lease);
             return Err(ConfigError::MaxLeaseAboveFleet { server, max_lease, blessed });
         }
         match &first {
-            Some((one, fleet)) if *fleet != marker.fleet => {
+            Some((one, fleet)) if *fleet != blessing.fleet => {
                 let one = one.services.node_id().to_string().into();
                 return Err(ConfigError::DifferentFleets { one, other: server() });
             }
             Some(_) => {}
-            None => first = Some((member, marker.fleet)),
+            None => first = Some((member, blessing.fleet)),
         }
     }
     Ok(())

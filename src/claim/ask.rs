@@ -9,11 +9,12 @@ use crate::{
     error::{NodeError, Phase, Vote},
     kind::{FencingToken, Request},
     node::{Answer, Caller, Connection},
+    voting::Checked,
     wire::Outcome,
 };
 
-/// Asks `member` to grant `claim`, within the node's time. One that is won already is joined: for
-/// exclusion, the token stays as it is.
+/// Asks `member` to grant `claim`, within the node's time, and that of a look at who it is. One that
+/// is won already is joined: for exclusion, the token stays as it is.
 ///
 /// # Cancel safety
 /// Dropping the future leaves the attempt among the unanswered ones of the claim, whose end
@@ -24,15 +25,19 @@ pub(crate) async fn ask(claim: Arc<Claim>, member: MemberId) -> (MemberId, Vote)
         let services = &of.services;
         let (term, settings) = (claim.term(), &services.settings);
         let timeout = term.node_timeout(settings.node_timeout);
-        let deadline = claim.now() + timeout;
+        let mut deadline = claim.now() + timeout;
         let connection = match services.node.connected(of.kind.name()) {
             Some(connection) => connection,
             None => services.node.connection(of.kind.name(), deadline).await?,
         };
-        of.vet(&connection, deadline).await?;
-        for _ in 0..3 {
+        for _ in 0..4 {
+            // Who the server is, and what its data is, is a matter of connecting, and as long may
+            // that take.
+            let looked_from = claim.now();
+            let mark = of.vet(&connection, looked_from + settings.connect_timeout).await?;
+            deadline = deadline + claim.now().saturating_since(looked_from);
             let not_after = stamp(&connection, claim.now(), timeout + settings.margin);
-            let acquire = of.checked(of.kind.acquire(Request {
+            let statement = of.kind.acquire(Request {
                 holder: claim.holder(),
                 term,
                 not_after,
@@ -40,13 +45,15 @@ pub(crate) async fn ask(claim: Arc<Claim>, member: MemberId) -> (MemberId, Vote)
                 skew: settings.clock_skew,
                 permits: claim.wanted.permits,
                 waits: claim.wanted.waits,
-            }));
-            let asking = Asking { claim: &claim, member, connection: &connection, not_after };
+            });
+            let acquire = Checked { statement, mark };
+            let asking =
+                Asking { claim: &claim, member, connection: &connection, not_after, acquire: &acquire };
             let Some(answer) = connection.call_for(&asking, &acquire, deadline).await else {
                 return Ok(Vote::Pending);
             };
             // A stale one says that nothing was done, and is worth asking again, if the claim is
-            // still wanted.
+            // still wanted. So does one that met another mark, after a look at that.
             if let Some(vote) = asking.answered(answer) {
                 return Ok(vote);
             }
@@ -62,11 +69,16 @@ struct Asking<'a> {
     member: MemberId,
     connection: &'a Connection,
     not_after: i64,
+    acquire: &'a Checked,
 }
 
 impl Caller for Asking<'_> {
     /// Notes that the acquire is about to be sent, unless nobody wants the claim any more.
     fn wants(&self, again: bool) -> bool {
+        if again {
+            // A server that lost this script has lost the witness of its mark, too.
+            self.doubt_the_mark();
+        }
         let now = self.claim.now();
         let mut state = self.claim.state();
         let wanted = state.phase.is_open();
@@ -83,9 +95,17 @@ impl Caller for Asking<'_> {
 }
 
 impl Asking<'_> {
-    /// Notes what became of the acquire, also when it is late. `None` if it was stale.
+    /// The mark is looked at before the next one is asked.
+    fn doubt_the_mark(&self) {
+        if let Some(mark) = &self.acquire.mark {
+            self.connection.standing().doubt(mark);
+        }
+    }
+
+    /// Notes what became of the acquire, also when it is late. `None` if it was stale, or met another
+    /// mark.
     fn answered(&self, answer: Result<Answer<Outcome>, NodeError>) -> Option<Vote> {
-        let Self { claim, member, connection, not_after } = *self;
+        let Self { claim, member, connection, not_after, .. } = *self;
         // A grant that comes after a deadline that nobody has noticed must not move it.
         claim.look_for_loss(claim.state(), claim.now());
         let mut state = claim.state();
@@ -129,14 +149,12 @@ impl Asking<'_> {
                 connection.believe_time_of(&answer);
                 None
             }
+            Outcome::OTHER_MARK => {
+                self.doubt_the_mark();
+                None
+            }
             Outcome::FOREIGN => Some(Vote::Failed(NodeError::ForeignKey)),
             Outcome::FOREIGN_COUNTER => Some(Vote::Failed(NodeError::ForeignCounter)),
-            Outcome::FOREIGN_MARKER => Some(Vote::Failed(NodeError::ForeignMarker)),
-            Outcome::QUARANTINED => {
-                let counts_in = milliseconds(answer.reply.value).unwrap_or_default();
-                let uptime = connection.standing().uptime(answer.received).unwrap_or_default();
-                Some(Vote::Failed(NodeError::Quarantined { uptime, counts_in }))
-            }
             // Refused, or queued.
             _ => Some(Vote::Refused { ttl: milliseconds(answer.reply.value) }),
         }

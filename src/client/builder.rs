@@ -180,7 +180,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Which locks are protected from a server that was restarted without its data. Defaults to
+    /// Which locks are protected from a server that has lost what it granted. Defaults to
     /// [`Quarantine::Composites`].
     pub fn quarantine(mut self, quarantine: Quarantine) -> Self {
         self.quarantine = quarantine;

@@ -140,9 +140,10 @@ impl Masters {
     /// Then their votes count at once, and not only after the time of the
     /// [`Quarantine`](crate::Quarantine).
     ///
-    /// Writes a marker on each, in the key `palisade:marker` of its database. It is void as soon as
-    /// the master restarts. All masters of a fleet are blessed together, by the strictest rule that
-    /// can be checked: each was started lately, and none carries a marker, not even an old one.
+    /// Writes a mark on each, in the key `palisade:marker` of its database. It is void as soon as
+    /// the master restarts or loses its data. All masters of a fleet are blessed together, by the
+    /// strictest rule that can be checked: each was started lately, and none carries the mark of a
+    /// blessing or a vote, not even an old one. One by which it only waits does not matter.
     ///
     /// What cannot be checked is whether one of them has voted since its first start, then
     /// restarted and forgotten its vote. So call this where the masters are set up, after their
@@ -152,17 +153,17 @@ impl Masters {
     /// [`BlessError`]. Everything is checked before anything is written.
     ///
     /// # Cancel safety
-    /// Dropping the future may leave markers on some of the masters, which then vote at once.
+    /// Dropping the future may leave marks on some of the masters, which then vote at once.
     pub async fn bless(&self) -> Result<(), BlessError> {
         bless(&self.services(), false).await
     }
 
-    /// The same for masters that have been running for long, or come with markers of an earlier
+    /// The same for masters that have been running for long, or come with marks of an earlier
     /// life: whoever calls this knows better than the rules, for instance after a restart with all
     /// data, and nobody checks it.
     ///
     /// # Errors
-    /// As [`bless`](Self::bless), except that age and markers do not matter.
+    /// As [`bless`](Self::bless), except that age and marks do not matter.
     ///
     /// # Cancel safety
     /// As [`bless`](Self::bless).

@@ -57,6 +57,19 @@ pub enum BlessError {
         /// The longest lease that it was blessed for.
         max_lease: Duration,
     },
+    /// A master has voted before, in this life or in an earlier one: its data has a mark that says so.
+    #[error("{node} has voted before: its data is marked")]
+    MarkedBefore {
+        /// The master.
+        node: NodeId,
+    },
+    /// A master has lost its data, although it has been running for long: it may have forgotten locks.
+    /// Its votes count by themselves after a while.
+    #[error("{node} has lost its data while it was running and may have forgotten locks")]
+    DataLost {
+        /// The master.
+        node: NodeId,
+    },
     /// All masters have been running for so long that their votes count: there is nothing to do.
     #[error(
         "the masters have been running for {} and more: their votes count already",

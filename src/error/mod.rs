@@ -17,7 +17,7 @@ pub use bless::BlessError;
 pub use config::ConfigError;
 pub use lock_name::LockName;
 pub(crate) use node::OF_SERVER;
-pub use node::{NodeError, Phase};
+pub use node::{Forgotten, NodeError, Phase};
 pub use node_id::NodeId;
 pub use operation::{
     AcquireError, ConnectError, InspectError, LockLost, LostCause, ReleaseError, ShutdownError,

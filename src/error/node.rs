@@ -79,24 +79,27 @@ pub enum NodeError {
     /// +del +publish`, fenced ones `+get +set` and their counters (`redisson_lock_token:*`, in
     /// composites `palisade_lock_token:*`), waiting `+subscribe +unsubscribe +ping`; the keys, and
     /// the channels `redisson_lock__channel:*`. Composites need `+info|server` too, or all of
-    /// `+info` so that replicas are known at once; blessed masters `+get`, whoever blesses them or
-    /// is strict `+get +set +del`, and the key `palisade:marker`.
+    /// `+info` so that replicas and promotions are known; and, to notice that data was lost while a
+    /// server ran, `+get +set` and the key `palisade:marker`, whoever blesses masters `+del` as
+    /// well. Without these the uptime alone is asked.
     #[error("the user lacks a permission: {message}")]
     Permission {
         /// The server's text. Redis 7.0 does not name the command that a script was refused.
         message: Arc<str>,
     },
-    /// The server's process has not been running for long: it may have forgotten locks that others
-    /// still hold. Its grant was not asked for.
+    /// The server may have forgotten locks that others still hold: its process has not been running
+    /// for long, or its data was lost or replaced meanwhile. Nothing was granted.
     #[error(
-        "the server started {} s ago and may have forgotten locks; its vote counts in {} s",
-        .uptime.as_secs(), whole_seconds(*.counts_in)
+        "the server {} and may have forgotten locks; its vote counts in {} s",
+        .forgotten.happened(.uptime.as_secs()), whole_seconds(*.counts_in)
     )]
     Quarantined {
         /// For how long it has been running.
         uptime: Duration,
         /// When its votes count, from the time of the attempt.
         counts_in: Duration,
+        /// What was lost.
+        forgotten: Forgotten,
     },
     /// The server does not tell when it was started, since the user may not ask for it. Its grant
     /// was not asked for.
@@ -121,9 +124,9 @@ pub enum NodeError {
     /// of another type, not a whole number, or beyond 2^53 − 2. Nothing was changed.
     #[error("the fencing counter's key holds no counter that can be raised")]
     ForeignCounter,
-    /// The key `palisade:marker` exists and is not a marker. It was not touched. Only clients that
-    /// are [`Strict`](crate::Quarantine::Strict) about it mind.
-    #[error("the key palisade:marker exists and is not a marker")]
+    /// The key `palisade:marker` exists and is not a mark. It was not touched. Only clients that
+    /// are [`Strict`](crate::Quarantine::Strict) about it mind: others go by the uptime alone.
+    #[error("the key palisade:marker exists and is not a mark")]
     ForeignMarker,
     /// The server does not run scripts: the commands are renamed, disabled or not known.
     #[error("the server does not run scripts: {message}")]
@@ -156,6 +159,36 @@ pub enum NodeError {
 /// What a server answers whatever it is asked, besides what has a variant of its own.
 pub(crate) const OF_SERVER: [&str; 6] =
     ["BUSY", "CLUSTERDOWN", "MISCONF", "NOPROTO", "NOREPLICAS", "UNKILLABLE"];
+
+/// What a server lost that was granted there.
+///
+/// # Examples
+/// ```
+/// use palisade::error::{Forgotten, NodeError};
+///
+/// fn is_flushed(cause: &NodeError) -> bool {
+///     matches!(cause, NodeError::Quarantined { forgotten: Forgotten::Data, .. })
+/// }
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Forgotten {
+    /// The process was started lately, and what it had before may be gone.
+    Run,
+    /// The process runs on, but its data is not what it granted on: FLUSHALL, a promotion, a
+    /// full resynchronisation, or the key `palisade:marker` was deleted or evicted. To a
+    /// [`Strict`](crate::Quarantine::Strict) client also: nothing shows that it is.
+    Data,
+}
+
+impl Forgotten {
+    fn happened(self, uptime: u64) -> String {
+        match self {
+            Self::Run => format!("started {uptime} s ago"),
+            Self::Data => "has lost its data".to_owned(),
+        }
+    }
+}
 
 const fn phase_name(phase: Phase) -> &'static str {
     match phase {

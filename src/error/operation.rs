@@ -72,8 +72,8 @@ pub enum AcquireError {
         /// Who voted how.
         ballot: Ballot,
     },
-    /// Too many nodes were started so lately that they may have forgotten locks: their votes do not
-    /// count yet. Nothing is held; those nodes were not asked. Try again when they count, or bless
+    /// Too many nodes were started so lately, or have lost their data, that they may have forgotten
+    /// locks: their votes do not count yet. Nothing is held; those nodes granted nothing. Try again when they count, or bless
     /// the masters if they are new: [`Masters::bless`](crate::Masters::bless).
     #[error("{lock}: {}", Sentence::new(.ballot, *.counts_in))]
     #[non_exhaustive]

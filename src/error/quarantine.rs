@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt, time::Duration};
 
-use super::{Ballot, NodeError, NodeId, rounded::whole_seconds};
+use super::{Ballot, Forgotten, NodeError, NodeId, rounded::whole_seconds};
 
 impl Ballot {
     /// When enough votes count, in a round that needed `need` grants and lost them to the
@@ -16,8 +16,9 @@ impl Ballot {
 
     fn young(&self) -> impl Iterator<Item = (&NodeId, Young)> {
         self.failures().filter_map(|(node, cause)| match cause {
-            NodeError::Quarantined { uptime, counts_in } => {
-                Some((node, Young { uptime: *uptime, counts_in: *counts_in }))
+            NodeError::Quarantined { uptime, counts_in, forgotten } => {
+                let (uptime, counts_in, forgotten) = (*uptime, *counts_in, *forgotten);
+                Some((node, Young { uptime, counts_in, forgotten }))
             }
             _ => None,
         })
@@ -28,9 +29,10 @@ impl Ballot {
 struct Young {
     uptime: Duration,
     counts_in: Duration,
+    forgotten: Forgotten,
 }
 
-/// Which masters are young, for how long still, and what to do.
+/// Which masters have forgotten what, for how long still, and what to do.
 pub(super) struct Sentence<'a> {
     ballot: &'a Ballot,
     /// When enough of them count.
@@ -45,16 +47,19 @@ impl<'a> Sentence<'a> {
 
 impl fmt::Display for Sentence<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let uptimes = || self.ballot.young().map(|(_, young)| young.uptime.as_secs());
         let waits = || self.ballot.young().map(|(_, young)| whole_seconds(young.counts_in));
         let young = masters(self.ballot.young().map(|(node, _)| node));
         let all = masters(self.ballot.iter().map(|(node, _)| node));
-        let (least, most) = (uptimes().min().unwrap_or(0), uptimes().max().unwrap_or(0));
-        write!(f, "{young} of {all} masters started ")?;
-        if least == most {
-            write!(f, "{least} s ago")?;
-        } else {
-            write!(f, "{least} to {most} s ago")?;
+        let (started, flushed) = (self.who_lost(Forgotten::Run), self.who_lost(Forgotten::Data));
+        match (started, flushed) {
+            (0, _) => write!(f, "{flushed} of {all} masters {}", lost(flushed))?,
+            (_, 0) => write!(f, "{started} of {all} masters started {} s ago", self.uptimes())?,
+            _ => write!(
+                f,
+                "{started} of {all} masters started {} s ago, {flushed} {}",
+                self.uptimes(),
+                lost(flushed)
+            )?,
         }
         let counts_in = whole_seconds(self.counts_in);
         let votes = match young {
@@ -64,11 +69,33 @@ impl fmt::Display for Sentence<'_> {
         };
         write!(f, " and may have forgotten locks; {votes} in {counts_in} s")?;
         // Where some count already, others have come back: to bless them would be to lie.
-        if young == all {
+        if started == all {
             f.write_str("; if this fleet is new, bless it")?;
         }
         Ok(())
     }
+}
+
+impl Sentence<'_> {
+    /// How many masters have lost this.
+    fn who_lost(&self, what: Forgotten) -> usize {
+        let they = self.ballot.young().filter(|(_, young)| young.forgotten == what);
+        masters(they.map(|(node, _)| node))
+    }
+
+    /// Of those that were started lately, in seconds.
+    fn uptimes(&self) -> String {
+        let started = self.ballot.young().filter(|(_, young)| young.forgotten == Forgotten::Run);
+        let uptimes: BTreeSet<_> = started.map(|(_, young)| young.uptime.as_secs()).collect();
+        match (uptimes.first(), uptimes.last()) {
+            (Some(least), Some(most)) if least != most => format!("{least} to {most}"),
+            (least, _) => least.copied().unwrap_or(0).to_string(),
+        }
+    }
+}
+
+const fn lost(masters: usize) -> &'static str {
+    if masters == 1 { "has lost its data" } else { "have lost their data" }
 }
 
 /// How many there are: two names on one master are two members of a `MultiLock`.
@@ -85,6 +112,15 @@ mod tests {
         Vote::Failed(NodeError::Quarantined {
             uptime: Duration::from_secs(uptime),
             counts_in: Duration::from_millis(counts_in_ms),
+            forgotten: Forgotten::Run,
+        })
+    }
+
+    fn flushed(counts_in_ms: u64) -> Vote {
+        Vote::Failed(NodeError::Quarantined {
+            uptime: Duration::from_secs(86_400),
+            counts_in: Duration::from_millis(counts_in_ms),
+            forgotten: Forgotten::Data,
         })
     }
 
@@ -138,6 +174,18 @@ mod tests {
             vec![young(5, 61_000), late(), Vote::Granted],
             2,
             "1 of 3 masters started 5 s ago and may have forgotten locks; its vote counts in 61 s",
+        );
+        says(
+            vec![flushed(61_000), flushed(61_000), flushed(61_000)],
+            2,
+            "3 of 3 masters have lost their data and may have forgotten locks; their votes count in \
+             61 s",
+        );
+        says(
+            vec![flushed(61_000), young(5, 30_000), Vote::Granted],
+            3,
+            "1 of 3 masters started 5 s ago, 1 has lost its data and may have forgotten locks; \
+             enough of their votes count in 61 s",
         );
     }
 }

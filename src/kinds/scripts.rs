@@ -13,12 +13,12 @@ pub(crate) fn all() -> Vec<&'static Script> {
 /// All that are ever sent, each with its digest and what it is called.
 #[cfg(feature = "embedded")]
 pub(crate) fn named() -> impl Iterator<Item = (&'static str, String)> {
-    let marker = marker::SCRIPTS.into_iter().map(|script| (script.text().sha, script.name.into()));
+    let mark = marker::SCRIPTS.into_iter().map(|script| (script.text().sha, script.name.into()));
     let plain = all().into_iter().map(|script| (script.text().sha, script.name.into()));
-    let checked = all().into_iter().filter(|script| script.name.ends_with("/acquire.lua"));
+    let checked = all().into_iter().filter(|script| script.grants);
     let checked = checked
         .map(|script| (script.behind(marker::CHECK).sha, format!("checked {}", script.name)));
-    marker.chain(plain).chain(checked)
+    mark.chain(plain).chain(checked)
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use super::{
     flight::{Landing, fly},
     handshake::Greeting,
     outbox::{ConnectionEnd, Outbox},
-    request::Form,
+    request::{Form, Question},
     server_clock::{Sample, ServerClock},
     silence::{Silence, Traffic},
 };
@@ -133,8 +133,30 @@ impl Connection {
         unknown.map(Err)
     }
 
-    /// Reads an answer, and the server's time in it. A server that can not vote any more is asked
-    /// anew who it is.
+    /// Sends a command by itself in its turn, and waits for the answer until `deadline`.
+    pub(super) async fn ask(
+        &self,
+        question: Question,
+        deadline: Instant,
+    ) -> Result<Value, NodeError> {
+        match fly(&self.socket.outbox, Form::Digest, &question, deadline, &Always).await {
+            Landing::Unwanted => Err(NodeError::Closed),
+            Landing::Answered { value, .. } => self.accept(value),
+            Landing::Failed(error) => {
+                if matches!(error, NodeError::TimedOut { .. }) {
+                    self.note_timeout();
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// By the clock of its node.
+    pub(super) fn now(&self) -> Instant {
+        self.socket.clock.now()
+    }
+
+    /// Reads an answer, and the server's time in it.
     fn read<C: Call>(
         &self,
         call: &C,
@@ -142,17 +164,20 @@ impl Connection {
         sent: Instant,
     ) -> Result<Answer<C::Reply>, NodeError> {
         let received = self.socket.clock.now();
-        if let Value::ServerError(error) = value {
-            let error = cause::of_server(&error);
-            if matches!(error, NodeError::Replica | NodeError::MasterDown | NodeError::Loading) {
-                self.end(ConnectionEnd::Unusable(error.clone()));
-            }
-            return Err(error);
-        }
-        let mut items = Items::of(value)?;
+        let mut items = Items::of(self.accept(value)?)?;
         let server_time = items.int()?;
         self.server_clock().observe(Sample { sent, received, server_us: server_time });
         Ok(Answer { reply: call.decode(items)?, sent, received, server_time })
+    }
+
+    /// Lets values through. A server that can not vote any more is asked anew who it is.
+    fn accept(&self, value: Value) -> Result<Value, NodeError> {
+        let Value::ServerError(error) = value else { return Ok(value) };
+        let error = cause::of_server(&error);
+        if matches!(error, NodeError::Replica | NodeError::MasterDown | NodeError::Loading) {
+            self.end(ConnectionEnd::Unusable(error.clone()));
+        }
+        Err(error)
     }
 
     /// Unique per socket in this process: the same epoch is the same ordered stream of bytes.

@@ -19,7 +19,6 @@ use super::{
 use crate::{
     clock::Instant,
     error::{NodeError, Phase},
-    wire::Call,
 };
 
 /// What came of a call.
@@ -38,7 +37,7 @@ pub(super) enum Landing {
 /// # Cancel safety
 /// If the future is dropped while the call waits for its turn, the call is never sent, and
 /// [`Caller::never_left`] is called.
-pub(super) async fn fly<C: Call, K: Caller>(
+pub(super) async fn fly<C: AnyCall + Clone + 'static, K: Caller>(
     outbox: &Outbox,
     form: Form,
     call: &C,
@@ -60,7 +59,7 @@ pub(super) async fn fly<C: Call, K: Caller>(
 }
 
 /// A call from its start to its end.
-struct Flight<'a, F, C: Call, K: Caller> {
+struct Flight<'a, F, C: AnyCall + Clone + 'static, K: Caller> {
     outbox: &'a Outbox,
     /// The future that hands the request over and waits for the reply. Not used if the call had to
     /// wait, since then the poll of another call hands it over.
@@ -90,7 +89,7 @@ enum Stage {
 impl<F, C, K> Flight<'_, F, C, K>
 where
     F: Future<Output = RedisResult<Value>>,
-    C: Call,
+    C: AnyCall + Clone + 'static,
     K: Caller,
 {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Landing> {
@@ -157,7 +156,7 @@ where
     }
 }
 
-impl<F, C: Call, K: Caller> Flight<'_, F, C, K> {
+impl<F, C: AnyCall + Clone + 'static, K: Caller> Flight<'_, F, C, K> {
     /// The call will not be sent: the outbox has ended, or had no room in time.
     fn taken_out(&mut self) -> NodeError {
         self.stage = Stage::Landed;
@@ -180,7 +179,7 @@ impl<F, C: Call, K: Caller> Flight<'_, F, C, K> {
     }
 }
 
-impl<F, C: Call, K: Caller> Drop for Flight<'_, F, C, K> {
+impl<F, C: AnyCall + Clone + 'static, K: Caller> Drop for Flight<'_, F, C, K> {
     fn drop(&mut self) {
         let _nobody_asks = self.abort();
     }

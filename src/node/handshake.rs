@@ -3,15 +3,17 @@
 use std::time::Duration;
 
 use futures::future::join_all;
-use redis::{
-    Cmd, FromRedisValue, RedisConnectionInfo, RedisResult, Value, aio::MultiplexedConnection, cmd,
-};
+use redis::{Cmd, RedisConnectionInfo, RedisResult, Value, aio::MultiplexedConnection, cmd};
 
-use super::{NodeSettings, cause, server_clock::Sample};
+use super::{
+    NodeSettings, cause,
+    info::{field, read_time},
+    server_clock::Sample,
+};
 use crate::{
     clock::SharedClock,
     error::NodeError,
-    standing::{Introduced, Introduction, Marker, RunId},
+    standing::{Introduced, Introduction, Mark, RunId},
     wire::key,
 };
 
@@ -21,8 +23,10 @@ pub(super) struct Greeting {
     pub(super) run_id: Option<RunId>,
     /// For how long the process has been running, in whole seconds.
     pub(super) uptime: Option<Duration>,
+    /// Whether it is one of a cluster.
+    pub(super) is_in_cluster: bool,
     /// Read behind the uptime, as everything that is asked here.
-    pub(super) marker: Option<Marker>,
+    pub(super) mark: Option<Mark>,
     pub(super) time: Sample,
 }
 
@@ -31,8 +35,9 @@ impl Greeting {
     pub(super) fn introduction(&self) -> Introduction {
         let at = self.time.received;
         let told = self.run_id.zip(self.uptime);
-        let told = told.map(|(run_id, uptime)| Introduced { run_id, uptime, at });
-        Introduction { told, marker: self.marker.clone(), at }
+        let is_in_cluster = self.is_in_cluster;
+        let told = told.map(|(run_id, uptime)| Introduced { run_id, uptime, at, is_in_cluster });
+        Introduction { told, mark: self.mark.clone(), at, server_time: self.time.server_us }
     }
 }
 
@@ -47,7 +52,7 @@ pub(super) async fn greet(
 ) -> Result<Greeting, NodeError> {
     // One by one, not as redis-rs's pipeline: that loses all replies when the server says why it
     // hangs up and hangs up. The order of sending is the order of polling here.
-    let (logins, server, replication, marker, ping, (time, at), _) = futures::join!(
+    let (logins, server, replication, mark, ping, (time, at), _) = futures::join!(
         join_all(login_commands(login).into_iter().map(|command| ask(redis, command))),
         ask(redis, info("server")),
         ask(redis, info("replication")),
@@ -72,7 +77,11 @@ pub(super) async fn greet(
     Ok(Greeting {
         run_id: field(&server, "run_id").and_then(RunId::new),
         uptime,
-        marker: read_marker(marker),
+        // Redis and Valkey.
+        is_in_cluster: ["redis_mode", "server_mode"]
+            .iter()
+            .any(|name| field(&server, name) == Some("cluster")),
+        mark: read_mark(mark),
         time,
     })
 }
@@ -153,29 +162,13 @@ fn permitted(reply: RedisResult<Value>) -> Result<Value, NodeError> {
     }
 }
 
-/// The value of `name:value` in a reply to INFO.
-fn field<'a>(info: &'a Value, name: &str) -> Option<&'a str> {
-    let text = match info {
-        Value::BulkString(bytes) => std::str::from_utf8(bytes).ok()?,
-        Value::SimpleString(text) | Value::VerbatimString { text, .. } => text,
-        _ => return None,
-    };
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-    line.map(str::trim)
-}
-
-/// Whoever may not read it, or finds something else there, finds no marker: it only adds rights.
-fn read_marker(reply: RedisResult<Value>) -> Option<Marker> {
+/// Whoever may not read it, or finds something else there, finds none: it is looked at once more
+/// before anybody goes by it.
+fn read_mark(reply: RedisResult<Value>) -> Option<Mark> {
     match reply {
-        Ok(Value::BulkString(bytes)) => Marker::read(std::str::from_utf8(&bytes).ok()?),
+        Ok(Value::BulkString(bytes)) => Mark::read(std::str::from_utf8(&bytes).ok()?),
         _ => None,
     }
-}
-
-fn read_time(reply: Value) -> Result<i64, NodeError> {
-    let what = || cause::unreachable(&format!("TIME was answered by {reply:?}"));
-    let [secs, micros] = <[i64; 2]>::from_redis_value_ref(&reply).map_err(|_ignored| what())?;
-    Ok(secs.saturating_mul(1_000_000).saturating_add(micros))
 }
 
 #[cfg(test)]
@@ -183,28 +176,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_of_info_are_found_by_their_whole_name() {
-        let text = "# Server\r\nold_run_id:x\r\nrun_id:abc\r\nrole:master\r\n";
-        let info = Value::BulkString(text.into());
-        assert_eq!(field(&info, "run_id"), Some("abc"));
-        assert_eq!(field(&info, "role"), Some("master"));
-        assert_eq!(field(&info, "uptime"), None);
-        assert_eq!(field(&Value::Nil, "role"), None);
-    }
-
-    #[test]
     fn an_uptime_before_the_start_is_none_at_all() {
         assert_eq!(read_uptime("75"), Some(Duration::from_secs(75)));
         assert_eq!(read_uptime("-2"), Some(Duration::ZERO));
         assert_eq!(read_uptime("soon"), None);
-    }
-
-    #[test]
-    fn times_are_read_in_microseconds() {
-        let reply = |secs: &str, micros: &str| {
-            Value::Array(vec![Value::BulkString(secs.into()), Value::BulkString(micros.into())])
-        };
-        assert_eq!(read_time(reply("12", "000345")).unwrap(), 12_000_345);
-        assert!(read_time(Value::Okay).is_err());
     }
 }

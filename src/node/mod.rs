@@ -18,6 +18,7 @@ mod deadline;
 mod endpoint;
 mod flight;
 mod handshake;
+mod info;
 mod link;
 mod node_core;
 mod opening;
@@ -27,6 +28,7 @@ mod request;
 mod server_clock;
 mod settings;
 mod silence;
+mod survey;
 #[cfg(test)]
 pub(crate) mod test_server;
 #[cfg(test)]
@@ -141,6 +143,12 @@ impl Node {
     /// What is known of the server's process, as of the newest handshake on any runtime.
     pub(crate) fn standing(&self) -> Option<Arc<Standing>> {
         self.0.core.standing().clone()
+    }
+
+    /// The texts of all that grants, behind `prologue`.
+    pub(crate) fn checked_scripts(&self, prologue: &'static str) -> Vec<&'static str> {
+        let scripts = self.0.core.settings.scripts.iter().filter(|script| script.grants);
+        scripts.map(|script| script.behind(prologue).source).collect()
     }
 
     /// From when on its votes count: an instant in the past if they do now. `None` if that is not

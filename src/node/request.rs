@@ -15,6 +15,16 @@ impl<C: Call> AnyCall for C {
     }
 }
 
+/// A command by itself.
+#[derive(Clone)]
+pub(super) struct Question(pub(super) Cmd);
+
+impl AnyCall for Question {
+    fn pack(&self, _form: Form) -> Cmd {
+        self.0.clone()
+    }
+}
+
 /// Whether a script is sent as its digest or as its text.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Form {

@@ -39,6 +39,7 @@ pub(crate) struct Process {
     /// The uuid as text, and a colon.
     holder_prefix: String,
     next_holder: AtomicU64,
+    next_nonce: AtomicU64,
     next_connector: AtomicU64,
     pub(crate) clock: SharedClock,
     pub(crate) random: SharedRandom,
@@ -125,6 +126,7 @@ impl Process {
             uuid,
             holder_prefix: format!("{uuid}:"),
             next_holder: AtomicU64::new(1),
+            next_nonce: AtomicU64::new(1),
             next_connector: AtomicU64::new(1),
             renewal_phase: random.within(Duration::ZERO..Duration::from_secs(1)),
             clock,
@@ -154,5 +156,11 @@ impl Process {
     pub(crate) fn fresh_holder(&self) -> Arc<str> {
         let number = self.next_holder.fetch_add(1, Ordering::Relaxed);
         format!("{}{number}", self.holder_prefix).into()
+    }
+
+    /// What no other mark of a server has in it. Counted apart from the holder ids, which look alike.
+    pub(crate) fn fresh_nonce(&self) -> Arc<str> {
+        let number = self.next_nonce.fetch_add(1, Ordering::Relaxed);
+        format!("{}m{number}", self.holder_prefix).into()
     }
 }

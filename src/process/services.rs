@@ -59,6 +59,10 @@ pub(crate) struct Services {
     pub(crate) drain: Arc<Drain>,
     pub(crate) settings: ServiceSettings,
     closed: AtomicBool,
+    /// Held by whoever looks at the mark of the server.
+    looking: tokio::sync::Mutex<()>,
+    /// Whether it was said that there can be no mark.
+    pub(crate) warned_of_no_mark: AtomicBool,
     /// The live claims here, to learn of releases that are not ours.
     held: Mutex<Live<dyn Listed>>,
     /// When all of them were to be renewed at last, since the node was back.
@@ -83,6 +87,8 @@ impl NodeServices {
                 drain: Arc::default(),
                 settings,
                 closed: AtomicBool::new(false),
+                looking: tokio::sync::Mutex::default(),
+                warned_of_no_mark: AtomicBool::new(false),
                 held: Mutex::default(),
                 renewed_all_at: Mutex::default(),
             }))
@@ -140,6 +146,27 @@ impl NodeServices {
     /// The live holds of this client.
     pub(crate) fn claims(&self) -> Vec<Arc<dyn Listed>> {
         self.held().all()
+    }
+
+    /// The server has forgotten what it granted: all holds here are asked for at once.
+    pub(crate) fn renew_all_now(&self) {
+        self.claims().iter().for_each(|claim| claim.renew_now());
+    }
+
+    /// The turn to look at the mark of the server, one at a time; `None` if it does not come until
+    /// `deadline`.
+    ///
+    /// # Cancel safety
+    /// Dropping the future gives the turn up.
+    pub(crate) async fn one_who_looks(
+        &self,
+        deadline: Instant,
+    ) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+        tokio::select! {
+            biased;
+            turn = self.looking.lock() => Some(turn),
+            () = self.process.clock.sleep_until(deadline) => None,
+        }
     }
 
     /// A release was announced of a lock that we hold: not by us, since a claim leaves the list

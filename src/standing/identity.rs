@@ -6,8 +6,15 @@
 
 use std::time::Duration;
 
-use super::{marker::Marker, run_id::RunId};
-use crate::{clock::Instant, error::NodeError};
+use super::{
+    knowledge::{Knowledge, Stance},
+    mark::{Blessing, Mark},
+    run_id::RunId,
+};
+use crate::{
+    clock::Instant,
+    error::{Forgotten, NodeError},
+};
 
 /// What becomes of servers that do not tell who they are: the user may not ask `INFO server`.
 ///
@@ -27,7 +34,8 @@ pub enum Unidentified {
     /// Their votes do not count, with a cause that names the right to add: `+info|server`.
     #[default]
     Refuse,
-    /// Their votes count at once: the caller's word that they do not restart, or do not forget.
+    /// Their votes count at once: the caller's word that they do not restart, or do not forget. No
+    /// mark is compared there either, since it could not name them.
     Trust,
 }
 
@@ -50,14 +58,17 @@ pub(crate) struct Introduced {
     pub(crate) uptime: Duration,
     /// By our clock.
     pub(crate) at: Instant,
+    /// Whether it is one of a cluster, where two keys of different slots share no script.
+    pub(crate) is_in_cluster: bool,
 }
 
 /// Who a server is, and since when. About one run of its process.
 #[derive(Debug, Clone)]
 pub(super) struct Identity {
     told: Introduced,
-    votes_from: Instant,
-    marker: Option<Marker>,
+    /// By its age alone.
+    old_from: Instant,
+    knowledge: Knowledge,
 }
 
 impl Identity {
@@ -71,43 +82,74 @@ impl Identity {
     ) -> Self {
         let by_uptime = told.at + length + UPTIME_STEP - told.uptime;
         let ran_before = |heard: Instant| told.at + UPTIME_STEP < heard + told.uptime;
-        let votes_from = if answered_before.is_some_and(ran_before) {
+        let old_from = if answered_before.is_some_and(ran_before) {
             by_uptime.max(told.at + length)
         } else {
             by_uptime
         };
-        let votes_from = if planted!(NoQuarantine) { told.at } else { votes_from };
-        Self { told, votes_from, marker: None }
+        let old_from = if planted!(NoQuarantine) { told.at } else { old_from };
+        Self { told, old_from, knowledge: Knowledge::default() }
     }
 
     pub(super) fn run_id(&self) -> RunId {
         self.told.run_id
     }
 
-    /// Takes note of the marker that stands on the server.
-    pub(super) fn note(&mut self, marker: Option<Marker>) {
-        self.marker = marker;
+    pub(super) fn is_in_cluster(&self) -> bool {
+        self.told.is_in_cluster
     }
 
-    /// The marker, unless it is about an earlier run.
-    pub(super) fn blessing(&self) -> Option<&Marker> {
-        self.marker.as_ref().filter(|marker| *marker.run_id == *self.told.run_id.as_str())
+    pub(super) fn knowledge(&mut self) -> &mut Knowledge {
+        &mut self.knowledge
+    }
+
+    /// Takes note of what stands on the server.
+    pub(super) fn saw(&mut self, mark: Option<Mark>, server_time: i64, at: Instant) {
+        self.knowledge.saw(mark, self.told.run_id, server_time, at);
+    }
+
+    /// The operator's word about this run.
+    pub(super) fn blessing(&self) -> Option<&Blessing> {
+        self.knowledge.blessing()
     }
 
     pub(super) fn uptime(&self, now: Instant) -> Duration {
         self.told.uptime + now.saturating_since(self.told.at)
     }
 
-    /// When the votes count: in the past if they do.
+    /// Whether its age alone lets it vote.
+    pub(super) fn is_old(&self, now: Instant) -> bool {
+        self.old_from <= now
+    }
+
+    /// When the votes count, as far as is known: in the past if they do.
     pub(super) fn votes_from(&self) -> Instant {
-        if self.blessing().is_some() { self.votes_from.min(self.told.at) } else { self.votes_from }
+        if self.blessing().is_some() {
+            self.old_from.min(self.told.at)
+        } else {
+            self.knowledge.waits_until().map_or(self.old_from, |until| until.max(self.old_from))
+        }
     }
 
     pub(super) fn may_vote(&self, now: Instant) -> Result<(), NodeError> {
+        let waits = self.knowledge.waits_until().is_some_and(|until| until > now);
+        let forgotten = if waits { Forgotten::Data } else { Forgotten::Run };
         match self.votes_from().saturating_since(now) {
             Duration::ZERO => Ok(()),
-            counts_in => Err(NodeError::Quarantined { uptime: self.uptime(now), counts_in }),
+            counts_in => {
+                let uptime = self.uptime(now);
+                Err(NodeError::Quarantined { uptime, counts_in, forgotten })
+            }
         }
+    }
+
+    /// How its vote is asked for.
+    pub(super) fn stance(&self, now: Instant) -> Result<Stance, NodeError> {
+        if self.knowledge.is_doubtful() {
+            return Ok(Stance::Doubtful);
+        }
+        self.may_vote(now)?;
+        Ok(self.knowledge.stance())
     }
 }
 
@@ -129,16 +171,16 @@ mod tests {
     }
 
     fn told(at: u64, uptime: u64) -> Introduced {
-        Introduced { run_id: run('a'), uptime: Duration::from_secs(uptime), at: s(at) }
+        let uptime = Duration::from_secs(uptime);
+        Introduced { run_id: run('a'), uptime, at: s(at), is_in_cluster: false }
     }
 
     fn identity(at: u64, uptime: u64, heard: Option<u64>) -> Identity {
         Identity::new(told(at, uptime), D, heard.map(s))
     }
 
-    fn marker(run: RunId) -> Option<Marker> {
-        let run_id = run.as_str().into();
-        Some(Marker { run_id, max_lease: Duration::from_secs(60), fleet: "f".into() })
+    fn see(identity: &mut Identity, text: &str) {
+        identity.saw(Mark::read(text), 1_000_000_000, s(1_000));
     }
 
     #[test]
@@ -173,7 +215,7 @@ mod tests {
     fn a_vote_counts_from_then_on_and_not_before() {
         let young = identity(1_000, 5, None);
         let refused = young.may_vote(s(1_001)).unwrap_err();
-        let NodeError::Quarantined { uptime, counts_in } = refused else { panic!("{refused}") };
+        let NodeError::Quarantined { uptime, counts_in, .. } = refused else { panic!("{refused}") };
         assert_eq!((uptime.as_secs(), counts_in.as_millis()), (6, 61_600));
         let from = young.votes_from();
         assert!(young.may_vote(from - Duration::from_nanos(1)).is_err());
@@ -181,14 +223,60 @@ mod tests {
     }
 
     #[test]
-    fn a_marker_counts_for_the_run_that_it_names_only() {
+    fn a_blessing_counts_for_the_run_that_it_names_only() {
         let mut young = identity(1_000, 5, None);
-        young.note(marker(run('b')));
+        see(&mut young, &format!("blessed {} - 60000 f", run('b')));
         assert!(young.may_vote(s(1_000)).is_err());
         assert!(young.blessing().is_none());
-        young.note(marker(run('a')));
+        see(&mut young, &format!("blessed {} - 60000 f", run('a')));
         assert!(young.may_vote(s(1_000)).is_ok());
-        young.note(None);
+        see(&mut young, "");
         assert!(young.may_vote(s(1_000)).is_err());
+    }
+
+    /// How old it is, for how long its mark has it wait, and how long that makes it, in seconds.
+    #[test]
+    fn a_mark_adds_to_what_the_uptime_demands() {
+        for (uptime, waits, counts_in, forgotten) in [
+            (86_400, 0, 0, Forgotten::Data),
+            (86_400, 66, 66, Forgotten::Data),
+            (60, 0, 7, Forgotten::Run),
+            (60, 5, 7, Forgotten::Data),
+            (60, 50, 50, Forgotten::Data),
+        ] {
+            let mut known = identity(1_000, uptime, None);
+            let until = 1_000_000_000 + waits * 1_000_000;
+            see(&mut known, &format!("waits {} - n {until}", run('a')));
+            match known.may_vote(s(1_000)) {
+                Ok(()) => assert_eq!(counts_in, 0, "{uptime} {waits}"),
+                Err(NodeError::Quarantined { counts_in: told, forgotten: what, .. }) => {
+                    assert_eq!((told.as_secs(), what), (counts_in, forgotten), "{uptime} {waits}");
+                }
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_vote_is_asked_for_by_the_mark_that_was_looked_at() {
+        let mut old = identity(1_000, 86_400, None);
+        assert_eq!(old.stance(s(1_000)).unwrap(), Stance::Doubtful);
+        let text = format!("epoch {} - n", run('a'));
+        see(&mut old, &text);
+        assert_eq!(old.stance(s(1_000)).unwrap(), Stance::Doubtful, "the witness may be missing");
+        old.knowledge().stands();
+        assert_eq!(old.stance(s(1_000)).unwrap(), Stance::Marked(text.into()));
+        old.knowledge().doubt();
+        assert_eq!(old.stance(s(1_000)).unwrap(), Stance::Doubtful);
+        old.knowledge().give_up();
+        assert_eq!(old.stance(s(1_000)).unwrap(), Stance::Unmarked);
+    }
+
+    #[test]
+    fn who_was_too_young_for_a_mark_is_looked_at_when_it_is_old() {
+        let mut young = identity(1_000, 60, None);
+        young.knowledge().young();
+        assert!(young.stance(s(1_001)).is_err());
+        assert_eq!(young.stance(s(1_008)).unwrap(), Stance::Doubtful);
     }
 }

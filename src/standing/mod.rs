@@ -1,14 +1,18 @@
-//! Whether a server's votes count, as far as it has told who it is. Asks nobody.
+//! Whether a server's votes count, as far as it has told who it is and what its data shows. Asks nobody.
 
 mod identity;
-mod marker;
+mod judgement;
+mod knowledge;
+mod mark;
 mod policy;
 mod run;
 mod run_id;
 
 pub use identity::Unidentified;
 pub(crate) use identity::{Introduced, length as quarantine_length, longest as longest_lease};
-pub(crate) use marker::Marker;
+pub(crate) use judgement::{Found, Judgement, Sight, View};
+pub(crate) use knowledge::Stance;
+pub(crate) use mark::{Blessing, Mark, Origin};
 pub use policy::Quarantine;
 pub(crate) use policy::Vetting;
 pub(crate) use run::{Attendance, Introduction, Rules, Standing};

@@ -1,18 +1,28 @@
 //! Which locks are protected from servers that may have forgotten what they granted. Pure.
 
-/// Which locks a client protects from a server that was restarted without its data.
+/// Which locks a client protects from a server that has lost what it granted.
 ///
 /// Such a server would grant a lock that another client still holds through it. So its grants are
 /// not asked for until every lease is over that it may have forgotten: for `max_lease` × 1.01 +
-/// 1 s + `clock_skew` after its process has started, and a second, since servers tell their uptime
-/// in whole ones. That is 67.6 s by default. Renewals and releases are sent all the while.
-/// It costs nothing once the time is over, except with `Strict`.
+/// 1 s + `clock_skew`, 66.6 s by default. Renewals and releases are sent all the while.
+///
+/// That time runs from the start of its process, and a second longer, since servers tell their
+/// uptime in whole ones; and, if its data is lost or replaced while the process runs, from when that
+/// is noticed. For this a *mark* is kept in the data, in the key `palisade:marker`, which names the
+/// run of the server that votes on it; each acquire compares it before it writes.
 ///
 /// # Guarantees
 /// - A restart, a crash and a new container are noticed, whoever else is connected.
-/// - A replica that was promoted has been running for long: only clients that knew the master
-///   before it notice.
-/// - FLUSHALL is noticed by `Strict` only; eviction and keys deleted one by one are not.
+/// - So are FLUSHALL and FLUSHDB, a master that was made a replica and is one no longer, a replica
+///   that was promoted, and a mark that was evicted: also by a client that was idle meanwhile, or
+///   came later. Nobody is granted anything there for the whole time, and a client that learns of it
+///   asks for all its holds there at once.
+/// - It costs one GET in each acquire, no further round trip but the first one after each connect,
+///   and the rights for GET and SET of the key. Without them, in a cluster, and where the key holds
+///   something else, the uptime alone decides, and a warning says so.
+/// - **Not noticed**: keys that are deleted or evicted one by one while the mark stays; an older copy
+///   of the data that has this run's own mark; SCRIPT FLUSH before FLUSHALL, or CONFIG RESETSTAT after
+///   a promotion, by clients that come later; FLUSHALL within the round trip of a run's first mark.
 /// - The wall clock of a server must not be set forward by more than `clock_skew` in that time: its
 ///   uptime follows it. Start Redis after the clock is set.
 ///
@@ -34,12 +44,9 @@ pub enum Quarantine {
     Composites,
     /// A `Lock` by itself too: for that long after a restart nobody acquires it.
     Always,
-    /// The same, and each acquire looks at a marker on the server, in the same script. A server
-    /// that has lost its marker does not vote for that long either. That covers whatever loses all
-    /// keys without a restart, such as FLUSHALL, and proxies that hide a restart. A server that
-    /// never had a marker waits once too, unless it is blessed. It costs one GET in each acquire,
-    /// and the rights for GET and SET of the key `palisade:marker`. All clients of a server should
-    /// be as strict.
+    /// The same, and a server whose data has no mark at all waits too, once, however long it has
+    /// been running, unless it is blessed. That covers proxies that hide who the server is, and what
+    /// was lost before anybody marked it. Without the rights for the mark nothing is granted.
     Strict,
     /// None: the caller's word that the server does not forget, for instance since it runs with
     /// `appendfsync always` and does not evict.
@@ -51,18 +58,19 @@ pub enum Quarantine {
 pub(crate) enum Vetting {
     /// Nothing.
     None,
-    /// Whether its process has been running for long enough, or was blessed.
-    Uptime,
-    /// The same, and whether it still has its marker.
-    Marker,
+    /// Whether its process has been running for long enough, or was blessed, and whether its data is
+    /// still marked as that on which it votes.
+    Usual,
+    /// The same, where data without any mark counts as lost.
+    Strict,
 }
 
 impl Quarantine {
     /// For a lock by itself.
     pub(crate) const fn of_single(self) -> Vetting {
         match self {
-            Self::Strict => Vetting::Marker,
-            Self::Always => Vetting::Uptime,
+            Self::Strict => Vetting::Strict,
+            Self::Always => Vetting::Usual,
             Self::Composites | Self::Durable => Vetting::None,
         }
     }
@@ -70,8 +78,8 @@ impl Quarantine {
     /// For a member of a composite.
     pub(crate) const fn of_composite(self) -> Vetting {
         match self {
-            Self::Strict => Vetting::Marker,
-            Self::Always | Self::Composites => Vetting::Uptime,
+            Self::Strict => Vetting::Strict,
+            Self::Always | Self::Composites => Vetting::Usual,
             Self::Durable => Vetting::None,
         }
     }

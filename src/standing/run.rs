@@ -7,7 +7,9 @@ use std::{
 
 use super::{
     identity::{Identity, Introduced, Unidentified},
-    marker::Marker,
+    judgement::Sight,
+    knowledge::Stance,
+    mark::{Blessing, Mark},
     run_id::RunId,
 };
 use crate::{
@@ -31,9 +33,11 @@ pub(crate) struct Introduction {
     /// `None` if the user may not ask.
     pub(crate) told: Option<Introduced>,
     /// Read behind the uptime.
-    pub(crate) marker: Option<Marker>,
-    /// When it came, by our clock.
+    pub(crate) mark: Option<Mark>,
+    /// When it came, by our clock ...
     pub(crate) at: Instant,
+    /// ... and by the server's, in µs.
+    pub(crate) server_time: i64,
 }
 
 /// By which rules a server's votes count.
@@ -45,15 +49,13 @@ pub(crate) struct Rules {
     pub(crate) unidentified: Unidentified,
 }
 
-/// Whether the process is there, and when somebody may ask again for its marker.
+/// Whether the process is there, and when somebody may look again at its mark.
 #[derive(Debug)]
 struct Presence {
     connections: usize,
     /// As of the end of the last connection that ended.
     heard: Instant,
     look_from: Instant,
-    /// In µs of the server's clock.
-    waits_until: Option<i64>,
 }
 
 impl Standing {
@@ -63,7 +65,7 @@ impl Standing {
         introduction: Introduction,
         rules: Rules,
     ) -> Arc<Self> {
-        let Introduction { told, marker, at } = introduction;
+        let Introduction { told, mark, at, server_time } = introduction;
         let run_id = told.map(|told| told.run_id);
         let same = before.filter(|before| run_id.is_some() && before.run_id() == run_id);
         let standing = same.cloned().unwrap_or_else(|| {
@@ -72,7 +74,11 @@ impl Standing {
             let identity = told.map(|told| Identity::new(told, rules.quarantine, heard));
             Arc::new(Self::new(identity, rules.unidentified, at))
         });
-        standing.note(marker);
+        if let Some(mut identity) = standing.identity() {
+            identity.saw(mark, server_time, at);
+            // Since the last connection was made its data may have become other data.
+            identity.knowledge().doubt();
+        }
         standing
     }
 
@@ -80,12 +86,7 @@ impl Standing {
         Self {
             identity: identity.map(Mutex::new),
             unidentified,
-            presence: Mutex::new(Presence {
-                connections: 0,
-                heard: now,
-                look_from: now + LOOK,
-                waits_until: None,
-            }),
+            presence: Mutex::new(Presence { connections: 0, heard: now, look_from: now + LOOK }),
         }
     }
 
@@ -123,30 +124,91 @@ impl Standing {
         Some(self.identity()?.uptime(now))
     }
 
-    /// The marker, if it is about this run.
-    pub(crate) fn blessing(&self) -> Option<Marker> {
-        self.identity()?.blessing().cloned()
-    }
-
-    /// Takes note of the marker that was read, or written, just now.
-    pub(crate) fn note(&self, marker: Option<Marker>) {
-        if let Some(mut identity) = self.identity() {
-            identity.note(marker);
+    /// How a vote is asked for now.
+    ///
+    /// # Errors
+    /// As [`may_vote`](Self::may_vote).
+    pub(crate) fn stance(&self, now: Instant) -> Result<Stance, NodeError> {
+        match self.identity() {
+            Some(identity) => identity.stance(now),
+            None => self.may_vote(now).map(|()| Stance::Unmarked),
         }
     }
 
-    /// Takes note that the marker was lost: no vote before that time of the server's clock, in µs,
-    /// for whoever goes by markers.
-    pub(crate) fn note_wait(&self, until: i64) {
-        self.note(None);
-        self.presence().waits_until = Some(until);
+    /// Whether age alone lets it vote.
+    pub(crate) fn is_old(&self, now: Instant) -> bool {
+        self.identity().is_some_and(|identity| identity.is_old(now))
     }
 
-    pub(crate) fn waits_until(&self) -> Option<i64> {
-        self.presence().waits_until
+    /// Whether it is one of a cluster.
+    pub(crate) fn is_in_cluster(&self) -> bool {
+        self.identity().is_some_and(|identity| identity.is_in_cluster())
     }
 
-    /// Whether the caller is to look at the marker again: true about once a second for all.
+    /// The operator's word about this run.
+    pub(crate) fn blessing(&self) -> Option<Blessing> {
+        self.identity()?.blessing().cloned()
+    }
+
+    /// Whether a mark of this run was ever seen here, and the text of the last one.
+    pub(crate) fn known_mark(&self) -> (bool, Option<Arc<str>>) {
+        let Some(mut identity) = self.identity() else { return (false, None) };
+        let knowledge = identity.knowledge();
+        (knowledge.knew(), knowledge.text().cloned())
+    }
+
+    /// Tells one look from those that began after somebody had reason to doubt.
+    pub(crate) fn doubts(&self) -> u64 {
+        self.identity().map_or(0, |mut identity| identity.knowledge().doubts())
+    }
+
+    /// The server has another mark than `text`, or is not sure to have the witness: somebody is to
+    /// look. Nothing if somebody has done so since.
+    pub(crate) fn doubt(&self, text: &str) {
+        let Some(mut identity) = self.identity() else { return };
+        let knowledge = identity.knowledge();
+        if !knowledge.is_doubtful() && knowledge.text().is_none_or(|known| **known == *text) {
+            knowledge.doubt();
+        }
+    }
+
+    /// Votes are asked for by this mark from now on, unless there is a newer doubt.
+    pub(crate) fn take(&self, sight: &Sight, mark: Mark, doubts: u64) {
+        if let Some(mut identity) = self.identity() {
+            identity.saw(Some(mark), sight.server_time, sight.at);
+            if identity.knowledge().doubts() == doubts {
+                identity.knowledge().stands();
+            }
+        }
+    }
+
+    /// There is no mark, and the process is too young for one.
+    pub(crate) fn found_young(&self, sight: &Sight, doubts: u64) {
+        if let Some(mut identity) = self.identity() {
+            identity.saw(None, sight.server_time, sight.at);
+            if identity.knowledge().doubts() == doubts {
+                identity.knowledge().young();
+            }
+        }
+    }
+
+    /// The operator has given a word, and written this mark.
+    pub(crate) fn was_blessed(&self, sight: &Sight, mark: Option<Mark>) {
+        if let Some(mut identity) = self.identity() {
+            identity.saw(mark, sight.server_time, sight.at);
+            // Whoever goes by it makes sure of the witness.
+            identity.knowledge().doubt();
+        }
+    }
+
+    /// There can be no mark on this server.
+    pub(crate) fn give_up_marks(&self) {
+        if let Some(mut identity) = self.identity() {
+            identity.knowledge().give_up();
+        }
+    }
+
+    /// Whether the caller is to look at the mark again: true about once a second for all.
     pub(crate) fn claim_look(&self, now: Instant) -> bool {
         let mut presence = self.presence();
         let claimed = now >= presence.look_from;
@@ -193,5 +255,5 @@ impl Drop for Attendance {
     }
 }
 
-/// How often the marker of a server in quarantine is looked at. A little less than a waiter's pause.
+/// How often the mark of a server in quarantine is looked at. A little less than a waiter's pause.
 const LOOK: Duration = Duration::from_millis(700);

@@ -9,9 +9,8 @@ use crate::{
     error::{BlessError, ConfigError, NodeError},
     node::Connection,
     process::NodeServices,
-    standing::Marker,
-    standing::RunId,
-    voting::marker::{self, Found},
+    standing::{Blessing, Found, Mark, RunId, Sight},
+    voting::marker::{self, witness::Witness},
     wire::key,
 };
 
@@ -22,7 +21,8 @@ struct Master<'a> {
     connection: Connection,
     run_id: RunId,
     uptime: Duration,
-    found: Found,
+    /// What stands there before.
+    sight: Sight,
 }
 
 /// Marks all of `nodes` as one new fleet. Looks at all of them before anything is written.
@@ -31,17 +31,16 @@ pub(crate) async fn bless(nodes: &[Arc<NodeServices>], by_force: bool) -> Result
     let masters = try_join_all(nodes.iter().map(|node| Master::meet(node))).await?;
     check_servers(&masters)?;
     if !by_force {
-        check_markers(&masters)?;
+        check_blessings(&masters)?;
         check_ages(&masters, nodes.iter().map(|node| node.settings.quarantine_length))?;
+        check_marks(&masters)?;
     }
     // Used by nobody else, and tells which process has blessed.
     let Some(fleet) = nodes.first().map(|node| node.process.fresh_holder()) else {
         return Err(ConfigError::NoMembers.into());
     };
     let max_lease = nodes.iter().map(|node| node.settings.max_lease).max().unwrap_or_default();
-    let marker =
-        |run_id: RunId| Marker { run_id: run_id.as_str().into(), max_lease, fleet: fleet.clone() };
-    write_all(&masters, marker).await
+    write_all(&masters, &Blessing { max_lease, fleet }).await
 }
 
 impl<'a> Master<'a> {
@@ -54,13 +53,13 @@ impl<'a> Master<'a> {
         let Some((run_id, uptime)) = standing.run_id().zip(standing.uptime(services.now())) else {
             return Err(BlessError::Unidentified { node: node() });
         };
-        let found =
-            marker::look(&connection, None, services.now() + services.settings.node_timeout).await;
-        match found {
-            Ok(Found::Other) | Err(NodeError::ForeignKey) => {
+        let witness = Witness::of(run_id, services.node.db());
+        let deadline = services.now() + services.settings.node_timeout;
+        match connection.survey(&witness.sha, deadline).await {
+            Ok(Sight { found: Found::Foreign, .. }) => {
                 Err(BlessError::ForeignMarker { node: node() })
             }
-            Ok(found) => Ok(Self { services, connection, run_id, uptime, found }),
+            Ok(sight) => Ok(Self { services, connection, run_id, uptime, sight }),
             Err(source) => Err(BlessError::Node { node: node(), source }),
         }
     }
@@ -69,10 +68,41 @@ impl<'a> Master<'a> {
         self.services.node_id().clone()
     }
 
+    /// The mark that stands there, of this run or an earlier one.
+    fn mark(&self) -> Option<&Mark> {
+        self.sight.mark()
+    }
+
     /// Puts `after` where `before` stands. False if something else does.
-    async fn replace(&self, before: &Found, after: &Found) -> Result<bool, NodeError> {
+    async fn replace(&self, before: &Arc<str>, after: &Arc<str>) -> Result<bool, NodeError> {
         let deadline = self.services.now() + self.services.settings.node_timeout;
-        marker::replace(&self.connection, before, after, deadline).await
+        let written = marker::replace(&self.connection, before, after, None, deadline).await?;
+        Ok(written.is_some())
+    }
+
+    /// Puts `after` where the text still stands that was seen, or in the place of a wait that somebody
+    /// has written since: whoever blesses takes that for nothing. The text that was replaced; `None`
+    /// if something else stands there.
+    async fn mark_with(&self, after: &Arc<str>) -> Result<Option<Arc<str>>, NodeError> {
+        let before = self.sight.text();
+        if self.replace(&before, after).await? {
+            return Ok(Some(before));
+        }
+        let since = self.look().await?;
+        let waits = since.mark().filter(|mark| mark.waits_until().is_some());
+        let Some(waits) = waits.map(|mark| mark.text().clone()) else { return Ok(None) };
+        Ok(self.replace(&waits, after).await?.then_some(waits))
+    }
+
+    async fn look(&self) -> Result<Sight, NodeError> {
+        let witness = Witness::of(self.run_id, self.services.node.db());
+        let deadline = self.services.now() + self.services.settings.node_timeout;
+        self.connection.survey(&witness.sha, deadline).await
+    }
+
+    /// Whether it waits by its mark, whatever its age.
+    fn waits(&self) -> bool {
+        self.mark().and_then(Mark::waits_until).is_some_and(|until| until > self.sight.server_time)
     }
 }
 
@@ -85,15 +115,20 @@ fn check_servers(masters: &[Master<'_>]) -> Result<(), ConfigError> {
     Ok(())
 }
 
-fn check_markers(masters: &[Master<'_>]) -> Result<(), BlessError> {
-    let marked = masters.iter().find_map(|master| match &master.found {
-        Found::Marker(marker) => Some((master, marker)),
-        Found::Nothing | Found::Waits { .. } | Found::Other => None,
-    });
-    marked.map_or(Ok(()), |(master, marker)| {
-        let Marker { fleet, max_lease, .. } = marker.clone();
+fn check_blessings(masters: &[Master<'_>]) -> Result<(), BlessError> {
+    let mut blessings =
+        masters.iter().filter_map(|master| Some((master, master.mark()?.blessing()?)));
+    blessings.next().map_or(Ok(()), |(master, blessing)| {
+        let Blessing { fleet, max_lease } = blessing.clone();
         Err(BlessError::BlessedBefore { node: master.node(), fleet, max_lease })
     })
+}
+
+/// A mark by which a server only waits is as good as none.
+fn check_marks(masters: &[Master<'_>]) -> Result<(), BlessError> {
+    let is_mark = |mark: &Mark| mark.waits_until().is_none();
+    let marked = masters.iter().find(|master| master.mark().is_some_and(is_mark));
+    marked.map_or(Ok(()), |master| Err(BlessError::MarkedBefore { node: master.node() }))
 }
 
 fn check_ages(
@@ -106,6 +141,9 @@ fn check_ages(
         return Ok(());
     }
     if young.is_empty() {
+        if let Some(waiting) = masters.iter().find(|master| master.waits()) {
+            return Err(BlessError::DataLost { node: waiting.node() });
+        }
         let uptime = masters.iter().map(|master| master.uptime).min().unwrap_or_default();
         return Err(BlessError::Old { uptime });
     }
@@ -113,28 +151,28 @@ fn check_ages(
     Err(BlessError::HalfYoung { young: names(young), old: names(old) })
 }
 
-async fn write_all(
-    masters: &[Master<'_>],
-    marker: impl Fn(RunId) -> Marker,
-) -> Result<(), BlessError> {
-    let markers: Vec<_> = masters.iter().map(|m| Found::Marker(marker(m.run_id))).collect();
-    let writes = masters.iter().zip(&markers).map(|(m, marker)| m.replace(&m.found, marker));
+async fn write_all(masters: &[Master<'_>], blessing: &Blessing) -> Result<(), BlessError> {
+    let after: Vec<_> = masters.iter().map(|m| m.sight.origin.blessed(blessing)).collect();
+    let writes = masters.iter().zip(&after).map(|(master, after)| master.mark_with(after));
     let written = join_all(writes).await;
-    let failed = masters.iter().zip(&written).find(|(_, result)| !matches!(result, Ok(true)));
+    let failed = masters.iter().zip(&written).find(|(_, result)| !matches!(result, Ok(Some(_))));
     let Some((failed, result)) = failed else {
         // All at once: whoever acquires meanwhile is not to see half of a fleet.
-        for (master, marker) in masters.iter().zip(markers) {
-            master.connection.standing().note(marker.marker());
+        for (master, text) in masters.iter().zip(after) {
+            master.connection.standing().was_blessed(&master.sight, Mark::read(&text));
         }
         return Ok(());
     };
-    let ours = masters.iter().zip(&markers).zip(&written).filter(|(_, result)| match result {
-        Ok(written) => *written,
-        Err(error) => error.is_unknown(),
+    let ours = masters.iter().zip(&after).zip(&written).filter_map(|(ours, result)| {
+        let (master, after) = ours;
+        match result {
+            Ok(before) => Some((master, after, before.clone()?)),
+            Err(error) => error.is_unknown().then(|| (master, after, master.sight.text())),
+        }
     });
     // On the same socket, so behind a write that was not answered.
-    let back = ours.map(async |((master, marker), _)| {
-        let taken_back = master.replace(marker, &master.found).await;
+    let back = ours.map(async |(master, after, before)| {
+        let taken_back = master.replace(after, &before).await;
         taken_back.is_err().then(|| master.node())
     });
     let left = join_all(back).await.into_iter().flatten().collect();

@@ -3,8 +3,10 @@
 mod bless;
 pub(crate) mod marker;
 mod naming;
+mod vetting;
 mod voter;
 
 pub(crate) use bless::bless;
+pub(crate) use marker::checked::Checked;
 pub(crate) use naming::lock_name;
 pub(crate) use voter::{Members, Voter, ballot};

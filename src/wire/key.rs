@@ -7,7 +7,8 @@ use crate::error::ConfigError;
 /// The longest name of a lock, in bytes.
 pub(crate) const MAX_NAME: usize = 4096;
 
-/// The marker of a database: who may vote there.
+/// The mark of a database: on which data its server votes. Names of locks have no prefix; where they
+/// get one, so must this.
 pub(crate) const MARKER: &str = "palisade:marker";
 
 /// Checks a lock's name. Bytes are kept as given: no trimming, no Unicode normalisation.

@@ -14,6 +14,8 @@ pub(crate) struct Script {
     pub(crate) args_per_lock: usize,
     /// Whether it answers a third integer for each lock.
     pub(crate) tells_token: bool,
+    /// Whether it grants, and so may have to stand behind a prologue that keeps it from that.
+    pub(crate) grants: bool,
     sha: LazyLock<String, fn() -> String>,
     behind: OnceLock<Composed>,
 }
@@ -47,6 +49,7 @@ impl Script {
             source,
             args_per_lock,
             tells_token: false,
+            grants: false,
             sha: LazyLock::new(digest),
             behind: OnceLock::new(),
         }
@@ -55,6 +58,12 @@ impl Script {
     /// It answers three integers for each lock; the third is a fencing token.
     pub(crate) const fn telling_token(mut self) -> Self {
         self.tells_token = true;
+        self
+    }
+
+    /// It grants locks.
+    pub(crate) const fn granting(mut self) -> Self {
+        self.grants = true;
         self
     }
 

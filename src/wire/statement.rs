@@ -90,10 +90,8 @@ impl Outcome {
     pub(crate) const FOREIGN: i64 = -2;
     /// The counter's key holds no counter, or none that can be raised; nothing was changed.
     pub(crate) const FOREIGN_COUNTER: i64 = -3;
-    /// The marker says that the server does not vote for so long, in ms; nothing was changed.
-    pub(crate) const QUARANTINED: i64 = -4;
-    /// The marker's key holds something else; nothing was changed.
-    pub(crate) const FOREIGN_MARKER: i64 = -5;
+    /// Another mark stands in the data than the one that was named, or none; nothing was changed.
+    pub(crate) const OTHER_MARK: i64 = -4;
 
     /// Not done: the lock is held by another, or by nobody.
     pub(crate) const REFUSED: i64 = 0;

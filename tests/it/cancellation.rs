@@ -64,12 +64,14 @@ impl Field {
         &self.masters.clients()[0]
     }
 
-    /// The keys on all servers, but for the fencing counters: those are to stay.
+    /// The keys on all servers, but for fencing counters and the mark: those are to stay.
     async fn keys(&self) -> Vec<String> {
         let mut all = Vec::new();
         for server in &self.servers {
             let keys: Vec<String> = ask(server, &["KEYS", "*"]).await;
-            all.extend(keys.into_iter().filter(|key| !key.contains("_lock_token:")));
+            let is_to_stay =
+                |key: &String| key.contains("_lock_token:") || key == "palisade:marker";
+            all.extend(keys.into_iter().filter(|key| !is_to_stay(key)));
         }
         all
     }

@@ -10,7 +10,9 @@ use crate::{
 };
 
 pub(crate) static ACQUIRE: Script =
-    script!("fenced", "acquire.lua", 7, after "../mutex/grant.lua", "counter.lua").telling_token();
+    script!("fenced", "acquire.lua", 7, after "../mutex/grant.lua", "counter.lua")
+        .telling_token()
+        .granting();
 pub(crate) static PROMOTE: Script =
     script!("fenced", "promote.lua", 3, after "counter.lua").telling_token();
 

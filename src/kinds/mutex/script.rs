@@ -7,7 +7,8 @@ use crate::{
     wire::{Arg, Call, Items, Malformed, Script, ScriptText, Statement, key, script},
 };
 
-pub(crate) static ACQUIRE: Script = script!("mutex", "acquire.lua", 4, after "grant.lua");
+pub(crate) static ACQUIRE: Script =
+    script!("mutex", "acquire.lua", 4, after "grant.lua").granting();
 pub(crate) static RENEW: Script = script!("mutex", "renew.lua", 2);
 pub(crate) static COUNT: Script = script!("mutex", "count.lua", 3);
 pub(crate) static FORCE: Script = script!("mutex", "force.lua", 1);

@@ -1,92 +1,53 @@
-//! Reading and writing the marker on one server.
+//! Writing the mark on one server, and comparing it there.
 
+pub(crate) mod checked;
 pub(crate) mod script;
-pub(crate) mod strict;
+pub(crate) mod witness;
 
 #[cfg(feature = "embedded")]
-pub(crate) use self::{script::SCRIPTS, strict::CHECK};
+pub(crate) use self::{checked::CHECK, script::SCRIPTS};
 
 use std::{sync::Arc, time::Duration};
 
-use crate::{
-    clock::Instant,
-    error::NodeError,
-    node::Connection,
-    standing::Marker,
-    voting::marker::script::{Look, Write},
-    wire::Outcome,
-};
+use self::script::Write;
+use crate::{clock::Instant, error::NodeError, node::Connection, standing::Mark, wire::Outcome};
 
-/// What stands where the marker is expected.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Found {
-    Nothing,
-    /// The server has lost its marker, or never had one, and is not to vote before this time of its
-    /// clock, in µs. Whoever blesses it takes no notice.
-    Waits {
-        until: i64,
-    },
-    Marker(Marker),
-    /// A text that is no marker of ours.
-    Other,
-}
-
-impl Found {
-    fn of(text: Option<&str>) -> Self {
-        match text {
-            None => Self::Nothing,
-            Some(text) => match text.strip_prefix("waits ").map(str::parse) {
-                Some(Ok(until)) => Self::Waits { until },
-                _ => Marker::read(text).map_or(Self::Other, Self::Marker),
-            },
-        }
-    }
-
-    pub(crate) fn marker(self) -> Option<Marker> {
-        match self {
-            Self::Marker(marker) => Some(marker),
-            Self::Nothing | Self::Waits { .. } | Self::Other => None,
-        }
-    }
-
-    /// As it stands on the server; empty for nothing.
-    fn text(&self) -> Arc<str> {
-        match self {
-            Self::Marker(marker) => marker.to_string().into(),
-            Self::Nothing | Self::Waits { .. } | Self::Other => "".into(),
-        }
-    }
-}
-
-/// Reads the marker. If there is none, `wait` has one written by which the server does not vote for
-/// so long.
+/// Puts the text `after` where `before` stands, with the time at which a `wait` ends. The mark that
+/// stands there now; `None`, and nothing is changed, if something else than `before` did. An empty
+/// text stands for no key.
 ///
 /// # Errors
-/// [`NodeError::ForeignKey`] if the key is of another type, and whatever stops a call.
-pub(crate) async fn look(
-    connection: &Connection,
-    wait: Option<Duration>,
-    deadline: Instant,
-) -> Result<Found, NodeError> {
-    let look = Look { wait_ms: wait.map_or(0, strict::milliseconds) };
-    let text = connection.call(&look, deadline).await?.reply;
-    Ok(Found::of(text.as_deref()))
-}
-
-/// Writes `marker` if `before` is what stands there. False, and nothing is changed, if it is not.
-///
-/// # Errors
-/// As [`look`]; whether it was written is unknown if the cause [is](NodeError::is_unknown).
+/// [`NodeError::ForeignKey`] if the key is of another type, and whatever stops a call; whether it was
+/// written is unknown if the cause [is](NodeError::is_unknown).
 pub(crate) async fn replace(
     connection: &Connection,
-    before: &Found,
-    after: &Found,
+    before: &Arc<str>,
+    after: &Arc<str>,
+    wait: Option<Duration>,
     deadline: Instant,
-) -> Result<bool, NodeError> {
-    let write = Write { before: before.text(), after: after.text() };
-    match connection.call(&write, deadline).await?.reply.code {
-        Outcome::DONE => Ok(true),
+) -> Result<Option<Written>, NodeError> {
+    let wait_ms = wait.map_or(0, milliseconds);
+    let write = Write { before: before.clone(), after: after.clone(), wait_ms };
+    let Outcome { code, value, .. } = connection.call(&write, deadline).await?.reply;
+    match code {
+        Outcome::DONE if wait_ms > 0 => Ok(Some(Written(format!("{after} {value}").into()))),
+        Outcome::DONE => Ok(Some(Written(after.clone()))),
         Outcome::FOREIGN => Err(NodeError::ForeignKey),
-        _ => Ok(false),
+        _ => Ok(None),
     }
+}
+
+/// The text that stands there now.
+#[derive(Debug)]
+pub(crate) struct Written(Arc<str>);
+
+impl Written {
+    pub(crate) fn mark(&self) -> Option<Mark> {
+        Mark::read(&self.0)
+    }
+}
+
+/// Rounded up: nobody may vote too soon.
+fn milliseconds(time: Duration) -> i64 {
+    i64::try_from(time.as_micros().div_ceil(1_000)).unwrap_or(i64::MAX)
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use palisade::LostCause;
 
-use super::{D, Fleet, LEASE, PERIOD, client, holder, votes_return};
+use super::{D, Fleet, LEASE, PERIOD, client, forget, holder, votes_return};
 
 #[tokio::test(start_paused = true)]
 async fn lock_that_is_forced_open_everywhere_is_lost_and_not_healed() {
@@ -15,7 +15,7 @@ async fn lock_that_is_forced_open_everywhere_is_lost_and_not_healed() {
             let guard = fleet.masters.red_lock("x").acquire().await.unwrap();
             tokio::time::sleep(LEASE + PERIOD / 10 * moment).await;
             // One of them is renewed at other times than the rest, since it was won back.
-            fleet.servers[0].flush();
+            forget(&fleet.servers[0]).await;
             tokio::time::sleep(PERIOD * 3).await;
             assert_eq!(guard.votes(), n);
             let stranger = fleet.another_process();
@@ -38,7 +38,7 @@ async fn member_is_not_won_back_before_all_others_were_heard_of() {
     let fleet = Fleet::start(3);
     let guard = fleet.masters.red_lock("x").acquire().await.unwrap();
     votes_return(&guard, 3, PERIOD).await;
-    fleet.servers[0].flush();
+    forget(&fleet.servers[0]).await;
     fleet.servers[1].freeze();
     while guard.votes() == 3 {
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -99,7 +99,9 @@ async fn quorum_that_others_took_is_told_apart_from_one_that_forgot() {
     let guard = fleet.masters.red_lock("x").acquire().await.unwrap();
     votes_return(&guard, 3, PERIOD).await;
     let other = fleet.another_process();
-    fleet.servers.iter().for_each(|server| server.flush());
+    for server in &fleet.servers {
+        forget(server).await;
+    }
     let next = other.red_lock("x").acquire().await.unwrap();
     assert_eq!(guard.lost().await, LostCause::QuorumTaken);
     next.release().await.unwrap();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use palisade::{Lease, LostCause, Owner};
 
-use super::{D, Fleet, LEASE, PERIOD, masters, votes_return};
+use super::{D, Fleet, LEASE, PERIOD, forget, masters, votes_return};
 
 #[tokio::test(start_paused = true)]
 async fn fixed_lease_is_not_healed() {
@@ -59,7 +59,7 @@ async fn hold_past_its_max_hold_is_not_healed() {
     let masters = palisade::Masters::new(fleet.servers.iter().map(limited)).unwrap();
     let guard = masters.red_lock("x").acquire().await.unwrap();
     tokio::time::sleep(Duration::from_secs(2)).await;
-    fleet.servers[0].flush();
+    forget(&fleet.servers[0]).await;
     tokio::time::sleep(LEASE * 4 / 5).await;
     assert_eq!(guard.votes(), 2);
     assert_eq!(guard.lost().await, LostCause::Expired);
@@ -72,7 +72,9 @@ async fn hold_that_was_lost_is_not_revived_by_a_heal() {
     let fleet = Fleet::start(3);
     let guard = fleet.masters.red_lock("x").acquire().await.unwrap();
     votes_return(&guard, 3, PERIOD).await;
-    fleet.servers.iter().take(2).for_each(|server| server.flush());
+    for server in fleet.servers.iter().take(2) {
+        forget(server).await;
+    }
     assert_eq!(guard.lost().await, LostCause::QuorumGone);
     tokio::time::sleep(LEASE * 2).await;
     assert_eq!(guard.votes(), 0);

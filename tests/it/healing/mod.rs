@@ -74,6 +74,12 @@ async fn holder(server: &Server, name: &str) -> Option<String> {
     ask::<Vec<String>>(server, &["HKEYS", name]).await.into_iter().next()
 }
 
+/// The server forgets who holds the lock `x`, and nothing else: data that is lost as a whole keeps its
+/// votes away.
+async fn forget(server: &Server) {
+    assert_eq!(ask::<i64>(server, &["DEL", "x"]).await, 1);
+}
+
 /// Completes when `guard` has so many votes, at most `limit` later.
 async fn votes_return(guard: &LockGuard, votes: usize, limit: Duration) {
     let begun = tokio::time::Instant::now();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Fleet, PERIOD, holder, votes_return};
+use super::{Fleet, PERIOD, forget, holder, votes_return};
 
 const TRIP: Duration = Duration::from_millis(200);
 
@@ -14,7 +14,7 @@ async fn heal_against_release_at_every_moment_of_its_way_back_leaves_nothing() {
         let guard = fleet.masters.red_lock("x").acquire().await.unwrap();
         votes_return(&guard, 3, PERIOD).await;
         let third = &fleet.servers[2];
-        third.flush();
+        forget(third).await;
         third.set_delay(TRIP);
         while holder(third, "x").await.is_none() {
             assert!(guard.is_held());
@@ -34,7 +34,7 @@ async fn heal_that_a_frozen_server_executes_after_the_release_leaves_nothing() {
         let guard = fleet.masters.red_lock("x").acquire().await.unwrap();
         votes_return(&guard, 3, PERIOD).await;
         let third = &fleet.servers[2];
-        third.flush();
+        forget(third).await;
         while guard.votes() == 3 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }

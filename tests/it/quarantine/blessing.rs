@@ -13,7 +13,7 @@ use super::{client, marker_on, wary, wary_masters};
 use crate::fleet::drained;
 
 #[tokio::test]
-async fn marker_names_the_run_the_longest_lease_and_one_fleet() {
+async fn marker_names_the_run_its_data_the_longest_lease_and_one_fleet() {
     let servers = Cluster::start(3);
     let masters = wary_masters(&servers).await;
     masters.bless().await.unwrap();
@@ -21,8 +21,9 @@ async fn marker_names_the_run_the_longest_lease_and_one_fleet() {
     for server in &servers {
         let marker = marker_on(server);
         let words: Vec<_> = marker.split(' ').collect();
-        let ["blessed", run_id, "60000", fleet] = *words else { panic!("{marker}") };
+        let ["blessed", run_id, replid, "60000", fleet] = *words else { panic!("{marker}") };
         assert!(server.cli(&["INFO", "server"]).contains(run_id));
+        assert!(server.cli(&["INFO", "replication"]).contains(replid));
         fleets.push(fleet.to_owned());
     }
     fleets.dedup();

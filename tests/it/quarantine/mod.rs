@@ -1,8 +1,10 @@
 //! Masters that may have forgotten what they granted, and whoever says that they have not.
 
 mod blessing;
+mod flushed;
 mod fresh;
 mod markers;
+mod marks;
 mod overtaken;
 mod paused;
 mod restart;

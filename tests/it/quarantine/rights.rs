@@ -3,14 +3,18 @@
 use std::time::Instant;
 
 use palisade::{
-    AcquireError, Masters, OnOutage,
+    AcquireError, Masters, OnOutage, Quarantine,
     error::{BlessError, NodeError},
     settings::Unidentified,
 };
 use testkit::{Cluster, RedisServer};
 
-use super::{client, counts_in, marker_on, wary};
-use crate::fleet::{Rule, SOON, drained};
+use super::{
+    client, counts_in,
+    flushed::{brief, decided, old},
+    marker_on, wary,
+};
+use crate::fleet::{Composite, Rule, SOON, drained, eventually, masters};
 
 /// Clients of users who may do everything but what `rules` take away.
 fn restricted(servers: &Cluster, rules: &[&str], unidentified: Unidentified) -> Masters {
@@ -96,4 +100,45 @@ async fn what_was_marked_is_unmarked_if_one_master_cannot_be() {
     servers[2].cli(&["ACL", "SETUSER", "app", "+set"]);
     all.bless().await.unwrap();
     drained(&all).await;
+}
+
+#[tokio::test]
+async fn without_the_rights_for_the_mark_the_uptime_alone_decides() {
+    for rules in [&["resetkeys", "~x", "~warm-up"][..], &["-get"], &["-set"], &["-script|load"]] {
+        let servers = Cluster::start(3);
+        let user = |server: &RedisServer| {
+            let all = ["ACL", "SETUSER", "app", "reset", "on", ">pw", "~*", "&*", "+@all"];
+            server.cli(&all.iter().chain(rules).collect::<Vec<_>>());
+            brief(client(&server.url_with("app", "pw")))
+        };
+        let masters = masters(servers.iter().map(user)).await;
+        counts_in(&masters.red_lock("x").try_acquire().await.unwrap_err());
+        old(&servers).await;
+        let lock = Composite::Multi(masters.multi_lock("x"));
+        let guard = Box::pin(decided(&lock)).await.unwrap().expect("it is free");
+        guard.release().await.unwrap();
+        // The mark is written first: one that nobody relies on stands where no script can be loaded.
+        let is_marked = |server| !marker_on(server).is_empty();
+        assert_eq!(servers.iter().any(is_marked), rules == ["-script|load"], "{rules:?}");
+        drained(&masters).await;
+    }
+}
+
+/// Two keys of different slots share no script there.
+#[tokio::test]
+async fn server_of_a_cluster_votes_by_its_uptime_alone() {
+    let server = RedisServer::builder().arg("--cluster-enabled", "yes").start();
+    server.cli(&["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
+    let serves = || server.cli(&["CLUSTER", "INFO"]).contains("cluster_state:ok");
+    eventually("it serves all slots", serves).await;
+    let servers = [server];
+    old(&servers).await;
+    let always = brief(client(&servers[0].url())).quarantine(Quarantine::Always);
+    let client = always.connect().await.unwrap();
+    for name in ["x", "y"] {
+        let lock = client.lock(name).on_outage(OnOutage::Wait);
+        let guard = Box::pin(lock.try_acquire_for(SOON)).await.unwrap().expect("it is free");
+        guard.release().await.unwrap();
+    }
+    assert_eq!(marker_on(&servers[0]), "");
 }

@@ -30,6 +30,9 @@ impl Names {
         let words: Vec<_> = words.iter().map(|word| String::from_utf8_lossy(word)).collect();
         let command = words.first().map(|word| word.to_ascii_uppercase()).unwrap_or_default();
         let told = words.iter().enumerate().map(|(i, word)| match (command.as_str(), i) {
+            // It has no keys, and its text names a run.
+            ("EVALSHA", 1) if words.len() == 3 => WITNESS.to_owned(),
+            ("SCRIPT", 2) if is_witness(word) => WITNESS.to_owned(),
             ("EVALSHA", 1) => self.script(word),
             ("EVAL", 1) | ("SCRIPT", 2) => self.script(&digest(word)),
             _ => self.word(word),
@@ -51,8 +54,17 @@ impl Names {
         if is_time(word) {
             return "<stamp>".to_owned();
         }
-        if let ["blessed", _run, max_lease, _fleet] = *word.split(' ').collect::<Vec<_>>() {
-            return format!("\"blessed <run> {max_lease} <fleet>\"");
+        match *word.split(' ').collect::<Vec<_>>() {
+            ["blessed", _run, _data, max_lease, _fleet] => {
+                return format!("\"blessed <run> <data> {max_lease} <fleet>\"");
+            }
+            [sort @ ("epoch" | "waits"), _run, _data, _nonce] => {
+                return format!("\"{sort} <run> <data> <nonce>\"");
+            }
+            ["waits", _run, _data, _nonce, _until] => {
+                return "\"waits <run> <data> <nonce> <stamp>\"".to_owned();
+            }
+            _ => {}
         }
         let mut word = word.to_owned();
         for (i, uuid) in self.uuids.iter().enumerate() {
@@ -68,6 +80,15 @@ fn is_time(word: &str) -> bool {
     let range = BEGINNING.as_micros()..(BEGINNING + SPAN).as_micros();
     word.parse().is_ok_and(|number: u128| range.contains(&number))
 }
+
+/// What is asked about the mark, by a greeting and by a look.
+const LOOK: &str = "GET palisade:marker";
+
+fn is_witness(text: &str) -> bool {
+    text.starts_with("-- palisade: run ")
+}
+
+const WITNESS: &str = "witness";
 
 fn digest(text: &str) -> String {
     sha1_smol::Sha1::from(text).digest().to_string()
@@ -99,7 +120,13 @@ pub(super) fn lines(all: &[Heard], names: &mut Names, greetings: &mut Greetings)
     }
     let mut lines: Vec<_> = told.iter().map(|line| Some(line.clone())).collect();
     for places in connections.into_values() {
-        let places: Vec<_> = places.into_iter().take_while(|i| is_greeting(&told[*i])).collect();
+        // Whoever asks for the mark again looks at it.
+        let is_look = |n: usize, i: usize| {
+            told[i] == LOOK && places[..n].iter().any(|before| told[*before] == LOOK)
+        };
+        let greeting = places.iter().enumerate();
+        let greeting = greeting.take_while(|(n, i)| is_greeting(&told[**i]) && !is_look(*n, **i));
+        let places: Vec<_> = greeting.map(|(_, i)| *i).collect();
         let greeting = places.iter().map(|i| told[*i].clone()).collect();
         // Fewer lines than places: the rest is empty.
         let mut folded = greetings.fold(greeting).into_iter();
@@ -111,6 +138,5 @@ pub(super) fn lines(all: &[Heard], names: &mut Names, greetings: &mut Greetings)
 
 fn is_greeting(line: &str) -> bool {
     let first = line.split(' ').next().unwrap_or_default();
-    line == "GET palisade:marker"
-        || ["HELLO", "CLIENT", "INFO", "PING", "TIME", "SCRIPT"].contains(&first)
+    line == LOOK || ["HELLO", "CLIENT", "INFO", "PING", "TIME", "SCRIPT"].contains(&first)
 }

@@ -46,7 +46,7 @@ const ALONE: [&str; 7] = ["by_member", "clock", "error", "random", "latest", "pa
 const FOR_USERS: [(&str, &str); 1] = [("embedded/mod.rs", "crate::client::SimulatedProcess;")];
 
 /// Rooms that decide and do not act: `now` is an argument, and nobody is asked.
-const PURE: [&str; 13] = [
+const PURE: [&str; 15] = [
     "acquire/fence.rs",
     "acquire/tally.rs",
     "claim/absence.rs",
@@ -56,7 +56,9 @@ const PURE: [&str; 13] = [
     "node/window.rs",
     "notifier/registry.rs",
     "standing/identity.rs",
-    "standing/marker.rs",
+    "standing/judgement.rs",
+    "standing/knowledge.rs",
+    "standing/mark.rs",
     "standing/policy.rs",
     "watchdog/finality.rs",
     "watchdog/schedule.rs",

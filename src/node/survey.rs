@@ -1,0 +1,146 @@
+//! What a server says of its data: its mark, whether it knows a witness, and whence the data comes.
+
+use futures::future::join_all;
+use redis::{Cmd, Value, cmd};
+
+use super::{
+    cause,
+    connection::Connection,
+    info::{field, read_time},
+    outbox::ConnectionEnd,
+    request::Question,
+};
+use crate::{
+    clock::Instant,
+    error::NodeError,
+    standing::{Found, Mark, Origin, RunId, Sight},
+    wire::key,
+};
+
+impl Connection {
+    /// Looks at the mark and at what it is to be compared with, in one round trip. `witness` is the
+    /// digest of a script that this run knows if it ever had a mark here.
+    ///
+    /// Executed in this order: what is not there is followed by the question whether it ever was.
+    ///
+    /// # Errors
+    /// [`NodeError::Replica`]; [`NodeError::Unidentified`]; whatever stops a call, such as a missing
+    /// permission.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    pub(crate) async fn survey(
+        &self,
+        witness: &str,
+        deadline: Instant,
+    ) -> Result<Sight, NodeError> {
+        let ask = |command: Cmd| self.ask(Question(command), deadline);
+        let (mark, known, replication, stats, time) = futures::join!(
+            ask(words(&["GET", key::MARKER])),
+            ask(words(&["EVALSHA", witness, "0"])),
+            ask(words(&["INFO", "replication"])),
+            ask(words(&["INFO", "stats"])),
+            ask(cmd("TIME")),
+        );
+        let found = read_mark(mark)?;
+        let has_witness = match known {
+            Ok(_) => true,
+            Err(error) if error.is_noscript() => false,
+            Err(error) => return Err(error),
+        };
+        let (replication, stats) = (permitted(replication)?, permitted(stats)?);
+        if field(&replication, "role") == Some("slave") {
+            self.end(ConnectionEnd::Unusable(NodeError::Replica));
+            return Err(NodeError::Replica);
+        }
+        let run_id = self.run_id().ok_or(NodeError::Unidentified)?;
+        let origin = read_origin(run_id, &replication, &stats);
+        let server_time = read_time(time?)?;
+        Ok(Sight { found, has_witness, origin, server_time, at: self.now() })
+    }
+
+    /// Has the server know scripts, in one round trip.
+    ///
+    /// # Errors
+    /// Whatever stops a call. Some may be known to it then.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves the server with some of them, which changes nothing.
+    pub(crate) async fn load(&self, sources: &[&str], deadline: Instant) -> Result<(), NodeError> {
+        let load = |source: &&str| self.ask(Question(words(&["SCRIPT", "LOAD", source])), deadline);
+        join_all(sources.iter().map(load)).await.into_iter().try_for_each(|loaded| loaded.map(drop))
+    }
+}
+
+fn words(words: &[&str]) -> Cmd {
+    let mut command = Cmd::new();
+    command.arg(words);
+    command
+}
+
+fn read_mark(reply: Result<Value, NodeError>) -> Result<Found, NodeError> {
+    match reply {
+        Ok(Value::Nil) => Ok(Found::Nothing),
+        Ok(Value::BulkString(bytes)) => {
+            let mark = std::str::from_utf8(&bytes).ok().and_then(Mark::read);
+            Ok(mark.map_or(Found::Foreign, Found::Mark))
+        }
+        Ok(other) => Err(cause::malformed(&format!("GET was answered by {other:?}"))),
+        Err(NodeError::ForeignKey) => Ok(Found::Foreign),
+        Err(error) => Err(error),
+    }
+}
+
+/// A right that is missing is no obstacle: less is known then.
+fn permitted(reply: Result<Value, NodeError>) -> Result<Value, NodeError> {
+    match reply {
+        Err(NodeError::Permission { .. }) => Ok(Value::Nil),
+        other => other,
+    }
+}
+
+/// A master that had replicas tells a second id after its restart too, but then it has taken in
+/// nothing. Before Redis 7 that is not told, and the second id must do.
+fn read_origin(run_id: RunId, replication: &Value, stats: &Value) -> Origin {
+    let replid = field(replication, "master_replid").and_then(RunId::new);
+    let second = field(replication, "master_replid2");
+    let was_promoted = second.is_some_and(|id| id.bytes().any(|digit| digit != b'0'));
+    let taken_in = field(stats, "total_net_repl_input_bytes");
+    let has_taken_in = taken_in.is_none_or(|bytes| bytes != "0");
+    Origin { run_id, replid, is_fed: was_promoted && has_taken_in }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_was_fed_if_there_is_a_second_id_and_something_was_taken_in() {
+        let zeros = "0".repeat(40);
+        let (one, other) = ("a".repeat(40), "b".repeat(40));
+        for (second, taken_in, is_fed) in [
+            (Some(&zeros), Some("0"), false),
+            (Some(&zeros), Some("17"), false),
+            (Some(&other), Some("0"), false),
+            (Some(&other), Some("17"), true),
+            (Some(&other), None, true),
+            (Some(&zeros), None, false),
+            (None, Some("17"), false),
+        ] {
+            let second = second.map(|id| format!("master_replid2:{id}\r\n")).unwrap_or_default();
+            let replication = format!("role:master\r\nmaster_replid:{one}\r\n{second}");
+            let stats = taken_in.map(|bytes| format!("total_net_repl_input_bytes:{bytes}\r\n"));
+            let [replication, stats] =
+                [replication, stats.unwrap_or_default()].map(|text| Value::BulkString(text.into()));
+            let origin = read_origin(RunId::new(&zeros).unwrap(), &replication, &stats);
+            assert_eq!((origin.replid, origin.is_fed), (RunId::new(&one), is_fed), "{second}");
+        }
+    }
+
+    #[test]
+    fn who_may_not_ask_is_taken_for_a_run_that_was_never_fed() {
+        let run_id = RunId::new(&"a".repeat(40)).unwrap();
+        let origin = read_origin(run_id, &Value::Nil, &Value::Nil);
+        assert_eq!(origin, Origin { run_id, replid: None, is_fed: false });
+    }
+}

@@ -1,0 +1,215 @@
+//! What the mark on a server says about its vote, and what is to be written. Pure.
+
+use std::{sync::Arc, time::Duration};
+
+use super::mark::{Mark, Origin};
+use crate::clock::Instant;
+
+/// What was seen of a server at one look, in this order: its mark, whether it knows the witness of
+/// this run, who it is, and its clock.
+#[derive(Debug, Clone)]
+pub(crate) struct Sight {
+    pub(crate) found: Found,
+    /// Whether this run has had a mark in this database.
+    pub(crate) has_witness: bool,
+    pub(crate) origin: Origin,
+    /// In µs of the server's clock.
+    pub(crate) server_time: i64,
+    /// When the answer came, by our clock.
+    pub(crate) at: Instant,
+}
+
+/// What stands where a mark is expected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Found {
+    Nothing,
+    Mark(Mark),
+    /// Something that is no mark.
+    Foreign,
+}
+
+/// What a client brings to a look.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct View {
+    /// Whether a mark of this run was seen before.
+    pub(crate) knew: bool,
+    /// Whether the process has been running for longer than D.
+    pub(crate) is_old: bool,
+    /// Whether a server waits that shows no mark at all, however old it is.
+    pub(crate) is_strict: bool,
+    /// D: for how long a server waits.
+    pub(crate) wait: Duration,
+}
+
+/// What follows from a look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Judgement {
+    /// The mark is of this data. It is taken as it is, whatever mark was known.
+    Stands,
+    /// The same, but it has the server wait for longer than it may: its clock was set back. It is
+    /// written anew.
+    Overlong,
+    /// This is not the data on which this run has granted: the server is to wait, from now on.
+    Lost,
+    /// Nothing is known against this data, and the process is old: the first mark of the run.
+    First,
+    /// Nothing is known against this data, and the process is young. Nothing is written: whoever
+    /// blesses the server wants to find no mark.
+    Young,
+    /// The key is somebody else's.
+    Foreign,
+}
+
+impl Sight {
+    pub(crate) fn judge(&self, view: View) -> Judgement {
+        let mark = match &self.found {
+            Found::Foreign => return Judgement::Foreign,
+            Found::Mark(mark) => Some(mark),
+            Found::Nothing => None,
+        };
+        if let Some(mark) = mark.filter(|mark| mark.is_current(self.origin, self.server_time)) {
+            // Servers are told to wait for whole milliseconds.
+            let wait = view.wait.as_micros().next_multiple_of(1_000);
+            let wait = i64::try_from(wait).unwrap_or(i64::MAX);
+            let latest = self.server_time.saturating_add(wait);
+            let overlong = mark.waits_until().is_some_and(|until| until > latest);
+            return if overlong { Judgement::Overlong } else { Judgement::Stands };
+        }
+        let first_contact = view.is_strict && mark.is_none();
+        if self.has_witness || view.knew || self.origin.is_fed || first_contact {
+            Judgement::Lost
+        } else if view.is_old {
+            Judgement::First
+        } else {
+            Judgement::Young
+        }
+    }
+
+    /// The mark that was found.
+    pub(crate) fn mark(&self) -> Option<&Mark> {
+        if let Found::Mark(mark) = &self.found { Some(mark) } else { None }
+    }
+
+    /// The text that was found; empty for none.
+    pub(crate) fn text(&self) -> Arc<str> {
+        self.mark().map_or_else(|| "".into(), |mark| mark.text().clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::run_id::RunId, *};
+
+    const D: Duration = Duration::from_secs(66);
+    const NOW: i64 = 1_000_000_000;
+
+    fn id(letter: char) -> RunId {
+        RunId::new(&letter.to_string().repeat(40)).unwrap()
+    }
+
+    fn sight(found: Option<String>, has_witness: bool, is_fed: bool) -> Sight {
+        let found = match found {
+            None => Found::Nothing,
+            Some(text) => Mark::read(&text).map_or(Found::Foreign, Found::Mark),
+        };
+        let origin = Origin { run_id: id('a'), replid: Some(id('b')), is_fed };
+        let at = Instant::from_origin(Duration::ZERO);
+        Sight { found, has_witness, origin, server_time: NOW, at }
+    }
+
+    const LAX: View = View { knew: false, is_old: true, is_strict: false, wait: D };
+
+    /// All that is asked for besides the mark itself: witness, known mark, fed, age, strictness.
+    fn views() -> impl Iterator<Item = (bool, bool, View)> {
+        (0_u8..32).map(|bits| {
+            let bit = |i: u8| bits & (1 << i) != 0;
+            let view = View { knew: bit(2), is_old: bit(3), is_strict: bit(4), wait: D };
+            (bit(0), bit(1), view)
+        })
+    }
+
+    #[test]
+    fn mark_of_this_data_stands_whatever_else_is_known() {
+        let (run, replid) = (id('a'), id('b'));
+        let far = NOW + 66_000_000;
+        for text in [
+            format!("epoch {run} {replid} n"),
+            format!("blessed {run} {replid} 60000 f"),
+            format!("waits {run} {replid} n 1"),
+            format!("waits {run} {replid} n {far}"),
+            format!("waits {far}"),
+        ] {
+            for (witness, fed, view) in views() {
+                let judged = sight(Some(text.clone()), witness, fed).judge(view);
+                assert_eq!(judged, Judgement::Stands, "{text} {view:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn wait_of_an_earlier_version_stands_unless_its_run_was_fed_since_it_was_over() {
+        for (witness, fed, view) in views() {
+            let expected = if fed { Judgement::Lost } else { Judgement::Stands };
+            let judged = sight(Some("waits 1".to_owned()), witness, fed).judge(view);
+            assert_eq!(judged, expected, "{view:?}");
+        }
+    }
+
+    #[test]
+    fn wait_beyond_d_is_written_anew() {
+        let beyond = NOW + 66_000_001;
+        let texts =
+            [format!("waits {} {} n {beyond}", id('a'), id('b')), format!("waits {beyond}")];
+        for text in texts {
+            for (witness, fed, view) in views() {
+                let judged = sight(Some(text.clone()), witness, fed).judge(view);
+                assert_eq!(judged, Judgement::Overlong, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn none_or_another_runs_mark_is_judged_by_what_is_known_of_the_run() {
+        let others = [
+            None,
+            Some(format!("epoch {} {} n", id('c'), id('b'))),
+            Some(format!("waits {} {} n 1", id('c'), id('b'))),
+            Some(format!("blessed {} {} 60000 f", id('c'), id('b'))),
+            Some(format!("blessed {} 60000 f", id('c'))),
+        ];
+        for text in others {
+            for (witness, fed, view) in views() {
+                let strictly = view.is_strict && text.is_none();
+                let expected = match (witness || view.knew || fed || strictly, view.is_old) {
+                    (true, _) => Judgement::Lost,
+                    (false, true) => Judgement::First,
+                    (false, false) => Judgement::Young,
+                };
+                let judged = sight(text.clone(), witness, fed).judge(view);
+                assert_eq!(judged, expected, "{text:?} {witness} {fed} {view:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn mark_of_this_run_on_other_data_is_a_loss_once_the_run_was_fed() {
+        let other_data = format!("epoch {} {} n", id('a'), id('c'));
+        let old_text = format!("blessed {} 60000 f", id('a'));
+        for text in [other_data, old_text] {
+            assert_eq!(
+                sight(Some(text.clone()), false, true).judge(LAX),
+                Judgement::Lost,
+                "{text}"
+            );
+            assert_eq!(sight(Some(text), false, false).judge(LAX), Judgement::Stands);
+        }
+    }
+
+    #[test]
+    fn what_is_no_mark_is_left_alone() {
+        for (witness, fed, view) in views() {
+            let judged = sight(Some("curses".to_owned()), witness, fed).judge(view);
+            assert_eq!(judged, Judgement::Foreign);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What a client knows of the mark of one run. Pure.
+
+use std::{sync::Arc, time::Duration};
+
+use super::{
+    mark::{Blessing, Mark},
+    run_id::RunId,
+};
+use crate::clock::Instant;
+
+/// What is known of the mark of one run.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Knowledge {
+    /// As it was seen last, if it is of this run.
+    mark: Option<Mark>,
+    /// Whether one of this run was ever seen.
+    knew: bool,
+    /// When the time is over that the mark has the server wait.
+    waits_until: Option<Instant>,
+    state: State,
+    /// Counts the reasons to look again.
+    doubts: u64,
+}
+
+/// What the last look has led to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum State {
+    /// Nobody has looked since the newest connection was made, or since another mark was met.
+    #[default]
+    Doubtful,
+    /// The mark that is known is the one to vote by.
+    Stands,
+    /// There is none of this run, and the process was too young for one.
+    Young,
+    /// There can be none here: the uptime alone decides.
+    GivenUp,
+}
+
+/// By what a vote is to be asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Stance {
+    /// By this mark, which the server compares.
+    Marked(Arc<str>),
+    /// Without: there can be none.
+    Unmarked,
+    /// That is to be found out.
+    Doubtful,
+}
+
+impl Knowledge {
+    /// Takes note of what stands on the server, at `server_time` and our time `at`.
+    pub(super) fn saw(&mut self, mark: Option<Mark>, run_id: RunId, server_time: i64, at: Instant) {
+        self.mark = mark.filter(|mark| mark.is_of_run(run_id));
+        self.knew |= self.mark.is_some();
+        let until = self.mark.as_ref().and_then(Mark::waits_until);
+        // By our clock from here on: a server whose clock is set does not vote earlier for that.
+        self.waits_until = until.map(|until| {
+            let left = u64::try_from(until.saturating_sub(server_time)).unwrap_or(0);
+            at + Duration::from_micros(left)
+        });
+    }
+
+    /// The mark that was seen is the one to vote by.
+    pub(super) fn stands(&mut self) {
+        self.state = State::Stands;
+    }
+
+    /// There is none yet.
+    pub(super) fn young(&mut self) {
+        self.state = State::Young;
+    }
+
+    /// There can be none: the uptime alone decides.
+    pub(super) fn give_up(&mut self) {
+        self.state = State::GivenUp;
+        self.waits_until = None;
+    }
+
+    /// Somebody is to look again; who looks already is to begin anew.
+    pub(super) fn doubt(&mut self) {
+        self.state = State::Doubtful;
+        self.doubts += 1;
+    }
+
+    pub(super) fn doubts(&self) -> u64 {
+        self.doubts
+    }
+
+    pub(super) fn knew(&self) -> bool {
+        self.knew
+    }
+
+    pub(super) fn text(&self) -> Option<&Arc<str>> {
+        self.mark.as_ref().map(Mark::text)
+    }
+
+    pub(super) fn blessing(&self) -> Option<&Blessing> {
+        self.mark.as_ref()?.blessing()
+    }
+
+    pub(super) fn waits_until(&self) -> Option<Instant> {
+        self.waits_until
+    }
+
+    /// What is asked of a server whose time has come.
+    pub(super) fn stance(&self) -> Stance {
+        match (self.state, self.text()) {
+            (State::Stands, Some(text)) => Stance::Marked(text.clone()),
+            (State::GivenUp, _) => Stance::Unmarked,
+            // Whoever was too young for a mark is old by now.
+            (State::Doubtful | State::Young | State::Stands, _) => Stance::Doubtful,
+        }
+    }
+
+    /// Whether nobody has looked yet, so that waiting may be for nothing.
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.state == State::Doubtful
+    }
+}

@@ -1,0 +1,223 @@
+//! Marks: what is written into the data of a server about the run that votes on it. Pure.
+//!
+//! One key per database, a text. Data that is lost or replaced while the process runs on takes its
+//! mark with it, or brings that of another run.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use super::run_id::RunId;
+
+/// Which run of a server has its data, and whence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub(crate) run_id: RunId,
+    /// The name of the history that its data is: each promotion gives it another. `None` if it is
+    /// not told.
+    pub(crate) replid: Option<RunId>,
+    /// Whether this run has taken data in as a replica.
+    pub(crate) is_fed: bool,
+}
+
+/// A mark as it stands on a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mark {
+    text: Arc<str>,
+    run_id: Option<Arc<str>>,
+    replid: Option<Arc<str>>,
+    says: Says,
+}
+
+/// What a mark says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Says {
+    /// The run votes on this data.
+    Epoch,
+    /// Not before this time of its clock, in µs: other data was voted on before.
+    Waits {
+        until: i64,
+    },
+    Blessed(Blessing),
+}
+
+/// An operator's word that a run holds everything it ever granted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Blessing {
+    /// The longest lease that clients of the fleet ask for.
+    pub(crate) max_lease: Duration,
+    /// The same on all masters that were blessed together, and on no others.
+    pub(crate) fleet: Arc<str>,
+}
+
+impl Mark {
+    /// `None` for a text that is no mark. Those of earlier versions have less in them: a blessing
+    /// without a replication id, a wait that names nobody.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let words: Vec<_> = text.split(' ').collect();
+        let (run_id, replid, says) = match *words {
+            ["epoch", run_id, replid, _nonce] => (Some(run_id), Some(replid), Says::Epoch),
+            ["waits", run_id, replid, _nonce, until] => {
+                (Some(run_id), Some(replid), Says::Waits { until: time(until)? })
+            }
+            ["waits", until] => (None, None, Says::Waits { until: time(until)? }),
+            ["blessed", run_id, replid, max_lease, fleet] => {
+                (Some(run_id), Some(replid), Says::Blessed(Blessing::read(max_lease, fleet)?))
+            }
+            ["blessed", run_id, max_lease, fleet] => {
+                (Some(run_id), None, Says::Blessed(Blessing::read(max_lease, fleet)?))
+            }
+            _ => return None,
+        };
+        let (run_id, replid) = (run_id.map(Into::into), replid.map(Into::into));
+        Some(Self { text: text.into(), run_id, replid, says })
+    }
+
+    /// As it stands there.
+    pub(crate) fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    pub(crate) fn blessing(&self) -> Option<&Blessing> {
+        if let Says::Blessed(blessing) = &self.says { Some(blessing) } else { None }
+    }
+
+    /// Until when the server is not to vote, in µs of its clock.
+    pub(crate) fn waits_until(&self) -> Option<i64> {
+        if let Says::Waits { until } = self.says { Some(until) } else { None }
+    }
+
+    /// Whether it names this run, whatever data that has. A wait that names nobody is everybody's.
+    pub(crate) fn is_of_run(&self, run_id: RunId) -> bool {
+        self.run_id.as_ref().is_none_or(|named| **named == *run_id.as_str())
+    }
+
+    /// Whether it is about this run and its data.
+    pub(crate) fn is_current(&self, origin: Origin, server_time: i64) -> bool {
+        let is_of_data = || match &self.run_id {
+            Some(_) => self.replid.as_deref() == origin.replid.as_ref().map(RunId::as_str),
+            None => self.waits_until().is_some_and(|until| until > server_time),
+        };
+        self.is_of_run(origin.run_id) && (!origin.is_fed || is_of_data())
+    }
+}
+
+impl Origin {
+    /// The text by which the server votes.
+    pub(crate) fn epoch(&self, nonce: &str) -> Arc<str> {
+        format!("epoch {self} {nonce}").into()
+    }
+
+    /// The text by which it does not, all but the time at which that ends.
+    pub(crate) fn waits(&self, nonce: &str) -> Arc<str> {
+        format!("waits {self} {nonce}").into()
+    }
+
+    /// The text by which it votes at once.
+    pub(crate) fn blessed(&self, blessing: &Blessing) -> Arc<str> {
+        // Rounded up: no client of the fleet may seem to exceed it.
+        let max_lease_ms = blessing.max_lease.as_nanos().div_ceil(1_000_000);
+        format!("blessed {self} {max_lease_ms} {}", blessing.fleet).into()
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let replid = self.replid.as_ref().map_or(UNTOLD, RunId::as_str);
+        write!(f, "{} {replid}", self.run_id)
+    }
+}
+
+impl Blessing {
+    fn read(max_lease_ms: &str, fleet: &str) -> Option<Self> {
+        let max_lease = Duration::from_millis(max_lease_ms.parse().ok()?);
+        Some(Self { max_lease, fleet: fleet.into() })
+    }
+}
+
+/// Digits alone.
+fn time(text: &str) -> Option<i64> {
+    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Stands for a replication id that the user may not see.
+const UNTOLD: &str = "-";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(letter: char) -> RunId {
+        RunId::new(&letter.to_string().repeat(40)).unwrap()
+    }
+
+    fn origin(is_fed: bool) -> Origin {
+        Origin { run_id: id('a'), replid: Some(id('b')), is_fed }
+    }
+
+    #[test]
+    fn marks_are_read_as_they_were_written() {
+        let blessing = Blessing { max_lease: Duration::from_secs(60), fleet: "f".into() };
+        let untold = Origin { replid: None, ..origin(false) };
+        for text in [
+            origin(false).epoch("n"),
+            format!("{} 17", origin(true).waits("n")).into(),
+            origin(true).blessed(&blessing),
+            untold.epoch("n"),
+        ] {
+            let mark = Mark::read(&text).unwrap();
+            assert_eq!(mark.text(), &text);
+            assert!(mark.is_current(untold, 0), "{text}");
+        }
+        let text = origin(false).blessed(&blessing);
+        assert_eq!(*text, *format!("blessed {} {} 60000 f", id('a'), id('b')));
+        assert_eq!(Mark::read(&text).unwrap().blessing(), Some(&blessing));
+        assert_eq!(Mark::read("waits a b n 17").unwrap().waits_until(), Some(17));
+    }
+
+    #[test]
+    fn texts_of_earlier_versions_are_read() {
+        let old = Mark::read(&format!("blessed {} 60000 f", id('a'))).unwrap();
+        assert!(old.blessing().is_some_and(|blessing| &*blessing.fleet == "f"));
+        assert!(old.is_current(origin(false), 0) && !old.is_current(origin(true), 0));
+        let waits = Mark::read("waits 17").unwrap();
+        for (now, for_fed) in [(0, true), (16, true), (17, false)] {
+            assert!(waits.is_current(origin(false), now), "{now}");
+            assert_eq!(waits.is_current(origin(true), now), for_fed, "{now}");
+        }
+    }
+
+    #[test]
+    fn data_that_was_fed_is_named_by_its_replication_id_too() {
+        let mark =
+            |run, replid| Mark::read(&format!("epoch {} {} n", id(run), id(replid))).unwrap();
+        for (run, replid, fed, unfed) in
+            [('a', 'b', true, true), ('a', 'c', false, true), ('c', 'b', false, false)]
+        {
+            assert_eq!(mark(run, replid).is_current(origin(true), 0), fed, "{run} {replid}");
+            assert_eq!(mark(run, replid).is_current(origin(false), 0), unfed, "{run} {replid}");
+        }
+    }
+
+    #[test]
+    fn other_texts_are_no_marks() {
+        for text in [
+            "",
+            "epoch",
+            "epoch a b",
+            "epoch a b n more",
+            "waits",
+            "waits -1",
+            "waits +1",
+            "waits soon",
+            "waits for nothing",
+            "waits a b n soon",
+            "waits 100000000000000000000000",
+            "blessed",
+            "blessed ab 60s f",
+            "blessed a b 60s f",
+            "blessed a b 60000 f more",
+            "cursed ab 1 f",
+        ] {
+            assert_eq!(Mark::read(text), None, "{text}");
+        }
+    }
+}

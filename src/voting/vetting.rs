@@ -1,0 +1,210 @@
+//! Whether a server may be asked for a vote, and by which mark.
+//!
+//! Its process may be too young, or its data not what it granted on. Both are found out before
+//! anything is asked; that the mark still stands then, the acquire itself looks at.
+//!
+//! # Invariants
+//! - A mark is written only where the text still stands that was seen: who comes second looks again.
+//! - The mark is written before its witness is loaded: a witness alone says that a mark was lost.
+//! - Nobody relies on a mark before the server knows the witness.
+//! - What cannot be found out is no vote: a look that fails has failed the vote.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use super::{
+    marker::{self, witness::Witness},
+    voter::Voter,
+};
+use crate::{
+    clock::Instant,
+    error::{NodeError, Phase},
+    node::Connection,
+    standing::{Judgement, Mark, Sight, Stance, Vetting, View},
+};
+
+/// The mark by which an acquire asks; `None` if it asks without.
+pub(crate) type AskedBy = Option<Arc<str>>;
+
+impl Voter {
+    /// Whether its server may be asked for a vote on this connection, and by which mark. Asks nobody
+    /// once that is known, unless it is in quarantine: then about once a second whether it was blessed
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// [`NodeError::Quarantined`], [`NodeError::Unidentified`]; whatever stops a look.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves a mark or none.
+    pub(crate) async fn vet(
+        &self,
+        connection: &Connection,
+        deadline: Instant,
+    ) -> Result<AskedBy, NodeError> {
+        if self.vetting == Vetting::None {
+            return Ok(None);
+        }
+        let now = self.services.now();
+        // What is rare is on the heap: the usual acquire is not to carry its size about.
+        match connection.standing().stance(now) {
+            Ok(Stance::Doubtful) => Box::pin(self.look_in_turn(connection, deadline)).await,
+            Ok(Stance::Marked(text)) => Ok(Some(text)),
+            Ok(Stance::Unmarked) => Ok(None),
+            Err(quarantined) => {
+                if !connection.standing().claim_look(now) {
+                    return Err(quarantined);
+                }
+                // If it fails the server stays in quarantine.
+                let _failed = Box::pin(self.look(connection, deadline)).await;
+                self.settled(connection).unwrap_or(Err(quarantined))
+            }
+        }
+    }
+
+    /// Looks, unless somebody else of this client does: one look a node serves all.
+    async fn look_in_turn(
+        &self,
+        connection: &Connection,
+        deadline: Instant,
+    ) -> Result<AskedBy, NodeError> {
+        let late = || NodeError::TimedOut { phase: Phase::Sending };
+        let turn = self.services.one_who_looks(deadline).await.ok_or_else(late)?;
+        for _ in 0..LOOKS {
+            if let Some(settled) = self.settled(connection) {
+                return settled;
+            }
+            self.look(connection, deadline).await?;
+        }
+        drop(turn);
+        self.settled(connection).unwrap_or(Err(NodeError::TimedOut { phase: Phase::Answering }))
+    }
+
+    /// What is known now, if anything is.
+    fn settled(&self, connection: &Connection) -> Option<Result<AskedBy, NodeError>> {
+        match connection.standing().stance(self.services.now()) {
+            Ok(Stance::Doubtful) => None,
+            Ok(Stance::Marked(text)) => Some(Ok(Some(text))),
+            Ok(Stance::Unmarked) => Some(Ok(None)),
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    /// Looks at the mark once, and does what follows.
+    async fn look(&self, connection: &Connection, deadline: Instant) -> Result<(), NodeError> {
+        let standing = connection.standing();
+        let Some(run_id) = standing.run_id() else { return Ok(()) };
+        if standing.is_in_cluster() && !self.is_strict() {
+            self.go_without(connection, "two keys of a cluster share no script");
+            return Ok(());
+        }
+        let doubts = standing.doubts();
+        let witness = Witness::of(run_id, self.services.node.db());
+        let sight = match connection.survey(&witness.sha, deadline).await {
+            Err(NodeError::Permission { message }) if !self.is_strict() => {
+                self.go_without(connection, &message);
+                return Ok(());
+            }
+            sight => sight?,
+        };
+        match self.act_on(&sight, &witness, doubts, connection, deadline).await {
+            Err(NodeError::Permission { message }) if !self.is_strict() => {
+                self.go_without(connection, &message);
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    async fn act_on(
+        &self,
+        sight: &Sight,
+        witness: &Witness,
+        doubts: u64,
+        connection: &Connection,
+        deadline: Instant,
+    ) -> Result<(), NodeError> {
+        let (standing, now) = (connection.standing(), self.services.now());
+        let (knew, known_text) = standing.known_mark();
+        let wait = self.services.settings.quarantine_length;
+        let view = View { knew, is_old: standing.is_old(now), is_strict: self.is_strict(), wait };
+        let judgement = sight.judge(view);
+        match judgement {
+            Judgement::Young => {
+                standing.found_young(sight, doubts);
+                return Ok(());
+            }
+            Judgement::Foreign if self.is_strict() => return Err(NodeError::ForeignMarker),
+            Judgement::Foreign => {
+                self.go_without(connection, "the key holds something else");
+                return Ok(());
+            }
+            Judgement::Stands | Judgement::Overlong | Judgement::Lost | Judgement::First => {}
+        }
+        let Some(mark) = self.written(judgement, sight, connection, deadline).await? else {
+            return Ok(());
+        };
+        // Behind the mark: a witness without one says that data was lost, and somebody may look, or this
+        // may end, in between.
+        if !sight.has_witness {
+            let scripts = self.services.node.checked_scripts(marker::checked::CHECK);
+            let mut sources = scripts;
+            sources.extend([marker::script::WRITE.source, &*witness.source]);
+            connection.load(&sources, deadline).await?;
+        }
+        if judgement == Judgement::Lost {
+            tracing::warn!(
+                node = %self.services.node_id(),
+                "the data of this server is not known to be what it granted on: its votes do not \
+                 count for a while"
+            );
+        }
+        if judgement == Judgement::Lost || (knew && known_text.as_ref() != Some(mark.text())) {
+            self.services.renew_all_now();
+        }
+        standing.take(sight, mark, doubts);
+        Ok(())
+    }
+
+    /// The mark that stands there after what was judged was written. `None` if somebody else has
+    /// written meanwhile.
+    async fn written(
+        &self,
+        judgement: Judgement,
+        sight: &Sight,
+        connection: &Connection,
+        deadline: Instant,
+    ) -> Result<Option<Mark>, NodeError> {
+        let nonce = self.services.process.fresh_nonce();
+        let wait = Some(self.services.settings.quarantine_length);
+        let (after, wait) = match judgement {
+            Judgement::Overlong | Judgement::Lost => (sight.origin.waits(&nonce), wait),
+            Judgement::First => (sight.origin.epoch(&nonce), None),
+            _ => return Ok(sight.mark().cloned()),
+        };
+        let written = marker::replace(connection, &sight.text(), &after, wait, deadline).await;
+        match written {
+            Ok(Some(written)) => Ok(written.mark()),
+            Ok(None) | Err(NodeError::ForeignKey) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// From now on the uptime alone decides.
+    fn go_without(&self, connection: &Connection, why: &str) {
+        connection.standing().give_up_marks();
+        if !self.services.warned_of_no_mark.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                node = %self.services.node_id(),
+                why,
+                "there can be no mark in the data of this server, so it goes unnoticed if that is \
+                 lost while the server runs: only restarts are noticed"
+            );
+        }
+    }
+
+    fn is_strict(&self) -> bool {
+        self.vetting == Vetting::Strict
+    }
+}
+
+/// Who comes second looks again; somebody gets through each time.
+const LOOKS: usize = 16;
