@@ -44,6 +44,10 @@ pub(crate) enum Action {
     StampOver(u8, u8),
     /// A master restarts with empty memory.
     Crash(u8),
+    /// A master loses its data and runs on.
+    Flush(u8),
+    /// A client looks at the mark on a master.
+    Look(u8, u8),
     /// A master's uptime exceeds the quarantine.
     Mature(u8),
     /// An operator says that the young masters forgot nothing.
@@ -115,6 +119,14 @@ fn requests(setting: &Setting, state: &State, a: usize, n: usize, out: &mut Vec<
     // An attempt that goes on may be about to send: it does not to a master in quarantine.
     let refused = phase.is_live() && at.is_quarantined(setting);
     // A refusal needs no step: it is as good as a delay.
+    let asks = phase.is_live() && (arrives(seat.acquire) || arrives(seat.heal));
+    let client = setting.client_of(a);
+    if setting.marks() && asks && !refused && !at.mark.known[client] {
+        out.push(Action::Look(byte(client), node));
+    }
+    if !at.lets_through(setting, client) {
+        return;
+    }
     if arrives(seat.acquire) && !refused && at.would_grant(a) {
         out.push(Action::Acquire { attempt, node, answered: false });
         if phase.is_live() {
@@ -192,6 +204,9 @@ fn of_node(setting: &Setting, state: &State, n: usize, out: &mut Vec<Action>) {
     }
     if state.crashes > 0 && (at.holder().is_some() || at.counter > 0) {
         out.push(Action::Crash(node));
+    }
+    if state.flushes > 0 && (at.holder().is_some() || at.counter > 0) {
+        out.push(Action::Flush(node));
     }
     // Elsewhere masters grow up as soon as they can.
     if setting.new_fleet && at.young && !at.is_missed() {

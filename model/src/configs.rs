@@ -33,6 +33,9 @@ pub(crate) const SMALL: &[Setting] = &[
     Setting { name: "exclusion, three restarts", crashes: 3, ..EXCLUSION },
     Setting { name: "exclusion, two restarts, heals", crashes: 2, heals: 2, ..HEALS },
     Setting { name: "exclusion, heals in the quarantine", early_heals: true, ..HEALS },
+    Setting { name: "exclusion, a flush", flushes: 1, ..EXCLUSION },
+    Setting { name: "exclusion, two flushes", flushes: 2, attempts: 1, ..EXCLUSION },
+    Setting { name: "exclusion, a flush, a restart", flushes: 1, attempts: 1, ..HEALS },
     Setting {
         name: "exclusion, a new fleet",
         attempts: 1,

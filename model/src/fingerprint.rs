@@ -8,7 +8,7 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use crate::{
     setting::Setting,
-    state::{MAX_ATTEMPTS, Node, State},
+    state::{MAX_ATTEMPTS, Mark, Node, State},
 };
 
 /// Set of fingerprints: they are hashes already.
@@ -18,6 +18,7 @@ pub(crate) type Seen = std::collections::HashSet<u64, BuildHasherDefault<Identit
 #[derive(Debug)]
 struct Naming {
     new_name: [u8; MAX_ATTEMPTS],
+    clients: Vec<usize>,
     /// The attempts in the order of their new numbers.
     order: Vec<usize>,
 }
@@ -28,6 +29,7 @@ pub(crate) struct Fingerprints {
     namings: Vec<Naming>,
     nodes: usize,
     clocks: bool,
+    marks: bool,
 }
 
 impl Fingerprints {
@@ -38,7 +40,12 @@ impl Fingerprints {
             .filter(|clients| clients.iter().enumerate().all(|(a, b)| ahead(a) == ahead(*b)))
             .map(|clients| Naming::new(&clients, setting.attempts))
             .collect();
-        Self { namings, nodes: setting.nodes, clocks: setting.clocks.is_some() }
+        Self {
+            namings,
+            nodes: setting.nodes,
+            clocks: setting.clocks.is_some(),
+            marks: setting.marks(),
+        }
     }
 
     pub(crate) fn of(&self, state: &State) -> u64 {
@@ -54,6 +61,9 @@ impl Fingerprints {
         state.history.last_token.hash(&mut hash);
         naming.name(Some(usize::from(state.history.last_holder))).hash(&mut hash);
         state.crashes.hash(&mut hash);
+        if self.marks {
+            state.flushes.hash(&mut hash);
+        }
         if self.clocks {
             state.now.hash(&mut hash);
         }
@@ -73,7 +83,7 @@ impl Naming {
         for (new, old) in (1..).zip(&order) {
             new_name[*old] = new;
         }
-        Self { new_name, order }
+        Self { new_name, clients: clients.to_vec(), order }
     }
 
     /// The new number of an attempt that is stored as its number + 1.
@@ -97,6 +107,13 @@ impl Naming {
             let flags = flags.iter().fold(0, |bits, flag| bits << 1 | u64::from(*flag));
             let flights = (seat.acquire as u64) << 2 | seat.heal as u64;
             hash.write_u64(u64::from(seat.reply) << 8 | flights << 4 | flags);
+        }
+        let Mark { stands, witness, known, knew } = &node.mark;
+        if *witness || knew.contains(&true) {
+            (stands, witness).hash(&mut hash);
+            for client in &self.clients {
+                (known[*client], knew[*client]).hash(&mut hash);
+            }
         }
         hash.finish()
     }

@@ -150,6 +150,19 @@ pub(crate) const CLOCK_BEHIND: Removed = without(
     TOKEN,
 );
 
+pub(crate) const MARK_COMPARED: Removed = without(
+    "acquires that do not compare the mark",
+    Setting { flushes: 1, ..EXCLUSION },
+    Rules { mark_compared: false, ..ALL },
+    &[Exclusion],
+);
+pub(crate) const WITNESS: Removed = without(
+    "no witness of a mark that was lost",
+    Setting { flushes: 1, ..EXCLUSION },
+    Rules { witness: false, ..ALL },
+    &[Exclusion],
+);
+
 /// All of them.
 pub(crate) const REMOVED: &[Removed] = &[
     QUORUM,
@@ -174,6 +187,8 @@ pub(crate) const REMOVED: &[Removed] = &[
     STAMP,
     SHORT_QUARANTINE,
     CLOCK_BEHIND,
+    MARK_COMPARED,
+    WITNESS,
 ];
 
 /// What was tried beside the design: servers that lift hints to TIME − `clock_skew` keep the order

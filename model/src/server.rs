@@ -2,7 +2,7 @@
 
 use crate::{
     setting::{Clocks, Setting},
-    state::{Flight, Node, State},
+    state::{Flight, Mark, Node, State},
 };
 
 /// Ticks are coarse and counters fine: so many increments fit between two ticks.
@@ -69,6 +69,35 @@ pub(crate) fn release(setting: &Setting, node: &mut Node, a: usize) {
     }
 }
 
+/// Loses its data and runs on: its sockets, and what is on its way on them, are as before.
+pub(crate) fn flush(state: &mut State, n: usize) {
+    state.flushes -= 1;
+    let node = &mut state.nodes[n];
+    node.free();
+    node.counter = 0;
+    node.mark.stands = false;
+    node.mark.known = Default::default();
+    for seat in &mut node.seats {
+        seat.forgotten |= seat.vouches;
+    }
+}
+
+/// A client looks at the mark, and writes what follows: `standing/judgement.rs`.
+pub(crate) fn look(setting: &Setting, state: &mut State, client: usize, n: usize) {
+    // Each loss that is noticed is waited out by itself.
+    let losses = setting.flushes - state.flushes;
+    let node = &mut state.nodes[n];
+    let mark = &mut node.mark;
+    if !mark.stands {
+        if (mark.witness && setting.rules.witness) || mark.knew[client] {
+            node.young = true;
+            node.until = 16 + losses;
+        }
+        (mark.stands, mark.witness) = (true, true);
+    }
+    (mark.known[client], mark.knew[client]) = (true, true);
+}
+
 /// Restarts with empty memory. Its sockets die with it, and what was on its way to it on them.
 pub(crate) fn crash(setting: &Setting, state: &mut State, n: usize) {
     state.crashes -= 1;
@@ -81,6 +110,7 @@ pub(crate) fn crash(setting: &Setting, state: &mut State, n: usize) {
     node.ghosts = Default::default();
     node.young = true;
     node.marked = false;
+    node.mark = Mark::default();
     node.until = until;
     for (seat, attempt) in node.seats.iter_mut().zip(&state.attempts) {
         seat.forgotten = seat.vouches;

@@ -37,6 +37,10 @@ pub(crate) struct Rules {
     pub(crate) counter_kept: bool,
     /// A re-entry leaves the counter alone.
     pub(crate) reentry_keeps_token: bool,
+    /// Acquires and heals compare the mark of the data with the one that their client knows.
+    pub(crate) mark_compared: bool,
+    /// That a run has had a mark is kept where no data is lost.
+    pub(crate) witness: bool,
 }
 
 impl Rules {
@@ -58,6 +62,8 @@ impl Rules {
         floor: false,
         counter_kept: true,
         reentry_keeps_token: true,
+        mark_compared: true,
+        witness: true,
     };
 }
 
@@ -86,6 +92,8 @@ pub(crate) struct Setting {
     pub(crate) attempts: usize,
     /// Restarts with empty memory.
     pub(crate) crashes: u8,
+    /// How often a master loses its data and runs on. Without, marks are not looked at.
+    pub(crate) flushes: u8,
     /// Heals of each hold.
     pub(crate) heals: u8,
     /// Heals are sent to masters in quarantine too, and count from the first renewal after it.
@@ -124,6 +132,7 @@ impl Setting {
         clients: 2,
         attempts: 2,
         crashes: 0,
+        flushes: 0,
         heals: 0,
         early_heals: false,
         resends: 0,
@@ -149,6 +158,11 @@ impl Setting {
         let Some(clocks) = self.clocks else { return 0 };
         let same = clocks.ahead.iter().position(|ahead| *ahead == clocks.ahead[client]);
         same.unwrap_or(client)
+    }
+
+    /// Whether data is lost while a master runs.
+    pub(crate) const fn marks(&self) -> bool {
+        self.flushes > 0
     }
 
     pub(crate) const fn client_of(&self, attempt: usize) -> usize {

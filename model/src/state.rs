@@ -13,6 +13,8 @@ pub(crate) struct State {
     pub(crate) history: History,
     /// Restarts that may still come.
     pub(crate) crashes: u8,
+    /// Losses of data without a restart that may still come.
+    pub(crate) flushes: u8,
     /// The servers' clock.
     pub(crate) now: u8,
 }
@@ -28,11 +30,26 @@ pub(crate) struct Node {
     pub(crate) young: bool,
     /// It carries a marker: somebody said that it forgot nothing.
     pub(crate) marked: bool,
+    /// What its data and its clients know of each other.
+    pub(crate) mark: Mark,
     /// Until which tick it is young at least; without clocks, which start it was.
     pub(crate) until: u8,
     /// Acquires of attempts that are done, by class: all that is left for them is the counter.
     pub(crate) ghosts: [u8; MAX_CLIENTS],
     pub(crate) seats: [Seat; MAX_ATTEMPTS],
+}
+
+/// The mark in a master's data, where marks are looked at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Mark {
+    /// One of this run stands there.
+    pub(crate) stands: bool,
+    /// This run has had one, as a new client can tell.
+    pub(crate) witness: bool,
+    /// Each client knows the one that stands.
+    pub(crate) known: [bool; MAX_CLIENTS],
+    /// Each client has known one of this run.
+    pub(crate) knew: [bool; MAX_CLIENTS],
 }
 
 /// One attempt's dealings with one master.
@@ -106,7 +123,8 @@ pub(crate) struct History {
 
 impl State {
     pub(crate) fn initial(setting: &Setting) -> Self {
-        let mut state = Self { crashes: setting.crashes, ..Self::default() };
+        let (crashes, flushes) = (setting.crashes, setting.flushes);
+        let mut state = Self { crashes, flushes, ..Self::default() };
         for node in state.nodes.iter_mut().take(setting.nodes) {
             node.young = setting.new_fleet;
         }
@@ -149,6 +167,14 @@ impl Node {
     /// Whether votes of this master do not count.
     pub(crate) fn is_quarantined(&self, setting: &Setting) -> bool {
         setting.rules.quarantine && self.young && !self.marked
+    }
+
+    /// Whether an acquire of a client is let through by the mark that it names.
+    pub(crate) fn lets_through(&self, setting: &Setting, client: usize) -> bool {
+        let mark = &self.mark;
+        !setting.marks()
+            || mark.known[client]
+            || (!setting.rules.mark_compared && mark.knew[client])
     }
 
     /// Whether somebody counts on what this master forgot.

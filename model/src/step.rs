@@ -69,14 +69,10 @@ fn apply(setting: &Setting, state: &mut State, action: Action) -> Result<(), Vio
             return joins(setting, state, a, n, state.nodes[n].counter);
         }
         Action::Gone(a, n) => {
-            let seat = seat(state, a, n);
-            seat.vouches = !setting.rules.gone_member_dropped;
-            seat.forgotten = false;
+            let vouches = !setting.rules.gone_member_dropped;
+            silent(seat(state, a, n), vouches);
         }
-        Action::Pass(a, n) => {
-            let seat = seat(state, a, n);
-            (seat.vouches, seat.forgotten) = (false, false);
-        }
+        Action::Pass(a, n) => silent(seat(state, a, n), false),
         Action::Lapse(n) => state.nodes[usize::from(n)].free(),
         Action::Release(a, n) => {
             server::release(setting, &mut state.nodes[usize::from(n)], a.into());
@@ -84,6 +80,8 @@ fn apply(setting: &Setting, state: &mut State, action: Action) -> Result<(), Vio
         }
         Action::StampOver(a, n) => stamp_over(setting, state, a.into(), n.into()),
         Action::Crash(n) => server::crash(setting, state, n.into()),
+        Action::Flush(n) => server::flush(state, n.into()),
+        Action::Look(client, n) => server::look(setting, state, client.into(), n.into()),
         Action::Mature(n) => mature(setting, state, n.into()),
         Action::Bless => state.nodes.iter_mut().for_each(|node| node.marked |= node.young),
         Action::Tick => tick(setting, state),
@@ -93,6 +91,11 @@ fn apply(setting: &Setting, state: &mut State, action: Action) -> Result<(), Vio
 
 fn seat(state: &mut State, attempt: u8, node: u8) -> &mut crate::state::Seat {
     &mut state.nodes[usize::from(node)].seats[usize::from(attempt)]
+}
+
+/// A member no longer vouches, or does so without a reason.
+fn silent(seat: &mut crate::state::Seat, vouches: bool) {
+    (seat.vouches, seat.forgotten) = (vouches, false);
 }
 
 /// Masters that were started together grow up together.

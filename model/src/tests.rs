@@ -68,6 +68,8 @@ removed_rules! {
     ghost_without_stamp_leaves_a_key => STAMP,
     quarantine_shorter_than_twice_the_skew_breaks_tokens => SHORT_QUARANTINE,
     clock_behind_by_more_than_the_skew_breaks_tokens => CLOCK_BEHIND,
+    acquire_that_does_not_compare_the_mark_lets_two_hold => MARK_COMPARED,
+    newcomer_without_a_witness_lets_two_hold => WITNESS,
 }
 
 /// The small settings reach everything that the properties are about.

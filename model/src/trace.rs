@@ -80,6 +80,10 @@ impl Teller<'_> {
                 format!("the stamps of what {} sent to {} are over", self.who(a), master(n))
             }
             Action::Crash(n) => format!("{} restarts with empty memory", master(n)),
+            Action::Flush(n) => format!("{} loses its data and runs on", master(n)),
+            Action::Look(c, n) => {
+                format!("{} looks at the mark on {}", client(c.into()), master(n))
+            }
             Action::Mature(n) => format!("{} is old enough to vote", master(n)),
             Action::Bless => "an operator blesses the young masters".into(),
             Action::Tick => "time goes by".into(),
@@ -117,8 +121,11 @@ impl Teller<'_> {
 }
 
 fn who(setting: &Setting, attempt: usize) -> String {
-    let client = ["A", "B", "C"].get(setting.client_of(attempt)).unwrap_or(&"?");
-    format!("{client}{}", attempt % setting.attempts + 1)
+    format!("{}{}", client(setting.client_of(attempt)), attempt % setting.attempts + 1)
+}
+
+fn client(number: usize) -> &'static str {
+    ["A", "B", "C"].get(number).unwrap_or(&"?")
 }
 
 fn master(node: u8) -> String {
@@ -132,7 +139,8 @@ fn masters(setting: &Setting, state: &State) -> String {
         let holder = node.holder().map_or_else(|| "-".into(), |a| who(setting, a));
         let young = if node.young { " young" } else { "" };
         let marked = if node.marked { " blessed" } else { "" };
-        write!(line, " [n{number} {holder:>2} {:>3}{young}{marked}]", node.counter)
+        let flushed = if setting.marks() && !node.mark.stands { " no mark" } else { "" };
+        write!(line, " [n{number} {holder:>2} {:>3}{young}{marked}{flushed}]", node.counter)
             .expect("strings take everything");
     }
     line
