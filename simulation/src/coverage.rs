@@ -62,7 +62,7 @@ pub(crate) fn told_by(event: &Event, at: Time) -> Option<&'static str> {
 }
 
 /// What must be seen.
-pub const SOMETIMES: [&str; 54] = [
+pub const SOMETIMES: [&str; 57] = [
     "fault: request lost",
     "fault: answer lost",
     "fault: reset before the request",
@@ -72,6 +72,8 @@ pub const SOMETIMES: [&str; 54] = [
     "fault: crash",
     "fault: crash with amnesia",
     "fault: silent crash",
+    "fault: flush",
+    "fault: change of roles",
     "fault: freeze",
     "fault: clock jump",
     "fault: partition",
@@ -98,6 +100,7 @@ pub const SOMETIMES: [&str; 54] = [
     "refused: held by another",
     "refused: outage",
     "refused: quarantine",
+    "lost data noticed",
     "refused: lease",
     "refused: re-entry of what was lost",
     "released: not the last guard",

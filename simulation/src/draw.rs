@@ -49,14 +49,15 @@ impl Plan {
     fn draw_faults(&mut self, random: &mut Random) {
         let amnesia = random.one_in(2);
         let jumps = random.one_in(6);
+        let losses = random.one_in(3);
         for _ in 0..2 + random.below(8) {
             let at = random.below(self.calm_at);
-            let fault = self.draw_fault(random, amnesia, jumps);
+            let fault = self.draw_fault(random, amnesia, jumps, losses);
             self.faults.push((at, fault));
         }
     }
 
-    fn draw_fault(&self, random: &mut Random, amnesia: bool, jumps: bool) -> Fault {
+    fn draw_fault(&self, random: &mut Random, amnesia: bool, jumps: bool, losses: bool) -> Fault {
         let (nodes, processes) = (self.nodes.len() as u64, self.processes.len() as u64);
         let node = usize::try_from(random.below(nodes)).unwrap_or(0);
         let process = usize::try_from(random.below(processes)).unwrap_or(0);
@@ -71,11 +72,13 @@ impl Plan {
         };
         let amnesia = amnesia && random.one_in(2);
         let silent = random.one_in(4);
+        let roles = random.one_in(3);
         random.weighted(&[
             (5, Fault::Crash { node, amnesia, silent, for_us }),
             (4, Fault::Freeze { node, for_us }),
             (if jumps { 4 } else { 0 }, Fault::Jump { node, by_ms }),
             (5, Fault::Cut { process, node, way, for_us }),
+            (if losses { 4 } else { 0 }, Fault::Lose { node, roles }),
             (2, Fault::Reset { node }),
             (5, Fault::Pause { process, for_us }),
             (if process == 0 { 0 } else { 1 }, Fault::Kill { process }),
@@ -106,8 +109,10 @@ impl ProcessPlan {
     fn draw(random: &mut Random, most_ppm: u64, faulty: bool) -> Self {
         let late = faulty && random.one_in(4);
         let watchdog_late = faulty && random.one_in(4);
+        let is_newcomer = faulty && random.one_in(3);
         Self {
             lanes: 1 + u32::from(random.one_in(2)),
+            begins_us: if is_newcomer { random.below(5 * SECOND) } else { 0 },
             clock_us: random.below(1_000_000 * SECOND),
             wall_clock_us: wall_clock(random),
             set: (faulty && random.one_in(4)).then(|| set(random)),

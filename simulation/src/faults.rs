@@ -51,7 +51,7 @@ impl Stage {
             Fault::Jump { node, by_ms } => {
                 self.log.saw("fault: clock jump");
                 self.log.record(Told::ClockJumped { master: node, by_ms });
-                self.network.with_node(node, |node| node.server.jump_clock(by_ms));
+                self.network.with_node(node, |node| node.jump(by_ms));
             }
             Fault::Cut { process, node, way, for_us } => {
                 let one_way = way != Way::Both;
@@ -59,6 +59,7 @@ impl Stage {
                 self.network.set_cut(process, node, way, true);
                 self.world.schedule(now + for_us, Event::Fault(end));
             }
+            Fault::Lose { node, roles } => self.lose(node, roles),
             Fault::Reset { node } => self.network.reset_all(|_, of| of == node),
             Fault::Pause { process, for_us } => self.pause(damage, process, for_us),
             Fault::Kill { process } => self.kill(damage, process),
@@ -94,6 +95,17 @@ impl Stage {
             self.log.record(Told::Forgot { master: node });
         }
         self.network.crash(node, amnesia, silent);
+    }
+
+    fn lose(&self, node: usize, roles: bool) {
+        let works = self.network.with_node(node, |node| node.works()).unwrap_or(false);
+        if !works || !self.network.knows_requests() {
+            return;
+        }
+        self.log.saw(if roles { "fault: change of roles" } else { "fault: flush" });
+        self.log.record(Told::Forgot { master: node });
+        let now = self.world.now_us();
+        self.network.with_node(node, |node| node.lose(roles, now));
     }
 
     fn freeze(&self, node: usize) {

@@ -14,6 +14,13 @@ pub(crate) struct Node {
     pub(crate) frozen: bool,
     /// How often it was started again.
     pub(crate) life: u32,
+    /// Whether it may have been told to wait for something since it was last: it lost its data, or its
+    /// clock was set back, so that the end of a wait is out of sight.
+    pub(crate) may_have_to_wait: bool,
+    /// When it lost data while it ran, the last time.
+    pub(crate) lost_us: Option<u64>,
+    /// Whether its clients have it wait at the first contact too.
+    pub(crate) is_strict: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +33,7 @@ pub(crate) enum State {
 }
 
 impl Node {
-    pub(crate) fn start(plan: &NodePlan, world: &Arc<World>, seed: u64) -> Self {
+    pub(crate) fn start(plan: &NodePlan, world: &Arc<World>, seed: u64, is_strict: bool) -> Self {
         let time = world.clone();
         let server = Server::builder()
             .seed(seed)
@@ -34,7 +41,9 @@ impl Node {
             .time(move || Duration::from_micros(time.now_us()))
             .start_here();
         server.set_clock_rate(plan.ppm);
-        Self { server, state: State::Up, frozen: false, life: 0 }
+        let state = State::Up;
+        let (may_have_to_wait, lost_us) = (false, None);
+        Self { server, state, frozen: false, life: 0, may_have_to_wait, lost_us, is_strict }
     }
 
     pub(crate) fn works(&self) -> bool {
@@ -52,8 +61,25 @@ impl Node {
         self.state = if silent { State::Gone } else { State::Down };
     }
 
+    /// Loses its data and runs on.
+    pub(crate) fn lose(&mut self, roles: bool, now_us: u64) {
+        self.lost_us = Some(now_us);
+        if roles {
+            self.server.change_roles();
+        } else {
+            self.server.flush();
+        }
+        self.may_have_to_wait = true;
+    }
+
+    pub(crate) fn jump(&mut self, by_ms: i64) {
+        self.server.jump_clock(by_ms);
+        self.may_have_to_wait |= by_ms < 0;
+    }
+
     pub(crate) fn restart(&mut self) {
         self.server.restart();
+        self.may_have_to_wait = false;
         self.state = State::Up;
     }
 

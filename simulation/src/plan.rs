@@ -65,6 +65,8 @@ pub(crate) struct NodePlan {
 #[derive(Debug, Clone)]
 pub(crate) struct ProcessPlan {
     pub(crate) lanes: u32,
+    /// When it is started: who comes late knows nothing of what was before.
+    pub(crate) begins_us: u64,
     pub(crate) clock_us: u64,
     /// What its wall clock shows at the beginning, since 1970.
     pub(crate) wall_clock_us: u64,
@@ -140,6 +142,11 @@ pub(crate) enum Fault {
         node: usize,
         way: Way,
         for_us: u64,
+    },
+    /// A server loses its data and runs on: it was flushed, or made a replica and a master again.
+    Lose {
+        node: usize,
+        roles: bool,
     },
     /// All connections of a server break.
     Reset {

@@ -7,7 +7,7 @@ use checkers::{
     random::Random,
 };
 use futures::future::join_all;
-use palisade::{Client, embedded::SimulatedProcess, error::ConfigError};
+use palisade::{Client, clock::Clock, embedded::SimulatedProcess, error::ConfigError};
 use workload::Lane;
 
 use crate::{
@@ -28,6 +28,11 @@ pub(crate) async fn run(stage: Arc<Stage>, id: ProcessId, plan: ProcessPlan) {
     }
     if plan.set.is_some() {
         stage.log.saw("fault: time of day set");
+    }
+    if plan.begins_us > 0 {
+        stage.log.saw("newcomer");
+        let begins = late.now() + Duration::from_micros(plan.begins_us);
+        late.sleep_until(begins).await;
     }
     let process = SimulatedProcess::new(late, watchdog, seed);
     stage.names().insert(id, process.uuid());

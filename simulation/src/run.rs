@@ -107,7 +107,9 @@ async fn play(plan: Plan, settings: &Settings, options: &Options) -> (Finished, 
     let world = Arc::new(World::new(random(1), plan.processes.len()));
     let log = Arc::new(Log::new(&world, options.trace));
     let mut seeds = random(2);
-    let nodes = plan.nodes.iter().map(|node| Node::start(node, &world, seeds.draw())).collect();
+    let is_strict = plan.leases.quarantine == Quarantine::Strict;
+    let start = |node| Node::start(node, &world, seeds.draw(), is_strict);
+    let nodes = plan.nodes.iter().map(start).collect();
     let network = Network::new(&world, &log, plan.network.clone(), random(3), nodes, options.tcp);
     log.record(Told::RunBegan(settings.clone()));
     if plan.is_storm {

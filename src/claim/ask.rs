@@ -36,6 +36,7 @@ pub(crate) async fn ask(claim: Arc<Claim>, member: MemberId) -> (MemberId, Vote)
             let looked_from = claim.now();
             let mark = of.vet(&connection, looked_from + settings.connect_timeout).await?;
             deadline = deadline + claim.now().saturating_since(looked_from);
+            let mark = mark.filter(|_| !planted!(MarkNotCompared));
             let not_after = stamp(&connection, claim.now(), timeout + settings.margin);
             let statement = of.kind.acquire(Request {
                 holder: claim.holder(),
@@ -47,8 +48,13 @@ pub(crate) async fn ask(claim: Arc<Claim>, member: MemberId) -> (MemberId, Vote)
                 waits: claim.wanted.waits,
             });
             let acquire = Checked { statement, mark };
-            let asking =
-                Asking { claim: &claim, member, connection: &connection, not_after, acquire: &acquire };
+            let asking = Asking {
+                claim: &claim,
+                member,
+                connection: &connection,
+                not_after,
+                acquire: &acquire,
+            };
             let Some(answer) = connection.call_for(&asking, &acquire, deadline).await else {
                 return Ok(Vote::Pending);
             };

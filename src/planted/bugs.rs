@@ -30,11 +30,13 @@ pub enum Bug {
     GoneStillCounts,
     /// Renewals wait for the user's runtime.
     WatchdogOnUsersRuntime,
+    /// An acquire does not compare the mark in the data.
+    MarkNotCompared,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::NoDrift,
         Self::QuorumMinusOne,
         Self::WallClock,
@@ -47,6 +49,7 @@ impl Bug {
         Self::ReleaseStopsAtError,
         Self::GoneStillCounts,
         Self::WatchdogOnUsersRuntime,
+        Self::MarkNotCompared,
     ];
 
     /// What it is called in `PALISADE_PLANTED` and in tables.
@@ -65,6 +68,7 @@ impl Bug {
             Self::ReleaseStopsAtError => "release-stops-at-error",
             Self::GoneStillCounts => "gone-still-counts",
             Self::WatchdogOnUsersRuntime => "watchdog-on-users-runtime",
+            Self::MarkNotCompared => "mark-not-compared",
         }
     }
 }

@@ -21,7 +21,7 @@ enum Finder {
 }
 
 /// Every bug, by its name in `src/planted/bugs.rs`, and what is to find it.
-const BUGS: [(&str, Finder); 12] = [
+const BUGS: [(&str, Finder); 13] = [
     ("no-drift", SIMULATION),
     ("quorum-minus-one", SIMULATION),
     ("wall-clock", SIMULATION),
@@ -34,6 +34,7 @@ const BUGS: [(&str, Finder); 12] = [
     ("release-stops-at-error", SIMULATION),
     ("gone-still-counts", SIMULATION),
     ("watchdog-on-users-runtime", BLOCKING),
+    ("mark-not-compared", SIMULATION),
 ];
 
 /// The rarest bug shows about once in 1,000 seeds.

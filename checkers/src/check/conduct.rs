@@ -26,6 +26,9 @@ fn problem(event: &Event) -> Option<String> {
         Event::ShutDown { worker, unfinished } if *unfinished > 0 => {
             Some(format!("{worker} shut down with {unfinished} releases unconfirmed"))
         }
+        Event::Waits { master, for_nothing: true } => {
+            Some(format!("master {master} has lost nothing and was told to wait"))
+        }
         Event::GaveUp { section, why: Refusal::Unexpected(error) } => {
             Some(format!("{section} was refused: {error}"))
         }
@@ -61,5 +64,13 @@ mod tests {
         let found: Vec<_> = check(&history).into_iter().map(|violation| violation.what).collect();
         let unconfirmed = "w0.0 shut down with 2 releases unconfirmed";
         assert_eq!(found, ["w0.0/0#1 was refused: odd", unconfirmed, "w0.0 crashed"]);
+    }
+
+    #[test]
+    fn a_wait_without_a_loss_is_found() {
+        let waits = |for_nothing| Event::Waits { master: 1, for_nothing };
+        let history = Story::new().and(5, waits(false)).and(9, waits(true)).history();
+        let found: Vec<_> = check(&history).into_iter().map(|found| found.what).collect();
+        assert_eq!(found, ["master 1 has lost nothing and was told to wait"]);
     }
 }

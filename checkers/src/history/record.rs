@@ -54,6 +54,9 @@ pub enum Event {
     MasterUp { master: usize },
     /// A master has lost its data.
     Forgot { master: usize },
+    /// A master was told to keep out of votes for what it lost while it ran; for nothing if it had not
+    /// lost anything since it was told so last.
+    Waits { master: usize, for_nothing: bool },
     /// A master has granted an acquire that was sent so long before.
     GrantedLate { master: usize, holder: String, after_ms: u64 },
     /// A master's clock was set.

@@ -29,7 +29,7 @@ pub struct Weather {
 pub struct Outages {
     pub killed: Spans,
     pub frozen: Spans,
-    /// Up again, and kept out of votes for what it may have forgotten.
+    /// Up, and kept out of votes for what it may have forgotten.
     pub quarantined: Spans,
 }
 
@@ -99,10 +99,18 @@ impl Outages {
         let killed = || outages().filter(|(killed, _)| *killed).map(|(_, span)| span);
         let quarantine = settings.quarantine();
         let kept_out = |down: Span| Span::new(down.to, down.to + quarantine + UPTIME);
+        let told = records.iter().filter(
+            |record| matches!(record.event, Event::Waits { master: other, .. } if other == master),
+        );
+        let told = told.map(|record| Span::new(record.at, record.at + quarantine + UPTIME));
         Self {
             killed: killed().collect(),
             frozen: outages().filter(|(killed, _)| !killed).map(|(_, span)| span).collect(),
-            quarantined: killed().filter(|_| !quarantine.is_zero()).map(kept_out).collect(),
+            quarantined: killed()
+                .filter(|_| !quarantine.is_zero())
+                .map(kept_out)
+                .chain(told)
+                .collect(),
         }
     }
 

@@ -8,6 +8,11 @@ use crate::{
 };
 
 impl Network {
+    /// Whether what a request says is known: not in a stream of bytes.
+    pub(crate) fn knows_requests(&self) -> bool {
+        !self.inner().bytes
+    }
+
     pub(crate) fn with_node<R>(&self, node: usize, act: impl FnOnce(&mut Node) -> R) -> Option<R> {
         self.inner().nodes.get_mut(node).map(act)
     }

@@ -4,7 +4,7 @@ use super::{Answer, Inner, Network};
 use crate::{
     event::{ConnId, Event, NetEvent, Request},
     frame::{self, Meaning},
-    nodes::State,
+    nodes::{Node, State},
     plan::Way,
 };
 
@@ -94,6 +94,12 @@ impl Network {
         let Some(this) = inner.conns.get_mut(conn) else { return };
         let (node, process) = (this.node, this.process);
         let meaning = frame::meaning(request);
+        if is_first_mark_across_a_loss(inner.nodes.get(node), asked, &meaning) {
+            self.log.saw("excused: a first mark across a loss");
+            this.server = None;
+            self.reset_in(inner, conn, 1);
+            return;
+        }
         this.listens |= meaning == Meaning::Subscribe || bytes;
         let Some(server) = &mut this.server else { return };
         server.send(request);
@@ -137,6 +143,9 @@ impl Network {
     pub(super) fn execute_again(&self, inner: &mut Inner, node: usize, asked: &Request) {
         let request = asked.bytes.as_slice();
         let Some(target) = inner.nodes.get(node).filter(|node| node.works()) else { return };
+        if is_first_mark_across_a_loss(Some(target), asked, &frame::meaning(request)) {
+            return;
+        }
         let Some(mut direct) = target.server.direct() else { return };
         direct.send(request);
         let mut answer = Vec::new();
@@ -154,6 +163,22 @@ impl Network {
         self.deliver_messages(inner, node);
     }
 }
+
+/// Whether this is the first mark of a run, and data was lost since its client looked: what that cannot
+/// know is not promised.
+fn is_first_mark_across_a_loss(
+    node: Option<&Node>,
+    asked: &Request,
+    meaning: &Meaning<'_>,
+) -> bool {
+    let Meaning::Script { name: "write", args, .. } = meaning else { return false };
+    let looked_us = asked.sent.saturating_sub(LOOK_US);
+    let lost = node.and_then(|node| node.lost_us).is_some_and(|lost_us| lost_us > looked_us);
+    lost && args.get(1).is_some_and(|mark| mark.starts_with(b"epoch "))
+}
+
+/// A look is answered before so long, or its client has given it up.
+const LOOK_US: u64 = 400_000;
 
 impl Inner {
     pub(super) fn listens(&self, conn: ConnId) -> bool {

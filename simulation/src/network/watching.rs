@@ -33,7 +33,7 @@ impl Network {
     /// Notes what scripts answer; the sections whose keys are gone.
     pub(super) fn watch_answer(
         &self,
-        inner: &Inner,
+        inner: &mut Inner,
         node: usize,
         asked: &Request,
         meaning: &Meaning<'_>,
@@ -45,6 +45,9 @@ impl Network {
             ("acquire", Some(-1)) => self.log.saw("stale acquire refused"),
             ("acquire", Some(1)) => {
                 self.watch_grant(inner, node, asked, args.first().copied().unwrap_or_default());
+            }
+            ("write", Some(1)) if args.get(1).is_some_and(|text| text.starts_with(b"waits ")) => {
+                self.watch_wait(inner, node);
             }
             ("promote", Some(1)) => self.log.saw("phase 2: promoted"),
             ("promote", Some(_)) => self.log.saw("phase 2: refused"),
@@ -59,6 +62,14 @@ impl Network {
             _ => {}
         }
         Vec::new()
+    }
+
+    /// A server was told to keep out of votes. One that is strict is told so at the first contact.
+    fn watch_wait(&self, inner: &mut Inner, master: usize) {
+        let Some(node) = inner.nodes.get_mut(master) else { return };
+        let for_nothing = !std::mem::take(&mut node.may_have_to_wait) && !node.is_strict;
+        self.log.saw("lost data noticed");
+        self.log.record(Told::Waits { master, for_nothing });
     }
 
     /// Tells of a grant that came long after it was asked for.
