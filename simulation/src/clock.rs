@@ -162,6 +162,7 @@ mod tests {
                 wall_clock_us: 0,
                 set: None,
                 ppm,
+                begins_us: 0,
                 late_us: 0,
                 watchdog_late_us: 0,
             };

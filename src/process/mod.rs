@@ -3,6 +3,7 @@
 mod kept;
 mod listed;
 mod live;
+mod returning;
 mod services;
 
 #[cfg(feature = "embedded")]

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::runtime::{Handle, Id};
+use tokio::runtime::Handle;
 
 use super::{Process, listed::Listed, live::Live};
 use crate::{
@@ -65,8 +65,8 @@ pub(crate) struct Services {
     pub(crate) warned_of_no_mark: AtomicBool,
     /// The live claims here, to learn of releases that are not ours.
     held: Mutex<Live<dyn Listed>>,
-    /// When all of them were to be renewed at last, since the node was back.
-    renewed_all_at: Mutex<Option<Instant>>,
+    /// When all of them were last to be renewed together.
+    pub(super) renewed_all_at: Mutex<Option<Instant>>,
 }
 
 impl NodeServices {
@@ -148,11 +148,6 @@ impl NodeServices {
         self.held().all()
     }
 
-    /// The server has forgotten what it granted: all holds here are asked for at once.
-    pub(crate) fn renew_all_now(&self) {
-        self.claims().iter().for_each(|claim| claim.renew_now());
-    }
-
     /// The turn to look at the mark of the server, one at a time; `None` if it does not come until
     /// `deadline`.
     ///
@@ -183,7 +178,7 @@ impl NodeServices {
         ask_one_who_shares(&self.held().on(channel));
     }
 
-    fn held(&self) -> MutexGuard<'_, Live<dyn Listed>> {
+    pub(super) fn held(&self) -> MutexGuard<'_, Live<dyn Listed>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -201,37 +196,6 @@ fn settled(node: Node, services: &Weak<NodeServices>) -> Node {
     node.settle(resident);
     node
 }
-
-impl Resident for NodeServices {
-    fn needs_node(&self) -> bool {
-        !self.held().is_empty()
-    }
-
-    /// Renews all that is held there: nobody would know before the next renewals are due whether the
-    /// server still knows it. They leave together, not at the moment at which other processes' do,
-    /// and once a second at most, whatever breaks how often.
-    fn node_is_back(&self, runtime: Id) {
-        let watchdogs = self.process.watchdog.runtime().id();
-        // It is back for renewals once it is for the link that they take.
-        if runtime != watchdogs && self.node.is_linked_on(watchdogs) {
-            return;
-        }
-        let now = self.now();
-        let at = {
-            let mut last = self.renewed_all_at.lock().unwrap_or_else(PoisonError::into_inner);
-            if last.is_some_and(|last| last > now) {
-                return;
-            }
-            let earliest = last.map_or(now, |last| now.max(last + RENEW_ALL_EVERY));
-            let at = earliest + self.process.random.within(Duration::ZERO..RENEW_ALL_WITHIN);
-            *last.insert(at)
-        };
-        self.claims().iter().for_each(|claim| claim.renew_on(self.node_id(), at));
-    }
-}
-
-const RENEW_ALL_EVERY: Duration = Duration::from_secs(1);
-const RENEW_ALL_WITHIN: Duration = Duration::from_millis(50);
 
 fn ask_one_who_shares(claims: &[Arc<dyn Listed>]) {
     if let Some(one) = claims.iter().find(|claim| !claim.is_exclusive()) {

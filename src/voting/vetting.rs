@@ -158,7 +158,7 @@ impl Voter {
             );
         }
         if judgement == Judgement::Lost || (knew && known_text.as_ref() != Some(mark.text())) {
-            self.services.renew_all_now();
+            self.services.renew_all_soon();
         }
         standing.take(sight, mark, doubts);
         Ok(())

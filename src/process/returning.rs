@@ -1,0 +1,44 @@
+//! A server that is back, or has lost its data: whatever is held there is renewed early.
+
+use std::{sync::PoisonError, time::Duration};
+
+use tokio::runtime::Id;
+
+use super::services::NodeServices;
+use crate::node::Resident;
+
+impl NodeServices {
+    /// Renews all that is held there: nobody would know before the next renewals are due whether the
+    /// server still knows it. They leave together, not at the moment at which other processes' do,
+    /// and once a second at most, whatever happens how often.
+    pub(crate) fn renew_all_soon(&self) {
+        let now = self.now();
+        let at = {
+            let mut last = self.renewed_all_at.lock().unwrap_or_else(PoisonError::into_inner);
+            if last.is_some_and(|last| last > now) {
+                return;
+            }
+            let earliest = last.map_or(now, |last| now.max(last + EVERY));
+            let at = earliest + self.process.random.within(Duration::ZERO..WITHIN);
+            *last.insert(at)
+        };
+        self.claims().iter().for_each(|claim| claim.renew_on(self.node_id(), at));
+    }
+}
+
+impl Resident for NodeServices {
+    fn needs_node(&self) -> bool {
+        !self.held().is_empty()
+    }
+
+    fn node_is_back(&self, runtime: Id) {
+        let watchdogs = self.process.watchdog.runtime().id();
+        // It is back for renewals once it is for the link that they take.
+        if runtime == watchdogs || !self.node.is_linked_on(watchdogs) {
+            self.renew_all_soon();
+        }
+    }
+}
+
+const EVERY: Duration = Duration::from_secs(1);
+const WITHIN: Duration = Duration::from_millis(50);
