@@ -243,7 +243,10 @@ async fn what_waits_when_a_connection_ends_fails_at_once_as_unsent() {
         async move { connection.call(&Echo(number), later()).await.unwrap_err() }
     });
     let close = async {
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        // By then the task of the connection has nothing left to do.
+        for _ in 0..10_000 {
+            tokio::task::yield_now().await;
+        }
         node.close();
     };
     let (errors, ()) = within(async { futures::join!(join_all(calls), close) }).await;
