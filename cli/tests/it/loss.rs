@@ -175,6 +175,9 @@ fn the_supervisor_is_stopped_and_the_masters_die() {
     let finished = running.finish();
     assert_eq!(finished.code(), 74, "{:?}", finished.errors);
     assert_dead_in_time(&finished, trouble);
+    // A little before the deadline, not once it has passed.
+    assert!(finished.said().contains("did not act in time"), "{:?}", finished.errors);
+    assert!(!finished.said().contains("was lost"), "{:?}", finished.errors);
 }
 
 #[test]
