@@ -11,6 +11,8 @@ mod lock_methods;
 mod servers;
 mod tally;
 mod target;
+#[cfg(all(test, feature = "embedded"))]
+mod tests;
 mod votes;
 
 pub use any_lock::AnyLock;
