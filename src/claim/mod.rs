@@ -16,6 +16,8 @@ mod recount;
 mod renewal;
 mod stragglers;
 mod tenancy;
+#[cfg(all(test, feature = "embedded"))]
+mod tests;
 mod validity;
 mod winning;
 

@@ -1,0 +1,33 @@
+//! Tokens that members tell.
+
+use std::sync::Arc;
+
+use super::{client, run, term, token};
+use crate::{
+    Lease,
+    by_member::{ByMember, MemberId},
+    claim::{Claim, Wanted},
+};
+
+/// A claim on one member that granted with the token 5, in the run `a`.
+fn granted() -> Arc<Claim> {
+    let members = Arc::new(ByMember::one(client().lock("x").voter().clone()));
+    let wanted = Wanted { term: term(Lease::Watchdog), permits: 1, waits: true };
+    let claim = Claim::new(&members, 1, wanted);
+    let mut state = claim.state();
+    state.members[MemberId::FIRST].granted(1, 1, run('a'));
+    state.members[MemberId::FIRST].wrote(token(5));
+    drop(state);
+    claim
+}
+
+#[tokio::test]
+async fn token_that_was_raised_counts_for_the_run_that_granted_only() {
+    for (raised_in, told) in [(run('b'), 5), (None, 5), (run('a'), 9)] {
+        let claim = granted();
+        claim.promoted(MemberId::FIRST, token(9), raised_in);
+        let tokens = claim.told_tokens();
+        let counts = tokens.first().map(|told| told.token);
+        assert_eq!(counts, Some(token(told)), "raised in {raised_in:?}");
+    }
+}
