@@ -4,6 +4,8 @@ mod bless;
 pub(crate) mod marker;
 mod naming;
 mod vetting;
+#[cfg(all(test, feature = "embedded"))]
+mod tests;
 mod voter;
 
 pub(crate) use bless::bless;

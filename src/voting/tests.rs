@@ -1,0 +1,42 @@
+//! Whose vote counts.
+
+use std::time::Duration;
+
+use crate::{
+    Quarantine,
+    embedded::Server,
+    error::NodeError,
+    node::Connection,
+    process::NodeServices,
+    standing::{Marker, Vetting},
+};
+
+async fn connection(services: &NodeServices) -> Result<Connection, NodeError> {
+    services.node.connection("x", services.now() + Duration::from_secs(60)).await
+}
+
+/// A vote is asked for on one socket. What the newest handshake has told may be about another run.
+#[tokio::test(start_paused = true)]
+async fn vote_is_vetted_by_the_run_that_its_own_socket_leads_to() {
+    let server = Server::start_here();
+    // It is born blessed.
+    server.restart();
+    let client = server.client_builder().quarantine(Quarantine::Always).build().unwrap();
+    let voter = client.lock("x").voter().clone();
+    assert_eq!(voter.vetting, Vetting::Uptime);
+    let first = connection(&voter.services).await.unwrap();
+    server.restart();
+    let second = loop {
+        match connection(&voter.services).await {
+            Ok(connection) if connection.epoch() != first.epoch() => break connection,
+            _ => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
+    };
+    let blessed = second.run_id().unwrap().as_str().into();
+    let max_lease = Duration::from_secs(60);
+    second.standing().note(Some(Marker { run_id: blessed, max_lease, fleet: "f".into() }));
+    let limit = voter.services.now() + Duration::from_secs(60);
+    let refused = voter.vet(&first, limit).await;
+    assert!(matches!(refused, Err(NodeError::Quarantined { .. })), "{refused:?}");
+    voter.vet(&second, limit).await.unwrap();
+}
