@@ -18,6 +18,8 @@ mod renewals;
 mod repairs;
 mod schedule;
 mod stragglers;
+#[cfg(all(test, feature = "embedded"))]
+mod tests;
 
 use std::{
     fmt, io,

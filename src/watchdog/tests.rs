@@ -1,0 +1,68 @@
+//! What becomes due while the watchdog sleeps.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use super::{Due, Report, Tick, Watchdog, Watched};
+use crate::{
+    by_member::MemberId,
+    clock::{Clock, Instant, TokioClock},
+    random::Random,
+};
+
+/// Remembers when it was looked at, and wants nothing.
+#[derive(Debug, Default)]
+struct Looked(Mutex<Vec<Instant>>);
+
+impl Watched for Looked {
+    fn tick(self: Arc<Self>, now: Instant) -> Tick {
+        self.0.lock().unwrap().push(now);
+        Tick::default()
+    }
+
+    fn on_report(&self, _member: MemberId, _report: Report, _now: Instant) -> Option<Instant> {
+        None
+    }
+
+    fn recount(&self) -> Vec<Due> {
+        Vec::new()
+    }
+
+    fn on_recounted(&self, _member: MemberId, _report: Report, _now: Instant) {}
+}
+
+impl Looked {
+    /// How long after `instant`, each time.
+    fn after(&self, instant: Instant) -> Vec<u128> {
+        let looked = self.0.lock().unwrap();
+        looked.iter().map(|at| at.saturating_since(instant).as_millis()).collect()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_due_before_the_end_of_a_sleep_is_looked_at_in_its_time() {
+    for is_new in [true, false] {
+        let clock = Arc::new(TokioClock::new());
+        let watchdog = Watchdog::on_current_runtime(clock.clone(), Arc::new(Random::seeded(1)));
+        let start = clock.now();
+        let at = |ms| start + Duration::from_millis(ms);
+        let (patient, hasty) = (Arc::new(Looked::default()), Arc::new(Looked::default()));
+        // Nothing is due before this, and it would not look around before either.
+        watchdog.watch(1, at(900), patient.clone());
+        if !is_new {
+            watchdog.watch(2, at(800), hasty.clone());
+        }
+        clock.sleep_until(at(100)).await;
+        if is_new {
+            watchdog.watch(2, at(200), hasty.clone());
+        } else {
+            watchdog.reschedule(2, at(200));
+        }
+        clock.sleep_until(at(2_000)).await;
+        let looked = (hasty.after(start), patient.after(start));
+        let in_time = matches!((&*looked.0, &*looked.1), ([200..=202], [900..=902]));
+        assert!(in_time, "{looked:?}, new: {is_new}");
+    }
+}
