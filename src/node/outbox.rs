@@ -285,3 +285,31 @@ impl fmt::Debug for Outbox {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use redis::{AsyncConnectionConfig, RedisConnectionInfo};
+
+    use super::*;
+    use crate::{clock::BootClock, node::silence::CountedStream};
+
+    /// Whoever saw the note and entered a call between the two would not come behind it.
+    #[tokio::test]
+    async fn nobody_enters_while_a_caller_notes_that_it_has() {
+        let (near, _far) = tokio::io::duplex(64);
+        let (stream, traffic) = CountedStream::new(Box::new(near));
+        let (login, config) =
+            (RedisConnectionInfo::default().set_skip_set_lib_name(), AsyncConnectionConfig::new());
+        let (redis, _driver) =
+            MultiplexedConnection::new_with_config(&login, stream, config).await.unwrap();
+        let outbox = Outbox::new(redis, Arc::new(BootClock), traffic);
+        let mut is_alone = false;
+        let notes = || {
+            is_alone = outbox.order.try_lock().is_err();
+            false
+        };
+        let (request, cx) = (pin!(std::future::pending()), Context::from_waker(Waker::noop()));
+        let entered = outbox.enter(notes, request, 10, || unreachable!(), &mut { cx });
+        assert!(matches!(entered, Entered::Unwanted) && is_alone);
+    }
+}
