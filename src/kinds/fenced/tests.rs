@@ -1,9 +1,10 @@
-//! What joins a hold that is won.
+//! What becomes of counters and tokens while a lock is held.
 
 use std::time::Duration;
 
 use crate::{
     Masters, by_member::MemberId, claim::ask, embedded::Server, error::Vote, guard::Proof,
+    wire::key::lock_counter,
 };
 
 /// Who joins late raises its counter, by the hold's token and not by the clock, and the hold's token
@@ -30,4 +31,23 @@ async fn member_that_joins_a_hold_that_is_won_changes_no_token() {
     assert!(told > token);
     assert_eq!((claim.token(), guard.fencing_token()), (Some(token), token));
     assert_eq!(guard.reenter().unwrap().fencing_token(), token);
+}
+
+/// Else the next holder's token might be no greater.
+#[tokio::test(start_paused = true)]
+async fn counter_that_was_deleted_under_its_holder_is_written_again_when_it_is_asked() {
+    let server = Server::start_here();
+    let guard = server.client().unwrap().fenced_lock("x").acquire().await.unwrap();
+    let mut direct = server.direct().unwrap();
+    let mut asks = |command: &str| {
+        let mut answer = Vec::new();
+        direct.send(format!("{command} {}\r\n", lock_counter("x")).as_bytes());
+        assert!(direct.receive(&mut answer));
+        String::from_utf8(answer).unwrap()
+    };
+    assert_eq!(asks("DEL"), ":1\r\n");
+    let claim = guard.guard().tenure().claim().clone();
+    assert!(matches!(ask(claim, MemberId::FIRST).await.1, Vote::Granted));
+    let counter = asks("GET").lines().last().unwrap().parse::<u64>();
+    assert_eq!(counter, Ok(guard.fencing_token().get()));
 }
