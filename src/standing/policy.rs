@@ -84,3 +84,21 @@ impl Quarantine {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vetting_is_that_of_the_table() {
+        for (quarantine, single, composite) in [
+            (Quarantine::Durable, Vetting::None, Vetting::None),
+            (Quarantine::Composites, Vetting::None, Vetting::Uptime),
+            (Quarantine::Always, Vetting::Uptime, Vetting::Uptime),
+            (Quarantine::Strict, Vetting::Marker, Vetting::Marker),
+        ] {
+            assert_eq!(quarantine.of_single(), single, "{quarantine:?}");
+            assert_eq!(quarantine.of_composite(), composite, "{quarantine:?}");
+        }
+    }
+}

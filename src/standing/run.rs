@@ -257,3 +257,148 @@ impl Drop for Attendance {
 
 /// How often the mark of a server in quarantine is looked at. A little less than a waiter's pause.
 const LOOK: Duration = Duration::from_millis(700);
+
+#[cfg(test)]
+mod tests {
+    use futures::future::BoxFuture;
+
+    use super::*;
+    use crate::clock::Clock;
+
+    /// Shows whatever it was set to.
+    #[derive(Debug, Default)]
+    struct Watch(Mutex<Duration>);
+
+    impl Watch {
+        fn set(&self, seconds: u64) {
+            *self.0.lock().unwrap() = Duration::from_secs(seconds);
+        }
+    }
+
+    impl Clock for Watch {
+        fn now(&self) -> Instant {
+            Instant::from_origin(*self.0.lock().unwrap())
+        }
+
+        fn sleep_until(&self, _at: Instant) -> BoxFuture<'static, ()> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    fn s(seconds: u64) -> Instant {
+        Instant::from_origin(Duration::from_secs(seconds))
+    }
+
+    fn run(letter: char) -> RunId {
+        RunId::new(&letter.to_string().repeat(40)).unwrap()
+    }
+
+    /// What a handshake at `at` makes of what was known: of the run of that letter, if it tells.
+    fn met(
+        before: Option<&Arc<Standing>>,
+        letter: Option<char>,
+        uptime: u64,
+        at: u64,
+    ) -> Arc<Standing> {
+        let told = letter.map(|letter| Introduced {
+            run_id: run(letter),
+            uptime: Duration::from_secs(uptime),
+            at: s(at),
+        });
+        let rules =
+            Rules { quarantine: Duration::from_secs(66), unidentified: Unidentified::Refuse };
+        Standing::after(before, Introduction { told, marker: None, at: s(at) }, rules)
+    }
+
+    /// A run is met at 100 s, and connected until the times given; another is met at 1,000 s. If
+    /// that one ran before the first was heard last it was promoted, and has to wait from then on.
+    #[test]
+    fn run_that_began_before_another_was_heard_last_waits_from_its_first_contact() {
+        let (promoted, restarted) = (|_| 1_066, |uptime| 1_067 - uptime);
+        let from: [(&[Option<u64>], u64, &dyn Fn(u64) -> u64); 9] = [
+            (&[Some(600)], 300, &restarted),
+            (&[Some(600)], 500, &promoted),
+            (&[Some(600), Some(500)], 450, &promoted),
+            (&[Some(500), Some(600)], 450, &promoted),
+            // It is heard until the other is met.
+            (&[None], 300, &promoted),
+            (&[Some(600), None], 300, &promoted),
+            (&[None, Some(600)], 300, &promoted),
+            // Heard by its handshake alone.
+            (&[], 950, &promoted),
+            (&[], 850, &restarted),
+        ];
+        for (connections, uptime, expected) in from {
+            let clock = Arc::new(Watch::default());
+            let shared: SharedClock = clock.clone();
+            let first = met(None, Some('a'), 1_000, 100);
+            let attending: Vec<_> = connections.iter().map(|_| first.attend(&shared)).collect();
+            let mut there = Vec::new();
+            for (attendance, until) in attending.into_iter().zip(connections) {
+                match until {
+                    Some(until) => {
+                        clock.set(*until);
+                        drop(attendance);
+                    }
+                    None => there.push(attendance),
+                }
+            }
+            let votes = met(Some(&first), Some('b'), uptime, 1_000).votes_from();
+            assert_eq!(votes, Some(s(expected(uptime))), "{connections:?} {uptime}");
+        }
+    }
+
+    #[test]
+    fn run_that_is_met_again_is_the_same_and_others_are_not() {
+        let first = met(None, Some('a'), 0, 100);
+        let again = met(Some(&first), Some('a'), 50, 150);
+        assert!(Arc::ptr_eq(&first, &again));
+        assert!(!Arc::ptr_eq(&first, &met(Some(&first), Some('b'), 0, 150)));
+        let silent = met(None, None, 0, 100);
+        assert!(!Arc::ptr_eq(&silent, &met(Some(&silent), None, 0, 150)), "nobody knows");
+        // Nor is anything known of when it began.
+        let next = met(Some(&silent), Some('a'), 500, 1_000);
+        assert_eq!(next.votes_from(), Some(s(567)));
+    }
+
+    #[test]
+    fn server_that_does_not_tell_who_it_is_votes_by_the_callers_word_alone() {
+        for (unidentified, from) in
+            [(Unidentified::Refuse, None), (Unidentified::Trust, Some(s(0)))]
+        {
+            let silent = Standing::new(None, unidentified, s(100));
+            assert_eq!((silent.is_identified(), silent.run_id()), (false, None));
+            assert_eq!(silent.may_vote(s(100)).is_ok(), from.is_some());
+            assert_eq!((silent.votes_from(), silent.uptime(s(100))), (from, None));
+        }
+    }
+
+    #[test]
+    fn marker_counts_until_it_is_lost() {
+        let young = met(None, Some('a'), 5, 100);
+        assert_eq!((young.is_identified(), young.run_id()), (true, Some(run('a'))));
+        assert_eq!(young.uptime(s(110)), Some(Duration::from_secs(15)));
+        assert!(young.may_vote(s(100)).is_err());
+        let (run_id, max_lease) = (run('a').as_str().into(), Duration::from_secs(60));
+        let marker = Marker { run_id, max_lease, fleet: "f".into() };
+        young.note(Some(marker.clone()));
+        assert!(young.may_vote(s(100)).is_ok());
+        assert_eq!((young.blessing(), young.waits_until()), (Some(marker), None));
+        young.note_wait(7);
+        assert!(young.may_vote(s(100)).is_err());
+        assert_eq!((young.blessing(), young.waits_until()), (None, Some(7)));
+    }
+
+    #[test]
+    fn marker_is_looked_at_by_one_caller_at_a_time() {
+        let young = met(None, Some('a'), 5, 100);
+        let step = Duration::from_nanos(1);
+        let mut next = s(100);
+        for _ in 0..2 {
+            next = next + LOOK;
+            assert!(!young.claim_look(next - step));
+            assert!(young.claim_look(next));
+            assert!(!young.claim_look(next));
+        }
+    }
+}

@@ -41,5 +41,6 @@ mod tests {
         let digits = "0123456789abcdef0123456789abcdef01234567";
         assert_eq!(RunId::new(digits).unwrap().as_str(), digits);
         assert_eq!(RunId::new("short"), None);
+        assert_eq!(RunId::new(&"é".repeat(20)), None, "40 bytes");
     }
 }
