@@ -196,4 +196,22 @@ mod tests {
         assert_eq!(watchdog.renewal_timeout(Duration::MAX), WATCHDOG / 3);
         assert_eq!(watchdog.renewal_timeout(Duration::from_secs(1)), Duration::from_secs(2));
     }
+
+    #[test]
+    fn times_that_follow_from_a_lease_are_those_of_the_table() {
+        let cap = Duration::from_secs(2);
+        for (lease, least, vote, period, retry) in [
+            (300, 30, 30, 100, 10),
+            (600, 60, 60, 200, 20),
+            (6_000, 600, 600, 2_000, 200),
+            (30_000, 3_000, 2_000, 10_000, 1_000),
+            (60_000, 6_000, 2_000, 20_000, 1_000),
+        ] {
+            let term = term(Lease::WatchdogOf(Duration::from_millis(lease))).unwrap();
+            let times = [term.min_validity(), term.node_timeout(cap), term.period(), term.retry()];
+            let expected = [least, vote, period, retry].map(Duration::from_millis);
+            assert_eq!((times, term.length().as_millis()), (expected, lease.into()), "{lease} ms");
+            assert!(term.is_renewed());
+        }
+    }
 }

@@ -198,4 +198,13 @@ mod tests {
             assert!(2 * Rule::Majority.need(members) > members);
         }
     }
+
+    #[test]
+    fn all_are_needed_or_more_than_half() {
+        for (members, majority) in [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (6, 4), (7, 4)] {
+            assert_eq!(Rule::All.need(members), members);
+            assert_eq!(Rule::Majority.need(members), majority, "of {members}");
+        }
+        assert_ne!(Rule::All.name(), Rule::Majority.name(), "or one would re-enter the other");
+    }
 }
