@@ -93,9 +93,9 @@ mod tests {
     fn vetting_is_that_of_the_table() {
         for (quarantine, single, composite) in [
             (Quarantine::Durable, Vetting::None, Vetting::None),
-            (Quarantine::Composites, Vetting::None, Vetting::Uptime),
-            (Quarantine::Always, Vetting::Uptime, Vetting::Uptime),
-            (Quarantine::Strict, Vetting::Marker, Vetting::Marker),
+            (Quarantine::Composites, Vetting::None, Vetting::Usual),
+            (Quarantine::Always, Vetting::Usual, Vetting::Usual),
+            (Quarantine::Strict, Vetting::Strict, Vetting::Strict),
         ] {
             assert_eq!(quarantine.of_single(), single, "{quarantine:?}");
             assert_eq!(quarantine.of_composite(), composite, "{quarantine:?}");

@@ -304,10 +304,11 @@ mod tests {
             run_id: run(letter),
             uptime: Duration::from_secs(uptime),
             at: s(at),
+            is_in_cluster: false,
         });
         let rules =
             Rules { quarantine: Duration::from_secs(66), unidentified: Unidentified::Refuse };
-        Standing::after(before, Introduction { told, marker: None, at: s(at) }, rules)
+        Standing::after(before, Introduction { told, mark: None, at: s(at), server_time: 0 }, rules)
     }
 
     /// A run is met at 100 s, and connected until the times given; another is met at 1,000 s. If
@@ -374,23 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn marker_counts_until_it_is_lost() {
-        let young = met(None, Some('a'), 5, 100);
-        assert_eq!((young.is_identified(), young.run_id()), (true, Some(run('a'))));
-        assert_eq!(young.uptime(s(110)), Some(Duration::from_secs(15)));
-        assert!(young.may_vote(s(100)).is_err());
-        let (run_id, max_lease) = (run('a').as_str().into(), Duration::from_secs(60));
-        let marker = Marker { run_id, max_lease, fleet: "f".into() };
-        young.note(Some(marker.clone()));
-        assert!(young.may_vote(s(100)).is_ok());
-        assert_eq!((young.blessing(), young.waits_until()), (Some(marker), None));
-        young.note_wait(7);
-        assert!(young.may_vote(s(100)).is_err());
-        assert_eq!((young.blessing(), young.waits_until()), (None, Some(7)));
-    }
-
-    #[test]
-    fn marker_is_looked_at_by_one_caller_at_a_time() {
+    fn mark_is_looked_at_by_one_caller_at_a_time() {
         let young = met(None, Some('a'), 5, 100);
         let step = Duration::from_nanos(1);
         let mut next = s(100);
