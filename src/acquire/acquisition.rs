@@ -8,7 +8,7 @@
 //!
 //! Source: the Redlock algorithm as published by Redis (distributed locks).
 
-use std::{sync::Arc, time::Duration};
+use std::{mem::replace, sync::Arc, time::Duration};
 
 use super::{
     agreeing::agree,
@@ -40,12 +40,13 @@ pub(crate) struct Acquisition {
     /// If all members are needed: one after the other, in an order that all processes share.
     in_order: Option<InOrder>,
     lost_rounds: u32,
+    has_said_not_yet: bool,
 }
 
 impl Acquisition {
     pub(crate) fn new(target: Target, wanted: Wanted) -> Self {
         let in_order = matches!(target.rule, Rule::All).then(InOrder::default);
-        Self { target, wanted, next: None, in_order, lost_rounds: 0 }
+        Self { target, wanted, next: None, in_order, lost_rounds: 0, has_said_not_yet: false }
     }
 
     /// Something to ask with that was never asked with before.
@@ -230,6 +231,17 @@ impl Contender for Acquisition {
         match self.unavailable(self.target.members.map(Voter::foreseen)) {
             Round::NotYet { error, counts_in } => Some((error, counts_in)),
             _ => None,
+        }
+    }
+
+    fn say_not_yet(&mut self, error: &AcquireError) {
+        if !replace(&mut self.has_said_not_yet, true) {
+            let lock = self.target.lock_name();
+            tracing::warn!(
+                %lock, %error,
+                "an acquire waits until votes count; where all servers are new, `palisade bless`, \
+                 Client::bless or Masters::bless makes them count at once"
+            );
         }
     }
 

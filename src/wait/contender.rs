@@ -26,6 +26,10 @@ pub(crate) trait Contender: Send {
     /// not count yet: the error, and when they do.
     fn not_yet(&self) -> Option<(AcquireError, Duration)>;
 
+    /// Says that it waits until votes count, unless it has: who waits a minute without a word seems to
+    /// hang.
+    fn say_not_yet(&mut self, error: &AcquireError);
+
     /// Where releases are announced, one listener for each member.
     fn listen(&mut self) -> ByMember<Listener>;
 

@@ -92,7 +92,10 @@ pub(crate) async fn acquire<C: Contender>(
             Round::NotYet { error, counts_in } if waiting.ends_within(counts_in) => {
                 return Err(error);
             }
-            Round::NotYet { error, .. } => outage = Some(error),
+            Round::NotYet { error, .. } => {
+                contender.say_not_yet(&error);
+                outage = Some(error);
+            }
             Round::Refused(refusals) => refused_by = Some(refusals.members()),
         }
     } else if let Some((error, counts_in)) = contender.not_yet()
@@ -168,6 +171,7 @@ async fn stand_in_line<C: Contender>(
                 return Err(error);
             }
             Round::NotYet { error, counts_in } => {
+                contender.say_not_yet(&error);
                 *outage = Some(error);
                 waiting.look_again(counts_in).await;
             }

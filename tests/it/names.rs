@@ -345,3 +345,31 @@ async fn redacted_names_are_in_no_event() {
     let text = format!("{events:?}");
     assert!(!text.contains(NAME), "{text}");
 }
+
+/// Whoever waits for a minute without a word seems to hang.
+#[tokio::test(start_paused = true)]
+async fn wait_for_a_quarantine_is_told_once_with_what_to_do() {
+    let servers = [Server::start_here(), Server::start_here(), Server::start_here()];
+    let masters = Masters::new(servers.iter().map(|server| client(server, false))).unwrap();
+    servers.iter().for_each(Server::restart);
+    Events::keep();
+    masters.red_lock(NAME).try_acquire().await.unwrap_err();
+    assert!(waits_told().is_empty(), "an error says it");
+
+    Events::keep();
+    let guard = masters.red_lock(NAME).acquire().await.unwrap();
+    let told = waits_told();
+    let [wait] = &*told else { panic!("{told:#?}") };
+    assert_eq!(wait.get("lock"), Some(NAME));
+    let why = wait.get("error").unwrap();
+    assert!(why.contains("their votes count in "), "{why}");
+    assert!(wait.get("message").unwrap().contains("palisade bless"), "{wait:?}");
+    guard.release().await.unwrap();
+}
+
+/// What the kept events say of waits for votes.
+fn waits_told() -> Vec<Fields> {
+    let is_wait =
+        |it: &Fields| it.get("message").is_some_and(|it| it.contains("until votes count"));
+    Events::kept().into_iter().map(|(_, fields)| fields).filter(is_wait).collect()
+}
