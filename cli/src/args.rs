@@ -241,7 +241,7 @@ When the lock cannot be renewed:
 Servers that were restarted:
   One of several servers that started less than --max-lease, 1% of it and 7s ago (by default about
   68s) may have forgotten locks that are held: it gets no vote until then. If that leaves too few,
-  palisade says so and waits; with -n, or if -w ends before, it exits with 69. Servers of a new
+  palisade says so and waits; with -n, or if -w ends before, it exits with 73. Servers of a new
   fleet have nothing to forget: see `palisade bless`.
 
 When the command ends:
@@ -255,6 +255,8 @@ Exit codes:
    69  too few servers answered: at once with -n or without -w, else after -w
    70  a defect in palisade
    71  the operating system refused something
+   73  not yet: too few servers have a vote, since the others started lately; with -n, or if -w
+       ends before they have
    74  the lock was lost, or could not be renewed, while the command ran; or processes of the
        command cannot be killed
    75  another holds the lock, with -n or until -w ended (-E changes this code)

@@ -12,6 +12,8 @@ pub(crate) const UNAVAILABLE: u8 = 69;
 pub(crate) const INTERNAL: u8 = 70;
 /// The operating system refused something palisade needs.
 pub(crate) const SYSTEM: u8 = 71;
+/// Too few servers have a vote yet: they started lately and may have forgotten locks.
+pub(crate) const NOT_YET: u8 = 73;
 /// The lock was lost while the command ran.
 pub(crate) const LOST: u8 = 74;
 /// Another holder has the lock; `-E` changes this one.

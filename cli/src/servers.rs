@@ -148,7 +148,7 @@ async fn acquire(
         }
         (patience, at_once) => {
             if let Err(young @ AcquireError::Quarantined { .. }) = &at_once {
-                tell(young);
+                tell(format_args!("{young}; waiting (see `palisade bless --help`)"));
             }
             match patience {
                 Patience::For(limit) => lock.try_acquire_for(limit).await?,

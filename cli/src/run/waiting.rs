@@ -138,6 +138,9 @@ fn refused(error: &AcquireError) -> Failure {
             Failure::new(exit::INTERNAL, error)
         }
         AcquireError::Config(_) => Failure::usage(error),
+        AcquireError::Quarantined { .. } => {
+            Failure::new(exit::NOT_YET, format_args!("{error}; see `palisade bless --help`"))
+        }
         _ => Failure::new(exit::UNAVAILABLE, error),
     }
 }

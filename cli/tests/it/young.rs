@@ -9,6 +9,9 @@ use crate::support::tool::{Finished, palisade, run};
 /// Their votes count after more than a minute: whatever ends soon has not waited for that.
 const SOON: Duration = Duration::from_secs(25);
 
+/// Distinct from the code of an outage.
+const NOT_YET: i32 = 73;
+
 fn bless(urls: &[String], more: &[&str]) -> Finished {
     let mut words = vec!["bless"];
     words.extend(urls.iter().flat_map(|url| ["-s", url.as_str()]));
@@ -21,7 +24,7 @@ fn a_fleet_that_has_just_started_does_not_vote_and_says_so_at_once() {
     let cluster = Cluster::start(3);
     for all in ["", "--all"] {
         let young = run(&cluster.urls(), &format!("-n {all}"), "exit 3").finish();
-        assert_eq!(young.code(), 69, "{young:?}");
+        assert_eq!(young.code(), NOT_YET, "{young:?}");
         assert!(young.took < SOON, "{young:?}");
         let said = young.said();
         assert!(said.contains("3 of 3 masters started"), "{said}");
@@ -29,6 +32,19 @@ fn a_fleet_that_has_just_started_does_not_vote_and_says_so_at_once() {
     }
     let keys: Vec<_> = cluster.iter().flat_map(testkit::RedisServer::keys).collect();
     assert_eq!(keys, Vec::<String>::new(), "nothing was asked of them");
+}
+
+#[test]
+fn an_outage_has_another_exit_code_than_servers_that_do_not_vote_yet() {
+    let cluster = Cluster::start(3);
+    cluster.kill(0);
+    cluster.kill(1);
+    let down = run(&cluster.urls(), "-n", "exit 3").finish();
+    assert_eq!(down.code(), 69, "{down:?}");
+    cluster.restart_empty(0);
+    let young = run(&cluster.urls(), "-n", "exit 3").finish();
+    assert_eq!(young.code(), NOT_YET, "{young:?}");
+    assert!(young.said().contains("palisade bless"), "{young:?}");
 }
 
 #[test]
@@ -49,7 +65,7 @@ fn blessed_masters_vote_at_once_until_they_are_restarted() {
     cluster.restart_empty(0);
     assert_eq!(run(&urls, "-n", "exit 3").finish().code(), 3, "two of three are enough");
     let all = run(&urls, "--all -n", "exit 3").finish();
-    assert_eq!(all.code(), 69, "{all:?}");
+    assert_eq!(all.code(), NOT_YET, "{all:?}");
     assert!(all.said().contains("1 of 3 masters started"), "{all:?}");
 }
 
@@ -69,7 +85,7 @@ fn who_waits_is_told_at_once_and_goes_on_when_somebody_blesses() {
 fn a_wait_that_ends_before_the_votes_count_is_not_begun() {
     let cluster = Cluster::start(3);
     let waited = run(&cluster.urls(), "-w 30", "exit 3").finish();
-    assert_eq!(waited.code(), 69, "{waited:?}");
+    assert_eq!(waited.code(), NOT_YET, "{waited:?}");
     assert!(waited.took < SOON, "{waited:?}");
     assert_eq!(waited.errors.len(), 1, "said once: {waited:?}");
 }
