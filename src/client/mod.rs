@@ -17,11 +17,12 @@ pub use masters::Masters;
 pub use simulated::SimulatedProcess;
 
 use crate::{
-    error::{ConfigError, ConnectError, LostCause, NodeError, ShutdownError},
+    error::{BlessError, ConfigError, ConnectError, LostCause, NodeError, ShutdownError},
     kind::Holder,
     kinds::{FencedLock, Lock},
     node::{NodeId, Stream},
     process::NodeServices,
+    voting::bless,
     wire::key,
 };
 
@@ -108,6 +109,40 @@ impl Client {
     #[must_use]
     pub fn node_id(&self) -> &NodeId {
         self.services.node_id()
+    }
+
+    /// The operator's word that the server is new: that it holds everything it ever granted. Then
+    /// its votes count at once for locks that would wait for it: [`Masters::bless`], of one server.
+    ///
+    /// By default no lock waits whose only server it is; with
+    /// [`Quarantine::Always`](crate::Quarantine) all do. The masters of a fleet are blessed together,
+    /// and not one by one: those that were blessed apart are [no
+    /// fleet](ConfigError::DifferentFleets).
+    ///
+    /// # Errors
+    /// [`BlessError`]: the server is not young, was blessed before, or cannot be asked. Everything is
+    /// checked before anything is written.
+    ///
+    /// # Cancel safety
+    /// Dropping the future may leave the marker on the server, whose votes then count at once.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// use palisade::{Client, Quarantine, error::BlessError};
+    ///
+    /// let careful = Client::builder().quarantine(Quarantine::Always);
+    /// let client = careful.url("redis://127.0.0.1:6379").connect().await?;
+    /// // Where a server is set up, after its first start.
+    /// match client.bless().await {
+    ///     Ok(()) | Err(BlessError::Old { .. }) => {}
+    ///     Err(error) => return Err(error.into()),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn bless(&self) -> Result<(), BlessError> {
+        bless(std::slice::from_ref(&self.services), false).await
     }
 
     /// Ends all holds of this client, waits until their releases and all others that are under way
