@@ -117,7 +117,8 @@ pub enum NodeError {
     /// The server is out of memory and refuses writes that need more (OOM). Nothing was written.
     #[error("the server is out of memory")]
     OutOfMemory,
-    /// The key exists and is not a lock (WRONGTYPE). It was not touched.
+    /// The key exists and is not a lock: it is of another type (WRONGTYPE), or a hash with fields that
+    /// are no holders, such as a user's record. It was not touched.
     #[error("the key exists and is not a lock")]
     ForeignKey,
     /// The key of the fencing counter holds no counter, or one that cannot be raised any more: it is

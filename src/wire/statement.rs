@@ -86,7 +86,7 @@ impl Outcome {
     pub(crate) const DONE: i64 = 1;
     /// The request came after its not-after stamp and changed nothing.
     pub(crate) const STALE: i64 = -1;
-    /// The key is of another type and was not touched.
+    /// The key is of another type, or a hash that is no lock, and was not touched.
     pub(crate) const FOREIGN: i64 = -2;
     /// The counter's key holds no counter, or none that can be raised; nothing was changed.
     pub(crate) const FOREIGN_COUNTER: i64 = -3;

@@ -6,11 +6,12 @@ macro_rules! script {
     };
 }
 
-pub(crate) const ACQUIRE: &str = script!("mutex/grant.lua", "mutex/acquire.lua");
+pub(crate) const ACQUIRE: &str =
+    script!("mutex/foreign.lua", "mutex/grant.lua", "mutex/acquire.lua");
 pub(crate) const RENEW: &str = script!("mutex/renew.lua");
 pub(crate) const COUNT: &str = script!("mutex/count.lua");
-pub(crate) const FORCE: &str = script!("mutex/force.lua");
-pub(crate) const INSPECT: &str = script!("mutex/inspect.lua");
+pub(crate) const FORCE: &str = script!("mutex/foreign.lua", "mutex/force.lua");
+pub(crate) const INSPECT: &str = script!("mutex/foreign.lua", "mutex/inspect.lua");
 pub(crate) const FENCED_ACQUIRE: &str =
-    script!("mutex/grant.lua", "fenced/counter.lua", "fenced/acquire.lua");
+    script!("mutex/foreign.lua", "mutex/grant.lua", "fenced/counter.lua", "fenced/acquire.lua");
 pub(crate) const PROMOTE: &str = script!("fenced/counter.lua", "fenced/promote.lua");

@@ -14,6 +14,7 @@ pub(super) const SPECS: &[Spec] = &[
     Spec::command("hkeys", 2, |call, args| list(call, args, |name, _| name)),
     Spec::command("hlen", 2, hlen),
     Spec::command("hmget", -3, hmget),
+    Spec::command("hrandfield", 4, hrandfield),
     Spec::command("hset", -4, hset),
     Spec::command("hsetnx", 4, hsetnx),
     Spec::command("hstrlen", 3, |call, args| {
@@ -55,6 +56,18 @@ fn hgetall(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
     let fields = hash.into_iter().flat_map(Hash::iter);
     let items = fields.flat_map(|(name, value)| [name, value]).cloned().map(Reply::bulk);
     Ok(Reply::Map(items.collect()))
+}
+
+/// In the one form that scripts of locks use, with a count and values. Not by chance: the first ones,
+/// so that a run can be repeated; and in a flat list in RESP3 too.
+fn hrandfield(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+    let count = usize::try_from(args.integer(2)?).map_err(|_negative| Refusal::NOT_INTEGER)?;
+    if !args.at(3).eq_ignore_ascii_case(b"WITHVALUES") {
+        return Err(Refusal::SYNTAX);
+    }
+    let hash = call.keys().read::<Hash>(args.at(1))?;
+    let fields = hash.into_iter().flat_map(Hash::iter).take(count);
+    Ok(Reply::bulks(fields.flat_map(|(name, value)| [name, value]).cloned()))
 }
 
 fn list(

@@ -16,7 +16,7 @@
 --                          stands already, the counter is its token
 --    0, ttl in ms, 0       held by another; -1 if without a ttl
 --   -1, 0, 0               stale: the stamp is over; nothing was changed
---   -2, 0, 0               the key is of another type; it was not touched
+--   -2, 0, 0               the key is of another type, or a hash that is no lock; it was not touched
 --   -3, 0, 0               the counter's key holds none, or none that can be raised; nothing was
 --                          changed
 -- The counter is written first: out of memory is an error of the call before anything was changed.

@@ -10,7 +10,7 @@ use crate::{
 };
 
 pub(crate) static ACQUIRE: Script =
-    script!("fenced", "acquire.lua", 7, after "../mutex/grant.lua", "counter.lua")
+    script!("fenced", "acquire.lua", 7, after "../mutex/foreign.lua", "../mutex/grant.lua", "counter.lua")
         .telling_token()
         .granting();
 pub(crate) static PROMOTE: Script =

@@ -11,7 +11,7 @@
 --    1, ttl in ms   held by this holder now
 --    0, ttl in ms   held by another; -1 if without a ttl
 --   -1, 0           stale: the stamp is over; nothing was changed
---   -2, 0           the key is of another type; it was not touched
+--   -2, 0           the key is of another type, or a hash that is no lock; it was not touched
 -- Out of memory is an error of the call before anything was written. A missing permission is one
 -- too: what was written for that lock is taken back.
 

@@ -7,14 +7,15 @@
 -- Returns TIME in µs, then two integers for each lock:
 --    1, n    deleted; announced to n listeners, -1 if the user may not announce it
 --    0, 0    it was not held
---   -2, 0    the key is of another type; it was not touched
+--   -2, 0    the key is of another type, or a hash that is no lock; it was not touched
 
 local function force(key, channel)
-  local fields = redis.pcall('HLEN', key)
-  if type(fields) == 'table' then
-    if string.find(fields.err, 'WRONGTYPE', 1, true) then return -2, 0 end
-    return fields
+  local foreign, failed = is_foreign(key)
+  if failed then
+    if string.find(failed.err, 'WRONGTYPE', 1, true) then return -2, 0 end
+    return failed
   end
+  if foreign then return -2, 0 end
   if redis.call('DEL', key) == 0 then return 0, 0 end
   local listeners = redis.pcall('PUBLISH', channel, '0')
   if type(listeners) == 'table' then return 1, -1 end

@@ -11,7 +11,11 @@ local function in_the_way(key, holder, not_after, now)
   if now > not_after then return -1, 0 end
   -- Before the write: a user without the right to PTTL must not leave a key without a ttl.
   local ttl = redis.call('PTTL', key)
-  if mine == 0 and ttl ~= -2 then return 0, ttl end
+  if mine == 0 and ttl ~= -2 then
+    -- Whoever may not ask that takes it for a lock.
+    if is_foreign(key) then return -2, 0 end
+    return 0, ttl
+  end
   return nil, ttl, mine
 end
 

@@ -104,7 +104,8 @@ impl Lock {
         Ok(self.ask(&self.mutex.inspect()).await?.reply)
     }
 
-    /// Deletes the lock, whoever holds it, and wakes those who wait. False if nobody held it.
+    /// Deletes the lock, whoever holds it, and wakes those who wait. False if nobody held it. A key
+    /// that is no lock is [not touched](NodeError::ForeignKey).
     ///
     /// Its holder learns of it at once if somebody waits in the same process, else with its next
     /// renewal, and with a fixed lease only at the end. Until then two may believe that they hold

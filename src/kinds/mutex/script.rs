@@ -8,11 +8,11 @@ use crate::{
 };
 
 pub(crate) static ACQUIRE: Script =
-    script!("mutex", "acquire.lua", 4, after "grant.lua").granting();
+    script!("mutex", "acquire.lua", 4, after "foreign.lua", "grant.lua").granting();
 pub(crate) static RENEW: Script = script!("mutex", "renew.lua", 2);
 pub(crate) static COUNT: Script = script!("mutex", "count.lua", 3);
-pub(crate) static FORCE: Script = script!("mutex", "force.lua", 1);
-pub(crate) static INSPECT: Script = script!("mutex", "inspect.lua", 0);
+pub(crate) static FORCE: Script = script!("mutex", "force.lua", 1, after "foreign.lua");
+pub(crate) static INSPECT: Script = script!("mutex", "inspect.lua", 0, after "foreign.lua");
 
 /// Every script of this kind; connections load them in advance.
 pub(crate) static SCRIPTS: [&Script; 5] = [&ACQUIRE, &RENEW, &COUNT, &FORCE, &INSPECT];

@@ -6,7 +6,7 @@ use palisade::{
     Released,
     error::{InspectError, NodeError},
 };
-use testkit::{RedisServer, Reply};
+use testkit::RedisServer;
 
 use super::{Any, assert_readable, node_error};
 use crate::support::{Look, acquired, causes, client, eventually, patient, soon, watchdog};
@@ -83,18 +83,6 @@ async fn key_that_became_another_type_is_a_lost_lock() {
     drop(guard);
     soon(client.shutdown(crate::support::HANG)).await.unwrap();
     assert_eq!(server.cli(&["GET", "x"]), "value");
-}
-
-#[tokio::test]
-async fn hash_that_is_no_lock_counts_as_held() {
-    let server = RedisServer::start();
-    let client = client(&server).await;
-    server.cli(&["HSET", "x", "name", "value"]);
-    for lock in Any::all(&client, "x") {
-        assert!(lock.try_acquire().await.unwrap().is_none());
-    }
-    assert_eq!(client.lock("x").holder().await.unwrap().unwrap().count, 0);
-    assert_eq!(server.hash("x"), [("name".to_owned(), "value".to_owned())].into());
 }
 
 #[tokio::test]
@@ -244,13 +232,4 @@ async fn silence_at_the_other_end_is_a_time_out_while_connecting() {
     let source = node_error(&error);
     let in_time = matches!(source, NodeError::TimedOut { .. } | NodeError::Unreachable { .. });
     assert!(in_time && !source.is_unknown(), "{source:?}");
-}
-
-#[tokio::test]
-async fn hash_with_an_empty_field_counts_as_held() {
-    let server = RedisServer::start();
-    let client = client(&server).await;
-    server.command(&["HSET", "x", "", ""]);
-    assert!(client.lock("x").try_acquire().await.unwrap().is_none());
-    assert_eq!(server.command(&["HLEN", "x"]), Reply::Int(1));
 }

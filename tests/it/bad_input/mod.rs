@@ -2,6 +2,7 @@
 
 mod before;
 mod contact;
+mod foreign;
 mod members;
 mod rights;
 mod urls;

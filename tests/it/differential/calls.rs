@@ -184,7 +184,8 @@ impl Generator {
 const FAR_OFF: i64 = 4_102_444_800;
 
 const KEYS: &[&[u8]] = &[b"a", b"b", b"c", b"d", b"lock", b"\x00\r\n\xff"];
-const FIELDS: &[&[u8]] = &[b"f", b"g", b"h", b"", b"uuid:1", b"\x00\xf0"];
+const FIELDS: &[&[u8]] =
+    &[b"f", b"g", b"h", b"", b"uuid:1", b"uuid:-2:write", b"mode", b"\x00\xf0"];
 const VALUES: &[&[u8]] = &[
     b"",
     b"0",
