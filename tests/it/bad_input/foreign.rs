@@ -1,13 +1,17 @@
 //! Hashes of other people under the name of a lock.
 
-use palisade::error::{InspectError, NodeError};
+use palisade::{
+    embedded::Server,
+    error::{InspectError, NodeError},
+};
 use testkit::RedisServer;
 
 use super::Any;
 use crate::{
+    outside::ask,
     scripts::{NEVER, eval, eval_on, restricted},
     sources::{ACQUIRE, FORCE, INSPECT},
-    support::{Look, client, soon},
+    support::{Look, causes, client, soon},
 };
 
 fn bob() -> std::collections::BTreeMap<String, String> {
@@ -107,6 +111,28 @@ fn hash_of_very_many_fields_is_looked_at_in_part() {
     assert_eq!(acquire(), 0);
     assert_eq!(server.calls_of("hgetall"), 0);
     assert_eq!(server.calls_of("hrandfield"), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn embedded_server_tells_hashes_of_others_from_locks_too() {
+    let server = Server::start_here();
+    let lock = server.client().unwrap().lock("x");
+    for (field, many) in [("name", 1), ("name", 100), ("id:", 100)] {
+        let _removed: i64 = ask(&server, &["DEL", "x"]).await;
+        for i in 0..many {
+            let _added: i64 = ask(&server, &["HSET", "x", &format!("{field}{i}"), "1"]).await;
+        }
+        let tried = lock.try_acquire().await;
+        if field == "id:" {
+            assert!(tried.unwrap().is_none());
+            assert!(lock.force_release().await.unwrap());
+        } else {
+            assert!(matches!(causes(&tried.unwrap_err())[..], [NodeError::ForeignKey]));
+            lock.force_release().await.unwrap_err();
+            lock.holder().await.unwrap_err();
+            assert_eq!(ask::<i64>(&server, &["HLEN", "x"]).await, many);
+        }
+    }
 }
 
 /// Nothing is deleted that one was not allowed to look at.
