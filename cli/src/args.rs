@@ -122,6 +122,9 @@ pub(crate) struct ServerArgs {
 
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, help = MAX_LEASE)]
     pub(crate) max_lease: Option<Duration>,
+
+    #[arg(long, value_name = "PREFIX", help = NAMESPACE)]
+    pub(crate) namespace: Option<String>,
 }
 
 /// The process between palisade and the command.
@@ -182,6 +185,10 @@ const MAX_LEASE: &str = "\
 The longest lease that anybody uses on these servers, the same for all. One of several servers \
 that was restarted may have forgotten locks: for 1% and 7s more than this its vote does not count; \
 at least 4s [env: PALISADE_MAX_LEASE] [default: 60s]";
+
+const NAMESPACE: &str = "\
+What stands before the name of the lock in its key, so that it meets no keys of others; the same \
+for all who share it. A fleet is blessed for one namespace [env: PALISADE_NAMESPACE] [default: none]";
 
 const LONG_ABOUT: &str = "\
 Runs a command while holding a lock in Redis, and never after it.

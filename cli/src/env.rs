@@ -1,6 +1,10 @@
 //! The command's environment, and what it tells a palisade that the command starts.
 
-use std::{env, process::Command, time::Duration};
+use std::{
+    env::{self, VarError},
+    process::Command,
+    time::Duration,
+};
 
 use palisade::LockGuard;
 
@@ -10,6 +14,8 @@ use crate::{duration, exit::Failure};
 pub(crate) const SERVERS: &str = "PALISADE_SERVERS";
 /// The longest lease that anybody uses on the servers.
 pub(crate) const MAX_LEASE: &str = "PALISADE_MAX_LEASE";
+/// What stands before the names of locks in their keys.
+const NAMESPACE: &str = "PALISADE_NAMESPACE";
 /// The name of the lock.
 const LOCK: &str = "PALISADE_LOCK";
 /// What the servers know the hold by.
@@ -43,6 +49,17 @@ pub(crate) fn max_lease() -> Result<Option<Duration>, Failure> {
     }
     let lease = duration::parse(&said);
     lease.map(Some).map_err(|wrong| Failure::usage(format_args!("{MAX_LEASE}={said}: {wrong}")))
+}
+
+/// What [`NAMESPACE`] says; nothing if it is not set.
+pub(crate) fn namespace() -> Result<String, Failure> {
+    match env::var(NAMESPACE) {
+        Ok(namespace) => Ok(namespace),
+        Err(VarError::NotPresent) => Ok(String::new()),
+        Err(VarError::NotUnicode(_)) => {
+            Err(Failure::usage(format_args!("{NAMESPACE} is not valid UTF-8")))
+        }
+    }
 }
 
 /// The holds of the palisades that this one was started from.

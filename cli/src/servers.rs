@@ -12,7 +12,7 @@ use rustix::{process::getpid, system::uname};
 use crate::{
     args::ServerArgs,
     duration,
-    env::{SERVERS, max_lease},
+    env::{SERVERS, max_lease, namespace},
     exit::{Failure, USAGE},
     tell,
 };
@@ -41,11 +41,16 @@ impl Servers {
     pub(crate) fn named(args: &ServerArgs) -> Result<Self, Failure> {
         let urls = if args.servers.is_empty() { from_env()? } else { args.servers.clone() };
         let max_lease = cap_on_leases(args)?;
-        let name = our_name();
+        let namespace = match &args.namespace {
+            Some(given) => given.clone(),
+            None => namespace()?,
+        };
+        let settings =
+            Client::builder().name(&our_name()).max_lease(max_lease).namespace(&namespace);
         let clients = urls.iter().enumerate().map(|(at, url)| {
-            let client = Client::builder().url(url).name(&name).max_lease(max_lease).build();
-            client.map_err(|error| {
-                Failure::usage(format_args!("server {}: {error}{}", at + 1, if_list(url)))
+            settings.clone().url(url).build().map_err(|error| match error {
+                ConfigError::InvalidSetting { setting: "namespace", .. } => Failure::usage(error),
+                error => Failure::usage(format_args!("server {}: {error}{}", at + 1, if_list(url))),
             })
         });
         let masters = Masters::new(clients.collect::<Result<Vec<_>, _>>()?).map_err(unusable)?;

@@ -12,7 +12,6 @@ use crate::{
     random::Random,
     voting::{Members, Voter, lock_name},
     wait::Queues,
-    wire::key,
 };
 
 /// Members, and how many of them are enough.
@@ -58,7 +57,7 @@ impl Target {
 
     /// The name of the first member.
     pub(crate) fn name(&self) -> &str {
-        self.members.first().kind.name()
+        self.members.first().name()
     }
 
     /// What it is called where it is spoken of.
@@ -76,8 +75,7 @@ impl Target {
         self.process().home.check()?;
         let mut strictest = None;
         for member in self.members.values() {
-            let name = member.kind.name();
-            key::check_name(name).map_err(|error| error.naming(|| member.shown_name()))?;
+            member.check_name()?;
             member.services.check_runtime()?;
             let settings = &member.services.settings;
             let term = lease.term(settings.watchdog_lease, settings.max_lease)?;

@@ -47,7 +47,7 @@ pub(crate) async fn ask(claim: Arc<Claim>, member: MemberId) -> (MemberId, Vote)
                 permits: claim.wanted.permits,
                 waits: claim.wanted.waits,
             });
-            let acquire = Checked { statement, mark };
+            let acquire = Checked { statement, mark, key: connection.marker().clone() };
             let asking = Asking {
                 claim: &claim,
                 member,

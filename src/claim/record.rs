@@ -163,8 +163,8 @@ impl Claim {
     }
 
     /// The lock's name; of several, the first's.
-    pub(crate) fn name(&self) -> &Arc<str> {
-        self.members.first().kind.name()
+    pub(crate) fn name(&self) -> &str {
+        self.members.first().name()
     }
 
     pub(crate) fn need(&self) -> usize {

@@ -15,6 +15,7 @@ use crate::{
     node::{Endpoint, Node, NodeSettings, Stream},
     process::{NodeServices, Process, ServiceSettings},
     standing::{Quarantine, Rules, Unidentified, longest_lease, quarantine_length},
+    wire::key,
 };
 
 /// Sets up a [`Client`], or with [`Masters::connect_with`](super::Masters::connect_with) one of each
@@ -48,6 +49,7 @@ pub struct ClientBuilder {
     clock_skew: Duration,
     quarantine: Quarantine,
     unidentified: Unidentified,
+    namespace: String,
     redact_names: bool,
     process: Option<Arc<Process>>,
     clock: Option<Arc<dyn Clock>>,
@@ -74,6 +76,7 @@ impl Default for ClientBuilder {
             clock_skew: Duration::from_secs(5),
             quarantine: Quarantine::default(),
             unidentified: Unidentified::default(),
+            namespace: String::new(),
             redact_names: false,
             process: None,
             clock: None,
@@ -195,6 +198,32 @@ impl ClientBuilder {
         self
     }
 
+    /// What stands before the names of locks in their keys, so that they meet no keys of others: with
+    /// `shop:locks:` the lock `orders:42` is the key `shop:locks:orders:42`. Defaults to nothing.
+    ///
+    /// Whoever shares a lock must agree on its key. For a Java service that is the name: channel and
+    /// counters are those that Redisson has for a lock of the whole name. So are the rights that a
+    /// user needs. The marker of the [quarantine](Self::quarantine) has the namespace too:
+    /// each is blessed by itself.
+    ///
+    /// Locks, guards, errors and events go on to say the name alone. It may be at most 1024 bytes of
+    /// text, without control characters; braces as in names. The limit for names counts it.
+    ///
+    /// # Examples
+    /// ```
+    /// # fn main() -> Result<(), palisade::error::ConfigError> {
+    /// use palisade::Client;
+    ///
+    /// let client = Client::builder().url("redis://127.0.0.1").namespace("shop:locks:").build()?;
+    /// assert_eq!(client.lock("orders:42").name(), "orders:42");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn namespace(mut self, namespace: &str) -> Self {
+        self.namespace = namespace.to_owned();
+        self
+    }
+
     /// Whether errors, `Debug` of locks and guards, and events name locks by a short digest that is
     /// the same everywhere (`lock#86f7e437`), and not by their names: for those who must not log
     /// them. Defaults to no.
@@ -253,6 +282,7 @@ impl ClientBuilder {
             quarantine: self.quarantine,
             quarantine_length: quarantine,
             redact_names: self.redact_names,
+            namespace: self.namespace.as_str().into(),
         };
         let node = Node::new(
             endpoint,
@@ -265,6 +295,7 @@ impl ClientBuilder {
                 backoff_max: Duration::from_secs(2),
                 margin: MARGIN,
                 rules: Rules { quarantine, unidentified: self.unidentified },
+                marker: key::marker(&self.namespace),
                 scripts: scripts::all(),
             },
         );
@@ -312,7 +343,7 @@ impl ClientBuilder {
         if self.name.chars().any(|c| c.is_whitespace() || c.is_control()) {
             return Err(invalid("name", "must not contain spaces or control characters"));
         }
-        Ok(())
+        key::check_namespace(&self.namespace).map_err(|reason| invalid("namespace", reason))
     }
 }
 
@@ -362,6 +393,7 @@ impl fmt::Debug for ClientBuilder {
         // The URL may hold a password.
         f.debug_struct("ClientBuilder")
             .field("name", &self.name)
+            .field("namespace", &self.namespace)
             .field("node_timeout", &self.node_timeout)
             .field("max_lease", &self.max_lease)
             .field("watchdog_lease", &self.watchdog_lease)

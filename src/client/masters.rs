@@ -92,9 +92,15 @@ impl Masters {
     /// The same from clients that were set up one by one.
     ///
     /// # Errors
-    /// [`ConfigError`] without clients, or if two are of the same server.
+    /// [`ConfigError`] without clients, if two are of the same server, or have different namespaces.
     pub fn new(clients: impl IntoIterator<Item = Client>) -> Result<Self, ConfigError> {
         let masters = Self { clients: clients.into_iter().collect() };
+        let mut namespaces = masters.clients.iter().map(|it| &it.services.settings.namespace);
+        let first = namespaces.next();
+        if !namespaces.all(|namespace| Some(namespace) == first) {
+            let reason = "must be the same for all masters".into();
+            return Err(ConfigError::InvalidSetting { setting: "namespace", reason });
+        }
         // The strictest composite checks what makes masters independent.
         RedLock::new(masters.members("masters"))?;
         Ok(masters)
@@ -201,7 +207,9 @@ impl Masters {
     }
 
     fn members(&self, name: &str) -> Vec<Lock> {
-        let mutex = Arc::new(Mutex::new(name));
+        // They share a namespace: checked when they were made.
+        let key = self.clients.first().map_or(name.into(), |client| client.services.key_of(name));
+        let mutex = Arc::new(Mutex::new(&key));
         self.clients.iter().map(|client| Lock::of(client.services.clone(), mutex.clone())).collect()
     }
 }

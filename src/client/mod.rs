@@ -23,7 +23,6 @@ use crate::{
     node::{NodeId, Stream},
     process::NodeServices,
     voting::bless,
-    wire::key,
 };
 
 /// A handle on one Redis deployment, from which locks are made.
@@ -184,7 +183,7 @@ impl Client {
         let services = &self.services;
         let deadline = services.process.clock.now() + services.settings.connect_timeout;
         // Any key will do.
-        services.node.connection(key::MARKER, deadline).await.map(drop)
+        services.node.connection(services.node.marker(), deadline).await.map(drop)
     }
 
     /// How many subscriptions stand, for those who wait.

@@ -118,7 +118,8 @@ pub enum NodeError {
     #[error("the server is out of memory")]
     OutOfMemory,
     /// The key exists and is not a lock: it is of another type (WRONGTYPE), or a hash with fields that
-    /// are no holders, such as a user's record. It was not touched.
+    /// are no holders, such as a user's record. It was not touched. Names of locks are keys: a
+    /// [namespace](crate::ClientBuilder::namespace) keeps them apart from others.
     #[error("the key exists and is not a lock")]
     ForeignKey,
     /// The key of the fencing counter holds no counter, or one that cannot be raised any more: it is

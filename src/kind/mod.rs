@@ -46,7 +46,8 @@ pub(crate) enum Admission {
 ///
 /// Every request is idempotent for its holder id: said again, it changes nothing more.
 pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
-    /// The lock's name, which is its key.
+    /// The lock's name as the server knows it, which is its key: behind the client's namespace, if
+    /// there is one.
     fn name(&self) -> &Arc<str>;
 
     /// What tells holds of one name apart that are no re-entries of each other: reading and writing,

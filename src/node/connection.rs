@@ -40,6 +40,7 @@ pub(crate) struct Connection {
 struct Socket {
     epoch: u64,
     standing: Arc<Standing>,
+    marker: Arc<str>,
     clock: SharedClock,
     server_clock: Mutex<ServerClock>,
     traffic: Arc<Traffic>,
@@ -70,6 +71,7 @@ impl Connection {
         let socket = Socket {
             epoch: EPOCHS.fetch_add(1, Ordering::Relaxed),
             standing,
+            marker: settings.marker.clone(),
             clock: settings.clock.clone(),
             server_clock: Mutex::new(ServerClock::new(greeting.time, settings.margin)),
             traffic: traffic.clone(),
@@ -77,6 +79,11 @@ impl Connection {
             outbox: Outbox::new(redis, settings.clock.clone(), traffic),
         };
         Self { socket: Arc::new(socket) }
+    }
+
+    /// The key of the marker that says whether the server may vote.
+    pub(crate) fn marker(&self) -> &Arc<str> {
+        &self.socket.marker
     }
 
     /// Sends `call` in its turn, and waits for the answer until `deadline`. If the server does not

@@ -14,7 +14,6 @@ use crate::{
     clock::SharedClock,
     error::NodeError,
     standing::{Introduced, Introduction, Mark, RunId},
-    wire::key,
 };
 
 /// What the server answered about itself.
@@ -56,7 +55,7 @@ pub(super) async fn greet(
         join_all(login_commands(login).into_iter().map(|command| ask(redis, command))),
         ask(redis, info("server")),
         ask(redis, info("replication")),
-        ask(redis, get(key::MARKER)),
+        ask(redis, get(&settings.marker)),
         ask(redis, cmd("PING")),
         timed(&settings.clock, ask(redis, cmd("TIME"))),
         // Their errors do not matter: a name is a courtesy, and EVAL follows NOSCRIPT.

@@ -98,6 +98,11 @@ impl Node {
         &self.0.core.identity
     }
 
+    /// The key of the marker that says whether the server may vote.
+    pub(crate) fn marker(&self) -> &Arc<str> {
+        &self.0.core.settings.marker
+    }
+
     /// The number of the database: the same key in another one is another key.
     pub(crate) fn db(&self) -> i64 {
         self.0.core.endpoint.db()

@@ -21,6 +21,8 @@ pub(crate) struct NodeSettings {
     pub(crate) margin: Duration,
     /// By which rules the server's votes count.
     pub(crate) rules: Rules,
+    /// The key of the marker that this client goes by.
+    pub(crate) marker: Arc<str>,
     /// Loaded on every connect.
     pub(crate) scripts: Vec<&'static Script>,
 }

@@ -36,7 +36,7 @@ impl Connection {
     ) -> Result<Sight, NodeError> {
         let ask = |command: Cmd| self.ask(Question(command), deadline);
         let (mark, known, replication, stats, time) = futures::join!(
-            ask(words(&["GET", key::MARKER])),
+            ask(words(&["GET", self.marker()])),
             ask(words(&["EVALSHA", witness, "0"])),
             ask(words(&["INFO", "replication"])),
             ask(words(&["INFO", "stats"])),

@@ -53,6 +53,7 @@ pub(crate) fn settings() -> NodeSettings {
         backoff_max: Duration::from_millis(200),
         margin: Duration::from_millis(20),
         rules: Rules { quarantine: Duration::from_secs(66), unidentified: Unidentified::Refuse },
+        marker: crate::wire::key::marker(""),
         scripts: vec![&ECHO],
     }
 }

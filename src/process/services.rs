@@ -1,6 +1,7 @@
 //! One node with the services that a lock needs there.
 
 use std::{
+    borrow::Cow,
     ops::Deref,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
@@ -21,6 +22,7 @@ use crate::{
     standing::Quarantine,
     wait::Queues,
     watchdog::Drain,
+    wire::key,
 };
 
 /// The settings of a client that matter to its locks.
@@ -42,6 +44,8 @@ pub(crate) struct ServiceSettings {
     pub(crate) quarantine: Quarantine,
     /// D: for how long after its start a server's votes do not count.
     pub(crate) quarantine_length: Duration,
+    /// What stands before the names of locks in their keys.
+    pub(crate) namespace: Arc<str>,
     /// Whether names of locks are kept out of errors, `Debug` and events.
     pub(crate) redact_names: bool,
 }
@@ -97,6 +101,11 @@ impl NodeServices {
 
     pub(crate) fn node_id(&self) -> &NodeId {
         self.node.id()
+    }
+
+    /// The key of the lock `name`.
+    pub(crate) fn key_of<'a>(&self, name: &'a str) -> Cow<'a, str> {
+        key::of_lock(&self.settings.namespace, name)
     }
 
     /// Whether anything can be asked from here: not in the child of a fork, nor on a runtime without

@@ -11,7 +11,6 @@ use crate::{
     process::NodeServices,
     standing::{Blessing, Found, Mark, RunId, Sight},
     voting::marker::{self, witness::Witness},
-    wire::key,
 };
 
 /// A master that is to be blessed, as it is before.
@@ -47,13 +46,13 @@ impl<'a> Master<'a> {
     async fn meet(services: &'a NodeServices) -> Result<Self, BlessError> {
         let node = || services.node_id().clone();
         let deadline = services.now() + services.settings.connect_timeout;
-        let connection = services.node.connection(key::MARKER, deadline).await;
+        let connection = services.node.connection(services.node.marker(), deadline).await;
         let connection = connection.map_err(|source| BlessError::Node { node: node(), source })?;
         let standing = connection.standing();
         let Some((run_id, uptime)) = standing.run_id().zip(standing.uptime(services.now())) else {
             return Err(BlessError::Unidentified { node: node() });
         };
-        let witness = Witness::of(run_id, services.node.db());
+        let witness = Witness::of(run_id, services.node.db(), services.node.marker());
         let deadline = services.now() + services.settings.node_timeout;
         match connection.survey(&witness.sha, deadline).await {
             Ok(Sight { found: Found::Foreign, .. }) => {
@@ -95,7 +94,8 @@ impl<'a> Master<'a> {
     }
 
     async fn look(&self) -> Result<Sight, NodeError> {
-        let witness = Witness::of(self.run_id, self.services.node.db());
+        let witness =
+            Witness::of(self.run_id, self.services.node.db(), self.services.node.marker());
         let deadline = self.services.now() + self.services.settings.node_timeout;
         self.connection.survey(&witness.sha, deadline).await
     }

@@ -3,9 +3,9 @@
 mod bless;
 pub(crate) mod marker;
 mod naming;
-mod vetting;
 #[cfg(all(test, feature = "embedded"))]
 mod tests;
+mod vetting;
 mod voter;
 
 pub(crate) use bless::bless;

@@ -12,17 +12,17 @@ pub(crate) fn lock_name(members: &ByMember<Voter>) -> LockName {
     if members.is_one() {
         return first;
     }
-    let names: BTreeSet<_> = members.values().map(|member| member.kind.name()).collect();
+    let names: BTreeSet<_> = members.values().map(Voter::name).collect();
     first.and_more(names.len() - 1)
 }
 
 impl Voter {
     pub(crate) fn shown_name(&self) -> LockName {
-        let name = self.kind.name();
+        let name = self.name();
         if self.services.settings.redact_names {
             LockName::redacted(name)
         } else {
-            LockName::plain(name)
+            LockName::plain(&name.into())
         }
     }
 

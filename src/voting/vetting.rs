@@ -97,7 +97,7 @@ impl Voter {
             return Ok(());
         }
         let doubts = standing.doubts();
-        let witness = Witness::of(run_id, self.services.node.db());
+        let witness = Witness::of(run_id, self.services.node.db(), connection.marker());
         let sight = match connection.survey(&witness.sha, deadline).await {
             Err(NodeError::Permission { message }) if !self.is_strict() => {
                 self.go_without(connection, &message);

@@ -36,6 +36,20 @@ impl Voter {
         Self { services, kind, vetting }
     }
 
+    /// What its users call it: the key without the namespace.
+    pub(crate) fn name(&self) -> &str {
+        let key = self.kind.name();
+        key.strip_prefix(&*self.services.settings.namespace).unwrap_or(key)
+    }
+
+    /// Checks the name, and the key that follows from it.
+    pub(crate) fn check_name(&self) -> Result<(), ConfigError> {
+        if self.name().is_empty() {
+            return Err(ConfigError::EmptyName);
+        }
+        key::check_name(self.kind.name()).map_err(|error| error.naming(|| self.shown_name()))
+    }
+
     /// Server, name and mode: the same for locks of which each is a re-entry of the other.
     pub(crate) fn identity(&self) -> Arc<str> {
         // Quoted and escaped, a name cannot be mistaken for another or for several.

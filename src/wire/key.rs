@@ -1,15 +1,38 @@
 //! Names: every key and channel is formed here, as Redisson forms them.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use crate::error::ConfigError;
 
 /// The longest name of a lock, in bytes.
 pub(crate) const MAX_NAME: usize = 4096;
 
-/// The mark of a database: on which data its server votes. Names of locks have no prefix; where they
-/// get one, so must this.
-pub(crate) const MARKER: &str = "palisade:marker";
+/// The longest namespace, in bytes.
+const MAX_NAMESPACE: usize = 1024;
+
+/// The mark of a namespace of a database: on which data its server votes.
+pub(crate) fn marker(namespace: &str) -> Arc<str> {
+    of_lock(namespace, "palisade:marker").into()
+}
+
+/// The key of the lock `name` in a namespace, which may be empty. All else that is said of a lock
+/// follows from its key, as if that were the name.
+pub(crate) fn of_lock<'a>(namespace: &str, name: &'a str) -> Cow<'a, str> {
+    if namespace.is_empty() { name.into() } else { [namespace, name].concat().into() }
+}
+
+/// Checks a namespace: why it cannot be one.
+pub(crate) fn check_namespace(namespace: &str) -> Result<(), &'static str> {
+    if namespace.len() > MAX_NAMESPACE {
+        Err("must have at most 1024 bytes")
+    } else if namespace.chars().any(char::is_control) {
+        Err("must not contain control characters")
+    } else if has_bad_hash_tag(namespace) {
+        Err("must not contain braces that are not one well-formed hash tag")
+    } else {
+        Ok(())
+    }
+}
 
 /// Checks a lock's name. Bytes are kept as given: no trimming, no Unicode normalisation.
 pub(crate) fn check_name(name: &str) -> Result<(), ConfigError> {
@@ -119,6 +142,25 @@ mod tests {
             ("a{b", 13340),
         ] {
             assert_eq!(slot(key), expected, "{key}");
+        }
+    }
+
+    #[test]
+    fn keys_are_names_behind_the_namespace() {
+        assert_eq!(of_lock("", "orders:42"), "orders:42");
+        assert_eq!(of_lock("shop:", "orders:42"), "shop:orders:42");
+        assert_eq!(&*marker(""), "palisade:marker");
+        assert_eq!(&*marker("shop:"), "shop:palisade:marker");
+    }
+
+    #[test]
+    fn namespaces_that_cannot_work_are_refused() {
+        let longest = "x".repeat(MAX_NAMESPACE);
+        for good in ["", "shop:locks:", "snow ☃", "{shop}:", "a{b}", &longest] {
+            assert_eq!(check_namespace(good), Ok(()), "{good}");
+        }
+        for bad in ["a\0b", "a\n", "{", "a}", "{}", &(longest.clone() + "x")] {
+            assert!(check_namespace(bad).is_err(), "{bad}");
         }
     }
 

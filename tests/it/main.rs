@@ -16,6 +16,7 @@ mod holds;
 mod jumps;
 mod mutex;
 mod names;
+mod namespace;
 mod outside;
 mod paused;
 mod planted;

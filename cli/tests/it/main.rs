@@ -6,6 +6,7 @@ mod arguments;
 mod fencing;
 mod inspect;
 mod loss;
+mod namespace;
 mod quorum;
 mod run;
 mod supervisor;

@@ -71,8 +71,10 @@ lock_methods!([] FencedLock, FencedGuard);
 
 impl FencedLock {
     pub(crate) fn new(services: Arc<NodeServices>, name: &str) -> Self {
-        let member = Voter::new(services.clone(), Arc::new(Fenced::alone(name)));
-        let plain = Lock::of(services, Arc::new(Mutex::new(name)));
+        let key = services.key_of(name);
+        let member = Voter::new(services.clone(), Arc::new(Fenced::alone(&key)));
+        let mutex = Arc::new(Mutex::new(&key));
+        let plain = Lock::of(services, mutex);
         Self { handle: Handle::new(Target::one(member)), plain }
     }
 
@@ -128,8 +130,9 @@ impl FencedLock {
 
     /// How the lock takes part in a composite: with a counter for that.
     pub(crate) fn as_member(&self) -> Voter {
-        let kind = Arc::new(Fenced::member(self.name()));
-        Voter { kind, ..self.plain.voter().in_composite() }
+        let plain = self.plain.voter();
+        let kind = Arc::new(Fenced::member(plain.kind.name()));
+        Voter { kind, ..plain.in_composite() }
     }
 
     /// The same lock without tokens.

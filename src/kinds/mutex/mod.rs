@@ -15,7 +15,7 @@ use crate::{
     node::Answer,
     process::NodeServices,
     voting::Voter,
-    wire::{Call, Outcome, key},
+    wire::{Call, Outcome},
 };
 
 /// A reentrant lock held on one Redis master.
@@ -55,7 +55,8 @@ lock_methods!([] Lock, LockGuard);
 
 impl Lock {
     pub(crate) fn new(services: Arc<NodeServices>, name: &str) -> Self {
-        Self::of(services, Arc::new(Mutex::new(name)))
+        let mutex = Arc::new(Mutex::new(&services.key_of(name)));
+        Self::of(services, mutex)
     }
 
     /// The locks of one name at many services share what is said of it.
@@ -67,7 +68,7 @@ impl Lock {
     /// The lock's name.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.handle.target.members.first().kind.name()
+        self.voter().name()
     }
 
     /// Whether anybody holds the lock.
@@ -135,13 +136,12 @@ impl Lock {
     }
 
     async fn ask<C: Call>(&self, call: &C) -> Result<Answer<C::Reply>, InspectError> {
-        let name = self.voter().kind.name();
-        key::check_name(name).map_err(|error| error.naming(|| self.voter().shown_name()))?;
+        self.voter().check_name()?;
         let services = &self.voter().services;
         services.check_here()?;
         let deadline = services.process.clock.now() + services.settings.node_timeout;
         let answer = async {
-            let connection = services.node.connection(name, deadline).await?;
+            let connection = services.node.connection(self.voter().kind.name(), deadline).await?;
             connection.call(call, deadline).await
         };
         answer.await.map_err(|error| self.failed(error))

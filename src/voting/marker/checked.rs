@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::wire::{Call, Items, Malformed, Outcome, ScriptText, Statement, key};
+use crate::wire::{Call, Items, Malformed, Outcome, ScriptText, Statement};
 
 /// Stands before an acquire in one text.
 pub(crate) const CHECK: &str = include_str!("check.lua");
@@ -11,8 +11,10 @@ pub(crate) const CHECK: &str = include_str!("check.lua");
 #[derive(Debug, Clone)]
 pub(crate) struct Checked {
     pub(crate) statement: Statement,
-    /// The mark that is to stand there.
+    /// The mark that is to stand there, if one is.
     pub(crate) mark: Option<Arc<str>>,
+    /// The key of the mark.
+    pub(crate) key: Arc<str>,
 }
 
 impl Call for Checked {
@@ -30,7 +32,7 @@ impl Call for Checked {
         // Key and text come last, where the check takes them away.
         to.arg(self.statement.keys().len() + 1);
         self.statement.keys().for_each(|key| key.write(to));
-        to.arg(key::MARKER);
+        to.arg(&*self.key);
         self.statement.args().for_each(|arg| arg.write(to));
         to.arg(&**mark);
     }

@@ -27,7 +27,8 @@ pub(crate) async fn replace(
     deadline: Instant,
 ) -> Result<Option<Written>, NodeError> {
     let wait_ms = wait.map_or(0, milliseconds);
-    let write = Write { before: before.clone(), after: after.clone(), wait_ms };
+    let key = connection.marker().clone();
+    let write = Write { key, before: before.clone(), after: after.clone(), wait_ms };
     let Outcome { code, value, .. } = connection.call(&write, deadline).await?.reply;
     match code {
         Outcome::DONE if wait_ms > 0 => Ok(Some(Written(format!("{after} {value}").into()))),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::wire::{Call, Items, Malformed, Outcome, Script, ScriptText, key, script};
+use crate::wire::{Call, Items, Malformed, Outcome, Script, ScriptText, script};
 
 pub(crate) static WRITE: Script = script!("marker", "write.lua", 3);
 
@@ -13,6 +13,7 @@ pub(crate) static SCRIPTS: [&Script; 1] = [&WRITE];
 /// Puts one text in the place of another; an empty one stands for no key.
 #[derive(Debug, Clone)]
 pub(super) struct Write {
+    pub(super) key: Arc<str>,
     pub(super) before: Arc<str>,
     pub(super) after: Arc<str>,
     /// How far ahead the time is that is added to the text, in ms; 0 adds none.
@@ -27,7 +28,7 @@ impl Call for Write {
     }
 
     fn write(&self, to: &mut redis::Cmd) {
-        to.arg(1).arg(key::MARKER).arg(&*self.before).arg(&*self.after).arg(self.wait_ms);
+        to.arg(1).arg(&*self.key).arg(&*self.before).arg(&*self.after).arg(self.wait_ms);
     }
 
     fn decode(&self, mut items: Items) -> Result<Outcome, Malformed> {

@@ -13,10 +13,10 @@ pub(crate) struct Witness {
 }
 
 impl Witness {
-    /// The one for a database of a run. Where names of locks get a prefix, so does the mark, and its
-    /// witness must name that as well.
-    pub(crate) fn of(run_id: RunId, db: i64) -> Self {
-        let source = format!("-- palisade: run {run_id} has had a mark in database {db}\nreturn 1");
+    /// The one for a mark, by its key, in a database of a run.
+    pub(crate) fn of(run_id: RunId, db: i64, key: &str) -> Self {
+        let source =
+            format!("-- palisade: run {run_id} has had a mark {key} in database {db}\nreturn 1");
         let sha = sha1_smol::Sha1::from(&source).digest().to_string();
         Self { source, sha }
     }

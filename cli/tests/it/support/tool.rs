@@ -1,6 +1,7 @@
 //! The tool itself, started as a user would.
 
 use std::{
+    ffi::OsStr,
     io::{BufRead, BufReader, Read, Write},
     os::unix::process::ExitStatusExt,
     process::{Child, Command, ExitStatus, Stdio},
@@ -17,12 +18,12 @@ use super::{LIMIT, PALISADE};
 pub(crate) struct Tool(Command);
 
 /// `palisade` with these words, in an environment without any settings of it.
-pub(crate) fn palisade<S: AsRef<std::ffi::OsStr>>(words: &[S]) -> Tool {
+pub(crate) fn palisade<S: AsRef<OsStr>>(words: &[S]) -> Tool {
     program(PALISADE, words)
 }
 
 /// Any program, likewise.
-pub(crate) fn program<S: AsRef<std::ffi::OsStr>>(name: &str, words: &[S]) -> Tool {
+pub(crate) fn program<S: AsRef<OsStr>>(name: &str, words: &[S]) -> Tool {
     let mut command = Command::new(name);
     command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     for (name, _) in std::env::vars_os() {
@@ -43,7 +44,7 @@ pub(crate) fn run(urls: &[String], options: &str, script: &str) -> Tool {
 }
 
 impl Tool {
-    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.0.env(name, value);
         self
     }
