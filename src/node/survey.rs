@@ -14,7 +14,6 @@ use crate::{
     clock::Instant,
     error::NodeError,
     standing::{Found, Mark, Origin, RunId, Sight},
-    wire::key,
 };
 
 impl Connection {

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use crate::{
     by_member::ByMember,
-    error::{Ballot, Vote},
+    error::{Ballot, ConfigError, Vote},
     kind::Kind,
     process::NodeServices,
     standing::Vetting,
+    wire::key,
 };
 
 /// The members of a lock: one, or those of a composite.
