@@ -4,7 +4,7 @@ use std::{future::Ready, sync::Arc, time::Duration};
 
 use super::{attempt::Attempt, in_order::InOrder, tally::Rule, votes::Votes};
 use crate::{
-    Client, Lease, Quarantine,
+    Lease, Quarantine,
     by_member::{ByMember, MemberId},
     claim::{Claim, InFlight, Wanted, ask},
     embedded::Server,
@@ -15,16 +15,18 @@ use crate::{
 /// The first member grants, the second refuses, the third grants and is asked to take that back.
 /// Whether what the first granted is kept, and stands there, after all that.
 async fn is_kept_if_the_third(freezes: bool) -> [bool; 2] {
-    let mut servers: Vec<Server> = (0..3).map(|_| Server::start_here()).collect();
+    let mut servers = [(); 3].map(|()| Server::start_here());
     // The order in which all processes take them.
     servers.sort_by_key(Server::run_id);
-    let client =
-        |server: &Server| server.client_builder().quarantine(Quarantine::Durable).build().unwrap();
-    let clients: Vec<Client> = servers.iter().map(client).collect();
-    let _refuses = clients[1].lock("x").acquire().await.unwrap();
+    let clients = servers.each_ref().map(|server| {
+        let client = server.client_builder().quarantine(Quarantine::Durable);
+        client.build().expect("it needs no server yet")
+    });
+    let _refuses = clients[1].lock("x").acquire().await.expect("it is free");
     let members = clients.iter().map(|client| client.lock("x").voter().clone());
-    let members = Arc::new(ByMember::new(members).unwrap());
-    let term = Lease::Watchdog.term(Duration::from_secs(30), Duration::from_secs(60)).unwrap();
+    let members = Arc::new(ByMember::new(members).expect("three"));
+    let term = Lease::Watchdog.term(Duration::from_secs(30), Duration::from_secs(60));
+    let term = term.expect("the default");
     let claim = Claim::new(&members, 3, Wanted { term, permits: 1, waits: true });
     let mut votes = Votes::new(Rule::All, members.map(|_| Vote::Pending));
     for id in members.ids() {
@@ -38,7 +40,7 @@ async fn is_kept_if_the_third(freezes: bool) -> [bool; 2] {
     let (mut in_order, asked) = (InOrder::default(), InFlight::<Ready<(MemberId, Vote)>>::none());
     let refusals = in_order.lost(Attempt::new(claim), asked, votes, &Random::seeded(1)).await;
     assert_eq!(refusals.by.len(), 1);
-    [in_order.kept().is_some(), clients[0].lock("x").is_locked().await.unwrap()]
+    [in_order.kept().is_some(), clients[0].lock("x").is_locked().await.expect("it is up")]
 }
 
 #[tokio::test(start_paused = true)]

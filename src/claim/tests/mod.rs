@@ -15,11 +15,11 @@ fn s(seconds: u64) -> Instant {
 }
 
 fn term(lease: Lease) -> Term {
-    lease.term(Duration::from_secs(30), Duration::from_secs(60)).unwrap()
+    lease.term(Duration::from_secs(30), Duration::from_secs(60)).expect("an allowed lease")
 }
 
 fn token(number: i64) -> FencingToken {
-    FencingToken::of(number).unwrap()
+    FencingToken::of(number).expect("not zero")
 }
 
 fn run(letter: char) -> Option<RunId> {
@@ -27,12 +27,12 @@ fn run(letter: char) -> Option<RunId> {
 }
 
 fn client() -> Client {
-    Server::start_here().client().unwrap()
+    Server::start_here().client().expect("it needs no server yet")
 }
 
 /// A socket, as what was asked has gone out on.
 async fn connection() -> Connection {
     let services = client().lock("x").voter().services.clone();
     let limit = services.now() + Duration::from_secs(60);
-    services.node.connection("x", limit).await.unwrap()
+    services.node.connection("x", limit).await.expect("it is up")
 }
