@@ -316,18 +316,19 @@ async fn every_event_names_its_lock_and_holder() {
     }
 }
 
-/// A server that is down is asked again several times a second.
+/// A server that is down is asked again several times a second. It is for half a lease: the last
+/// renewal before may have been a third of one ago.
 #[tokio::test(start_paused = true)]
 async fn failed_renewals_are_told_once_a_streak() {
     let server = Server::start_here();
-    let lock = client(&server, false).lock(NAME).with_lease(Lease::WatchdogOf(ms(9_000)));
+    let lock = client(&server, false).lock(NAME).with_lease(Lease::WatchdogOf(ms(30_000)));
     let guard = lock.acquire().await.unwrap();
     Events::keep();
     for _streak in 0..2 {
         server.freeze();
-        tokio::time::sleep(ms(6_000)).await;
+        tokio::time::sleep(ms(15_000)).await;
         server.thaw();
-        tokio::time::sleep(ms(6_000)).await;
+        tokio::time::sleep(ms(15_000)).await;
     }
     guard.ensure_valid().unwrap();
     let events = Events::kept();
