@@ -44,6 +44,8 @@ impl Target {
         check_clocks(&members)?;
         servers::check_addresses(rule, &members)?;
         let composite = Some(identity(rule, &members));
+        let members =
+            if is_one_server(rule, &members) { members.map(Voter::as_if_alone) } else { members };
         Ok(Self { rule, members: Arc::new(members), composite })
     }
 
@@ -123,6 +125,13 @@ fn check_clocks(members: &ByMember<Voter>) -> Result<(), ConfigError> {
     }
     let reason = "the clients of a composite must share one clock".into();
     Err(ConfigError::InvalidSetting { setting: "members", reason })
+}
+
+/// Whether all of them are forgotten together: then they protect nobody from a server that forgets, and
+/// a lock by itself does not claim to either.
+fn is_one_server(rule: Rule, members: &ByMember<Voter>) -> bool {
+    let first = &members.first().services.node;
+    rule == Rule::All && members.values().all(|member| member.services.node.shares_address(first))
 }
 
 fn identity(rule: Rule, members: &ByMember<Voter>) -> Arc<str> {

@@ -88,6 +88,17 @@ impl Endpoint {
         self.login.db()
     }
 
+    /// Whether both lead to one address, in whatever database. Each connector is an address of its own.
+    pub(super) fn shares_address(&self, other: &Self) -> bool {
+        match (&self.address, &other.address) {
+            (Address::Tcp(host, port), Address::Tcp(other_host, other_port)) => {
+                (host, port) == (other_host, other_port)
+            }
+            (Address::Unix(path), Address::Unix(other)) => path == other,
+            _ => self.id == other.id,
+        }
+    }
+
     /// The same with user, password and database of another.
     pub(crate) fn logging_in_as(self, other: Self) -> Self {
         Self { login: other.login, ..self }

@@ -108,6 +108,12 @@ impl Node {
         self.0.core.endpoint.db()
     }
 
+    /// Whether both are one server for all that can be known before it is asked: at one address, in
+    /// whatever databases.
+    pub(crate) fn shares_address(&self, other: &Self) -> bool {
+        self.0.core.endpoint.shares_address(&other.0.core.endpoint)
+    }
+
     /// Whether a connection cannot be made on the current runtime, since that has no sockets.
     pub(crate) fn lacks_io_here(&self) -> bool {
         self.0.core.endpoint.lacks_io_here()

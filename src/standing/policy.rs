@@ -39,7 +39,8 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Quarantine {
-    /// `MultiLock` and `RedLock`.
+    /// `MultiLock` and `RedLock`. Not a `MultiLock` whose members all have one address, in whatever
+    /// databases: that server forgets all of them together, and it is no safer than a `Lock`.
     #[default]
     Composites,
     /// A `Lock` by itself too: for that long after a restart nobody acquires it.

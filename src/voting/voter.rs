@@ -66,6 +66,11 @@ impl Voter {
         Self { vetting: self.services.settings.quarantine.of_composite(), ..self.clone() }
     }
 
+    /// The same lock as a member of a composite that is no safer than it is by itself.
+    pub(crate) fn as_if_alone(&self) -> Self {
+        Self { vetting: self.services.settings.quarantine.of_single(), ..self.clone() }
+    }
+
     /// The same lock where nobody asks whether the server may have forgotten something.
     pub(crate) fn unvetted(&self) -> Self {
         Self { vetting: Vetting::None, ..self.clone() }

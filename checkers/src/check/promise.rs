@@ -1,8 +1,8 @@
 //! What was never promised: a master that forgets its keys, or whose clock is set, may free a lock
 //! that somebody still holds.
 //!
-//! A lock on one master stands and falls with it. A `MultiLock` excludes as long as one of its
-//! masters does. A `RedLock` may break with one, unless masters that forgot keep out of votes for a
+//! A lock on one master stands and falls with it, also if it is a `MultiLock` whose members are all
+//! there. A `MultiLock` excludes as long as one of its masters does. A `RedLock` may break with one, unless masters that forgot keep out of votes for a
 //! while (a quarantine); against clocks that jump there is no remedy.
 
 use std::collections::BTreeSet;
@@ -15,9 +15,9 @@ use crate::{
 /// Whether the exclusion of a lock could rightly fail during `span`.
 pub(crate) fn is_void(history: &History, section: &Section, span: Span) -> bool {
     let on = |master: usize| section.on.is_empty() || section.on.contains(&master);
-    let members = if section.on.is_empty() { history.settings.masters } else { section.on.len() };
     let settings = &history.settings;
-    let kept_out = section.kind != Kind::Lock || settings.quarantine_all;
+    let members = section.members(settings.masters);
+    let kept_out = section.kind.keeps_out(members, settings.quarantine_all);
     let forgives = settings.quarantine_ms > 0 && kept_out;
     let mut hit = BTreeSet::new();
     let mut small_jumps = BTreeSet::new();
@@ -79,6 +79,20 @@ mod tests {
         };
         assert!(!forgot(&[0, 1, 0]));
         assert!(forgot(&[0, 1, 2]));
+    }
+
+    #[test]
+    fn a_server_alone_keeps_nothing_it_forgot() {
+        let is_void = |kind| {
+            let story = Story::new().section("w0.0/0#1", |s| s.of(kind).asked(0).granted(5, 900));
+            let mut history = story.and(100, Event::Forgot { master: 1 }).history();
+            history.settings.quarantine_ms = 5_000;
+            let section = Section { on: vec![1], ..history.sections.first().cloned().unwrap() };
+            is_void(&history, &section, Span::new(ms(0), ms(200)))
+        };
+        assert!(is_void(Kind::MultiLock));
+        assert!(is_void(Kind::Lock));
+        assert!(!is_void(Kind::RedLock));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use super::{Invariant, Violation, promise};
 use crate::{
-    history::{Event, History, Hold, Kind, Section},
+    history::{Event, History, Hold, Section},
     spans::Span,
     time::Time,
 };
@@ -27,8 +27,11 @@ pub(crate) fn are_void(history: &History, sections: &[&Section]) -> bool {
         |wanted: fn(&Event) -> bool| history.records.iter().any(|record| wanted(&record.event));
     let forgot = happened(|event| matches!(event, Event::Forgot { .. }));
     let jumped = happened(|event| matches!(event, Event::ClockJumped { .. }));
-    let alone = sections.iter().any(|section| section.kind == Kind::Lock);
-    forgot && (jumped || alone && !history.settings.quarantine_all)
+    let settings = &history.settings;
+    let is_kept_out = |section: &&Section| {
+        section.kind.keeps_out(section.members(settings.masters), settings.quarantine_all)
+    };
+    forgot && (jumped || !sections.iter().all(is_kept_out))
 }
 
 /// A hold whose guards do not agree.

@@ -223,6 +223,16 @@ impl Kind {
             Self::Lock => 1,
         }
     }
+
+    /// Whether masters that forgot keep out of votes for such a lock, on so many masters. A server that
+    /// is asked alone does only if its clients `always` want it: it forgets all of the lock at once.
+    pub const fn keeps_out(self, masters: usize, always: bool) -> bool {
+        match self {
+            Self::RedLock => true,
+            Self::MultiLock => always || masters > 1,
+            Self::Lock => always,
+        }
+    }
 }
 
 impl fmt::Display for Kind {

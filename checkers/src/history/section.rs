@@ -67,6 +67,11 @@ pub struct Write {
 }
 
 impl Section {
+    /// On how many of all `masters` its lock is.
+    pub const fn members(&self, masters: usize) -> usize {
+        if self.on.is_empty() { masters } else { self.on.len() }
+    }
+
     /// From the question to the answer, or as long as anybody was there to wait for it.
     pub fn wait(&self) -> Span {
         let granted = self.hold.as_ref().map(|hold| hold.granted);

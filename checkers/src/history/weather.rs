@@ -68,10 +68,11 @@ impl Weather {
         let all: Spans = [if self.lossy { self.calm } else { self.run }].into_iter().collect();
         let masters = self.masters.iter().enumerate();
         let members = masters.filter(|(master, _)| on.is_empty() || on.contains(master));
-        let kept_out = kind != Kind::Lock || self.quarantine_all;
-        let up: Vec<_> = members.map(|(_, outages)| all.without(&outages.down(kept_out))).collect();
-        let need = kind.need(up.len());
-        at_least(need, up.iter().flat_map(Spans::iter))
+        let members: Vec<_> = members.map(|(_, outages)| outages).collect();
+        let kept_out = kind.keeps_out(members.len(), self.quarantine_all);
+        let up = members.iter().map(|outages| all.without(&outages.down(kept_out)));
+        let up: Vec<_> = up.collect();
+        at_least(kind.need(up.len()), up.iter().flat_map(Spans::iter))
     }
 
     /// When a worker did not run: it was stopped, or the machine was too busy.

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use palisade::{
-    AcquireError, Client, LockGuard, Masters, MultiLock, OnOutage, Quarantine, error::BlessError,
+    AcquireError, Client, FencedMultiLock, LockGuard, Masters, MultiLock, OnOutage, Quarantine,
+    error::BlessError,
 };
 use testkit::{Cluster, RedisServer};
 
@@ -116,10 +117,6 @@ async fn single_lock_waits_only_if_its_client_says_always() {
     let server = RedisServer::start();
     let lax = wary(client(&server.url())).connect().await.unwrap();
     lax.lock("x").try_acquire().await.unwrap().expect("it is free").release().await.unwrap();
-    let two_names = MultiLock::new([lax.lock("x"), lax.lock("y")]).unwrap();
-    let text = two_names.try_acquire().await.unwrap_err().to_string();
-    assert!(text.contains("1 of 1 masters started "), "{text}");
-
     let strict: Client =
         client(&server.url()).quarantine(Quarantine::Always).connect().await.unwrap();
     let error = strict.lock("x").try_acquire().await.unwrap_err();
@@ -127,6 +124,34 @@ async fn single_lock_waits_only_if_its_client_says_always() {
     Masters::new([lax.clone()]).unwrap().bless().await.unwrap();
     let acquired = within(HANG, "it looks again", strict.lock("x").acquire()).await;
     acquired.unwrap().release().await.unwrap();
+}
+
+/// README's first example hung for a minute on a server that was just started.
+#[tokio::test]
+async fn multi_lock_at_one_address_is_vetted_like_a_lock() {
+    let server = RedisServer::start();
+    let database = |n| wary(client(&format!("{}/{n}", server.url().trim_end_matches("/0"))));
+    let [zero, one] = [database(0).build().unwrap(), database(1).build().unwrap()];
+    for members in [[zero.lock("x"), zero.lock("y")], [zero.lock("x"), one.lock("x")]] {
+        let lock = MultiLock::new(members).unwrap();
+        let guard = within(SOON, "nobody waits", lock.acquire()).await.unwrap();
+        guard.release().await.unwrap();
+    }
+    let fenced = [zero.fenced_lock("x"), one.fenced_lock("y")];
+    let guard = FencedMultiLock::new(fenced).unwrap().try_acquire().await.unwrap();
+    guard.expect("it is free").release().await.unwrap();
+
+    // Whether another address is another server is not known before both were asked.
+    let elsewhere = format!("redis://localhost:{}", server.port());
+    let elsewhere = wary(client(&elsewhere)).build().unwrap();
+    let two_addresses = MultiLock::new([zero.lock("x"), elsewhere.lock("y")]).unwrap();
+    let text = two_addresses.try_acquire().await.unwrap_err().to_string();
+    assert!(text.contains(" masters started "), "{text}");
+
+    let always = database(0).quarantine(Quarantine::Always).build().unwrap();
+    let careful = MultiLock::new([always.lock("x"), always.lock("y")]).unwrap();
+    let text = careful.try_acquire().await.unwrap_err().to_string();
+    assert!(text.contains("1 of 1 masters started "), "{text}");
 }
 
 #[tokio::test]
