@@ -121,7 +121,9 @@ impl Acquisition {
         // Whoever has not answered is asked no further; the rollback comes behind on its socket.
         drop(asked);
         let claim = attempt.claim();
-        if !claim.members().is_one() {
+        // One that was refused when its socket had broken under it may be granted late. Nobody would
+        // know, and it would stand in its own way.
+        if !claim.members().is_one() || !claim.is_settled() {
             roll_back(claim, &votes.granted()).await;
         } else if claim.is_clean() {
             self.next = Some(Next::Clean(attempt.hand_on()));

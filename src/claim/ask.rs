@@ -8,7 +8,7 @@ use crate::{
     clock::Instant,
     error::{NodeError, Phase, Vote},
     kind::{FencingToken, Request},
-    node::{Answer, Caller, Connection},
+    node::{Answer, Caller, Connection, NextSocket},
     voting::Checked,
     wire::Outcome,
 };
@@ -16,57 +16,82 @@ use crate::{
 /// Asks `member` to grant `claim`, within the node's time, and that of a look at who it is. One that
 /// is won already is joined: for exclusion, the token stays as it is.
 ///
+/// An acquire whose socket breaks under it is asked once more on the next one. That is no blind
+/// repetition: an acquire sets the count of its holder id, so to be executed twice is to be executed
+/// once; the server that is there now is vetted, and stamps the acquire anew; and either attempt is
+/// among the unanswered ones of the member until it is answered or its stamp is over, so that a
+/// release is final behind both.
+///
 /// # Cancel safety
 /// Dropping the future leaves the attempt among the unanswered ones of the claim, whose end
 /// releases it; one that still waited to be sent is forgotten.
 pub(crate) async fn ask(claim: Arc<Claim>, member: MemberId) -> (MemberId, Vote) {
-    let vote = async {
-        let of = &claim.members()[member];
-        let services = &of.services;
-        let (term, settings) = (claim.term(), &services.settings);
-        let timeout = term.node_timeout(settings.node_timeout);
-        let mut deadline = claim.now() + timeout;
-        let connection = match services.node.connected(of.kind.name()) {
+    let of = &claim.members()[member];
+    let (node, name) = (&of.services.node, of.kind.name());
+    let timeout = claim.term().node_timeout(of.services.settings.node_timeout);
+    let mut deadline = claim.now() + timeout;
+    let mut next_socket = NextSocket::for_the_broken();
+    let vote = loop {
+        let connection = match node.connected(name) {
             Some(connection) => connection,
-            None => services.node.connection(of.kind.name(), deadline).await?,
+            None => match node.connection(name, deadline).await {
+                Ok(connection) => connection,
+                Err(error) => break Vote::Failed(next_socket.told(error)),
+            },
         };
-        for _ in 0..4 {
-            // Who the server is, and what its data is, is a matter of connecting, and as long may
-            // that take.
-            let looked_from = claim.now();
-            let mark = of.vet(&connection, looked_from + settings.connect_timeout).await?;
-            deadline = deadline + claim.now().saturating_since(looked_from);
-            let mark = mark.filter(|_| !planted!(MarkNotCompared));
-            let not_after = stamp(&connection, claim.now(), timeout + settings.margin);
-            let statement = of.kind.acquire(Request {
-                holder: claim.holder(),
-                term,
-                not_after,
-                hint: claim.hint(),
-                skew: settings.clock_skew,
-                permits: claim.wanted.permits,
-                waits: claim.wanted.waits,
-            });
-            let acquire = Checked { statement, mark, key: connection.marker().clone() };
-            let asking = Asking {
-                claim: &claim,
-                member,
-                connection: &connection,
-                not_after,
-                acquire: &acquire,
-            };
-            let Some(answer) = connection.call_for(&asking, &acquire, deadline).await else {
-                return Ok(Vote::Pending);
-            };
-            // A stale one says that nothing was done, and is worth asking again, if the claim is
-            // still wanted. So does one that met another mark, after a look at that.
-            if let Some(vote) = asking.answered(answer) {
-                return Ok(vote);
+        let vote = ask_on(&connection, &claim, member, timeout, &mut deadline).await;
+        match vote.unwrap_or_else(Vote::Failed) {
+            Vote::Failed(error) => {
+                if let Err(error) = next_socket.after(error) {
+                    break Vote::Failed(error);
+                }
             }
+            vote => break vote,
         }
-        Err(NodeError::TimedOut { phase: Phase::Answering })
     };
-    (member, vote.await.unwrap_or_else(Vote::Failed))
+    (member, vote)
+}
+
+/// The same on one socket. [`NodeError::Unreachable`] if the acquire never left there, and
+/// [`NodeError::Disconnected`] if it may have: then the socket is out of use.
+async fn ask_on(
+    connection: &Connection,
+    claim: &Arc<Claim>,
+    member: MemberId,
+    timeout: Duration,
+    deadline: &mut Instant,
+) -> Result<Vote, NodeError> {
+    let of = &claim.members()[member];
+    let (term, settings) = (claim.term(), &of.services.settings);
+    for _ in 0..4 {
+        // Who the server is, and what its data is, is a matter of connecting, and as long may
+        // that take.
+        let looked_from = claim.now();
+        let mark = of.vet(connection, looked_from + settings.connect_timeout).await?;
+        *deadline = *deadline + claim.now().saturating_since(looked_from);
+        let mark = mark.filter(|_| !planted!(MarkNotCompared));
+        let not_after = stamp(connection, claim.now(), timeout + settings.margin);
+        let statement = of.kind.acquire(Request {
+            holder: claim.holder(),
+            term,
+            not_after,
+            hint: claim.hint(),
+            skew: settings.clock_skew,
+            permits: claim.wanted.permits,
+            waits: claim.wanted.waits,
+        });
+        let acquire = Checked { statement, mark, key: connection.marker().clone() };
+        let asking = Asking { claim, member, connection, not_after, acquire: &acquire };
+        let Some(answer) = connection.call_for(&asking, &acquire, *deadline).await else {
+            return Ok(Vote::Pending);
+        };
+        // A stale one says that nothing was done, and is worth asking again, if the claim is
+        // still wanted. So does one that met another mark, after a look at that.
+        if let Some(vote) = asking.answered(answer) {
+            return Ok(vote);
+        }
+    }
+    Err(NodeError::TimedOut { phase: Phase::Answering })
 }
 
 /// An acquire, which may be executed from the moment on at which its claim takes note of it.

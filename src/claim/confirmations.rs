@@ -16,6 +16,8 @@ use crate::{
 pub(super) struct Confirmation {
     pub(super) member: MemberId,
     pub(super) outcome: Result<Outcome, NodeError>,
+    /// Whether an earlier request, of which no answer came, may have done it.
+    pub(super) may_be_done: bool,
     /// Whether nothing that was sent earlier can bring the key back.
     pub(super) is_final: bool,
 }
@@ -39,7 +41,9 @@ impl<'a> Confirmations<'a> {
 
     pub(super) fn record(&mut self, confirmation: Confirmation) {
         let vote = match confirmation.outcome {
-            Ok(Outcome { code: Outcome::DONE, .. }) => {
+            // Gone after a release that was not answered: then that one has done it. Nobody else
+            // knows that the hold is over, so what waited for it may stand there already.
+            Ok(outcome) if outcome.code == Outcome::DONE || confirmation.may_be_done => {
                 self.confirmed += 1;
                 Vote::Granted
             }

@@ -57,6 +57,7 @@ impl Claim {
                     unanswered,
                     give_up: now + term.length() + timeout + settings.margin,
                     timeout,
+                    may_be_done: false,
                     _draining: member.services.drain.begin(),
                 };
                 Some((id, release))
@@ -67,6 +68,11 @@ impl Claim {
     /// Whether nothing of it can stand anywhere: the same holder may ask again.
     pub(crate) fn is_clean(&self) -> bool {
         self.state().members.values().all(MemberState::is_clean)
+    }
+
+    /// Whether no acquire of it can be executed late.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.state().members.values().all(MemberState::is_settled)
     }
 
     /// Ends the claim and leaves the releases to the releaser. Never blocks.

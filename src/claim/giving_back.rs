@@ -53,7 +53,7 @@ async fn release_until_error(
     for (member, mut release) in releases {
         let outcome = release.send(&claim.process().clock).await.map(|answer| answer.reply);
         let failed = outcome.is_err();
-        count.record(Confirmation { member, outcome, is_final: true });
+        count.record(Confirmation { member, outcome, may_be_done: false, is_final: true });
         if failed {
             break;
         }
@@ -130,16 +130,17 @@ fn sendings(
         let (clock, watchdog) = (process.clock.clone(), process.watchdog.clone());
         let mut sending = Sending { release: Some(release), watchdog };
         async move {
-            let mut is_final = false;
+            let (mut is_final, mut may_be_done) = (false, false);
             let mut outcome = Err(NodeError::Closed);
             if let Some(release) = &mut sending.release {
                 outcome = release.send(&clock).await.map(|answer| answer.reply);
                 is_final = outcome.is_ok() && release.is_settled();
+                may_be_done = release.may_be_done;
             }
             if is_final {
                 drop(sending.release.take());
             }
-            Confirmation { member, outcome, is_final }
+            Confirmation { member, outcome, may_be_done, is_final }
         }
     })
 }

@@ -90,6 +90,11 @@ impl MemberState {
         !self.touched
     }
 
+    /// Whether no acquire may be executed any more without an answer.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.unanswered.is_settled()
+    }
+
     pub(crate) fn granted(&mut self, epoch: u64, not_after: i64, run_id: Option<RunId>) {
         self.unanswered.answered(epoch, not_after);
         if self.run_id != run_id {

@@ -35,8 +35,7 @@ async fn ask(claim: &Claim, member: MemberId, token: FencingToken) -> Result<Vot
         return Ok(Vote::Pending);
     };
     let deadline = claim.now() + term.node_timeout(of.services.settings.node_timeout);
-    let connection = of.services.node.connection(of.kind.name(), deadline).await?;
-    let answer = connection.call(&promote, deadline).await?;
+    let (connection, answer) = of.services.node.call(of.kind.name(), &promote, deadline).await?;
     Ok(match answer.reply.code {
         Outcome::DONE => {
             claim.promoted(member, token, connection.run_id());

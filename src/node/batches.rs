@@ -107,8 +107,7 @@ impl Node {
 
     async fn call_once<T>(&self, call: &BatchCall<T>) -> Result<Vec<BatchAnswer>, NodeError> {
         let deadline = self.0.core.settings.clock.now() + call.timeout;
-        let connection = self.connection(call.batch.key(), deadline).await?;
-        let answer = connection.call(&call.batch, deadline).await?;
+        let (connection, answer) = self.call(call.batch.key(), &call.batch, deadline).await?;
         let (sent, run_id) = (answer.sent, connection.run_id());
         let outcomes = answer.reply.into_iter();
         Ok(outcomes.map(|outcome| BatchAnswer { outcome, sent, run_id }).collect())

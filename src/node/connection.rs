@@ -90,9 +90,10 @@ impl Connection {
     /// know the script, nothing was executed, and the call is sent once more with the script's text.
     ///
     /// # Errors
-    /// An error of the server. [`NodeError::Unreachable`], and [`NodeError::TimedOut`] in the phase
-    /// of sending, if the call has not left this machine and never will. Otherwise
-    /// [nobody knows](NodeError::is_unknown) whether it was executed.
+    /// An error of the server. [`NodeError::Unreachable`] if the socket broke, and
+    /// [`NodeError::TimedOut`] in the phase of sending, if the call has not left this machine and
+    /// never will. Otherwise [nobody knows](NodeError::is_unknown) whether it was executed. After
+    /// `Unreachable` and [`NodeError::Disconnected`] the connection is not live.
     ///
     /// # Cancel safety
     /// If the future is dropped while the call waits for its turn, the call is never executed. After

@@ -12,7 +12,7 @@ use super::{
     caller::Caller,
     cause,
     deadline::before,
-    outbox::{Dequeued, Entered, Outbox},
+    outbox::{ConnectionEnd, Dequeued, Entered, Outbox},
     request::{AnyCall, Form, packed_len},
     window::Position,
 };
@@ -147,8 +147,14 @@ where
             }
             Err(error) => cause::of_redis(error),
         };
+        let is_broken = matches!(error, NodeError::Disconnected { .. });
+        if is_broken {
+            // The caller may go on with the next socket, and must not be given this one again. Its
+            // driver ends by itself, but perhaps not before that.
+            self.outbox.end(ConnectionEnd::Lost);
+        }
         let never_left = self.outbox.settle(|window, taken| window.broken(position, taken));
-        if never_left && matches!(error, NodeError::Disconnected { .. }) {
+        if never_left && is_broken {
             self.caller.never_left();
             return Landing::Failed(cause::unreachable(&"the connection broke before it was sent"));
         }

@@ -16,6 +16,7 @@ use std::{
 use tokio::{
     runtime::{Handle, Id},
     sync::Notify,
+    task::coop::consume_budget,
 };
 use tokio_util::task::AbortOnDropHandle;
 
@@ -84,6 +85,8 @@ impl Link {
             return Ok(connection);
         }
         self.nudge.notify_one();
+        // Whoever asks again and again for what is down is to leave its runtime time to reach it.
+        consume_budget().await;
         let settled = self.state.wait_for(LinkState::is_settled);
         match before(&self.core.settings.clock, deadline, settled).await {
             Some(LinkState::Up(connection)) => Ok(connection),

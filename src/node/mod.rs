@@ -20,6 +20,7 @@ mod flight;
 mod handshake;
 mod info;
 mod link;
+mod next_socket;
 mod node_core;
 mod opening;
 mod outbox;
@@ -49,6 +50,7 @@ pub(crate) use self::{
     caller::Caller,
     connection::{Answer, Connection},
     endpoint::{Endpoint, Identity},
+    next_socket::NextSocket,
     pubsub::{PubSub, PubSubEvent, SubscriptionChange},
     settings::NodeSettings,
 };
@@ -61,6 +63,7 @@ use crate::{
     clock::Instant,
     error::NodeError,
     standing::{RunId, Standing},
+    wire::Call,
 };
 
 /// One Redis deployment that votes as one. A cheap handle.
@@ -140,7 +143,31 @@ impl Node {
         self.link()?.connection(deadline).await
     }
 
-    /// The same without waiting: the live connection if there is one now.
+    /// Makes a call for what concerns `key`; the connection is that of the answer. What never left,
+    /// since the socket had been closed while nobody spoke, goes out on the next one.
+    ///
+    /// # Errors
+    /// As [`connection`](Self::connection) and [`Connection::call`].
+    ///
+    /// # Cancel safety
+    /// As [`Connection::call`].
+    pub(crate) async fn call<C: Call>(
+        &self,
+        key: &str,
+        call: &C,
+        deadline: Instant,
+    ) -> Result<(Connection, Answer<C::Reply>), NodeError> {
+        let mut next_socket = NextSocket::for_the_unsent();
+        loop {
+            let connection = self.connection(key, deadline).await?;
+            match connection.call(call, deadline).await {
+                Err(error) => next_socket.after(error)?,
+                Ok(answer) => return Ok((connection, answer)),
+            }
+        }
+    }
+
+    /// The connection without waiting: the live connection if there is one now.
     pub(crate) fn connected(&self, _key: &str) -> Option<Connection> {
         let runtime = Handle::try_current().ok()?.id();
         find(&self.links(), runtime)?.connected()

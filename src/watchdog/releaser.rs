@@ -16,7 +16,7 @@ use crate::{
     by_member::MemberId,
     clock::{Instant, SharedClock, has_timers},
     error::{LockName, NodeError, NodeId},
-    node::{Answer, Connection, Node},
+    node::{Answer, Connection, NextSocket, Node},
     panics::{contained, contained_async},
     wire::{Outcome, Statement},
 };
@@ -36,27 +36,41 @@ pub(crate) struct Release {
     pub(crate) give_up: Instant,
     /// For each try.
     pub(crate) timeout: Duration,
+    /// Whether it may have been executed without an answer.
+    pub(crate) may_be_done: bool,
     /// Counts this release as under way.
     pub(crate) _draining: Draining,
 }
 
 impl Release {
-    /// Sends the release once. Ok with the answer, whether or not that is final: see
-    /// [`is_settled`](Self::is_settled).
+    /// Sends the release, and once more on the next socket if one broke under it: nobody else has
+    /// this holder id, so to say it twice does no harm. Ok with the answer, whether or not that is
+    /// final: see [`is_settled`](Self::is_settled).
     pub(crate) async fn send(&mut self, clock: &SharedClock) -> Result<Answer<Outcome>, NodeError> {
         // Nothing could be timed here. The connection is kept for whoever can.
         if !has_timers() {
             return Err(NodeError::NoRuntime);
         }
         let deadline = clock.now() + self.timeout;
-        let connection = match self.connection.take().filter(Connection::is_live) {
-            Some(connection) => connection,
-            None => self.node.connection(self.statement.key(), deadline).await?,
-        };
-        let answer = connection.call(&self.statement, deadline).await?;
-        self.unanswered.settle(connection.epoch(), answer.server_time);
-        self.connection = Some(connection);
-        Ok(answer)
+        let mut next_socket = NextSocket::for_the_broken();
+        loop {
+            let connection = match self.connection.take().filter(Connection::is_live) {
+                Some(connection) => Ok(connection),
+                None => self.node.connection(self.statement.key(), deadline).await,
+            };
+            let connection = connection.map_err(|error| next_socket.told(error))?;
+            match connection.call(&self.statement, deadline).await {
+                Ok(answer) => {
+                    self.unanswered.settle(connection.epoch(), answer.server_time);
+                    self.connection = Some(connection);
+                    return Ok(answer);
+                }
+                Err(error) => {
+                    self.may_be_done |= error.is_unknown();
+                    next_socket.after(error)?;
+                }
+            }
+        }
     }
 
     /// Whether no acquire of the claim can follow an answered release any more.
@@ -162,8 +176,8 @@ async fn recount(shared: &Shared, claim: &dyn Watched) {
 async fn ask(shared: &Shared, due: Due) -> (MemberId, Report) {
     let deadline = shared.clock.now() + due.timeout;
     let answer = async {
-        let connection = due.node.connection(due.statement.key(), deadline).await?;
-        let answer = connection.call(&due.statement, deadline).await?;
+        let (connection, answer) =
+            due.node.call(due.statement.key(), &due.statement, deadline).await?;
         Ok::<_, NodeError>(Report::Answered {
             outcome: answer.reply,
             sent: answer.sent,

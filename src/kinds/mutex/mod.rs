@@ -140,11 +140,9 @@ impl Lock {
         let services = &self.voter().services;
         services.check_here()?;
         let deadline = services.process.clock.now() + services.settings.node_timeout;
-        let answer = async {
-            let connection = services.node.connection(self.voter().kind.name(), deadline).await?;
-            connection.call(call, deadline).await
-        };
-        answer.await.map_err(|error| self.failed(error))
+        // In doubt not said again: what was forced open once may be another's by now.
+        let answer = services.node.call(self.voter().kind.name(), call, deadline).await;
+        answer.map(|(_, answer)| answer).map_err(|error| self.failed(error))
     }
 
     fn failed(&self, source: NodeError) -> InspectError {

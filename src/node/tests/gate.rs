@@ -30,7 +30,9 @@ struct State {
     allowed: usize,
     /// Nothing is read.
     deaf: bool,
-    broken: bool,
+    /// How many streams there have been, and how many of them, the first, are broken.
+    streams: usize,
+    broken: usize,
     /// Since the allowance was last set: something was written, all of it was flushed, more was to
     /// be written than may be.
     written: bool,
@@ -48,9 +50,7 @@ impl Gate {
         let endpoint = Endpoint::connector("gated", move || {
             let gate = here.clone();
             let connect = TcpStream::connect(("127.0.0.1", port));
-            connect
-                .map(|stream| Ok(Box::new(Gated { stream: stream?, gate }) as Box<dyn Stream>))
-                .boxed()
+            connect.map(|stream| Ok(Box::new(Gated::new(stream?, gate)) as Box<dyn Stream>)).boxed()
         });
         (Node::new(endpoint, settings()), gate)
     }
@@ -78,9 +78,9 @@ impl Gate {
         self.change(|state| state.deaf = true);
     }
 
-    /// Whoever reads or writes is told that the connection was reset.
+    /// Whoever reads or writes is told that the connection was reset; new ones are served.
     pub(super) fn cut(&self) {
-        self.change(|state| state.broken = true);
+        self.change(|state| state.broken = state.streams);
     }
 
     fn change(&self, change: impl FnOnce(&mut State)) {
@@ -95,6 +95,17 @@ impl Gate {
 struct Gated {
     stream: TcpStream,
     gate: Gate,
+    number: usize,
+}
+
+impl Gated {
+    fn new(stream: TcpStream, gate: Gate) -> Self {
+        let mut state = gate.0.lock().unwrap();
+        let number = state.streams;
+        state.streams += 1;
+        drop(state);
+        Self { stream, gate, number }
+    }
 }
 
 impl AsyncRead for Gated {
@@ -103,8 +114,9 @@ impl AsyncRead for Gated {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let mut state = self.gate.0.lock().unwrap();
-        if state.broken {
+        let gate = self.gate.clone();
+        let mut state = gate.0.lock().unwrap();
+        if self.number < state.broken {
             return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
         }
         state.sleepers.push(cx.waker().clone());
@@ -124,7 +136,7 @@ impl AsyncWrite for Gated {
     ) -> Poll<io::Result<usize>> {
         let gate = self.gate.clone();
         let mut state = gate.0.lock().unwrap();
-        if state.broken {
+        if self.number < state.broken {
             return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
         }
         if state.allowed == 0 {

@@ -292,6 +292,36 @@ async fn a_caller_is_told_what_has_not_left() {
     assert_eq!(notes.counts(), [2, 0, 2]);
 }
 
+/// What is still to be written when the socket breaks has not left, and nobody is told that it broke.
+#[tokio::test]
+async fn a_call_that_never_left_goes_out_on_the_next_socket() {
+    let (server, gate, node, connection) = gated().await;
+    gate.allow(0);
+    let mut call = node.call("list", &Append(1), later()).boxed();
+    assert!((&mut call).now_or_never().is_none());
+    gate.written().await;
+    gate.open();
+    gate.cut();
+    let (next, _) = within(call).await.unwrap();
+    assert_ne!(next.epoch(), connection.epoch());
+    assert_eq!(list(&server), [1]);
+}
+
+#[tokio::test]
+async fn a_call_that_may_have_left_is_not_sent_again_by_the_node() {
+    let (server, gate, node, _connection) = gated().await;
+    gate.deafen();
+    let mut call = node.call("list", &Append(1), later()).boxed();
+    let done = until(async || {
+        assert!((&mut call).now_or_never().is_none());
+        (list(&server) == [1]).then_some(())
+    });
+    within(done).await;
+    gate.cut();
+    assert!(within(call).await.unwrap_err().is_unknown());
+    assert_eq!(list(&server), [1]);
+}
+
 #[tokio::test]
 async fn behind_a_call_that_was_dropped_in_doubt_all_count_as_sent() {
     let (_server, gate, _node, connection) = gated().await;

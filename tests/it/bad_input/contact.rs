@@ -209,9 +209,12 @@ async fn something_that_is_no_redis_is_given_up() {
     let url = format!("redis://{}", listener.local_addr().unwrap());
     thread::spawn(move || {
         for stream in listener.incoming() {
-            use std::io::Write;
+            use std::io::{Read, Write};
             let Ok(mut stream) = stream else { return };
+            // An answer to nothing, or one that a closed socket takes along, would not be read.
+            drop(stream.read(&mut [0]));
             drop(stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n"));
+            drop(stream.read_to_end(&mut Vec::new()));
         }
     });
     let settings = palisade::Client::builder().url(&url).connect_timeout(crate::support::HANG);
