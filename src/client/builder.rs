@@ -291,6 +291,8 @@ impl ClientBuilder {
                 random: process.random.clone(),
                 client_name: client_name(&process, &self.name),
                 connect_timeout: self.connect_timeout,
+                node_timeout: self.node_timeout,
+                quiet_after: Duration::from_secs(10),
                 frozen_after: 3,
                 backoff_max: Duration::from_secs(2),
                 margin: MARGIN,

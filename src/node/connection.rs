@@ -5,12 +5,16 @@
 //!   executed, a second one follows.
 //! - Found live, a connection promises nothing: the socket may be gone already.
 
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
-use redis::{Value, aio::MultiplexedConnection};
+use redis::{Value, aio::MultiplexedConnection, cmd};
+use tokio::sync::Notify;
 
 use super::{
     NodeSettings,
@@ -45,6 +49,9 @@ struct Socket {
     server_clock: Mutex<ServerClock>,
     traffic: Arc<Traffic>,
     silence: Mutex<Silence>,
+    /// Notified when a call has timed out: is anybody still there?
+    doubt: Notify,
+    node_timeout: Duration,
     outbox: Outbox,
 }
 
@@ -68,6 +75,7 @@ impl Connection {
         settings: &NodeSettings,
     ) -> Self {
         static EPOCHS: AtomicU64 = AtomicU64::new(1);
+        traffic.heard(settings.clock.now());
         let socket = Socket {
             epoch: EPOCHS.fetch_add(1, Ordering::Relaxed),
             standing,
@@ -76,7 +84,9 @@ impl Connection {
             server_clock: Mutex::new(ServerClock::new(greeting.time, settings.margin)),
             traffic: traffic.clone(),
             silence: Mutex::new(Silence::new(settings.frozen_after)),
-            outbox: Outbox::new(redis, settings.clock.clone(), traffic),
+            doubt: Notify::new(),
+            node_timeout: settings.node_timeout,
+            outbox: Outbox::new(redis, traffic, settings),
         };
         Self { socket: Arc::new(socket) }
     }
@@ -172,6 +182,7 @@ impl Connection {
         sent: Instant,
     ) -> Result<Answer<C::Reply>, NodeError> {
         let received = self.socket.clock.now();
+        self.socket.traffic.heard(received);
         let mut items = Items::of(self.accept(value)?)?;
         let server_time = items.int()?;
         self.server_clock().observe(Sample { sent, received, server_us: server_time });
@@ -234,6 +245,49 @@ impl Connection {
         self.socket.outbox.ended().await
     }
 
+    /// Completes once a call was not answered and nothing else was heard either: the peer, or the way to
+    /// it, is gone and does not say so, and would cost each caller all of its time. To be awaited as
+    /// long as the socket is driven.
+    pub(super) async fn found_silent(&self) -> ConnectionEnd {
+        tokio::select! {
+            biased;
+            () = self.silent_after_a_timeout() => {}
+            () = self.silent_after_quiet() => {}
+        }
+        // Not down: another socket may well succeed at once, and who waits for this one goes on there.
+        self.end(ConnectionEnd::Lost);
+        ConnectionEnd::Lost
+    }
+
+    /// A call has timed out. A server that is there answers a PING behind it, however late.
+    async fn silent_after_a_timeout(&self) {
+        let Socket { outbox, traffic, doubt, node_timeout, .. } = &*self.socket;
+        loop {
+            doubt.notified().await;
+            let (reads, deadline) = (traffic.reads(), self.now() + *node_timeout);
+            let answer = fly(outbox, Form::Digest, &Question(cmd("PING")), deadline, &Always).await;
+            let is_late = matches!(answer, Landing::Failed(NodeError::TimedOut { .. }));
+            if is_late && traffic.reads() == reads {
+                return;
+            }
+        }
+    }
+
+    /// A call goes out after a long time in which whatever stands between may have forgotten the
+    /// socket. It is given up so early that the call can still be made on another one; not so early
+    /// that a slow answer counts as none.
+    async fn silent_after_quiet(&self) {
+        let Socket { outbox, traffic, clock, node_timeout, .. } = &*self.socket;
+        loop {
+            outbox.breaks_quiet().await;
+            let patience = (*node_timeout / 2).max(self.server_clock().round_trip() * 4);
+            clock.sleep_until(clock.now() + patience).await;
+            if traffic.is_quiet_still() {
+                return;
+            }
+        }
+    }
+
     fn note_timeout(&self) {
         let reads = self.socket.traffic.reads();
         let mut silence = self.socket.silence.lock().unwrap_or_else(PoisonError::into_inner);
@@ -241,6 +295,8 @@ impl Connection {
         drop(silence);
         if frozen {
             self.end(ConnectionEnd::Unusable(cause::unreachable(&"it has stopped answering")));
+        } else {
+            self.socket.doubt.notify_one();
         }
     }
 

@@ -6,11 +6,12 @@ use futures::future::BoxFuture;
 use redis::{ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    net::{TcpStream, UdpSocket},
+    net::UdpSocket,
 };
 
+use super::tcp;
 use crate::{
-    clock::{Known, is_possible_here},
+    clock::{Known, SharedClock, is_possible_here},
     error::{ConfigError, NodeId},
 };
 
@@ -122,17 +123,12 @@ impl Endpoint {
     }
 
     /// Makes a stream, on which nothing has been sent yet.
-    pub(super) async fn dial(&self) -> io::Result<Box<dyn Stream>> {
+    pub(super) async fn dial(&self, clock: &SharedClock) -> io::Result<Box<dyn Stream>> {
         if self.lacks_io_here() {
             return Err(io::Error::other("this tokio runtime has no I/O"));
         }
         match &self.address {
-            Address::Tcp(host, port) => {
-                let stream = TcpStream::connect((&**host, *port)).await?;
-                // A lone request must not wait for the acknowledgement of the one before it.
-                stream.set_nodelay(true)?;
-                Ok(Box::new(stream))
-            }
+            Address::Tcp(host, port) => Ok(Box::new(tcp::connect(host, *port, clock).await?)),
             #[cfg(unix)]
             Address::Unix(path) => Ok(Box::new(tokio::net::UnixStream::connect(path).await?)),
             #[cfg(not(unix))]

@@ -100,9 +100,9 @@ where
                         (self.call, self.form, self.deadline, self.caller);
                     // The text is sent only after a digest that the server did not know.
                     let wanted = || caller.wants(matches!(form, Form::Text));
-                    let waiting = || (Box::new(call.clone()) as Box<_>, form, deadline);
-                    let request = self.request.as_mut();
-                    match self.outbox.enter(wanted, request, self.bytes, waiting, cx) {
+                    let waiting = || (Box::new(call.clone()) as Box<_>, form);
+                    let (outbox, request) = (self.outbox, self.request.as_mut());
+                    match outbox.enter(wanted, request, self.bytes, deadline, waiting, cx) {
                         Entered::Unwanted => {
                             self.stage = Stage::Landed;
                             return Poll::Ready(Landing::Unwanted);

@@ -183,6 +183,7 @@ async fn drive(connection: &Connection, driver: Driver) -> ConnectionEnd {
             ConnectionEnd::Lost
         }
         ending = connection.ended() => ending,
+        ending = connection.found_silent() => ending,
     }
 }
 

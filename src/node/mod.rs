@@ -30,6 +30,7 @@ mod server_clock;
 mod settings;
 mod silence;
 mod survey;
+mod tcp;
 #[cfg(test)]
 pub(crate) mod test_server;
 #[cfg(test)]

@@ -76,7 +76,8 @@ impl Core {
         login: &RedisConnectionInfo,
         config: AsyncConnectionConfig,
     ) -> Result<(MultiplexedConnection, Driver, Arc<Traffic>), NodeError> {
-        let stream = self.endpoint.dial().await.map_err(|error| cause::unreachable(&error))?;
+        let stream = self.endpoint.dial(&self.settings.clock).await;
+        let stream = stream.map_err(|error| cause::unreachable(&error))?;
         let (stream, traffic) = CountedStream::new(stream);
         let (redis, driver) = MultiplexedConnection::new_with_config(login, stream, config)
             .await

@@ -26,6 +26,7 @@ use std::{
     pin::{Pin, pin},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     task::{Context, Poll, Waker},
+    time::Duration,
 };
 
 use futures::{FutureExt, future::BoxFuture};
@@ -33,6 +34,7 @@ use redis::{RedisResult, Value, aio::MultiplexedConnection};
 use tokio::sync::Notify;
 
 use super::{
+    NodeSettings,
     request::{AnyCall, Form, packed_len},
     silence::Traffic,
     window::{Position, Window},
@@ -59,6 +61,9 @@ pub(super) struct Outbox {
     ending: OnceLock<ConnectionEnd>,
     /// Notified when it has ended.
     ended: Notify,
+    /// Notified when a call goes out where nothing was heard for `quiet_after`.
+    quiet: Notify,
+    quiet_after: Duration,
 }
 
 struct Order {
@@ -88,7 +93,7 @@ pub(super) struct UnderWay {
 /// What has become of a call that entered.
 pub(super) enum Entered {
     Unwanted,
-    /// The outbox has ended; the caller has noted the call all the same.
+    /// The outbox has ended, or the call's deadline was over; the caller has noted it all the same.
     Over,
     /// It was handed over to redis-rs, and may already have its reply.
     HandedOver {
@@ -112,8 +117,8 @@ pub(super) enum Dequeued {
 impl Outbox {
     pub(super) fn new(
         redis: MultiplexedConnection,
-        clock: SharedClock,
         traffic: Arc<Traffic>,
+        settings: &NodeSettings,
     ) -> Self {
         let order = Order {
             window: Window::new(traffic.taken()),
@@ -121,8 +126,16 @@ impl Outbox {
             waiting: BTreeMap::new(),
             handed_over: BTreeMap::new(),
         };
-        let (ending, ended) = (OnceLock::new(), Notify::new());
-        Self { redis, clock, traffic, order: Mutex::new(order), ending, ended }
+        Self {
+            redis,
+            clock: settings.clock.clone(),
+            traffic,
+            order: Mutex::new(order),
+            ending: OnceLock::new(),
+            ended: Notify::new(),
+            quiet: Notify::new(),
+            quiet_after: settings.quiet_after,
+        }
     }
 
     pub(super) fn redis(&self) -> MultiplexedConnection {
@@ -156,14 +169,21 @@ impl Outbox {
         }
     }
 
+    /// Completes once a call goes out on a socket on which nothing was heard for long.
+    pub(super) async fn breaks_quiet(&self) {
+        self.quiet.notified().await;
+    }
+
     /// Gives a call its position in the order. If there is room, `request`, which has so many
     /// `bytes`, is handed over; otherwise the call waits behind all others, as `waiting` makes it.
+    /// After its `deadline` nobody waits for the answer, and it is not sent.
     pub(super) fn enter(
         &self,
         wanted: impl FnOnce() -> bool,
         request: Pin<&mut impl Future<Output = RedisResult<Value>>>,
         bytes: u64,
-        waiting: impl FnOnce() -> (Box<dyn AnyCall>, Form, Instant),
+        deadline: Instant,
+        waiting: impl FnOnce() -> (Box<dyn AnyCall>, Form),
         cx: &mut Context<'_>,
     ) -> Entered {
         let mut order = self.order();
@@ -174,11 +194,17 @@ impl Outbox {
             return Entered::Over;
         }
         if order.waiting.is_empty() && order.window.has_room() {
-            let position = order.window.start(bytes);
             let sent = self.clock.now();
+            if sent >= deadline {
+                return Entered::Over;
+            }
+            if self.traffic.breaks_quiet(sent, self.quiet_after) {
+                self.quiet.notify_one();
+            }
+            let position = order.window.start(bytes);
             return Entered::HandedOver { position, sent, reply: hand_over(request, cx) };
         }
-        let (call, form, deadline) = waiting();
+        let (call, form) = waiting();
         let ticket = order.tickets;
         order.tickets += 1;
         let waker = cx.waker().clone();
@@ -291,7 +317,10 @@ mod tests {
     use redis::{AsyncConnectionConfig, RedisConnectionInfo};
 
     use super::*;
-    use crate::{clock::BootClock, node::silence::CountedStream};
+    use crate::node::{
+        silence::CountedStream,
+        test_server::{later, settings},
+    };
 
     /// Whoever saw the note and entered a call between the two would not come behind it.
     #[tokio::test]
@@ -302,14 +331,14 @@ mod tests {
             (RedisConnectionInfo::default().set_skip_set_lib_name(), AsyncConnectionConfig::new());
         let (redis, _driver) =
             MultiplexedConnection::new_with_config(&login, stream, config).await.unwrap();
-        let outbox = Outbox::new(redis, Arc::new(BootClock), traffic);
+        let outbox = Outbox::new(redis, traffic, &settings());
         let mut is_alone = false;
         let notes = || {
             is_alone = outbox.order.try_lock().is_err();
             false
         };
         let (request, cx) = (pin!(std::future::pending()), Context::from_waker(Waker::noop()));
-        let entered = outbox.enter(notes, request, 10, || unreachable!(), &mut { cx });
+        let entered = outbox.enter(notes, request, 10, later(), || unreachable!(), &mut { cx });
         assert!(matches!(entered, Entered::Unwanted) && is_alone);
     }
 }

@@ -59,6 +59,11 @@ impl ServerClock {
         self.best = sample;
     }
 
+    /// What the way there and back usually takes.
+    pub(super) fn round_trip(&self) -> Duration {
+        self.best.round_trip()
+    }
+
     /// The server's clock in µs at our instant `at`.
     pub(super) fn at(&self, at: Instant) -> i64 {
         let (_, greatest) = self.best.offsets();

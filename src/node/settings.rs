@@ -13,6 +13,10 @@ pub(crate) struct NodeSettings {
     pub(crate) client_name: Arc<str>,
     /// Limits a connect with its handshake.
     pub(crate) connect_timeout: Duration,
+    /// How long a server may say nothing after a call timed out there.
+    pub(crate) node_timeout: Duration,
+    /// Where nothing was heard for so long, a call may meet a socket whose other end is gone.
+    pub(crate) quiet_after: Duration,
     /// So many time-outs in a row, and the connection is replaced.
     pub(crate) frozen_after: u32,
     /// The longest pause between two attempts to connect.

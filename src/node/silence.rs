@@ -49,9 +49,35 @@ impl Silence {
 pub(super) struct Traffic {
     reads: AtomicU64,
     taken: AtomicU64,
+    /// When an answer came last, or somebody asked after a quiet time, in µs.
+    heard: AtomicU64,
+    /// The count of reads at which that one asked.
+    asked_at: AtomicU64,
 }
 
 impl Traffic {
+    /// Notes that an answer came.
+    pub(super) fn heard(&self, at: Instant) {
+        self.heard.store(micros(at.since_origin()), Ordering::Relaxed);
+    }
+
+    /// Whether no answer came for so `long` when somebody asks at `now`. Only the first one who does is
+    /// told so.
+    pub(super) fn breaks_quiet(&self, now: Instant, long: Duration) -> bool {
+        let heard = self.heard.load(Ordering::Relaxed);
+        let is_quiet = micros(now.since_origin()).saturating_sub(heard) >= micros(long);
+        if is_quiet {
+            self.heard(now);
+            self.asked_at.store(self.reads(), Ordering::Relaxed);
+        }
+        is_quiet
+    }
+
+    /// Whether nothing was read since somebody asked after a quiet time.
+    pub(super) fn is_quiet_still(&self) -> bool {
+        self.asked_at.load(Ordering::Relaxed) == self.reads()
+    }
+
     /// How often something was read.
     pub(super) fn reads(&self) -> u64 {
         self.reads.load(Ordering::Relaxed)
@@ -69,6 +95,10 @@ impl Traffic {
         }
         written
     }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// A stream that counts how often something was read from it, and how many bytes were written.

@@ -49,6 +49,8 @@ pub(crate) fn settings() -> NodeSettings {
         clock: Arc::new(BootClock),
         client_name: "palisade-test".into(),
         connect_timeout: Duration::from_secs(5),
+        node_timeout: Duration::from_secs(5),
+        quiet_after: Duration::from_secs(10),
         frozen_after: 3,
         backoff_max: Duration::from_millis(200),
         margin: Duration::from_millis(20),

@@ -172,9 +172,14 @@ fn is_first_mark_across_a_loss(
     meaning: &Meaning<'_>,
 ) -> bool {
     let Meaning::Script { name: "write", args, .. } = meaning else { return false };
-    let looked_us = asked.sent.saturating_sub(LOOK_US);
-    let lost = node.and_then(|node| node.lost_us).is_some_and(|lost_us| lost_us > looked_us);
+    let lost = node.is_some_and(|node| may_have_lost_since_the_look(node, asked));
     lost && args.get(1).is_some_and(|mark| mark.starts_with(b"epoch "))
+}
+
+/// Whether the server may have lost its data after the look from which this write follows.
+pub(super) fn may_have_lost_since_the_look(node: &Node, write: &Request) -> bool {
+    let looked_us = write.sent.saturating_sub(LOOK_US);
+    node.lost_us.is_some_and(|lost_us| lost_us > looked_us)
 }
 
 /// A look is answered before so long, or its client has given it up.

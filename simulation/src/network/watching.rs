@@ -2,7 +2,7 @@
 
 use checkers::history::{Event as Told, SectionId};
 
-use super::{Inner, Network};
+use super::{Inner, Network, requests::may_have_lost_since_the_look};
 use crate::{
     event::{ConnId, Request},
     frame::{self, Meaning},
@@ -47,7 +47,7 @@ impl Network {
                 self.watch_grant(inner, node, asked, args.first().copied().unwrap_or_default());
             }
             ("write", Some(1)) if args.get(1).is_some_and(|text| text.starts_with(b"waits ")) => {
-                self.watch_wait(inner, node);
+                self.watch_wait(inner, node, asked);
             }
             ("promote", Some(1)) => self.log.saw("phase 2: promoted"),
             ("promote", Some(_)) => self.log.saw("phase 2: refused"),
@@ -65,9 +65,12 @@ impl Network {
     }
 
     /// A server was told to keep out of votes. One that is strict is told so at the first contact.
-    fn watch_wait(&self, inner: &mut Inner, master: usize) {
+    ///
+    /// One that was written for an earlier loss names what the server was then: another may follow.
+    fn watch_wait(&self, inner: &mut Inner, master: usize, asked: &Request) {
         let Some(node) = inner.nodes.get_mut(master) else { return };
-        let for_nothing = !std::mem::take(&mut node.may_have_to_wait) && !node.is_strict;
+        let for_nothing = !node.may_have_to_wait && !node.is_strict;
+        node.may_have_to_wait &= may_have_lost_since_the_look(node, asked);
         self.log.saw("lost data noticed");
         self.log.record(Told::Waits { master, for_nothing });
     }

@@ -16,7 +16,7 @@ use tokio::{
 use testkit::RedisServer;
 
 use crate::node::{
-    Endpoint, Node, Stream,
+    Endpoint, Node, NodeSettings, Stream,
     test_server::{settings, until, within},
 };
 
@@ -28,8 +28,8 @@ pub(super) struct Gate(Arc<Mutex<State>>);
 struct State {
     /// Bytes that may still be written.
     allowed: usize,
-    /// Nothing is read.
-    deaf: bool,
+    /// How many streams, the first, read nothing.
+    deaf: usize,
     /// How many streams there have been, and how many of them, the first, are broken.
     streams: usize,
     broken: usize,
@@ -44,6 +44,11 @@ struct State {
 impl Gate {
     /// A node whose streams lead through an open gate.
     pub(super) fn before(server: &RedisServer) -> (Node, Self) {
+        Self::before_with(server, settings())
+    }
+
+    /// The same, with other settings.
+    pub(super) fn before_with(server: &RedisServer, settings: NodeSettings) -> (Node, Self) {
         let state = State { allowed: usize::MAX, ..State::default() };
         let (gate, port) = (Self(Arc::new(Mutex::new(state))), server.port());
         let here = gate.clone();
@@ -52,7 +57,7 @@ impl Gate {
             let connect = TcpStream::connect(("127.0.0.1", port));
             connect.map(|stream| Ok(Box::new(Gated::new(stream?, gate)) as Box<dyn Stream>)).boxed()
         });
-        (Node::new(endpoint, settings()), gate)
+        (Node::new(endpoint, settings), gate)
     }
 
     /// So many bytes more, and no others.
@@ -73,9 +78,9 @@ impl Gate {
         self.allow(usize::MAX);
     }
 
-    /// What the server says stays in the socket.
+    /// What the server says stays in the socket; new ones are served.
     pub(super) fn deafen(&self) {
-        self.change(|state| state.deaf = true);
+        self.change(|state| state.deaf = state.streams);
     }
 
     /// Whoever reads or writes is told that the connection was reset; new ones are served.
@@ -120,7 +125,7 @@ impl AsyncRead for Gated {
             return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
         }
         state.sleepers.push(cx.waker().clone());
-        if state.deaf {
+        if self.number < state.deaf {
             return Poll::Pending;
         }
         drop(state);

@@ -5,10 +5,13 @@ use std::time::Duration;
 use futures::{FutureExt, future::join_all};
 use testkit::RedisServer;
 
-use super::{KEY, connect, fails, recovers};
+use super::{KEY, connect, fails, gate::Gate, recovers};
 use crate::{
     error::{NodeError, Phase},
-    node::test_server::{Echo, TestServer, in_ms, later, node, until, within},
+    node::{
+        NodeSettings,
+        test_server::{Echo, TestServer, in_ms, later, node, settings, until, within},
+    },
 };
 
 #[tokio::test]
@@ -85,6 +88,45 @@ async fn a_frozen_server_fails_at_once_after_three_time_outs_and_recovers() {
     for (asked, answered) in join_all(calls).await {
         assert_eq!(asked, answered);
     }
+}
+
+/// The peer is gone and nothing says so. What was asked meanwhile goes on with the next socket.
+#[tokio::test]
+async fn a_half_open_socket_is_replaced_after_one_time_out() {
+    let server = RedisServer::start();
+    let settings = NodeSettings { node_timeout: Duration::from_millis(100), ..settings() };
+    let (node, gate) = Gate::before_with(&server, settings);
+    let first = connect(&node).await;
+    gate.deafen();
+    let error = node.call(KEY, &Echo(1), in_ms(30)).await.unwrap_err();
+    assert!(matches!(error, NodeError::TimedOut { phase: Phase::Answering }), "{error:?}");
+    within(until(async || (!first.is_live()).then_some(()))).await;
+    let (second, answer) = within(node.call(KEY, &Echo(2), later())).await.unwrap();
+    assert_eq!(answer.reply, 2);
+    assert_ne!(second.epoch(), first.epoch());
+}
+
+/// On a socket that was quiet for long, the first call finds out within half the node's time.
+#[tokio::test]
+async fn a_half_open_socket_that_was_quiet_is_replaced_while_its_call_waits() {
+    let server = RedisServer::start();
+    let [quiet_after, node_timeout] = [50, 1_000].map(Duration::from_millis);
+    let settings = NodeSettings { quiet_after, node_timeout, ..settings() };
+    let (node, gate) = Gate::before_with(&server, settings);
+    let first = connect(&node).await;
+    first.call(&Echo(1), later()).await.unwrap();
+    gate.deafen();
+    tokio::time::sleep(quiet_after).await;
+    let error = within(first.call(&Echo(2), later())).await.unwrap_err();
+    assert!(matches!(error, NodeError::Disconnected { .. }), "{error:?}");
+    let (second, answer) = within(node.call(KEY, &Echo(3), later())).await.unwrap();
+    assert_eq!(answer.reply, 3);
+
+    // A quiet socket whose peer is there goes on.
+    tokio::time::sleep(quiet_after).await;
+    second.call(&Echo(4), later()).await.unwrap();
+    tokio::time::sleep(node_timeout).await;
+    assert!(second.is_live());
 }
 
 #[tokio::test]

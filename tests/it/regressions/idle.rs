@@ -1,8 +1,13 @@
-//! Sockets that were closed while nobody spoke, and sockets that broke under a request.
+//! Sockets that were closed while nobody spoke, whether or not that was said, and sockets that broke
+//! under a request.
 
-use palisade::{Client, error::InspectError};
+use std::time::Duration;
+
+use palisade::{Client, embedded::Server, error::InspectError};
 use testkit::{Fault, FaultProxy, RedisServer, Way};
+use tokio::time::{Instant, sleep};
 
+use super::Line;
 use crate::support::{Look, eventually, eventually_blocking, patient, soon};
 
 /// A server that closes what is idle, an operator and a load balancer look alike from here. The
@@ -111,4 +116,21 @@ async fn force_release_whose_socket_broke_is_not_repeated() {
         "{error:?}"
     );
     soon(lock.holder()).await.unwrap().unwrap();
+}
+
+/// What stands between forgets a connection on which nobody spoke, and drops what comes on it.
+#[tokio::test(start_paused = true)]
+async fn half_open_socket_that_was_quiet_costs_no_acquire() {
+    let (server, line) = (Server::start_here(), Line::new());
+    let client = line.client(&server).connect().await.unwrap();
+    let lock = client.lock("x");
+    lock.try_acquire().await.unwrap().unwrap().release().await.unwrap();
+    for _ in 0..2 {
+        sleep(Duration::from_secs(11)).await;
+        line.stall();
+        let begun = Instant::now();
+        let guard = lock.try_acquire().await.unwrap().unwrap();
+        assert!(begun.elapsed() < Duration::from_millis(600), "{:?}", begun.elapsed());
+        guard.release().await.unwrap();
+    }
 }

@@ -26,7 +26,7 @@
 //! | a runtime without timers or I/O | [`runtimes`] |
 //! | a user's record under the name of a lock, acquired, inspected and forced open | `bad_input/foreign.rs` |
 //! | a `MultiLock` over one server that was just started, which waited without a word | `quarantine/fresh.rs`: `multi_lock_at_one_address_…`, `names.rs`: `wait_for_a_quarantine_…` |
-//! | a socket that was closed while nobody spoke, and one that broke under an acquire or a release | [`idle`] |
+//! | a socket that was closed or forgotten while nobody spoke, and one that broke under an acquire or a release | [`idle`] |
 //! | a replica behind the URL | `bad_input/contact.rs`: `replica_cannot_vote` |
 //!
 //! Those that stand elsewhere were there already. Each was seen to fail with the code broken for it.
