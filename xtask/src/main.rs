@@ -42,6 +42,12 @@ enum Chore {
         /// Only these.
         bugs: Vec<String>,
     },
+    /// Holds two thousand locks for half an hour, cuts and drops, and sees that nothing grows.
+    Soak {
+        /// Passed to the program: `--mins M`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Measures against hand-written redis-rs.
     Bench {
         /// Passed to the program.
@@ -64,6 +70,7 @@ fn main() -> ExitCode {
             eprintln!("error: {reason}");
             ExitCode::FAILURE
         }),
+        Chore::Soak { args } => cargo::run_program("palisade-soak", &args),
         Chore::Bench { args } => cargo::run_program("palisade-benches", &args),
     }
 }
