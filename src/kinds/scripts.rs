@@ -24,6 +24,11 @@ pub(crate) fn named() -> impl Iterator<Item = (&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        kind::{FencingToken, Kind},
+        lease::Lease,
+        wire::{Batch, Call, Items, test_answers::for_any_answer},
+    };
 
     /// The header of a script documents each argument of a lock; the wrapper must agree.
     #[test]
@@ -40,5 +45,22 @@ mod tests {
             all().into_iter().map(|script| script.text().sha).collect();
         assert_eq!(digests.len(), all().len());
         assert!(digests.iter().all(|digest| digest.len() == 40));
+    }
+    #[test]
+    fn answers_of_any_shape_are_decoded_or_refused() {
+        let (day, holder) = (std::time::Duration::from_secs(86_400), "me".into());
+        let term = Lease::Watchdog.term(day, day).unwrap();
+        let mutex = mutex::script::Mutex::new("x");
+        let fenced = fenced::script::Fenced::member("x");
+        let renewal = mutex.renew(&holder, 1_000);
+        let token = FencingToken::of(1).unwrap();
+        let promotion = fenced.promote(&holder, token, term).unwrap();
+        let batch = Batch::new(renewal.script, vec![renewal.clone(); 3]);
+        for_any_answer(|answer| {
+            let items = || Items::of(answer.clone());
+            drop(items().map(|items| mutex.inspect().decode(items)));
+            drop(items().map(|items| batch.decode(items)));
+            drop(items().map(|items| promotion.decode(items)));
+        });
     }
 }

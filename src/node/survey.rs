@@ -112,6 +112,7 @@ fn read_origin(run_id: RunId, replication: &Value, stats: &Value) -> Origin {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::test_answers::for_any_answer;
 
     #[test]
     fn data_was_fed_if_there_is_a_second_id_and_something_was_taken_in() {
@@ -134,6 +135,15 @@ mod tests {
             let origin = read_origin(RunId::new(&zeros).unwrap(), &replication, &stats);
             assert_eq!((origin.replid, origin.is_fed), (RunId::new(&one), is_fed), "{second}");
         }
+    }
+
+    #[test]
+    fn answers_of_any_shape_are_read_or_refused() {
+        let run_id = RunId::new(&"a".repeat(40)).unwrap();
+        for_any_answer(|answer| {
+            drop((read_mark(Ok(answer.clone())), read_time(answer.clone())));
+            assert!(read_origin(run_id, &answer, &answer).run_id == run_id);
+        });
     }
 
     #[test]

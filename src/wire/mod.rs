@@ -8,6 +8,8 @@ pub(crate) mod key;
 mod reply;
 mod script;
 mod statement;
+#[cfg(test)]
+pub(crate) mod test_answers;
 
 pub(crate) use reply::{Items, Malformed};
 pub(crate) use script::{Script, ScriptText, script};
