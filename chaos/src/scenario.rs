@@ -69,7 +69,9 @@ fn run_and_report(options: &Options) -> Result<ExitCode, Stopped> {
     let findings = Findings::of(&history);
     report::write(&mut out, &history, &findings)?;
     if options.keep || !findings.are_none() {
-        writeln!(out, "history: {}", keep(folder, &history)?.display())?;
+        let kept = keep(folder, &history)?;
+        writeln!(out, "history: {}", kept.display())?;
+        writeln!(out, "picture: {}", report::draw(&kept, &history, &findings)?.display())?;
     }
     report::announce(&mut out, settings)?;
     Ok(findings.exit_code())

@@ -27,6 +27,9 @@ fn a_worker_that_ignores_the_locks_is_found_now_and_in_the_kept_history() {
     let summary =
         |said: &str| said.lines().find(|line| line.contains(" violations (")).map(str::to_owned);
     assert_eq!(summary(&text(&again)), summary(&said));
+    let page =
+        fs::read_to_string(Path::new(kept).with_extension("html")).expect("a page beside it");
+    assert!(page.contains("</svg>") && page.contains("class=\"violation\""), "{page}");
     let folder = Path::new(kept).parent().expect("a kept history lies in a folder");
     fs::remove_dir_all(folder).expect("a kept history can be removed");
 }

@@ -1,15 +1,18 @@
 //! What a run tells its reader: figures, and a picture of what went wrong.
 //!
+//! * `page`: the picture, to be looked at in a browser.
 //! * `table`: the figures.
 //! * `timeline`: who held what when, around a violation.
 
+mod page;
 mod table;
 mod timeline;
 
 use std::{
     collections::BTreeMap,
+    fs,
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, ExitCode},
 };
 
@@ -90,6 +93,13 @@ pub(crate) fn write(
     writeln!(out, "{}", summary(&findings.violations))
 }
 
+/// Draws the run into a page beside its kept history.
+pub(crate) fn draw(kept: &Path, history: &History, findings: &Findings) -> io::Result<PathBuf> {
+    let page = kept.with_extension("html");
+    fs::write(&page, page::html(history, findings.violations.first()))?;
+    Ok(page)
+}
+
 /// `3 violations (2 of I1 exclusion, 1 of I6 no leak)`
 fn summary(violations: &[Violation]) -> String {
     let mut counts = BTreeMap::<_, u32>::new();
@@ -109,6 +119,7 @@ pub(crate) fn recheck(file: &Path) -> ExitCode {
         let findings = Findings::of(&history);
         announce(&mut out, &history.settings)?;
         write(&mut out, &history, &findings)?;
+        writeln!(out, "picture: {}", draw(file, &history, &findings)?.display())?;
         Ok(findings.exit_code())
     });
     checked.unwrap_or_else(|error| {
