@@ -26,14 +26,18 @@ struct Update<'a> {
 }
 
 pub(crate) fn check(history: &History) -> Vec<Violation> {
-    let kept = history.by_lock().filter(|(_, sections)| {
-        let first = sections.first();
+    let of_lock = |(lock, sections): (&str, Vec<&Section>)| {
+        let fenced = sections.iter().all(|section| is_fenced(section))
+            && !tokens::are_void(history, &sections);
         // Where holders could rightly overlap, so can their writes.
-        !first.is_some_and(|first| promise::is_void(history, first, history.weather.run))
-            || sections.iter().all(|section| is_fenced(section))
-                && !tokens::are_void(history, sections)
-    });
-    kept.flat_map(|(lock, sections)| breaks(lock, &updates(&sections))).collect()
+        let void = |(section, span): &(&Section, Span)| {
+            !fenced && promise::is_void(history, section, *span)
+        };
+        let updates = updates(&sections);
+        let breaks = breaks(lock, &updates).into_iter();
+        breaks.filter(|(both, _)| !void(both)).map(|(_, found)| found).collect::<Vec<_>>()
+    };
+    history.by_lock().flat_map(of_lock).collect()
 }
 
 /// The writes that are known to have landed after their deadline.
@@ -72,19 +76,22 @@ fn updates<'a>(sections: &[&'a Section]) -> Vec<Update<'a>> {
     updates
 }
 
-/// Every write within a hold that does not go on from the one before it.
-fn breaks(lock: &str, updates: &[Update<'_>]) -> Vec<Violation> {
+/// Every write within a hold that does not go on from the one before it; with the time from when the
+/// first of the two asked for the lock until the second had written.
+fn breaks<'a>(lock: &str, updates: &[Update<'a>]) -> Vec<((&'a Section, Span), Violation)> {
     let known: HashMap<_, _> = updates.iter().map(|update| (update.section.id, update)).collect();
     let excused = |read: Option<SectionId>| {
         let writer = read.and_then(|id| known.get(&id));
         writer.is_some_and(|update| !update.in_time)
     };
     let mut found = Vec::new();
-    let mut last: Option<&Update<'_>> = None;
+    let mut last: Option<&Update<'a>> = None;
     for update in updates.iter().filter(|update| update.in_time) {
         let before = last.map(|last| last.section.id);
         if update.write.read != before && !excused(update.write.read) {
-            found.push(broken(lock, last, update));
+            let asked = last.map_or(update.section.asked, |last| last.section.asked);
+            let both = Span::new(asked.min(update.section.asked), update.landed);
+            found.push(((update.section, both), broken(lock, last, update)));
         }
         last = Some(update);
     }
@@ -111,7 +118,7 @@ fn broken(lock: &str, last: Option<&Update<'_>>, update: &Update<'_>) -> Violati
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::story::Story;
+    use crate::{check::story::Story, history::Event};
 
     #[test]
     fn a_chain_of_writes_is_fine() {
@@ -141,6 +148,24 @@ mod tests {
         let what = "the witness of red-a: w2.0/0#1 replaced the value of w0.0/0#1, \
                     the last one was that of w1.0/0#1";
         assert_eq!(found[0].what, what);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_excuses_what_was_lost_around_it() {
+        let lost = || {
+            Story::new()
+                .section("w0.0/0#1", |s| {
+                    s.asked(100).granted(105, 900).wrote(115, "").released(130)
+                })
+                .section("w1.0/0#1", |s| {
+                    s.asked(102).granted(109, 900).wrote(116, "").released(130)
+                })
+        };
+        let found = |at| {
+            let jump = Event::ClockJumped { master: 0, by_ms: 3_000 };
+            check(&lost().and(at, jump).history()).len()
+        };
+        assert_eq!([found(50), found(107), found(200)], [1, 0, 1]);
     }
 
     #[test]
