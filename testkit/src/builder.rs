@@ -7,6 +7,7 @@ use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,7 @@ use crate::resp::{Connection, Reply};
 use crate::scratch::Scratch;
 use crate::server::RedisServer;
 use crate::stats;
+use crate::wall_clock::WallClocks;
 
 /// Settings of a server to be started.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +25,7 @@ pub struct RedisServerBuilder {
     args: Vec<OsString>,
     password: Option<String>,
     unix_socket: bool,
+    clock: Option<Arc<WallClocks>>,
 }
 
 impl RedisServerBuilder {
@@ -54,6 +57,13 @@ impl RedisServerBuilder {
         self
     }
 
+    /// Lets its wall clock be [set](RedisServer::set_clock).
+    #[must_use]
+    pub fn settable_clock(mut self, clocks: &Arc<WallClocks>) -> Self {
+        self.clock = Some(clocks.clone());
+        self
+    }
+
     /// Starts the server and waits until it answers PING.
     ///
     /// # Panics
@@ -63,6 +73,9 @@ impl RedisServerBuilder {
         let scratch = Scratch::new();
         for _ in 0..PORTS_TRIED {
             let port = PortClaim::new();
+            if let Some(clock) = self.clock() {
+                clock.set(port.port(), 0);
+            }
             match self.launch(port.port(), &scratch) {
                 Ok(started) => return RedisServer::assemble(self, started, port, scratch),
                 Err(NotStarted::PortTaken) => {}
@@ -78,6 +91,10 @@ impl RedisServerBuilder {
 
     pub(crate) fn has_unix_socket(&self) -> bool {
         self.unix_socket
+    }
+
+    pub(crate) fn clock(&self) -> Option<&WallClocks> {
+        self.clock.as_deref()
     }
 
     /// At the port it had: nobody with a claim can have taken it.
@@ -122,6 +139,9 @@ impl RedisServerBuilder {
         }
         if self.unix_socket {
             command.arg("--unixsocket").arg(scratch.socket());
+        }
+        if let Some(clock) = self.clock() {
+            clock.give_to(&mut command, port);
         }
         command.args(&self.args).stdin(Stdio::null());
         command.stdout(Stdio::null()).stderr(scratch.open_log());

@@ -7,6 +7,7 @@
 //! * [`RedisServer`]: one server on a free port, with a folder of its own.
 //! * [`Cluster`]: several independent masters.
 //! * [`FaultProxy`]: stands before a server and delays, swallows, holds back or resets.
+//! * [`WallClocks`]: lets servers' wall clocks be set.
 //! * [`Actor`]: a helper process that is spoken to by lines and may be killed or frozen.
 //!
 //! A server starts in some ten milliseconds, so every test has its own. Do not put one in a
@@ -26,6 +27,7 @@ mod resp;
 mod scratch;
 mod server;
 mod stats;
+mod wall_clock;
 
 pub use actor::Actor;
 pub use builder::RedisServerBuilder;
@@ -33,3 +35,4 @@ pub use cluster::Cluster;
 pub use proxy::{Fault, FaultProxy, Way};
 pub use resp::{Connection, Reply};
 pub use server::RedisServer;
+pub use wall_clock::WallClocks;

@@ -67,11 +67,24 @@ impl FaultProxy {
         state.fault = fault;
         state.links.retain(|link| link.strong_count() > 0);
         for link in state.links.iter().filter_map(Weak::upgrade) {
-            if fault == Fault::Reset(Way::Both) || link.damaged.load(Ordering::Relaxed) {
+            let damaged = [&link.damaged, &link.mute].map(|flag| flag.load(Ordering::Relaxed));
+            if fault == Fault::Reset(Way::Both) || damaged.contains(&true) {
                 link.reset();
             }
         }
         self.shared.changed.notify_all();
+    }
+
+    /// From now on nothing passes on the connections that the server knows by these addresses, and
+    /// neither end is told: they are half open until their client leaves, or a fault is set or
+    /// healed. Others go on.
+    pub fn mute(&self, peers: &[SocketAddr]) {
+        let state = self.shared.lock();
+        for link in state.links.iter().filter_map(Weak::upgrade) {
+            if link.server.local_addr().is_ok_and(|addr| peers.contains(&addr)) {
+                link.mute.store(true, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Passes everything on again.
@@ -157,6 +170,7 @@ impl Shared {
         let mut state = self.lock();
         while !link.dead.load(Ordering::Relaxed) {
             state = match state.fault {
+                _ if link.mute.load(Ordering::Relaxed) => return Verdict::Discard,
                 Fault::Delay(delay) => {
                     let left = (read_at + delay).saturating_duration_since(Instant::now());
                     if left.is_zero() {
@@ -195,6 +209,8 @@ struct Link {
     client: TcpStream,
     server: TcpStream,
     damaged: AtomicBool,
+    /// Whether it is half open.
+    mute: AtomicBool,
     dead: AtomicBool,
 }
 
@@ -231,8 +247,13 @@ fn serve(client: TcpStream, server: TcpStream, shared: &Arc<Shared>) {
         drop(stream.set_nodelay(true));
         drop(stream.set_write_timeout(Some(WRITE_POLL)));
     }
-    let (damaged, dead) = (AtomicBool::new(false), AtomicBool::new(false));
-    let link = Arc::new(Link { client, server, damaged, dead });
+    let link = Arc::new(Link {
+        client,
+        server,
+        damaged: AtomicBool::new(false),
+        mute: AtomicBool::new(false),
+        dead: AtomicBool::new(false),
+    });
     let mut state = shared.lock();
     if state.fault == Fault::Reset(Way::Both) {
         return link.reset();
@@ -268,6 +289,10 @@ fn write(link: &Link, going: Way, chunks: &Receiver<Chunk>, shared: &Shared) {
     let to = if going == Way::Requests { &link.server } else { &link.client };
     for (read_at, bytes) in chunks {
         let done = match shared.verdict(link, going, read_at) {
+            // The server would learn by its keepalive, in some minutes.
+            Verdict::Discard if bytes.is_empty() && link.mute.load(Ordering::Relaxed) => {
+                Err(io::ErrorKind::ConnectionReset.into())
+            }
             Verdict::Discard => continue,
             Verdict::Deliver if bytes.is_empty() => return drop(to.shutdown(Shutdown::Write)),
             Verdict::Deliver => write_all(link, to, &bytes),

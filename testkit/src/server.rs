@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::builder::RedisServerBuilder;
@@ -211,6 +212,31 @@ impl RedisServer {
         let info = self.cli(&["INFO", "clients"]);
         let clients = stats::field(&info, "connected_clients").and_then(|n| n.parse::<u64>().ok());
         clients.expect("INFO clients counts them") - 1
+    }
+
+    /// The addresses of the connections that have subscribed to something.
+    ///
+    /// # Panics
+    /// The server is dead or frozen.
+    pub fn subscribed_from(&self) -> Vec<SocketAddr> {
+        let list = self.cli(&["CLIENT", "LIST", "TYPE", "pubsub"]);
+        let words = list.split_whitespace();
+        words.filter_map(|word| word.strip_prefix("addr=")?.parse().ok()).collect()
+    }
+
+    /// Sets its wall clock so many milliseconds before (less than 0) or after that of the machine.
+    /// Its other clocks stay. A restart changes nothing about it.
+    ///
+    /// # Panics
+    /// The server was built without [`RedisServerBuilder::settable_clock`].
+    pub fn set_clock(&self, ahead_ms: i64) {
+        let clock = self.settings.clock().expect("the server was started without a settable clock");
+        clock.set(self.port(), ahead_ms);
+    }
+
+    /// The folder it works in.
+    pub fn folder(&self) -> &Path {
+        self.scratch.path()
     }
 
     fn relaunch(&self, prepare: impl FnOnce()) {

@@ -134,6 +134,34 @@ fn cut_ends_a_stalled_connection() {
 }
 
 #[test]
+fn mute_connection_is_silent_until_its_client_leaves() {
+    let (server, proxy) = pair();
+    let mut subscriber = connect(&proxy, IMPATIENCE);
+    subscriber.command(&["SUBSCRIBE", "news"]).unwrap();
+    let mut other = connect(&proxy, PATIENCE);
+    proxy.mute(&server.subscribed_from());
+    assert_eq!(server.cli(&["PUBLISH", "news", "1"]), "1", "the server knows nothing");
+    assert!(is_timeout(&subscriber.read()));
+    assert!(other.command(&["PING"]).is_ok());
+    drop(subscriber);
+    let deadline = Instant::now() + PATIENCE;
+    while !server.subscribed_from().is_empty() {
+        assert!(Instant::now() < deadline, "the server's end is left behind");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn heal_resets_a_mute_connection() {
+    let (server, proxy) = pair();
+    let mut subscriber = connect(&proxy, PATIENCE);
+    subscriber.command(&["SUBSCRIBE", "news"]).unwrap();
+    proxy.mute(&server.subscribed_from());
+    proxy.heal();
+    assert!(is_cut(&subscriber.read()));
+}
+
+#[test]
 fn dead_server_looks_like_a_reset() {
     let (server, proxy) = pair();
     server.kill();

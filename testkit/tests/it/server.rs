@@ -2,10 +2,11 @@ use std::collections::HashSet;
 use std::net::{TcpListener, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use testkit::{Connection, RedisServer, Reply};
+use testkit::{Connection, RedisServer, Reply, WallClocks};
 
 #[test]
 fn command_gives_typed_replies() {
@@ -172,4 +173,26 @@ fn bad_option_is_reported_with_the_servers_words() {
     let message = failure.downcast_ref::<String>().unwrap();
     assert!(message.starts_with("redis-server did not start"), "{message}");
     assert!(message.contains("no-such-option"), "{message}");
+}
+
+#[test]
+fn a_wall_clock_that_is_set_takes_keys_along_and_stays_so_over_a_restart() {
+    let clocks = match WallClocks::build() {
+        Ok(clocks) => Arc::new(clocks),
+        Err(reason) => return eprintln!("not tested, the shim cannot be built: {reason}"),
+    };
+    let server = RedisServer::builder().settable_clock(&clocks).start();
+    server.cli(&["SET", "a", "1", "PX", "60000"]);
+    let seconds = || {
+        let time = server.command(&["TIME"]).array().first().map(Reply::to_string);
+        time.and_then(|secs| secs.parse::<i64>().ok()).unwrap()
+    };
+    let before = seconds();
+    server.set_clock(3_600_000);
+    assert!((3_600..3_700).contains(&(seconds() - before)));
+    assert_eq!(server.keys(), [""; 0]);
+    server.restart();
+    assert!((3_600..3_700).contains(&(seconds() - before)));
+    server.set_clock(-1_000);
+    assert!(seconds() - before < 100);
 }
