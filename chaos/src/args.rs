@@ -9,7 +9,7 @@ use std::{
 
 use crate::{
     history::Settings,
-    traffic::{LONGEST_LEASE_MS, Orders},
+    traffic::{LONGEST_LEASE_MS, Orders, QUARANTINE_MS},
 };
 
 /// What the process is to do.
@@ -73,7 +73,7 @@ fn options(mut args: impl Iterator<Item = String>) -> Result<Options, Problem> {
     let settings = Settings {
         longest_lease_ms: LONGEST_LEASE_MS,
         slack_ms: SLACK_MS,
-        quarantine_ms: 0,
+        quarantine_ms: QUARANTINE_MS,
         stamp_ms: 0,
         brisk_ms: 0,
         quarantine_all: false,
@@ -168,7 +168,7 @@ mod tests {
         let settings = Settings {
             longest_lease_ms: LONGEST_LEASE_MS,
             slack_ms: SLACK_MS,
-            quarantine_ms: 0,
+            quarantine_ms: QUARANTINE_MS,
             stamp_ms: 0,
             brisk_ms: 0,
             quarantine_all: false,

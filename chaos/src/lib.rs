@@ -4,11 +4,12 @@
 //! and a write of a witness outside Redis, while servers and workers are killed and stopped as a
 //! seed says. Afterwards pure checkers go through what everybody has recorded.
 //!
-//! The parts: `traffic` (who does what), `faults` (what is done to them), `recorder` (into the
+//! The parts: `masters`, `traffic` (who does what), `faults` (what is done to them), `recorder` (into the
 //! history that `checkers` judges), `scenario` (the three put together), `report`.
 
 mod args;
 mod faults;
+mod masters;
 mod recorder;
 mod report;
 mod scenario;

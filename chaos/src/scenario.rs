@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, Write},
+    panic::resume_unwind,
     path::{Path, PathBuf},
     process::ExitCode,
     thread,
@@ -9,7 +10,7 @@ use std::{
 };
 
 use tempfile::TempDir;
-use testkit::{Cluster, RedisServer};
+use testkit::RedisServer;
 use tokio::{
     select,
     signal::unix::{SignalKind, signal},
@@ -20,6 +21,7 @@ use crate::{
     check::wakeups,
     faults::{Interrupt, Interrupted, Schedule, masters_track, workers_track},
     history::{Event, History, Leftovers, Settings, Worker},
+    masters::Masters,
     recorder::Recorder,
     report::{self, Findings},
     traffic::{Fleet, LONGEST_LEASE, Orders},
@@ -81,16 +83,20 @@ fn run_and_report(options: &Options) -> Result<ExitCode, Stopped> {
 fn run(options: &Options, folder: &Path, interrupt: &Interrupt) -> Result<(), Stopped> {
     let settings = &options.settings;
     let recorder = Recorder::create(folder, "parent")?;
-    let cluster = Cluster::start(settings.masters).blessed();
+    let masters = Masters::start(settings.masters);
     recorder.note(Event::RunBegan(settings.clone()));
-    let mut fleet = Fleet::start(&recorder, orders(options, folder, &cluster))?;
+    if let Some(reason) = masters.no_clocks() {
+        let (fault, why) = ("step-clock".to_owned(), format!("no shim for the clock: {reason}"));
+        recorder.note(Event::LeftOut { fault, why });
+    }
+    let mut fleet = Fleet::start(&recorder, orders(options, folder, &masters))?;
     let end = Instant::now() + Duration::from_secs(settings.secs);
     if options.blocking {
         recorder.note(Event::Undisturbed);
         let whole = Duration::from_secs(settings.secs);
         interrupt.sleep_until(end - calm(whole))?;
     } else {
-        torment(settings, &recorder, &cluster, &mut fleet, interrupt)?;
+        torment(settings, &recorder, &masters, &mut fleet, interrupt)?;
     }
     recorder.note(Event::Calm);
     interrupt.sleep_until(end)?;
@@ -98,17 +104,17 @@ fn run(options: &Options, folder: &Path, interrupt: &Interrupt) -> Result<(), St
     fleet.finish(LONGEST_LEASE + wakeups::POLL_CAP + wakeups::SLACK + MARGIN);
     // What killed workers held is let go of by the servers alone.
     interrupt.sleep_until(Instant::now() + LONGEST_LEASE + MARGIN)?;
-    for (master, server) in cluster.iter().enumerate() {
+    for (master, server) in masters.servers().iter().enumerate() {
         recorder.note(Event::Left(leftovers(master, server)));
     }
     Ok(())
 }
 
-/// All the faults of a run. Both tracks end with everything healed.
+/// All the faults of a run. The tracks end with everything healed.
 fn torment(
     settings: &Settings,
     recorder: &Recorder,
-    cluster: &Cluster,
+    masters: &Masters,
     fleet: &mut Fleet<'_>,
     interrupt: &Interrupt,
 ) -> Result<(), Interrupted> {
@@ -117,20 +123,23 @@ fn torment(
     let workers = settings.workers as usize;
     let schedule = Schedule::draw(settings.seed, settings.masters, workers, whole - calm(whole));
     thread::scope(|scope| {
-        let masters =
-            scope.spawn(|| masters_track(cluster, recorder, &schedule.masters, began, interrupt));
+        let tracks = [&schedule.processes, &schedule.service]
+            .map(|plan| scope.spawn(|| masters_track(masters, recorder, plan, began, interrupt)));
         let workers = workers_track(fleet, recorder, &schedule.workers, began, interrupt);
-        let masters = masters.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        masters.and(workers)
-    })
+        let ended = tracks.map(|track| track.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        ended.into_iter().fold(workers, Result::and)
+    })?;
+    // What is half open still would be noticed in the calm.
+    (0..settings.masters).for_each(|master| masters.wire(master).heal());
+    Ok(())
 }
 
-fn orders(options: &Options, folder: &Path, cluster: &Cluster) -> Vec<Orders> {
+fn orders(options: &Options, folder: &Path, masters: &Masters) -> Vec<Orders> {
     let settings = &options.settings;
     let one = |place| Orders {
         worker: Worker { place, life: 0 },
         seed: settings.seed,
-        urls: cluster.urls(),
+        urls: masters.urls(),
         folder: folder.to_owned(),
         ignores_lock: settings.planted.is_some() && place == 0,
         blocks: options.blocking,

@@ -1,8 +1,10 @@
 //! Which fault comes when and to whom, by the seed. Pure.
 //!
-//! Two tracks, one for the masters and one for the workers, run side by side. Within a track one
-//! fault is over before the next begins. A track deals from a shuffled deck of all its faults, so
-//! that each comes equally often.
+//! Three tracks run side by side: what is done to the masters' processes, to their service and the
+//! way to it, and to the workers. Within a track one fault is over before the next begins. A track
+//! deals from a shuffled deck of all its faults, so that each comes equally often.
+//!
+//! So faults of the first two come in pairs, on different masters as far as there are any.
 
 use std::{ops::Range, time::Duration};
 
@@ -12,7 +14,8 @@ use crate::{random::Random, traffic::QUARANTINE_MS};
 /// Everything that is going to be done in a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Schedule {
-    pub(crate) masters: Vec<Planned>,
+    pub(crate) processes: Vec<Planned>,
+    pub(crate) service: Vec<Planned>,
     pub(crate) workers: Vec<Planned>,
 }
 
@@ -35,18 +38,35 @@ impl Planned {
     fn ends(&self) -> Duration {
         self.victims.iter().fold(self.begins, |end, _| end + self.lasts + self.pause)
     }
+
+    fn strikes(&self, victim: usize, from: Duration, to: Duration) -> bool {
+        self.begins <= to
+            && from <= self.ends()
+            && self.victims.iter().flatten().any(|v| *v == victim)
+    }
 }
 
 impl Schedule {
     /// For a run whose last fault is over at `end`.
     pub(crate) fn draw(seed: u64, masters: usize, workers: usize, end: Duration) -> Self {
-        let worker_faults = |fault: &&Fault| fault.to == Whom::Worker;
-        let (for_workers, for_masters) = TABLE.iter().partition(worker_faults);
-        let track = |number, deck: Vec<_>, population| {
+        let deck = |dealt: fn(&Fault) -> bool| TABLE.iter().filter(|fault| dealt(fault)).collect();
+        let track = |number, deck, population, beside: &[Planned]| {
             let random = Random::branch(seed, &[u32::MAX, number]);
-            Track { random, deck, masters, population }.draw(end)
+            Track { random, deck, masters, population, beside: beside.to_vec() }
         };
-        Self { masters: track(0, for_masters, masters), workers: track(1, for_workers, workers) }
+        let of_worker = |fault: &Fault| fault.to == Whom::Worker;
+        let of_process = |fault: &Fault| fault.to != Whom::Worker && fault.does.strikes_process();
+        let of_service = |fault: &Fault| fault.to != Whom::Worker && !fault.does.strikes_process();
+        let processes = track(0, deck(of_process), masters, &[]).draw(WARM_UP, end);
+        let mut leisure =
+            processes.iter().filter(|planned| planned.fault.to == Whom::EachAtLeisure);
+        // Nothing else may strike while one master is killed after the other.
+        let begin = leisure.next().map_or(WARM_UP, Planned::ends);
+        Self {
+            service: track(2, deck(of_service), masters, &processes).draw(begin, end),
+            workers: track(1, deck(of_worker), workers, &[]).draw(WARM_UP, end),
+            processes,
+        }
     }
 }
 
@@ -57,12 +77,14 @@ struct Track {
     masters: usize,
     /// How many may fall victim.
     population: usize,
+    /// What another track does to them.
+    beside: Vec<Planned>,
 }
 
 impl Track {
-    fn draw(mut self, end: Duration) -> Vec<Planned> {
+    fn draw(mut self, begin: Duration, end: Duration) -> Vec<Planned> {
         let mut plan = Vec::new();
-        let mut now = WARM_UP;
+        let mut now = begin;
         // What takes long comes once, first, while every vote counts.
         let (mut deck, again): (Vec<_>, Vec<_>) =
             self.deck.iter().copied().partition(|fault| fault.to == Whom::EachAtLeisure);
@@ -82,14 +104,16 @@ impl Track {
     }
 
     fn planned(&mut self, begins: Duration, fault: &'static Fault) -> Planned {
-        let (victims, lasts) = (self.victims(fault.to), self.random.within(&fault.lasts));
+        let lasts = self.random.within(&fault.lasts);
+        let victims = self.victims(fault.to, begins, begins + lasts);
         let pause = if fault.to == Whom::EachAtLeisure { QUARANTINE } else { Duration::ZERO };
         Planned { begins, fault, victims, lasts, pause }
     }
 
-    fn victims(&mut self, whom: Whom) -> Vec<Vec<usize>> {
+    fn victims(&mut self, whom: Whom, from: Duration, to: Duration) -> Vec<Vec<usize>> {
         let mut all: Vec<_> = (0..self.population).collect();
         self.random.shuffle(&mut all);
+        all.sort_by_key(|victim| self.beside.iter().any(|other| other.strikes(*victim, from, to)));
         let majority = self.masters / 2 + 1;
         let minority = self.masters - majority;
         all.truncate(match whom {
@@ -98,6 +122,7 @@ impl Track {
             }
             Whom::Worker => 1,
             Whom::Quorum => minority + 1,
+            Whom::Some => 1 + self.random.below(self.masters as u64) as usize,
             Whom::Minority => 1 + self.random.below(minority as u64) as usize,
         });
         vec![all]
@@ -124,8 +149,8 @@ mod tests {
         Schedule::draw(seed, masters, 6, MINUTE - CALM)
     }
 
-    fn tracks(schedule: &Schedule) -> [&[Planned]; 2] {
-        [&schedule.masters, &schedule.workers]
+    fn tracks(schedule: &Schedule) -> [&[Planned]; 3] {
+        [&schedule.processes, &schedule.service, &schedule.workers]
     }
 
     #[test]
@@ -140,7 +165,7 @@ mod tests {
             for masters in [3, 5] {
                 let schedule = minute(seed, masters);
                 for fault in &TABLE {
-                    let all = schedule.masters.iter().chain(&schedule.workers);
+                    let all = tracks(&schedule).into_iter().flatten();
                     let came = all.filter(|planned| planned.fault == fault).count();
                     assert!(
                         came >= fault.to.least_a_minute() as usize,
@@ -163,11 +188,27 @@ mod tests {
     }
 
     #[test]
+    fn faults_come_in_pairs_and_strike_different_masters_where_that_is_possible() {
+        let Schedule { processes, service, .. } = minute(7, 3);
+        let mut pairs = 0;
+        for one in &service {
+            let (from, to) = (one.begins, one.ends());
+            let busy = |master: &usize| processes.iter().any(|two| two.strikes(*master, from, to));
+            let struck = one.victims.iter().flatten().filter(|master| busy(master)).count();
+            let all = (0..3).filter(busy).count();
+            assert_eq!(struck, (one.victims.concat().len() + all).saturating_sub(3));
+            pairs += usize::from(all > 0);
+        }
+        assert!(pairs > 10, "{pairs}");
+    }
+
+    #[test]
     fn a_minority_leaves_a_majority_and_a_quorum_does_not() {
         for masters in [3, 5] {
             let majority = masters / 2 + 1;
             let mut minorities = std::collections::HashSet::new();
-            for planned in (0..50).flat_map(|seed| minute(seed, masters).masters) {
+            let minutes = (0..50).map(|seed| minute(seed, masters));
+            for planned in minutes.flat_map(|minute| [minute.processes, minute.service].concat()) {
                 let at_once = planned.victims.iter().map(Vec::len).max().unwrap();
                 let left = masters - at_once;
                 match planned.fault.to {
@@ -175,6 +216,7 @@ mod tests {
                         assert!(left >= majority);
                         minorities.insert(at_once);
                     }
+                    Whom::Some => assert!(at_once <= masters),
                     Whom::Quorum => assert_eq!(left, majority - 1),
                     Whom::EachInTurn | Whom::EachAtLeisure => {
                         assert_eq!((at_once, planned.victims.len()), (1, masters));

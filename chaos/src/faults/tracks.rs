@@ -5,32 +5,45 @@ use std::{
     time::{Duration, Instant},
 };
 
-use testkit::{Cluster, RedisServer};
-
-use super::{Deed, schedule::Planned};
-use crate::{history::Event, recorder::Recorder, traffic::Fleet};
+use super::{
+    Deed,
+    deeds::{assert_answers, heal, strike},
+    schedule::Planned,
+};
+use crate::{
+    history::Event,
+    masters::Masters,
+    recorder::Recorder,
+    traffic::{CALM_DOWN, Fleet, PANIC},
+};
 
 /// Does to the masters what `plan` says, counted from `began`.
 pub(crate) fn masters_track(
-    cluster: &Cluster,
+    masters: &Masters,
     recorder: &Recorder,
     plan: &[Planned],
     began: Instant,
     interrupt: &Interrupt,
 ) -> Result<(), Interrupted> {
-    for planned in plan {
+    let can_be_done = |planned: &&Planned| match planned.fault.does {
+        Deed::StepClock(_) => masters.no_clocks().is_none(),
+        _ => true,
+    };
+    for planned in plan.iter().filter(can_be_done) {
         interrupt.sleep_until(began + planned.begins)?;
         note_fault(recorder, planned, |master| format!("master {master}"));
         for group in &planned.victims {
-            // A fault on top of one that did not heal would be another fault than it says.
-            cluster.iter().for_each(assert_answers);
+            let claimed = masters.claim(group);
             for master in group {
-                strike(cluster, recorder, planned.fault.does, *master);
+                // A fault on top of one that did not heal would be another fault than it says.
+                assert_answers(&masters.servers()[*master]);
+                strike(masters, recorder, planned.fault.does, *master);
             }
             interrupt.sleep_until(Instant::now() + planned.lasts)?;
             for master in group {
-                heal(cluster, recorder, planned.fault.does, *master);
+                heal(masters, recorder, planned.fault.does, *master);
             }
+            drop(claimed);
             interrupt.sleep_until(Instant::now() + planned.pause)?;
         }
     }
@@ -52,14 +65,17 @@ pub(crate) fn workers_track(
             match planned.fault.does {
                 Deed::Freeze => fleet.freeze(*place),
                 Deed::Kill => fleet.kill(*place),
-                Deed::Cut(_) => unreachable!("workers have no clients"),
+                Deed::Panic => fleet.tell(*place, PANIC),
+                _ => unreachable!("that is done to masters"),
             }
         }
         interrupt.sleep_until(Instant::now() + planned.lasts)?;
         for place in planned.victims.iter().flatten() {
             match planned.fault.does {
                 Deed::Freeze => fleet.thaw(*place),
-                Deed::Kill | Deed::Cut(_) => fleet.replace(*place),
+                Deed::Kill => fleet.replace(*place),
+                Deed::Panic => fleet.tell(*place, CALM_DOWN),
+                _ => unreachable!("that is done to masters"),
             }
         }
     }
@@ -69,37 +85,6 @@ pub(crate) fn workers_track(
 fn note_fault(recorder: &Recorder, planned: &Planned, name: impl Fn(usize) -> String) {
     let victims = planned.victims.iter().flatten().map(|victim| name(*victim)).collect();
     recorder.note(Event::FaultBegan { fault: planned.fault.name.to_owned(), victims });
-}
-
-/// Down is noted before and up is noted after: in between nothing may be expected of a master.
-fn strike(cluster: &Cluster, recorder: &Recorder, deed: Deed, master: usize) {
-    match deed {
-        Deed::Freeze => {
-            recorder.note(Event::MasterDown { master, killed: false });
-            cluster.freeze(master);
-        }
-        Deed::Kill => {
-            recorder.note(Event::MasterDown { master, killed: true });
-            cluster.kill(master);
-        }
-        Deed::Cut(kind) => {
-            cluster[master].cli(&["CLIENT", "KILL", "TYPE", kind]);
-        }
-    }
-}
-
-fn heal(cluster: &Cluster, recorder: &Recorder, deed: Deed, master: usize) {
-    match deed {
-        Deed::Freeze => cluster.thaw(master),
-        Deed::Kill => cluster.restart_empty(master),
-        Deed::Cut(_) => return,
-    }
-    assert_answers(&cluster[master]);
-    recorder.note(Event::MasterUp { master });
-}
-
-fn assert_answers(server: &RedisServer) {
-    assert_eq!(server.cli(&["PING"]), "PONG", "redis-server at {}", server.addr());
 }
 
 /// The user's wish to end early, which cuts every sleep short.

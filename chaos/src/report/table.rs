@@ -66,13 +66,17 @@ fn free_but_wanted(history: &History) -> String {
 }
 
 fn faults(history: &History) -> String {
+    let left_out = TABLE.iter().filter_map(|fault| {
+        let why = coverage::left_out(history, fault.name)?;
+        Some(format!("{} is left out, {why}", fault.name))
+    });
     let row = TABLE.chunks(3).map(|faults| {
         let count = |name| coverage::count_faults(history, name);
         let cells =
             faults.iter().map(|fault| format!("{:<18}{:>3}", fault.name, count(fault.name)));
         cells.collect::<Vec<_>>().join("   ")
     });
-    row.collect::<Vec<_>>().join("\n")
+    row.chain(left_out).collect::<Vec<_>>().join("\n")
 }
 
 fn quorum(history: &History) -> String {

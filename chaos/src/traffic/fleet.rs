@@ -75,6 +75,13 @@ impl<'a> Fleet<'a> {
         self.recorder.note(Event::WorkerKilled { worker });
     }
 
+    /// A line for its stdin.
+    pub(crate) fn tell(&mut self, place: usize, line: &str) {
+        self.replace_if_ended(place);
+        // One that ends just now is found by the next fault.
+        drop(self.at_mut(place).process.send(line));
+    }
+
     /// Fills the place of a worker that is gone.
     pub(crate) fn replace(&mut self, place: usize) {
         let mut orders = self.at(place).orders.clone();

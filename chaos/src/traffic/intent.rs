@@ -97,11 +97,14 @@ fn fixed_lease(random: &mut Random) -> Lease {
 /// The longest lease that anybody asks for: the renewed one.
 pub(crate) const LONGEST_LEASE_MS: u64 = 1_000;
 pub(crate) const LONGEST_LEASE: Duration = Duration::from_millis(LONGEST_LEASE_MS);
-/// All clocks are one machine's.
-pub(super) const CLOCK_SKEW: Duration = ms(100);
-/// For how long a master that was started keeps out of votes: the longest lease and 1 % of drift,
-/// a second for the precision of its uptime, and the clocks.
-pub(crate) const QUARANTINE_MS: u64 = LONGEST_LEASE_MS * 101 / 100 + 1_000 + 100;
+/// All clocks are one machine's, but for the steps that masters' take.
+const CLOCK_SKEW_MS: u64 = 250;
+pub(super) const CLOCK_SKEW: Duration = ms(CLOCK_SKEW_MS);
+/// By how much a master's clock is set: less than the skew, more than drift explains.
+pub(crate) const CLOCK_STEP_MS: i64 = 200;
+/// For how long a master that was started, or has lost its data, keeps out of votes: the longest
+/// lease and 1 % of drift, a second for the precision of its uptime, and the clocks.
+pub(crate) const QUARANTINE_MS: u64 = LONGEST_LEASE_MS * 101 / 100 + 1_000 + CLOCK_SKEW_MS;
 const RENEWED_LEASE: Lease = Lease::WatchdogOf(LONGEST_LEASE);
 /// Leases that nobody renews.
 const FIXED_LEASE: Range<Duration> = ms(400)..ms(801);

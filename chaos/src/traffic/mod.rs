@@ -5,14 +5,16 @@
 //! * `contender`: does it, until it is told to finish.
 //! * `witness`: the files that only holders may change.
 //! * `worker`: the process around the contenders.
+//! * `subscriber`: hears the library's events, and panics when it is told to.
 //! * `fleet`: the processes, as the parent sees them.
 
 mod contender;
 mod fleet;
 mod intent;
+mod subscriber;
 mod witness;
 mod worker;
 
 pub(crate) use fleet::Fleet;
-pub(crate) use intent::{LONGEST_LEASE, LONGEST_LEASE_MS, QUARANTINE_MS};
-pub(crate) use worker::{Orders, work};
+pub(crate) use intent::{CLOCK_STEP_MS, LONGEST_LEASE, LONGEST_LEASE_MS, QUARANTINE_MS};
+pub(crate) use worker::{CALM_DOWN, Orders, PANIC, work};

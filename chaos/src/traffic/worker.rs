@@ -1,10 +1,13 @@
 //! The worker process: some contenders on one runtime, until its stdin is closed.
 
 use std::{
-    io::{self, Read, Write},
+    io::{self, Write},
     path::PathBuf,
     process::ExitCode,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::Duration,
 };
@@ -21,6 +24,7 @@ use workload::{Lane, Target, lock_on_all};
 use super::{
     contender::Contender,
     intent::{CLOCK_SKEW, LONGEST_LEASE, PRIZES, Prize},
+    subscriber::{self, Unwinding},
     witness::Witnesses,
 };
 use crate::{
@@ -44,6 +48,11 @@ pub(crate) struct Orders {
     pub(crate) blocks: bool,
 }
 
+/// Tells a worker that whoever hears the library's events panics from now on.
+pub(crate) const PANIC: &str = "panic";
+/// Tells it that this is over.
+pub(crate) const CALM_DOWN: &str = "calm";
+
 /// What a worker says when it works.
 pub(super) const READY: &str = "ready";
 
@@ -65,7 +74,7 @@ async fn live(orders: &Orders) -> Result<(), String> {
     let recorder = Recorder::create(&orders.folder, &worker.to_string());
     let recorder = Arc::new(recorder.map_err(|error| error.to_string())?);
     let masters = connect(orders).map_err(|error| error.to_string())?;
-    let finish = when_stdin_closes();
+    let finish = when_stdin_closes(subscriber::install());
     let pulse = tokio::spawn(take_pulse(worker, Arc::clone(&recorder)));
     let mut all = JoinSet::new();
     for contender in contenders(orders, &masters, &recorder, &finish) {
@@ -123,7 +132,7 @@ fn target(orders: &Orders, Prize { name, kind, fenced, .. }: Prize, masters: &Ma
     } else {
         lock_on_all(masters, kind, fenced, name)
     };
-    Target { name, kind, on: Vec::new(), lock }
+    Target { name, kind, on: Vec::new(), lock: Arc::new(Unwinding(lock)) }
 }
 
 async fn join(contenders: &mut JoinSet<()>) -> Result<(), String> {
@@ -134,11 +143,13 @@ async fn join(contenders: &mut JoinSet<()>) -> Result<(), String> {
 }
 
 /// Also when the parent dies, so that no worker outlives it for long.
-fn when_stdin_closes() -> watch::Receiver<bool> {
+fn when_stdin_closes(panics: &'static AtomicBool) -> watch::Receiver<bool> {
     let (tell, told) = watch::channel(false);
     thread::spawn(move || {
-        // Nothing is ever sent, so this returns at the end, or never mind why.
-        let _end = io::stdin().read(&mut [0]);
+        for line in io::stdin().lines().map_while(Result::ok) {
+            panics.store(line == PANIC, Ordering::Relaxed);
+        }
+        panics.store(false, Ordering::Relaxed);
         tell.send_replace(true);
     });
     told

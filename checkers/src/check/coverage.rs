@@ -29,7 +29,8 @@ pub fn shortfalls(history: &History, kinds: &[(&str, u64)]) -> Vec<Shortfall> {
         ("re-entries".to_owned(), reentry::reentries(history), REENTRIES_A_MINUTE * secs / 60),
         ("quorums lost and noticed".to_owned(), quorum_losses(history).noticed, 1),
     ];
-    let faults = kinds.iter().map(|(kind, a_minute)| {
+    let possible = kinds.iter().filter(|(kind, _)| left_out(history, kind).is_none());
+    let faults = possible.map(|(kind, a_minute)| {
         (format!("faults {kind:?}"), count_faults(history, kind), a_minute * secs / 60)
     });
     demands.extend(faults);
@@ -62,6 +63,14 @@ pub fn grants(history: &History) -> u64 {
 pub fn count_faults(history: &History, kind: &str) -> u64 {
     let of_kind = |event: &Event| matches!(event, Event::FaultBegan { fault, .. } if fault == kind);
     history.records.iter().filter(|record| of_kind(&record.event)).count() as u64
+}
+
+/// Why this machine could not have such faults, if so.
+pub fn left_out<'a>(history: &'a History, kind: &str) -> Option<&'a str> {
+    history.records.iter().find_map(|record| match &record.event {
+        Event::LeftOut { fault, why } if fault == kind => Some(why.as_str()),
+        _ => None,
+    })
 }
 
 /// When a `RedLock` was refused for want of a quorum, or lost.
@@ -143,5 +152,11 @@ mod tests {
             ("faults \"freeze\"", 3),
         ];
         assert_eq!(missing, expected);
+        let why = "no compiler".to_owned();
+        let left_out = with_faults(&[]).and(1, Event::LeftOut { fault: "kill".into(), why });
+        let mut history = left_out.history();
+        history.settings.secs = 60;
+        let short = shortfalls(&history, &[("kill", 3)]);
+        assert!(short.iter().all(|short| short.what != "faults \"kill\""));
     }
 }

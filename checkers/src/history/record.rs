@@ -48,7 +48,9 @@ pub enum Event {
 
     /// A fault is about to be injected.
     FaultBegan { fault: String, victims: Vec<String> },
-    /// A master is about to go: killed, or stopped.
+    /// A fault cannot be injected on this machine.
+    LeftOut { fault: String, why: String },
+    /// A master is about to go: killed, or robbed of its data, or of no use for now.
     MasterDown { master: usize, killed: bool },
     /// A master answers again.
     MasterUp { master: usize },

@@ -24,7 +24,7 @@ pub struct Weather {
     stalled: HashMap<Worker, Spans>,
 }
 
-/// When a master was killed, when it was stopped, and when its vote did not count.
+/// When a master was killed or lost its data, when it was of no use, and when its vote did not count.
 #[derive(Debug, Default)]
 pub struct Outages {
     pub killed: Spans,
