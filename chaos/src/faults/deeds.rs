@@ -82,7 +82,12 @@ fn stop_spinning(server: &RedisServer) {
 /// From now on the server answers MISCONF to whoever wants to write.
 fn fail_to_save(server: &RedisServer) -> io::Result<()> {
     // A snapshot is made beside its place and then renamed, which a folder there does not suffer.
-    fs::create_dir_all(server.folder().join(SNAPSHOT))?;
+    let place = server.folder().join(SNAPSHOT);
+    // A replica has one from its master.
+    if place.is_file() {
+        fs::remove_file(&place)?;
+    }
+    fs::create_dir(place)?;
     server.cli(&["CONFIG", "SET", "save", "3600 1"]);
     server.cli(&["BGSAVE"]);
     while !server.cli(&["INFO", "persistence"]).contains("rdb_last_bgsave_status:err") {
