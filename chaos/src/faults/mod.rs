@@ -146,7 +146,12 @@ pub(crate) const TABLE: [Fault; 25] = [
 const LOST_REPLIES: Deed = Deed::Wire(WireFault::Blackhole(Way::Replies));
 const BLACKHOLE: Deed = Deed::Wire(WireFault::Blackhole(Way::Both));
 const LATE_DELIVERY: Deed = Deed::Wire(WireFault::Stall(Way::Both));
-const FLUSH: Deed = Deed::Tell { begins: &[&["FLUSHALL"]], ends: &[], forgets: true };
+/// Nothing tells waiters that their lock is gone; who has lost its subscription looks at once.
+const FLUSH: Deed = Deed::Tell {
+    begins: &[&["FLUSHALL"], &["CLIENT", "KILL", "TYPE", "pubsub"]],
+    ends: &[],
+    forgets: true,
+};
 const NO_PERMISSION: Deed = Deed::Tell {
     begins: &[&["ACL", "SETUSER", "default", "-eval", "-evalsha"]],
     ends: &[&["ACL", "SETUSER", "default", "+eval", "+evalsha"]],

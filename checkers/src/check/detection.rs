@@ -45,7 +45,8 @@ pub fn lateness(history: &History) -> Vec<Duration> {
 fn unawareness(history: &History, section: &Section) -> Option<(Span, Duration)> {
     // Who does not listen is told nothing.
     let hold = section.hold.as_ref().filter(|hold| !section.careless || hold.lost.is_some())?;
-    let span = Span::new(hold.deadline, section.end_of_use());
+    // Who was stopped on the way may get a guard that is lost: nobody can have been told before.
+    let span = Span::new(hold.deadline.max(hold.granted), section.end_of_use());
     let asleep = history.weather.asleep(section.id.worker).within(span);
     Some((span, span.length().saturating_sub(asleep)))
 }
@@ -71,6 +72,15 @@ mod tests {
 
     fn noticed_at(at: u64) -> Story {
         Story::new().section("w0.0/0#1", |s| s.asked(0).granted(5, 1_000).lost(at).releasing(at))
+    }
+
+    #[test]
+    fn a_guard_that_is_lost_already_is_told_of_at_once_or_too_late() {
+        let noticed_at = |at| {
+            let lost = Story::new().section("w0.0/0#1", |s| s.asked(0).granted(2_000, 0).lost(at));
+            check(&lost.history()).len()
+        };
+        assert_eq!([noticed_at(2_001), noticed_at(2_300)], [0, 1]);
     }
 
     #[test]

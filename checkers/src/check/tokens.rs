@@ -62,6 +62,8 @@ fn disorder(history: &History, lock: &str, sections: &[&Section]) -> Vec<Violati
         // A clock that was set can only part a lesser token from its key while it is asked for.
         let asking = Span::new(section.asked, *granted);
         let sound = run_is_sound || !forgot && !promise::is_void(history, section, asking);
+        // Who was stopped on the way may get a guard that is over, at any time after it was granted.
+        let sound = sound && section.hold.as_ref().is_some_and(|hold| hold.deadline > *granted);
         let greatest = before.iter().filter(|(at, ..)| sound || *at <= section.asked);
         let greatest = greatest.max_by_key(|(_, token, _)| *token);
         let twin = before.iter().find(|(_, other, _)| other == token);
@@ -121,6 +123,17 @@ mod tests {
         assert_eq!(asked_at(6, 8, 7), 1);
         assert_eq!(asked_at(4, 7, 7), 1, "twins are never right");
         assert_eq!(check(&two(8, 7).and(70, jump).history()).len(), 1, "the jump came later");
+    }
+
+    #[test]
+    fn a_guard_that_is_over_when_it_comes_was_granted_some_time_before() {
+        let came = |asked| {
+            let story = Story::new()
+                .section("w0.0/0#1", |s| s.asked(10).fenced(60, 900, 8).released(90))
+                .section("w1.0/0#1", |s| s.asked(asked).fenced(2_000, 0, 7).released(2_001));
+            check(&story.history()).len()
+        };
+        assert_eq!([came(0), came(70)], [0, 1]);
     }
 
     #[test]
