@@ -10,7 +10,8 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
@@ -262,40 +263,82 @@ fn serve(client: TcpStream, server: TcpStream, shared: &Arc<Shared>) {
     drop(state);
     for going in [Way::Requests, Way::Replies] {
         let (sender, chunks) = mpsc::channel();
-        let reading = Arc::clone(&link);
-        thread::spawn(move || read(&reading, going, &sender));
-        let (link, shared) = (Arc::clone(&link), Arc::clone(shared));
-        thread::spawn(move || write(&link, going, &chunks, &shared));
+        let lane = Arc::new(Lane {
+            link: Arc::clone(&link),
+            going,
+            waiting: AtomicUsize::new(0),
+            shared: Arc::clone(shared),
+        });
+        let reading = Arc::clone(&lane);
+        thread::spawn(move || reading.read(&sender));
+        thread::spawn(move || lane.write(&chunks));
     }
+}
+
+/// One direction of a link.
+struct Lane {
+    link: Arc<Link>,
+    going: Way,
+    /// How many chunks are read and not dealt with.
+    waiting: AtomicUsize,
+    shared: Arc<Shared>,
 }
 
 /// Bytes and when they were read; none at the end of the stream.
 type Chunk = (Instant, Vec<u8>);
 
-/// Reads ahead in a thread of its own, so that a delay does not add up over chunks.
-fn read(link: &Link, going: Way, chunks: &Sender<Chunk>) {
-    let mut from = if going == Way::Requests { &link.client } else { &link.server };
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        let n = from.read(&mut buffer).unwrap_or(0);
-        let bytes = buffer.get(..n).unwrap_or_default().to_vec();
-        if chunks.send((Instant::now(), bytes)).is_err() || n == 0 {
-            return;
+impl Lane {
+    /// Reads ahead in a thread of its own, so that a delay does not add up over chunks. Where nothing
+    /// holds a chunk up it is passed on at once: waking another thread takes long on a busy machine.
+    fn read(&self, chunks: &Sender<Chunk>) {
+        let Link { client, server, .. } = &*self.link;
+        let mut from = if self.going == Way::Requests { client } else { server };
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            let n = from.read(&mut buffer).unwrap_or(0);
+            let bytes = buffer.get(..n).unwrap_or_default();
+            let read_at = Instant::now();
+            if n > 0 && self.is_clear() {
+                if self.pass((read_at, bytes)).is_break() {
+                    return;
+                }
+                continue;
+            }
+            self.waiting.fetch_add(1, Ordering::AcqRel);
+            if chunks.send((read_at, bytes.to_vec())).is_err() || n == 0 {
+                return;
+            }
         }
     }
-}
 
-fn write(link: &Link, going: Way, chunks: &Receiver<Chunk>, shared: &Shared) {
-    let to = if going == Way::Requests { &link.server } else { &link.client };
-    for (read_at, bytes) in chunks {
-        let done = match shared.verdict(link, going, read_at) {
+    fn is_clear(&self) -> bool {
+        self.waiting.load(Ordering::Acquire) == 0 && self.shared.lock().fault == Fault::None
+    }
+
+    fn write(&self, chunks: &Receiver<Chunk>) {
+        for (read_at, bytes) in chunks {
+            if self.pass((read_at, &bytes)).is_break() {
+                return;
+            }
+            self.waiting.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Does with a chunk what the fault of the moment demands. Breaks at the end of the connection.
+    fn pass(&self, (read_at, bytes): (Instant, &[u8])) -> ControlFlow<()> {
+        let Self { link, going, shared, .. } = self;
+        let to = if *going == Way::Requests { &link.server } else { &link.client };
+        let done = match shared.verdict(link, *going, read_at) {
             // The server would learn by its keepalive, in some minutes.
             Verdict::Discard if bytes.is_empty() && link.mute.load(Ordering::Relaxed) => {
                 Err(io::ErrorKind::ConnectionReset.into())
             }
-            Verdict::Discard => continue,
-            Verdict::Deliver if bytes.is_empty() => return drop(to.shutdown(Shutdown::Write)),
-            Verdict::Deliver => write_all(link, to, &bytes),
+            Verdict::Discard => return ControlFlow::Continue(()),
+            Verdict::Deliver if bytes.is_empty() => {
+                drop(to.shutdown(Shutdown::Write));
+                return ControlFlow::Break(());
+            }
+            Verdict::Deliver => write_all(link, to, bytes),
             Verdict::Half => {
                 let half = bytes.get(..bytes.len() / 2).unwrap_or_default();
                 drop(write_all(link, to, half));
@@ -303,12 +346,14 @@ fn write(link: &Link, going: Way, chunks: &Receiver<Chunk>, shared: &Shared) {
             }
             Verdict::Reset => Err(io::ErrorKind::ConnectionReset.into()),
         };
-        if done.is_err() {
-            link.reset();
-            // Under the lock, or the other direction could miss it between its look and its wait.
-            let _state = shared.lock();
-            return shared.changed.notify_all();
+        if done.is_ok() {
+            return ControlFlow::Continue(());
         }
+        link.reset();
+        // Under the lock, or the other direction could miss it between its look and its wait.
+        let _state = shared.lock();
+        shared.changed.notify_all();
+        ControlFlow::Break(())
     }
 }
 
