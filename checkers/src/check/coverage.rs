@@ -17,7 +17,7 @@ pub struct Shortfall {
     pub wanted: u64,
 }
 
-/// What is missing of 2,000 grants and 100 re-entries in a minute, of so many faults of each of
+/// What is missing of 1,500 grants and 100 re-entries in a minute, of so many faults of each of
 /// `kinds` in a minute, and of a quorum that was lost. A run of a few seconds need not have seen anything.
 pub fn shortfalls(history: &History, kinds: &[(&str, u64)]) -> Vec<Shortfall> {
     let secs = history.settings.secs;
@@ -84,7 +84,8 @@ fn felt(history: &History) -> impl Iterator<Item = Time> + '_ {
 }
 
 const LEAST_SECS: u64 = 20;
-const GRANTS_A_MINUTE: u64 = 2_000;
+/// Masters keep out of votes for half of a mixed minute, and a busy machine halves what is left.
+const GRANTS_A_MINUTE: u64 = 1_500;
 const REENTRIES_A_MINUTE: u64 = 100;
 /// An attempt that began while the quorum was away may end a little after it is back.
 const ECHO: Duration = Duration::from_millis(200);
@@ -134,8 +135,8 @@ mod tests {
             let short = shortfalls(&history, &[]).into_iter();
             short.map(|short| (short.what, short.wanted)).find(|(what, _)| what == "grants")
         };
-        assert_eq!(short(1_000, 30), None);
-        assert_eq!(short(999, 30), Some(("grants".into(), 1_000)));
+        assert_eq!(short(750, 30), None);
+        assert_eq!(short(749, 30), Some(("grants".into(), 750)));
         assert_eq!(short(0, 19), None);
     }
 
@@ -146,7 +147,7 @@ mod tests {
         let short = shortfalls(&history, &[("kill", 3), ("freeze", 3)]);
         let missing: Vec<_> = short.iter().map(|s| (s.what.as_str(), s.wanted)).collect();
         let expected = [
-            ("grants", 2_000),
+            ("grants", 1_500),
             ("re-entries", 100),
             ("quorums lost and noticed", 1),
             ("faults \"freeze\"", 3),
