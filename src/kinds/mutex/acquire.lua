@@ -15,18 +15,15 @@
 -- Out of memory is an error of the call before anything was written. A missing permission is one
 -- too: what was written for that lock is taken back.
 
-local function acquire(key, holder, count, lease, not_after, now)
-  local no, ttl, mine = in_the_way(key, holder, not_after, now)
-  if no then return no, ttl end
-  return grant(key, holder, count, lease, ttl, mine)
-end
-
 local time = redis.call('TIME')
 local reply = { time[1] * 1000000 + time[2] }
 for i, key in ipairs(KEYS) do
   local a = 4 * i - 3
-  local code, value = acquire(key, ARGV[a], ARGV[a + 1], tonumber(ARGV[a + 2]),
-    tonumber(ARGV[a + 3]), reply[1])
+  local holder = ARGV[a]
+  local code, value, mine = in_the_way(key, holder, tonumber(ARGV[a + 3]), reply[1])
+  if not code then
+    code, value = grant(key, holder, ARGV[a + 1], tonumber(ARGV[a + 2]), value, mine)
+  end
   if type(code) == 'table' then return code end
   reply[2 * i], reply[2 * i + 1] = code, value
 end

@@ -3,14 +3,17 @@
 -- What stands in the way of a grant: a code and a value for the answer, or the error of a command.
 -- If nothing does: nil, the key's PTTL, and 1 if it is held by this holder already.
 local function in_the_way(key, holder, not_after, now)
-  local mine = redis.pcall('HEXISTS', key, holder)
-  if type(mine) == 'table' then
-    if string.find(mine.err, 'WRONGTYPE', 1, true) then return -2, 0 end
-    return mine
+  -- Before the write: a user without the right to PTTL must not leave a key without a ttl. And first
+  -- of all: of a lock that nobody holds, the usual case, there is nothing else to ask.
+  local ttl, mine = redis.call('PTTL', key), 0
+  if ttl ~= -2 then
+    mine = redis.pcall('HEXISTS', key, holder)
+    if type(mine) == 'table' then
+      if string.find(mine.err, 'WRONGTYPE', 1, true) then return -2, 0 end
+      return mine
+    end
   end
   if now > not_after then return -1, 0 end
-  -- Before the write: a user without the right to PTTL must not leave a key without a ttl.
-  local ttl = redis.call('PTTL', key)
   if mine == 0 and ttl ~= -2 then
     -- Whoever may not ask that takes it for a lock.
     if is_foreign(key) then return -2, 0 end

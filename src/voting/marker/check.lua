@@ -9,11 +9,14 @@
 --   -4, 0, 0   another mark stands there, none, or something else; nothing was changed
 
 do
-  local key, known = table.remove(KEYS), table.remove(ARGV)
-  local text = redis.pcall('GET', key)
-  if type(text) == 'table' and not string.find(text.err, 'WRONGTYPE', 1, true) then return text end
-  if text ~= known then
+  local keys, args = #KEYS, #ARGV
+  local text = redis.pcall('GET', KEYS[keys])
+  if text ~= ARGV[args] then
+    if type(text) == 'table' and not string.find(text.err, 'WRONGTYPE', 1, true) then
+      return text
+    end
     local time = redis.call('TIME')
     return { time[1] * 1000000 + time[2], -4, 0, 0 }
   end
+  KEYS[keys], ARGV[args] = nil, nil
 end

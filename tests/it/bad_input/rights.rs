@@ -19,7 +19,6 @@ async fn acquire_without_a_right_it_needs_leaves_nothing() {
     for rules in [
         ["-evalsha"].as_slice(),
         &["-@scripting"],
-        &["-hexists"],
         &["-hset"],
         &["-pttl"],
         &["-pexpire"],

@@ -53,7 +53,7 @@ async fn plain_composites_send_what_they_did() {
         let expected = [
             ("del", 1),
             ("evalsha", 2),
-            ("hexists", 2),
+            ("hexists", 1),
             ("hset", 1),
             ("pexpire", 1),
             ("pttl", 1),
