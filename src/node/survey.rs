@@ -14,6 +14,7 @@ use crate::{
     clock::Instant,
     error::NodeError,
     standing::{Found, Mark, Origin, RunId, Sight},
+    wire::excerpt,
 };
 
 impl Connection {
@@ -84,7 +85,7 @@ fn read_mark(reply: Result<Value, NodeError>) -> Result<Found, NodeError> {
             let mark = std::str::from_utf8(&bytes).ok().and_then(Mark::read);
             Ok(mark.map_or(Found::Foreign, Found::Mark))
         }
-        Ok(other) => Err(cause::malformed(&format!("GET was answered by {other:?}"))),
+        Ok(other) => Err(cause::malformed(&format!("GET was answered by {}", excerpt(&other)))),
         Err(NodeError::ForeignKey) => Ok(Found::Foreign),
         Err(error) => Err(error),
     }

@@ -11,7 +11,7 @@ mod statement;
 #[cfg(test)]
 pub(crate) mod test_answers;
 
-pub(crate) use reply::{Items, Malformed};
+pub(crate) use reply::{Items, Malformed, excerpt};
 pub(crate) use script::{Script, ScriptText, script};
 pub(crate) use statement::{Arg, Batch, Outcome, Statement};
 

@@ -1,5 +1,7 @@
 //! Reading answers: the only failure is an answer of another shape.
 
+use std::fmt::{self, Write};
+
 use redis::Value;
 
 /// An answer that is not what the script promises.
@@ -12,10 +14,35 @@ pub(crate) struct Malformed {
 
 impl Malformed {
     fn new(expected: &'static str, got: Option<&Value>) -> Self {
-        let got = got.map_or_else(|| "nothing".to_owned(), |value| format!("{value:?}"));
+        let got = got.map_or_else(|| "nothing".to_owned(), excerpt);
         Self { expected, got }
     }
 }
+
+/// The beginning of an answer that nobody understands: whoever sent it may have sent megabytes.
+pub(crate) fn excerpt(of: &Value) -> String {
+    let mut excerpt = Excerpt(String::new());
+    if write!(excerpt, "{of:?}").is_err() {
+        excerpt.0.push('…');
+    }
+    excerpt.0
+}
+
+/// Takes so much and fails then, which ends whatever is written.
+struct Excerpt(String);
+
+impl Write for Excerpt {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = MOST_SHOWN.saturating_sub(self.0.len());
+        let ends = text.char_indices().map(|(at, char)| at + char.len_utf8());
+        let (fits, rest) = text.split_at(ends.take_while(|end| *end <= room).last().unwrap_or(0));
+        self.0.push_str(fits);
+        if rest.is_empty() { Ok(()) } else { Err(fmt::Error) }
+    }
+}
+
+/// In bytes.
+const MOST_SHOWN: usize = 200;
 
 /// The elements of a script's answer, read one after the other.
 #[derive(Debug)]
@@ -66,5 +93,14 @@ mod tests {
         assert!(items.is_empty());
         assert_eq!(items.int().unwrap_err().got, "nothing");
         assert!(Items::of(Value::Okay).is_err());
+    }
+
+    #[test]
+    fn only_the_beginning_of_a_long_answer_is_told() {
+        let long = Value::SimpleString("é".repeat(1_000_000));
+        let told = Items::of(long).unwrap_err().got;
+        assert!(told.starts_with("simple-string") && told.ends_with("é…"), "{told}");
+        assert!(told.len() <= MOST_SHOWN + "…".len(), "{}", told.len());
+        assert_eq!(Items::of(Value::Int(7)).unwrap_err().got, "int(7)");
     }
 }
