@@ -42,8 +42,36 @@ impl Plan {
             if nodes == 3 && random.one_in(8) {
                 plan.brew_storm(&mut random);
             }
+        } else {
+            match random.below(3) {
+                0 => plan.draw_hanging_up(&mut random),
+                1 => plan.draw_one_restart(&mut random),
+                _ => {}
+            }
         }
         plan
+    }
+
+    /// Sockets are closed on which nobody speaks, and nobody is to notice.
+    fn draw_hanging_up(&mut self, random: &mut Random) {
+        self.network.delay_us = 50 + random.below(200);
+        self.network.jitter_us = 1 + random.below(100);
+        self.leases.node_timeout_ms = 50 + random.below(100);
+        self.leases.least_ms = 300;
+        for node in 0..self.nodes.len() {
+            for _ in 0..1 + random.below(6) {
+                self.faults.push((SECOND + random.below(self.calm_at), Fault::HangUp { node }));
+            }
+        }
+    }
+
+    /// A server is away for a moment and comes back without its data, and who held something there
+    /// is to hear of it soon.
+    fn draw_one_restart(&mut self, random: &mut Random) {
+        let node = usize::try_from(self.seed % self.nodes.len() as u64).unwrap_or(0);
+        let for_us = (5 + random.below(100)) * MS;
+        let crash = Fault::Crash { node, amnesia: true, silent: false, for_us };
+        self.faults.push((SECOND + random.below(self.calm_at - 2 * SECOND), crash));
     }
 
     fn draw_faults(&mut self, random: &mut Random) {

@@ -22,7 +22,7 @@ impl Stage {
     pub(crate) fn fault(&self, damage: &mut Damage, index: usize) {
         let faults = &self.plan.faults;
         if let Some((_, fault)) = faults.get(index) {
-            if !self.calm.is_here() {
+            if !self.calm.is_here() || matches!(fault, Fault::HangUp { .. }) {
                 self.inject(damage, *fault, index + faults.len());
             }
         } else if let Some((_, fault)) = faults.get(index - faults.len()) {
@@ -61,6 +61,7 @@ impl Stage {
             }
             Fault::Lose { node, roles } => self.lose(node, roles),
             Fault::Reset { node } => self.network.reset_all(|_, of| of == node),
+            Fault::HangUp { node } => self.network.hang_up_on_the_idle(node),
             Fault::Pause { process, for_us } => self.pause(damage, process, for_us),
             Fault::Kill { process } => self.kill(damage, process),
         }

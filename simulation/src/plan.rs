@@ -38,7 +38,17 @@ impl Plan {
     /// Whether only a lost wake-up can keep a free lock from somebody who waits: nothing breaks, and
     /// no server waits for a marker.
     pub(crate) fn is_brisk(&self) -> bool {
-        !self.faulty && self.leases.quarantine != Quarantine::Strict
+        !self.faulty && !self.has_one_restart() && self.leases.quarantine != Quarantine::Strict
+    }
+
+    /// Whether a new socket is made, and a vote given there, well within the time of a vote.
+    pub(crate) fn is_near(&self) -> bool {
+        self.is_brisk() && !self.faults.is_empty()
+    }
+
+    /// Whether nothing happens but that one server comes back without its data.
+    pub(crate) fn has_one_restart(&self) -> bool {
+        !self.faulty && matches!(self.faults.as_slice(), [(_, Fault::Crash { .. })])
     }
 
     /// By how much all clocks are set back in the run.
@@ -150,6 +160,10 @@ pub(crate) enum Fault {
     },
     /// All connections of a server break.
     Reset {
+        node: usize,
+    },
+    /// A server hangs up on those who have said nothing lately, also in the calm.
+    HangUp {
         node: usize,
     },
     Pause {

@@ -87,6 +87,8 @@ fn settings(plan: &Plan) -> Settings {
         quarantine_all: plan.leases.quarantine == Quarantine::Always,
         stamp_ms: stamp_ms(&plan.leases) + back,
         brisk_ms: if plan.is_brisk() { BRISK_MS } else { 0 },
+        near: plan.is_near(),
+        news_ms: if plan.has_one_restart() { NEWS_MS } else { 0 },
         lossy: plan.faulty,
         seed: plan.seed,
         secs: plan.finish_at / 1_000_000,
@@ -257,6 +259,10 @@ impl Play {
         }
     }
 }
+
+/// A server that is down is tried every 100 ms, and what is held there renewed within 50 ms; the rest is
+/// for a connect and two round trips.
+const NEWS_MS: u64 = 250;
 
 /// So long a lock may lie free where nothing is broken: a few round trips, and rounds of a majority
 /// that were lost to each other.

@@ -37,7 +37,7 @@ impl NextSocket {
             _ => false,
         };
         self.tries_left = self.tries_left.saturating_sub(1);
-        if !is_next || self.tries_left == 0 {
+        if planted!(BrokenSocketNotRetried) || !is_next || self.tries_left == 0 {
             return Err(self.told(error));
         }
         if matches!(error, NodeError::Disconnected { .. }) {

@@ -32,11 +32,15 @@ pub enum Bug {
     WatchdogOnUsersRuntime,
     /// An acquire does not compare the mark in the data.
     MarkNotCompared,
+    /// What met a broken socket is not said again.
+    BrokenSocketNotRetried,
+    /// What is held at a server that came back is renewed when it is due.
+    NoHurry,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::NoDrift,
         Self::QuorumMinusOne,
         Self::WallClock,
@@ -50,6 +54,8 @@ impl Bug {
         Self::GoneStillCounts,
         Self::WatchdogOnUsersRuntime,
         Self::MarkNotCompared,
+        Self::BrokenSocketNotRetried,
+        Self::NoHurry,
     ];
 
     /// What it is called in `PALISADE_PLANTED` and in tables.
@@ -69,6 +75,8 @@ impl Bug {
             Self::GoneStillCounts => "gone-still-counts",
             Self::WatchdogOnUsersRuntime => "watchdog-on-users-runtime",
             Self::MarkNotCompared => "mark-not-compared",
+            Self::BrokenSocketNotRetried => "broken-socket-not-retried",
+            Self::NoHurry => "no-hurry",
         }
     }
 }

@@ -12,6 +12,9 @@ impl NodeServices {
     /// server still knows it. They leave together, not at the moment at which other processes' do,
     /// and once a second at most, whatever happens how often.
     pub(crate) fn renew_all_soon(&self) {
+        if planted!(NoHurry) {
+            return;
+        }
         let now = self.now();
         let at = {
             let mut last = self.renewed_all_at.lock().unwrap_or_else(PoisonError::into_inner);

@@ -21,7 +21,7 @@ enum Finder {
 }
 
 /// Every bug, by its name in `src/planted/bugs.rs`, and what is to find it.
-const BUGS: [(&str, Finder); 13] = [
+const BUGS: [(&str, Finder); 15] = [
     ("no-drift", SIMULATION),
     ("quorum-minus-one", SIMULATION),
     ("wall-clock", SIMULATION),
@@ -35,6 +35,8 @@ const BUGS: [(&str, Finder); 13] = [
     ("gone-still-counts", SIMULATION),
     ("watchdog-on-users-runtime", BLOCKING),
     ("mark-not-compared", SIMULATION),
+    ("broken-socket-not-retried", SIMULATION),
+    ("no-hurry", SIMULATION),
 ];
 
 /// The rarest bug shows about once in 1,000 seeds.

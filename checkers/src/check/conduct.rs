@@ -7,7 +7,10 @@ use crate::{
 };
 
 pub(crate) fn check(history: &History) -> Vec<Violation> {
-    let odd = |record: &Record| Some((record.at, problem(&record.event)?));
+    let odd = |record: &Record| {
+        let problem = problem(&record.event).or_else(|| outage_of_nothing(history, &record.event));
+        Some((record.at, problem?))
+    };
     let violation = |(at, what)| Violation {
         invariant: Invariant::Conduct,
         lock: None,
@@ -36,10 +39,30 @@ fn problem(event: &Event) -> Option<String> {
     }
 }
 
+/// An outage where every server can be reached: a socket that was closed while nobody spoke is none.
+fn outage_of_nothing(history: &History, event: &Event) -> Option<String> {
+    match event {
+        Event::GaveUp { section, why: Refusal::Outage(error) } if history.settings.near => {
+            Some(format!("{section} was refused though all servers can be reached: {error}"))
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::check::story::Story;
+
+    #[test]
+    fn outage_where_all_can_be_reached_is_found() {
+        let outage = Refusal::Outage("broken".into());
+        let story = Story::new().section("w0.0/0#2", |s| s.asked(6).gave_up(7, outage));
+        let mut history = story.history();
+        assert_eq!(check(&history), []);
+        history.settings.near = true;
+        assert_eq!(check(&history).len(), 1);
+    }
 
     #[test]
     fn what_faults_explain_is_fine() {

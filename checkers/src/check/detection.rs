@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{Invariant, Violation};
 use crate::{
-    history::{History, Kind, Section},
+    history::{Event, History, Kind, Section},
     spans::Span,
 };
 
@@ -14,7 +14,40 @@ pub(crate) fn check(history: &History) -> Vec<Violation> {
         let (span, lateness) = unawareness(history, section)?;
         (lateness > history.settings.slack()).then(|| unaware(section, span, lateness))
     });
-    late.chain(history.sections.iter().filter_map(|section| deaf(history, section))).collect()
+    let deaf = history.sections.iter().filter_map(|section| deaf(history, section));
+    let unheard = history.sections.iter().filter_map(|section| unheard(history, section));
+    late.chain(deaf).chain(unheard).collect()
+}
+
+/// A hold that goes on although a server that it needs came back without it.
+fn unheard(history: &History, section: &Section) -> Option<Violation> {
+    let limit = Duration::from_millis(history.settings.news_ms);
+    if limit.is_zero() || section.kind == Kind::RedLock || section.careless {
+        return None;
+    }
+    let held = section.validity()?;
+    let is_on = |master: usize| section.on.is_empty() || section.on.contains(&master);
+    let mut back = history.records.iter().filter_map(|record| match record.event {
+        Event::Forgot { master }
+            if is_on(master) && record.at >= held.from && record.at < held.to =>
+        {
+            let is_up = |event: &Event| *event == Event::MasterUp { master };
+            let later = history.records.iter().filter(|later| later.at > record.at);
+            later.filter(|later| is_up(&later.event)).map(|later| later.at).next()
+        }
+        _ => None,
+    });
+    let span = Span::new(back.next()?, held.to);
+    (span.length() > limit).then(|| Violation {
+        invariant: Invariant::Detection,
+        lock: Some(section.lock.clone()),
+        span,
+        what: format!(
+            "{} went on for {:?} after its server was back without it",
+            section.id,
+            span.length()
+        ),
+    })
 }
 
 /// A hold that goes on although the process was told that it is no more.

@@ -38,6 +38,8 @@ impl Story {
             quarantine_ms: 0,
             stamp_ms: 0,
             brisk_ms: 0,
+            near: false,
+            news_ms: 0,
             quarantine_all: false,
             lossy: false,
             seed: 1,

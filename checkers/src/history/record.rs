@@ -165,6 +165,13 @@ pub struct Settings {
     /// lost wake-up explains more; 0 if other things do.
     #[serde(default)]
     pub brisk_ms: u64,
+    /// Whether all servers can be reached at any time, and at once.
+    #[serde(default)]
+    pub near: bool,
+    /// How long who holds something at a server that forgot it may go on after that is back, in
+    /// milliseconds; 0 if other things explain it.
+    #[serde(default)]
+    pub news_ms: u64,
     /// Whether messages are lost before the calm, so that no master counts as healthy there.
     #[serde(default)]
     pub lossy: bool,

@@ -25,6 +25,8 @@ pub(super) struct Conn {
     pub(super) client: Client,
     /// Has asked for messages.
     pub(super) listens: bool,
+    /// The server has hung up, and its client hears of it when it says something.
+    pub(super) is_forgotten: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +67,14 @@ impl Conn {
             reader: None,
             client: Client::There,
             listens: false,
+            is_forgotten: false,
         }
+    }
+
+    /// Nobody waits for anything there.
+    pub(super) fn is_idle(&self) -> bool {
+        let is_silent = self.requests.queue.is_empty() && self.answers.queue.is_empty();
+        is_silent && self.partial.is_empty() && !self.listens && !self.is_over()
     }
 
     pub(super) fn is_over(&self) -> bool {

@@ -72,6 +72,18 @@ impl Network {
         }
     }
 
+    /// A server hangs up wherever it has said all it was asked for, as one with a time-out does. Its
+    /// clients are busy, or what stands between forgets to tell them: they hear of it when they speak.
+    pub(crate) fn hang_up_on_the_idle(&self, node: usize) {
+        let mut inner = self.inner();
+        let is_idle = |this: &Conn| this.node == node && this.server.is_some() && this.is_idle();
+        for conn in inner.conns_of(is_idle) {
+            self.log.saw("fault: idle socket closed");
+            let Some(this) = inner.conns.get_mut(conn) else { continue };
+            (this.server, this.is_forgotten) = (None, true);
+        }
+    }
+
     /// A process is gone: what it had sent arrives, then its servers learn of its end.
     pub(crate) fn end_of(&self, process: ProcessId) {
         let mut inner = self.inner();

@@ -54,6 +54,9 @@ impl Network {
     pub(super) fn dispatch(&self, inner: &mut Inner, conn: ConnId, request: Vec<u8>, extra: u64) {
         let at = self.world.now_us() + inner.delay() + extra;
         let Some(this) = inner.conns.get_mut(conn) else { return };
+        if this.is_forgotten && !request.is_empty() {
+            return self.reset_in(inner, conn, 0);
+        }
         if this.requests.lost && !request.is_empty() {
             return;
         }
