@@ -8,7 +8,7 @@
 
 use std::{ops::Range, time::Duration};
 
-use super::{Fault, TABLE, Whom};
+use super::{FLUSH, Fault, TABLE, Whom};
 use crate::{random::Random, traffic::QUARANTINE_MS};
 
 /// Everything that is going to be done in a run.
@@ -85,9 +85,12 @@ impl Track {
     fn draw(mut self, begin: Duration, end: Duration) -> Vec<Planned> {
         let mut plan = Vec::new();
         let mut now = begin;
-        // What takes long comes once, first, while every vote counts.
-        let (mut deck, again): (Vec<_>, Vec<_>) =
-            self.deck.iter().copied().partition(|fault| fault.to == Whom::EachAtLeisure);
+        // What takes long comes once, first, while every vote counts. So does a first loss of data: later
+        // most of those that lose theirs have no vote anyway.
+        let is_long = |fault: &&Fault| fault.to == Whom::EachAtLeisure;
+        let is_first = |fault: &&Fault| is_long(fault) || fault.does == FLUSH;
+        let mut deck: Vec<_> = self.deck.iter().copied().filter(is_first).collect();
+        let again: Vec<_> = self.deck.iter().copied().filter(|fault| !is_long(fault)).collect();
         loop {
             for fault in deck {
                 let planned = self.planned(now, fault);
