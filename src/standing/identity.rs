@@ -149,7 +149,7 @@ impl Identity {
             return Ok(Stance::Doubtful);
         }
         self.may_vote(now)?;
-        Ok(self.knowledge.stance())
+        Ok(self.knowledge.stance(now))
     }
 }
 
@@ -268,8 +268,17 @@ mod tests {
         assert_eq!(old.stance(s(1_000)).unwrap(), Stance::Marked(text.into()));
         old.knowledge().doubt();
         assert_eq!(old.stance(s(1_000)).unwrap(), Stance::Doubtful);
-        old.knowledge().give_up();
-        assert_eq!(old.stance(s(1_000)).unwrap(), Stance::Unmarked);
+        old.knowledge().give_up(s(1_000));
+        assert_eq!(old.stance(s(1_059)).unwrap(), Stance::Unmarked);
+        assert_eq!(old.stance(s(1_060)).unwrap(), Stance::Doubtful, "rights may change");
+    }
+
+    #[test]
+    fn a_wait_that_is_known_outlasts_the_right_to_look() {
+        let mut old = identity(1_000, 86_400, None);
+        see(&mut old, &format!("waits {} - n 1030000000", run('a')));
+        old.knowledge().give_up(s(1_000));
+        assert!(old.stance(s(1_020)).is_err());
     }
 
     #[test]

@@ -32,8 +32,9 @@ enum State {
     Stands,
     /// There is none of this run, and the process was too young for one.
     Young,
-    /// There can be none here: the uptime alone decides.
-    GivenUp,
+    /// There can be none here: the uptime alone decides. Rights and keys may change, so that is looked at
+    /// again from then on.
+    GivenUp(Instant),
 }
 
 /// By what a vote is to be asked for.
@@ -70,10 +71,9 @@ impl Knowledge {
         self.state = State::Young;
     }
 
-    /// There can be none: the uptime alone decides.
-    pub(super) fn give_up(&mut self) {
-        self.state = State::GivenUp;
-        self.waits_until = None;
+    /// There can be none: for now the uptime alone decides, and a wait that is known.
+    pub(super) fn give_up(&mut self, now: Instant) {
+        self.state = State::GivenUp(now + GIVEN_UP_FOR);
     }
 
     /// Somebody is to look again; who looks already is to begin anew.
@@ -103,12 +103,12 @@ impl Knowledge {
     }
 
     /// What is asked of a server whose time has come.
-    pub(super) fn stance(&self) -> Stance {
+    pub(super) fn stance(&self, now: Instant) -> Stance {
         match (self.state, self.text()) {
             (State::Stands, Some(text)) => Stance::Marked(text.clone()),
-            (State::GivenUp, _) => Stance::Unmarked,
+            (State::GivenUp(until), _) if now < until => Stance::Unmarked,
             // Whoever was too young for a mark is old by now.
-            (State::Doubtful | State::Young | State::Stands, _) => Stance::Doubtful,
+            (_, _) => Stance::Doubtful,
         }
     }
 
@@ -117,3 +117,6 @@ impl Knowledge {
         self.state == State::Doubtful
     }
 }
+
+/// After so long somebody looks whether there can be a mark after all.
+const GIVEN_UP_FOR: Duration = Duration::from_secs(60);

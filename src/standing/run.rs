@@ -201,10 +201,10 @@ impl Standing {
         }
     }
 
-    /// There can be no mark on this server.
-    pub(crate) fn give_up_marks(&self) {
+    /// There can be no mark on this server, for now.
+    pub(crate) fn give_up_marks(&self, now: Instant) {
         if let Some(mut identity) = self.identity() {
-            identity.knowledge().give_up();
+            identity.knowledge().give_up(now);
         }
     }
 

@@ -188,9 +188,9 @@ impl Voter {
         }
     }
 
-    /// From now on the uptime alone decides.
+    /// For the next minute the uptime alone decides.
     fn go_without(&self, connection: &Connection, why: &str) {
-        connection.standing().give_up_marks();
+        connection.standing().give_up_marks(self.services.now());
         if !self.services.warned_of_no_mark.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 node = %self.services.node_id(),
