@@ -212,4 +212,14 @@ mod tests {
             assert_eq!(judged, Judgement::Foreign);
         }
     }
+
+    #[test]
+    fn what_was_found_is_known_to_whoever_replaces_it() {
+        let epoch = format!("epoch {} {} n", id('a'), id('b'));
+        for (found, text) in [(None, ""), (Some(&*epoch), &*epoch), (Some("curses"), "")] {
+            let sight = sight(found.map(str::to_owned), true, false);
+            assert_eq!(&*sight.text(), text);
+            assert_eq!(sight.mark().map(|mark| &**mark.text()), found.filter(|_| !text.is_empty()));
+        }
+    }
 }

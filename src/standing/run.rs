@@ -262,7 +262,10 @@ const LOOK: Duration = Duration::from_millis(700);
 mod tests {
     use futures::future::BoxFuture;
 
-    use super::*;
+    use super::{
+        super::{judgement::Found, mark::Origin},
+        *,
+    };
     use crate::clock::Clock;
 
     /// Shows whatever it was set to.
@@ -386,5 +389,108 @@ mod tests {
             assert!(young.claim_look(next));
             assert!(!young.claim_look(next));
         }
+    }
+
+    /// What is seen of the run `a` by a look at `at`.
+    fn seen(at: u64) -> Sight {
+        let origin = Origin { run_id: run('a'), replid: None, is_fed: false };
+        Sight { found: Found::Nothing, has_witness: true, origin, server_time: 0, at: s(at) }
+    }
+
+    fn mark(text: &str) -> Mark {
+        Mark::read(&text.replace(" a ", &format!(" {} ", run('a')))).unwrap()
+    }
+
+    #[test]
+    fn what_a_run_told_of_itself_is_known_of_it() {
+        for is_in_cluster in [true, false] {
+            let told = Introduced {
+                run_id: run('a'),
+                uptime: Duration::from_secs(60),
+                at: s(100),
+                is_in_cluster,
+            };
+            let identity = Identity::new(told, Duration::from_secs(66), None);
+            let standing = Standing::new(Some(identity), Unidentified::Trust, s(100));
+            assert_eq!((standing.is_identified(), standing.run_id()), (true, Some(run('a'))));
+            assert_eq!(standing.is_in_cluster(), is_in_cluster);
+            assert_eq!(standing.uptime(s(105)), Some(Duration::from_secs(65)));
+            assert_eq!((standing.is_old(s(106)), standing.is_old(s(107))), (false, true));
+            assert_eq!((standing.known_mark(), standing.blessing()), ((false, None), None));
+        }
+    }
+
+    #[test]
+    fn nothing_is_known_of_a_server_that_does_not_tell_who_it_is() {
+        for unidentified in [Unidentified::Refuse, Unidentified::Trust] {
+            let silent = Standing::new(None, unidentified, s(100));
+            silent.take(&seen(100), mark("epoch a - n"), 0);
+            assert_eq!((silent.known_mark(), silent.blessing()), ((false, None), None));
+            assert_eq!((silent.is_old(s(1_000)), silent.is_in_cluster()), (false, false));
+            let trusted = unidentified == Unidentified::Trust;
+            let stance = silent.stance(s(1_000)).ok();
+            assert_eq!(stance, trusted.then_some(Stance::Unmarked));
+        }
+    }
+
+    #[test]
+    fn mark_is_voted_by_until_somebody_doubts_it() {
+        let old = met(None, Some('a'), 500, 1_000);
+        let first = mark("epoch a - n");
+        old.take(&seen(1_000), first.clone(), old.doubts());
+        let by_first = Stance::Marked(first.text().clone());
+        assert_eq!(old.stance(s(1_000)).unwrap(), by_first);
+        // Who was refused by another mark has asked too late.
+        old.doubt("epoch b - n");
+        assert_eq!(old.stance(s(1_000)).unwrap(), by_first);
+        let doubts = old.doubts();
+        old.doubt(first.text());
+        assert_eq!(old.stance(s(1_000)).unwrap(), Stance::Doubtful);
+        assert_ne!(old.doubts(), doubts);
+        // A second doubt would have whoever looks by now begin anew.
+        let doubts = old.doubts();
+        old.doubt(first.text());
+        assert_eq!(old.doubts(), doubts);
+        assert_eq!(old.known_mark(), (true, Some(first.text().clone())));
+    }
+
+    #[test]
+    fn look_counts_only_if_nobody_has_doubted_since_it_began() {
+        let old = met(None, Some('a'), 500, 1_000);
+        let young = met(None, Some('a'), 5, 1_000);
+        for standing in [&old, &young] {
+            let began_before = standing.doubts();
+            met(Some(standing), Some('a'), 5, 1_000);
+            assert_ne!(standing.doubts(), began_before);
+            standing.take(&seen(1_000), mark("epoch a - n"), began_before);
+            assert_eq!(standing.stance(s(1_000)).unwrap(), Stance::Doubtful);
+            standing.found_young(&seen(1_000), began_before);
+            assert_eq!(standing.stance(s(1_000)).unwrap(), Stance::Doubtful);
+        }
+        old.take(&seen(1_000), mark("epoch a - n"), old.doubts());
+        assert!(matches!(old.stance(s(1_000)), Ok(Stance::Marked(_))));
+        young.found_young(&seen(1_000), young.doubts());
+        assert!(young.stance(s(1_000)).is_err());
+        // Of the mark that is gone it is known that it was there.
+        assert_eq!(young.known_mark(), (true, None));
+    }
+
+    #[test]
+    fn blessing_counts_at_once_and_is_looked_at_before_a_vote() {
+        let young = met(None, Some('a'), 5, 1_000);
+        young.found_young(&seen(1_000), young.doubts());
+        young.was_blessed(&seen(1_000), Some(mark("blessed a - 60000 f")));
+        assert_eq!(young.blessing().map(|blessing| blessing.fleet), Some("f".into()));
+        assert!(young.may_vote(s(1_000)).is_ok());
+        assert_eq!(young.stance(s(1_000)).unwrap(), Stance::Doubtful);
+    }
+
+    #[test]
+    fn where_there_can_be_no_mark_age_alone_decides_and_a_new_wait_is_forgotten() {
+        let old = met(None, Some('a'), 500, 1_000);
+        old.take(&seen(1_000), mark("waits a - n 9000000"), old.doubts());
+        assert!(old.stance(s(1_008)).is_err());
+        old.give_up_marks();
+        assert_eq!(old.stance(s(1_008)).unwrap(), Stance::Unmarked);
     }
 }
