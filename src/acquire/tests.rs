@@ -1,56 +1,238 @@
 //! What a lost round of a `MultiLock` keeps.
 
-use std::{future::Ready, sync::Arc, time::Duration};
+use std::{
+    future::{Future, Ready},
+    sync::Arc,
+    time::Duration,
+};
 
 use super::{attempt::Attempt, in_order::InOrder, tally::Rule, votes::Votes};
 use crate::{
-    Lease, Quarantine,
+    Client, Lease, Quarantine,
     by_member::{ByMember, MemberId},
     claim::{Claim, InFlight, Wanted, ask},
     embedded::Server,
-    error::Vote,
+    error::{NodeError, Vote},
+    guard::LockGuard,
     random::Random,
+    voting::Voter,
+    wait::Refusals,
 };
 
-/// The first member grants, the second refuses, the third grants and is asked to take that back.
-/// Whether what the first granted is kept, and stands there, after all that.
-async fn is_kept_if_the_third(freezes: bool) -> [bool; 2] {
-    let mut servers = [(); 3].map(|()| Server::start_here());
-    // The order in which all processes take them.
-    servers.sort_by_key(Server::run_id);
-    let clients = servers.each_ref().map(|server| {
-        let client = server.client_builder().quarantine(Quarantine::Durable);
-        client.build().expect("it needs no server yet")
-    });
-    let _refuses = clients[1].lock("x").acquire().await.expect("it is free");
-    let members = clients.iter().map(|client| client.lock("x").voter().clone());
-    let members = Arc::new(ByMember::new(members).expect("three"));
-    let term = Lease::Watchdog.term(Duration::from_secs(30), Duration::from_secs(60));
-    let term = term.expect("the default");
-    let claim = Claim::new(&members, 3, Wanted { term, permits: 1, waits: true });
-    let mut votes = Votes::new(Rule::All, members.map(|_| Vote::Pending));
-    for id in members.ids() {
-        let (member, vote) = ask(claim.clone(), id).await;
-        votes.record(member, vote);
-    }
-    assert_eq!(votes.granted(), [0, 2].map(MemberId::nth));
-    if freezes {
-        servers[2].freeze();
-    }
-    let (mut in_order, asked) = (InOrder::default(), InFlight::<Ready<(MemberId, Vote)>>::none());
-    let refusals = in_order.lost(Attempt::new(claim), asked, votes, &Random::seeded(1)).await;
-    assert_eq!(refusals.by.len(), 1);
-    [in_order.kept().is_some(), clients[0].lock("x").is_locked().await.expect("it is up")]
+/// A `MultiLock` on three servers, and who holds it on some of them.
+struct Scene {
+    /// In the order in which all processes take them.
+    servers: [Server; 3],
+    clients: [Client; 3],
+    members: Arc<ByMember<Voter>>,
+    others: Vec<LockGuard>,
+    lease: Duration,
+    in_order: InOrder,
 }
+
+impl Scene {
+    async fn held_on(held: &[usize]) -> Self {
+        let mut servers = [(); 3].map(|()| Server::start_here());
+        servers.sort_by_key(Server::run_id);
+        let clients = servers.each_ref().map(|server| {
+            let client = server.client_builder().quarantine(Quarantine::Durable);
+            client.build().expect("it needs no server yet")
+        });
+        let mut others = Vec::new();
+        for i in held {
+            let client = clients.get(*i).expect("one of three");
+            others.push(client.lock("x").acquire().await.expect("it is free"));
+        }
+        let members = clients.iter().map(|client| client.lock("x").voter().clone());
+        let members = Arc::new(ByMember::new(members).expect("three"));
+        for client in &clients {
+            // From now on it is known which run this is, and so the order.
+            client.lock("x").is_locked().await.expect("it is up");
+        }
+        let lease = Duration::from_secs(30);
+        Self { servers, clients, members, others, lease, in_order: InOrder::default() }
+    }
+
+    fn claim(&self) -> Arc<Claim> {
+        let term = Lease::WatchdogOf(self.lease).term(self.lease, Duration::from_secs(60));
+        let term = term.expect("it is allowed");
+        Claim::new(&self.members, 3, Wanted { term, permits: 1, waits: true })
+    }
+
+    fn no_votes(&self) -> Votes {
+        Votes::new(Rule::All, self.members.map(|_| Vote::Pending))
+    }
+
+    /// A round in which these are asked, and lost.
+    async fn lose(&mut self, asked: &[usize]) -> Refusals {
+        let (claim, mut votes) = (self.claim(), self.no_votes());
+        for i in asked {
+            let (member, vote) = ask(claim.clone(), MemberId::nth(*i)).await;
+            votes.record(member, vote);
+        }
+        self.lose_by(claim, votes, nobody()).await
+    }
+
+    async fn lose_by(
+        &mut self,
+        claim: Arc<Claim>,
+        votes: Votes,
+        asked: InFlight<impl Future<Output = (MemberId, Vote)>>,
+    ) -> Refusals {
+        self.in_order.lost(Attempt::new(claim), asked, votes, &Random::seeded(1)).await
+    }
+
+    /// Whether something is kept, and stands there.
+    async fn keeps(&self) -> [bool; 2] {
+        let stands = self.clients[0].lock("x").is_locked().await.expect("it is up");
+        [self.in_order.kept().is_some(), stands]
+    }
+}
+
+/// Nobody else is asked.
+const fn nobody() -> InFlight<Ready<(MemberId, Vote)>> {
+    InFlight::none()
+}
+
+/// For how long the only one is waited for that refused.
+fn wait(refusals: &Refusals) -> Duration {
+    let [(_, Some(wait))] = *refusals.by else { panic!("{refusals:?}") };
+    wait
+}
+
+const STEP: Duration = Duration::from_nanos(1);
 
 #[tokio::test(start_paused = true)]
 async fn first_member_is_kept_once_nothing_is_left_behind_it() {
-    assert_eq!(is_kept_if_the_third(false).await, [true, true]);
+    let mut scene = Scene::held_on(&[1]).await;
+    let refusals = scene.lose(&[0, 1, 2]).await;
+    assert_eq!((refusals.by.len(), refusals.enough), (1, 1));
+    assert_eq!(scene.keeps().await, [true, true]);
 }
 
 /// The claim would ask the frozen member again, and its release may come behind that: it would
 /// delete a key that is relied upon.
 #[tokio::test(start_paused = true)]
 async fn nothing_is_kept_while_a_release_behind_it_is_not_final() {
-    assert_eq!(is_kept_if_the_third(true).await, [false, false]);
+    let mut scene = Scene::held_on(&[1]).await;
+    let (claim, mut votes) = (scene.claim(), scene.no_votes());
+    for id in scene.members.ids() {
+        let (member, vote) = ask(claim.clone(), id).await;
+        votes.record(member, vote);
+    }
+    assert_eq!(votes.granted(), [0, 2].map(MemberId::nth));
+    scene.servers[2].freeze();
+    scene.lose_by(claim, votes, nobody()).await;
+    assert_eq!(scene.keeps().await, [false, false]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_what_stands_before_a_member_that_refused_is_kept() {
+    for (held, asked, fails, kept) in [
+        (vec![1], [0, 1], 2, [true, true]),
+        (vec![2], [0, 2], 1, [false, false]),
+        (vec![0, 1], [0, 1], 2, [false, true]),
+    ] {
+        let mut scene = Scene::held_on(&held).await;
+        let (claim, mut votes) = (scene.claim(), scene.no_votes());
+        for i in asked {
+            let (member, vote) = ask(claim.clone(), MemberId::nth(i)).await;
+            votes.record(member, vote);
+        }
+        votes.record(MemberId::nth(fails), Vote::Failed(NodeError::Closed));
+        scene.lose_by(claim, votes, nobody()).await;
+        assert_eq!(scene.keeps().await, kept, "{held:?} {asked:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_kept_is_let_go_after_a_while_and_nothing_is_kept_for_another() {
+    let mut scene = Scene::held_on(&[1]).await;
+    let refusals = scene.lose(&[0, 1]).await;
+    let lost_at = scene.claim().now();
+    let keep = wait(&refusals);
+    assert!((2_000..2_500).contains(&keep.as_millis()), "{keep:?}");
+    scene.in_order.let_go(lost_at + keep - STEP).await;
+    assert_eq!(scene.keeps().await, [true, true]);
+    scene.in_order.let_go(lost_at + keep).await;
+    assert_eq!(scene.keeps().await, [false, false]);
+    for (wait_for, kept) in [(Duration::ZERO, false), (LET_GO + keep - STEP, false), (STEP, true)] {
+        tokio::time::advance(wait_for).await;
+        scene.lose(&[0, 1]).await;
+        assert_eq!(scene.keeps().await, [kept; 2], "{wait_for:?}");
+    }
+}
+
+/// As long as the members are.
+const LET_GO: Duration = Duration::from_secs(10);
+
+#[tokio::test(start_paused = true)]
+async fn short_lease_is_kept_for_half_of_it() {
+    let mut scene = Scene::held_on(&[1]).await;
+    scene.lease = Duration::from_secs(1);
+    assert_eq!(wait(&scene.lose(&[0, 1]).await), Duration::from_millis(500));
+}
+
+#[tokio::test(start_paused = true)]
+async fn member_that_refused_is_asked_alone_for_a_while() {
+    let alone = Duration::from_secs(5);
+    for (later, is_freed, granted) in [
+        (alone - STEP, false, None),
+        (alone - STEP, true, Some(vec![MemberId::FIRST])),
+        (alone, true, Some(Vec::new())),
+    ] {
+        let mut scene = Scene::held_on(&[0]).await;
+        let lost_at = scene.claim().now();
+        assert_eq!(scene.in_order.has_waited(lost_at), None);
+        assert_eq!(wait(&scene.lose(&[0, 1]).await), alone);
+        assert_eq!(scene.in_order.has_waited(lost_at + alone), Some(alone));
+        if is_freed {
+            scene.others.remove(0).release().await.expect("it was held");
+        }
+        tokio::time::advance(later).await;
+        let (attempt, mut votes) = (Attempt::new(scene.claim()), scene.no_votes());
+        match scene.in_order.retry_blocker(attempt, &mut votes).await {
+            Ok(_attempt) => assert_eq!(Some(votes.granted()), granted, "{later:?}"),
+            Err(refusals) => {
+                assert_eq!((wait(&refusals), None), (alone - later, granted), "{later:?}");
+                assert_eq!(scene.in_order.has_waited(lost_at + alone), Some(alone));
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_given_back_is_free_and_nobody_is_asked_alone() {
+    let mut scene = Scene::held_on(&[1]).await;
+    scene.lose(&[0, 1]).await;
+    let now = scene.claim().now();
+    assert!(scene.in_order.has_waited(now).is_some());
+    scene.in_order.give_back().await;
+    assert_eq!(scene.keeps().await, [false, false]);
+    assert_eq!(scene.in_order.has_waited(now), None);
+    scene.lose(&[0, 1]).await;
+    assert_eq!(scene.keeps().await, [true, true], "it was not kept in vain");
+    scene.in_order.ask_all();
+    assert_eq!(scene.in_order.has_waited(now), None);
+    assert!(scene.in_order.take_kept().is_some());
+    assert!(scene.in_order.kept().is_none());
+}
+
+/// The first member answers a second after the next has refused.
+#[tokio::test(start_paused = true)]
+async fn far_member_is_heard_once_a_round_was_lost_before() {
+    let mut scene = Scene::held_on(&[1]).await;
+    for (round, waits, kept) in [(1, 0, false), (2, 1, true)] {
+        let (claim, mut votes) = (scene.claim(), scene.no_votes());
+        let far = claim.clone();
+        let far = async move {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            ask(far, MemberId::FIRST).await
+        };
+        votes.record(MemberId::nth(1), Vote::Refused { ttl: None });
+        let before = claim.now();
+        scene.lose_by(claim.clone(), votes, InFlight::send([far])).await;
+        assert_eq!(claim.now().saturating_since(before).as_secs(), waits, "{round}");
+        assert_eq!(scene.keeps().await, [kept; 2], "{round}");
+    }
 }
