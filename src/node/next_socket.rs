@@ -54,3 +54,67 @@ impl NextSocket {
 
 /// Sockets that break one after the other have a cause that another one does not mend.
 const TRIES: u8 = 3;
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    /// u unreachable, d disconnected, l an answer that it still loads.
+    fn error(letter: char) -> NodeError {
+        match letter {
+            'u' => NodeError::Unreachable { reason: "it is down".into() },
+            'd' => NodeError::Disconnected {
+                source: std::sync::Arc::new(io::Error::from(io::ErrorKind::BrokenPipe)),
+            },
+            'l' => NodeError::Loading,
+            other => panic!("{other}"),
+        }
+    }
+
+    fn letter(error: &NodeError) -> char {
+        match error {
+            NodeError::Unreachable { .. } => 'u',
+            NodeError::Disconnected { .. } => 'd',
+            NodeError::Loading => 'l',
+            other => panic!("{other}"),
+        }
+    }
+
+    /// What is told after the errors that it met with one after the other; `None` if it goes on.
+    #[test]
+    fn call_goes_on_or_ends_as_in_the_table() {
+        for (errors, unsent, broken) in [
+            ("u", None, None),
+            ("uu", None, None),
+            ("uuu", Some('u'), Some('u')),
+            ("l", Some('l'), Some('l')),
+            ("ul", Some('l'), Some('l')),
+            ("d", Some('d'), None),
+            ("ud", Some('d'), None),
+            ("uud", Some('d'), Some('d')),
+            ("dd", Some('d'), Some('d')),
+            // It may have been executed the first time, whatever became of the second.
+            ("du", Some('d'), None),
+            ("duu", Some('d'), Some('d')),
+            ("dl", Some('d'), Some('l')),
+        ] {
+            let sockets = [NextSocket::for_the_unsent(), NextSocket::for_the_broken()];
+            for (mut socket, expected) in sockets.into_iter().zip([unsent, broken]) {
+                let end = errors.chars().find_map(|next| socket.after(error(next)).err());
+                assert_eq!(end.as_ref().map(letter), expected, "{errors} {socket:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn break_is_told_in_place_of_what_ends_the_call_before_it_is_made_again() {
+        for (ends_with, told) in [('u', 'd'), ('l', 'l')] {
+            let mut socket = NextSocket::for_the_broken();
+            assert_eq!(letter(&socket.told(error(ends_with))), ends_with);
+            socket.after(error('d')).unwrap();
+            assert_eq!(letter(&socket.told(error(ends_with))), told);
+        }
+    }
+}
