@@ -226,3 +226,211 @@ impl Drop for Draining {
         self.0.one_done.notify_waiters();
     }
 }
+
+#[cfg(feature = "embedded")]
+#[cfg(test)]
+mod tests {
+    use std::{
+        pin::pin,
+        sync::{Mutex, atomic::AtomicBool},
+    };
+
+    use futures::{FutureExt, future::BoxFuture};
+
+    use super::*;
+    use crate::{
+        Client,
+        clock::{Clock, TokioClock},
+        embedded::Server,
+        random::Random,
+        watchdog::{Schedule, Table, Tick, Watchdog},
+    };
+
+    /// Notes for how long it is slept by it.
+    #[derive(Debug, Default)]
+    struct Noting {
+        clock: TokioClock,
+        sleeps: Mutex<Vec<Duration>>,
+        panics_once: AtomicBool,
+    }
+
+    impl Clock for Noting {
+        fn now(&self) -> Instant {
+            self.clock.now()
+        }
+
+        fn sleep_until(&self, at: Instant) -> BoxFuture<'static, ()> {
+            assert!(!self.panics_once.swap(false, Ordering::Relaxed), "as it was told to");
+            self.sleeps.lock().expect("nobody panics").push(at.saturating_since(self.now()));
+            self.clock.sleep_until(at)
+        }
+    }
+
+    impl Noting {
+        fn sleeps(&self) -> Vec<u128> {
+            self.sleeps.lock().expect("nobody panics").iter().map(Duration::as_millis).collect()
+        }
+    }
+
+    /// What a watchdog has, by that clock.
+    fn shared(clock: &Arc<Noting>) -> Shared {
+        Shared {
+            clock: clock.clone(),
+            random: Arc::new(Random::seeded(1)),
+            table: Mutex::new(Table { schedule: Schedule::new(), wakes_at: None }),
+            nudge: Notify::new(),
+            stragglers: stragglers::List::default(),
+            is_running: AtomicBool::new(true),
+        }
+    }
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// Of the lock `x`, ten seconds before its key ends, with these stamps on another socket.
+    fn release(client: &Client, clock: &Noting, stamps: &[i64]) -> Release {
+        let member = client.lock("x").voter().clone();
+        let node = member.services.node.clone();
+        let statement = member.kind.count(&"holder".into(), 0);
+        let mut unanswered = Unanswered::default();
+        for stamp in stamps {
+            unanswered.sent(u64::MAX, *stamp);
+        }
+        Release {
+            lock: member.shown_name(),
+            holder: "holder".into(),
+            node,
+            connection: None,
+            statement,
+            unanswered,
+            give_up: clock.now() + ms(10_000),
+            timeout: ms(100),
+            may_be_done: false,
+            _draining: member.services.drain.begin(),
+        }
+    }
+
+    async fn perform_release(shared: &Shared, release: Release) {
+        let alive = Watchdog::on_current_runtime(shared.clock.clone(), shared.random.clone());
+        perform(shared, Job::Release(Box::new(release), alive)).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn release_is_sent_until_it_is_past_all_stamps_and_no_more() {
+        for (stamps, sleeps) in [(vec![], vec![]), (vec![0, 5_000, 300], vec![5_001])] {
+            let (server, clock) = (Server::start_here(), Arc::new(Noting::default()));
+            let client = server.client().unwrap();
+            let now = server.wall_clock_us();
+            let stamps: Vec<_> = stamps.iter().map(|ms| now + ms * 1_000).collect();
+            let release = release(&client, &clock, &stamps);
+            perform_release(&shared(&clock), release).await;
+            assert_eq!(clock.sleeps(), sleeps);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn release_that_is_not_answered_is_tried_ever_less_often_until_the_key_has_ended() {
+        let (server, clock) = (Server::start_here(), Arc::new(Noting::default()));
+        let client = server.client().unwrap();
+        let release = release(&client, &clock, &[]);
+        let give_up = release.give_up;
+        server.kill();
+        perform_release(&shared(&clock), release).await;
+        let sleeps = clock.sleeps();
+        let mut most = 25;
+        let (_last, others) = sleeps.split_last().expect("it was tried again");
+        for sleep in others {
+            most = (most * 2).min(1_000);
+            assert!((most / 2..=most).contains(sleep), "{sleeps:?}");
+        }
+        assert_eq!(most, 1_000);
+        assert_eq!(clock.now(), give_up);
+        assert!(!sleeps.contains(&0), "{sleeps:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn release_that_panics_is_begun_again_after_a_while() {
+        let (server, clock) = (Server::start_here(), Arc::new(Noting::default()));
+        let client = server.client().unwrap();
+        let release = release(&client, &clock, &[server.wall_clock_us() + 500_000]);
+        clock.panics_once.store(true, Ordering::Relaxed);
+        perform_release(&shared(&clock), release).await;
+        assert_eq!(clock.sleeps(), [1_000]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn release_may_be_done_once_it_was_sent() {
+        for (is_up, may_be_done) in [(true, true), (false, false)] {
+            let (server, clock) = (Server::start_here(), Arc::new(Noting::default()));
+            let client = server.client().unwrap();
+            let mut release = release(&client, &clock, &[]);
+            client.lock("x").is_locked().await.expect("it is up");
+            if is_up {
+                server.freeze()
+            } else {
+                server.kill()
+            }
+            let clock: SharedClock = clock;
+            for _ in 0..2 {
+                assert!(release.send(&clock).await.is_err());
+                assert_eq!(release.may_be_done, may_be_done, "{is_up}");
+                server.kill();
+            }
+        }
+    }
+
+    /// Has one count to write.
+    #[derive(Debug)]
+    struct Counted {
+        due: Mutex<Option<Due>>,
+        reports: Mutex<Vec<Report>>,
+    }
+
+    impl Watched for Counted {
+        fn tick(self: Arc<Self>, _now: Instant) -> Tick {
+            Tick::default()
+        }
+
+        fn on_report(&self, _member: MemberId, _report: Report, _now: Instant) -> Option<Instant> {
+            None
+        }
+
+        fn recount(&self) -> Vec<Due> {
+            self.due.lock().expect("nobody panics").take().into_iter().collect()
+        }
+
+        fn on_recounted(&self, _member: MemberId, report: Report, _now: Instant) {
+            self.reports.lock().expect("nobody panics").push(report);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn count_is_written_and_the_answer_is_told() {
+        let (server, clock) = (Server::start_here(), Arc::new(Noting::default()));
+        let client = server.client().unwrap();
+        let release = release(&client, &clock, &[]);
+        let due = Due {
+            member: MemberId::FIRST,
+            node: release.node.clone(),
+            statement: release.statement.clone(),
+            timeout: ms(100),
+        };
+        let claim = Arc::new(Counted { due: Mutex::new(Some(due)), reports: Mutex::default() });
+        perform(&shared(&clock), Job::Recount(claim.clone())).await;
+        let reports = claim.reports.lock().expect("nobody panics");
+        assert!(matches!(**reports, [Report::Answered { .. }]), "{reports:?}");
+    }
+
+    #[tokio::test]
+    async fn drain_is_done_with_the_last_that_is_under_way() {
+        let drain = Arc::new(Drain::default());
+        assert_eq!(drain.drained().now_or_never(), Some(()));
+        let mut under_way = vec![drain.begin(), drain.begin()];
+        let mut drained = pin!(drain.drained());
+        for (left, done) in [(2, None), (1, None), (0, Some(()))] {
+            under_way.truncate(left);
+            assert_eq!((drain.under_way(), drained.as_mut().now_or_never()), (left, done));
+        }
+    }
+}
