@@ -95,16 +95,19 @@ async fn member_is_clean_once_nothing_that_was_asked_can_have_been_executed() {
 async fn release_is_given_out_once_with_all_that_is_not_answered() {
     let connection = connection().await;
     let mut member = MemberState::default();
+    assert!(member.is_settled());
     member.asked(&connection, 500, false, s(10));
     member.asked(&connection, 600, false, s(11));
+    assert!(!member.is_settled());
     member.wrote(token(5));
+    assert_eq!(member.token(), Some(token(5)));
     let term = term(Lease::Watchdog);
     member.confirmed(term, s(10), 30_000, Some(s(20)));
     let (socket, unanswered) = member.take_release().unwrap();
     assert_eq!(socket.map(|socket| socket.epoch()), Some(connection.epoch()));
     assert_eq!(unanswered.last_stamp(), Some(600));
     assert_eq!((member.deadline(), member.token(), member.renew_at), (None, None, None));
-    assert!(member.take_release().is_none());
+    assert!(member.is_settled() && member.take_release().is_none());
 }
 
 #[tokio::test]
