@@ -274,14 +274,6 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_that_is_known_outlasts_the_right_to_look() {
-        let mut old = identity(1_000, 86_400, None);
-        see(&mut old, &format!("waits {} - n 1030000000", run('a')));
-        old.knowledge().give_up(s(1_000));
-        assert!(old.stance(s(1_020)).is_err());
-    }
-
-    #[test]
     fn who_was_too_young_for_a_mark_is_looked_at_when_it_is_old() {
         let mut young = identity(1_000, 60, None);
         young.knowledge().young();

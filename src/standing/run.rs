@@ -486,11 +486,12 @@ mod tests {
     }
 
     #[test]
-    fn where_there_can_be_no_mark_age_alone_decides_and_a_new_wait_is_forgotten() {
+    fn where_there_can_be_no_mark_age_decides_and_a_wait_that_is_known() {
         let old = met(None, Some('a'), 500, 1_000);
         old.take(&seen(1_000), mark("waits a - n 9000000"), old.doubts());
+        old.give_up_marks(s(1_000));
         assert!(old.stance(s(1_008)).is_err());
-        old.give_up_marks();
-        assert_eq!(old.stance(s(1_008)).unwrap(), Stance::Unmarked);
+        assert_eq!(old.stance(s(1_010)).unwrap(), Stance::Unmarked);
+        assert_eq!(old.stance(s(1_060)).unwrap(), Stance::Doubtful, "rights may change");
     }
 }
