@@ -26,7 +26,7 @@ impl WallClocks {
         let source = clocks.folder.path().join("wall_clock.c");
         fs::write(&source, include_str!("wall_clock.c"))?;
         let mut cc = Command::new("cc");
-        cc.args(["-shared", "-fPIC", "-O2", "-o"]).arg(clocks.library()).arg(source);
+        cc.args(["-shared", "-fPIC", "-O2", "-o"]).arg(clocks.shim()).arg(source);
         let built = cc.stdin(Stdio::null()).output()?;
         if built.status.success() {
             Ok(clocks)
@@ -42,10 +42,10 @@ impl WallClocks {
     }
 
     pub(crate) fn give_to(&self, server: &mut Command, port: u16) {
-        server.env("LD_PRELOAD", self.library()).env("PALISADE_WALL_CLOCK", self.file(port));
+        server.env("LD_PRELOAD", self.shim()).env("PALISADE_WALL_CLOCK", self.file(port));
     }
 
-    fn library(&self) -> PathBuf {
+    fn shim(&self) -> PathBuf {
         self.folder.path().join("wall_clock.so")
     }
 
