@@ -140,6 +140,10 @@ impl ClientBuilder {
 
     /// The most one node may take to answer; a tenth of the lease if that is less. Defaults to
     /// 500 ms.
+    ///
+    /// Within that time an acquire or a release whose socket breaks is asked once more on the next
+    /// one. A socket on which nothing was heard for 10 s is taken for broken if a call is not answered
+    /// in half of the time.
     pub fn node_timeout(mut self, limit: Duration) -> Self {
         self.node_timeout = limit;
         self
