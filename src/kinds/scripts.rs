@@ -35,8 +35,15 @@ mod tests {
     fn headers_name_as_many_arguments_as_the_wrapper_sends() {
         for script in all() {
             let named = script.source.lines().filter(|line| line.starts_with("--   ARGV["));
-            assert_eq!(named.count(), script.args_per_lock, "{}", script.name);
+            let shared = script.source.lines().filter(|line| is_shared(line)).count();
+            assert_eq!(named.count() - shared, script.args_per_lock, "{}", script.name);
         }
+    }
+
+    /// Whether a line documents an argument that is there once in a call: its place does not depend on i.
+    fn is_shared(line: &str) -> bool {
+        line.strip_prefix("--   ARGV[")
+            .is_some_and(|rest| rest.split(']').next().is_some_and(|place| !place.contains('i')))
     }
 
     #[test]

@@ -135,19 +135,21 @@ impl<T> BatchCall<T> {
     }
 }
 
-/// A call, of whatever size, for each script, slot and time-out: nobody is hurried by another. Inside
-/// it the order of `items` is kept.
+/// A call, of whatever size, for each script, slot, lease and time-out: nobody is hurried by another.
+/// Inside it the order of `items` is kept.
 fn group<T>(items: Vec<BatchItem<T>>, slot: impl Fn(&str) -> u16) -> Vec<BatchCall<T>> {
     type Group<T> = (&'static Script, Vec<Statement>, Vec<T>);
-    let mut groups: BTreeMap<(u16, &'static str, Duration), Group<T>> = BTreeMap::new();
+    type Sort = (u16, &'static str, Option<i64>, Duration);
+    let mut groups: BTreeMap<Sort, Group<T>> = BTreeMap::new();
     for BatchItem { statement, timeout, asker } in items {
         let script = statement.script;
-        let group = groups.entry((slot(statement.key()), script.text().sha, timeout));
+        let sort = (slot(statement.key()), script.text().sha, statement.lease_ms(), timeout);
+        let group = groups.entry(sort);
         let (_, statements, askers) = group.or_insert_with(|| (script, Vec::new(), Vec::new()));
         statements.push(statement);
         askers.push(asker);
     }
-    let call = |((_, _, timeout), (script, statements, askers))| {
+    let call = |((_, _, _, timeout), (script, statements, askers))| {
         let batch = Batch::new(script, statements);
         BatchCall { batch, timeout, askers }
     };

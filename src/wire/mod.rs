@@ -2,7 +2,7 @@
 //!
 //! Every script is written for k locks in one call and answers
 //! `[TIME in µs, code 1, value 1, …, code k, value k]`, or with a fencing token behind each value;
-//! see [`Outcome`].
+//! see [`Outcome`]. Those that give a lease answer with TIME alone where all locks have it.
 
 pub(crate) mod key;
 mod reply;

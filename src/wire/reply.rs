@@ -1,6 +1,10 @@
 //! Reading answers: the only failure is an answer of another shape.
 
-use std::fmt::{self, Write};
+use std::{
+    fmt::{self, Write},
+    iter::Chain,
+    option, vec,
+};
 
 use redis::Value;
 
@@ -46,13 +50,14 @@ const MOST_SHOWN: usize = 200;
 
 /// The elements of a script's answer, read one after the other.
 #[derive(Debug)]
-pub(crate) struct Items(std::vec::IntoIter<Value>);
+pub(crate) struct Items(Chain<option::IntoIter<Value>, vec::IntoIter<Value>>);
 
 impl Items {
-    /// Every script of ours answers with an array.
+    /// Every script of ours answers with an array, or with its first element alone.
     pub(crate) fn of(answer: Value) -> Result<Self, Malformed> {
         match answer {
-            Value::Array(items) => Ok(Self(items.into_iter())),
+            Value::Array(items) => Ok(Self(None.into_iter().chain(items))),
+            Value::Int(_) => Ok(Self(Some(answer).into_iter().chain(Vec::new()))),
             other => Err(Malformed::new("an array", Some(&other))),
         }
     }
@@ -76,7 +81,7 @@ impl Items {
 
     /// Whether everything has been read.
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.len() == 0
+        self.0.size_hint() == (0, Some(0))
     }
 }
 
@@ -93,6 +98,7 @@ mod tests {
         assert!(items.is_empty());
         assert_eq!(items.int().unwrap_err().got, "nothing");
         assert!(Items::of(Value::Okay).is_err());
+        assert_eq!(Items::of(Value::Int(7)).unwrap().int(), Ok(7));
     }
 
     #[test]
@@ -101,6 +107,6 @@ mod tests {
         let told = Items::of(long).unwrap_err().got;
         assert!(told.starts_with("simple-string") && told.ends_with("é…"), "{told}");
         assert!(told.len() <= MOST_SHOWN + "…".len(), "{}", told.len());
-        assert_eq!(Items::of(Value::Int(7)).unwrap_err().got, "int(7)");
+        assert_eq!(Items::of(Value::Okay).unwrap_err().got, "ok");
     }
 }

@@ -5,12 +5,11 @@ use std::sync::{LazyLock, OnceLock};
 /// A Lua source file of ours, known to a server by its SHA-1.
 #[derive(Debug)]
 pub(crate) struct Script {
-    /// Its file, with the folder of its kind.
+    /// What it does, with the folder of its kind.
     pub(crate) name: &'static str,
-    /// The text, with the header that documents KEYS, ARGV and replies. What several scripts share
-    /// stands before that.
+    /// The text, with the header that documents KEYS, ARGV and replies, and what several scripts share.
     pub(crate) source: &'static str,
-    /// Arguments for each lock.
+    /// Arguments for each lock, besides those that all of a call share.
     pub(crate) args_per_lock: usize,
     /// Whether it answers a third integer for each lock.
     pub(crate) tells_token: bool,
@@ -81,12 +80,11 @@ impl Script {
     }
 }
 
-/// Declares a script from the `.lua` file in this folder below `src/kinds` or `src/voting`, behind the
-/// functions that it shares with others.
+/// Declares a script from the `.lua` files beside this, which stand behind one another in its text.
 macro_rules! script {
-    ($folder:literal, $file:literal, $args_per_lock:literal $(, after $($shared:literal),+)?) => {{
-        const SOURCE: &str = concat!($($(include_str!($shared), "\n",)+)? include_str!($file));
-        $crate::wire::Script::new(concat!($folder, "/", $file), SOURCE, $args_per_lock, || {
+    ($name:literal, $args_per_lock:literal, $first:literal $(, $file:literal)*) => {{
+        const SOURCE: &str = concat!(include_str!($first) $(, "\n", include_str!($file))*);
+        $crate::wire::Script::new($name, SOURCE, $args_per_lock, || {
             sha1_smol::Sha1::from(SOURCE).digest().to_string()
         })
     }};

@@ -33,6 +33,10 @@ pub(crate) struct Statement {
     pub(crate) script: &'static Script,
     /// How many of the words are keys.
     keys: usize,
+    /// How many of those behind the keys are said once in a call, for all its locks.
+    shared: usize,
+    /// The lease that is asked for, in ms: what is told by an answer without a word about each lock.
+    lease_ms: Option<i64>,
     words: Vec<Arg>,
 }
 
@@ -42,11 +46,36 @@ impl Statement {
         keys: [&Arc<str>; K],
         args: [Arg; A],
     ) -> Self {
+        Self::of(script, keys, None, [], args)
+    }
+
+    /// The same of a script that gives all locks of a call one lease, behind which they share a few
+    /// more arguments.
+    pub(crate) fn leasing<const K: usize, const S: usize, const A: usize>(
+        script: &'static Script,
+        keys: [&Arc<str>; K],
+        lease_ms: i64,
+        shared: [Arg; S],
+        args: [Arg; A],
+    ) -> Self {
+        Self::of(script, keys, Some(lease_ms), shared, args)
+    }
+
+    fn of<const K: usize, const S: usize, const A: usize>(
+        script: &'static Script,
+        keys: [&Arc<str>; K],
+        lease_ms: Option<i64>,
+        shared: [Arg; S],
+        args: [Arg; A],
+    ) -> Self {
         debug_assert_eq!(A, script.args_per_lock, "{}", script.name);
-        let mut words = Vec::with_capacity(K + A);
+        let mut words = Vec::with_capacity(K + 1 + S + A);
         words.extend(keys.map(Arg::text));
+        words.extend(lease_ms.map(Arg::Int));
+        words.extend(shared);
         words.extend(args);
-        Self { script, keys: K, words }
+        let shared = words.len() - K - A;
+        Self { script, keys: K, shared, lease_ms, words }
     }
 
     /// The first key, which is the lock's name and stands for all.
@@ -61,14 +90,34 @@ impl Statement {
         self.words.iter().take(self.keys)
     }
 
-    pub(crate) fn args(&self) -> impl Iterator<Item = &Arg> {
+    /// The lease that it asks for, in ms, if it does: one call asks for one.
+    pub(crate) fn lease_ms(&self) -> Option<i64> {
+        self.lease_ms
+    }
+
+    /// Everything behind the keys.
+    pub(crate) fn all_args(&self) -> impl Iterator<Item = &Arg> {
         self.words.iter().skip(self.keys)
     }
 
-    fn decode_one(script: &Script, items: &mut Items) -> Result<Outcome, Malformed> {
+    fn shared_args(&self) -> impl Iterator<Item = &Arg> {
+        self.all_args().take(self.shared)
+    }
+
+    fn own_args(&self) -> impl Iterator<Item = &Arg> {
+        self.all_args().skip(self.shared)
+    }
+
+    fn decode_one(&self, items: &mut Items) -> Result<Outcome, Malformed> {
         let (code, value) = (items.int()?, items.int()?);
-        let token = if script.tells_token { items.int()? } else { 0 };
+        let token = if self.script.tells_token { items.int()? } else { 0 };
         Ok(Outcome { code, value, token })
+    }
+
+    /// What is told of each lock by an answer that says nothing of any: it is held for the lease now.
+    fn all_done(&self, items: &Items) -> Option<Outcome> {
+        let lease_ms = self.lease_ms.filter(|_| items.is_empty() && !self.script.tells_token)?;
+        Some(Outcome { code: Outcome::DONE, value: lease_ms, token: 0 })
     }
 }
 
@@ -112,7 +161,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// `statements` must not be empty and must all be of `script`.
+    /// `statements` must not be empty and must all be of `script`, with one lease.
     pub(crate) fn new(script: &'static Script, statements: Vec<Statement>) -> Self {
         debug_assert!(statements.iter().all(|s| std::ptr::eq(s.script, script)));
         Self { script, statements }
@@ -150,8 +199,12 @@ impl Call for Batch {
     }
 
     fn decode(&self, mut items: Items) -> Result<Vec<Outcome>, Malformed> {
-        let outcomes = self.statements.iter();
-        outcomes.map(|_| Statement::decode_one(self.script, &mut items)).collect()
+        let all_done = self.statements.first().and_then(|first| first.all_done(&items));
+        let outcome = |statement: &Statement| match all_done {
+            Some(outcome) => Ok(outcome),
+            None => statement.decode_one(&mut items),
+        };
+        self.statements.iter().map(outcome).collect()
     }
 }
 
@@ -167,13 +220,14 @@ impl Call for Statement {
     }
 
     fn decode(&self, mut items: Items) -> Result<Outcome, Malformed> {
-        Self::decode_one(self.script, &mut items)
+        self.all_done(&items).map_or_else(|| self.decode_one(&mut items), Ok)
     }
 }
 
-/// The number of keys, the keys of all, and the arguments of all.
+/// The number of keys, the keys of all, the arguments that they share, and those of each.
 fn write_all(statements: &[Statement], to: &mut redis::Cmd) {
     to.arg(statements.iter().map(|statement| statement.keys).sum::<usize>());
     statements.iter().flat_map(Statement::keys).for_each(|key| key.write(to));
-    statements.iter().flat_map(Statement::args).for_each(|arg| arg.write(to));
+    statements.iter().take(1).flat_map(Statement::shared_args).for_each(|arg| arg.write(to));
+    statements.iter().flat_map(Statement::own_args).for_each(|arg| arg.write(to));
 }

@@ -33,6 +33,10 @@ pub(crate) fn eval_on(
 #[track_caller]
 fn outcomes(server: &RedisServer, script: &str, keys: &[&str], args: &[&str]) -> Vec<(i64, i64)> {
     let (before, reply, after) = (now(server), eval(server, script, keys, args), now(server));
+    if let Reply::Int(time) = reply {
+        assert!((before..=after).contains(&time), "{before} {time} {after}");
+        return keys.iter().map(|_| (1, args[0].parse().unwrap())).collect();
+    }
     let items: Vec<_> = reply.array().iter().map(Reply::int).collect();
     assert!((before..=after).contains(&items[0]), "{before} {reply:?} {after}");
     assert_eq!(items.len(), 1 + 2 * keys.len());
@@ -51,16 +55,14 @@ pub(crate) fn assert_about(value: i64, expected: i64) {
 }
 
 pub(crate) fn hold(server: &RedisServer, name: &str, holder: &str, ttl: &str) {
-    assert_eq!(
-        eval(server, ACQUIRE, &[name], &[holder, "1", ttl, NEVER]).array()[1],
-        Reply::Int(1)
-    );
+    let reply = eval(server, ACQUIRE, &[name], &[ttl, NEVER, holder]);
+    assert!(matches!(reply, Reply::Int(_)), "{reply}");
 }
 
 #[test]
 fn acquire_of_a_free_lock_is_granted_for_the_lease() {
     let server = RedisServer::start();
-    let granted = outcomes(&server, ACQUIRE, &["x"], &["me:1", "1", "30000", NEVER]);
+    let granted = outcomes(&server, ACQUIRE, &["x"], &["30000", NEVER, "me:1"]);
     assert_eq!(granted, [(1, 30_000)]);
     assert_eq!(server.hash("x"), [("me:1".to_owned(), "1".to_owned())].into());
     assert_about(server.pttl("x"), 30_000);
@@ -71,7 +73,7 @@ fn acquire_that_is_repeated_changes_nothing() {
     let server = RedisServer::start();
     hold(&server, "x", "me:1", "30000");
     for lease in ["30000", "10"] {
-        let again = outcomes(&server, ACQUIRE, &["x"], &["me:1", "1", lease, NEVER]);
+        let again = outcomes(&server, ACQUIRE, &["x"], &[lease, NEVER, "me:1"]);
         assert_eq!(again[0].0, 1);
         assert_about(again[0].1, 30_000);
         assert_eq!(server.count("x"), 1);
@@ -83,10 +85,10 @@ fn acquire_that_is_repeated_changes_nothing() {
 fn acquire_by_the_holder_extends_a_ttl_that_is_too_short_and_gives_one_that_is_missing() {
     let server = RedisServer::start();
     hold(&server, "x", "me:1", "30000");
-    let longer = outcomes(&server, ACQUIRE, &["x"], &["me:1", "1", "60000", NEVER]);
+    let longer = outcomes(&server, ACQUIRE, &["x"], &["60000", NEVER, "me:1"]);
     assert_eq!(longer, [(1, 60_000)]);
     server.cli(&["PERSIST", "x"]);
-    let without = outcomes(&server, ACQUIRE, &["x"], &["me:1", "1", "60000", NEVER]);
+    let without = outcomes(&server, ACQUIRE, &["x"], &["60000", NEVER, "me:1"]);
     assert_eq!(without, [(1, 60_000)]);
     assert_about(server.pttl("x"), 60_000);
 }
@@ -95,22 +97,22 @@ fn acquire_by_the_holder_extends_a_ttl_that_is_too_short_and_gives_one_that_is_m
 fn acquire_of_a_held_lock_tells_the_holders_ttl() {
     let server = RedisServer::start();
     hold(&server, "x", "you:1", "30000");
-    let refused = outcomes(&server, ACQUIRE, &["x"], &["me:1", "1", "60000", NEVER]);
+    let refused = outcomes(&server, ACQUIRE, &["x"], &["60000", NEVER, "me:1"]);
     assert_eq!(refused[0].0, 0);
     assert_about(refused[0].1, 30_000);
     server.cli(&["PERSIST", "x"]);
-    assert_eq!(outcomes(&server, ACQUIRE, &["x"], &["me:1", "1", "9", NEVER]), [(0, -1)]);
+    assert_eq!(outcomes(&server, ACQUIRE, &["x"], &["9", NEVER, "me:1"]), [(0, -1)]);
     assert!(!server.hash("x").contains_key("me:1"));
 }
 
 #[test]
 fn acquire_after_its_stamp_changes_nothing() {
     let server = RedisServer::start();
-    assert_eq!(outcomes(&server, ACQUIRE, &["x"], &["me:1", "1", "9", OVER]), [(-1, 0)]);
+    assert_eq!(outcomes(&server, ACQUIRE, &["x"], &["9", OVER, "me:1"]), [(-1, 0)]);
     assert_eq!(server.size(), 0);
     // Not even a hold of its own.
     hold(&server, "x", "me:1", "30000");
-    assert_eq!(outcomes(&server, ACQUIRE, &["x"], &["me:1", "7", "60000", OVER]), [(-1, 0)]);
+    assert_eq!(outcomes(&server, ACQUIRE, &["x"], &["60000", OVER, "me:1"]), [(-1, 0)]);
     assert_eq!(server.count("x"), 1);
     assert_about(server.pttl("x"), 30_000);
 }
@@ -119,8 +121,8 @@ fn acquire_after_its_stamp_changes_nothing() {
 fn no_script_touches_a_key_of_another_type() {
     let server = RedisServer::start();
     server.cli(&["SET", "x", "value"]);
-    assert_eq!(outcomes(&server, ACQUIRE, &["x"], &["me:1", "1", "9", NEVER]), [(-2, 0)]);
-    assert_eq!(outcomes(&server, RENEW, &["x"], &["me:1", "9"]), [(-2, 0)]);
+    assert_eq!(outcomes(&server, ACQUIRE, &["x"], &["9", NEVER, "me:1"]), [(-2, 0)]);
+    assert_eq!(outcomes(&server, RENEW, &["x"], &["9", "me:1"]), [(-2, 0)]);
     assert_eq!(outcomes(&server, COUNT, &["x"], &["me:1", "0", "c"]), [(-2, 0)]);
     assert_eq!(outcomes(&server, FORCE, &["x"], &["c"]), [(-2, 0)]);
     let error = eval(&server, INSPECT, &["x"], &[]);
@@ -135,14 +137,13 @@ fn three_locks_in_a_call_have_an_outcome_each() {
     let names = ["free", "held", "text"];
     hold(&server, "held", "you:1", "30000");
     server.cli(&["SET", "text", "value"]);
-    let args: Vec<_> = names.iter().flat_map(|_| ["me:1", "1", "60000", NEVER]).collect();
-    let acquired = outcomes(&server, ACQUIRE, &names, &args);
+    let acquired = outcomes(&server, ACQUIRE, &names, &["60000", NEVER, "me:1", "me:1", "me:1"]);
     assert_eq!(acquired[0], (1, 60_000));
     assert_eq!(acquired[1].0, 0);
     assert_eq!(acquired[2], (-2, 0));
 
-    let args: Vec<_> = names.iter().flat_map(|_| ["me:1", "70000"]).collect();
-    let renewed = outcomes(&server, RENEW, &["text", "free", "held"], &args);
+    let renewed =
+        outcomes(&server, RENEW, &["text", "free", "held"], &["70000", "me:1", "me:1", "me:1"]);
     assert_eq!(renewed, [(-2, 0), (1, 70_000), (0, 1)], "a string in a batch spares the others");
 
     let args: Vec<_> = names.iter().flat_map(|_| ["me:1", "0", "c"]).collect();
@@ -154,22 +155,33 @@ fn three_locks_in_a_call_have_an_outcome_each() {
 }
 
 #[test]
-fn stamps_count_lock_by_lock() {
+fn time_alone_is_the_answer_where_all_have_the_lease() {
     let server = RedisServer::start();
-    let args = ["me:1", "1", "9000", OVER, "me:2", "1", "9000", NEVER, "me:3", "1", "9000", OVER];
-    let acquired = outcomes(&server, ACQUIRE, &["a", "b", "c"], &args);
-    assert_eq!(acquired, [(-1, 0), (1, 9_000), (-1, 0)]);
-    assert_eq!(server.keys(), ["b"]);
+    let both = |script, args: &[&str]| eval(&server, script, &["a", "b"], args);
+    assert!(matches!(both(ACQUIRE, &["9000", NEVER, "me:1", "me:2"]), Reply::Int(_)));
+    assert!(matches!(both(RENEW, &["9000", "me:1", "me:2"]), Reply::Int(_)));
+    assert_eq!(server.hash("a"), [("me:1".to_owned(), "1".to_owned())].into());
+    assert_eq!(server.hash("b"), [("me:2".to_owned(), "1".to_owned())].into());
+    assert_eq!(both(RENEW, &["9000", "me:1", "me:1"]).array()[3..], [0, 1].map(Reply::Int));
+    assert_eq!(both(ACQUIRE, &["9000", NEVER, "me:1", "me:1"]).array()[3], Reply::Int(0));
+}
+
+#[test]
+fn stamp_counts_for_all_locks_of_a_call() {
+    let server = RedisServer::start();
+    let acquired = outcomes(&server, ACQUIRE, &["a", "b"], &["9000", OVER, "me:1", "me:2"]);
+    assert_eq!(acquired, [(-1, 0), (-1, 0)]);
+    assert_eq!(server.size(), 0);
 }
 
 #[test]
 fn renewal_extends_and_never_shortens() {
     let server = RedisServer::start();
     hold(&server, "x", "me:1", "30000");
-    assert_eq!(outcomes(&server, RENEW, &["x"], &["me:1", "60000"]), [(1, 60_000)]);
+    assert_eq!(outcomes(&server, RENEW, &["x"], &["60000", "me:1"]), [(1, 60_000)]);
     // 0 only asks.
     for lease in ["0", "10"] {
-        let asked = outcomes(&server, RENEW, &["x"], &["me:1", lease]);
+        let asked = outcomes(&server, RENEW, &["x"], &[lease, "me:1"]);
         assert_eq!(asked[0].0, 1);
         assert_about(asked[0].1, 60_000);
     }
@@ -181,19 +193,19 @@ fn renewal_gives_a_ttl_that_is_missing_unless_it_only_asks() {
     let server = RedisServer::start();
     hold(&server, "x", "me:1", "30000");
     server.cli(&["PERSIST", "x"]);
-    assert_eq!(outcomes(&server, RENEW, &["x"], &["me:1", "0"]), [(1, -1)]);
+    assert_eq!(outcomes(&server, RENEW, &["x"], &["0", "me:1"]), [(1, -1)]);
     assert_eq!(server.pttl("x"), -1, "0 ms would have been its end");
-    assert_eq!(outcomes(&server, RENEW, &["x"], &["me:1", "60000"]), [(1, 60_000)]);
+    assert_eq!(outcomes(&server, RENEW, &["x"], &["60000", "me:1"]), [(1, 60_000)]);
     assert_about(server.pttl("x"), 60_000);
 }
 
 #[test]
 fn renewal_of_what_is_not_ours_says_gone_or_taken() {
     let server = RedisServer::start();
-    assert_eq!(outcomes(&server, RENEW, &["x"], &["me:1", "60000"]), [(0, 0)]);
+    assert_eq!(outcomes(&server, RENEW, &["x"], &["60000", "me:1"]), [(0, 0)]);
     assert_eq!(server.size(), 0);
     hold(&server, "x", "you:1", "30000");
-    assert_eq!(outcomes(&server, RENEW, &["x"], &["me:1", "60000"]), [(0, 1)]);
+    assert_eq!(outcomes(&server, RENEW, &["x"], &["60000", "me:1"]), [(0, 1)]);
     assert_about(server.pttl("x"), 30_000);
 }
 
@@ -262,14 +274,14 @@ fn grant_that_cannot_get_a_ttl_is_taken_back() {
     let server = RedisServer::start();
     for also in ["-hdel", "-del", "+time"] {
         let mut user = restricted(&server, &["-pexpire", also]);
-        let reply = eval_on(&mut user, ACQUIRE, &["x"], &["me:1", "1", "30000", NEVER]);
+        let reply = eval_on(&mut user, ACQUIRE, &["x"], &["30000", NEVER, "me:1"]);
         assert!(reply.is_error(), "{reply:?}");
         assert_eq!(server.size(), 0, "{also}");
     }
     let mut user = restricted(&server, &["-pexpire"]);
     // Where it was held before it stays as it is: it has a ttl.
     hold(&server, "x", "me:1", "30000");
-    let reply = eval_on(&mut user, ACQUIRE, &["x"], &["me:1", "1", "60000", NEVER]);
+    let reply = eval_on(&mut user, ACQUIRE, &["x"], &["60000", NEVER, "me:1"]);
     assert!(reply.is_error(), "{reply:?}");
     assert_eq!(server.count("x"), 1);
     assert_about(server.pttl("x"), 30_000);
@@ -280,14 +292,14 @@ fn missing_right_is_an_error_of_the_call_and_leaves_nothing() {
     let server = RedisServer::start();
     for rule in ["-pttl", "-hset", "-time"] {
         let mut user = restricted(&server, &[rule]);
-        let reply = eval_on(&mut user, ACQUIRE, &["x"], &["me:1", "1", "30000", NEVER]);
+        let reply = eval_on(&mut user, ACQUIRE, &["x"], &["30000", NEVER, "me:1"]);
         assert!(reply.is_error(), "{rule}: {reply:?}");
         assert_eq!(server.size(), 0, "{rule}");
     }
     let mut user = restricted(&server, &["resetkeys", "~y"]);
     for (script, args) in [
-        (ACQUIRE, ["me:1", "1", "30000", NEVER].as_slice()),
-        (RENEW, ["me:1", "30000"].as_slice()),
+        (ACQUIRE, ["30000", NEVER, "me:1"].as_slice()),
+        (RENEW, ["30000", "me:1"].as_slice()),
         (COUNT, ["me:1", "0", "c"].as_slice()),
         (FORCE, ["c"].as_slice()),
         (INSPECT, [].as_slice()),
@@ -303,9 +315,9 @@ fn server_out_of_memory_refuses_grants_and_still_renews_and_releases() {
     let server = RedisServer::start();
     hold(&server, "x", "me:1", "30000");
     server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
-    let reply = eval(&server, ACQUIRE, &["y"], &["me:2", "1", "30000", NEVER]);
+    let reply = eval(&server, ACQUIRE, &["y"], &["30000", NEVER, "me:2"]);
     assert!(reply.is_error() && reply.to_string().contains("OOM"), "{reply}");
-    assert_eq!(outcomes(&server, RENEW, &["x"], &["me:1", "60000"]), [(1, 60_000)]);
+    assert_eq!(outcomes(&server, RENEW, &["x"], &["60000", "me:1"]), [(1, 60_000)]);
     assert_eq!(outcomes(&server, COUNT, &["x"], &["me:1", "0", "c"]), [(1, 0)]);
     assert_eq!(server.size(), 0);
 }

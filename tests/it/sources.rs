@@ -7,7 +7,7 @@ macro_rules! script {
 }
 
 pub(crate) const ACQUIRE: &str =
-    script!("mutex/foreign.lua", "mutex/grant.lua", "mutex/acquire.lua");
+    script!("mutex/acquire.lua", "mutex/foreign.lua", "mutex/grant.lua", "mutex/acquire_left.lua");
 pub(crate) const RENEW: &str = script!("mutex/renew.lua");
 pub(crate) const COUNT: &str = script!("mutex/count.lua");
 pub(crate) const FORCE: &str = script!("mutex/foreign.lua", "mutex/force.lua");

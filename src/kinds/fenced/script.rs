@@ -9,12 +9,18 @@ use crate::{
     wire::{Arg, Script, Statement, key, script},
 };
 
-pub(crate) static ACQUIRE: Script =
-    script!("fenced", "acquire.lua", 7, after "../mutex/foreign.lua", "../mutex/grant.lua", "counter.lua")
-        .telling_token()
-        .granting();
+pub(crate) static ACQUIRE: Script = script!(
+    "fenced/acquire",
+    1,
+    "../mutex/foreign.lua",
+    "../mutex/grant.lua",
+    "counter.lua",
+    "acquire.lua"
+)
+.telling_token()
+.granting();
 pub(crate) static PROMOTE: Script =
-    script!("fenced", "promote.lua", 3, after "counter.lua").telling_token();
+    script!("fenced/promote", 3, "counter.lua", "promote.lua").telling_token();
 
 /// The scripts that this kind has beyond the mutex'; connections load them in advance.
 pub(crate) static SCRIPTS: [&Script; 2] = [&ACQUIRE, &PROMOTE];
@@ -65,16 +71,10 @@ impl Kind for Fenced {
     }
 
     fn acquire(&self, request: Request<'_>) -> Statement {
-        let args = [
-            Arg::text(request.holder),
-            Arg::Int(1),
-            Arg::Int(request.term.ms()),
-            Arg::Int(request.not_after),
-            Arg::Int(micros(request.hint)),
-            Arg::Int(micros(request.skew)),
-            Arg::Int(self.keep_ms(request.term)),
-        ];
-        self.statement(&ACQUIRE, args)
+        let Request { holder, term, not_after, hint, skew, .. } = request;
+        let shared = [not_after, micros(hint), micros(skew), self.keep_ms(term)].map(Arg::Int);
+        let keys = [self.mutex.name(), &self.counter];
+        Statement::leasing(&ACQUIRE, keys, term.ms(), shared, [Arg::text(holder)])
     }
 
     fn promote(&self, holder: &Arc<str>, token: FencingToken, term: Term) -> Option<Statement> {

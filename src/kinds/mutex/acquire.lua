@@ -2,12 +2,12 @@
 --
 -- For lock i of k:
 --   KEYS[i]      name of the lock: a hash {holder id: count} with a ttl
---   ARGV[4i-3]   holder id
---   ARGV[4i-2]   count to write: set, not added, so that a repeated call changes nothing
---   ARGV[4i-1]   lease, ms
---   ARGV[4i]     not-after stamp, µs of this server's clock: a later execution changes nothing
+--   ARGV[1]      lease of all, ms
+--   ARGV[2]      not-after stamp of all, µs of this server's clock: a later execution changes nothing
+--   ARGV[2+i]    holder id. Its count is set to 1, not raised: a repeated call changes nothing
 --
--- Returns TIME in µs, then two integers for each lock:
+-- Returns TIME in µs, and nothing else if all are held now, for the lease. Otherwise an array of it
+-- and two integers for each lock:
 --    1, ttl in ms   held by this holder now
 --    0, ttl in ms   held by another; -1 if without a ttl
 --   -1, 0           stale: the stamp is over; nothing was changed
@@ -15,16 +15,19 @@
 -- Out of memory is an error of the call before anything was written. A missing permission is one
 -- too: what was written for that lock is taken back.
 
+-- Locals, since a script's globals are slow; and no functions, since each call would make them anew:
+-- those for what is in the way come after the usual case.
+local call, keys, args = redis.pcall, KEYS, ARGV
 local time = redis.call('TIME')
-local reply = { time[1] * 1000000 + time[2] }
-for i, key in ipairs(KEYS) do
-  local a = 4 * i - 3
-  local holder = ARGV[a]
-  local code, value, mine = in_the_way(key, holder, tonumber(ARGV[a + 3]), reply[1])
-  if not code then
-    code, value = grant(key, holder, ARGV[a + 1], tonumber(ARGV[a + 2]), value, mine)
+local now = time[1] * 1000000 + time[2]
+local lease, in_time = args[1], now <= tonumber(args[2])
+local left
+for i = 1, #keys do
+  local key = keys[i]
+  if not (in_time and call('PTTL', key) == -2
+    and call('HSET', key, args[i + 2], '1') == 1 and call('PEXPIRE', key, lease) == 1) then
+    left = left or {}
+    left[i] = true
   end
-  if type(code) == 'table' then return code end
-  reply[2 * i], reply[2 * i + 1] = code, value
 end
-return reply
+if not left then return now end

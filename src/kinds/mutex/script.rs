@@ -8,11 +8,12 @@ use crate::{
 };
 
 pub(crate) static ACQUIRE: Script =
-    script!("mutex", "acquire.lua", 4, after "foreign.lua", "grant.lua").granting();
-pub(crate) static RENEW: Script = script!("mutex", "renew.lua", 2);
-pub(crate) static COUNT: Script = script!("mutex", "count.lua", 3);
-pub(crate) static FORCE: Script = script!("mutex", "force.lua", 1, after "foreign.lua");
-pub(crate) static INSPECT: Script = script!("mutex", "inspect.lua", 0, after "foreign.lua");
+    script!("mutex/acquire", 1, "acquire.lua", "foreign.lua", "grant.lua", "acquire_left.lua")
+        .granting();
+pub(crate) static RENEW: Script = script!("mutex/renew", 1, "renew.lua");
+pub(crate) static COUNT: Script = script!("mutex/count", 3, "count.lua");
+pub(crate) static FORCE: Script = script!("mutex/force", 1, "foreign.lua", "force.lua");
+pub(crate) static INSPECT: Script = script!("mutex/inspect", 0, "foreign.lua", "inspect.lua");
 
 /// Every script of this kind; connections load them in advance.
 pub(crate) static SCRIPTS: [&Script; 5] = [&ACQUIRE, &RENEW, &COUNT, &FORCE, &INSPECT];
@@ -52,13 +53,13 @@ impl Kind for Mutex {
     }
 
     fn acquire(&self, request: Request<'_>) -> Statement {
-        let holder = Arg::text(request.holder);
-        let args = [holder, Arg::Int(1), Arg::Int(request.term.ms()), Arg::Int(request.not_after)];
-        self.statement(&ACQUIRE, args)
+        let (lease_ms, not_after) = (request.term.ms(), Arg::Int(request.not_after));
+        let holder = [Arg::text(request.holder)];
+        Statement::leasing(&ACQUIRE, [&self.name], lease_ms, [not_after], holder)
     }
 
     fn renew(&self, holder: &Arc<str>, lease_ms: i64) -> Statement {
-        self.statement(&RENEW, [Arg::text(holder), Arg::Int(lease_ms)])
+        Statement::leasing(&RENEW, [&self.name], lease_ms, [], [Arg::text(holder)])
     }
 
     fn count(&self, holder: &Arc<str>, count: u32) -> Statement {

@@ -33,7 +33,7 @@ impl Call for Checked {
         to.arg(self.statement.keys().len() + 1);
         self.statement.keys().for_each(|key| key.write(to));
         to.arg(&*self.key);
-        self.statement.args().for_each(|arg| arg.write(to));
+        self.statement.all_args().for_each(|arg| arg.write(to));
         to.arg(&**mark);
     }
 

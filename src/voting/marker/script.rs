@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::wire::{Call, Items, Malformed, Outcome, Script, ScriptText, script};
 
-pub(crate) static WRITE: Script = script!("marker", "write.lua", 3);
+pub(crate) static WRITE: Script = script!("marker/write", 3, "write.lua");
 
 /// Every script about the mark.
 #[cfg(feature = "embedded")]

@@ -82,7 +82,7 @@ fn hash_is_a_lock_by_its_fields() {
         let set: Vec<_> = ["HSET", "x"].iter().chain(fields).copied().collect();
         server.command(&set);
         let before = server.hash("x");
-        let code = eval(&server, ACQUIRE, &["x"], &["me:1", "1", "9000", NEVER]).array()[1].int();
+        let code = eval(&server, ACQUIRE, &["x"], &["9000", NEVER, "me:1"]).array()[1].int();
         assert_eq!(code, if is_lock { 0 } else { -2 }, "{fields:?}");
         assert_eq!(eval(&server, INSPECT, &["x"], &[]).is_error(), !is_lock, "{fields:?}");
         assert_eq!(server.hash("x"), before);
@@ -100,7 +100,7 @@ fn hash_of_very_many_fields_is_looked_at_in_part() {
             "for i = 1, 100000 do redis.call('HSET', KEYS[1], string.format(ARGV[1], i), i) end";
         server.command(&["EVAL", text, "1", "x", field]);
     };
-    let acquire = || eval(&server, ACQUIRE, &["x"], &["me:1", "1", "9000", NEVER]).array()[1].int();
+    let acquire = || eval(&server, ACQUIRE, &["x"], &["9000", NEVER, "me:1"]).array()[1].int();
     fill("field %d");
     assert_eq!(acquire(), -2);
     assert_eq!(eval(&server, FORCE, &["x"], &["c"]).array()[1].int(), -2);
@@ -142,7 +142,7 @@ fn user_who_may_not_look_takes_a_hash_for_a_lock_and_cannot_force_it_open() {
     server.cli(&["HSET", "user:1", "name", "bob"]);
     for rule in ["-hgetall", "-hlen"] {
         let mut user = restricted(&server, &[rule]);
-        let refused = eval_on(&mut user, ACQUIRE, &["user:1"], &["me:1", "1", "9000", NEVER]);
+        let refused = eval_on(&mut user, ACQUIRE, &["user:1"], &["9000", NEVER, "me:1"]);
         assert_eq!(refused.array()[1].int(), 0, "{rule}");
         let forced = eval_on(&mut user, FORCE, &["user:1"], &["c"]);
         assert!(forced.is_error(), "{rule}: {forced}");

@@ -84,39 +84,39 @@ fn one_key_one_value(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) 
     (vec![generator.key()], vec![generator.value()])
 }
 
-/// One to three locks in a call, each with its arguments.
+/// One to three locks in a call: what they share, then each with its arguments.
 fn locks(
     generator: &mut Generator,
+    mut shared: Vec<Vec<u8>>,
     args: fn(&mut Generator) -> Vec<Vec<u8>>,
 ) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     let count = 1 + generator.below(3);
     let keys = (0..count).map(|_| generator.key()).collect();
-    let args = (0..count).flat_map(|_| args(generator)).collect();
-    (keys, args)
+    shared.extend((0..count).flat_map(|_| args(generator)));
+    (keys, shared)
+}
+
+fn not_after(generator: &mut Generator) -> Vec<u8> {
+    if generator.chance(80) { b"9000000000000000".to_vec() } else { b"1".to_vec() }
 }
 
 fn acquire(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-    locks(generator, |generator| {
-        let not_after: &[u8] = if generator.chance(80) { b"9000000000000000" } else { b"1" };
-        let lease = generator.lifetime(1000, 0);
-        vec![generator.field(), generator.integer(), lease, not_after.to_vec()]
-    })
+    let shared = vec![generator.lifetime(1000, 0), not_after(generator)];
+    locks(generator, shared, |generator| vec![generator.field()])
 }
 
 /// The counter in the place of a second lock: any key, of any type.
 fn fenced_acquire(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-    fenced_locks(generator, |generator| {
-        let not_after: &[u8] = if generator.chance(80) { b"9000000000000000" } else { b"1" };
-        let lease = generator.lifetime(1000, 0);
-        // The same on both servers, whose clocks are not: far from them, by a bound that allows it.
-        let (hint, skew) = (generator.integer(), b"9000000000000000".to_vec());
-        let keep = if generator.chance(50) { b"0".to_vec() } else { generator.lifetime(1000, 0) };
-        vec![generator.field(), generator.integer(), lease, not_after.to_vec(), hint, skew, keep]
-    })
+    let (lease, not_after) = (generator.lifetime(1000, 0), not_after(generator));
+    // The same on both servers, whose clocks are not: far from them, by a bound that allows it.
+    let (hint, skew) = (generator.integer(), b"9000000000000000".to_vec());
+    let keep = if generator.chance(50) { b"0".to_vec() } else { generator.lifetime(1000, 0) };
+    let shared = vec![lease, not_after, hint, skew, keep];
+    fenced_locks(generator, shared, |generator| vec![generator.field()])
 }
 
 fn promote(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-    fenced_locks(generator, |generator| {
+    fenced_locks(generator, vec![], |generator| {
         let keep = if generator.chance(50) { b"0".to_vec() } else { generator.lifetime(1000, 0) };
         vec![generator.field(), generator.integer(), keep]
     })
@@ -125,20 +125,22 @@ fn promote(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
 /// Two keys for each lock.
 fn fenced_locks(
     generator: &mut Generator,
+    mut shared: Vec<Vec<u8>>,
     args: fn(&mut Generator) -> Vec<Vec<u8>>,
 ) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     let count = 1 + generator.below(2);
     let keys = (0..2 * count).map(|_| generator.key()).collect();
-    let args = (0..count).flat_map(|_| args(generator)).collect();
-    (keys, args)
+    shared.extend((0..count).flat_map(|_| args(generator)));
+    (keys, shared)
 }
 
 fn renew(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-    locks(generator, |generator| vec![generator.field(), generator.lifetime(1000, 0)])
+    let shared = vec![generator.lifetime(1000, 0)];
+    locks(generator, shared, |generator| vec![generator.field()])
 }
 
 fn count(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-    locks(generator, |generator| {
+    locks(generator, vec![], |generator| {
         let count: &[u8] = if generator.chance(50) { b"0" } else { b"2" };
         let lease = if generator.chance(50) { b"0".to_vec() } else { generator.lifetime(1000, 0) };
         vec![generator.field(), count.to_vec(), lease, generator.value()]
@@ -146,7 +148,7 @@ fn count(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
 }
 
 fn force(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-    locks(generator, |generator| vec![generator.value()])
+    locks(generator, vec![], |generator| vec![generator.value()])
 }
 
 fn inspect(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
