@@ -63,8 +63,24 @@ pub(crate) fn meaning(request: &[u8]) -> Meaning<'_> {
     Meaning::Other
 }
 
-/// The codes in a script's answer, one for each lock: behind the time, each before a value.
+/// The holder ids among a script's arguments, one for each lock.
+pub(crate) fn holders<'a>(args: &[&'a [u8]]) -> Vec<&'a [u8]> {
+    args.iter().copied().filter(|arg| is_holder(arg)).collect()
+}
+
+/// The id of a client, which is an UUID, and a number.
+fn is_holder(arg: &[u8]) -> bool {
+    const UUID: usize = 36;
+    arg.get(UUID) == Some(&b':')
+        && arg.iter().take(UUID).all(|byte| byte.is_ascii_hexdigit() || *byte == b'-')
+}
+
+/// The codes in a script's answer, one for each lock: behind the time, each before a value. The time
+/// alone says that all is done.
 pub(crate) fn codes(reply: &[u8]) -> Vec<i64> {
+    if reply.first() == Some(&b':') {
+        return vec![1];
+    }
     if reply.first() != Some(&b'*') {
         return Vec::new();
     }
@@ -130,9 +146,16 @@ mod tests {
     }
 
     #[test]
+    fn holders_are_known_by_their_form() {
+        let holder = b"e85c48fc-cfb0-5306-a371-190c9aa5d4d6:19";
+        assert_eq!(holders(&[b"30000", holder, b"redisson_lock__channel:{x}"]), [holder]);
+    }
+
+    #[test]
     fn the_codes_of_a_script_are_read() {
         let answer = b"*5\r\n:1700000000000000\r\n:-1\r\n:0\r\n:1\r\n:89\r\n";
         assert_eq!(codes(answer), [-1, 1]);
+        assert_eq!(codes(b":1700000000000000\r\n"), [1]);
         assert!(codes(b"-NOSCRIPT no\r\n").is_empty());
     }
 }

@@ -156,7 +156,7 @@ impl Network {
         drop(direct);
         let meaning = frame::meaning(request);
         if let Meaning::Script { args, .. } = &meaning {
-            inner.excused.extend(args.first().map(|holder| holder.to_vec()));
+            inner.excused.extend(frame::holders(args).into_iter().map(<[u8]>::to_vec));
         }
         self.watch_answer(inner, node, asked, &meaning, &answer);
         self.log.note([3, node as u64, request.len() as u64], || {

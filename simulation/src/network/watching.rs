@@ -14,7 +14,7 @@ impl Network {
         let Meaning::Script { name, args, .. } = frame::meaning(request) else { return };
         // Who has a guard already asks for more votes.
         if name == "acquire"
-            && args.first().is_some_and(|holder| inner.granted.contains_key(*holder))
+            && frame::holders(&args).iter().any(|holder| inner.granted.contains_key(*holder))
         {
             self.log.saw("heal: asked");
         }
@@ -44,7 +44,9 @@ impl Network {
         match (*name, codes.first()) {
             ("acquire", Some(-1)) => self.log.saw("stale acquire refused"),
             ("acquire", Some(1)) => {
-                self.watch_grant(inner, node, asked, args.first().copied().unwrap_or_default());
+                for holder in frame::holders(args) {
+                    self.watch_grant(inner, node, asked, holder);
+                }
             }
             ("write", Some(1)) if args.get(1).is_some_and(|text| text.starts_with(b"waits ")) => {
                 self.watch_wait(inner, node, asked);
@@ -52,12 +54,9 @@ impl Network {
             ("promote", Some(1)) => self.log.saw("phase 2: promoted"),
             ("promote", Some(_)) => self.log.saw("phase 2: refused"),
             ("renew", Some(_)) => {
-                let holders = args.chunks(2).filter_map(|of_lock| of_lock.first());
+                let holders = frame::holders(args).into_iter();
                 let gone = holders.zip(&codes).filter(|(_, code)| **code <= 0);
-                return gone
-                    .filter_map(|(holder, _)| inner.granted.get(*holder))
-                    .copied()
-                    .collect();
+                return gone.filter_map(|(holder, _)| inner.granted.get(holder)).copied().collect();
             }
             _ => {}
         }
