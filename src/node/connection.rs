@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use redis::{Value, aio::MultiplexedConnection, cmd};
+use redis::{Value, cmd};
 use tokio::sync::Notify;
 
 use super::{
@@ -25,7 +25,7 @@ use super::{
     outbox::{ConnectionEnd, Outbox},
     request::{Form, Question},
     server_clock::{Sample, ServerClock},
-    silence::{Silence, Traffic},
+    silence::Silence,
 };
 use crate::{
     clock::{Instant, SharedClock},
@@ -47,12 +47,11 @@ struct Socket {
     marker: Arc<str>,
     clock: SharedClock,
     server_clock: Mutex<ServerClock>,
-    traffic: Arc<Traffic>,
     silence: Mutex<Silence>,
     /// Notified when a call has timed out: is anybody still there?
     doubt: Notify,
     node_timeout: Duration,
-    outbox: Outbox,
+    outbox: Arc<Outbox>,
 }
 
 /// A script's answer, and when it was asked for and given.
@@ -68,25 +67,22 @@ pub(crate) struct Answer<R> {
 
 impl Connection {
     pub(super) fn new(
-        redis: MultiplexedConnection,
-        traffic: Arc<Traffic>,
+        outbox: Arc<Outbox>,
         greeting: &Greeting,
         standing: Arc<Standing>,
         settings: &NodeSettings,
     ) -> Self {
         static EPOCHS: AtomicU64 = AtomicU64::new(1);
-        traffic.heard(settings.clock.now());
         let socket = Socket {
             epoch: EPOCHS.fetch_add(1, Ordering::Relaxed),
             standing,
             marker: settings.marker.clone(),
             clock: settings.clock.clone(),
             server_clock: Mutex::new(ServerClock::new(greeting.time, settings.margin)),
-            traffic: traffic.clone(),
             silence: Mutex::new(Silence::new(settings.frozen_after)),
             doubt: Notify::new(),
             node_timeout: settings.node_timeout,
-            outbox: Outbox::new(redis, traffic, settings),
+            outbox,
         };
         Self { socket: Arc::new(socket) }
     }
@@ -182,7 +178,7 @@ impl Connection {
         sent: Instant,
     ) -> Result<Answer<C::Reply>, NodeError> {
         let received = self.socket.clock.now();
-        self.socket.traffic.heard(received);
+        self.socket.outbox.traffic().heard(received);
         let mut items = Items::of(self.accept(value)?)?;
         let server_time = items.int()?;
         self.server_clock().observe(Sample { sent, received, server_us: server_time });
@@ -261,7 +257,8 @@ impl Connection {
 
     /// A call has timed out. A server that is there answers a PING behind it, however late.
     async fn silent_after_a_timeout(&self) {
-        let Socket { outbox, traffic, doubt, node_timeout, .. } = &*self.socket;
+        let Socket { outbox, doubt, node_timeout, .. } = &*self.socket;
+        let traffic = outbox.traffic();
         loop {
             doubt.notified().await;
             let (reads, deadline) = (traffic.reads(), self.now() + *node_timeout);
@@ -277,19 +274,19 @@ impl Connection {
     /// socket. It is given up so early that the call can still be made on another one; not so early
     /// that a slow answer counts as none.
     async fn silent_after_quiet(&self) {
-        let Socket { outbox, traffic, clock, node_timeout, .. } = &*self.socket;
+        let Socket { outbox, clock, node_timeout, .. } = &*self.socket;
         loop {
             outbox.breaks_quiet().await;
             let patience = (*node_timeout / 2).max(self.server_clock().round_trip() * 4);
             clock.sleep_until(clock.now() + patience).await;
-            if traffic.is_quiet_still() {
+            if outbox.traffic().is_quiet_still() {
                 return;
             }
         }
     }
 
     fn note_timeout(&self) {
-        let reads = self.socket.traffic.reads();
+        let reads = self.socket.outbox.traffic().reads();
         let mut silence = self.socket.silence.lock().unwrap_or_else(PoisonError::into_inner);
         let frozen = silence.timed_out(reads, self.socket.clock.now());
         drop(silence);

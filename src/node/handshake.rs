@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
-use futures::future::join_all;
-use redis::{Cmd, RedisConnectionInfo, RedisResult, Value, aio::MultiplexedConnection, cmd};
+use redis::{Cmd, RedisConnectionInfo, RedisResult, Value, cmd};
 
 use super::{
-    NodeSettings, cause,
+    NodeSettings, Stream, cause,
+    exchange::exchange,
     info::{field, read_time},
     server_clock::Sample,
 };
 use crate::{
-    clock::SharedClock,
     error::NodeError,
     standing::{Introduced, Introduction, Mark, RunId},
 };
@@ -42,28 +41,32 @@ impl Greeting {
 
 /// Logs in, in one round trip with everything else that is asked of a new connection.
 ///
-/// AUTH and SELECT are sent from here: redis-rs reports every error to its own AUTH as a wrong
-/// password, even that there are too many clients, and asking again would seem pointless.
+/// AUTH and SELECT are sent from here, not by redis-rs, which reports every error to its own AUTH as a
+/// wrong password, even that there are too many clients: asking again would seem pointless.
 pub(super) async fn greet(
-    redis: &MultiplexedConnection,
+    stream: &mut (impl Stream + ?Sized),
     login: &RedisConnectionInfo,
     settings: &NodeSettings,
 ) -> Result<Greeting, NodeError> {
-    // One by one, not as redis-rs's pipeline: that loses all replies when the server says why it
-    // hangs up and hangs up. The order of sending is the order of polling here.
-    let (logins, server, replication, mark, ping, (time, at), _) = futures::join!(
-        join_all(login_commands(login).into_iter().map(|command| ask(redis, command))),
-        ask(redis, info("server")),
-        ask(redis, info("replication")),
-        ask(redis, get(&settings.marker)),
-        ask(redis, cmd("PING")),
-        timed(&settings.clock, ask(redis, cmd("TIME"))),
-        // Their errors do not matter: a name is a courtesy, and EVAL follows NOSCRIPT.
-        join_all(courtesies(settings).into_iter().map(|command| ask(redis, command))),
-    );
-    for reply in logins {
+    let mut words = login_commands(login);
+    let logins = words.len();
+    words.extend([
+        info("server"),
+        info("replication"),
+        get(&settings.marker),
+        cmd("PING"),
+        cmd("TIME"),
+    ]);
+    // Their errors do not matter: a name is a courtesy, and EVAL follows NOSCRIPT.
+    words.extend(courtesies(settings));
+    let sent = settings.clock.now();
+    let mut answers = exchange(stream, &words).await.into_iter();
+    let received = settings.clock.now();
+    for reply in answers.by_ref().take(logins) {
         no_error(reply)?;
     }
+    let mut next = || answers.next().unwrap_or(Ok(Value::Nil));
+    let (server, replication, mark, ping, time) = (next(), next(), next(), next(), next());
     let server = permitted(server)?;
     let replication = permitted(replication)?;
     // INFO and TIME are answered while the data is being loaded; PING is not.
@@ -71,7 +74,7 @@ pub(super) async fn greet(
     if field(&replication, "role") == Some("slave") {
         return Err(NodeError::Replica);
     }
-    let time = Sample { server_us: read_time(no_error(time)?)?, ..at };
+    let server_us = read_time(no_error(time)?)?;
     let uptime = field(&server, "uptime_in_seconds").and_then(read_uptime);
     Ok(Greeting {
         run_id: field(&server, "run_id").and_then(RunId::new),
@@ -81,7 +84,7 @@ pub(super) async fn greet(
             .iter()
             .any(|name| field(&server, name) == Some("cluster")),
         mark: read_mark(mark),
-        time,
+        time: Sample { sent, received, server_us },
     })
 }
 
@@ -133,17 +136,6 @@ fn get(key: &str) -> Cmd {
     let mut command = cmd("GET");
     command.arg(key);
     command
-}
-
-async fn ask(redis: &MultiplexedConnection, command: Cmd) -> RedisResult<Value> {
-    redis.clone().send_packed_command(&command).await
-}
-
-/// Its output, and a sample that lacks only the server's time.
-async fn timed<T>(clock: &SharedClock, ask: impl Future<Output = T>) -> (T, Sample) {
-    let sent = clock.now();
-    let output = ask.await;
-    (output, Sample { sent, received: clock.now(), server_us: 0 })
 }
 
 fn no_error(reply: RedisResult<Value>) -> Result<Value, NodeError> {

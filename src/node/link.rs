@@ -21,7 +21,7 @@ use tokio::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    backoff::pauses, connection::Connection, deadline::before, node_core::Core, opening::Driver,
+    backoff::pauses, connection::Connection, deadline::before, driver::Driver, node_core::Core,
     outbox::ConnectionEnd,
 };
 use crate::{

@@ -15,7 +15,9 @@ mod caller;
 mod cause;
 mod connection;
 mod deadline;
+mod driver;
 mod endpoint;
+mod exchange;
 mod flight;
 mod handshake;
 mod info;
@@ -35,7 +37,6 @@ mod tcp;
 pub(crate) mod test_server;
 #[cfg(test)]
 mod tests;
-mod window;
 
 use std::{
     fmt,

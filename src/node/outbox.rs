@@ -1,19 +1,17 @@
-//! The one sender of a link: calls leave in the order in which they enter.
+//! The order of one socket: calls leave in the order in which they enter it, and answers come back
+//! in the same.
 //!
-//! The outbox begins after the handshake; from then on nothing else sends on the socket. redis-rs
-//! has a queue of limited length in front of it. While that has room, a call is handed over to
-//! redis-rs by the poll of its own caller. When it is full, calls wait here, unpacked and with their
-//! deadlines, and every answer that makes room hands over the next one. They do not wait inside of
-//! redis-rs: there the order would be the one in which their tasks happen to be polled.
+//! The outbox begins after the handshake; from then on nothing else is sent on the socket. Callers
+//! put their calls in and wait here; the [driver](super::driver), a task of the socket's own
+//! runtime, takes them out, writes them, and puts the answers in their place.
 //!
 //! # Invariants
 //! - A call gets its position in the order and its caller notes that it may be executed in one step,
 //!   under the lock. Whoever sees that note and enters a call on this socket comes after it.
-//! - Calls are handed over only while redis-rs's queue has room, so the first poll of a request's
-//!   future puts it there. That poll is made without tokio's cooperative budget, which could
-//!   otherwise send it away in spite of the room.
-//! - No call waits while there is room, and no call overtakes one that waits.
-//! - Once the outbox has ended it stays so: nothing waits, and nothing more is sent.
+//! - A call that is given up before the driver took it is not written. Of those that the driver took,
+//!   it is known which byte they begin with.
+//! - Once the outbox has ended it stays so: nothing enters any more, and what the driver has not taken
+//!   is not sent.
 //!
 //! # Deadlock safety
 //! The mutex of the order is locked first, and then whatever [`Caller::wants`](super::Caller::wants) locks. So nobody may
@@ -21,27 +19,21 @@
 //! mutex was unlocked: a waker may be the last owner of a task, and that task may own a call.
 
 use std::{
-    collections::BTreeMap,
+    collections::VecDeque,
     fmt,
-    pin::{Pin, pin},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     task::{Context, Poll, Waker},
     time::Duration,
 };
 
-use futures::{FutureExt, future::BoxFuture};
-use redis::{RedisResult, Value, aio::MultiplexedConnection};
+use redis::{Cmd, Value};
+use slab::Slab;
 use tokio::sync::Notify;
 
-use super::{
-    NodeSettings,
-    request::{AnyCall, Form, packed_len},
-    silence::Traffic,
-    window::{Position, Window},
-};
+use super::{NodeSettings, cause, silence::Traffic};
 use crate::{
     clock::{Instant, SharedClock},
-    error::NodeError,
+    error::{NodeError, Phase},
 };
 
 /// Why a connection has ended.
@@ -54,9 +46,8 @@ pub(super) enum ConnectionEnd {
 }
 
 pub(super) struct Outbox {
-    redis: MultiplexedConnection,
     clock: SharedClock,
-    traffic: Arc<Traffic>,
+    traffic: Traffic,
     order: Mutex<Order>,
     ending: OnceLock<ConnectionEnd>,
     /// Notified when it has ended.
@@ -66,97 +57,104 @@ pub(super) struct Outbox {
     quiet_after: Duration,
 }
 
+#[derive(Default)]
 struct Order {
-    window: Window,
-    tickets: u64,
-    /// Calls that wait for room, by ticket.
-    waiting: BTreeMap<u64, WaitingCall>,
-    /// Calls that were handed over by the poll of another call, until their callers fetch them.
-    handed_over: BTreeMap<u64, UnderWay>,
+    calls: Slab<Entry>,
+    /// What the driver has not taken yet.
+    waiting: VecDeque<Ticket>,
+    /// What it has taken, until the answer comes.
+    departed: VecDeque<Departed>,
+    /// Bytes of all that it has taken.
+    bytes: u64,
+    /// To be woken when something enters; there while the driver sleeps.
+    driver: Option<Waker>,
 }
 
-/// A call that waits for room.
-struct WaitingCall {
-    call: Box<dyn AnyCall>,
-    form: Form,
-    deadline: Instant,
-    waker: Waker,
+/// Stands for a call until its caller has learnt its fate.
+pub(super) type Ticket = usize;
+
+enum Entry {
+    Waiting {
+        cmd: Cmd,
+        deadline: Instant,
+        waker: Waker,
+    },
+    /// Given up before the driver took it.
+    Withdrawn,
+    Departed {
+        sent: Instant,
+        waker: Waker,
+    },
+    /// Given up after that.
+    Forsaken,
+    Decided(Fate),
 }
 
-/// A call that was handed over to redis-rs by the poll of another call.
-pub(super) struct UnderWay {
-    pub(super) reply: BoxFuture<'static, RedisResult<Value>>,
-    pub(super) position: Position,
-    pub(super) sent: Instant,
+/// Has not been answered yet.
+struct Departed {
+    ticket: Ticket,
+    /// So many bytes were taken before its first.
+    start: u64,
 }
 
-/// What has become of a call that entered.
+/// What has become of a call.
+#[derive(Debug)]
+pub(super) enum Fate {
+    /// The server answered. An error of the server is an answer, too.
+    Answered { value: Value, sent: Instant },
+    /// It was not answered, and nobody knows whether it was executed.
+    Unknown(NodeError),
+    /// None of it has left this machine, and none ever will.
+    NeverLeft(NodeError),
+}
+
+/// How a call entered.
 pub(super) enum Entered {
     Unwanted,
-    /// The outbox has ended, or the call's deadline was over; the caller has noted it all the same.
+    /// The outbox has ended; the caller has noted the call all the same.
     Over,
-    /// It was handed over to redis-rs, and may already have its reply.
-    HandedOver {
-        position: Position,
-        sent: Instant,
-        reply: Poll<RedisResult<Value>>,
-    },
-    /// It waits for room.
-    Queued {
-        ticket: u64,
-    },
-}
-
-/// Why a call waits no longer.
-pub(super) enum Dequeued {
-    HandedOver(UnderWay),
-    /// It will not be sent: the outbox has ended, or the call's deadline was over.
-    TakenOut,
+    Waits(Ticket),
 }
 
 impl Outbox {
-    pub(super) fn new(
-        redis: MultiplexedConnection,
-        traffic: Arc<Traffic>,
-        settings: &NodeSettings,
-    ) -> Self {
-        let order = Order {
-            window: Window::new(traffic.taken()),
-            tickets: 0,
-            waiting: BTreeMap::new(),
-            handed_over: BTreeMap::new(),
-        };
-        Self {
-            redis,
+    pub(super) fn new(settings: &NodeSettings) -> Arc<Self> {
+        let traffic = Traffic::default();
+        traffic.heard(settings.clock.now());
+        Arc::new(Self {
             clock: settings.clock.clone(),
             traffic,
-            order: Mutex::new(order),
+            order: Mutex::default(),
             ending: OnceLock::new(),
             ended: Notify::new(),
             quiet: Notify::new(),
             quiet_after: settings.quiet_after,
-        }
-    }
-
-    pub(super) fn redis(&self) -> MultiplexedConnection {
-        self.redis.clone()
+        })
     }
 
     pub(super) fn clock(&self) -> &SharedClock {
         &self.clock
     }
 
+    pub(super) fn traffic(&self) -> &Traffic {
+        &self.traffic
+    }
+
     pub(super) fn is_live(&self) -> bool {
         self.ending.get().is_none()
     }
 
-    /// Ends the outbox. Calls that wait are taken out; those that were handed over go on.
+    /// Ends the outbox. What was not taken by the driver is not sent; what was goes on.
     pub(super) fn end(&self, ending: ConnectionEnd) {
-        if self.ending.set(ending).is_ok() {
-            let waiting = std::mem::take(&mut self.order().waiting);
-            self.ended.notify_one();
-            waiting.into_values().for_each(|call| call.waker.wake());
+        if self.ending.set(ending).is_err() {
+            return;
         }
+        let mut order = self.order();
+        let waiting = std::mem::take(&mut order.waiting);
+        let wakers: Vec<_> =
+            waiting.into_iter().filter_map(|ticket| order.drop_unsent(ticket, lost())).collect();
+        drop(order);
+        self.ended.notify_one();
+        wakers.into_iter().for_each(Waker::wake);
     }
 
     /// Completes once the outbox has ended.
@@ -174,17 +172,14 @@ impl Outbox {
         self.quiet.notified().await;
     }
 
-    /// Gives a call its position in the order. If there is room, `request`, which has so many
-    /// `bytes`, is handed over; otherwise the call waits behind all others, as `waiting` makes it.
-    /// After its `deadline` nobody waits for the answer, and it is not sent.
+    /// Gives a call its position in the order. After its `deadline` nobody waits for the answer, and
+    /// it is not sent.
     pub(super) fn enter(
         &self,
         wanted: impl FnOnce() -> bool,
-        request: Pin<&mut impl Future<Output = RedisResult<Value>>>,
-        bytes: u64,
+        cmd: Cmd,
         deadline: Instant,
-        waiting: impl FnOnce() -> (Box<dyn AnyCall>, Form),
-        cx: &mut Context<'_>,
+        waker: &Waker,
     ) -> Entered {
         let mut order = self.order();
         if !wanted() {
@@ -193,101 +188,105 @@ impl Outbox {
         if !self.is_live() {
             return Entered::Over;
         }
-        if order.waiting.is_empty() && order.window.has_room() {
-            let sent = self.clock.now();
-            if sent >= deadline {
-                return Entered::Over;
-            }
-            if self.traffic.breaks_quiet(sent, self.quiet_after) {
-                self.quiet.notify_one();
-            }
-            let position = order.window.start(bytes);
-            return Entered::HandedOver { position, sent, reply: hand_over(request, cx) };
-        }
-        let (call, form) = waiting();
-        let ticket = order.tickets;
-        order.tickets += 1;
-        let waker = cx.waker().clone();
-        order.waiting.insert(ticket, WaitingCall { call, form, deadline, waker });
+        let ticket = order.calls.insert(Entry::Waiting { cmd, deadline, waker: waker.clone() });
+        order.waiting.push_back(ticket);
+        let driver = order.driver.take();
         drop(order);
-        self.end_if_clogged();
-        Entered::Queued { ticket }
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+        Entered::Waits(ticket)
     }
 
-    /// Waits until a call waits no longer.
-    pub(super) fn poll_dequeued(&self, ticket: u64, cx: &mut Context<'_>) -> Poll<Dequeued> {
+    /// Waits for the fate of a call; the ticket is void then.
+    pub(super) fn poll_fate(&self, ticket: Ticket, cx: &mut Context<'_>) -> Poll<Fate> {
         let mut order = self.order();
-        if let Some(under_way) = order.handed_over.remove(&ticket) {
-            return Poll::Ready(Dequeued::HandedOver(under_way));
-        }
-        let Some(call) = order.waiting.get_mut(&ticket) else {
-            return Poll::Ready(Dequeued::TakenOut);
+        let known = match order.calls.get_mut(ticket) {
+            Some(Entry::Waiting { waker, .. } | Entry::Departed { waker, .. }) => waker,
+            _ => return order.take_fate(ticket).map_or(Poll::Pending, Poll::Ready),
         };
-        if !call.waker.will_wake(cx.waker()) {
-            let before = std::mem::replace(&mut call.waker, cx.waker().clone());
+        if !known.will_wake(cx.waker()) {
+            let before = std::mem::replace(known, cx.waker().clone());
             drop(order);
             drop(before);
         }
         Poll::Pending
     }
 
-    /// Gives up a call that may still wait. True if it has not left this machine, and never will.
-    pub(super) fn leave(&self, ticket: u64) -> bool {
+    /// Gives up a call; the ticket is void then. True if it has not left this machine, and never will.
+    pub(super) fn leave(&self, ticket: Ticket) -> bool {
         let mut order = self.order();
-        let waiting = order.waiting.remove(&ticket);
-        let handed_over = order.handed_over.remove(&ticket);
-        drop(order);
-        let Some(under_way) = handed_over else {
-            // Its waker is dropped here, after the lock.
-            drop(waiting);
-            return true;
+        let before = match order.calls.get_mut(ticket) {
+            Some(entry @ Entry::Waiting { .. }) => std::mem::replace(entry, Entry::Withdrawn),
+            Some(entry @ Entry::Departed { .. }) => std::mem::replace(entry, Entry::Forsaken),
+            _ => return matches!(order.take_fate(ticket), Some(Fate::NeverLeft(_))),
         };
-        self.given_up(under_way.position);
-        false
+        drop(order);
+        // `before` has a waker.
+        matches!(before, Entry::Waiting { .. })
     }
 
-    /// The caller of the request at `position` no longer waits. To be called before the future of
-    /// the request is dropped.
-    pub(super) fn given_up(&self, position: Position) {
-        self.settle(|window, taken| window.given_up(position, taken));
-        self.end_if_clogged();
-    }
-
-    /// Notes what became of a request, by the count of bytes that the socket took, and hands over the
-    /// calls that have waited longest, as many as there is room for then.
-    pub(super) fn settle<T>(&self, note: impl FnOnce(&mut Window, u64) -> T) -> T {
+    /// For the driver: packs what waits behind what is in `to`, until that is `full`. Before any of it
+    /// is written, as the answers' times need it.
+    pub(super) fn pack(&self, to: &mut Vec<u8>, full: usize, cx: &Context<'_>) {
+        let mut late = Vec::new();
         let mut order = self.order();
-        let noted = note(&mut order.window, self.traffic.taken());
-        while order.window.has_room()
-            && let Some((ticket, first)) = order.waiting.pop_first()
-        {
-            let sent = self.clock.now();
-            // After its deadline nobody waits for the answer.
-            if sent < first.deadline {
-                let cmd = first.call.pack(first.form);
-                let position = order.window.start(packed_len(&cmd));
-                let mut redis = self.redis.clone();
-                let mut reply = async move { redis.send_packed_command(&cmd).await }.boxed();
-                // Its caller, who is woken below, polls it again.
-                let at_once = hand_over(reply.as_mut(), &mut Context::from_waker(Waker::noop()));
-                if let Poll::Ready(output) = at_once {
-                    reply = std::future::ready(output).boxed();
-                }
-                order.handed_over.insert(ticket, UnderWay { reply, position, sent });
+        if !order.waiting.is_empty() && to.len() < full {
+            let now = self.clock.now();
+            if self.traffic.breaks_quiet(now, self.quiet_after) {
+                self.quiet.notify_one();
             }
-            drop(order);
-            first.waker.wake();
-            order = self.order();
+            while to.len() < full
+                && let Some(ticket) = order.waiting.pop_front()
+            {
+                late.extend(order.depart(ticket, now, to));
+            }
         }
-        noted
+        if order.driver.as_ref().is_none_or(|driver| !driver.will_wake(cx.waker())) {
+            order.driver = Some(cx.waker().clone());
+        }
+        drop(order);
+        late.into_iter().for_each(Waker::wake);
     }
 
-    /// Ends the outbox if no answer can make room any more: the link then makes another socket.
-    fn end_if_clogged(&self) {
-        let is_clogged = self.order().window.is_clogged();
-        if is_clogged {
-            self.end(ConnectionEnd::Lost);
+    /// For the driver: the answers that came, in their order. False if the server said more than it was
+    /// asked.
+    pub(super) fn answered(&self, values: impl Iterator<Item = Value>) -> bool {
+        let mut wakers = Vec::new();
+        let mut order = self.order();
+        let mut is_asked = true;
+        for value in values {
+            let Some(Departed { ticket, .. }) = order.departed.pop_front() else {
+                is_asked = false;
+                break;
+            };
+            wakers.extend(order.answer(ticket, value));
         }
+        drop(order);
+        wakers.into_iter().for_each(Waker::wake);
+        is_asked
+    }
+
+    /// For the driver, when it ends: the stream took so many bytes and not one more. The first of those
+    /// who are not answered is told `first` of it, if there is something to tell.
+    pub(super) fn broken(&self, taken: u64, mut first: Option<NodeError>, cause: &NodeError) {
+        self.end(ConnectionEnd::Lost);
+        let mut order = self.order();
+        let departed = std::mem::take(&mut order.departed);
+        let fate = |start| {
+            if start >= taken {
+                return Fate::NeverLeft(unsent());
+            }
+            Fate::Unknown(first.take().unwrap_or_else(|| cause.clone()))
+        };
+        let fates: Vec<_> = departed.iter().map(|one| one.start).map(fate).collect();
+        let wakers: Vec<_> = departed
+            .into_iter()
+            .zip(fates)
+            .filter_map(|(one, fate)| order.decide(one.ticket, fate))
+            .collect();
+        drop(order);
+        wakers.into_iter().for_each(Waker::wake);
     }
 
     fn order(&self) -> MutexGuard<'_, Order> {
@@ -295,18 +294,86 @@ impl Outbox {
     }
 }
 
-/// The first poll of a request's future, which puts the request into redis-rs's queue. Without
-/// `unconstrained`, a task that has used up its budget would get `Pending` although there is room.
-fn hand_over<F: Future + ?Sized>(request: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<F::Output> {
-    pin!(tokio::task::unconstrained(request)).poll(cx)
+impl Order {
+    /// Packs a call that waits, unless it was given up or nobody waits for its answer any more: then
+    /// its waker is returned.
+    fn depart(&mut self, ticket: Ticket, now: Instant, to: &mut Vec<u8>) -> Option<Waker> {
+        match self.calls.get_mut(ticket) {
+            Some(Entry::Waiting { deadline, .. }) if now >= *deadline => {
+                self.drop_unsent(ticket, NodeError::TimedOut { phase: Phase::Sending })
+            }
+            Some(entry @ Entry::Waiting { .. }) => {
+                if let Entry::Waiting { cmd, waker, .. } =
+                    std::mem::replace(entry, Entry::Withdrawn)
+                {
+                    let before = to.len();
+                    cmd.write_packed_command(to);
+                    *entry = Entry::Departed { sent: now, waker };
+                    self.departed.push_back(Departed { ticket, start: self.bytes });
+                    self.bytes += (to.len() - before) as u64;
+                }
+                None
+            }
+            _ => {
+                self.calls.try_remove(ticket);
+                None
+            }
+        }
+    }
+
+    fn answer(&mut self, ticket: Ticket, value: Value) -> Option<Waker> {
+        let Some(Entry::Departed { sent, .. }) = self.calls.get(ticket) else {
+            self.calls.try_remove(ticket);
+            return None;
+        };
+        let sent = *sent;
+        self.decide(ticket, Fate::Answered { value, sent })
+    }
+
+    /// Tells a call that waits that it will not be sent.
+    fn drop_unsent(&mut self, ticket: Ticket, error: NodeError) -> Option<Waker> {
+        self.decide(ticket, Fate::NeverLeft(error))
+    }
+
+    /// Notes the fate of a call for its caller, who is to be woken; forgets one that was given up.
+    fn decide(&mut self, ticket: Ticket, fate: Fate) -> Option<Waker> {
+        match self.calls.get_mut(ticket) {
+            Some(entry @ (Entry::Waiting { .. } | Entry::Departed { .. })) => {
+                match std::mem::replace(entry, Entry::Decided(fate)) {
+                    Entry::Waiting { waker, .. } | Entry::Departed { waker, .. } => Some(waker),
+                    _ => None,
+                }
+            }
+            _ => {
+                self.calls.try_remove(ticket);
+                None
+            }
+        }
+    }
+
+    fn take_fate(&mut self, ticket: Ticket) -> Option<Fate> {
+        match self.calls.try_remove(ticket) {
+            Some(Entry::Decided(fate)) => Some(fate),
+            _ => None,
+        }
+    }
+}
+
+/// What is told of a call that came too late.
+pub(super) fn lost() -> NodeError {
+    cause::unreachable(&"the connection has just been lost")
+}
+
+fn unsent() -> NodeError {
+    cause::unreachable(&"the connection broke before it was sent")
 }
 
 impl fmt::Debug for Outbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let order = self.order();
         f.debug_struct("Outbox")
-            .field("window", &order.window)
             .field("waiting", &order.waiting.len())
+            .field("departed", &order.departed.len())
             .field("ending", &self.ending)
             .finish_non_exhaustive()
     }
@@ -314,31 +381,19 @@ impl fmt::Debug for Outbox {
 
 #[cfg(test)]
 mod tests {
-    use redis::{AsyncConnectionConfig, RedisConnectionInfo};
-
     use super::*;
-    use crate::node::{
-        silence::CountedStream,
-        test_server::{later, settings},
-    };
+    use crate::node::test_server::{later, settings};
 
     /// Whoever saw the note and entered a call between the two would not come behind it.
-    #[tokio::test]
-    async fn nobody_enters_while_a_caller_notes_that_it_has() {
-        let (near, _far) = tokio::io::duplex(64);
-        let (stream, traffic) = CountedStream::new(Box::new(near));
-        let (login, config) =
-            (RedisConnectionInfo::default().set_skip_set_lib_name(), AsyncConnectionConfig::new());
-        let (redis, _driver) =
-            MultiplexedConnection::new_with_config(&login, stream, config).await.unwrap();
-        let outbox = Outbox::new(redis, traffic, &settings());
+    #[test]
+    fn nobody_enters_while_a_caller_notes_that_it_has() {
+        let outbox = Outbox::new(&settings());
         let mut is_alone = false;
         let notes = || {
             is_alone = outbox.order.try_lock().is_err();
             false
         };
-        let (request, cx) = (pin!(std::future::pending()), Context::from_waker(Waker::noop()));
-        let entered = outbox.enter(notes, request, 10, later(), || unreachable!(), &mut { cx });
+        let entered = outbox.enter(notes, Cmd::new(), later(), Waker::noop());
         assert!(matches!(entered, Entered::Unwanted) && is_alone);
     }
 }

@@ -1,19 +1,10 @@
-//! Tells a frozen server from a slow one and from callers in a hurry; counts what a stream carries.
+//! Tells a frozen server from a slow one and from callers in a hurry.
 
 use std::{
-    io,
-    pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    task::{Context, Poll},
+    sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-
-use super::Stream;
 use crate::clock::Instant;
 
 /// Counts time-outs in a row between which nothing at all came from the server.
@@ -44,11 +35,10 @@ impl Silence {
     }
 }
 
-/// What has gone through a stream.
+/// What has come through a stream.
 #[derive(Debug, Default)]
 pub(super) struct Traffic {
     reads: AtomicU64,
-    taken: AtomicU64,
     /// When an answer came last, or somebody asked after a quiet time, in µs.
     heard: AtomicU64,
     /// The count of reads at which that one asked.
@@ -78,86 +68,19 @@ impl Traffic {
         self.asked_at.load(Ordering::Relaxed) == self.reads()
     }
 
+    /// Notes that something was read.
+    pub(super) fn read(&self) {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// How often something was read.
     pub(super) fn reads(&self) -> u64 {
         self.reads.load(Ordering::Relaxed)
-    }
-
-    /// How many bytes were written. Once redis-rs has reported what became of a request, all that was
-    /// written before is counted.
-    pub(super) fn taken(&self) -> u64 {
-        self.taken.load(Ordering::Relaxed)
-    }
-
-    fn took(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        if let Poll::Ready(Ok(bytes)) = &written {
-            self.taken.fetch_add(*bytes as u64, Ordering::Relaxed);
-        }
-        written
     }
 }
 
 fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
-}
-
-/// A stream that counts how often something was read from it, and how many bytes were written.
-pub(super) struct CountedStream {
-    stream: Box<dyn Stream>,
-    traffic: Arc<Traffic>,
-}
-
-impl CountedStream {
-    pub(super) fn new(stream: Box<dyn Stream>) -> (Self, Arc<Traffic>) {
-        let traffic = Arc::new(Traffic::default());
-        (Self { stream, traffic: traffic.clone() }, traffic)
-    }
-}
-
-impl AsyncRead for CountedStream {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let read = Pin::new(&mut self.stream).poll_read(cx, buf);
-        if read.is_ready() {
-            self.traffic.reads.fetch_add(1, Ordering::Relaxed);
-        }
-        read
-    }
-}
-
-impl AsyncWrite for CountedStream {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write(cx, buf);
-        self.traffic.took(written)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
-        self.traffic.took(written)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
 }
 
 /// Requests that time out at the same moment, or after no time, say little about the server.

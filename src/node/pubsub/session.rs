@@ -8,7 +8,8 @@ use std::{
 
 use futures::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use redis::{
-    ProtocolVersion, PushInfo, PushKind, RedisResult, Value, aio::MultiplexedConnection, cmd,
+    AsyncConnectionConfig, ProtocolVersion, PushInfo, PushKind, RedisResult, Value,
+    aio::MultiplexedConnection, cmd,
 };
 use tokio::sync::Notify;
 
@@ -18,20 +19,14 @@ use super::{
 };
 use crate::{
     error::NodeError,
-    node::{
-        cause,
-        deadline::before,
-        handshake,
-        node_core::Core,
-        opening::{Driver, config},
-    },
+    node::{cause, deadline::before, handshake, node_core::Core, opening::PubSubDriver},
 };
 
 /// One connection.
 pub(super) struct Session {
     core: Arc<Core>,
     redis: MultiplexedConnection,
-    driver: Driver,
+    driver: PubSubDriver,
     pushes: Arc<Pushes>,
     replies: FuturesUnordered<BoxFuture<'static, SessionReply>>,
     refused: BTreeSet<Arc<str>>,
@@ -62,7 +57,7 @@ impl Session {
             Ok::<(), std::convert::Infallible>(())
         });
         let login = core.endpoint.login().clone().set_protocol(ProtocolVersion::RESP3);
-        let (redis, driver, _traffic) = core.in_time(core.open(&login, config)).await?;
+        let (redis, driver) = core.in_time(core.open(&login, config)).await?;
         let replies = FuturesUnordered::<BoxFuture<'static, SessionReply>>::new();
         if let Some(name) = handshake::name_command(&core.settings.client_name) {
             let mut redis = redis.clone();
@@ -236,3 +231,14 @@ const BEAT_ANSWER: Duration = Duration::from_secs(1);
 
 /// So many beats without a subscription, and the connection is closed until the next one.
 const IDLE_BEATS: u32 = 5;
+
+/// Every call has a deadline of ours; redis-rs's own would only cut in.
+fn config() -> AsyncConnectionConfig {
+    AsyncConnectionConfig::new()
+        .set_connection_timeout(None)
+        .set_response_timeout(None)
+        .set_pipeline_buffer_size(BUFFER)
+}
+
+/// Subscriptions that redis-rs takes in before the first of them is written.
+const BUFFER: usize = 1024;

@@ -46,14 +46,13 @@ const ALONE: [&str; 7] = ["by_member", "clock", "error", "random", "latest", "pa
 const FOR_USERS: [(&str, &str); 1] = [("embedded/mod.rs", "crate::client::SimulatedProcess;")];
 
 /// Rooms that decide and do not act: `now` is an argument, and nobody is asked.
-const PURE: [&str; 15] = [
+const PURE: [&str; 14] = [
     "acquire/fence.rs",
     "acquire/tally.rs",
     "claim/absence.rs",
     "claim/margin.rs",
     "lease.rs",
     "node/server_clock.rs",
-    "node/window.rs",
     "notifier/registry.rs",
     "standing/identity.rs",
     "standing/judgement.rs",

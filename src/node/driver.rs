@@ -1,0 +1,152 @@
+//! Reads and writes one socket, on the runtime that it was made on.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use redis::{RedisError, Value, ValueCodec};
+use tokio::io::AsyncWrite;
+use tokio_util::{bytes::BytesMut, codec::Decoder, io::poll_read_buf};
+
+use super::{Stream, cause, outbox::Outbox};
+use crate::error::NodeError;
+
+/// Writes what is in the outbox and hands the answers back, until the stream ends or this is dropped.
+///
+/// What was put in by then leaves in one write: callers that run in turns on one thread share it.
+pub(super) struct Driver {
+    stream: Box<dyn Stream>,
+    outbox: Arc<Outbox>,
+    input: BytesMut,
+    codec: ValueCodec,
+    /// Packed, and taken by the stream up to `written`.
+    output: Vec<u8>,
+    written: usize,
+    needs_flush: bool,
+    /// How many bytes the stream took in all.
+    taken: u64,
+    /// What came was no answer.
+    nonsense: Option<NodeError>,
+    /// Why the stream ended.
+    cause: Option<NodeError>,
+}
+
+impl Driver {
+    pub(super) fn new(stream: Box<dyn Stream>, outbox: Arc<Outbox>) -> Self {
+        Self {
+            stream,
+            outbox,
+            input: BytesMut::new(),
+            codec: ValueCodec::default(),
+            output: Vec::new(),
+            written: 0,
+            needs_flush: false,
+            taken: 0,
+            nonsense: None,
+            cause: None,
+        }
+    }
+
+    /// Reads all that there is. Ready when nothing more will come.
+    fn poll_answers(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            self.input.reserve(INPUT);
+            match ready!(poll_read_buf(Pin::new(&mut self.stream), cx, &mut self.input)) {
+                Ok(0) => self.cause = Some(disconnected(io::ErrorKind::UnexpectedEof.into())),
+                Ok(_) => self.outbox.traffic().read(),
+                Err(error) => self.cause = Some(disconnected(error)),
+            }
+            if self.cause.is_some() || !self.hand_over_answers() {
+                return Poll::Ready(());
+            }
+        }
+    }
+
+    /// Hands over what was read. False if that is no answer.
+    fn hand_over_answers(&mut self) -> bool {
+        let (codec, input, nonsense) = (&mut self.codec, &mut self.input, &mut self.nonsense);
+        let answers = std::iter::from_fn(|| match codec.decode(input) {
+            Ok(answer) => answer,
+            Err(error) => {
+                *nonsense = Some(cause::of_redis(error));
+                None
+            }
+        });
+        let answers: Vec<Value> = answers.collect();
+        let is_asked = self.outbox.answered(answers.into_iter());
+        is_asked && self.nonsense.is_none()
+    }
+
+    /// Writes all that there is. Ready if the stream takes nothing any more.
+    fn poll_calls(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            if self.written == self.output.len() {
+                self.output.clear();
+                self.written = 0;
+            }
+            self.outbox.pack(&mut self.output, OUTPUT, cx);
+            let rest = self.output.get(self.written..).unwrap_or_default();
+            let stream = Pin::new(&mut self.stream);
+            let failed = if !rest.is_empty() {
+                match ready!(stream.poll_write(cx, rest)) {
+                    Ok(0) => Some(io::ErrorKind::WriteZero.into()),
+                    Ok(bytes) => {
+                        self.written += bytes;
+                        self.taken += bytes as u64;
+                        self.needs_flush = true;
+                        None
+                    }
+                    Err(error) => Some(error),
+                }
+            } else if self.needs_flush {
+                let flushed = ready!(stream.poll_flush(cx));
+                self.needs_flush = false;
+                flushed.err()
+            } else {
+                return Poll::Pending;
+            };
+            if let Some(error) = failed {
+                self.cause = Some(disconnected(error));
+                return Poll::Ready(());
+            }
+        }
+    }
+}
+
+impl Future for Driver {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        // Answers first: whoever is woken by one may have another call to write.
+        if self.poll_answers(cx).is_ready() {
+            return Poll::Ready(());
+        }
+        if self.poll_calls(cx).is_ready() {
+            // The server may have said why it hung up.
+            let _the_last_words = self.poll_answers(cx);
+            return Poll::Ready(());
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        let gone = || disconnected(io::ErrorKind::ConnectionAborted.into());
+        let cause = self.cause.take().unwrap_or_else(gone);
+        self.outbox.broken(self.taken, self.nonsense.take(), &cause);
+    }
+}
+
+fn disconnected(error: io::Error) -> NodeError {
+    NodeError::Disconnected { source: Arc::new(RedisError::from(error)) }
+}
+
+/// Room for the next read, in bytes.
+const INPUT: usize = 4 * 1024;
+
+/// No more is packed while so much is to be written, in bytes: what waits can still be withdrawn.
+const OUTPUT: usize = 64 * 1024;

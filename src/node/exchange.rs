@@ -1,0 +1,55 @@
+//! Commands that are said at once on a stream that nobody else uses, and their answers.
+
+use std::io;
+
+use redis::{Cmd, RedisError, RedisResult, Value, ValueCodec};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio_util::{bytes::BytesMut, codec::Decoder};
+
+use super::Stream;
+
+/// One answer to each command, in one round trip. Those of a server that says why it hangs up and
+/// hangs up end with its words and errors for the rest.
+///
+/// # Cancel safety
+/// Dropping the future leaves the stream unusable.
+pub(super) async fn exchange(
+    stream: &mut (impl Stream + ?Sized),
+    commands: &[Cmd],
+) -> Vec<RedisResult<Value>> {
+    let mut request = Vec::new();
+    commands.iter().for_each(|command| command.write_packed_command(&mut request));
+    // If it fails, what can be read may say why.
+    let written = async {
+        stream.write_all(&request).await?;
+        stream.flush().await
+    };
+    let mut failed = written.await.err().map(RedisError::from);
+    let (mut input, mut codec) = (BytesMut::new(), ValueCodec::default());
+    let mut answers = Vec::with_capacity(commands.len());
+    while answers.len() < commands.len() {
+        match read(stream, &mut input, &mut codec).await {
+            Ok(answer) => answers.push(Ok(answer)),
+            Err(error) => {
+                let error = failed.take().filter(|_| error.is_io_error()).unwrap_or(error);
+                answers.resize_with(commands.len(), || Err(error.clone()));
+            }
+        }
+    }
+    answers
+}
+
+async fn read(
+    stream: &mut (impl Stream + ?Sized),
+    input: &mut BytesMut,
+    codec: &mut ValueCodec,
+) -> RedisResult<Value> {
+    loop {
+        if let Some(answer) = codec.decode(input)? {
+            return Ok(answer);
+        }
+        if stream.read_buf(input).await? == 0 {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the server hung up").into());
+        }
+    }
+}
