@@ -1,18 +1,16 @@
 //! The floor: the same two scripts, called by hand on a bare connection of redis-rs.
 //!
 //! No deadlines, no timers, no bookkeeping, one holder for all: less cannot be done in two round
-//! trips. Several nodes are asked at once and all of them are waited for.
+//! trips.
 
 use std::sync::{Arc, LazyLock};
 
-use futures::{StreamExt, future::join_all, stream};
+use crate::block::Pair;
+use futures::{StreamExt, future::join_all, stream::FuturesUnordered};
 use redis::{
     AsyncConnectionConfig, Client, IntoConnectionInfo, Value, aio::MultiplexedConnection, cmd,
     io::tcp::TcpSettings,
 };
-use testkit::RedisServer;
-
-use crate::compare::Pair;
 
 /// One name on one node.
 #[derive(Clone)]
@@ -20,40 +18,50 @@ pub(crate) struct Floor {
     redis: MultiplexedConnection,
     name: Arc<str>,
     channel: Arc<str>,
+    holder: Arc<str>,
 }
 
 impl Floor {
-    /// One connection to `server`, and a name each.
-    pub(crate) async fn connect(
-        server: &RedisServer,
-        names: impl IntoIterator<Item = String>,
-    ) -> Vec<Self> {
-        let redis = connect(server).await;
-        let named = |name: String| {
-            let channel = format!("redisson_lock__channel:{{{name}}}").into();
-            Self { redis: redis.clone(), name: name.into(), channel }
+    /// One connection to the server, and a name each.
+    pub(crate) async fn connect(url: &str, names: &[String]) -> Vec<Self> {
+        Self::connect_as(HOLDER, url, names).await
+    }
+
+    /// For another holder than everybody.
+    pub(crate) async fn connect_as(holder: &str, url: &str, names: &[String]) -> Vec<Self> {
+        let (redis, holder) = (connect(url).await, Arc::from(holder));
+        let named = |name: &String| Self {
+            redis: redis.clone(),
+            name: name.as_str().into(),
+            channel: channel(name).into(),
+            holder: Arc::clone(&holder),
         };
-        names.into_iter().map(named).collect()
+        names.iter().map(named).collect()
+    }
+
+    /// Whether it was granted.
+    pub(crate) async fn try_acquire(&mut self) -> bool {
+        let mut evalsha = cmd("EVALSHA");
+        evalsha.arg(&*ACQUIRE.sha).arg(1).arg(&*self.name);
+        evalsha.arg(&*self.holder).arg(1).arg(LEASE_MS).arg(i64::MAX);
+        was_done(evalsha.query_async(&mut self.redis).await)
     }
 
     pub(crate) async fn acquire(&mut self) {
-        let mut evalsha = cmd("EVALSHA");
-        evalsha.arg(&*ACQUIRE.sha).arg(1).arg(&*self.name);
-        evalsha.arg(HOLDER).arg(1).arg(LEASE_MS).arg(i64::MAX);
-        expect_done(evalsha.query_async(&mut self.redis).await);
+        assert!(self.try_acquire().await, "nobody else holds it");
     }
 
     pub(crate) async fn release(&mut self) {
         let mut evalsha = cmd("EVALSHA");
         evalsha.arg(&*RELEASE.sha).arg(1).arg(&*self.name);
-        evalsha.arg(HOLDER).arg(0).arg(0).arg(&*self.channel);
-        expect_done(evalsha.query_async(&mut self.redis).await);
+        evalsha.arg(&*self.holder).arg(0).arg(0).arg(&*self.channel);
+        assert!(was_done(evalsha.query_async(&mut self.redis).await), "it was held");
     }
 
     pub(crate) async fn renew(&mut self) {
         let mut evalsha = cmd("EVALSHA");
-        evalsha.arg(&*RENEW.sha).arg(1).arg(&*self.name).arg(HOLDER).arg(LEASE_MS);
-        expect_done(evalsha.query_async(&mut self.redis).await);
+        evalsha.arg(&*RENEW.sha).arg(1).arg(&*self.name).arg(&*self.holder).arg(LEASE_MS);
+        assert!(was_done(evalsha.query_async(&mut self.redis).await), "it was held");
     }
 }
 
@@ -66,24 +74,66 @@ impl Pair for Floor {
 
 /// The same name on several nodes.
 #[derive(Clone)]
-pub(crate) struct Parallel(Vec<Floor>);
+pub(crate) struct Nodes(Vec<Floor>);
 
-impl Parallel {
-    pub(crate) async fn connect(servers: impl IntoIterator<Item = &RedisServer>) -> Self {
-        let one = |server| Floor::connect(server, [String::from("floor")]);
-        Self(stream::iter(servers).then(one).map(stream::iter).flatten().collect().await)
+impl Nodes {
+    /// One connection to each server, and a name each.
+    pub(crate) async fn connect(urls: &[String], names: &[String]) -> Vec<Self> {
+        let mut all: Vec<_> = names.iter().map(|_| Self(Vec::new())).collect();
+        for url in urls {
+            for (nodes, floor) in all.iter_mut().zip(Floor::connect(url, names).await) {
+                nodes.0.push(floor);
+            }
+        }
+        all
     }
 }
 
-impl Pair for Parallel {
+/// Asks all nodes at once, and waits for all.
+#[derive(Clone)]
+pub(crate) struct All(pub(crate) Nodes);
+
+impl Pair for All {
     async fn pair(&mut self) {
-        join_all(self.0.iter_mut().map(Floor::acquire)).await;
-        join_all(self.0.iter_mut().map(Floor::release)).await;
+        let Self(Nodes(nodes)) = self;
+        join_all(nodes.iter_mut().map(Floor::acquire)).await;
+        join_all(nodes.iter_mut().map(Floor::release)).await;
     }
 }
 
-async fn connect(server: &RedisServer) -> MultiplexedConnection {
-    let info = server.url().into_connection_info().expect("the URL is one");
+/// Asks all nodes at once, and goes on when most have answered.
+#[derive(Clone)]
+pub(crate) struct Quorum(pub(crate) Nodes);
+
+impl Pair for Quorum {
+    async fn pair(&mut self) {
+        let nodes = || self.0.0.iter().cloned();
+        most_of(nodes().map(|mut node| async move { node.acquire().await })).await;
+        most_of(nodes().map(|mut node| async move { node.release().await })).await;
+    }
+}
+
+/// Leaves the rest to a task. What goes to a node later stands behind it on the connection.
+async fn most_of<F>(calls: impl Iterator<Item = F>)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let mut calls: FuturesUnordered<_> = calls.collect();
+    for _ in 0..calls.len() / 2 + 1 {
+        calls.next().await;
+    }
+    if !calls.is_empty() {
+        tokio::spawn(async move { while calls.next().await.is_some() {} });
+    }
+}
+
+/// Where releases are announced.
+pub(crate) fn channel(name: &str) -> String {
+    format!("redisson_lock__channel:{{{name}}}")
+}
+
+async fn connect(url: &str) -> MultiplexedConnection {
+    let info = url.into_connection_info().expect("the URL is one");
     let info = info.set_tcp_settings(TcpSettings::default().set_nodelay(true));
     let config = AsyncConnectionConfig::new()
         .set_response_timeout(None)
@@ -101,10 +151,11 @@ async fn connect(server: &RedisServer) -> MultiplexedConnection {
 }
 
 /// `[server time, 1, …]`
-fn expect_done(answer: redis::RedisResult<Value>) {
-    let answer = answer.expect("the server answers");
-    let Value::Array(items) = &answer else { panic!("{answer:?}") };
-    assert_eq!(items.get(1), Some(&Value::Int(1)), "{answer:?}");
+fn was_done(answer: redis::RedisResult<Value>) -> bool {
+    match answer.expect("the server answers") {
+        Value::Array(items) => items.get(1) == Some(&Value::Int(1)),
+        other => panic!("{other:?}"),
+    }
 }
 
 struct Script {
@@ -121,7 +172,7 @@ macro_rules! script {
     }};
 }
 
-static ACQUIRE: Script = script!("grant.lua", "acquire.lua");
+static ACQUIRE: Script = script!("foreign.lua", "grant.lua", "acquire.lua");
 static RELEASE: Script = script!("count.lua");
 static RENEW: Script = script!("renew.lua");
 

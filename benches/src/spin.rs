@@ -1,12 +1,13 @@
 //! One thing again and again, for `perf record` and `valgrind --tool=callgrind`.
 
 use clap::ValueEnum;
+use futures::future::join_all;
 use testkit::Cluster;
 
 use crate::{
-    compare::Pair,
-    floor::{Floor, Parallel},
-    locks::{Red, Single},
+    block::Pair,
+    floor::{Floor, Nodes, Quorum},
+    locks::{Red, Single, names},
 };
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -15,36 +16,52 @@ pub(crate) enum Spinner {
     Floor1,
     /// A `Lock`.
     Lock,
-    /// Three nodes by hand.
+    /// One node by hand, 64 tasks.
+    Floor64,
+    /// Locks of 64 tasks.
+    Lock64,
+    /// Three nodes by hand, until two have answered.
     Floor3,
     /// A `RedLock` of three.
     Red3,
-    /// Five nodes by hand.
+    /// Five nodes by hand, until three have answered.
     Floor5,
     /// A `RedLock` of five.
     Red5,
 }
 
+/// So many pairs, of all tasks together.
 pub(crate) async fn spin(what: Spinner, pairs: usize) {
+    use Spinner::{Floor1, Floor3, Floor5, Floor64, Lock, Lock64, Red3, Red5};
     let servers = Cluster::start(match what {
-        Spinner::Floor1 | Spinner::Lock => 1,
-        Spinner::Floor3 | Spinner::Red3 => 3,
-        Spinner::Floor5 | Spinner::Red5 => 5,
+        Floor1 | Lock | Floor64 | Lock64 => 1,
+        Floor3 | Red3 => 3,
+        Floor5 | Red5 => 5,
     });
-    let name = [String::from("spin")];
+    let (urls, url) = (servers.urls(), servers[0].url());
+    let tasks = if matches!(what, Floor64 | Lock64) { 64 } else { 1 };
+    let names = names("spin", tasks);
     match what {
-        Spinner::Floor1 => repeat(Floor::connect(&servers[0], name).await.remove(0), pairs).await,
-        Spinner::Lock => repeat(Single::connect(&servers[0], name).await.remove(0), pairs).await,
-        Spinner::Floor3 | Spinner::Floor5 => repeat(Parallel::connect(&servers).await, pairs).await,
-        Spinner::Red3 | Spinner::Red5 => repeat(Red::connect(&servers).await, pairs).await,
+        Floor1 | Floor64 => repeat(Floor::connect(&url, &names).await, pairs).await,
+        Lock | Lock64 => repeat(Single::connect(&url, &names).await, pairs).await,
+        Floor3 | Floor5 => {
+            let nodes = Nodes::connect(&urls, &names).await;
+            repeat(nodes.into_iter().map(Quorum).collect(), pairs).await;
+        }
+        Red3 | Red5 => repeat(Red::connect(&urls, &names).await, pairs).await,
     }
 }
 
-async fn repeat(mut what: impl Pair, pairs: usize) {
-    let spun = tokio::spawn(async move {
-        for _ in 0..pairs {
-            what.pair().await;
-        }
+async fn repeat(tasks: Vec<impl Pair>, pairs: usize) {
+    let each = pairs / tasks.len();
+    let spun = tasks.into_iter().map(|mut what| {
+        tokio::spawn(async move {
+            for _ in 0..each {
+                what.pair().await;
+            }
+        })
     });
-    spun.await.expect("a pair does not panic");
+    for task in join_all(spun).await {
+        task.expect("a pair does not panic");
+    }
 }

@@ -6,6 +6,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::builder::RedisServerBuilder;
 use crate::port::PortClaim;
@@ -205,6 +206,17 @@ impl RedisServer {
     /// The same of one command.
     pub fn calls_of(&self, command: &str) -> u64 {
         self.calls().get(command).copied().unwrap_or(0)
+    }
+
+    /// The CPU time that it has used since its start, to the microsecond.
+    ///
+    /// # Panics
+    /// The server is dead or frozen.
+    pub fn cpu_time(&self) -> Duration {
+        let info = self.cli(&["INFO", "cpu"]);
+        let seconds = |name| stats::field(&info, name).and_then(|s| s.parse::<f64>().ok());
+        let used = ["used_cpu_user", "used_cpu_sys"].map(seconds);
+        used.into_iter().map(|s| Duration::from_secs_f64(s.expect("INFO cpu tells it"))).sum()
     }
 
     /// How many connections are open, without the harness' own.

@@ -1,6 +1,7 @@
 //! The chores of this workspace: `cargo xtask --help`.
 #![expect(clippy::print_stdout, reason = "a command-line program talks to its user")]
 
+mod bench;
 mod cargo;
 mod planted;
 mod redis;
@@ -48,8 +49,11 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
-    /// Measures against hand-written redis-rs.
+    /// Measures against hand-written redis-rs, and beside rslock.
     Bench {
+        /// Does not build those beside whom palisade is measured; stands before all else.
+        #[arg(long)]
+        no_peers: bool,
         /// Passed to the program.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
@@ -71,6 +75,6 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }),
         Chore::Soak { args } => cargo::run_program("palisade-soak", &args),
-        Chore::Bench { args } => cargo::run_program("palisade-benches", &args),
+        Chore::Bench { no_peers, args } => bench::run(no_peers, &args),
     }
 }

@@ -1,0 +1,153 @@
+//! What is measured, and what is to be reached.
+
+use std::path::PathBuf;
+
+use futures::{FutureExt, future::LocalBoxFuture};
+
+use crate::{
+    Flavour::{self, CurrentThread, MultiThread},
+    contact,
+    figure::Figure::{self, ClientCpu, P50, P99, P999, Rate, ServerCpu, Slowest},
+    line::Line,
+    meter, one_lock,
+    turns::Effort,
+    work::Work::{self, Lock, LockBehind, MultiLock, OneFrozen, RedLock},
+};
+
+/// All rows, in the order of the table.
+///
+/// An aim is a ratio to the baseline: at most that if less is better, else at least.
+#[rustfmt::skip]
+pub(crate) fn rows() -> Vec<Row> {
+    let mut rows = vec![
+        row("1 node, 1 task", Lock, 1).on(CurrentThread).beside_rslock().aim(P50, 0.6).aim(ClientCpu, 1.5),
+        row("1 node, 1 task", Lock, 1).beside_rslock().aim(P50, 0.95).aim(ClientCpu, 1.2),
+    ];
+    for flavour in [CurrentThread, MultiThread] {
+        rows.extend([2, 8, 16].map(|tasks| row(&format!("1 node, {tasks} tasks"), Lock, tasks).on(flavour)));
+        rows.extend([64, 256].map(|tasks| {
+            row(&format!("1 node, {tasks} tasks"), Lock, tasks).on(flavour).beside_rslock()
+                .aim(Rate, 1.4).aim(ServerCpu, 0.6).aim(ClientCpu, 1.0).aim(P999, 1.0).aim(Slowest, 0.8)
+        }));
+    }
+    for (delay_ms, longer) in [(1, 3), (10, 10)] {
+        rows.extend([64, 1_000].map(|tasks| {
+            row(&format!("1 node, {delay_ms} ms away, {tasks} tasks"), LockBehind(delay_ms), tasks).longer(longer)
+                .aim(Rate, 1.0).aim(P50, 1.05)
+        }));
+    }
+    for flavour in [CurrentThread, MultiThread] {
+        rows.extend([
+            row("RedLock of 3, 1 task", RedLock(3), 1).on(flavour).aim(P50, 1.1),
+            row("RedLock of 5, 1 task", RedLock(5), 1).on(flavour).beside_rslock().aim(P50, 1.1),
+            row("RedLock of 5, 64 tasks", RedLock(5), 64).on(flavour).beside_rslock().aim(Rate, 1.2),
+            row("MultiLock of 3, 1 task", MultiLock(3), 1).on(flavour).aim(P50, 1.05),
+            row("MultiLock of 5, 1 task", MultiLock(5), 1).on(flavour).aim(P50, 1.05),
+        ]);
+    }
+    rows.extend([
+        row("RedLock of 5, one frozen, 1 task", OneFrozen, 1).aim(P50, 1.1).aim(P99, 1.5),
+        row("RedLock of 5, one frozen, 64 tasks", OneFrozen, 64).aim(Rate, 0.9),
+        special("hand-over between processes", |setting| contact::hand_over(setting).boxed_local()),
+        special("one lock, 64 tasks", |setting| one_lock::in_one_process(setting).boxed_local()),
+        special("one lock, two processes of 64 tasks", |setting| one_lock::in_two_processes(setting).boxed_local()),
+        special("one lock, 1,000 waiters", |setting| one_lock::crowd(setting).boxed_local()),
+    ]);
+    rows
+}
+
+/// A row of the table on one runtime.
+pub(crate) struct Row {
+    pub(crate) name: String,
+    flavour: Flavour,
+    how: How,
+    aims: Vec<(Figure, f64)>,
+    longer: u32,
+    beside_rslock: bool,
+}
+
+enum How {
+    /// So many tasks, each with a name of its own.
+    Contest(Work, usize),
+    Special(Special),
+}
+
+type Special = fn(&Setting) -> LocalBoxFuture<'_, Vec<Line>>;
+
+/// How much is measured, and beside whom.
+#[derive(Debug, Clone)]
+pub(crate) struct Setting {
+    pub(crate) effort: Effort,
+    /// The program that plays rslock.
+    pub(crate) rslock: Option<PathBuf>,
+}
+
+fn row(name: &str, work: Work, tasks: usize) -> Row {
+    let (name, how) = (name.to_owned(), How::Contest(work, tasks));
+    Row { name, flavour: MultiThread, how, aims: Vec::new(), longer: 1, beside_rslock: false }
+}
+
+/// Measured in a way of its own, with figures and aims of its own.
+fn special(name: &str, special: Special) -> Row {
+    Row { how: How::Special(special), ..row(name, Lock, 1) }
+}
+
+impl Row {
+    const fn on(mut self, flavour: Flavour) -> Self {
+        self.flavour = flavour;
+        self
+    }
+
+    const fn beside_rslock(mut self) -> Self {
+        self.beside_rslock = true;
+        self
+    }
+
+    const fn longer(mut self, times: u32) -> Self {
+        self.longer = times;
+        self
+    }
+
+    fn aim(mut self, figure: Figure, ratio: f64) -> Self {
+        self.aims.push((figure, ratio));
+        self
+    }
+
+    /// Runtime and name, as lines have them.
+    pub(crate) fn place(&self) -> (String, &str) {
+        (self.flavour.to_string(), &self.name)
+    }
+
+    /// Whether an allocator that counts has something to count.
+    pub(crate) const fn is_counted(&self) -> bool {
+        matches!(self.how, How::Contest(..))
+    }
+
+    /// All figures that could be measured.
+    pub(crate) fn measure(&self, setting: &Setting) -> Vec<Line> {
+        let lines = self.flavour.runtime().block_on(async {
+            match self.how {
+                How::Contest(work, tasks) => self.contest(work, tasks, setting).await,
+                How::Special(measure) => measure(setting).await,
+            }
+        });
+        let (runtime, row) = (self.flavour.to_string(), self.name.clone());
+        let named = |line| Line { runtime: runtime.clone(), row: row.clone(), ..line };
+        lines.into_iter().filter(|line| line.ratio.is_finite()).map(named).collect()
+    }
+
+    async fn contest(&self, work: Work, tasks: usize, setting: &Setting) -> Vec<Line> {
+        let mut contest = work.contest(tasks).await;
+        if let Some(program) = setting.rslock.as_ref().filter(|_| self.beside_rslock) {
+            contest = contest.beside_rslock(program, self.flavour, tasks);
+        }
+        let outcome = contest.hold(setting.effort.longer(self.longer)).await;
+        let figures = if meter::is_counting() { &Figure::COUNTED[..] } else { &Figure::TIMED };
+        let of_many = |figure: &&Figure| tasks > 1 || **figure != Slowest;
+        let lines = figures.iter().filter(of_many).map(|figure| {
+            let aim = self.aims.iter().find(|(of, _)| of == figure).map(|(_, aim)| *aim);
+            Line { aim, ..outcome.line(*figure) }
+        });
+        lines.collect()
+    }
+}
