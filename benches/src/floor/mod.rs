@@ -1,4 +1,4 @@
-//! The floor: the same two scripts, called by hand on a bare connection of redis-rs.
+//! The floor: two scripts as one writes them by hand, on a bare connection of redis-rs.
 //!
 //! No deadlines, no timers, no bookkeeping, one holder for all: less cannot be done in two round
 //! trips.
@@ -43,7 +43,7 @@ impl Floor {
     pub(crate) async fn try_acquire(&mut self) -> bool {
         let mut evalsha = cmd("EVALSHA");
         evalsha.arg(&*ACQUIRE.sha).arg(1).arg(&*self.name);
-        evalsha.arg(&*self.holder).arg(1).arg(LEASE_MS).arg(i64::MAX);
+        evalsha.arg(&*self.holder).arg(LEASE_MS);
         was_done(evalsha.query_async(&mut self.redis).await)
     }
 
@@ -54,7 +54,7 @@ impl Floor {
     pub(crate) async fn release(&mut self) {
         let mut evalsha = cmd("EVALSHA");
         evalsha.arg(&*RELEASE.sha).arg(1).arg(&*self.name);
-        evalsha.arg(&*self.holder).arg(0).arg(0).arg(&*self.channel);
+        evalsha.arg(&*self.holder).arg(&*self.channel);
         assert!(was_done(evalsha.query_async(&mut self.redis).await), "it was held");
     }
 
@@ -150,10 +150,9 @@ async fn connect(url: &str) -> MultiplexedConnection {
     connection
 }
 
-/// `[server time, 1, …]`
 fn was_done(answer: redis::RedisResult<Value>) -> bool {
     match answer.expect("the server answers") {
-        Value::Array(items) => items.get(1) == Some(&Value::Int(1)),
+        Value::Int(done) => done == 1,
         other => panic!("{other:?}"),
     }
 }
@@ -163,17 +162,16 @@ struct Script {
     sha: LazyLock<String>,
 }
 
-/// From files that stand behind one another.
 macro_rules! script {
-    ($($file:literal),+) => {{
-        const SOURCE: &str = concat!($(include_str!(concat!("../../src/kinds/mutex/", $file)), "\n"),+);
+    ($file:literal) => {{
+        const SOURCE: &str = include_str!($file);
         let digest = || sha1_smol::Sha1::from(SOURCE).digest().to_string();
         Script { source: SOURCE, sha: LazyLock::new(digest) }
     }};
 }
 
-static ACQUIRE: Script = script!("foreign.lua", "grant.lua", "acquire.lua");
-static RELEASE: Script = script!("count.lua");
+static ACQUIRE: Script = script!("acquire.lua");
+static RELEASE: Script = script!("release.lua");
 static RENEW: Script = script!("renew.lua");
 
 /// As long as those of palisade.
