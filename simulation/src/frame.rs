@@ -41,7 +41,15 @@ fn number(bytes: &[u8], at: usize, sign: u8) -> Option<(usize, usize)> {
 /// What a request is about, as far as the simulation cares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Meaning<'a> {
-    Script { name: &'static str, key: &'a [u8], args: Vec<&'a [u8]> },
+    Script {
+        name: &'static str,
+        key: &'a [u8],
+        args: Vec<&'a [u8]>,
+    },
+    /// Without a script.
+    Release {
+        holder: &'a [u8],
+    },
     Subscribe,
     Other,
 }
@@ -56,6 +64,9 @@ pub(crate) fn meaning(request: &[u8]) -> Meaning<'_> {
         let keys = words.get(2).and_then(|count| std::str::from_utf8(count).ok()?.parse().ok());
         let args = words.iter().skip(3 + keys.unwrap_or(1)).copied().collect();
         return Meaning::Script { name, key, args };
+    }
+    if let ("HDEL", [_, _, holder]) = (std::str::from_utf8(command).unwrap_or_default(), &*words) {
+        return Meaning::Release { holder };
     }
     if command.eq_ignore_ascii_case(b"SUBSCRIBE") || command.eq_ignore_ascii_case(b"HELLO") {
         return Meaning::Subscribe;

@@ -54,6 +54,7 @@ impl Claim {
                     node: member.services.node.clone(),
                     connection,
                     statement,
+                    plain: member.kind.plain_release(&self.holder),
                     unanswered,
                     give_up: now + term.length() + timeout + settings.margin,
                     timeout,

@@ -76,7 +76,7 @@ pub enum NodeError {
     /// The user may not do this (NOPERM). Nothing was left behind.
     ///
     /// Locks need `+evalsha +eval +script|load +time +hexists +hset +hlen +hgetall +pttl +pexpire
-    /// +del +publish`, fenced ones `+get +set` and their counters (`redisson_lock_token:*`, in
+    /// +del +publish`, and `+hdel` or each release takes two round trips; fenced ones `+get +set` and their counters (`redisson_lock_token:*`, in
     /// composites `palisade_lock_token:*`), waiting `+subscribe +unsubscribe +ping`; the keys, and
     /// the channels `redisson_lock__channel:*`. Composites need `+info|server` too, or all of
     /// `+info` so that replicas and promotions are known; and, to notice that data was lost while a

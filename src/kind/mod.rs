@@ -12,7 +12,10 @@ use std::{fmt, sync::Arc, time::Duration};
 pub use holder::Holder;
 pub use token::FencingToken;
 
-use crate::{lease::Term, wire::Statement};
+use crate::{
+    lease::Term,
+    wire::{PlainRelease, Statement},
+};
 
 /// What an acquire says, besides the name and what the kind knows of itself, such as its mode.
 #[derive(Debug, Clone, Copy)]
@@ -99,6 +102,11 @@ pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
     /// Writes the count; 0 releases. Answers `DONE`, or anything else if the lock is not ours:
     /// `REFUSED` with 1 if another holds it.
     fn count(&self, holder: &Arc<str>, count: u32) -> Statement;
+
+    /// A release without a script, if a kind has one: for where nothing that was sent can come later.
+    fn plain_release(&self, _holder: &Arc<str>) -> Option<PlainRelease> {
+        None
+    }
 
     /// Whether what one holder has may pass to the next one of the same process without a word to the
     /// server.

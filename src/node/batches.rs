@@ -16,12 +16,13 @@ use crate::{
     wire::{Batch, Outcome, Script, Statement, key},
 };
 
-/// Locks in one script call. A call of 256 occupies a server for about half a millisecond.
-const BATCH: usize = 256;
+/// Locks in one script call. One of 256 would keep a server from others for more than half a
+/// millisecond, and cost it no less for each.
+const BATCH: usize = 64;
 
 /// Calls to one node that may be unanswered at the same time: enough to keep the server busy, few
 /// enough that the first answers are read before the last calls are sent.
-const IN_FLIGHT: usize = 8;
+const IN_FLIGHT: usize = 32;
 
 /// One of many statements, and who is to get the answer.
 #[derive(Debug)]
@@ -95,7 +96,7 @@ impl Node {
                     open.extend([rest, call]);
                 }
                 Err(error) => {
-                    let (locks, script) = (call.askers.len(), call.batch.name());
+                    let (locks, script) = (call.askers.len(), call.batch.shared_script().name);
                     contained(
                         || tracing::debug!(locks, script, %error, "a batch was not answered"),
                     );
@@ -157,14 +158,17 @@ fn group<T>(items: Vec<BatchItem<T>>, slot: impl Fn(&str) -> u16) -> Vec<BatchCa
 }
 
 /// Cuts a call into calls of at most [`BATCH`] locks.
-fn cut<T>(mut call: BatchCall<T>) -> Vec<BatchCall<T>> {
-    let mut calls = Vec::new();
-    while call.askers.len() > BATCH {
-        let rest = call.split_off(BATCH);
-        calls.push(std::mem::replace(&mut call, rest));
-    }
-    calls.push(call);
-    calls
+fn cut<T>(call: BatchCall<T>) -> impl Iterator<Item = BatchCall<T>> {
+    let BatchCall { batch, timeout, askers } = call;
+    let (script, mut askers) = (batch.shared_script(), askers.into_iter());
+    let mut statements = batch.into_statements().into_iter();
+    std::iter::from_fn(move || {
+        // Not split off from the end: each part would keep room for all.
+        let statements: Vec<_> = statements.by_ref().take(BATCH).collect();
+        let askers = askers.by_ref().take(BATCH).collect();
+        let is_over = statements.is_empty();
+        (!is_over).then(|| BatchCall { batch: Batch::new(script, statements), timeout, askers })
+    })
 }
 
 #[cfg(test)]
@@ -184,17 +188,18 @@ mod tests {
     }
 
     #[test]
-    fn calls_take_256_each_and_keep_the_order() {
+    fn calls_take_64_each_keep_the_order_and_no_more_room_than_they_need() {
         for (all, lengths) in [
             (1, vec![1]),
-            (256, vec![256]),
-            (257, vec![256, 1]),
-            (600, vec![256, 256, 88]),
-            (768, vec![256, 256, 256]),
+            (64, vec![64]),
+            (65, vec![64, 1]),
+            (150, vec![64, 64, 22]),
+            (192, vec![64, 64, 64]),
         ] {
             let calls = group((0..all).map(|asker| item(&ECHO, asker)).collect(), |_| 0);
             let calls: Vec<_> = calls.into_iter().flat_map(cut).collect();
             assert_eq!(calls.iter().map(|call| call.askers.len()).collect::<Vec<_>>(), lengths);
+            assert!(calls.iter().all(|call| call.askers.capacity() <= 64));
             let order: Vec<_> = calls.iter().flat_map(askers).collect();
             assert_eq!(order, (0..all).collect::<Vec<_>>());
         }

@@ -153,15 +153,23 @@ impl Connection {
         question: Question,
         deadline: Instant,
     ) -> Result<Value, NodeError> {
+        let answer = self.ask_beside(question, deadline).await;
+        if matches!(answer, Err(NodeError::TimedOut { .. })) {
+            self.note_timeout();
+        }
+        answer
+    }
+
+    /// The same beside another command, whose time-out counts for both.
+    pub(super) async fn ask_beside(
+        &self,
+        question: Question,
+        deadline: Instant,
+    ) -> Result<Value, NodeError> {
         match fly(&self.socket.outbox, Form::Digest, &question, deadline, &Always).await {
             Landing::Unwanted => Err(NodeError::Closed),
             Landing::Answered { value, .. } => self.accept(value),
-            Landing::Failed(error) => {
-                if matches!(error, NodeError::TimedOut { .. }) {
-                    self.note_timeout();
-                }
-                Err(error)
-            }
+            Landing::Failed(error) => Err(error),
         }
     }
 
@@ -178,7 +186,6 @@ impl Connection {
         sent: Instant,
     ) -> Result<Answer<C::Reply>, NodeError> {
         let received = self.socket.clock.now();
-        self.socket.outbox.traffic().heard(received);
         let mut items = Items::of(self.accept(value)?)?;
         let server_time = items.int()?;
         self.server_clock().observe(Sample { sent, received, server_us: server_time });

@@ -56,7 +56,7 @@ impl Driver {
             self.input.reserve(INPUT);
             match ready!(poll_read_buf(Pin::new(&mut self.stream), cx, &mut self.input)) {
                 Ok(0) => self.cause = Some(disconnected(io::ErrorKind::UnexpectedEof.into())),
-                Ok(_) => self.outbox.traffic().read(),
+                Ok(_) => self.outbox.heard(),
                 Err(error) => self.cause = Some(disconnected(error)),
             }
             if self.cause.is_some() || !self.hand_over_answers() {

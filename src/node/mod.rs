@@ -26,6 +26,7 @@ mod next_socket;
 mod node_core;
 mod opening;
 mod outbox;
+mod plain;
 mod pubsub;
 mod request;
 mod server_clock;

@@ -249,6 +249,11 @@ impl Outbox {
         late.into_iter().for_each(Waker::wake);
     }
 
+    /// For the driver: something came.
+    pub(super) fn heard(&self) {
+        self.traffic.read(self.clock.now());
+    }
+
     /// For the driver: the answers that came, in their order. False if the server said more than it was
     /// asked.
     pub(super) fn answered(&self, values: impl Iterator<Item = Value>) -> bool {

@@ -69,8 +69,9 @@ impl Traffic {
     }
 
     /// Notes that something was read.
-    pub(super) fn read(&self) {
+    pub(super) fn read(&self, at: Instant) {
         self.reads.fetch_add(1, Ordering::Relaxed);
+        self.heard(at);
     }
 
     /// How often something was read.

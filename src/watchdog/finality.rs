@@ -59,6 +59,11 @@ impl Unanswered {
         self.0.retain(|s| s.epoch != epoch && s.not_after >= server_time);
     }
 
+    /// Whether whatever is sent on the socket `epoch` now comes behind all of them.
+    pub(crate) fn is_all_on(&self, epoch: u64) -> bool {
+        self.0.iter().all(|s| s.epoch == epoch)
+    }
+
     /// Whether no acquire can still be executed.
     pub(crate) fn is_settled(&self) -> bool {
         self.0.is_empty()
@@ -86,6 +91,7 @@ mod tests {
     fn a_release_on_another_socket_is_final_only_past_the_stamp() {
         let mut unanswered = Unanswered::default();
         unanswered.sent(1, 500);
+        assert!(unanswered.is_all_on(1) && !unanswered.is_all_on(2));
         unanswered.settle(2, 500);
         assert_eq!(unanswered.last_stamp(), Some(500));
         unanswered.settle(2, 501);

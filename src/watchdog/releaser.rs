@@ -18,7 +18,7 @@ use crate::{
     error::{LockName, NodeError, NodeId},
     node::{Answer, Connection, NextSocket, Node},
     panics::{contained, contained_async},
-    wire::{Outcome, Statement},
+    wire::{Outcome, PlainRelease, Statement},
 };
 
 /// The release of one claim on one node, repeated until it is final or the key has ended by itself.
@@ -31,6 +31,8 @@ pub(crate) struct Release {
     /// The socket of the acquire: behind it on the same socket a release is final at once.
     pub(crate) connection: Option<Connection>,
     pub(crate) statement: Statement,
+    /// The same without a script, for where no acquire can follow.
+    pub(crate) plain: Option<PlainRelease>,
     pub(crate) unanswered: Unanswered,
     /// When the key has ended by itself, whatever happens.
     pub(crate) give_up: Instant,
@@ -59,7 +61,7 @@ impl Release {
                 None => self.node.connection(self.statement.key(), deadline).await,
             };
             let connection = connection.map_err(|error| next_socket.told(error))?;
-            match connection.call(&self.statement, deadline).await {
+            match self.say_on(&connection, deadline).await {
                 Ok(answer) => {
                     self.unanswered.settle(connection.epoch(), answer.server_time);
                     self.connection = Some(connection);
@@ -71,6 +73,20 @@ impl Release {
                 }
             }
         }
+    }
+
+    async fn say_on(
+        &self,
+        connection: &Connection,
+        deadline: Instant,
+    ) -> Result<Answer<Outcome>, NodeError> {
+        if let Some(plain) = &self.plain
+            && self.unanswered.is_all_on(connection.epoch())
+            && let Some(answer) = connection.release_plainly(plain, deadline).await?
+        {
+            return Ok(answer);
+        }
+        connection.call(&self.statement, deadline).await
     }
 
     /// Whether no acquire of the claim can follow an answered release any more.
@@ -303,6 +319,7 @@ mod tests {
             node,
             connection: None,
             statement,
+            plain: None,
             unanswered,
             give_up: clock.now() + ms(10_000),
             timeout: ms(100),

@@ -5,12 +5,14 @@
 //! see [`Outcome`]. Those that give a lease answer with TIME alone where all locks have it.
 
 pub(crate) mod key;
+mod plain;
 mod reply;
 mod script;
 mod statement;
 #[cfg(test)]
 pub(crate) mod test_answers;
 
+pub(crate) use plain::PlainRelease;
 pub(crate) use reply::{Items, Malformed, excerpt};
 pub(crate) use script::{Script, ScriptText, script};
 pub(crate) use statement::{Arg, Batch, Outcome, Statement};

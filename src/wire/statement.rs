@@ -167,6 +167,11 @@ impl Batch {
         Self { script, statements }
     }
 
+    /// The script of all of them.
+    pub(crate) fn shared_script(&self) -> &'static Script {
+        self.script
+    }
+
     /// Takes out what comes from `at` on.
     pub(crate) fn split_off(&mut self, at: usize) -> Self {
         Self { script: self.script, statements: self.statements.split_off(at) }
@@ -179,11 +184,6 @@ impl Batch {
     /// The first of its keys, which stands for all: they travel together.
     pub(crate) fn key(&self) -> &str {
         self.statements.first().map_or("", Statement::key)
-    }
-
-    /// What the script is called in messages.
-    pub(crate) fn name(&self) -> &'static str {
-        self.script.name
     }
 }
 

@@ -11,7 +11,11 @@ use crate::{
 impl Network {
     /// Counts what the requests say about the library.
     pub(super) fn watch_request(&self, inner: &mut Inner, conn: ConnId, request: &[u8]) {
-        let Meaning::Script { name, args, .. } = frame::meaning(request) else { return };
+        let (name, args) = match frame::meaning(request) {
+            Meaning::Script { name, args, .. } => (name, args),
+            Meaning::Release { holder } => ("count", vec![holder, b"0"]),
+            Meaning::Subscribe | Meaning::Other => return,
+        };
         // Who has a guard already asks for more votes.
         if name == "acquire"
             && frame::holders(&args).iter().any(|holder| inner.granted.contains_key(*holder))

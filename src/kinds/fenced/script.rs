@@ -6,7 +6,7 @@ use crate::{
     kind::{FencingToken, Kind, Request},
     kinds::mutex::script::Mutex,
     lease::Term,
-    wire::{Arg, Script, Statement, key, script},
+    wire::{Arg, PlainRelease, Script, Statement, key, script},
 };
 
 pub(crate) static ACQUIRE: Script = script!(
@@ -89,6 +89,10 @@ impl Kind for Fenced {
 
     fn renew(&self, holder: &Arc<str>, lease_ms: i64) -> Statement {
         self.mutex.renew(holder, lease_ms)
+    }
+
+    fn plain_release(&self, holder: &Arc<str>) -> Option<PlainRelease> {
+        self.mutex.plain_release(holder)
     }
 
     fn count(&self, holder: &Arc<str>, count: u32) -> Statement {

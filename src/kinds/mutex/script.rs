@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use crate::{
     kind::{Holder, Kind, Request},
-    wire::{Arg, Call, Items, Malformed, Script, ScriptText, Statement, key, script},
+    wire::{Arg, Call, Items, Malformed, PlainRelease, Script, ScriptText, Statement, key, script},
 };
 
 pub(crate) static ACQUIRE: Script =
@@ -60,6 +60,11 @@ impl Kind for Mutex {
 
     fn renew(&self, holder: &Arc<str>, lease_ms: i64) -> Statement {
         Statement::leasing(&RENEW, [&self.name], lease_ms, [], [Arg::text(holder)])
+    }
+
+    fn plain_release(&self, holder: &Arc<str>) -> Option<PlainRelease> {
+        let (key, channel) = (self.name.clone(), self.channel.clone());
+        Some(PlainRelease { key, holder: holder.clone(), channel })
     }
 
     fn count(&self, holder: &Arc<str>, count: u32) -> Statement {

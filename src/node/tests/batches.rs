@@ -61,7 +61,7 @@ async fn everybody_gets_its_own_answer_and_few_calls_are_made() {
     for (asker, answer) in answers {
         assert_eq!(answer.unwrap().outcome.value, asker);
     }
-    assert_eq!(server.run("GET calls"), "3");
+    assert_eq!(server.run("GET calls"), "10");
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ mod causes;
 mod gate;
 mod outages;
 mod outbox;
+mod plain;
 mod runtimes;
 
 use super::{

@@ -83,13 +83,24 @@ async fn client_needs_no_right_but_those_of_its_scripts() {
 #[tokio::test]
 async fn release_without_the_right_to_it_is_not_confirmed_and_the_key_ends_with_its_lease() {
     let server = RedisServer::start();
-    let client = restricted(&server, &["-del"]).await;
+    let client = restricted(&server, &["-del", "-hdel"]).await;
     let guard = acquired(&client.lock("x").with_lease(fixed(6_000))).await;
     let error = soon(guard.release()).await.unwrap_err();
     let ReleaseError::Unconfirmed { ballot, .. } = &error else { panic!("{error:?}") };
     let causes: Vec<_> = ballot.failures().map(|(_, cause)| cause).collect();
     assert!(matches!(causes[..], [NodeError::Permission { .. }]), "{error:?}");
     crate::support::eventually(|| server.size() == 0).await;
+}
+
+#[tokio::test]
+async fn either_right_to_remove_it_is_enough_for_a_release() {
+    let server = RedisServer::start();
+    for rule in ["-del", "-hdel"] {
+        let client = restricted(&server, &[rule]).await;
+        let guard = acquired(&client.lock("x")).await;
+        assert_eq!(soon(guard.release()).await.unwrap(), Released::Freed, "{rule}");
+        assert_eq!(server.size(), 0, "{rule}");
+    }
 }
 
 #[tokio::test]
