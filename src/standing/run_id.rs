@@ -39,7 +39,9 @@ mod tests {
     #[test]
     fn a_run_id_is_40_digits() {
         let digits = "0123456789abcdef0123456789abcdef01234567";
-        assert_eq!(RunId::new(digits).unwrap().as_str(), digits);
+        let run_id = RunId::new(digits).unwrap();
+        assert_eq!(run_id.as_str(), digits);
+        assert_eq!(format!("{run_id} {run_id:?}"), format!("{digits} {digits}"));
         assert_eq!(RunId::new("short"), None);
         assert_eq!(RunId::new(&"é".repeat(20)), None, "40 bytes");
     }
