@@ -25,6 +25,7 @@ mod panics;
 mod process;
 mod random;
 mod standing;
+mod sync;
 mod voting;
 mod wait;
 mod watchdog;

@@ -18,7 +18,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, PoisonError, Weak,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -32,6 +32,7 @@ use crate::{
     kind::FencingToken,
     lease::Term,
     process::Process,
+    sync::{Mutex, MutexGuard},
     voting::{Members, lock_name},
 };
 

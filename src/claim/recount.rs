@@ -3,7 +3,7 @@
 //! One script is in flight for each claim; its value is taken from the guards that are alive when it is
 //! sent. The count is for others to read: exclusion rests on the field alone.
 
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use super::{
     absence::Absence,
@@ -12,6 +12,7 @@ use super::{
 use crate::{
     by_member::MemberId,
     clock::Instant,
+    sync::MutexGuard,
     watchdog::{Due, Report},
     wire::Outcome,
 };

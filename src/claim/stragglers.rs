@@ -3,13 +3,17 @@
 use std::{
     fmt,
     future::{Future, poll_fn},
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, OnceLock, PoisonError},
     task::{Context, Poll},
 };
 
 use tokio::{runtime::Handle, task::AbortHandle};
 
-use crate::{claim::in_flight::InFlight, watchdog::Straggling};
+use crate::{
+    claim::in_flight::InFlight,
+    sync::{Mutex, MutexGuard},
+    watchdog::Straggling,
+};
 
 /// What is under way of a round, shared by the task that drives it and whoever takes it over.
 pub(super) struct Stragglers<F: Future> {

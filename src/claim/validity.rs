@@ -1,9 +1,6 @@
 //! Until when a claim may be acted on, and its loss.
 
-use std::{
-    sync::{MutexGuard, Weak},
-    time::Duration,
-};
+use std::{sync::Weak, time::Duration};
 
 use super::{
     absence::cause_of_loss,
@@ -18,6 +15,7 @@ use crate::{
     kind::Admission,
     lease::Term,
     panics::contained,
+    sync::MutexGuard,
     watchdog::renewal_time,
 };
 

@@ -12,7 +12,7 @@
 //! The state's mutex may be held while the claim is told of guards, but not while it looks for its
 //! loss: of that it tells its tenant. Wakers run without a lock.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 
 use tokio_util::sync::CancellationToken;
 
@@ -21,6 +21,7 @@ use crate::{
     error::{LockLost, LostCause},
     kind::FencingToken,
     lease::Term,
+    sync::{Mutex, MutexGuard},
 };
 
 #[derive(Debug)]

@@ -1,15 +1,12 @@
 //! Finishes what others left: releases of dropped guards, rollbacks, late grants, counts.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
 use futures::{StreamExt, stream::FuturesUnordered};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 
 use super::{Due, Job, Report, Shared, Unanswered, Watched, stragglers};
 use crate::{
@@ -18,6 +15,7 @@ use crate::{
     error::{LockName, NodeError, NodeId},
     node::{Answer, Connection, NextSocket, Node},
     panics::{contained, contained_async},
+    sync::{AtomicUsize, Notify},
     wire::{Outcome, PlainRelease, Statement},
 };
 
@@ -294,7 +292,7 @@ mod tests {
             clock: clock.clone(),
             random: Arc::new(Random::seeded(1)),
             table: Mutex::new(Table { schedule: Schedule::new(), wakes_at: None }),
-            nudge: Notify::new(),
+            nudge: tokio::sync::Notify::new(),
             stragglers: stragglers::List::default(),
             is_running: AtomicBool::new(true),
         }
@@ -449,5 +447,25 @@ mod tests {
             under_way.truncate(left);
             assert_eq!((drain.under_way(), drained.as_mut().now_or_never()), (left, done));
         }
+    }
+}
+
+#[cfg(all(test, shuttle))]
+mod orders {
+    use shuttle::{future::block_on, thread};
+
+    use super::*;
+    use crate::sync::in_many_orders;
+
+    #[test]
+    fn who_waits_until_nothing_is_under_way_is_woken_by_the_last() {
+        in_many_orders(2_000, || {
+            let drain = Arc::new(Drain::default());
+            let under_way = [drain.begin(), drain.begin()];
+            let ending = under_way.map(|one| thread::spawn(move || drop(one)));
+            block_on(drain.drained());
+            assert_eq!(drain.under_way(), 0);
+            ending.into_iter().for_each(|thread| thread.join().expect("nobody panics"));
+        });
     }
 }

@@ -6,12 +6,16 @@
 
 use std::{
     fmt,
-    sync::{Mutex, MutexGuard, PoisonError, Weak},
+    sync::{PoisonError, Weak},
     time::Duration,
 };
 
 use super::Shared;
-use crate::{clock::Instant, panics::contained};
+use crate::{
+    clock::Instant,
+    panics::contained,
+    sync::{Mutex, MutexGuard},
+};
 
 /// Work on another runtime.
 pub(crate) trait Straggling: fmt::Debug + Send + Sync {
@@ -40,6 +44,15 @@ impl List {
         Some(earliest.min(now + GLANCE))
     }
 
+    /// Takes over what is due, and not done.
+    pub(super) fn take_over(&self, now: Instant) {
+        for work in self.take_due(now) {
+            if let Some(work) = work.upgrade() {
+                contained(|| work.take_over());
+            }
+        }
+    }
+
     fn take_due(&self, now: Instant) -> Vec<Weak<dyn Straggling>> {
         self.list().extract_if(.., |(at, _)| *at <= now).map(|(_, work)| work).collect()
     }
@@ -53,18 +66,15 @@ impl List {
 pub(super) async fn look_after(shared: &Shared) {
     while let Some(at) = shared.stragglers.next_glance(shared.clock.now()) {
         shared.clock.sleep_until(at).await;
-        for work in shared.stragglers.take_due(shared.clock.now()) {
-            if let Some(work) = work.upgrade() {
-                contained(|| work.take_over());
-            }
-        }
+        shared.stragglers.take_over(shared.clock.now());
     }
 }
 
 /// The longest sleep between two glances: by then most work is done, and gone.
 const GLANCE: Duration = Duration::from_secs(1);
 
-#[cfg(all(test, feature = "embedded"))]
+#[cfg(feature = "embedded")]
+#[cfg(test)]
 mod tests {
     use std::sync::{
         Arc,
@@ -109,5 +119,81 @@ mod tests {
         assert!(is_taken(&hasty) && !is_taken(&patient));
         clock.sleep_until(at(100)).await;
         assert!(is_taken(&patient));
+    }
+}
+
+#[cfg(all(test, shuttle))]
+mod orders {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    };
+
+    use futures::future::{BoxFuture, FutureExt, ready};
+    use shuttle::{future::block_on, thread};
+
+    use super::*;
+    use crate::{
+        clock::Clock,
+        random::Random,
+        sync::in_many_orders,
+        watchdog::{Schedule, Table},
+    };
+
+    /// By this one everything is due at once.
+    #[derive(Debug)]
+    struct Due;
+
+    impl Clock for Due {
+        fn now(&self) -> Instant {
+            Instant::from_origin(Duration::ZERO)
+        }
+
+        fn sleep_until(&self, _at: Instant) -> BoxFuture<'static, ()> {
+            ready(()).boxed()
+        }
+    }
+
+    #[derive(Debug, Default)]
+    struct Counted(AtomicU32);
+
+    impl Straggling for Counted {
+        fn take_over(&self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    fn shared() -> Arc<Shared> {
+        let table = Table { schedule: Schedule::new(), wakes_at: None };
+        Arc::new(Shared {
+            clock: Arc::new(Due),
+            random: Arc::new(Random::seeded(1)),
+            table: std::sync::Mutex::new(table),
+            nudge: tokio::sync::Notify::new(),
+            stragglers: List::default(),
+            is_running: AtomicBool::new(true),
+        })
+    }
+
+    /// Whoever lists something when the last of the others is taken finds somebody to look after it,
+    /// or is told to call somebody.
+    #[test]
+    fn work_is_taken_over_once_whenever_it_is_listed() {
+        in_many_orders(2_000, || {
+            let shared = shared();
+            let works = [(); 3].map(|()| Arc::new(Counted::default()));
+            let listing = works.clone().map(|work| {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    let work: Arc<dyn Straggling> = work;
+                    if shared.stragglers.add(shared.clock.now(), Arc::downgrade(&work)) {
+                        block_on(look_after(&shared));
+                    }
+                })
+            });
+            listing.into_iter().for_each(|thread| thread.join().expect("nobody panics"));
+            let times = works.map(|work| work.0.load(Ordering::SeqCst));
+            assert_eq!(times, [1; 3]);
+        });
     }
 }

@@ -43,6 +43,8 @@ enum Chore {
         /// Only these.
         bugs: Vec<String>,
     },
+    /// Tries orders in which threads may come to one hold, as chance and few changes decide.
+    Shuttle,
     /// Holds two thousand locks for half an hour, cuts and drops, and sees that nothing grows.
     Soak {
         /// Passed to the program: `--mins M`.
@@ -74,7 +76,25 @@ fn main() -> ExitCode {
             eprintln!("error: {reason}");
             ExitCode::FAILURE
         }),
+        Chore::Shuttle => {
+            if cargo::run_with(&SHUTTLE, Some("--cfg shuttle")) {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            }
+        }
         Chore::Soak { args } => cargo::run_program("palisade-soak", &args),
         Chore::Bench { no_peers, args } => bench::run(no_peers, &args),
     }
 }
+
+/// The unit tests called `orders`, in a build of their own: what else is tested knows no shuttle.
+const SHUTTLE: [&str; 7] = [
+    "test",
+    "--package=palisade",
+    "--lib",
+    "--all-features",
+    "--target-dir=target/shuttle",
+    "--",
+    "orders::",
+];

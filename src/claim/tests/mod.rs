@@ -2,6 +2,8 @@
 
 mod fencing;
 mod member_state;
+#[cfg(shuttle)]
+mod orders;
 
 use std::time::Duration;
 
