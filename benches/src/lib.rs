@@ -4,10 +4,13 @@
 mod args;
 mod block;
 mod child;
+mod command;
 mod contact;
 mod figure;
 mod floor;
+mod holds;
 mod line;
+mod live;
 mod locks;
 mod meter;
 mod one_lock;

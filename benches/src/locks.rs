@@ -4,6 +4,11 @@ use palisade::{AcquireError, Client, Lock, LockGuard, Masters, Released, error::
 
 use crate::block::Pair;
 
+/// A lock that can be kept.
+pub(crate) trait Hold: Pair + Clone {
+    async fn hold(&self) -> LockGuard;
+}
+
 /// A lock on one node.
 #[derive(Clone)]
 pub(crate) struct Single {
@@ -30,6 +35,12 @@ impl Pair for Single {
     }
 }
 
+impl Hold for Single {
+    async fn hold(&self) -> LockGuard {
+        self.lock().acquire().await.expect("the server is up")
+    }
+}
+
 /// A majority of several nodes.
 #[derive(Clone)]
 pub(crate) struct Red {
@@ -41,6 +52,13 @@ impl Red {
     pub(crate) async fn connect(urls: &[String], names: &[String]) -> Vec<Self> {
         let masters = connect(urls).await;
         names.iter().map(|name| Self { masters: masters.clone(), name: name.clone() }).collect()
+    }
+}
+
+impl Hold for Red {
+    async fn hold(&self) -> LockGuard {
+        let lock = self.masters.red_lock(&self.name);
+        lock.acquire().await.expect("a majority is up")
     }
 }
 

@@ -1,6 +1,6 @@
 //! What this process has used so far.
 
-use std::{ops::Sub, sync::OnceLock, time::Duration};
+use std::{fs, ops::Sub, sync::OnceLock, time::Duration};
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -16,12 +16,12 @@ pub(crate) fn monotonic() -> Duration {
     Duration::try_from(now).expect("the machine was started before")
 }
 
-/// The most memory that was resident at a time, in MB.
-pub(crate) fn peak_megabytes() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kilobytes = peak.and_then(|peak| peak.trim().strip_suffix(" kB")?.parse::<f64>().ok());
-    kilobytes.map_or(f64::NAN, |kilobytes| kilobytes / 1024.0)
+/// The memory that this process has now.
+pub(crate) fn resident_bytes() -> f64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes = resident.and_then(|size| size.trim().strip_suffix(" kB")?.parse::<f64>().ok());
+    kilobytes.map_or(f64::NAN, |kilobytes| kilobytes * 1024.0)
 }
 
 /// What was allocated.

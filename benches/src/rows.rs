@@ -6,10 +6,11 @@ use futures::{FutureExt, future::LocalBoxFuture};
 
 use crate::{
     Flavour::{self, CurrentThread, MultiThread},
-    contact,
+    command, contact,
     figure::Figure::{self, ClientCpu, P50, P99, P999, Rate, ServerCpu, Slowest},
+    holds,
     line::Line,
-    meter, one_lock,
+    live, meter, one_lock,
     turns::Effort,
     work::Work::{self, Lock, LockBehind, MultiLock, OneFrozen, RedLock},
 };
@@ -52,6 +53,10 @@ pub(crate) fn rows() -> Vec<Row> {
         special("one lock, 64 tasks", |setting| one_lock::in_one_process(setting).boxed_local()),
         special("one lock, two processes of 64 tasks", |setting| one_lock::in_two_processes(setting).boxed_local()),
         special("one lock, 1,000 waiters", |setting| one_lock::crowd(setting).boxed_local()),
+        special("100,000 holds on one master", |setting| holds::of_one(setting).boxed_local()),
+        special("100,000 holds of RedLocks of 5", |setting| holds::of_five(setting).boxed_local()),
+        special("palisade run, 5 masters", |setting| command::measure(setting).boxed_local()),
+        special("10,000 locks at once", |setting| live::measure(setting).boxed_local()).counted(),
     ]);
     rows
 }
@@ -70,6 +75,8 @@ enum How {
     /// So many tasks, each with a name of its own.
     Contest(Work, usize),
     Special(Special),
+    /// The same, by an allocator that counts.
+    Counted(Special),
 }
 
 type Special = fn(&Setting) -> LocalBoxFuture<'_, Vec<Line>>;
@@ -93,6 +100,11 @@ fn special(name: &str, special: Special) -> Row {
 }
 
 impl Row {
+    fn counted(self) -> Self {
+        let How::Special(special) = self.how else { return self };
+        Self { how: How::Counted(special), ..self }
+    }
+
     const fn on(mut self, flavour: Flavour) -> Self {
         self.flavour = flavour;
         self
@@ -120,7 +132,11 @@ impl Row {
 
     /// Whether an allocator that counts has something to count.
     pub(crate) const fn is_counted(&self) -> bool {
-        matches!(self.how, How::Contest(..))
+        matches!(self.how, How::Contest(..) | How::Counted(..))
+    }
+
+    pub(crate) const fn is_timed(&self) -> bool {
+        matches!(self.how, How::Contest(..) | How::Special(..))
     }
 
     /// All figures that could be measured.
@@ -128,7 +144,7 @@ impl Row {
         let lines = self.flavour.runtime().block_on(async {
             match self.how {
                 How::Contest(work, tasks) => self.contest(work, tasks, setting).await,
-                How::Special(measure) => measure(setting).await,
+                How::Special(measure) | How::Counted(measure) => measure(setting).await,
             }
         });
         let (runtime, row) = (self.flavour.to_string(), self.name.clone());

@@ -31,9 +31,14 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
         return Ok(true);
     }
     let mut results = Results::load()?;
-    let (lines, worse) = time(&rows, &setting, args.check.then_some(&results));
+    let committed = args.check.then_some(&results);
+    let (lines, mut worse) = time(&rows, &setting, committed);
     let counted = counted_elsewhere(args)?;
     counted.iter().for_each(print);
+    worse.extend(committed.map_or_else(Vec::new, |committed| committed.worse(&counted)));
+    for Line { row, runtime, figure, ratio, .. } in &worse {
+        println!("WORSE THAN IT WAS: {row}, {runtime}, {figure}: {ratio:.2}");
+    }
     results.replace(lines);
     results.replace(counted);
     if args.write || (!args.check && !args.short && args.only.is_empty()) {
@@ -54,6 +59,7 @@ fn count(rows: &[Row], setting: &Setting) {
 /// All lines, and those that are worse than what is committed.
 fn time(rows: &[Row], setting: &Setting, committed: Option<&Results>) -> (Vec<Line>, Vec<Line>) {
     let (mut all, mut worse) = (Vec::new(), Vec::new());
+    let rows: Vec<_> = rows.iter().filter(|row| row.is_timed()).collect();
     for (i, row) in rows.iter().enumerate() {
         let (runtime, name) = row.place();
         eprintln!("{} of {}: {name}, {runtime}", i + 1, rows.len());
@@ -68,12 +74,6 @@ fn time(rows: &[Row], setting: &Setting, committed: Option<&Results>) -> (Vec<Li
         }
         lines.iter().for_each(print);
         all.extend(lines);
-    }
-    for line in &worse {
-        println!(
-            "WORSE THAN IT WAS: {} {}, {}: {:.2}",
-            line.row, line.runtime, line.figure, line.ratio
-        );
     }
     (all, worse)
 }

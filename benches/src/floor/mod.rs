@@ -3,7 +3,7 @@
 //! No deadlines, no timers, no bookkeeping, one holder for all: less cannot be done in two round
 //! trips.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, OnceLock};
 
 use crate::block::Pair;
 use futures::{StreamExt, future::join_all, stream::FuturesUnordered};
@@ -42,7 +42,7 @@ impl Floor {
     /// Whether it was granted.
     pub(crate) async fn try_acquire(&mut self) -> bool {
         let mut evalsha = cmd("EVALSHA");
-        evalsha.arg(&*ACQUIRE.sha).arg(1).arg(&*self.name);
+        evalsha.arg(ACQUIRE.sha()).arg(1).arg(&*self.name);
         evalsha.arg(&*self.holder).arg(LEASE_MS);
         was_done(evalsha.query_async(&mut self.redis).await)
     }
@@ -53,15 +53,22 @@ impl Floor {
 
     pub(crate) async fn release(&mut self) {
         let mut evalsha = cmd("EVALSHA");
-        evalsha.arg(&*RELEASE.sha).arg(1).arg(&*self.name);
+        evalsha.arg(RELEASE.sha()).arg(1).arg(&*self.name);
         evalsha.arg(&*self.holder).arg(&*self.channel);
         assert!(was_done(evalsha.query_async(&mut self.redis).await), "it was held");
     }
 
-    pub(crate) async fn renew(&mut self) {
+    /// Those of one connection.
+    pub(crate) async fn renew(locks: &[Self]) {
+        let Some(first) = locks.first() else { return };
         let mut evalsha = cmd("EVALSHA");
-        evalsha.arg(&*RENEW.sha).arg(1).arg(&*self.name).arg(&*self.holder).arg(LEASE_MS);
-        assert!(was_done(evalsha.query_async(&mut self.redis).await), "it was held");
+        evalsha.arg(RENEW.sha()).arg(locks.len());
+        let names: Vec<_> = locks.iter().map(|lock| &*lock.name).collect();
+        let holders: Vec<_> = locks.iter().map(|lock| &*lock.holder).collect();
+        evalsha.arg(names).arg(LEASE_MS).arg(holders);
+        let renewed: redis::RedisResult<usize> =
+            evalsha.query_async(&mut first.redis.clone()).await;
+        assert_eq!(renewed.expect("the server answers"), locks.len(), "they were held");
     }
 }
 
@@ -159,20 +166,22 @@ fn was_done(answer: redis::RedisResult<Value>) -> bool {
 
 struct Script {
     source: &'static str,
-    sha: LazyLock<String>,
+    sha: OnceLock<String>,
 }
 
-macro_rules! script {
-    ($file:literal) => {{
-        const SOURCE: &str = include_str!($file);
-        let digest = || sha1_smol::Sha1::from(SOURCE).digest().to_string();
-        Script { source: SOURCE, sha: LazyLock::new(digest) }
-    }};
+impl Script {
+    const fn new(source: &'static str) -> Self {
+        Self { source, sha: OnceLock::new() }
+    }
+
+    fn sha(&self) -> &str {
+        self.sha.get_or_init(|| sha1_smol::Sha1::from(self.source).digest().to_string())
+    }
 }
 
-static ACQUIRE: Script = script!("acquire.lua");
-static RELEASE: Script = script!("release.lua");
-static RENEW: Script = script!("renew.lua");
+static ACQUIRE: Script = Script::new(include_str!("acquire.lua"));
+static RELEASE: Script = Script::new(include_str!("release.lua"));
+static RENEW: Script = Script::new(include_str!("renew.lua"));
 
 /// As long as those of palisade.
 const HOLDER: &str = "2b0b4a1e-7f62-4d62-9b6e-5f3f9f8f1c55:1";

@@ -1,3 +1,8 @@
--- What one writes by hand. KEYS[1]: name; ARGV: holder, lease in ms.
-if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then return 0 end
-return redis.call('pexpire', KEYS[1], ARGV[2])
+-- What one writes by hand. KEYS: names; ARGV: lease in ms, then a holder for each.
+local renewed = 0
+for i, key in ipairs(KEYS) do
+  if redis.call('hexists', key, ARGV[i + 1]) == 1 then
+    renewed = renewed + redis.call('pexpire', key, ARGV[1])
+  end
+end
+return renewed
