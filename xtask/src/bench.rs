@@ -23,10 +23,9 @@ pub(crate) fn run(without_peers: bool, args: &[String]) -> ExitCode {
     cargo::run_program("palisade-benches", &args)
 }
 
-const PEER: [&str; 7] = [
+const PEER: [&str; 6] = [
     "build",
     "--release",
-    "--locked",
     "--manifest-path",
     "benches/peers/rslock/Cargo.toml",
     "--target-dir",
