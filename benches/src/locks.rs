@@ -37,7 +37,8 @@ impl Pair for Single {
 
 impl Hold for Single {
     async fn hold(&self) -> LockGuard {
-        self.lock().acquire().await.expect("the server is up")
+        let lock = self.lock();
+        at_last(|| lock.acquire()).await
     }
 }
 
@@ -58,7 +59,7 @@ impl Red {
 impl Hold for Red {
     async fn hold(&self) -> LockGuard {
         let lock = self.masters.red_lock(&self.name);
-        lock.acquire().await.expect("a majority is up")
+        at_last(|| lock.acquire()).await
     }
 }
 
@@ -99,7 +100,20 @@ pub(crate) async fn connect(urls: &[String]) -> Masters {
     }
 }
 
-/// On a machine that is far too busy an answer may be missed: that has taken its time and counts.
+/// On a machine that is far too busy an answer may be missed; then it is asked again.
+async fn at_last<F>(mut acquire: impl FnMut() -> F) -> LockGuard
+where
+    F: Future<Output = Result<LockGuard, AcquireError>>,
+{
+    loop {
+        match acquire().await {
+            Ok(guard) => return guard,
+            Err(error) => eprintln!("disturbed: {error}"),
+        }
+    }
+}
+
+/// An answer that was missed has taken its time, and counts.
 async fn once(acquired: Result<LockGuard, AcquireError>) {
     let released = match acquired {
         Ok(guard) => guard.release().await.map(drop).map_err(|error| error.to_string()),
