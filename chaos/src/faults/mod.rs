@@ -1,10 +1,14 @@
 //! What is done to the servers and to the workers. A fault is a value with a name.
 //!
-//! * `schedule`: which fault comes when and to whom, by the seed. Pure.
+//! * `planned`: a fault, when it comes and to whom. Pure.
+//! * `dealer`: deals those of one track, by the seed. Pure.
+//! * `schedule`: which fault comes when and to whom in a run. Pure.
 //! * `tracks`: carries a schedule out.
 //! * `deeds`: what is done to a master, and how it is taken back.
 
+mod dealer;
 mod deeds;
+mod planned;
 mod schedule;
 mod tracks;
 

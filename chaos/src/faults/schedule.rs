@@ -6,10 +6,10 @@
 //!
 //! So faults of the first two come in pairs, on different masters as far as there are any.
 
-use std::{ops::Range, time::Duration};
+use std::time::Duration;
 
-use super::{FLUSH, Fault, TABLE, Whom};
-use crate::{random::Random, traffic::QUARANTINE_MS};
+use super::{Fault, TABLE, Whom, dealer::Dealer, planned::Planned};
+use crate::random::Random;
 
 /// Everything that is going to be done in a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,127 +19,32 @@ pub(crate) struct Schedule {
     pub(crate) workers: Vec<Planned>,
 }
 
-/// One fault that is going to happen.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Planned {
-    /// From the beginning of the run.
-    pub(crate) begins: Duration,
-    pub(crate) fault: &'static Fault,
-    /// Masters, or places of workers: those of a group at once, one group after the other.
-    pub(crate) victims: Vec<Vec<usize>>,
-    /// Of each group.
-    pub(crate) lasts: Duration,
-    /// After each group.
-    pub(crate) pause: Duration,
-}
-
-impl Planned {
-    /// From the beginning of the run, if nothing is late.
-    fn ends(&self) -> Duration {
-        self.victims.iter().fold(self.begins, |end, _| end + self.lasts + self.pause)
-    }
-
-    fn strikes(&self, victim: usize, from: Duration, to: Duration) -> bool {
-        self.begins <= to
-            && from <= self.ends()
-            && self.victims.iter().flatten().any(|v| *v == victim)
-    }
-}
-
 impl Schedule {
     /// For a run whose last fault is over at `end`.
     pub(crate) fn draw(seed: u64, masters: usize, workers: usize, end: Duration) -> Self {
         let deck = |dealt: fn(&Fault) -> bool| TABLE.iter().filter(|fault| dealt(fault)).collect();
         let track = |number, deck, population, beside: &[Planned]| {
             let random = Random::branch(seed, &[u32::MAX, number]);
-            Track { random, deck, masters, population, beside: beside.to_vec() }
+            Dealer { random, deck, masters, population, beside: beside.to_vec() }
         };
         let of_worker = |fault: &Fault| fault.to == Whom::Worker;
         let of_process = |fault: &Fault| fault.to != Whom::Worker && fault.does.strikes_process();
         let of_service = |fault: &Fault| fault.to != Whom::Worker && !fault.does.strikes_process();
-        let processes = track(0, deck(of_process), masters, &[]).draw(WARM_UP, end);
+        let processes = track(0, deck(of_process), masters, &[]).deal(WARM_UP, end);
         let mut leisure =
             processes.iter().filter(|planned| planned.fault.to == Whom::EachAtLeisure);
         // Nothing else may strike while one master is killed after the other.
         let begin = leisure.next().map_or(WARM_UP, Planned::ends);
         Self {
-            service: track(2, deck(of_service), masters, &processes).draw(begin, end),
-            workers: track(1, deck(of_worker), workers, &[]).draw(WARM_UP, end),
+            service: track(2, deck(of_service), masters, &processes).deal(begin, end),
+            workers: track(1, deck(of_worker), workers, &[]).deal(WARM_UP, end),
             processes,
         }
     }
 }
 
-/// One track being drawn.
-struct Track {
-    random: Random,
-    deck: Vec<&'static Fault>,
-    masters: usize,
-    /// How many may fall victim.
-    population: usize,
-    /// What another track does to them.
-    beside: Vec<Planned>,
-}
-
-impl Track {
-    fn draw(mut self, begin: Duration, end: Duration) -> Vec<Planned> {
-        let mut plan = Vec::new();
-        let mut now = begin;
-        // What takes long comes once, first, while every vote counts. So does a first loss of data: later
-        // most of those that lose theirs have no vote anyway.
-        let is_long = |fault: &&Fault| fault.to == Whom::EachAtLeisure;
-        let is_first = |fault: &&Fault| is_long(fault) || fault.does == FLUSH;
-        let mut deck: Vec<_> = self.deck.iter().copied().filter(is_first).collect();
-        let again: Vec<_> = self.deck.iter().copied().filter(|fault| !is_long(fault)).collect();
-        loop {
-            for fault in deck {
-                let planned = self.planned(now, fault);
-                now = planned.ends() + self.random.within(&GAP);
-                if planned.ends() <= end {
-                    plan.push(planned);
-                } else if fault.to != Whom::EachAtLeisure {
-                    return plan;
-                }
-            }
-            deck = again.clone();
-            self.random.shuffle(&mut deck);
-        }
-    }
-
-    fn planned(&mut self, begins: Duration, fault: &'static Fault) -> Planned {
-        let lasts = self.random.within(&fault.lasts);
-        let victims = self.victims(fault.to, begins, begins + lasts);
-        let pause = if fault.to == Whom::EachAtLeisure { QUARANTINE } else { Duration::ZERO };
-        Planned { begins, fault, victims, lasts, pause }
-    }
-
-    fn victims(&mut self, whom: Whom, from: Duration, to: Duration) -> Vec<Vec<usize>> {
-        let mut all: Vec<_> = (0..self.population).collect();
-        self.random.shuffle(&mut all);
-        all.sort_by_key(|victim| self.beside.iter().any(|other| other.strikes(*victim, from, to)));
-        let majority = self.masters / 2 + 1;
-        let minority = self.masters - majority;
-        all.truncate(match whom {
-            Whom::EachInTurn | Whom::EachAtLeisure => {
-                return all.into_iter().map(|one| vec![one]).collect();
-            }
-            Whom::Worker => 1,
-            Whom::Quorum => minority + 1,
-            Whom::Some => 1 + self.random.below(self.masters as u64) as usize,
-            Whom::Minority => 1 + self.random.below(minority as u64) as usize,
-        });
-        vec![all]
-    }
-}
-
-/// From the start of a master until its vote counts: its uptime comes in whole seconds, and a
-/// client takes it for one less.
-const QUARANTINE: Duration =
-    Duration::from_millis(QUARANTINE_MS).saturating_add(Duration::from_secs(2));
 /// Before the first fault.
 const WARM_UP: Duration = Duration::from_millis(500);
-/// Between the end of a fault and the beginning of the next.
-const GAP: Range<Duration> = Duration::from_millis(200)..Duration::from_millis(500);
 
 #[cfg(test)]
 mod tests {

@@ -8,7 +8,7 @@ use std::{
 use super::{
     Deed,
     deeds::{assert_answers, heal, strike},
-    schedule::Planned,
+    planned::Planned,
 };
 use crate::{
     history::Event,
