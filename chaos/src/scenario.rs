@@ -19,7 +19,7 @@ use tokio::{
 use crate::{
     args::Options,
     check::wakeups,
-    faults::{Interrupt, Interrupted, Schedule, masters_track, workers_track},
+    faults::{Interrupt, Interrupted, Schedule, calm, masters_track, workers_track},
     history::{Event, History, Leftovers, Settings, Worker},
     masters::Masters,
     recorder::Recorder,
@@ -122,7 +122,7 @@ fn torment(
     let began = Instant::now();
     let whole = Duration::from_secs(settings.secs);
     let workers = settings.workers as usize;
-    let schedule = Schedule::draw(settings.seed, settings.masters, workers, whole - calm(whole));
+    let schedule = Schedule::draw(settings.seed, settings.masters, workers, whole);
     thread::scope(|scope| {
         let tracks = [&schedule.processes, &schedule.service]
             .map(|plan| scope.spawn(|| masters_track(masters, recorder, plan, began, interrupt)));
@@ -154,11 +154,6 @@ fn leftovers(master: usize, server: &RedisServer) -> Leftovers {
     // They stay for a day: a holder after the next must get a greater token still.
     keys.retain(|key| !key.starts_with(TOKEN_COUNTERS));
     Leftovers { master, keys, channels, connections: server.connected_clients() }
-}
-
-/// The last part of a run, without faults: whoever waits then must be served.
-fn calm(run: Duration) -> Duration {
-    (run / 8).clamp(Duration::from_secs(1), Duration::from_secs(8))
 }
 
 fn interrupt_on_signals() -> io::Result<Interrupt> {

@@ -1,5 +1,6 @@
 //! What is done to the servers and to the workers. A fault is a value with a name.
 //!
+//! * `stretches`: how a run is divided into dense and sparse minutes. Pure.
 //! * `planned`: a fault, when it comes and to whom. Pure.
 //! * `dealer`: deals those of one track, by the seed. Pure.
 //! * `schedule`: which fault comes when and to whom in a run. Pure.
@@ -10,11 +11,13 @@ mod dealer;
 mod deeds;
 mod planned;
 mod schedule;
+mod stretches;
 mod tracks;
 
 use std::{ops::Range, time::Duration};
 
 pub(crate) use schedule::Schedule;
+pub(crate) use stretches::calm;
 use testkit::{Fault as WireFault, Way};
 pub(crate) use tracks::{Interrupt, Interrupted, masters_track, workers_track};
 
@@ -93,7 +96,7 @@ pub(crate) enum Whom {
     Quorum,
     /// All masters, one after the other.
     EachInTurn,
-    /// The same, once in a run, and each only when the vote of the one before counts again.
+    /// The same, once in a dense stretch, and each only when the vote of the one before counts again.
     EachAtLeisure,
     /// One worker.
     Worker,

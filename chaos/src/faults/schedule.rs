@@ -4,15 +4,21 @@
 //! way to it, and to the workers. Within a track one fault is over before the next begins. A track
 //! deals from a shuffled deck of all its faults, so that each comes equally often.
 //!
-//! So faults of the first two come in pairs, on different masters as far as there are any.
+//! So faults of the first two come in pairs, on different masters as far as there are any. In the
+//! sparse stretches of a long run masters suffer one fault at a time, of either track.
 
 use std::time::Duration;
 
-use super::{Fault, TABLE, Whom, dealer::Dealer, planned::Planned};
+use super::{
+    Fault, TABLE, Whom,
+    dealer::Dealer,
+    planned::Planned,
+    stretches::{Pace, Stretch, stretches},
+};
 use crate::random::Random;
 
 /// Everything that is going to be done in a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Schedule {
     pub(crate) processes: Vec<Planned>,
     pub(crate) service: Vec<Planned>,
@@ -20,45 +26,121 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// For a run whose last fault is over at `end`.
-    pub(crate) fn draw(seed: u64, masters: usize, workers: usize, end: Duration) -> Self {
-        let deck = |dealt: fn(&Fault) -> bool| TABLE.iter().filter(|fault| dealt(fault)).collect();
-        let track = |number, deck, population, beside: &[Planned]| {
-            let random = Random::branch(seed, &[u32::MAX, number]);
-            Dealer { random, deck, masters, population, beside: beside.to_vec() }
-        };
-        let of_worker = |fault: &Fault| fault.to == Whom::Worker;
-        let of_process = |fault: &Fault| fault.to != Whom::Worker && fault.does.strikes_process();
-        let of_service = |fault: &Fault| fault.to != Whom::Worker && !fault.does.strikes_process();
-        let processes = track(0, deck(of_process), masters, &[]).deal(WARM_UP, end);
+    /// For a run of such length, on so many masters and workers.
+    pub(crate) fn draw(seed: u64, masters: usize, workers: usize, run: Duration) -> Self {
+        let mut sparse = Sparse::new(seed, masters, workers);
+        let parts = (0..).zip(stretches(run)).map(|(number, stretch)| match stretch.pace {
+            Pace::Dense => Self::dense(seed, number, masters, workers, stretch),
+            Pace::Sparse => sparse.deal(stretch),
+        });
+        parts.fold(Self::default(), Self::then)
+    }
+
+    fn dense(seed: u64, number: u32, masters: usize, workers: usize, stretch: Stretch) -> Self {
+        let random = |track| stream(seed, number, track);
+        let (begin, end) = (stretch.begins + WARM_UP, stretch.calm);
+        let of_masters = |track, deck| Dealer::new(random(track), Pace::Dense, deck, masters);
+        let processes = of_masters(0, deck(is_of_process)).deal(begin, end);
         let mut leisure =
             processes.iter().filter(|planned| planned.fault.to == Whom::EachAtLeisure);
         // Nothing else may strike while one master is killed after the other.
-        let begin = leisure.next().map_or(WARM_UP, Planned::ends);
+        let then = leisure.next().map_or(begin, Planned::ends);
+        let mut of_workers = Dealer::new(random(1), Pace::Dense, deck(is_of_worker), workers);
         Self {
-            service: track(2, deck(of_service), masters, &processes).deal(begin, end),
-            workers: track(1, deck(of_worker), workers, &[]).deal(WARM_UP, end),
+            service: of_masters(2, deck(is_of_service)).beside(&processes).deal(then, end),
+            workers: of_workers.deal(begin, end),
             processes,
         }
     }
+
+    fn then(mut self, later: Self) -> Self {
+        self.processes.extend(later.processes);
+        self.service.extend(later.service);
+        self.workers.extend(later.workers);
+        self
+    }
 }
 
+/// Draws the sparse stretches. One deck goes through all of them, since it is too much for one.
+struct Sparse {
+    masters: Dealer,
+    workers: Dealer,
+}
+
+impl Sparse {
+    fn new(seed: u64, masters: usize, workers: usize) -> Self {
+        let random = |track| stream(seed, SPARSE, track);
+        let of_masters = deck(|fault| !is_of_worker(fault));
+        Self {
+            masters: Dealer::new(random(0), Pace::Sparse, of_masters, masters),
+            workers: Dealer::new(random(1), Pace::Sparse, deck(is_of_worker), workers),
+        }
+    }
+
+    fn deal(&mut self, stretch: Stretch) -> Schedule {
+        let (begin, end) = (stretch.begins + WARM_UP, stretch.calm);
+        let of_masters = self.masters.deal(begin, end).into_iter();
+        let (processes, service) = of_masters.partition(|planned| is_of_process(planned.fault));
+        Schedule { processes, service, workers: self.workers.deal(begin, end) }
+    }
+}
+
+/// Of a track in a stretch.
+fn stream(seed: u64, stretch: u32, track: u32) -> Random {
+    match stretch {
+        // As it was before there were others: a seed of a minute keeps its meaning.
+        0 => Random::branch(seed, &[u32::MAX, track]),
+        later => Random::branch(seed, &[u32::MAX, track, later]),
+    }
+}
+
+fn deck(of: fn(&Fault) -> bool) -> Vec<&'static Fault> {
+    TABLE.iter().filter(|fault| of(fault)).collect()
+}
+
+fn is_of_worker(fault: &Fault) -> bool {
+    fault.to == Whom::Worker
+}
+
+fn is_of_process(fault: &Fault) -> bool {
+    !is_of_worker(fault) && fault.does.strikes_process()
+}
+
+fn is_of_service(fault: &Fault) -> bool {
+    !is_of_worker(fault) && !fault.does.strikes_process()
+}
+
+/// In place of the number of a stretch.
+const SPARSE: u32 = u32::MAX;
 /// Before the first fault.
 const WARM_UP: Duration = Duration::from_millis(500);
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::faults::stretches::{QUARANTINE, calm};
 
     const MINUTE: Duration = Duration::from_secs(60);
-    const CALM: Duration = Duration::from_secs(8);
+    const HOUR: Duration = Duration::from_secs(3_600);
 
     fn minute(seed: u64, masters: usize) -> Schedule {
-        Schedule::draw(seed, masters, 6, MINUTE - CALM)
+        Schedule::draw(seed, masters, 6, MINUTE)
+    }
+
+    fn hour(seed: u64, masters: usize) -> Schedule {
+        Schedule::draw(seed, masters, 6, HOUR)
     }
 
     fn tracks(schedule: &Schedule) -> [&[Planned]; 3] {
         [&schedule.processes, &schedule.service, &schedule.workers]
+    }
+
+    impl Schedule {
+        /// How often `fault` comes.
+        fn count(&self, fault: &Fault) -> u64 {
+            let all = [&self.processes, &self.service, &self.workers].into_iter().flatten();
+            all.filter(|planned| planned.fault == fault).count() as u64
+        }
     }
 
     #[test]
@@ -68,15 +150,78 @@ mod tests {
     }
 
     #[test]
+    fn the_first_minute_of_an_hour_is_that_of_a_run_of_a_minute() {
+        let (minute, hour) = (minute(7, 3), hour(7, 3));
+        for (short, long) in tracks(&minute).into_iter().zip(tracks(&hour)) {
+            assert!(long.starts_with(short));
+            assert!(long.get(short.len()).is_some_and(|next| next.begins >= MINUTE));
+        }
+    }
+
+    /// What an hour deals in each of its stretches of such a pace.
+    fn stretches_at(pace: Pace, schedule: &Schedule) -> Vec<Schedule> {
+        let within = |stretch: Stretch, plan: &[Planned]| {
+            let inside = |one: &&Planned| stretch.begins < one.begins && one.begins < stretch.ends;
+            plan.iter().filter(inside).cloned().collect()
+        };
+        let at_pace = stretches(HOUR).into_iter().filter(|stretch| stretch.pace == pace);
+        let part = |stretch| Schedule {
+            processes: within(stretch, &schedule.processes),
+            service: within(stretch, &schedule.service),
+            workers: within(stretch, &schedule.workers),
+        };
+        at_pace.map(part).collect()
+    }
+
+    #[test]
+    fn every_dense_stretch_of_an_hour_deals_as_much_as_a_minute() {
+        for seed in 0..10 {
+            let dense = stretches_at(Pace::Dense, &hour(seed, 3));
+            assert_eq!(dense.len(), 30);
+            assert!(dense.windows(2).all(|two| two[0].processes != two[1].processes));
+            for (stretch, fault) in dense.iter().flat_map(|one| TABLE.iter().map(move |f| (one, f)))
+            {
+                assert!(stretch.count(fault) >= fault.to.least_a_minute(), "{}", fault.name);
+            }
+        }
+    }
+
+    #[test]
+    fn sparse_stretches_of_an_hour_deal_every_fault_equally_often() {
+        for seed in 0..10 {
+            let sparse = stretches_at(Pace::Sparse, &hour(seed, 3));
+            let count = |fault| sparse.iter().map(|one| one.count(fault)).sum::<u64>();
+            for of in [is_of_worker, |fault: &Fault| !is_of_worker(fault)] {
+                let faults = deck(of).into_iter().filter(|f| f.to != Whom::EachAtLeisure);
+                let counts: Vec<_> = faults.map(count).collect();
+                let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
+                assert!(*least >= 15 && most - least <= 1, "seed {seed}: {counts:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn in_a_sparse_stretch_all_masters_vote_when_one_suffers() {
+        for stretch in stretches_at(Pace::Sparse, &hour(7, 5)) {
+            let mut all = [stretch.processes, stretch.service].concat();
+            all.sort_by_key(|planned| planned.begins);
+            for two in all.windows(2) {
+                let forgotten = two[0].fault.does.downs() == Some(true);
+                let healing = if forgotten { QUARANTINE } else { Duration::ZERO };
+                assert!(two[0].ends() + healing < two[1].begins);
+            }
+        }
+    }
+
+    #[test]
     fn every_fault_comes_often_enough_within_a_minute() {
         for seed in 0..200 {
             for masters in [3, 5] {
                 let schedule = minute(seed, masters);
                 for fault in &TABLE {
-                    let all = tracks(&schedule).into_iter().flatten();
-                    let came = all.filter(|planned| planned.fault == fault).count();
+                    let came = schedule.count(fault);
                     assert!(
-                        came >= fault.to.least_a_minute() as usize,
+                        came >= fault.to.least_a_minute(),
                         "seed {seed}: {} came {came} times",
                         fault.name
                     );
@@ -89,8 +234,11 @@ mod tests {
     fn faults_of_a_track_do_not_overlap_and_end_in_time() {
         for seed in 0..50 {
             for track in tracks(&minute(seed, 3)) {
+                assert!(track.iter().all(|planned| planned.ends() <= MINUTE - calm(MINUTE)));
+            }
+            for track in tracks(&hour(seed, 3)) {
                 assert!(track.windows(2).all(|two| two[0].ends() < two[1].begins));
-                assert!(track.iter().all(|planned| planned.ends() <= MINUTE - CALM));
+                assert!(track.iter().all(|planned| planned.ends() <= HOUR - calm(HOUR / 60)));
             }
         }
     }
