@@ -21,10 +21,7 @@ pub(crate) fn is_void(history: &History, section: &Section, span: Span) -> bool 
     let forgives = settings.quarantine_ms > 0 && kept_out;
     let mut hit = BTreeSet::new();
     let mut small_jumps = BTreeSet::new();
-    for Record { at, event } in &history.records {
-        if *at < span.from || *at >= span.to {
-            continue;
-        }
+    for Record { event, .. } in history.within(span) {
         match event {
             Event::Forgot { master } if on(*master) && !forgives => {
                 hit.insert(*master);

@@ -2,6 +2,8 @@
 //! was granted gets a greater one, and as long as leases hold, so does whoever is granted later. No
 //! two holds have the same, and all guards of one hold do.
 
+use std::collections::HashMap;
+
 use super::{Invariant, Violation, promise};
 use crate::{
     history::{Event, History, Hold, Section},
@@ -56,17 +58,20 @@ fn disorder(history: &History, lock: &str, sections: &[&Section]) -> Vec<Violati
         .first()
         .is_some_and(|first| !promise::is_void(history, first, history.weather.run));
     let forgot = history.records.iter().any(|record| matches!(record.event, Event::Forgot { .. }));
+    let greatest = greatest_so_far(&holds);
+    let mut first_with = HashMap::new();
     let mut found = Vec::new();
-    for (index, (granted, token, section)) in holds.iter().enumerate() {
-        let before = holds.get(..index).unwrap_or_default();
+    for (index, hold @ (granted, token, section)) in holds.iter().enumerate() {
         // A clock that was set can only part a lesser token from its key while it is asked for.
         let asking = Span::new(section.asked, *granted);
         let sound = run_is_sound || !forgot && !promise::is_void(history, section, asking);
         // Who was stopped on the way may get a guard that is over, at any time after it was granted.
         let sound = sound && section.hold.as_ref().is_some_and(|hold| hold.deadline > *granted);
-        let greatest = before.iter().filter(|(at, ..)| sound || *at <= section.asked);
-        let greatest = greatest.max_by_key(|(_, token, _)| *token);
-        let twin = before.iter().find(|(_, other, _)| other == token);
+        let asked_after = || holds.partition_point(|(at, ..)| *at <= section.asked).min(index);
+        let before = if sound { index } else { asked_after() };
+        let greatest = before.checked_sub(1).and_then(|last| greatest.get(last).copied());
+        let twin = first_with.get(token).copied();
+        first_with.entry(*token).or_insert(hold);
         if let Some((since, other, earlier)) =
             greatest.filter(|(_, other, _)| other >= token).or(twin)
         {
@@ -75,6 +80,19 @@ fn disorder(history: &History, lock: &str, sections: &[&Section]) -> Vec<Violati
     }
     found
 }
+
+/// For each hold the one with the greatest token of it and all before.
+fn greatest_so_far<'a, 'b>(holds: &'b [Granted<'a>]) -> Vec<&'b Granted<'a>> {
+    let greater = |greatest: &mut Option<&'b Granted<'a>>, hold: &'b Granted<'a>| {
+        let before = greatest.filter(|before| before.1 > hold.1);
+        *greatest = Some(before.unwrap_or(hold));
+        *greatest
+    };
+    holds.iter().scan(None, greater).collect()
+}
+
+/// When, the token, and to whom.
+type Granted<'a> = (Time, u64, &'a Section);
 
 fn out_of_order(
     lock: &str,

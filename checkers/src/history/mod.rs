@@ -14,6 +14,8 @@ pub use record::{Event, Kind, Leftovers, Manner, Record, Refusal, SectionId, Set
 pub use section::{Hold, Loss, Section, Write, section_of};
 pub use weather::{Outages, Weather};
 
+use crate::spans::Span;
+
 /// The records of a whole run, and what they amount to.
 #[derive(Debug)]
 pub struct History {
@@ -40,6 +42,12 @@ impl History {
         let weather = Weather::of(&records, &settings);
         let sections = section::collect(&records);
         Ok(Self { settings, records, sections, weather })
+    }
+
+    /// What was recorded within `span`.
+    pub(crate) fn within(&self, span: Span) -> &[Record] {
+        let place = |at| self.records.partition_point(|record| record.at < at);
+        self.records.get(place(span.from)..place(span.to)).unwrap_or_default()
     }
 
     /// The names of the locks, sorted, each with its sections in the order in which they asked.
