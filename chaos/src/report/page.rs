@@ -181,7 +181,9 @@ impl<'a> Picture<'a> {
             | Event::WorkerEnded { worker: who, .. } => *who == worker,
             _ => false,
         };
-        let end = self.history.records.iter().find(|it| it.at >= since && ends(&it.event));
+        let records = &self.history.records;
+        let later = records.get(records.partition_point(|it| it.at < since)..).unwrap_or_default();
+        let end = later.iter().find(|it| ends(&it.event));
         let end = end.map_or(self.window.to, |record| record.at);
         self.span("frozen", Span::new(since, end), (2, 16), &format!("{worker} is stopped"));
     }
