@@ -17,7 +17,7 @@ mod tracks;
 use std::{ops::Range, time::Duration};
 
 pub(crate) use schedule::Schedule;
-pub(crate) use stretches::calm;
+pub(crate) use stretches::{Pace, calm, stretches};
 use testkit::{Fault as WireFault, Way};
 pub(crate) use tracks::{Interrupt, Interrupted, masters_track, workers_track};
 
@@ -103,7 +103,8 @@ pub(crate) enum Whom {
 }
 
 impl Whom {
-    /// How often such a fault must have come in a minute for the run to mean something.
+    /// How often such a fault comes at least in a dense stretch, and must have come in a run of a minute
+    /// for that to mean something.
     pub(crate) const fn least_a_minute(self) -> u64 {
         match self {
             Self::EachAtLeisure => 1,

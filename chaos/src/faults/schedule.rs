@@ -36,6 +36,12 @@ impl Schedule {
         parts.fold(Self::default(), Self::then)
     }
 
+    /// How often `fault` comes.
+    pub(crate) fn count(&self, fault: &Fault) -> u64 {
+        let all = [&self.processes, &self.service, &self.workers].into_iter().flatten();
+        all.filter(|planned| planned.fault == fault).count() as u64
+    }
+
     fn dense(seed: u64, number: u32, masters: usize, workers: usize, stretch: Stretch) -> Self {
         let random = |track| stream(seed, number, track);
         let (begin, end) = (stretch.begins + WARM_UP, stretch.calm);
@@ -133,14 +139,6 @@ mod tests {
 
     fn tracks(schedule: &Schedule) -> [&[Planned]; 3] {
         [&schedule.processes, &schedule.service, &schedule.workers]
-    }
-
-    impl Schedule {
-        /// How often `fault` comes.
-        fn count(&self, fault: &Fault) -> u64 {
-            let all = [&self.processes, &self.service, &self.workers].into_iter().flatten();
-            all.filter(|planned| planned.fault == fault).count() as u64
-        }
     }
 
     #[test]

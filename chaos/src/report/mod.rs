@@ -21,7 +21,7 @@ use crate::{
         self, Violation,
         coverage::{self, Shortfall},
     },
-    faults::TABLE,
+    demands::demands,
     history::{History, Settings},
 };
 
@@ -34,10 +34,9 @@ pub(crate) struct Findings {
 
 impl Findings {
     pub(crate) fn of(history: &History) -> Self {
-        let kinds = TABLE.each_ref().map(|fault| (fault.name, fault.to.least_a_minute()));
         Self {
             violations: check::violations(history),
-            shortfalls: coverage::shortfalls(history, &kinds),
+            shortfalls: coverage::shortfalls(history, &demands(history)),
         }
     }
 

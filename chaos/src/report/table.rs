@@ -8,6 +8,7 @@ use std::{
 
 use crate::{
     check::{coverage, detection, reentry, updates, wakeups},
+    demands::parts,
     faults::TABLE,
     history::{Event, History, Hold, Kind, Record, Refusal, Section},
     quantiles::Quantiles,
@@ -42,7 +43,15 @@ fn grants(history: &History) -> String {
     let by_kind = by_kind(|kind| of_kind(history, kind).filter(held).count().to_string());
     let long = history.sections.iter().filter_map(Section::validity);
     let long = long.filter(|hold| hold.length() > LONG).count();
-    format!("{by_kind} · {long} of them held for more than {LONG:?}")
+    let parts = by_part(history).map(|row| format!("\n{row}")).unwrap_or_default();
+    format!("{by_kind} · {long} of them held for more than {LONG:?}{parts}")
+}
+
+/// Of a run that is divided.
+fn by_part(history: &History) -> Option<String> {
+    let by_part = coverage::grants_by_part(history, &parts(&history.settings));
+    let (fewest, most) = (by_part.iter().min()?, by_part.iter().max()?);
+    Some(format!("{fewest} to {most} in each of {} minutes", by_part.len()))
 }
 
 fn waits(history: &History) -> String {

@@ -1,6 +1,6 @@
 //! I9: whether a run has seen enough to mean something.
 
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
 use super::reentry;
 use crate::{
@@ -17,24 +17,43 @@ pub struct Shortfall {
     pub wanted: u64,
 }
 
-/// What is missing of 1,500 grants and 100 re-entries in a minute, of so many faults of each of
-/// `kinds` in a minute, and of a quorum that was lost. A run of a few seconds need not have seen anything.
-pub fn shortfalls(history: &History, kinds: &[(&str, u64)]) -> Vec<Shortfall> {
-    let secs = history.settings.secs;
-    if secs < LEAST_SECS {
-        return Vec::new();
-    }
-    let mut demands = vec![
-        ("grants".to_owned(), grants(history), GRANTS_A_MINUTE * secs / 60),
-        ("re-entries".to_owned(), reentry::reentries(history), REENTRIES_A_MINUTE * secs / 60),
-        ("quorums lost and noticed".to_owned(), quorum_losses(history).noticed, 1),
+/// How much a run must have seen of what.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Demands {
+    pub grants: u64,
+    /// In each of [`parts`](Self::parts).
+    pub grants_of_a_part: u64,
+    /// Of the run, from its beginning; none: the run is not divided.
+    pub parts: Vec<Range<Duration>>,
+    pub reentries: u64,
+    /// That a worker has felt.
+    pub quorum_losses: u64,
+    /// By kind.
+    pub faults: Vec<(&'static str, u64)>,
+}
+
+/// What is missing of `demands`.
+pub fn shortfalls(history: &History, demands: &Demands) -> Vec<Shortfall> {
+    let poorest = grants_by_part(history, &demands.parts).into_iter().min();
+    let mut seen = vec![
+        ("grants".to_owned(), grants(history), demands.grants),
+        ("re-entries".to_owned(), reentry::reentries(history), demands.reentries),
+        (
+            "quorums lost and noticed".to_owned(),
+            quorum_losses(history).noticed,
+            demands.quorum_losses,
+        ),
     ];
-    let possible = kinds.iter().filter(|(kind, _)| left_out(history, kind).is_none());
-    let faults = possible.map(|(kind, a_minute)| {
-        (format!("faults {kind:?}"), count_faults(history, kind), a_minute * secs / 60)
-    });
-    demands.extend(faults);
-    let short = demands.into_iter().filter(|(_, seen, wanted)| seen < wanted);
+    seen.extend(
+        poorest.map(|n| ("grants in the poorest part".to_owned(), n, demands.grants_of_a_part)),
+    );
+    let possible = demands.faults.iter().filter(|(kind, _)| left_out(history, kind).is_none());
+    seen.extend(
+        possible.map(|(kind, wanted)| {
+            (format!("faults {kind:?}"), count_faults(history, kind), *wanted)
+        }),
+    );
+    let short = seen.into_iter().filter(|(_, seen, wanted)| seen < wanted);
     short.map(|(what, seen, wanted)| Shortfall { what, seen, wanted }).collect()
 }
 
@@ -60,6 +79,15 @@ pub fn grants(history: &History) -> u64 {
     history.sections.iter().filter(|section| section.hold.is_some()).count() as u64
 }
 
+/// How many grants fell into each of `parts`.
+pub fn grants_by_part(history: &History, parts: &[Range<Duration>]) -> Vec<u64> {
+    let began = history.weather.run.from;
+    let holds = history.sections.iter().filter_map(|section| section.hold.as_ref());
+    let granted: Vec<_> = holds.map(|hold| hold.granted.since(began)).collect();
+    let count = |part: &Range<Duration>| granted.iter().filter(|at| part.contains(at)).count();
+    parts.iter().map(|part| count(part) as u64).collect()
+}
+
 pub fn count_faults(history: &History, kind: &str) -> u64 {
     let of_kind = |event: &Event| matches!(event, Event::FaultBegan { fault, .. } if fault == kind);
     history.records.iter().filter(|record| of_kind(&record.event)).count() as u64
@@ -83,10 +111,6 @@ fn felt(history: &History) -> impl Iterator<Item = Time> + '_ {
     })
 }
 
-const LEAST_SECS: u64 = 20;
-/// Masters keep out of votes for half of a mixed minute, and a busy machine halves what is left.
-const GRANTS_A_MINUTE: u64 = 1_500;
-const REENTRIES_A_MINUTE: u64 = 100;
 /// An attempt that began while the quorum was away may end a little after it is back.
 const ECHO: Duration = Duration::from_millis(200);
 
@@ -124,40 +148,54 @@ mod tests {
         assert_eq!(losses(story), QuorumLosses { happened: 2, noticed: 2 });
     }
 
-    #[test]
-    fn a_part_of_a_minute_wants_its_part_of_the_grants() {
-        let short = |grants: u64, secs| {
-            let story = (0..grants).fold(Story::new(), |story, i| {
-                story.section(&format!("w0.0/0#{i}"), |s| s.asked(0).granted(1, 2).released(2))
-            });
-            let mut history = story.history();
-            history.settings.secs = secs;
-            let short = shortfalls(&history, &[]).into_iter();
-            short.map(|short| (short.what, short.wanted)).find(|(what, _)| what == "grants")
-        };
-        assert_eq!(short(750, 30), None);
-        assert_eq!(short(749, 30), Some(("grants".into(), 750)));
-        assert_eq!(short(0, 19), None);
+    fn missing(story: &Story, demands: &Demands) -> Vec<(String, u64, u64)> {
+        let short = shortfalls(&story.clone().history(), demands).into_iter();
+        short.map(|short| (short.what, short.seen, short.wanted)).collect()
+    }
+
+    /// So many grants, each in its own second.
+    fn with_grants(seconds: &[u64]) -> Story {
+        seconds.iter().fold(Story::new(), |story, second| {
+            let granted = second * 1_000 + 500;
+            story.section(&format!("w0.0/0#{second}"), |s| {
+                s.asked(granted - 1).granted(granted, granted + 2).released(granted + 1)
+            })
+        })
     }
 
     #[test]
-    fn a_minute_wants_re_entries_three_faults_of_each_kind_and_a_lost_quorum() {
-        let mut history = with_faults(&["kill", "kill", "kill", "freeze"]).history();
-        history.settings.secs = 60;
-        let short = shortfalls(&history, &[("kill", 3), ("freeze", 3)]);
-        let missing: Vec<_> = short.iter().map(|s| (s.what.as_str(), s.wanted)).collect();
+    fn what_is_demanded_and_missing_is_told() {
+        let story = with_faults(&["kill", "kill", "kill", "freeze"]);
+        let faults = vec![("kill", 3), ("freeze", 3)];
+        let demands =
+            Demands { grants: 9, reentries: 2, quorum_losses: 1, faults, ..Demands::default() };
         let expected = [
-            ("grants", 1_500),
-            ("re-entries", 100),
-            ("quorums lost and noticed", 1),
-            ("faults \"freeze\"", 3),
+            ("grants".to_owned(), 0, 9),
+            ("re-entries".to_owned(), 0, 2),
+            ("quorums lost and noticed".to_owned(), 0, 1),
+            ("faults \"freeze\"".to_owned(), 1, 3),
         ];
-        assert_eq!(missing, expected);
+        assert_eq!(missing(&story, &demands), expected);
+        assert_eq!(missing(&story, &Demands::default()), []);
+    }
+
+    #[test]
+    fn what_the_machine_cannot_do_is_not_demanded() {
+        let demands = Demands { faults: vec![("kill", 3)], ..Demands::default() };
+        assert_eq!(missing(&Story::new(), &demands).len(), 1);
         let why = "no compiler".to_owned();
-        let left_out = with_faults(&[]).and(1, Event::LeftOut { fault: "kill".into(), why });
-        let mut history = left_out.history();
-        history.settings.secs = 60;
-        let short = shortfalls(&history, &[("kill", 3)]);
-        assert!(short.iter().all(|short| short.what != "faults \"kill\""));
+        let left_out = Story::new().and(1, Event::LeftOut { fault: "kill".into(), why });
+        assert_eq!(missing(&left_out, &demands), []);
+    }
+
+    #[test]
+    fn many_grants_in_one_part_do_not_make_up_for_few_in_another() {
+        let part = |from, to| Duration::from_secs(from)..Duration::from_secs(to);
+        let parts = vec![part(0, 5), part(5, 10), part(10, 15)];
+        let demands = Demands { grants: 5, grants_of_a_part: 2, parts, ..Demands::default() };
+        assert_eq!(missing(&with_grants(&[1, 2, 6, 7, 11, 12]), &demands), []);
+        let uneven = with_grants(&[1, 2, 3, 6, 12, 13]);
+        let expected = [("grants in the poorest part".to_owned(), 1, 2)];
+        assert_eq!(missing(&uneven, &demands), expected);
     }
 }
