@@ -41,7 +41,7 @@ usage: palisade-chaos [--seed S] [--secs T] [--masters 3|5] [--workers N] [--kee
        palisade-chaos check HISTORY
 
   --seed S      which faults come when, and what the workers want (default: any)
-  --secs T      how long the workers work (default: 60)
+  --secs T      how long the workers work (default: 60); from 120 on every other minute is calmer
   --masters N   redis-servers, 3 or 5 (default: 3)
   --workers N   worker processes, at least 6 (default: 6)
   --keep        keep the history also when nothing is wrong
