@@ -143,6 +143,35 @@ mod tests {
         assert_eq!(check(&two(8, 7).and(70, jump).history()).len(), 1, "the jump came later");
     }
 
+    /// The third asked after the first was granted, and before the second was.
+    fn third(tokens: [u64; 3]) -> Story {
+        let [first, second, third] = tokens;
+        Story::new()
+            .section("w0.0/0#1", |s| s.asked(0).fenced(5, 900, first).released(20))
+            .section("w1.0/0#1", |s| s.asked(10).fenced(60, 900, second).released(80))
+            .section("w2.0/0#1", |s| s.asked(30).fenced(90, 900, third).released(95))
+    }
+
+    #[test]
+    fn the_greatest_token_of_all_before_is_what_counts() {
+        let found = |tokens| {
+            let found = check(&third(tokens).history()).into_iter();
+            found.map(|violation| violation.what).collect::<Vec<_>>()
+        };
+        assert!(found([5, 10, 11]).is_empty());
+        assert_eq!(found([10, 11, 5]), ["w2.0/0#1 got the token 5 after w1.0/0#1 had got 11"]);
+        assert_eq!(found([10, 5, 7]).len(), 2, "the second is no excuse");
+    }
+
+    #[test]
+    fn while_clocks_are_set_only_those_count_that_were_granted_before_the_question() {
+        let jump = Event::ClockJumped { master: 0, by_ms: 3_000 };
+        let found = |tokens| check(&third(tokens).and(40, jump.clone()).history());
+        assert_eq!(found([5, 10, 7]), []);
+        assert_eq!(found([5, 10, 4]).len(), 1);
+        assert!(found([5, 10, 10])[0].what.contains("after w1.0/0#1"), "twins are never right");
+    }
+
     #[test]
     fn a_guard_that_is_over_when_it_comes_was_granted_some_time_before() {
         let came = |asked| {
