@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn every_dense_stretch_of_an_hour_deals_as_much_as_a_minute() {
-        for seed in 0..10 {
+        for seed in 0..3 {
             let dense = stretches_at(Pace::Dense, &hour(seed, 3));
             assert_eq!(dense.len(), 30);
             // Whom they strike, and for how long.
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn sparse_stretches_of_an_hour_deal_every_fault_equally_often() {
-        for seed in 0..10 {
+        for seed in 0..3 {
             let sparse = stretches_at(Pace::Sparse, &hour(seed, 3));
             let count = |fault| sparse.iter().map(|one| one.count(fault)).sum::<u64>();
             for of in [is_of_worker, |fault: &Fault| !is_of_worker(fault)] {
@@ -237,11 +237,14 @@ mod tests {
     fn faults_of_a_track_do_not_overlap_and_end_in_time() {
         for seed in 0..50 {
             for track in tracks(&minute(seed, 3)) {
+                assert!(track.windows(2).all(|two| two[0].ends() < two[1].begins));
                 assert!(track.iter().all(|planned| planned.ends() <= MINUTE - calm(MINUTE)));
             }
+        }
+        for seed in 0..3 {
             for track in tracks(&hour(seed, 3)) {
                 assert!(track.windows(2).all(|two| two[0].ends() < two[1].begins));
-                assert!(track.iter().all(|planned| planned.ends() <= HOUR - calm(HOUR / 60)));
+                assert!(track.iter().all(|planned| planned.ends() <= HOUR - calm(MINUTE)));
             }
         }
     }
