@@ -21,10 +21,11 @@ pub struct Shortfall {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Demands {
     pub grants: u64,
-    /// In each of [`parts`](Self::parts).
-    pub grants_of_a_part: u64,
     /// Of the run, from its beginning; none: the run is not divided.
     pub parts: Vec<Range<Duration>>,
+    /// How many of them are lively: they have so many grants.
+    pub lively_parts: u64,
+    pub grants_of_a_part: u64,
     pub reentries: u64,
     /// That a worker has felt.
     pub quorum_losses: u64,
@@ -34,9 +35,12 @@ pub struct Demands {
 
 /// What is missing of `demands`.
 pub fn shortfalls(history: &History, demands: &Demands) -> Vec<Shortfall> {
-    let poorest = grants_by_part(history, &demands.parts).into_iter().min();
+    let of_a_part = demands.grants_of_a_part;
+    let by_part = grants_by_part(history, &demands.parts);
+    let lively = by_part.iter().filter(|grants| **grants >= of_a_part).count() as u64;
     let mut seen = vec![
         ("grants".to_owned(), grants(history), demands.grants),
+        (format!("parts with {of_a_part} grants"), lively, demands.lively_parts),
         ("re-entries".to_owned(), reentry::reentries(history), demands.reentries),
         (
             "quorums lost and noticed".to_owned(),
@@ -44,9 +48,6 @@ pub fn shortfalls(history: &History, demands: &Demands) -> Vec<Shortfall> {
             demands.quorum_losses,
         ),
     ];
-    seen.extend(
-        poorest.map(|n| ("grants in the poorest part".to_owned(), n, demands.grants_of_a_part)),
-    );
     let possible = demands.faults.iter().filter(|(kind, _)| left_out(history, kind).is_none());
     seen.extend(
         possible.map(|(kind, wanted)| {
@@ -192,10 +193,16 @@ mod tests {
     fn many_grants_in_one_part_do_not_make_up_for_few_in_another() {
         let part = |from, to| Duration::from_secs(from)..Duration::from_secs(to);
         let parts = vec![part(0, 5), part(5, 10), part(10, 15)];
-        let demands = Demands { grants: 5, grants_of_a_part: 2, parts, ..Demands::default() };
-        assert_eq!(missing(&with_grants(&[1, 2, 6, 7, 11, 12]), &demands), []);
-        let uneven = with_grants(&[1, 2, 3, 6, 12, 13]);
-        let expected = [("grants in the poorest part".to_owned(), 1, 2)];
+        let demands = Demands {
+            grants: 5,
+            parts,
+            lively_parts: 2,
+            grants_of_a_part: 2,
+            ..Demands::default()
+        };
+        assert_eq!(missing(&with_grants(&[1, 2, 6, 12, 13]), &demands), []);
+        let uneven = with_grants(&[1, 2, 3, 4, 6, 12]);
+        let expected = [("parts with 2 grants".to_owned(), 1, 2)];
         assert_eq!(missing(&uneven, &demands), expected);
     }
 }
