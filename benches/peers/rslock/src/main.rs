@@ -26,7 +26,8 @@ struct Peer {
 
 impl Pair for Peer {
     async fn pair(&mut self) {
-        let lock = self.locks.lock(self.name.as_bytes(), LEASE).await.expect("nobody else wants it");
+        let lock =
+            self.locks.lock(self.name.as_bytes(), LEASE).await.expect("nobody else wants it");
         self.locks.unlock(&lock).await;
     }
 }
