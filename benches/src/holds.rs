@@ -1,11 +1,11 @@
 //! Very many locks that are held at once: what it costs to keep them, and who else notices.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use futures::{StreamExt, future::BoxFuture, stream};
+use futures::{StreamExt, stream};
 use palisade::LockGuard;
 use testkit::{Cluster, RedisServer};
-use tokio::time::sleep;
+use tokio::{task::spawn_blocking, time::sleep};
 
 use crate::{
     block::{Block, Load, Tasks},
@@ -39,39 +39,65 @@ fn count(setting: &Setting) -> usize {
 /// Once, not in blocks: it takes long.
 async fn measure<L: Hold>(servers: &Cluster, locks: &[L]) -> Vec<Line> {
     let Some((other, locks)) = locks.split_first() else { return Vec::new() };
-    let other = vec![other.clone()];
-    let mut other = Tasks(other);
+    let mut other = Tasks(vec![other.clone()]);
     other.block(AWHILE).await;
-
-    let alone = other.block(AWHILE).await;
-    let before = resident_bytes();
+    let alone = [other.block(AWHILE).await];
+    let (empty, begun) = (memory_and_keys(servers), Instant::now());
     let guards = stream::iter(locks).map(L::hold).buffer_unordered(AT_ONCE).collect();
     let guards: Vec<LockGuard> = guards.await;
-    let kept = Kept::watch(servers).await;
-    let beside = other.block(AWHILE).await;
-    let mut resident = resident_bytes();
-    let dropped = tokio::task::spawn_blocking(|| drop(guards));
-    let meanwhile = other.block(AWHILE).await;
-    dropped.await.expect("a drop does not panic");
-    resident = resident.max(resident_bytes());
+    let acquiring = begun.elapsed();
 
-    let by_hand = Kept::by_hand(&servers[0]).await;
-    let p99 = |block: &Block| Sides::once(Figure::P99.of(&alone), Figure::P99.of(block));
-    let renewed = Sides::once(by_hand.renewals_a_core(), kept.renewals_a_core());
-    let watchdog = Sides::once(0.03, kept.client_cpu.as_secs_f64() / kept.window.as_secs_f64());
-    let memory = Sides::once(900.0, (resident - before) / locks.len() as f64);
-    vec![
-        Line::new("renewals/s of a server core", Better::More, "by hand", &renewed).aim(0.75),
-        Line::new("watchdog CPU, s/s", Better::Less, "wanted", &watchdog).aim(1.0),
-        Line::new("p99 beside them, µs", Better::Less, "without them", &p99(&beside)).aim(1.5),
-        Line::new("p99 as they drop, µs", Better::Less, "without them", &p99(&meanwhile)).aim(1.5),
+    let kept = Kept::watch(servers).await;
+    let beside = [other.block(AWHILE).await];
+    let held = memory_and_keys(servers).0;
+    let begun = Instant::now();
+    let dropping = drop_all(guards, &mut other, servers, empty.1).await;
+    let releasing = begun.elapsed();
+    let most = held.max(memory_and_keys(servers).0);
+
+    let [beside, dropping] =
+        [&beside[..], &dropping].map(|some| Sides::once(p99(&alone), p99(some)));
+    let memory = Sides::once(900.0, (most - empty.0) / locks.len() as f64);
+    let times = Sides::once(acquiring.as_secs_f64(), releasing.as_secs_f64());
+    let mut lines = kept.lines().await;
+    lines.extend([
+        Line::new("p99 beside them, µs", Better::Less, "without them", &beside).aim(1.5),
+        Line::new("p99 as they drop, µs", Better::Less, "without them", &dropping).aim(1.5),
+        Line::new("until all are dropped, s", Better::Less, "all are acquired", &times),
         Line::new("resident bytes a hold", Better::Less, "900 bytes", &memory),
-    ]
+    ]);
+    lines
+}
+
+/// What another lock's pairs take until the servers have no more keys than before.
+async fn drop_all(
+    guards: Vec<LockGuard>,
+    other: &mut impl Load,
+    servers: &Cluster,
+    keys: u64,
+) -> Vec<Block> {
+    let dropped = spawn_blocking(|| drop(guards));
+    let mut blocks = vec![other.block(AWHILE).await];
+    // The other lock may be held.
+    while memory_and_keys(servers).1 > keys + servers.len() as u64 {
+        blocks.push(other.block(AWHILE).await);
+    }
+    dropped.await.expect("a drop does not panic");
+    blocks
+}
+
+fn p99(blocks: &[Block]) -> f64 {
+    Figure::P99.of(&Block::all(blocks))
+}
+
+/// What the client has in its memory, and how many keys the servers have.
+fn memory_and_keys(servers: &Cluster) -> (f64, u64) {
+    let keys = servers.iter().map(|server| server.cli(&["DBSIZE"]).parse::<u64>());
+    (resident_bytes(), keys.map(|keys| keys.expect("a number")).sum())
 }
 
 /// What renewals have cost.
 struct Kept {
-    window: Duration,
     renewals: u64,
     client_cpu: Duration,
     server_cpu: Duration,
@@ -80,23 +106,33 @@ struct Kept {
 impl Kept {
     /// While nothing else is done.
     async fn watch(servers: &Cluster) -> Self {
-        Self::of(servers.iter(), WINDOW, Box::pin(sleep(WINDOW))).await
+        Self::of(servers.iter(), sleep(WINDOW)).await
     }
 
     /// The least that many renewals can cost: they know their holders, and go in large calls.
-    async fn by_hand(server: &RedisServer) -> Self {
+    async fn by_hand() -> Self {
+        let server = RedisServer::start();
         let names = names("by hand", 10_000);
         let mut floor = Floor::connect(&server.url(), &names).await;
         stream::iter(&mut floor).for_each_concurrent(AT_ONCE, Floor::acquire).await;
         let calls: Vec<_> = floor.chunks(256).collect();
         let renew = stream::iter(calls.repeat(10)).for_each_concurrent(4, Floor::renew);
-        Self::of([server].into_iter(), WINDOW, Box::pin(renew)).await
+        Self::of([&server].into_iter(), renew).await
+    }
+
+    async fn lines(&self) -> Vec<Line> {
+        let by_hand = Self::by_hand().await;
+        let renewed = Sides::once(by_hand.renewals_a_core(), self.renewals_a_core());
+        let watchdog = Sides::once(0.03, self.client_cpu.as_secs_f64() / WINDOW.as_secs_f64());
+        vec![
+            Line::new("renewals/s of a server core", Better::More, "by hand", &renewed).aim(0.75),
+            Line::new("watchdog CPU, s/s", Better::Less, "wanted", &watchdog).aim(1.0),
+        ]
     }
 
     async fn of<'a>(
         servers: impl Iterator<Item = &'a RedisServer> + Clone,
-        window: Duration,
-        work: BoxFuture<'_, ()>,
+        work: impl Future<Output = ()>,
     ) -> Self {
         // Every renewal is one of these.
         let renewals = || servers.clone().map(|server| server.calls_of("pexpire")).sum::<u64>();
@@ -104,7 +140,6 @@ impl Kept {
         let before = (renewals(), cpu_time(), server_cpu());
         work.await;
         Self {
-            window,
             server_cpu: server_cpu() - before.2,
             client_cpu: cpu_time() - before.1,
             renewals: renewals() - before.0,
