@@ -57,5 +57,8 @@ pub mod members {
 
 /// What rare settings of a [`ClientBuilder`] take.
 pub mod settings {
-    pub use crate::{node::Stream, standing::Unidentified};
+    pub use crate::{
+        node::{Spin, Stream},
+        standing::Unidentified,
+    };
 }

@@ -119,6 +119,10 @@ impl Caller for Asking<'_> {
         wanted
     }
 
+    fn is_awaited_alone(&self) -> bool {
+        self.claim.members().is_one()
+    }
+
     fn never_left(&self) {
         let mut state = self.claim.state();
         state.members[self.member].never_left(self.connection.epoch(), self.not_after);

@@ -59,6 +59,7 @@ impl Claim {
                     give_up: now + term.length() + timeout + settings.margin,
                     timeout,
                     may_be_done: false,
+                    is_awaited_alone: false,
                     _draining: member.services.drain.begin(),
                 };
                 Some((id, release))

@@ -126,7 +126,9 @@ fn sendings(
     releases: Vec<(MemberId, Release)>,
 ) -> impl Iterator<Item = impl Future<Output = Confirmation> + Send + use<>> {
     let process = claim.process();
-    releases.into_iter().map(|(member, release)| {
+    let is_awaited_alone = releases.len() == 1;
+    releases.into_iter().map(move |(member, mut release)| {
+        release.is_awaited_alone = is_awaited_alone;
         let (clock, watchdog) = (process.clock.clone(), process.watchdog.clone());
         let mut sending = Sending { release: Some(release), watchdog };
         async move {

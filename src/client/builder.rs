@@ -12,7 +12,7 @@ use crate::{
     error::{ConfigError, ConnectError},
     kinds::scripts,
     lease::MIN_WATCHDOG,
-    node::{Endpoint, Node, NodeSettings, Stream},
+    node::{Endpoint, Node, NodeSettings, Spin, Stream},
     process::{NodeServices, Process, ServiceSettings},
     standing::{Quarantine, Rules, Unidentified, longest_lease, quarantine_length},
     wire::key,
@@ -47,6 +47,7 @@ pub struct ClientBuilder {
     watchdog_lease: Duration,
     max_hold: Option<Duration>,
     clock_skew: Duration,
+    spin: Spin,
     quarantine: Quarantine,
     unidentified: Unidentified,
     namespace: String,
@@ -74,6 +75,7 @@ impl Default for ClientBuilder {
             watchdog_lease: Duration::from_secs(30),
             max_hold: None,
             clock_skew: Duration::from_secs(5),
+            spin: Spin::default(),
             quarantine: Quarantine::default(),
             unidentified: Unidentified::default(),
             namespace: String::new(),
@@ -187,6 +189,13 @@ impl ClientBuilder {
         self
     }
 
+    /// Whether callers look for an answer for a moment before they let their thread sleep. Defaults to
+    /// [`Spin::OnCurrentThread`]. With a [clock](Self::clock) of the caller's it is off.
+    pub fn spin(mut self, spin: Spin) -> Self {
+        self.spin = spin;
+        self
+    }
+
     /// Which locks are protected from a server that has lost what it granted. Defaults to
     /// [`Quarantine::Composites`].
     pub fn quarantine(mut self, quarantine: Quarantine) -> Self {
@@ -268,6 +277,8 @@ impl ClientBuilder {
     pub fn build(self) -> Result<Client, ConfigError> {
         let watchdog_lease = self.watchdog_lease.min(self.max_lease);
         self.check(watchdog_lease)?;
+        // By a clock that stands still nobody would ever stop looking.
+        let is_real = self.process.is_none() && self.clock.is_none();
         let process = match (self.process, self.clock) {
             (Some(process), _) => process,
             (None, Some(clock)) => Process::with_clock(clock).map_err(no_thread)?,
@@ -300,6 +311,7 @@ impl ClientBuilder {
                 frozen_after: 3,
                 backoff_max: Duration::from_secs(2),
                 margin: MARGIN,
+                spin: if is_real { self.spin } else { Spin::Never },
                 rules: Rules { quarantine, unidentified: self.unidentified },
                 marker: key::marker(&self.namespace),
                 scripts: scripts::all(),

@@ -15,12 +15,23 @@ pub(crate) trait Caller: Sync {
         true
     }
 
+    /// Whether somebody waits for this call alone, and not for those of other servers beside it.
+    fn is_awaited_alone(&self) -> bool {
+        false
+    }
+
     /// The call that was noted has not left this machine, and never will.
     fn never_left(&self) {}
 }
 
 /// A caller whose calls are always wanted.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Always;
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Always {
+    pub(crate) is_awaited_alone: bool,
+}
 
-impl Caller for Always {}
+impl Caller for Always {
+    fn is_awaited_alone(&self) -> bool {
+        self.is_awaited_alone
+    }
+}

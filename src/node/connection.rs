@@ -20,12 +20,13 @@ use super::{
     NodeSettings,
     caller::{Always, Caller},
     cause,
-    flight::{Landing, fly},
+    flight::{Hurry, Landing, fly},
     handshake::Greeting,
     outbox::{ConnectionEnd, Outbox},
-    request::{Form, Question},
+    request::{AnyCall, Form, Question},
     server_clock::{Sample, ServerClock},
     silence::Silence,
+    spin::Spinner,
 };
 use crate::{
     clock::{Instant, SharedClock},
@@ -51,6 +52,7 @@ struct Socket {
     /// Notified when a call has timed out: is anybody still there?
     doubt: Notify,
     node_timeout: Duration,
+    spinner: Spinner,
     outbox: Arc<Outbox>,
 }
 
@@ -82,6 +84,7 @@ impl Connection {
             silence: Mutex::new(Silence::new(settings.frozen_after)),
             doubt: Notify::new(),
             node_timeout: settings.node_timeout,
+            spinner: Spinner::new(settings.spin),
             outbox,
         };
         Self { socket: Arc::new(socket) }
@@ -109,7 +112,7 @@ impl Connection {
         call: &C,
         deadline: Instant,
     ) -> Result<Answer<C::Reply>, NodeError> {
-        let answer = self.call_for(&Always, call, deadline).await;
+        let answer = self.call_for(&Always::default(), call, deadline).await;
         answer.unwrap_or_else(|| Err(NodeError::Closed))
     }
 
@@ -129,7 +132,7 @@ impl Connection {
     ) -> Option<Result<Answer<C::Reply>, NodeError>> {
         let mut unknown = None;
         for form in [Form::Digest, Form::Text] {
-            let answer = match fly(&self.socket.outbox, form, call, deadline, caller).await {
+            let answer = match self.fly(form, call, deadline, caller).await {
                 Landing::Unwanted => break,
                 Landing::Answered { value, sent } => self.read(call, value, sent),
                 Landing::Failed(error) => {
@@ -153,7 +156,17 @@ impl Connection {
         question: Question,
         deadline: Instant,
     ) -> Result<Value, NodeError> {
-        let answer = self.ask_beside(question, deadline).await;
+        self.ask_as(&Always::default(), question, deadline).await
+    }
+
+    /// The same for a caller that may be in a hurry.
+    pub(super) async fn ask_as(
+        &self,
+        caller: &Always,
+        question: Question,
+        deadline: Instant,
+    ) -> Result<Value, NodeError> {
+        let answer = self.ask_beside(caller, question, deadline).await;
         if matches!(answer, Err(NodeError::TimedOut { .. })) {
             self.note_timeout();
         }
@@ -163,14 +176,28 @@ impl Connection {
     /// The same beside another command, whose time-out counts for both.
     pub(super) async fn ask_beside(
         &self,
+        caller: &Always,
         question: Question,
         deadline: Instant,
     ) -> Result<Value, NodeError> {
-        match fly(&self.socket.outbox, Form::Digest, &question, deadline, &Always).await {
+        match self.fly(Form::Digest, &question, deadline, caller).await {
             Landing::Unwanted => Err(NodeError::Closed),
             Landing::Answered { value, .. } => self.accept(value),
             Landing::Failed(error) => Err(error),
         }
+    }
+
+    async fn fly<C: AnyCall, K: Caller>(
+        &self,
+        form: Form,
+        call: &C,
+        deadline: Instant,
+        caller: &K,
+    ) -> Landing {
+        let Socket { outbox, spinner, .. } = &*self.socket;
+        let round_trip = || self.server_clock().round_trip();
+        let spin = caller.is_awaited_alone().then(|| Hurry { spinner, round_trip: round_trip() });
+        fly(outbox, spin, form, call, deadline, caller).await
     }
 
     /// By the clock of its node.
@@ -269,7 +296,8 @@ impl Connection {
         loop {
             doubt.notified().await;
             let (reads, deadline) = (traffic.reads(), self.now() + *node_timeout);
-            let answer = fly(outbox, Form::Digest, &Question(cmd("PING")), deadline, &Always).await;
+            let (ping, caller) = (Question(cmd("PING")), Always::default());
+            let answer = fly(outbox, None, Form::Digest, &ping, deadline, &caller).await;
             let is_late = matches!(answer, Landing::Failed(NodeError::TimedOut { .. }));
             if is_late && traffic.reads() == reads {
                 return;

@@ -1,6 +1,10 @@
 //! One call on its way: through the outbox to the server, and back with what came of it.
 
-use std::task::{Context, Poll, ready};
+use std::{
+    future::poll_fn,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
 
 use redis::{Cmd, Value};
 
@@ -9,6 +13,7 @@ use super::{
     deadline::before,
     outbox::{Entered, Fate, Outbox, Ticket, lost},
     request::{AnyCall, Form},
+    spin::Spinner,
 };
 use crate::{
     clock::Instant,
@@ -33,6 +38,7 @@ pub(super) enum Landing {
 /// [`Caller::never_left`] is called.
 pub(super) async fn fly<C: AnyCall, K: Caller>(
     outbox: &Outbox,
+    hurry: Option<Hurry<'_>>,
     form: Form,
     call: &C,
     deadline: Instant,
@@ -42,11 +48,24 @@ pub(super) async fn fly<C: AnyCall, K: Caller>(
     // The text is sent only after a digest that the server did not know.
     let is_again = matches!(form, Form::Text);
     let mut flight = Flight { outbox, is_again, deadline, caller, stage };
-    let landing = std::future::poll_fn(|cx| flight.poll(cx));
+    if let Some(hurry) = hurry
+        && let Some(landing) = flight.spin(hurry).await
+    {
+        return landing;
+    }
+    let landing = poll_fn(|cx| flight.poll(cx));
     match before(outbox.clock(), deadline, landing).await {
         Some(landing) => landing,
         None => Landing::Failed(flight.abort()),
     }
+}
+
+/// For a caller who would rather look again than sleep.
+#[derive(Clone, Copy)]
+pub(super) struct Hurry<'a> {
+    pub(super) spinner: &'a Spinner,
+    /// What an answer usually takes.
+    pub(super) round_trip: Duration,
 }
 
 /// A call from its start to its end.
@@ -91,6 +110,26 @@ impl<K: Caller> Flight<'_, K> {
         }
     }
 
+    /// Looks for the answer again and again, and lets the runtime go round in between: it reads the
+    /// socket each time. `None` if the call does not come alone, or the answer not in time.
+    async fn spin(&mut self, hurry: Hurry<'_>) -> Option<Landing> {
+        let (clock, Hurry { spinner, round_trip }) = (self.outbox.clock(), hurry);
+        let mut landing = poll_once(|cx| self.poll(cx)).await;
+        if landing.is_some() || !self.outbox.has_one_call() {
+            return landing;
+        }
+        let until = spinner.until(clock.now(), round_trip)?;
+        loop {
+            tokio::task::yield_now().await;
+            landing = poll_once(|cx| self.poll(cx)).await;
+            let now = clock.now();
+            if landing.is_some() || now >= until {
+                spinner.note(landing.is_some(), now);
+                return landing;
+            }
+        }
+    }
+
     fn never_left(&self, error: NodeError) -> Landing {
         self.caller.never_left();
         Landing::Failed(error)
@@ -112,4 +151,13 @@ impl<K: Caller> Drop for Flight<'_, K> {
     fn drop(&mut self) {
         let _nobody_asks = self.abort();
     }
+}
+
+/// What one poll gives.
+async fn poll_once<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> Option<T> {
+    poll_fn(|cx| match poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
 }

@@ -32,6 +32,7 @@ mod request;
 mod server_clock;
 mod settings;
 mod silence;
+mod spin;
 mod survey;
 mod tcp;
 #[cfg(test)]
@@ -46,17 +47,17 @@ use std::{
 
 use tokio::runtime::{Handle, Id};
 
-pub use self::endpoint::Stream;
 pub(crate) use self::node_core::Resident;
 pub(crate) use self::{
     batches::{BatchAnswer, BatchItem},
-    caller::Caller,
+    caller::{Always, Caller},
     connection::{Answer, Connection},
     endpoint::{Endpoint, Identity},
     next_socket::NextSocket,
     pubsub::{PubSub, PubSubEvent, SubscriptionChange},
     settings::NodeSettings,
 };
+pub use self::{endpoint::Stream, spin::Spin};
 use self::{
     link::{Link, Links, find},
     node_core::Core,

@@ -172,6 +172,12 @@ impl Outbox {
         self.quiet.notified().await;
     }
 
+    /// Whether no more than one call waits or is under way.
+    pub(super) fn has_one_call(&self) -> bool {
+        let order = self.order();
+        order.waiting.len() + order.departed.len() <= 1
+    }
+
     /// Gives a call its position in the order. After its `deadline` nobody waits for the answer, and
     /// it is not sent.
     pub(super) fn enter(

@@ -5,6 +5,7 @@ use std::{io, sync::Arc};
 use redis::Value;
 
 use super::{
+    caller::Always,
     cause,
     connection::{Answer, Connection},
     request::Question,
@@ -26,14 +27,19 @@ impl Connection {
     /// As [`call`](Self::call).
     pub(crate) async fn release_plainly(
         &self,
+        caller: &Always,
         release: &PlainRelease,
         deadline: Instant,
     ) -> Result<Option<Answer<Outcome>>, NodeError> {
         let sent = self.now();
         let (removal, announcement) =
             (Question(release.removal()), Question(release.announcement()));
-        let (removed, announced) =
-            futures::join!(self.ask(removal, deadline), self.ask_beside(announcement, deadline));
+        // The second answer comes with the first.
+        let patient = Always::default();
+        let (removed, announced) = futures::join!(
+            self.ask_as(caller, removal, deadline),
+            self.ask_beside(&patient, announcement, deadline)
+        );
         let code = match removed {
             Ok(Value::Int(1)) => Outcome::DONE,
             Ok(Value::Int(_)) | Err(NodeError::Permission { .. }) => return Ok(None),

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use super::Spin;
 use crate::{clock::SharedClock, random::SharedRandom, standing::Rules, wire::Script};
 
 /// How one node is talked to.
@@ -27,6 +28,8 @@ pub(crate) struct NodeSettings {
     pub(crate) rules: Rules,
     /// The key of the marker that this client goes by.
     pub(crate) marker: Arc<str>,
+    /// Whether callers look for their answers before their threads sleep.
+    pub(crate) spin: Spin,
     /// Loaded on every connect.
     pub(crate) scripts: Vec<&'static Script>,
 }

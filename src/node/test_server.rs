@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use testkit::RedisServer;
 
-use super::{Endpoint, Node, NodeSettings};
+use super::{Endpoint, Node, NodeSettings, Spin};
 use crate::{
     clock::{BootClock, Clock, Instant},
     standing::{Rules, Unidentified},
@@ -56,6 +56,7 @@ pub(crate) fn settings() -> NodeSettings {
         margin: Duration::from_millis(20),
         rules: Rules { quarantine: Duration::from_secs(66), unidentified: Unidentified::Refuse },
         marker: crate::wire::key::marker(""),
+        spin: Spin::Never,
         scripts: vec![&ECHO],
     }
 }

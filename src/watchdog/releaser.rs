@@ -13,7 +13,7 @@ use crate::{
     by_member::MemberId,
     clock::{Instant, SharedClock, has_timers},
     error::{LockName, NodeError, NodeId},
-    node::{Answer, Connection, NextSocket, Node},
+    node::{Always, Answer, Connection, NextSocket, Node},
     panics::{contained, contained_async},
     sync::{AtomicUsize, Notify},
     wire::{Outcome, PlainRelease, Statement},
@@ -38,6 +38,8 @@ pub(crate) struct Release {
     pub(crate) timeout: Duration,
     /// Whether it may have been executed without an answer.
     pub(crate) may_be_done: bool,
+    /// Whether somebody waits for this release and no other.
+    pub(crate) is_awaited_alone: bool,
     /// Counts this release as under way.
     pub(crate) _draining: Draining,
 }
@@ -73,6 +75,10 @@ impl Release {
         }
     }
 
+    fn caller(&self) -> Always {
+        Always { is_awaited_alone: self.is_awaited_alone }
+    }
+
     async fn say_on(
         &self,
         connection: &Connection,
@@ -80,7 +86,8 @@ impl Release {
     ) -> Result<Answer<Outcome>, NodeError> {
         if let Some(plain) = &self.plain
             && self.unanswered.is_all_on(connection.epoch())
-            && let Some(answer) = connection.release_plainly(plain, deadline).await?
+            && let Some(answer) =
+                connection.release_plainly(&self.caller(), plain, deadline).await?
         {
             return Ok(answer);
         }
@@ -162,6 +169,7 @@ pub(super) async fn work(shared: &Shared, inbox: &mut mpsc::UnboundedReceiver<Jo
 async fn perform(shared: &Shared, job: Job) {
     match job {
         Job::Release(mut release, _alive) => {
+            release.is_awaited_alone = false;
             while contained_async(release.finish(shared)).await.is_none()
                 && release.may_stand(shared)
             {
@@ -322,6 +330,7 @@ mod tests {
             give_up: clock.now() + ms(10_000),
             timeout: ms(100),
             may_be_done: false,
+            is_awaited_alone: false,
             _draining: member.services.drain.begin(),
         }
     }

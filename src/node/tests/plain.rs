@@ -4,7 +4,10 @@ use testkit::RedisServer;
 
 use super::{connect, gate::Gate};
 use crate::{
-    node::test_server::{TestServer, later, until, within},
+    node::{
+        Always,
+        test_server::{TestServer, later, until, within},
+    },
     wire::PlainRelease,
 };
 
@@ -18,7 +21,8 @@ async fn what_the_holder_did_not_have_is_for_the_script_to_tell() {
     let node = server.node();
     let connection = connect(&node).await;
     server.run("HSET x me:1 1 you:1 1");
-    let release = async || connection.release_plainly(&of_me(), later()).await.unwrap();
+    let release =
+        async || connection.release_plainly(&Always::default(), &of_me(), later()).await.unwrap();
     assert_eq!(release().await.unwrap().reply.code, 1);
     assert!(release().await.is_none());
     assert_eq!(server.run("HGETALL x"), "you:1\n1");
@@ -34,9 +38,9 @@ async fn release_that_is_cut_between_its_commands_is_unknown() {
     let (node, gate) = Gate::before(&server);
     let connection = connect(&node).await;
     server.run("HSET x me:1 1");
-    let of_me = of_me();
+    let (patient, of_me) = (Always::default(), of_me());
     gate.allow(of_me.removal().get_packed_command().len());
-    let mut release = Box::pin(connection.release_plainly(&of_me, later()));
+    let mut release = Box::pin(connection.release_plainly(&patient, &of_me, later()));
     let removed = until(async || {
         assert!(futures::poll!(release.as_mut()).is_pending());
         (server.run("EXISTS x") == "0").then_some(())
