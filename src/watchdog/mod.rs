@@ -20,6 +20,7 @@ mod schedule;
 mod stragglers;
 #[cfg(all(test, feature = "embedded"))]
 mod tests;
+mod turns;
 
 use std::{
     fmt, io,

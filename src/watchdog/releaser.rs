@@ -8,12 +8,12 @@ use std::{
 use futures::{StreamExt, stream::FuturesUnordered};
 use tokio::sync::mpsc;
 
-use super::{Due, Job, Report, Shared, Unanswered, Watched, stragglers};
+use super::{Due, Job, Report, Shared, Unanswered, Watched, stragglers, turns::Turns};
 use crate::{
     by_member::MemberId,
     clock::{Instant, SharedClock, has_timers},
     error::{LockName, NodeError, NodeId},
-    node::{Always, Answer, Connection, NextSocket, Node},
+    node::{Always, Answer, Connection, Identity, NextSocket, Node},
     panics::{contained, contained_async},
     sync::{AtomicUsize, Notify},
     wire::{Outcome, PlainRelease, Statement},
@@ -153,31 +153,56 @@ const RETRY_MAX: Duration = Duration::from_secs(1);
 
 /// The releaser's loop.
 pub(super) async fn work(shared: &Shared, inbox: &mut mpsc::UnboundedReceiver<Job>) {
-    let mut under_way = FuturesUnordered::new();
+    let (mut under_way, mut turns) = (FuturesUnordered::new(), Turns::default());
     loop {
         tokio::select! {
             biased;
             job = inbox.recv() => match job {
-                Some(job) => under_way.push(contained_async(perform(shared, job))),
+                Some(job) => under_way.extend(admitted(&mut turns, job).map(|job| perform(shared, job))),
                 None => return,
             },
-            Some(_) = under_way.next(), if !under_way.is_empty() => {}
+            Some(done) = under_way.next(), if !under_way.is_empty() => {
+                let next = done.and_then(|node| turns.next(&node));
+                under_way.extend(next.map(|job| perform(shared, job)));
+            }
         }
     }
 }
 
-async fn perform(shared: &Shared, job: Job) {
+/// The job, if it may begin.
+fn admitted(turns: &mut Turns<Arc<Identity>, Job>, job: Job) -> Option<Job> {
+    match node_of(&job) {
+        Some(node) => turns.admit(node, job),
+        None => Some(job),
+    }
+}
+
+/// The node that a release is for.
+fn node_of(job: &Job) -> Option<Arc<Identity>> {
     match job {
-        Job::Release(mut release, _alive) => {
-            release.is_awaited_alone = false;
-            while contained_async(release.finish(shared)).await.is_none()
-                && release.may_stand(shared)
-            {
-                shared.clock.sleep_until(shared.clock.now() + RETRY_MAX).await;
-            }
+        Job::Release(release, _) => Some(release.node.identity().clone()),
+        Job::Recount(_) | Job::LookAfterStragglers => None,
+    }
+}
+
+/// Returns the node of a release that is finished.
+async fn perform(shared: &Shared, job: Job) -> Option<Arc<Identity>> {
+    let node = node_of(&job);
+    let work = async {
+        match job {
+            Job::Release(release, _alive) => finish(shared, release).await,
+            Job::Recount(claim) => recount(shared, &*claim).await,
+            Job::LookAfterStragglers => stragglers::look_after(shared).await,
         }
-        Job::Recount(claim) => recount(shared, &*claim).await,
-        Job::LookAfterStragglers => stragglers::look_after(shared).await,
+    };
+    contained_async(work).await;
+    node
+}
+
+async fn finish(shared: &Shared, mut release: Box<Release>) {
+    release.is_awaited_alone = false;
+    while contained_async(release.finish(shared)).await.is_none() && release.may_stand(shared) {
+        shared.clock.sleep_until(shared.clock.now() + RETRY_MAX).await;
     }
 }
 
