@@ -9,7 +9,7 @@ use crate::{
     args::Args,
     line::Line,
     meter,
-    results::{Results, figure_text},
+    results::{Results, figure_text, ratio_text},
     rows::{Row, Setting, rows},
     turns::Effort,
 };
@@ -103,9 +103,9 @@ fn print(line: &Line) {
     let spread = format!("({min:.2} … {max:.2})");
     let rslock = line.rslock.map_or_else(String::new, |ratio| format!("rslock {ratio:.2}"));
     println!(
-        "{row:36} {runtime:14} {:24} {baseline:>9} {ours:>9} {:>7.2} {spread:17} {:7} {:6} {rslock}",
+        "{row:36} {runtime:14} {:24} {baseline:>9} {ours:>9} {:>7} {spread:17} {:7} {:6} {rslock}",
         line.figure,
-        line.ratio,
+        ratio_text(line.ratio),
         line.aim_text(),
         line.verdict(),
     );

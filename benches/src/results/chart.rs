@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::ratio_text;
 use crate::line::Line;
 
 /// An SVG picture of all lines that have an aim. Its colours can be read on light and dark pages.
@@ -57,7 +58,11 @@ fn bar(svg: &mut String, line: &Line, y: u32) {
     let beside = f64::max(to, mark) + 6.0;
     add(
         svg,
-        &format!("<text x=\"{beside:.0}\" y=\"{text}\">{ratio:.2} ({})</text>", line.aim_text()),
+        &format!(
+            "<text x=\"{beside:.0}\" y=\"{text}\">{} ({})</text>",
+            ratio_text(*ratio),
+            line.aim_text()
+        ),
     );
 }
 
@@ -70,9 +75,9 @@ fn x_of(ratio: f64) -> f64 {
     f64::from(LEFT) + ratio.min(LONGEST) * f64::from(WIDTH - LEFT - RIGHT) / LONGEST
 }
 
-const WIDTH: u32 = 900;
+const WIDTH: u32 = 940;
 /// Room for the names.
-const LEFT: u32 = 400;
+const LEFT: u32 = 440;
 /// Room for the numbers behind the longest bar.
 const RIGHT: u32 = 100;
 const TOP: u32 = 22;

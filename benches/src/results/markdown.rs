@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, fs, thread};
 
-use super::figure_text;
+use super::{figure_text, ratio_text};
 use crate::{
     figure::Figure::{
         self, Allocations, Bytes, ClientCpu, P50, P99, P999, Rate, ServerCpu, Slowest,
@@ -30,7 +30,7 @@ pub(crate) fn page(lines: &[Line]) -> String {
 fn aim(page: &mut String, line: &Line) {
     let Line { row, runtime, figure, against, ratio, spread: [min, max], .. } = line;
     let (ours, baseline) = (figure_text(line.ours), figure_text(line.baseline));
-    let (aim, verdict, ratio) = (line.aim_text(), line.verdict(), format!("{ratio:.2}"));
+    let (aim, verdict, ratio) = (line.aim_text(), line.verdict(), ratio_text(*ratio));
     let spread = if min == max { String::new() } else { format!("{min:.2} … {max:.2}") };
     let cells = [row, runtime, figure, &ours, against, &baseline, &ratio, &spread, &aim, verdict];
     add(page, &cells);

@@ -5,7 +5,10 @@ mod markdown;
 
 use std::{fs, io, path::Path};
 
-use crate::{line::Line, rows::rows};
+use crate::{
+    line::{Better, Line},
+    rows::rows,
+};
 
 /// The lines of all rows, in the order of the table.
 #[derive(Debug, Default)]
@@ -63,8 +66,8 @@ impl Line {
     /// 25 % beyond its ratio.
     fn worst_allowed(&self) -> f64 {
         match self.better {
-            crate::line::Better::Less => self.ratio * 1.25,
-            crate::line::Better::More => self.ratio / 1.25,
+            Better::Less => self.ratio * 1.25,
+            Better::More => self.ratio / 1.25,
         }
     }
 }
@@ -76,6 +79,11 @@ pub(crate) fn figure_text(figure: f64) -> String {
         _ if figure >= 1.0 => format!("{figure:.1}"),
         _ => format!("{figure:.3}"),
     }
+}
+
+/// Two decimals, more if there would be nothing to see.
+pub(crate) fn ratio_text(ratio: f64) -> String {
+    if ratio < 0.01 { format!("{ratio:.5}") } else { format!("{ratio:.2}") }
 }
 
 fn folder() -> &'static Path {
