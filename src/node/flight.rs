@@ -118,13 +118,14 @@ impl<K: Caller> Flight<'_, K> {
         if landing.is_some() || !self.outbox.has_one_call() {
             return landing;
         }
-        let until = spinner.until(clock.now(), round_trip)?;
+        let since = clock.now();
+        let until = spinner.until(since, round_trip)?;
         loop {
             tokio::task::yield_now().await;
             landing = poll_once(|cx| self.poll(cx)).await;
             let now = clock.now();
             if landing.is_some() || now >= until {
-                spinner.note(landing.is_some(), now);
+                spinner.note(landing.is_some(), since, now);
                 return landing;
             }
         }

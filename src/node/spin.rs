@@ -12,11 +12,11 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::clock::Instant;
 
-/// Whether callers look for an answer for up to 60 µs before they let their thread sleep.
+/// Whether callers look for an answer for up to 80 µs before they let their thread sleep.
 ///
-/// On a machine of its own or in the same rack that halves the time of an acquire. It is done only
-/// while round trips are shorter than that, by one call at a time, for locks on a single server, and
-/// not for a second after half of the answers came later.
+/// On the same machine or in the same rack that halves the time of an acquire where sleeping threads
+/// take long to wake. It is done by one call at a time, for locks on a single server, and not for a
+/// second after more than half of the answers came later.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Spin {
@@ -56,12 +56,15 @@ impl Spinner {
 
     /// Until when to look for an answer that usually takes as long as `round_trip`.
     pub(super) fn until(&self, now: Instant, round_trip: Duration) -> Option<Instant> {
-        let is_worth_it = self.is_on && round_trip < BUDGET && self.record(Record::is_good, now);
-        is_worth_it.then(|| now + BUDGET)
+        if !self.is_on || round_trip >= FAR {
+            return None;
+        }
+        self.record(Record::patience, now).map(|patience| now + patience)
     }
 
-    /// Notes whether the answer came by then.
-    pub(super) fn note(&self, in_time: bool, now: Instant) {
+    /// Notes that the answer of a call that was made at `since` was there, or not, at `now`.
+    pub(super) fn note(&self, is_there: bool, since: Instant, now: Instant) {
+        let in_time = is_there && now.saturating_since(since) < BUDGET;
         self.record(|record, now| record.note(in_time, now), now);
     }
 
@@ -73,29 +76,43 @@ impl Spinner {
 /// How it went lately. Pure.
 #[derive(Debug, Default)]
 struct Record {
-    in_time: u8,
+    /// Whether the last tries were in time, one bit each.
+    in_time: u16,
     tried: u8,
+    /// It went well once since the last pause.
+    is_going: bool,
     off_until: Option<Instant>,
 }
 
 impl Record {
-    fn is_good(&mut self, now: Instant) -> bool {
-        self.off_until.is_none_or(|until| now >= until)
+    /// How long to look. At first longer: a server that was asleep, and the machine under it, are awake
+    /// after a few calls that follow one another closely.
+    fn patience(&mut self, now: Instant) -> Option<Duration> {
+        let is_off = self.off_until.is_some_and(|until| now < until);
+        (!is_off).then_some(if self.is_going { BUDGET } else { AT_FIRST })
     }
 
     fn note(&mut self, in_time: bool, now: Instant) {
         self.tried += 1;
-        self.in_time += u8::from(in_time);
-        if self.tried == TRIES {
-            let was_good = self.in_time >= TRIES / 2;
-            *self = Self { off_until: (!was_good).then(|| now + PAUSE), ..Self::default() };
+        self.in_time = self.in_time << 1 | u16::from(in_time);
+        if self.tried < TRIES {
+            return;
         }
+        let counted = if self.is_going { u16::MAX } else { LAST };
+        let is_good = (self.in_time & counted).count_ones() * 2 >= counted.count_ones();
+        let off_until = (!is_good).then(|| now + PAUSE);
+        *self = Self { is_going: is_good, off_until, ..Self::default() };
     }
 }
 
-const BUDGET: Duration = Duration::from_micros(60);
+const BUDGET: Duration = Duration::from_micros(80);
+/// Nobody tries there. Not the budget: where threads slept, it took them most of the time to wake.
+const FAR: Duration = Duration::from_micros(500);
 /// So many are judged together: busy cores and quotas let most of them down.
 const TRIES: u8 = 16;
+/// The last of the first tries.
+const LAST: u16 = 0xff;
+const AT_FIRST: Duration = Duration::from_micros(200);
 const PAUSE: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
@@ -114,8 +131,8 @@ mod tests {
 
     #[test]
     fn far_servers_are_not_waited_for_like_that() {
-        assert_eq!(spinner().until(at(5), NEAR), Some(at(65)));
-        assert_eq!(spinner().until(at(5), BUDGET), None);
+        assert_eq!(spinner().until(at(5), NEAR), Some(at(205)));
+        assert_eq!(spinner().until(at(5), FAR), None);
         assert_eq!(Spinner::new(Spin::Never).until(at(5), NEAR), None);
     }
 
@@ -123,9 +140,21 @@ mod tests {
     fn it_is_off_for_a_second_where_most_answers_are_late() {
         for (in_time, is_on) in [(8, true), (7, false)] {
             let spinner = spinner();
-            (0..16).for_each(|i| spinner.note(i < in_time, at(0)));
-            assert_eq!(spinner.until(at(999_999), NEAR).is_some(), is_on, "{in_time}");
-            assert!(spinner.until(at(1_000_000), NEAR).is_some());
+            // It is going.
+            (0..16).for_each(|_| spinner.note(true, at(0), at(79)));
+            (0..16).for_each(|i| spinner.note(i < in_time, at(0), at(79)));
+            let until = spinner.until(at(999_999), NEAR);
+            assert_eq!(until, is_on.then(|| at(999_999) + BUDGET), "{in_time}");
+            assert!(spinner.until(at(1_000_079), NEAR).is_some());
+        }
+    }
+
+    #[test]
+    fn first_tries_may_take_longer_if_the_last_of_them_do_not() {
+        for (late, is_on) in [(8, true), (12, true), (13, false)] {
+            let spinner = spinner();
+            (0..16).for_each(|i| spinner.note(true, at(0), at(if i < late { 80 } else { 79 })));
+            assert_eq!(spinner.until(at(99), NEAR), is_on.then(|| at(99) + BUDGET), "{late}");
         }
     }
 
