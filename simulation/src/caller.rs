@@ -35,7 +35,7 @@ impl Caller {
 
     async fn next(&mut self) {
         let calm = self.stage.calm.is_here();
-        let (choice, intent) = intent::draw(&mut self.random, &self.stage.plan.leases, calm);
+        let (choice, intent) = intent::draw(&mut self.random, &self.stage.plan, calm);
         self.lane.section.number += 1;
         let choice = usize::try_from(choice % self.targets.len() as u64).unwrap_or(0);
         let targets = self.targets.clone();

@@ -3,7 +3,7 @@
 use checkers::random::Random;
 use palisade::Quarantine;
 
-use crate::plan::{Broken, Fault, Leases, NetworkPlan, NodePlan, Plan, ProcessPlan, Way};
+use crate::plan::{About, Broken, Fault, Leases, NetworkPlan, NodePlan, Plan, ProcessPlan, Way};
 
 impl Plan {
     pub(crate) fn of(seed: u64) -> Self {
@@ -27,13 +27,9 @@ impl Plan {
             calm_at,
             broken: Vec::new(),
             finish_at: calm_at + 3 * SECOND,
-            give_up_at: calm_at
-                + 3 * SECOND
-                + MS * (2 * leases.max_ms + leases.quarantine_ms())
-                + 15 * SECOND,
             sections: 7 + random.below(5),
             faulty,
-            is_storm: false,
+            about: About::Everything,
             leases,
         };
         if faulty {
@@ -43,9 +39,10 @@ impl Plan {
                 plan.brew_storm(&mut random);
             }
         } else {
-            match random.below(3) {
+            match random.below(4) {
                 0 => plan.draw_hanging_up(&mut random),
                 1 => plan.draw_one_restart(&mut random),
+                2 => plan.draw_latecomers(&mut random),
                 _ => {}
             }
         }

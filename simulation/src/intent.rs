@@ -6,11 +6,28 @@ use checkers::{history::Manner, random::Random};
 use palisade::Lease;
 use workload::{Ending, Intent};
 
-use crate::plan::Leases;
+use crate::plan::{About, Leases, Plan};
 
 /// The number of a target, and what to do with it. In the calm nobody is impatient, and everybody
 /// leaves what he has as he should.
-pub(crate) fn draw(random: &mut Random, leases: &Leases, calm: bool) -> (u64, Intent) {
+pub(crate) fn draw(random: &mut Random, plan: &Plan, calm: bool) -> (u64, Intent) {
+    let target = random.draw();
+    let intent = anything(random, &plan.leases, calm);
+    let intent = match plan.about {
+        About::LostData if !calm => held_for_long(random, intent, &plan.leases),
+        _ => intent,
+    };
+    (target, intent)
+}
+
+/// By who does not hear of a loss before the lease ends, since it is not renewed.
+fn held_for_long(random: &mut Random, intent: Intent, leases: &Leases) -> Intent {
+    let lease = Duration::from_millis(leases.least_ms);
+    let work = lease / 2 + Duration::from_millis(random.below(leases.least_ms / 2));
+    Intent { lease: Lease::Fixed(lease), work, ..intent }
+}
+
+fn anything(random: &mut Random, leases: &Leases, calm: bool) -> Intent {
     let renewed = random.one_in(2);
     let fixed_ms = leases.least_ms + random.below(leases.max_ms - leases.least_ms);
     let fixed = Lease::Fixed(Duration::from_millis(fixed_ms));
@@ -36,9 +53,8 @@ pub(crate) fn draw(random: &mut Random, leases: &Leases, calm: bool) -> (u64, In
         (if calm { 0 } else { 2 }, Ending::HalfRelease(polls_of_release)),
         (if calm { 0 } else { 1 }, Ending::Orphan),
     ]);
-    let target = random.draw();
     let us = Duration::from_micros;
-    let intent = Intent {
+    Intent {
         manner,
         patience: us(1_000 + random.below(2 * lease_us)),
         polls,
@@ -51,6 +67,5 @@ pub(crate) fn draw(random: &mut Random, leases: &Leases, calm: bool) -> (u64, In
         as_owner: random.one_in(3),
         ending,
         rest: us(random.below(if calm { 20_000 } else { 250_000 })),
-    };
-    (target, intent)
+    }
 }

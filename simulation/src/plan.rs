@@ -20,16 +20,29 @@ pub(crate) struct Plan {
     pub(crate) broken: Vec<Broken>,
     /// Nobody asks for anything more from here on.
     pub(crate) finish_at: u64,
-    /// Whatever has not ended by then never will.
-    pub(crate) give_up_at: u64,
     /// How often each lane asks for a lock at most.
     pub(crate) sections: u64,
     pub(crate) faulty: bool,
-    /// Whether it is about tokens alone.
-    pub(crate) is_storm: bool,
+    pub(crate) about: About,
+}
+
+/// What a run is to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum About {
+    Everything,
+    /// Tokens alone.
+    Tokens,
+    /// What who comes late makes of a server that has lost its data.
+    LostData,
 }
 
 impl Plan {
+    /// Whatever has not ended by then never will.
+    pub(crate) fn give_up_at(&self) -> u64 {
+        let leases = MS * (2 * self.leases.max_ms + self.leases.quarantine_ms());
+        self.finish_at + leases + 15 * SECOND
+    }
+
     /// How many servers make a quorum.
     pub(crate) fn quorum(&self) -> usize {
         self.nodes.len() / 2 + 1
@@ -38,7 +51,8 @@ impl Plan {
     /// Whether only a lost wake-up can keep a free lock from somebody who waits: nothing breaks, and
     /// no server waits for a marker.
     pub(crate) fn is_brisk(&self) -> bool {
-        !self.faulty && !self.has_one_restart() && self.leases.quarantine != Quarantine::Strict
+        let breaks = self.faulty || self.has_one_restart() || self.about == About::LostData;
+        !breaks && self.leases.quarantine != Quarantine::Strict
     }
 
     /// Whether a new socket is made, and a vote given there, well within the time of a vote.
@@ -199,3 +213,6 @@ impl Broken {
         }
     }
 }
+
+const MS: u64 = 1_000;
+const SECOND: u64 = 1_000 * MS;

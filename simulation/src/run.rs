@@ -20,7 +20,7 @@ use crate::{
     log::{Finished, Log},
     network::Network,
     nodes::Node,
-    plan::{Leases, Plan},
+    plan::{About, Leases, Plan},
     process,
     stage::{Signal, Stage},
     world::World,
@@ -114,7 +114,7 @@ async fn play(plan: Plan, settings: &Settings, options: &Options) -> (Finished, 
     let nodes = plan.nodes.iter().map(start).collect();
     let network = Network::new(&world, &log, plan.network.clone(), random(3), nodes, options.tcp);
     log.record(Told::RunBegan(settings.clone()));
-    if plan.is_storm {
+    if plan.about == About::Tokens {
         log.saw("storm");
     }
     schedule(&world, &plan);
@@ -140,7 +140,7 @@ fn schedule(world: &World, plan: &Plan) {
     }
     world.schedule(plan.calm_at, Event::Calm);
     world.schedule(plan.finish_at, Event::Finish);
-    world.schedule(plan.give_up_at, Event::GiveUp);
+    world.schedule(plan.give_up_at(), Event::GiveUp);
 }
 
 struct Play {

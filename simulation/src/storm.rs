@@ -6,12 +6,12 @@
 
 use checkers::random::Random;
 
-use crate::plan::{Fault, Plan, Way};
+use crate::plan::{About, Fault, Plan, Way};
 
 impl Plan {
     /// Turns a run into one of these.
     pub(crate) fn brew_storm(&mut self, random: &mut Random) {
-        self.is_storm = true;
+        self.about = About::Tokens;
         self.sections = 30;
         self.network.duplicate = 3_000;
         self.network.spike_us = 1_500 * MS;

@@ -6,7 +6,7 @@ use checkers::history::Kind;
 use palisade::{Client, Masters, MultiLock, error::ConfigError};
 use workload::{Target, lock_on_all, lock_on_one};
 
-use crate::plan::Plan;
+use crate::plan::{About, Plan};
 
 /// All targets. Clients are in the order of the servers.
 pub(crate) fn all(clients: &[Client], plan: &Plan) -> Result<Vec<Target>, ConfigError> {
@@ -27,8 +27,10 @@ pub(crate) fn all(clients: &[Client], plan: &Plan) -> Result<Vec<Target>, Config
         let lock = Arc::new(MultiLock::new(members)?);
         targets.push(Target { name: "pair", kind: Kind::MultiLock, on: vec![node], lock });
     }
-    if plan.is_storm {
-        targets.retain(|target| target.name == "fenced-red");
+    match plan.about {
+        About::Everything => {}
+        About::Tokens => targets.retain(|target| target.name == "fenced-red"),
+        About::LostData => targets.retain(|target| target.name == "red"),
     }
     Ok(targets)
 }

@@ -36,11 +36,13 @@ pub enum Bug {
     BrokenSocketNotRetried,
     /// What is held at a server that came back is renewed when it is due.
     NoHurry,
+    /// Whether a run of a server has had a mark before is not looked at.
+    NoWitness,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::NoDrift,
         Self::QuorumMinusOne,
         Self::WallClock,
@@ -56,6 +58,7 @@ impl Bug {
         Self::MarkNotCompared,
         Self::BrokenSocketNotRetried,
         Self::NoHurry,
+        Self::NoWitness,
     ];
 
     /// What it is called in `PALISADE_PLANTED` and in tables.
@@ -77,6 +80,7 @@ impl Bug {
             Self::MarkNotCompared => "mark-not-compared",
             Self::BrokenSocketNotRetried => "broken-socket-not-retried",
             Self::NoHurry => "no-hurry",
+            Self::NoWitness => "no-witness",
         }
     }
 }

@@ -76,7 +76,8 @@ impl Sight {
             return if overlong { Judgement::Overlong } else { Judgement::Stands };
         }
         let first_contact = view.is_strict && mark.is_none();
-        if self.has_witness || view.knew || self.origin.is_fed || first_contact {
+        let has_witness = self.has_witness && !planted!(NoWitness);
+        if has_witness || view.knew || self.origin.is_fed || first_contact {
             Judgement::Lost
         } else if view.is_old {
             Judgement::First

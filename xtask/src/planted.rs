@@ -21,7 +21,7 @@ enum Finder {
 }
 
 /// Every bug, by its name in `src/planted/bugs.rs`, and what is to find it.
-const BUGS: [(&str, Finder); 15] = [
+const BUGS: [(&str, Finder); 16] = [
     ("no-drift", SIMULATION),
     ("quorum-minus-one", SIMULATION),
     ("wall-clock", SIMULATION),
@@ -37,6 +37,7 @@ const BUGS: [(&str, Finder); 15] = [
     ("mark-not-compared", SIMULATION),
     ("broken-socket-not-retried", SIMULATION),
     ("no-hurry", SIMULATION),
+    ("no-witness", SIMULATION),
 ];
 
 /// The rarest bug shows about once in 1,000 seeds.
