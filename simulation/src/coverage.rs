@@ -62,7 +62,7 @@ pub(crate) fn told_by(event: &Event, at: Time) -> Option<&'static str> {
 }
 
 /// What must be seen.
-pub const SOMETIMES: [&str; 57] = [
+pub const SOMETIMES: [&str; 63] = [
     "fault: request lost",
     "fault: answer lost",
     "fault: reset before the request",
@@ -74,6 +74,8 @@ pub const SOMETIMES: [&str; 57] = [
     "fault: silent crash",
     "fault: flush",
     "fault: change of roles",
+    "fault: one right lost",
+    "fault: rights lost",
     "fault: freeze",
     "fault: clock jump",
     "fault: partition",
@@ -91,6 +93,8 @@ pub const SOMETIMES: [&str; 57] = [
     "grant: FencedMultiLock",
     "grant: FencedRedLock",
     "storm",
+    "late to lost data",
+    "two users",
     "phase 2: promoted",
     "phase 2: refused",
     "write refused for its token",
@@ -102,6 +106,8 @@ pub const SOMETIMES: [&str; 57] = [
     "refused: quarantine",
     "lost data noticed",
     "refused: lease",
+    "refused: rights",
+    "batch refused for a key",
     "refused: re-entry of what was lost",
     "released: not the last guard",
     "heal: asked",

@@ -39,10 +39,11 @@ impl Plan {
                 plan.brew_storm(&mut random);
             }
         } else {
-            match random.below(4) {
+            match random.below(5) {
                 0 => plan.draw_hanging_up(&mut random),
                 1 => plan.draw_one_restart(&mut random),
                 2 => plan.draw_latecomers(&mut random),
+                3 => plan.draw_rights(&mut random),
                 _ => {}
             }
         }
@@ -51,10 +52,7 @@ impl Plan {
 
     /// Sockets are closed on which nobody speaks, and nobody is to notice.
     fn draw_hanging_up(&mut self, random: &mut Random) {
-        self.network.delay_us = 50 + random.below(200);
-        self.network.jitter_us = 1 + random.below(100);
-        self.leases.node_timeout_ms = 50 + random.below(100);
-        self.leases.least_ms = 300;
+        self.draw_nearness(random);
         for node in 0..self.nodes.len() {
             for _ in 0..1 + random.below(6) {
                 self.faults.push((SECOND + random.below(self.calm_at), Fault::HangUp { node }));
@@ -62,10 +60,18 @@ impl Plan {
         }
     }
 
+    /// A vote takes less time than anybody has for it.
+    pub(crate) fn draw_nearness(&mut self, random: &mut Random) {
+        self.network.delay_us = 50 + random.below(200);
+        self.network.jitter_us = 1 + random.below(100);
+        self.leases.node_timeout_ms = 50 + random.below(100);
+        self.leases.least_ms = 300;
+    }
+
     /// A server is away for a moment and comes back without its data, and who held something there
     /// is to hear of it soon.
     fn draw_one_restart(&mut self, random: &mut Random) {
-        let node = usize::try_from(self.seed % self.nodes.len() as u64).unwrap_or(0);
+        let node = self.home();
         let for_us = (5 + random.below(100)) * MS;
         let crash = Fault::Crash { node, amnesia: true, silent: false, for_us };
         self.faults.push((SECOND + random.below(self.calm_at - 2 * SECOND), crash));
@@ -75,10 +81,16 @@ impl Plan {
         let amnesia = random.one_in(2);
         let jumps = random.one_in(6);
         let losses = random.one_in(3);
+        let denials = random.one_in(6);
         for _ in 0..2 + random.below(8) {
             let at = random.below(self.calm_at);
             let fault = self.draw_fault(random, amnesia, jumps, losses);
             self.faults.push((at, fault));
+        }
+        if denials {
+            let (at, for_us) = (random.below(self.calm_at), random.below(3 * SECOND));
+            let denial = self.draw_denial(random);
+            self.faults.push((at, Fault::Deny { denial, for_us }));
         }
     }
 

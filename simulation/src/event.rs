@@ -3,6 +3,9 @@
 /// Names a process among those of the simulation.
 pub(crate) type ProcessId = usize;
 
+/// Names a user among those that a server knows. A process has a client of each.
+pub(crate) type UserId = usize;
+
 /// A place in the list of all connections that ever were.
 pub(crate) type ConnId = usize;
 
@@ -41,6 +44,7 @@ pub(crate) enum NetEvent {
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) by: ProcessId,
+    pub(crate) user: UserId,
     pub(crate) sent: u64,
     pub(crate) bytes: Vec<u8>,
 }

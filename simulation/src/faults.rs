@@ -1,11 +1,15 @@
 //! Faults, as the plan says: what is done, and what the history learns of it.
 
-use checkers::history::{Event as Told, Worker};
+use checkers::{
+    history::{Event as Told, Worker},
+    time::Time,
+};
 
 use crate::{
     event::{Event, ProcessId},
-    plan::{Broken, Fault, Way},
+    plan::{Broken, Denial, Fault, Way},
     stage::Stage,
+    targets,
 };
 
 /// Things that are undone later have a number of their own: the end must not undo another's.
@@ -59,6 +63,7 @@ impl Stage {
                 self.network.set_cut(process, node, way, true);
                 self.world.schedule(now + for_us, Event::Fault(end));
             }
+            Fault::Deny { denial, for_us } => self.deny(denial, now + for_us, end),
             Fault::Lose { node, roles } => self.lose(node, roles),
             Fault::Reset { node } => self.network.reset_all(|_, of| of == node),
             Fault::HangUp { node } => self.network.hang_up_on_the_idle(node),
@@ -77,7 +82,30 @@ impl Stage {
             Fault::Cut { process, node, way, .. } if !self.is_left_broken(node) => {
                 self.network.set_cut(process, node, way, false);
             }
+            Fault::Deny { denial, .. } => self.permit(denial),
             _ => {}
+        }
+    }
+
+    /// What requests say is to be known for that.
+    fn deny(&self, denial: Denial, until: u64, end: usize) {
+        if self.network.knows_requests() {
+            self.log.saw(if denial.key.is_some() {
+                "fault: one right lost"
+            } else {
+                "fault: rights lost"
+            });
+            self.network.deny(denial);
+            self.world.schedule(until, Event::Fault(end));
+        }
+    }
+
+    fn permit(&self, denial: Denial) {
+        let Some(since) = self.network.permit(denial) else { return };
+        let names = targets::names(denial.user, &self.plan).into_iter();
+        for lock in names.filter(|name| denial.key.is_none_or(|key| key == *name)) {
+            let (lock, from) = (lock.to_owned(), Time::from_micros(since));
+            self.log.record(Told::Denied { lock, from });
         }
     }
 
@@ -169,6 +197,7 @@ impl Stage {
     /// The faults are over. What is to stay broken is broken, everything else is mended.
     pub(crate) fn calm_down(&self, damage: &mut Damage) {
         self.network.calm();
+        self.network.denials().into_iter().for_each(|denial| self.permit(denial));
         for node in 0..self.plan.nodes.len() {
             let broken = self.plan.broken.iter().find(|broken| broken.node() == node).copied();
             match broken {

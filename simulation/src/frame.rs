@@ -74,6 +74,20 @@ pub(crate) fn meaning(request: &[u8]) -> Meaning<'_> {
     Meaning::Other
 }
 
+/// The keys that a request names, for which its user needs rights.
+pub(crate) fn keys(request: &[u8]) -> Vec<&[u8]> {
+    let Some((words, _)) = words(request) else { return Vec::new() };
+    let command = words.first().copied().unwrap_or_default();
+    let count = match command {
+        b"EVALSHA" | b"EVAL" => {
+            words.get(2).and_then(|word| std::str::from_utf8(word).ok()?.parse().ok())
+        }
+        b"GET" | b"HDEL" => return words.get(1).copied().into_iter().collect(),
+        _ => None,
+    };
+    words.get(3..).unwrap_or_default().iter().take(count.unwrap_or(0)).copied().collect()
+}
+
 /// The holder ids among a script's arguments, one for each lock.
 pub(crate) fn holders<'a>(args: &[&'a [u8]]) -> Vec<&'a [u8]> {
     args.iter().copied().filter(|arg| is_holder(arg)).collect()
@@ -160,6 +174,14 @@ mod tests {
     fn holders_are_known_by_their_form() {
         let holder = b"e85c48fc-cfb0-5306-a371-190c9aa5d4d6:19";
         assert_eq!(holders(&[b"30000", holder, b"redisson_lock__channel:{x}"]), [holder]);
+    }
+
+    #[test]
+    fn the_keys_of_a_request_are_told_from_its_arguments() {
+        let eval = b"*6\r\n$4\r\nEVAL\r\n$1\r\nt\r\n$1\r\n2\r\n$1\r\nx\r\n$1\r\ny\r\n$1\r\nh\r\n";
+        assert_eq!(keys(eval), [b"x", b"y"]);
+        assert_eq!(keys(&TWO[14..]), [b"x"]);
+        assert!(keys(TWO).is_empty());
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub(crate) fn draw(random: &mut Random, plan: &Plan, calm: bool) -> (u64, Intent
     let intent = anything(random, &plan.leases, calm);
     let intent = match plan.about {
         About::LostData if !calm => held_for_long(random, intent, &plan.leases),
+        About::Rights if !calm => renewed_for_long(random, intent, &plan.leases),
         _ => intent,
     };
     (target, intent)
@@ -25,6 +26,19 @@ fn held_for_long(random: &mut Random, intent: Intent, leases: &Leases) -> Intent
     let lease = Duration::from_millis(leases.least_ms);
     let work = lease / 2 + Duration::from_millis(random.below(leases.least_ms / 2));
     Intent { lease: Lease::Fixed(lease), work, ..intent }
+}
+
+/// With several others: what is due on a server at the same time is renewed together.
+fn renewed_for_long(random: &mut Random, intent: Intent, leases: &Leases) -> Intent {
+    let ms = Duration::from_millis;
+    let work = ms(random.below(4 * leases.watchdog_ms));
+    Intent {
+        lease: Lease::Watchdog,
+        work,
+        write: Duration::ZERO,
+        rest: ms(random.below(50)),
+        ..intent
+    }
 }
 
 fn anything(random: &mut Random, leases: &Leases, calm: bool) -> Intent {

@@ -4,10 +4,10 @@
 //! every message takes, and what breaks when. The library and the embedded servers are the real
 //! ones; the network, the clocks and the callers are not. A run repeats to the last bit.
 //!
-//! The parts, each using only those before it: `event`, `plan` (what a run is to be), `storm` and
-//! `latecomers` (runs about one thing alone), `draw` (what a seed decides), `world` (time and what
-//! happens next), `clock`, `coverage` (what was seen) and `log` (what is told), `frame` (what requests
-//! say), `nodes` (the servers), `network`, `stream`, `memory` (what is guarded), `targets` (the locks),
+//! The parts, each using only those before it: `event`, `plan` (what a run is to be), `targets` (the
+//! locks), `storm`, `latecomers` and `rights` (runs about one thing alone), `draw` (what a seed decides),
+//! `world` (time and what happens next), `clock`, `coverage` (what was seen) and `log` (what is told),
+//! `frame` (what requests say), `nodes` (the servers), `network`, `stream`, `memory` (what is guarded),
 //! `stage` (what all share), `observer` (what is made of the callers' steps), `intent`, `nonsense` and
 //! `caller`, `process`, `faults`, `run` (all put together). What callers do with a lock is
 //! `workload`'s.
@@ -29,6 +29,7 @@ mod nonsense;
 mod observer;
 mod plan;
 mod process;
+mod rights;
 mod run;
 mod stage;
 mod storm;

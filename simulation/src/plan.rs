@@ -2,7 +2,7 @@
 
 use palisade::Quarantine;
 
-use crate::event::ProcessId;
+use crate::event::{ProcessId, UserId};
 
 /// A run, as far as it can be said in advance. Times are in microseconds.
 #[derive(Debug, Clone)]
@@ -34,6 +34,8 @@ pub(crate) enum About {
     Tokens,
     /// What who comes late makes of a server that has lost its data.
     LostData,
+    /// What each of two users has to do with the other's rights, and each lock with another's.
+    Rights,
 }
 
 impl Plan {
@@ -51,8 +53,7 @@ impl Plan {
     /// Whether only a lost wake-up can keep a free lock from somebody who waits: nothing breaks, and
     /// no server waits for a marker.
     pub(crate) fn is_brisk(&self) -> bool {
-        let breaks = self.faulty || self.has_one_restart() || self.about == About::LostData;
-        !breaks && self.leases.quarantine != Quarantine::Strict
+        self.is_undisturbed() && self.leases.quarantine != Quarantine::Strict
     }
 
     /// Whether a new socket is made, and a vote given there, well within the time of a vote.
@@ -63,6 +64,21 @@ impl Plan {
     /// Whether nothing happens but that one server comes back without its data.
     pub(crate) fn has_one_restart(&self) -> bool {
         !self.faulty && matches!(self.faults.as_slice(), [(_, Fault::Crash { .. })])
+    }
+
+    /// The server of those locks that are on one.
+    pub(crate) fn home(&self) -> usize {
+        usize::try_from(self.seed % self.nodes.len() as u64).unwrap_or(0)
+    }
+
+    /// How many users there are.
+    pub(crate) fn users(&self) -> usize {
+        if self.about == About::Rights { 2 } else { 1 }
+    }
+
+    /// Whether nothing happens that could cost anybody a lock that is renewed, but for rights.
+    pub(crate) fn is_undisturbed(&self) -> bool {
+        !self.faulty && !self.has_one_restart() && self.about != About::LostData
     }
 
     /// By how much all clocks are set back in the run.
@@ -167,6 +183,11 @@ pub(crate) enum Fault {
         way: Way,
         for_us: u64,
     },
+    /// A user loses rights.
+    Deny {
+        denial: Denial,
+        for_us: u64,
+    },
     /// A server loses its data and runs on: it was flushed, or made a replica and a master again.
     Lose {
         node: usize,
@@ -188,6 +209,14 @@ pub(crate) enum Fault {
     Kill {
         process: ProcessId,
     },
+}
+
+/// What a user may not touch on a server: one key, or any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Denial {
+    pub(crate) node: usize,
+    pub(crate) user: UserId,
+    pub(crate) key: Option<&'static str>,
 }
 
 /// In which direction nothing passes.

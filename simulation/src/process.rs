@@ -65,8 +65,8 @@ async fn work(
     drop(targets);
     // Those that reach their servers leave nothing behind; others must not wait for ever.
     let shut = join_all(clients.iter().map(|client| client.shutdown(SHUTDOWN))).await;
-    let broken = |node: usize| stage.plan.is_broken(node);
-    let unfinished = shut.iter().enumerate().filter(|(node, _)| !broken(*node));
+    let broken = |client: usize| stage.plan.is_broken(client % stage.plan.nodes.len());
+    let unfinished = shut.iter().enumerate().filter(|(client, _)| !broken(*client));
     let unfinished = unfinished.filter_map(|(_, shut)| shut.as_ref().err()).map(|e| e.unfinished);
     stage.log.record(Event::ShutDown { worker, unfinished: unfinished.sum() });
     ended.iter().any(Result::is_err).then(|| "has a lane that panicked".to_owned())
@@ -79,12 +79,16 @@ fn clients(
     clock: &SimClock,
 ) -> Result<Vec<Client>, ConfigError> {
     let leases = &stage.plan.leases;
-    let nodes = 0..stage.plan.nodes.len();
-    let clients = nodes.map(|node| {
+    let nodes = stage.plan.nodes.len();
+    // All nodes' of the first user, then those of the next.
+    let clients = (0..nodes * stage.plan.users()).map(|number| {
+        let (user, node) = (number / nodes, number % nodes);
         let (network, clock) = (stage.network.clone(), clock.clone());
         Client::builder()
             .simulated(process)
-            .connector("node", move || SimStream::connect(network.clone(), id, node, clock.clone()))
+            .connector(&format!("n{node}"), move || {
+                SimStream::connect(network.clone(), id, node, user, clock.clone())
+            })
             .max_lease(Duration::from_millis(leases.max_ms))
             .watchdog_lease(Duration::from_millis(leases.watchdog_ms))
             .clock_skew(Duration::from_millis(leases.clock_skew_ms))

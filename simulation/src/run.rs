@@ -23,6 +23,7 @@ use crate::{
     plan::{About, Leases, Plan},
     process,
     stage::{Signal, Stage},
+    targets,
     world::World,
 };
 
@@ -114,8 +115,9 @@ async fn play(plan: Plan, settings: &Settings, options: &Options) -> (Finished, 
     let nodes = plan.nodes.iter().map(start).collect();
     let network = Network::new(&world, &log, plan.network.clone(), random(3), nodes, options.tcp);
     log.record(Told::RunBegan(settings.clone()));
-    if plan.about == About::Tokens {
-        log.saw("storm");
+    say_what_it_is_about(&plan, &log);
+    for user in 0..plan.users() {
+        network.keep_off(user, targets::names_of_others(user, &plan));
     }
     schedule(&world, &plan);
     let stage = Arc::new(Stage {
@@ -132,6 +134,18 @@ async fn play(plan: Plan, settings: &Settings, options: &Options) -> (Finished, 
     play.perform().await;
     play.look(settings).await;
     (log.finish(), Duration::from_micros(world.now_us()))
+}
+
+fn say_what_it_is_about(plan: &Plan, log: &Log) {
+    if plan.is_undisturbed() {
+        log.record(Told::Undisturbed);
+    }
+    match plan.about {
+        About::Everything => {}
+        About::Tokens => log.saw("storm"),
+        About::LostData => log.saw("late to lost data"),
+        About::Rights => log.saw("two users"),
+    }
 }
 
 fn schedule(world: &World, plan: &Plan) {

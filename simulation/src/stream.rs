@@ -13,7 +13,7 @@ use workload::Timekeeper;
 
 use crate::{
     clock::SimClock,
-    event::{ConnId, ProcessId},
+    event::{ConnId, ProcessId, UserId},
     network::Network,
 };
 
@@ -29,10 +29,11 @@ impl SimStream {
         network: Arc<Network>,
         process: ProcessId,
         node: usize,
+        user: UserId,
         clock: SimClock,
     ) -> io::Result<Self> {
         clock.sleep(Duration::from_micros(network.connect_us())).await;
-        match network.try_connect(process, node) {
+        match network.try_connect(process, node, user) {
             Some(Ok(conn)) => Ok(Self { network, conn }),
             Some(Err(error)) => Err(error),
             None => std::future::pending().await,

@@ -6,20 +6,39 @@ use checkers::history::Kind;
 use palisade::{Client, Masters, MultiLock, error::ConfigError};
 use workload::{Target, lock_on_all, lock_on_one};
 
-use crate::plan::{About, Plan};
+use crate::{
+    event::UserId,
+    plan::{About, Plan},
+};
 
-/// All targets. Clients are in the order of the servers.
+/// All targets. Clients are in the order of the servers, those of one user before those of the next.
 pub(crate) fn all(clients: &[Client], plan: &Plan) -> Result<Vec<Target>, ConfigError> {
+    let mut targets = Vec::new();
+    for (user, clients) in clients.chunks(plan.nodes.len()).enumerate() {
+        targets.extend(of_user(user, clients, plan)?);
+    }
+    Ok(targets)
+}
+
+/// What those locks of a user are called whose keys have their name.
+pub(crate) fn names(user: UserId, plan: &Plan) -> Vec<&'static str> {
+    locks(user, plan).into_iter().map(|(_, _, name)| name).collect()
+}
+
+fn of_user(user: UserId, clients: &[Client], plan: &Plan) -> Result<Vec<Target>, ConfigError> {
     let masters = Masters::new(clients.iter().cloned())?;
-    let node = usize::try_from(plan.seed % plan.nodes.len() as u64).unwrap_or(0);
+    let node = plan.home();
     let mut targets = Vec::new();
     let Some(client) = clients.get(node) else { return Ok(targets) };
-    for (kind, fenced, name) in LOCKS {
+    for (kind, fenced, name) in locks(user, plan) {
         let (on, lock) = match kind {
             Kind::Lock => (vec![node], lock_on_one(client, fenced, name)),
             _ => (Vec::new(), lock_on_all(&masters, kind, fenced, name)),
         };
         targets.push(Target { name, kind, on, lock });
+    }
+    if plan.about != About::Everything {
+        return Ok(targets);
     }
     // Any two of these have `b` in common.
     for names in [["a", "b"], ["c", "b"]] {
@@ -27,20 +46,52 @@ pub(crate) fn all(clients: &[Client], plan: &Plan) -> Result<Vec<Target>, Config
         let lock = Arc::new(MultiLock::new(members)?);
         targets.push(Target { name: "pair", kind: Kind::MultiLock, on: vec![node], lock });
     }
-    match plan.about {
-        About::Everything => {}
-        About::Tokens => targets.retain(|target| target.name == "fenced-red"),
-        About::LostData => targets.retain(|target| target.name == "red"),
-    }
     Ok(targets)
 }
 
+/// The names of all locks of others than this user.
+pub(crate) fn names_of_others(user: UserId, plan: &Plan) -> Vec<&'static str> {
+    let others = (0..plan.users()).filter(|other| *other != user);
+    others.flat_map(|other| names(other, plan)).collect()
+}
+
+type Named = (Kind, bool, &'static str);
+
+fn locks(user: UserId, plan: &Plan) -> Vec<Named> {
+    let only = |wanted| LOCKS.into_iter().filter(|(_, _, name)| *name == wanted).collect();
+    match plan.about {
+        About::Everything => LOCKS.to_vec(),
+        About::Tokens => only("fenced-red"),
+        About::LostData => only("red"),
+        // No two users have a lock in common: what the one may not release would keep the other waiting.
+        About::Rights => OF_USERS.get(user).map(|locks| locks.to_vec()).unwrap_or_default(),
+    }
+}
+
 /// Each kind, plain and fenced.
-const LOCKS: [(Kind, bool, &str); 6] = [
+const LOCKS: [Named; 6] = [
     (Kind::RedLock, false, "red"),
     (Kind::MultiLock, false, "multi"),
     (Kind::Lock, false, "single"),
     (Kind::RedLock, true, "fenced-red"),
     (Kind::MultiLock, true, "fenced-multi"),
     (Kind::Lock, true, "fenced-single"),
+];
+
+/// Those of each of two users, most of them on one server.
+const OF_USERS: [[Named; 5]; 2] = [
+    [
+        (Kind::RedLock, false, "red"),
+        (Kind::MultiLock, false, "multi"),
+        (Kind::Lock, false, "single"),
+        (Kind::Lock, false, "other-single"),
+        (Kind::Lock, true, "fenced-single"),
+    ],
+    [
+        (Kind::RedLock, false, "their-red"),
+        (Kind::MultiLock, false, "their-multi"),
+        (Kind::Lock, false, "their-single"),
+        (Kind::Lock, false, "their-other-single"),
+        (Kind::Lock, true, "their-fenced-single"),
+    ],
 ];

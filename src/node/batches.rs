@@ -91,7 +91,7 @@ impl Node {
                     self.0.core.by_slot.store(true, Ordering::Relaxed);
                     open.extend(self.calls(call.into_items()));
                 }
-                Err(error) if error.may_concern_one_key() && call.askers.len() > 1 => {
+                Err(error) if error.may_concern_one_key() && call.is_divisible() => {
                     let rest = call.split_off(call.askers.len() / 2);
                     open.extend([rest, call]);
                 }
@@ -124,6 +124,10 @@ struct BatchCall<T> {
 }
 
 impl<T> BatchCall<T> {
+    fn is_divisible(&self) -> bool {
+        self.askers.len() > 1 && !planted!(BatchNotHalved)
+    }
+
     fn split_off(&mut self, at: usize) -> Self {
         let (batch, askers) = (self.batch.split_off(at), self.askers.split_off(at));
         Self { batch, timeout: self.timeout, askers }

@@ -38,11 +38,15 @@ pub enum Bug {
     NoHurry,
     /// Whether a run of a server has had a mark before is not looked at.
     NoWitness,
+    /// One key that is refused fails all locks that are renewed with it.
+    BatchNotHalved,
+    /// What is held at one address is renewed together, whoever has the right to.
+    BatchesByAddress,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::NoDrift,
         Self::QuorumMinusOne,
         Self::WallClock,
@@ -59,6 +63,8 @@ impl Bug {
         Self::BrokenSocketNotRetried,
         Self::NoHurry,
         Self::NoWitness,
+        Self::BatchNotHalved,
+        Self::BatchesByAddress,
     ];
 
     /// What it is called in `PALISADE_PLANTED` and in tables.
@@ -81,6 +87,8 @@ impl Bug {
             Self::BrokenSocketNotRetried => "broken-socket-not-retried",
             Self::NoHurry => "no-hurry",
             Self::NoWitness => "no-witness",
+            Self::BatchNotHalved => "batch-not-halved",
+            Self::BatchesByAddress => "batches-by-address",
         }
     }
 }

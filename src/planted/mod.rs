@@ -20,6 +20,8 @@ macro_rules! planted {
 }
 
 #[cfg(planted_bugs)]
+pub(crate) mod batches;
+#[cfg(planted_bugs)]
 pub mod bugs;
 #[cfg(planted_bugs)]
 pub(crate) mod wall_clock;

@@ -21,7 +21,7 @@ enum Finder {
 }
 
 /// Every bug, by its name in `src/planted/bugs.rs`, and what is to find it.
-const BUGS: [(&str, Finder); 16] = [
+const BUGS: [(&str, Finder); 18] = [
     ("no-drift", SIMULATION),
     ("quorum-minus-one", SIMULATION),
     ("wall-clock", SIMULATION),
@@ -38,6 +38,8 @@ const BUGS: [(&str, Finder); 16] = [
     ("broken-socket-not-retried", SIMULATION),
     ("no-hurry", SIMULATION),
     ("no-witness", SIMULATION),
+    ("batch-not-halved", SIMULATION),
+    ("batches-by-address", SIMULATION),
 ];
 
 /// The rarest bug shows about once in 1,000 seeds.

@@ -2,7 +2,7 @@
 
 use super::{Invariant, Violation};
 use crate::{
-    history::{Event, History, Record, Refusal},
+    history::{Event, History, Record, Refusal, SectionId},
     spans::Span,
 };
 
@@ -32,6 +32,9 @@ fn problem(event: &Event) -> Option<String> {
         Event::Waits { master, for_nothing: true } => {
             Some(format!("master {master} has lost nothing and was told to wait"))
         }
+        Event::Trespassed { master, lock } => {
+            Some(format!("{lock} was asked for on master {master} as a user whose it is not"))
+        }
         Event::GaveUp { section, why: Refusal::Unexpected(error) } => {
             Some(format!("{section} was refused: {error}"))
         }
@@ -39,29 +42,43 @@ fn problem(event: &Event) -> Option<String> {
     }
 }
 
-/// An outage where every server can be reached: a socket that was closed while nobody spoke is none.
+/// An outage where every server can be reached: a socket that was closed while nobody spoke is none, nor
+/// are rights to another lock.
 fn outage_of_nothing(history: &History, event: &Event) -> Option<String> {
     match event {
-        Event::GaveUp { section, why: Refusal::Outage(error) } if history.settings.near => {
+        Event::GaveUp { section, why: Refusal::Outage(error) }
+            if history.settings.near && !was_denied(history, *section) =>
+        {
             Some(format!("{section} was refused though all servers can be reached: {error}"))
         }
         _ => None,
     }
 }
 
+fn was_denied(history: &History, id: SectionId) -> bool {
+    let section = history.sections.iter().find(|section| section.id == id);
+    section.is_some_and(|section| history.weather.was_denied(&section.lock, section.wait()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::story::Story;
+    use crate::check::story::{Story, ms};
 
     #[test]
     fn outage_where_all_can_be_reached_is_found() {
         let outage = Refusal::Outage("broken".into());
         let story = Story::new().section("w0.0/0#2", |s| s.asked(6).gave_up(7, outage));
-        let mut history = story.history();
+        let mut history = story.clone().history();
         assert_eq!(check(&history), []);
         history.settings.near = true;
         assert_eq!(check(&history).len(), 1);
+        let denied = |lock: &str| Event::Denied { lock: lock.into(), from: ms(0) };
+        for (lock, violations) in [("red-a", 0), ("red-b", 1)] {
+            let mut history = story.clone().and(20, denied(lock)).history();
+            history.settings.near = true;
+            assert_eq!(check(&history).len(), violations, "{lock}");
+        }
     }
 
     #[test]
@@ -87,6 +104,14 @@ mod tests {
         let found: Vec<_> = check(&history).into_iter().map(|violation| violation.what).collect();
         let unconfirmed = "w0.0 shut down with 2 releases unconfirmed";
         assert_eq!(found, ["w0.0/0#1 was refused: odd", unconfirmed, "w0.0 crashed"]);
+    }
+
+    #[test]
+    fn what_is_said_as_the_wrong_user_is_found() {
+        let trespassed = Event::Trespassed { master: 1, lock: "red-a".into() };
+        let found = check(&Story::new().and(5, trespassed).history());
+        let found: Vec<_> = found.into_iter().map(|found| found.what).collect();
+        assert_eq!(found, ["red-a was asked for on master 1 as a user whose it is not"]);
     }
 
     #[test]

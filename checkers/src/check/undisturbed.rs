@@ -1,5 +1,6 @@
 //! Where nothing is done to servers and processes, a lock that is renewed is not lost: whatever its
-//! holder does to its own runtime, renewals do not wait for that.
+//! holder does to its own runtime, renewals do not wait for that; and whatever rights are lost to the
+//! keys of other locks.
 
 use super::{Invariant, Violation};
 use crate::{
@@ -12,16 +13,19 @@ pub(crate) fn check(history: &History) -> Vec<Violation> {
     if !records.any(|record| record.event == Event::Undisturbed) {
         return Vec::new();
     }
-    history.sections.iter().filter(|section| section.renewed).filter_map(lost).collect()
+    let renewed = history.sections.iter().filter(|section| section.renewed);
+    renewed.filter_map(|section| lost(history, section)).collect()
 }
 
-fn lost(section: &Section) -> Option<Violation> {
+fn lost(history: &History, section: &Section) -> Option<Violation> {
     let hold = section.hold.as_ref()?;
     let at = hold.lost.as_ref().map(|loss| loss.at).or(hold.withheld)?;
-    Some(Violation {
+    let span = Span::new(hold.granted, at);
+    let is_excused = history.weather.was_denied(&section.lock, span);
+    (!is_excused).then(|| Violation {
         invariant: Invariant::Kept,
         lock: Some(section.lock.clone()),
-        span: Span::new(hold.granted, at),
+        span,
         what: format!("{} lost a lock that was renewed, and nothing was broken", section.id),
     })
 }
@@ -29,7 +33,7 @@ fn lost(section: &Section) -> Option<Violation> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::story::Story;
+    use crate::check::story::{Story, ms};
 
     #[test]
     fn a_loss_without_a_fault_is_found() {
@@ -40,6 +44,10 @@ mod tests {
         };
         assert_eq!(check(&lost().history()), []);
         assert_eq!(check(&lost().and(1, Event::Undisturbed).history()).len(), 1);
+        let denied = |lock: &str| Event::Denied { lock: lock.into(), from: ms(300) };
+        let refused = |lock| lost().and(1, Event::Undisturbed).and(600, denied(lock)).history();
+        assert_eq!(check(&refused("red-a")), []);
+        assert_eq!(check(&refused("red-b")).len(), 1, "of another lock");
         let kept = Story::new().section("w0.0/0#1", |s| s.asked(0).granted(5, 1_000).released(90));
         assert_eq!(check(&kept.and(1, Event::Undisturbed).history()), []);
     }

@@ -63,7 +63,12 @@ fn slow(history: &History) -> Vec<Violation> {
         let section = history.sections.iter().find(|section| section.lock == lock);
         section.is_some_and(|section| section.kind == Kind::MultiLock)
     };
-    long.filter(|(lock, _)| !of_multi(lock))
+    // What nobody may release stands until its lease is over.
+    let may_stand = |lock: &str, stretch: Span| {
+        let before = stretch.from - history.settings.longest_lease();
+        history.weather.was_denied(lock, Span::new(before, stretch.to))
+    };
+    long.filter(|(lock, stretch)| !of_multi(lock) && !may_stand(lock, *stretch))
         .map(|(lock, stretch)| unserved(lock, stretch))
         .collect()
 }

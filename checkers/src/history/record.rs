@@ -37,7 +37,8 @@ impl Record {
 pub enum Event {
     /// Everything is up; the traffic begins.
     RunBegan(Settings),
-    /// Nothing is done to any server or process in this run, but by the workers to themselves.
+    /// Nothing is done to any server or process in this run, but by the workers to themselves, and to
+    /// rights.
     Undisturbed,
     /// The faults are over; the traffic goes on for a while in calm.
     Calm,
@@ -61,6 +62,10 @@ pub enum Event {
     Waits { master: usize, for_nothing: bool },
     /// A master has granted an acquire that was sent so long before.
     GrantedLate { master: usize, holder: String, after_ms: u64 },
+    /// Some workers were refused the key of a lock on some master, from `from` until now.
+    Denied { lock: String, from: Time },
+    /// A client asked a master for the key of a lock that is another user's.
+    Trespassed { master: usize, lock: String },
     /// A master's clock was set.
     ClockJumped { master: usize, by_ms: i64 },
 

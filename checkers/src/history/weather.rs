@@ -1,7 +1,7 @@
 //! What was done to the processes, and when: needed to know what may be expected of the locks.
 //! Pure.
 
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, hash::Hash, time::Duration};
 
 use super::{Event, Kind, Record, Settings, Worker};
 use crate::{
@@ -22,6 +22,7 @@ pub struct Weather {
     masters: Vec<Outages>,
     stopped: HashMap<Worker, Spans>,
     stalled: HashMap<Worker, Spans>,
+    denied: HashMap<String, Spans>,
 }
 
 /// When a master was killed or lost its data, when it was of no use, and when its vote did not count.
@@ -49,8 +50,9 @@ impl Weather {
             masters: (0..masters)
                 .map(|master| Outages::of(records, settings, master, end))
                 .collect(),
-            stopped: by_worker(stops(records, end)),
-            stalled: by_worker(stalls(records)),
+            stopped: spans_by(stops(records, end)),
+            stalled: spans_by(stalls(records)),
+            denied: spans_by(denials(records)),
         }
     }
 
@@ -78,6 +80,11 @@ impl Weather {
     /// When a worker did not run: it was stopped, or the machine was too busy.
     pub fn asleep(&self, worker: Worker) -> Spans {
         self.stopped(worker).union(self.stalled.get(&worker).unwrap_or(&Spans::default()))
+    }
+
+    /// Whether somebody was refused the key of a lock at any time in `span`.
+    pub fn was_denied(&self, lock: &str, span: Span) -> bool {
+        self.denied.get(lock).is_some_and(|denied| !denied.within(span).is_zero())
     }
 
     pub fn stopped(&self, worker: Worker) -> Spans {
@@ -159,10 +166,17 @@ fn next(records: &[Record], place: usize, event: &Event) -> Option<Time> {
     later.iter().find(|record| record.event == *event).map(|record| record.at)
 }
 
-fn by_worker(spans: impl Iterator<Item = (Worker, Span)>) -> HashMap<Worker, Spans> {
+fn denials(records: &[Record]) -> impl Iterator<Item = (String, Span)> + '_ {
+    records.iter().filter_map(|record| match &record.event {
+        Event::Denied { lock, from } => Some((lock.clone(), Span::new(*from, record.at))),
+        _ => None,
+    })
+}
+
+fn spans_by<K: Eq + Hash>(spans: impl Iterator<Item = (K, Span)>) -> HashMap<K, Spans> {
     let mut all = HashMap::<_, Vec<_>>::new();
-    for (worker, span) in spans {
-        all.entry(worker).or_default().push(span);
+    for (key, span) in spans {
+        all.entry(key).or_default().push(span);
     }
-    all.into_iter().map(|(worker, spans)| (worker, spans.into_iter().collect())).collect()
+    all.into_iter().map(|(key, spans)| (key, spans.into_iter().collect())).collect()
 }

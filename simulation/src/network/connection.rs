@@ -5,11 +5,13 @@ use std::{collections::VecDeque, task::Waker};
 use palisade::embedded::Direct;
 
 use super::Answer;
-use crate::event::{ProcessId, Request};
+use crate::event::{ProcessId, Request, UserId};
 
 #[derive(Debug)]
 pub(super) struct Conn {
     pub(super) process: ProcessId,
+    /// Whose client made it.
+    pub(super) user: UserId,
     pub(super) node: usize,
     /// Which life of the server it leads to.
     pub(super) life: u32,
@@ -54,9 +56,16 @@ pub(super) struct Direction<M> {
 }
 
 impl Conn {
-    pub(super) fn new(process: ProcessId, node: usize, life: u32, server: Option<Direct>) -> Self {
+    pub(super) fn new(
+        process: ProcessId,
+        user: UserId,
+        node: usize,
+        life: u32,
+        server: Option<Direct>,
+    ) -> Self {
         Self {
             process,
+            user,
             node,
             life,
             server,

@@ -12,6 +12,7 @@ mod connection;
 mod damage;
 mod opening;
 mod requests;
+mod rights;
 mod watching;
 
 use std::{
@@ -24,10 +25,10 @@ use checkers::{history::SectionId, random::Random};
 
 use self::connection::Conn;
 use crate::{
-    event::{NetEvent, ProcessId},
+    event::{NetEvent, ProcessId, UserId},
     log::Log,
     nodes::Node,
-    plan::NetworkPlan,
+    plan::{Denial, NetworkPlan},
     world::World,
 };
 
@@ -59,6 +60,10 @@ struct Inner {
     nodes: Vec<Node>,
     conns: Vec<Conn>,
     cuts: BTreeMap<(ProcessId, usize), Cut>,
+    /// Keys that are those of others, by user.
+    of_others: BTreeMap<UserId, Vec<&'static str>>,
+    /// What users may not touch for now, and since when.
+    denied: BTreeMap<Denial, u64>,
     /// Ids of holders for which a guard was made.
     granted: BTreeMap<Vec<u8>, SectionId>,
     /// Processes that stood still: an answer they read afterwards tells the time of long ago.
@@ -106,6 +111,8 @@ impl Network {
             nodes,
             conns: Vec::new(),
             cuts: BTreeMap::new(),
+            of_others: BTreeMap::new(),
+            denied: BTreeMap::new(),
             granted: BTreeMap::new(),
             paused: BTreeSet::new(),
             excused: BTreeSet::new(),

@@ -7,7 +7,7 @@ use super::{
     connection::{Client, Conn},
 };
 use crate::{
-    event::{ConnId, ProcessId},
+    event::{ConnId, ProcessId, UserId},
     nodes::State,
 };
 
@@ -22,6 +22,7 @@ impl Network {
         &self,
         process: ProcessId,
         node: usize,
+        user: UserId,
     ) -> Option<io::Result<ConnId>> {
         let mut inner = self.inner();
         let cut = inner.cut(process, node);
@@ -40,7 +41,7 @@ impl Network {
             self.log.saw("connected again");
         }
         let conn = inner.conns.len();
-        inner.conns.push(Conn::new(process, node, life, server));
+        inner.conns.push(Conn::new(process, user, node, life, server));
         drop(inner);
         self.log.note([1, conn as u64, node as u64], || {
             format!("p{process} → n{node} c{conn} connected")

@@ -46,7 +46,8 @@ impl Network {
         let (now, spike_us) = (self.world.now_us(), inner.plan.spike_us);
         let at = now + inner.delay() + inner.random.below(spike_us);
         let Some(this) = inner.conns.get(conn) else { return };
-        let again = Request { by: this.process, sent: now, bytes: request.to_vec() };
+        let (by, user) = (this.process, this.user);
+        let again = Request { by, user, sent: now, bytes: request.to_vec() };
         self.world.schedule(at, Event::Net(NetEvent::Again(this.node, again)));
     }
 
@@ -60,8 +61,8 @@ impl Network {
         if this.requests.lost && !request.is_empty() {
             return;
         }
-        let by = this.process;
-        let request = Request { by, sent: self.world.now_us(), bytes: request };
+        let (by, user) = (this.process, this.user);
+        let request = Request { by, user, sent: self.world.now_us(), bytes: request };
         let at = this.requests.push(request, at);
         self.world.schedule(at, Event::Net(NetEvent::Arrive(conn)));
     }
@@ -104,9 +105,14 @@ impl Network {
             return;
         }
         this.listens |= meaning == Meaning::Subscribe || bytes;
-        let Some(server) = &mut this.server else { return };
-        server.send(request);
-        let mut answer = Vec::new();
+        let refusal = self.refusal(inner, node, asked.user, request);
+        let Some(server) = inner.conns.get_mut(conn).and_then(|this| this.server.as_mut()) else {
+            return;
+        };
+        let mut answer = refusal.unwrap_or_default().to_vec();
+        if refusal.is_none() {
+            server.send(request);
+        }
         let open = server.receive(&mut answer);
         let gone = self.watch_answer(inner, node, asked, &meaning, &answer);
         // Only what scripts answer: INFO tells the number of a real process.
@@ -146,6 +152,9 @@ impl Network {
     pub(super) fn execute_again(&self, inner: &mut Inner, node: usize, asked: &Request) {
         let request = asked.bytes.as_slice();
         let Some(target) = inner.nodes.get(node).filter(|node| node.works()) else { return };
+        if self.refusal(inner, node, asked.user, request).is_some() {
+            return;
+        }
         if is_first_mark_across_a_loss(Some(target), asked, &frame::meaning(request)) {
             return;
         }
