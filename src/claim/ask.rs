@@ -63,6 +63,7 @@ async fn ask_on(
 ) -> Result<Vote, NodeError> {
     let of = &claim.members()[member];
     let (term, settings) = (claim.term(), &of.services.settings);
+    let mut has_the_right = true;
     for _ in 0..4 {
         // Who the server is, and what its data is, is a matter of connecting, and as long may
         // that take.
@@ -85,11 +86,17 @@ async fn ask_on(
         let Some(answer) = connection.call_for(&asking, &acquire, *deadline).await else {
             return Ok(Vote::Pending);
         };
+        let is_forbidden = matches!(answer, Err(NodeError::Permission { .. }));
         // A stale one says that nothing was done, and is worth asking again, if the claim is
         // still wanted. So does one that met another mark, after a look at that.
-        if let Some(vote) = asking.answered(answer) {
-            return Ok(vote);
+        let Some(vote) = asking.answered(answer) else { continue };
+        // It may be the mark that the user must not read any more: that is known after a look.
+        if is_forbidden && acquire.mark.is_some() && has_the_right {
+            has_the_right = false;
+            asking.doubt_the_mark();
+            continue;
         }
+        return Ok(vote);
     }
     Err(NodeError::TimedOut { phase: Phase::Answering })
 }

@@ -17,6 +17,16 @@ use crate::clock::Instant;
 /// On the same machine or in the same rack that halves the time of an acquire where sleeping threads
 /// take long to wake. It is done by one call at a time, for locks on a single server, and not for a
 /// second after more than half of the answers came later.
+///
+/// # Examples
+/// ```
+/// # fn main() -> Result<(), palisade::error::ConfigError> {
+/// use palisade::{Client, settings::Spin};
+///
+/// let client = Client::builder().url("redis://127.0.0.1").spin(Spin::Never).build()?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Spin {

@@ -124,6 +124,22 @@ async fn without_the_rights_for_the_mark_the_uptime_alone_decides() {
     }
 }
 
+/// Whoever knew the mark would else be refused by the comparison until the next connection.
+#[tokio::test]
+async fn right_to_the_mark_that_is_taken_away_refuses_nobody() {
+    let servers = Cluster::start(3).blessed();
+    let masters = restricted(&servers, &[], Unidentified::default());
+    let lock = masters.multi_lock("x");
+    lock.acquire().await.unwrap().release().await.unwrap();
+    for server in &servers {
+        server.cli(&["ACL", "SETUSER", "app", "resetkeys", "~x"]);
+    }
+    old(&servers).await;
+    let guard = lock.try_acquire().await.unwrap().expect("it is free");
+    guard.release().await.unwrap();
+    drained(&masters).await;
+}
+
 /// Two keys of different slots share no script there.
 #[tokio::test]
 async fn server_of_a_cluster_votes_by_its_uptime_alone() {
