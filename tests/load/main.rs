@@ -16,7 +16,7 @@ const HOLDS: u32 = 10_000;
 /// In seconds. Two are enough where the machine has time for it; where it has not, more are tried.
 const LEASES: [u64; 4] = [2, 4, 8, 16];
 /// Locks in one renewal script.
-const BATCH: u32 = 256;
+const BATCH: u32 = 64;
 
 /// All 10,000 are renewed on each of three masters for five leases: none is lost, and no master is
 /// asked much more often than full batches need.
