@@ -12,7 +12,9 @@
 //!   await; a claim may therefore register and leave under any lock of its own.
 //! - What left the table is never put back ([`Schedule::reschedule`]).
 
+mod drain;
 mod finality;
+mod release;
 mod releaser;
 mod renewals;
 mod repairs;
@@ -38,8 +40,9 @@ use tokio::{
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+pub(crate) use drain::{Drain, Draining};
 pub(crate) use finality::Unanswered;
-pub(crate) use releaser::{Drain, Draining, Release};
+pub(crate) use release::Release;
 pub(crate) use repairs::Repair;
 use repairs::Repairs;
 use schedule::Schedule;
