@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{error::NodeError, panics::contained, standing::Standing};
 
-/// What reads and writes the socket of a redis-rs connection.
+/// What reads and writes the socket of a connection for pub/sub, which is redis-rs's.
 pub(super) type PubSubDriver = BoxFuture<'static, ()>;
 
 impl Core {

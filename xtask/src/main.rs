@@ -38,7 +38,7 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
-    /// Plants a dozen bugs in the library, one after the other, and sees that each is found.
+    /// Plants bugs in the library, one after the other, and sees that each is found.
     Planted {
         /// Only these.
         bugs: Vec<String>,
