@@ -60,5 +60,6 @@ pub mod settings {
     pub use crate::{
         node::{Spin, Stream},
         standing::Unidentified,
+        wait::LocalHandover,
     };
 }

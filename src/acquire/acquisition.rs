@@ -8,12 +8,13 @@
 //!
 //! Source: the Redlock algorithm as published by Redis (distributed locks).
 
-use std::{mem::replace, sync::Arc, time::Duration};
+use std::{any::Any, mem::replace, sync::Arc, time::Duration};
 
 use super::{
     agreeing::agree,
     attempt::{Attempt, Next},
     in_order::InOrder,
+    minting::mint,
     servers::check_servers,
     tally::{Rule, Verdict},
     target::Target,
@@ -23,11 +24,11 @@ use crate::{
     by_member::{ByMember, MemberId},
     claim::{Claim, InFlight, Wanted, ask, roll_back, roll_back_all},
     error::{AcquireError, NodeError, Phase, Vote},
-    guard::{LockGuard, Tenure},
+    guard::{LockGuard, Succession, Tenure},
     kind::Admission,
     notifier::Listener,
     voting::{Voter, ballot},
-    wait::{Contender, Refusals, Round},
+    wait::{Contender, Offered, Refusals, Round, Terms},
 };
 
 /// Somebody who wants a lock.
@@ -35,6 +36,7 @@ use crate::{
 pub(crate) struct Acquisition {
     target: Target,
     wanted: Wanted,
+    succession: Succession,
     /// What the next round asks with, if that is known: waiters may listen to its holder id already.
     next: Option<Next>,
     /// If all members are needed: one after the other, in an order that all processes share.
@@ -44,9 +46,18 @@ pub(crate) struct Acquisition {
 }
 
 impl Acquisition {
-    pub(crate) fn new(target: Target, wanted: Wanted) -> Self {
+    pub(crate) fn new(target: Target, wanted: Wanted, is_anonymous: bool) -> Self {
         let in_order = matches!(target.rule, Rule::All).then(InOrder::default);
-        Self { target, wanted, next: None, in_order, lost_rounds: 0, has_said_not_yet: false }
+        let succession = Succession::new(target.composite().cloned(), is_anonymous);
+        Self {
+            target,
+            wanted,
+            succession,
+            next: None,
+            in_order,
+            lost_rounds: 0,
+            has_said_not_yet: false,
+        }
     }
 
     /// Something to ask with that was never asked with before.
@@ -146,7 +157,7 @@ impl Acquisition {
         let claim = attempt.claim().clone();
         let token =
             if claim.is_fenced() { agree(&claim, &mut asked, &mut votes).await } else { None };
-        let tenure = Tenure::new(claim.clone(), token);
+        let tenure = Tenure::new(claim.clone(), token, self.succession.clone());
         if claim.win(token, tenure.as_tenant()) {
             attempt.hand_on();
             asked.finish_in_background();
@@ -252,6 +263,33 @@ impl Contender for Acquisition {
         let holder = if is_own { self.next_holder() } else { Arc::default() };
         let listen = |of: &Voter| of.services.notifier.listen(of.kind.channel(&holder));
         self.target.members.map(listen)
+    }
+
+    fn hears_by(&mut self, listeners: &ByMember<Listener>) -> bool {
+        let members = &self.target.members;
+        let hears = |(listener, of): (&Listener, &Voter)| {
+            // Those that have a channel for each holder are never another's.
+            !of.kind.has_own_channels()
+                && listener.is_of(&of.services.notifier, &of.kind.channel(&Arc::default()))
+        };
+        listeners.len() == members.len() && listeners.values().zip(members.values()).all(hears)
+    }
+
+    fn takes_over(&self) -> Option<Terms> {
+        self.succession.terms(&self.target.members, self.wanted.term)
+    }
+
+    async fn take_over(&mut self, offered: Arc<dyn Offered>) -> Option<LockGuard> {
+        let offered: Arc<dyn Any + Send + Sync> = offered;
+        let inherited = Attempt::new(offered.downcast::<Claim>().ok()?);
+        let claim = inherited.claim();
+        let token = if claim.is_fenced() { Some(mint(claim).await?) } else { None };
+        let tenure = Tenure::new(claim.clone(), token, self.succession.clone());
+        if !claim.hand_to(token, tenure.as_tenant()) {
+            return None;
+        }
+        inherited.hand_on();
+        Some(LockGuard::new(tenure))
     }
 
     fn keeps_out(&self) -> Option<Duration> {

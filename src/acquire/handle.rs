@@ -89,7 +89,7 @@ impl<P: Proof> Handle<P> {
             }
             slot = Some(occupied);
         }
-        let guard = self.contend(term, patience, deadline).await?;
+        let guard = self.contend(term, slot.is_none(), patience, deadline).await?;
         if let (Some(slot), Some(guard)) = (&mut slot, &guard) {
             **slot = Arc::downgrade(guard.tenure());
         }
@@ -134,12 +134,13 @@ impl<P: Proof> Handle<P> {
     async fn contend(
         &self,
         term: Term,
+        is_anonymous: bool,
         patience: Patience,
         deadline: Option<Instant>,
     ) -> Result<Option<LockGuard>, AcquireError> {
         let waits = !matches!(patience, Patience::Once);
         let wanted = Wanted { term, permits: 1, waits };
-        let mut contender = Acquisition::new(self.target.clone(), wanted);
+        let mut contender = Acquisition::new(self.target.clone(), wanted, is_anonymous);
         if let Patience::Once = patience {
             return match contender.round().await {
                 Round::Granted(guard) => Ok(Some(guard)),

@@ -8,6 +8,7 @@ mod fence;
 mod handle;
 mod in_order;
 mod lock_methods;
+mod minting;
 mod servers;
 mod tally;
 mod target;

@@ -35,7 +35,7 @@ impl Target {
     ///
     /// # Errors
     /// [`ConfigError`] for what can be known before anything is sent.
-    pub(crate) fn composite(
+    pub(crate) fn of_several(
         rule: Rule,
         members: impl IntoIterator<Item = Voter>,
     ) -> Result<Self, ConfigError> {
@@ -104,6 +104,11 @@ impl Target {
             Some(_) => &self.process().queues,
             None => &self.members.first().services.queues,
         }
+    }
+
+    /// What it is called among composites, if it is one.
+    pub(crate) const fn composite(&self) -> Option<&Arc<str>> {
+        self.composite.as_ref()
     }
 
     /// In which queue of these.

@@ -1,5 +1,7 @@
 //! What servers answered to a release, and what that comes to.
 
+use smallvec::SmallVec;
+
 use super::{
     absence::{Absence, cause_of_loss},
     record::Claim,
@@ -27,6 +29,8 @@ pub(super) struct Confirmations<'a> {
     claim: &'a Claim,
     votes: ByMember<Vote>,
     pub(super) confirmed: usize,
+    /// How many others heard of it, by member.
+    heard: SmallVec<[Option<u32>; 1]>,
     /// Members that do not know the claim: they said so now, or there was nothing to release.
     absent: ByMember<Option<Absence>>,
 }
@@ -36,7 +40,7 @@ impl<'a> Confirmations<'a> {
         let votes = claim.members().map(|_| Vote::Pending);
         let mut absent = claim.members().map(|_| Some(Absence::Gone));
         asked.iter().for_each(|(member, _)| absent[*member] = None);
-        Self { claim, votes, confirmed: 0, absent }
+        Self { claim, votes, confirmed: 0, heard: SmallVec::new(), absent }
     }
 
     pub(super) fn record(&mut self, confirmation: Confirmation) {
@@ -45,6 +49,7 @@ impl<'a> Confirmations<'a> {
             // knows that the hold is over, so what waited for it may stand there already.
             Ok(outcome) if outcome.code == Outcome::DONE || confirmation.may_be_done => {
                 self.confirmed += 1;
+                self.heard.push(self.others_heard(confirmation.member, outcome));
                 Vote::Granted
             }
             Ok(outcome) => {
@@ -56,9 +61,26 @@ impl<'a> Confirmations<'a> {
         self.votes[confirmation.member] = vote;
     }
 
-    pub(super) fn result(self, need: usize) -> Result<(), ReleaseError> {
+    /// How many others heard of the release on a member; `None` if nobody knows.
+    fn others_heard(&self, member: MemberId, outcome: Outcome) -> Option<u32> {
+        let of = &self.claim.members()[member];
+        // A server of a cluster counts its own listeners alone.
+        let is_in_cluster = of.services.node.standing()?.is_in_cluster();
+        let is_told = outcome.code == Outcome::DONE && outcome.value >= 0 && !is_in_cluster;
+        let ours = of.services.notifier.hears(&of.kind.channel(self.claim.holder()));
+        let others = u32::try_from(outcome.value).ok()?.saturating_sub(ours.into());
+        is_told.then_some(others)
+    }
+
+    /// How many others heard of the release, as far as `need` members count: whoever waits for a majority
+    /// listens on one of each.
+    pub(super) fn result(mut self, need: usize) -> Result<Option<u32>, ReleaseError> {
         if self.confirmed >= need {
-            return Ok(());
+            // Nobody knows counts as more than any number.
+            self.heard.sort_unstable_by_key(|others| others.map_or(u64::MAX, u64::from));
+            return Ok(need
+                .checked_sub(1)
+                .and_then(|last| self.heard.get(last).copied().flatten()));
         }
         // Too few members knew the claim: it ended before it was released.
         if self.absent.values().flatten().count() > self.votes.len() - need {

@@ -87,13 +87,11 @@ impl Claim {
         }
     }
 
-    /// The watchdog, its clients and the process know it no more. True if nobody had it, and the
-    /// process kept it.
-    pub(super) fn forget(&self) -> bool {
+    /// The watchdog and its clients know it no more.
+    pub(super) fn forget(&self) {
         self.process.watchdog.forget(self.id);
         for member in self.members.values() {
             member.services.no_longer_held(&member.kind.channel(&self.holder), self);
         }
-        self.process.kept.take(self.id)
     }
 }

@@ -16,8 +16,9 @@ use crate::{
     watchdog::{Release, Straggling, Watchdog},
 };
 
-/// Releases a claim that its last guard has left, and returns at `need` confirmations.
-pub(crate) async fn release(claim: &Claim) -> Result<(), ReleaseError> {
+/// Releases a claim that its last guard has left, and returns at `need` confirmations: how many others
+/// heard of it, if that is known.
+pub(crate) async fn release(claim: &Claim) -> Result<Option<u32>, ReleaseError> {
     let need = claim.need();
     let releases = claim.end();
     let mut count = Confirmations::new(claim, &releases);
@@ -49,7 +50,7 @@ async fn release_until_error(
     claim: &Claim,
     releases: Vec<(MemberId, Release)>,
     mut count: Confirmations<'_>,
-) -> Result<(), ReleaseError> {
+) -> Result<Option<u32>, ReleaseError> {
     for (member, mut release) in releases {
         let outcome = release.send(&claim.process().clock).await.map(|answer| answer.reply);
         let failed = outcome.is_err();

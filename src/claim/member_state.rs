@@ -1,5 +1,7 @@
 //! What we know of one member of a claim. Pure.
 
+use std::time::Duration;
+
 use super::absence::Absence;
 use crate::{
     clock::Instant, kind::FencingToken, lease::Term, node::Connection, standing::RunId,
@@ -202,6 +204,11 @@ impl MemberState {
 
     pub(crate) fn is_same_process(&self, run_id: Option<RunId>) -> bool {
         self.run_id == run_id
+    }
+
+    /// How long its server usually takes to answer, if it was ever asked.
+    pub(crate) fn round_trip(&self) -> Option<Duration> {
+        self.connection.as_ref().map(Connection::round_trip)
     }
 
     /// What a release of this member needs, if there is anything to release. Given out once.

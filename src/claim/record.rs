@@ -105,6 +105,14 @@ pub(super) struct Recount {
     pub(super) behind: bool,
 }
 
+impl Recount {
+    /// Whether the servers know what is wanted.
+    pub(super) const fn is_known(&self) -> bool {
+        let sent = if self.sent == 0 { 1 } else { self.sent };
+        !self.behind && sent == self.wanted
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ClaimPhase {
     /// Nobody may act on it yet.

@@ -20,7 +20,8 @@ use crate::{
 impl Claim {
     /// Has the count written, unless that is under way already.
     pub(super) fn recount_in_background(self: &Arc<Self>, mut state: MutexGuard<'_, ClaimState>) {
-        if state.phase == ClaimPhase::Held && !state.recount.under_way {
+        let recount = &state.recount;
+        if state.phase == ClaimPhase::Held && !recount.under_way && !recount.is_known() {
             state.recount.under_way = true;
             drop(state);
             self.process.watchdog.recount(self.clone());
@@ -40,7 +41,7 @@ impl Claim {
         let is_held = state.phase == ClaimPhase::Held;
         let recount = &mut state.recount;
         let wanted = recount.wanted;
-        let is_known = !recount.behind && recount.sent.max(1) == wanted;
+        let is_known = recount.is_known();
         // Without a tenant the release is decided: it is not ours to send.
         if is_known || !is_held || wanted == 0 {
             recount.under_way = false;

@@ -25,12 +25,6 @@ impl Watched for Claim {
         }
         let mut state = self.state();
         let (term, may_extend) = (state.term, state.may_extend(now));
-        if !may_extend && self.process.kept.has(self.id) {
-            // It has been kept for as long as anybody may have it.
-            drop(state);
-            self.abandon();
-            return Tick::default();
-        }
         let mut due = Vec::new();
         for (member, known) in state.members.iter_mut() {
             if known.renew_at.is_none_or(|at| at > now) {
@@ -119,14 +113,6 @@ impl Listed for Claim {
 
     fn is_exclusive(&self) -> bool {
         self.members.values().all(|member| member.kind.admission() == Admission::Exclusive)
-    }
-
-    fn is_announced_on(&self, channel: &str) -> bool {
-        self.members.values().any(|member| *member.kind.channel(&self.holder) == *channel)
-    }
-
-    fn give_back(&self) {
-        self.abandon();
     }
 
     fn shut_down(&self, cause: LostCause) {

@@ -1,9 +1,15 @@
 //! Who has a claim: from the moment at which it is won, one tenant after the other.
 
-use std::sync::{Arc, Weak};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
-use super::record::{Claim, ClaimPhase, Tenant};
-use crate::lease::Term;
+use super::{
+    member_state::MemberState,
+    record::{Claim, ClaimPhase, Tenant},
+};
+use crate::{clock::Instant, kind::FencingToken, lease::Term, wait::Offered};
 
 impl Claim {
     /// How often the tenant has it from now on. False, and nothing is changed, if it is not held any
@@ -44,7 +50,7 @@ impl Claim {
     }
 
     /// The turn of its tenant is over. What becomes of the claim is for the caller to say: it is
-    /// released, handed on, or kept.
+    /// released or passed on.
     pub(crate) fn vacate(&self) {
         let mut state = self.state();
         state.tenant = None;
@@ -61,33 +67,60 @@ impl Claim {
         self.state().orphaned
     }
 
-    /// Another has it from now on, without a word to the servers. False if it is not held any more,
-    /// or somebody has it.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for hand-over inside a process"))]
-    pub(crate) fn hand_to(self: &Arc<Self>, tenant: Weak<dyn Tenant>) -> bool {
+    /// Whether another may have it, without a word to the servers: nobody has it, and there is enough of
+    /// it left. What another is to find is a hold like one that was just granted.
+    pub(crate) fn may_be_handed_on(&self, now: Instant) -> bool {
         let may_be = self.members.values().all(|member| member.kind.may_be_handed_over());
-        if !may_be || self.ensure_valid().is_err() {
+        if !may_be || self.is_shut_down() {
             return false;
         }
+        let state = self.state();
+        let is_had = state.tenant.is_some() || state.orphaned;
+        let is_open = state.phase == ClaimPhase::Held && state.may_extend(now) && !is_had;
+        let left = self.deadline_of(&state).map(|deadline| deadline.saturating_since(now));
+        let is_enough = left >= Some(state.term.length() / 2) || planted!(HandoverAfterDeadline);
+        is_open && is_enough
+    }
+
+    /// Another has it from now on, with a token of its own if there are any. False if it is not held any
+    /// more, or too few members have written the token, or somebody has it.
+    pub(crate) fn hand_to(
+        self: &Arc<Self>,
+        token: Option<FencingToken>,
+        tenant: Weak<dyn Tenant>,
+    ) -> bool {
+        if self.is_shut_down() {
+            return false;
+        }
+        let now = self.now();
+        if !planted!(HandoverAfterDeadline) {
+            self.look_for_loss(self.state(), now);
+        }
         let mut state = self.state();
-        if state.phase != ClaimPhase::Held || state.tenant.is_some() {
+        let wrote = |known: &MemberState| token.is_none() || known.token() == token;
+        let is_written = self.deadline_among(&state, wrote).is_some_and(|until| now < until)
+            || planted!(HandoverAfterDeadline);
+        if state.phase != ClaimPhase::Held || state.tenant.is_some() || !is_written {
             return false;
         }
         state.tenant = Some(tenant);
+        state.token = token;
+        state.renew_until = self.renew_until(now);
         state.recount.wanted = 1;
-        drop(state);
-        self.process.kept.take(self.id);
+        self.recount_in_background(state);
         true
     }
 
-    /// Nobody has it, and the process keeps it: renewed, until somebody takes it, others wait for it,
-    /// or its client ends.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for holds kept for the next user"))]
-    pub(crate) fn keep(self: &Arc<Self>) {
-        self.process.kept.keep(self.id, self.clone());
-        // Lost in between, nobody would tell.
-        if self.ensure_valid().is_err() {
-            self.abandon();
-        }
+    /// That of the farthest server that it was granted by.
+    pub(crate) fn round_trip(&self) -> Duration {
+        let state = self.state();
+        let known = state.members.values().filter_map(MemberState::round_trip);
+        known.max().unwrap_or_default()
+    }
+}
+
+impl Offered for Claim {
+    fn give_back(&self) {
+        self.abandon();
     }
 }

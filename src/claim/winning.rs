@@ -9,7 +9,7 @@ use super::{
     member_state::MemberState,
     record::{Claim, ClaimPhase, Tenant},
 };
-use crate::{kind::FencingToken, process::Listed};
+use crate::{clock::Instant, kind::FencingToken, process::Listed};
 
 impl Claim {
     /// Makes what was acquired `tenant`'s, unless too little of it is left, or a client was shut down
@@ -35,8 +35,7 @@ impl Claim {
         state.token = token;
         state.recount.wanted = 1;
         self.plan_heals(&mut state, now);
-        let limits = self.members.values().filter_map(|member| member.services.settings.max_hold);
-        state.renew_until = limits.min().map(|limit| now + limit);
+        state.renew_until = self.renew_until(now);
         let next = self.next_look(&state);
         drop(state);
         let listed: Arc<dyn Listed> = self.clone();
@@ -48,6 +47,12 @@ impl Claim {
         }
         // After it is listed: either this sees the shutdown, or the shutdown sees the claim.
         !self.is_shut_down()
+    }
+
+    /// Until when a turn that begins now is renewed at most, if a client has a limit.
+    pub(super) fn renew_until(&self, now: Instant) -> Option<Instant> {
+        let limits = self.members.values().filter_map(|member| member.services.settings.max_hold);
+        limits.min().map(|limit| now + limit)
     }
 
     /// Whether the client of a member was shut down.

@@ -15,6 +15,7 @@ use crate::{
     node::{Endpoint, Node, NodeSettings, Spin, Stream},
     process::{NodeServices, Process, ServiceSettings},
     standing::{Quarantine, Rules, Unidentified, longest_lease, quarantine_length},
+    wait::LocalHandover,
     wire::key,
 };
 
@@ -48,6 +49,7 @@ pub struct ClientBuilder {
     max_hold: Option<Duration>,
     clock_skew: Duration,
     spin: Spin,
+    local_handover: LocalHandover,
     quarantine: Quarantine,
     unidentified: Unidentified,
     namespace: String,
@@ -76,6 +78,7 @@ impl Default for ClientBuilder {
             max_hold: None,
             clock_skew: Duration::from_secs(5),
             spin: Spin::default(),
+            local_handover: LocalHandover::default(),
             quarantine: Quarantine::default(),
             unidentified: Unidentified::default(),
             namespace: String::new(),
@@ -196,6 +199,13 @@ impl ClientBuilder {
         self
     }
 
+    /// Whether a lock [passes](LocalHandover) from one user to the next of this process without a word
+    /// to the server. Defaults to 50 ms in a row at most. Of a composite the strictest client counts.
+    pub fn local_handover(mut self, local_handover: LocalHandover) -> Self {
+        self.local_handover = local_handover;
+        self
+    }
+
     /// Which locks are protected from a server that has lost what it granted. Defaults to
     /// [`Quarantine::Composites`].
     pub fn quarantine(mut self, quarantine: Quarantine) -> Self {
@@ -292,6 +302,7 @@ impl ClientBuilder {
             max_lease: self.max_lease,
             watchdog_lease,
             max_hold: self.max_hold,
+            local_handover: self.local_handover,
             clock_skew: self.clock_skew,
             margin: MARGIN,
             quarantine: self.quarantine,
@@ -361,6 +372,7 @@ impl ClientBuilder {
         if self.name.chars().any(|c| c.is_whitespace() || c.is_control()) {
             return Err(invalid("name", "must not contain spaces or control characters"));
         }
+        self.local_handover.check()?;
         key::check_namespace(&self.namespace).map_err(|reason| invalid("namespace", reason))
     }
 }

@@ -161,6 +161,6 @@ pub(super) fn composite<P: Part>(
     if let Some(own) = parts.iter().find(|part| part.has_own_lease()) {
         return Err(ConfigError::MemberLease { member: own.voter().shown_identity() });
     }
-    let target = Target::composite(rule, parts.iter().map(Part::voter))?;
+    let target = Target::of_several(rule, parts.iter().map(Part::voter))?;
     Ok((target, parts.iter().map(|part| part.plain().clone()).collect()))
 }

@@ -9,10 +9,16 @@ use std::{
     time::Duration,
 };
 
-use futures::future::{Either, select};
+use futures::{
+    future::{Either, select},
+    poll,
+};
 use tokio_util::sync::CancellationToken;
 
-use super::tenure::Tenure;
+use super::{
+    passing_on::{Left, Release},
+    tenure::Tenure,
+};
 use crate::{
     claim::{self, Claim},
     clock::Instant,
@@ -44,6 +50,8 @@ use crate::{
 pub enum Released {
     /// The lock is free.
     Freed,
+    /// The next one who waited for it in this process has it, without a word to the servers.
+    PassedOn,
     /// Other guards of the same hold are alive: the lock is still held.
     StillHeld {
         /// How many.
@@ -146,7 +154,27 @@ impl LockGuard {
             claim.abandon();
             return Ok(Released::LeftToExpire);
         }
-        claim::release(claim).await.map(|()| Released::Freed)
+        match tenure.pass_on() {
+            Left::PassedOn => Ok(Released::PassedOn),
+            Left::Release(None) => claim::release(claim).await.map(|_heard| Released::Freed),
+            Left::Release(Some(release)) => Self::release_before_others(claim, release).await,
+        }
+    }
+
+    /// The same while others of this process wait: they ask behind the release, not before.
+    async fn release_before_others(
+        claim: &Claim,
+        release: Release,
+    ) -> Result<Released, ReleaseError> {
+        let mut releasing = pin!(claim::release(claim));
+        let at_once = poll!(&mut releasing);
+        release.has_left();
+        let result = match at_once {
+            Poll::Ready(result) => result,
+            Poll::Pending => releasing.await,
+        };
+        release.was_heard(result.as_ref().ok().copied().flatten());
+        result.map(|_heard| Released::Freed)
     }
 
     /// Completes when the lock is lost, with the cause; no later than the deadline.
@@ -220,6 +248,17 @@ impl LockGuard {
         match select(pin!(self.lost()), pin!(work)).await {
             Either::Left((cause, _)) => Err(self.claim().loss(cause)),
             Either::Right((value, _)) => self.ensure_valid().map(|()| value),
+        }
+    }
+
+    /// Its turn is over, and nobody waits for what becomes of it.
+    fn leave_behind(&self) {
+        if self.claim().is_orphaned() {
+            return self.claim().abandon();
+        }
+        if let Left::Release(release) = self.tenure.pass_on() {
+            self.claim().abandon();
+            release.iter().for_each(Release::is_left_to_others);
         }
     }
 
@@ -337,7 +376,7 @@ impl Drop for LockGuard {
             // With all that it holds: not even that is this process' to drop.
             std::mem::forget(self.tenure.clone());
         } else if self.tenure.leave() {
-            self.claim().abandon();
+            self.leave_behind();
         }
     }
 }

@@ -3,7 +3,9 @@
 mod any_guard;
 mod lock_guard;
 mod owner;
+mod passing_on;
 mod proof;
+mod succession;
 mod tenure;
 #[cfg(all(test, feature = "embedded"))]
 mod tests;
@@ -13,4 +15,5 @@ pub use lock_guard::{LockGuard, Released};
 pub(crate) use owner::Occupied;
 pub use owner::Owner;
 pub(crate) use proof::Proof;
+pub(crate) use succession::Succession;
 pub(crate) use tenure::Tenure;

@@ -1,9 +1,9 @@
 //! A claim that outlives a turn: what a hand-over inside the process is made of.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use super::{LockGuard, Tenure};
-use crate::{Client, Lock, Owner, embedded::Server, error::LostCause};
+use super::{LockGuard, Succession, Tenure};
+use crate::{Client, Lock, Owner, embedded::Server};
 
 /// A client of a server in paused time, and the lock `x`.
 fn lock() -> (Server, Client, Lock) {
@@ -34,8 +34,8 @@ async fn second_turn_on_one_claim_finds_nothing_of_the_first() {
     assert_eq!(work.await.unwrap(), None, "work of the first turn is cancelled");
 
     let claim = before.claim().clone();
-    let second = Tenure::new(claim.clone(), None);
-    assert!(claim.hand_to(second.as_tenant()));
+    let second = Tenure::new(claim.clone(), None, Succession::new(None, true));
+    assert!(claim.hand_to(None, second.as_tenant()));
     let second = LockGuard::new(second);
     assert_eq!(second.holder_id(), holder);
     assert!(second.is_held() && !second.cancellation_token().is_cancelled());
@@ -53,50 +53,8 @@ async fn claim_that_somebody_has_is_not_handed_on() {
     let (_server, _client, lock) = lock();
     let guard = lock.acquire().await.unwrap();
     let claim = guard.tenure().claim().clone();
-    let other = Tenure::new(claim.clone(), None);
-    assert!(!claim.hand_to(other.as_tenant()));
+    let other = Tenure::new(claim.clone(), None, Succession::new(None, true));
+    assert!(!claim.hand_to(None, other.as_tenant()));
     guard.release().await.unwrap();
-    assert!(!claim.hand_to(other.as_tenant()), "nor one that was released");
-}
-
-#[tokio::test(start_paused = true)]
-async fn kept_claim_is_renewed_and_ends_with_its_client() {
-    let (server, client, lock) = lock();
-    let claim = end_turn(lock.acquire().await.unwrap()).claim().clone();
-    claim.keep();
-    tokio::time::sleep(Duration::from_secs(600)).await;
-    assert!(lock.is_locked().await.unwrap(), "it is renewed");
-    client.shutdown(Duration::from_secs(5)).await.unwrap();
-    assert!(!claim.process().kept.has_any());
-    let other = server.client().unwrap();
-    assert!(!other.lock("x").is_locked().await.unwrap(), "and released");
-}
-
-#[tokio::test(start_paused = true)]
-async fn kept_claim_ends_with_the_longest_hold_and_when_others_wait() {
-    let server = Server::start_here();
-    let client = server.client_builder().max_hold(Duration::from_secs(60)).build().unwrap();
-    let lock = client.lock("x");
-    let claim = end_turn(lock.acquire().await.unwrap()).claim().clone();
-    claim.keep();
-    tokio::time::sleep(Duration::from_secs(75)).await;
-    assert!(!lock.is_locked().await.unwrap(), "nobody is to have it for longer");
-
-    let claim = end_turn(lock.acquire().await.unwrap()).claim().clone();
-    claim.keep();
-    claim.process().kept.others_wait("redisson_lock__channel:{x}");
-    let guard = lock.acquire().await.unwrap();
-    assert!(!claim.process().kept.has_any());
-    guard.release().await.unwrap();
-}
-
-#[tokio::test(start_paused = true)]
-async fn kept_claim_that_is_lost_leaves_nothing() {
-    let (server, _client, lock) = lock();
-    let claim = end_turn(lock.acquire().await.unwrap()).claim().clone();
-    claim.keep();
-    server.kill();
-    tokio::time::sleep(Duration::from_secs(40)).await;
-    assert_eq!(claim.ensure_valid().unwrap_err().cause, LostCause::Expired);
-    assert!(!claim.process().kept.has_any());
+    assert!(!claim.hand_to(None, other.as_tenant()), "nor one that was released");
 }

@@ -70,6 +70,11 @@ impl FencingToken {
         u64::try_from(told).ok().filter(|number| *number > 0).map(Self)
     }
 
+    /// One more, unless that is beyond what fits into all stores.
+    pub(crate) fn next(self) -> Option<Self> {
+        (self.0 < GREATEST).then(|| Self(self.0 + 1))
+    }
+
     /// The number.
     #[must_use]
     pub const fn get(self) -> u64 {
@@ -87,3 +92,5 @@ impl fmt::Display for FencingToken {
         self.0.fmt(f)
     }
 }
+
+const GREATEST: u64 = (1 << 53) - 1;

@@ -265,6 +265,11 @@ impl Connection {
         self.server_clock().at(at)
     }
 
+    /// What an answer usually takes.
+    pub(crate) fn round_trip(&self) -> Duration {
+        self.server_clock().round_trip()
+    }
+
     /// Takes the connection out of use; its supervisor closes it and makes another.
     pub(super) fn end(&self, ending: ConnectionEnd) {
         self.socket.outbox.end(ending);

@@ -50,7 +50,7 @@ impl Connection {
         let value = match announced {
             Ok(Value::Int(listeners)) => listeners,
             Ok(other) => return Err(cause::malformed(&excerpt(&other))),
-            Err(error) if error.is_answer() => -1,
+            Err(error) if error.is_answer() || planted!(AnnouncementLost) => -1,
             Err(error) => return Err(in_doubt(error)),
         };
         let (reply, received) = (Outcome { code, value, token: 0 }, self.now());

@@ -13,7 +13,10 @@ mod tests;
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use tokio::{runtime::Handle, sync::Notify};
@@ -39,6 +42,8 @@ struct NotifierInner {
 #[derive(Debug)]
 struct Signals {
     wake: Notify,
+    /// How many messages came.
+    messages: AtomicU64,
     /// Not by a message: something happened to the client or its connection.
     alarm: Notify,
     /// `None` until the subscription was confirmed or refused.
@@ -82,6 +87,11 @@ impl Notifier {
         });
     }
 
+    /// Whether what is announced on `channel` is heard here.
+    pub(crate) fn hears(&self, channel: &str) -> bool {
+        self.0.registry().is_joined(channel)
+    }
+
     /// Channels that are subscribed or being subscribed.
     pub(crate) fn subscriptions(&self) -> usize {
         self.0.registry().subscriptions()
@@ -95,8 +105,12 @@ impl NotifierInner {
             (self.on_message)(channel);
         }
         let effects = self.registry().on_event(event);
-        if let PubSubEvent::Gap = event {
-            effects.wake.iter().for_each(|signals| signals.alarm.notify_one());
+        for signals in &effects.wake {
+            match event {
+                PubSubEvent::Message(_) => drop(signals.messages.fetch_add(1, Ordering::Relaxed)),
+                PubSubEvent::Gap => signals.alarm.notify_one(),
+                _ => {}
+            }
         }
         self.carry_out(effects);
     }
@@ -128,7 +142,8 @@ impl fmt::Debug for NotifierInner {
 
 impl Signals {
     fn new() -> Self {
-        Self { wake: Notify::new(), alarm: Notify::new(), ready: Latest::new(None) }
+        let (wake, alarm) = (Notify::new(), Notify::new());
+        Self { wake, messages: AtomicU64::new(0), alarm, ready: Latest::new(None) }
     }
 
     fn learn(&self, news: &Result<(), NodeError>) {
@@ -158,6 +173,21 @@ impl Listener {
     pub(crate) async fn ready(&self) -> Result<(), NodeError> {
         let known = self.signals.ready.wait_for(Option::is_some).await;
         known.unwrap_or(Err(NodeError::Closed))
+    }
+
+    /// Whether the subscription was confirmed.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.signals.ready.look(|ready| matches!(ready, Some(Ok(()))))
+    }
+
+    /// How many messages came since it began to listen.
+    pub(crate) fn messages(&self) -> u64 {
+        self.signals.messages.load(Ordering::Relaxed)
+    }
+
+    /// Whether this is a listener of `notifier` to `channel`.
+    pub(crate) fn is_of(&self, notifier: &Notifier, channel: &str) -> bool {
+        Arc::ptr_eq(&self.inner, &notifier.0) && *self.channel == *channel
     }
 
     /// Waits for the next wake-up: a message, a gap, a confirmation, a refusal. One that came

@@ -109,6 +109,11 @@ impl<S: Clone> Registry<S> {
         }
     }
 
+    pub(super) fn is_joined(&self, channel: &str) -> bool {
+        let entry = self.channels.get(channel);
+        entry.is_some_and(|entry| matches!(entry.subscription, Subscription::Joined))
+    }
+
     pub(super) fn everybody(&self) -> Vec<S> {
         self.channels.values().flat_map(Channel::all).collect()
     }

@@ -42,11 +42,21 @@ pub enum Bug {
     BatchNotHalved,
     /// What is held at one address is renewed together, whoever has the right to.
     BatchesByAddress,
+    /// What is passed on inside a process may be over.
+    HandoverAfterDeadline,
+    /// A lock stays with a process for as long as anybody waits there.
+    HandoverBeyondLimit,
+    /// What is offered to a waiter who does not come stays offered.
+    OfferNeverWithdrawn,
+    /// Whoever had a hold enters it again, whoever has it now.
+    FormerOwnerEnters,
+    /// A release counts as announced whether or not it was.
+    AnnouncementLost,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 23] = [
         Self::NoDrift,
         Self::QuorumMinusOne,
         Self::WallClock,
@@ -65,6 +75,11 @@ impl Bug {
         Self::NoWitness,
         Self::BatchNotHalved,
         Self::BatchesByAddress,
+        Self::HandoverAfterDeadline,
+        Self::HandoverBeyondLimit,
+        Self::OfferNeverWithdrawn,
+        Self::FormerOwnerEnters,
+        Self::AnnouncementLost,
     ];
 
     /// What it is called in `PALISADE_PLANTED` and in tables.
@@ -89,6 +104,11 @@ impl Bug {
             Self::NoWitness => "no-witness",
             Self::BatchNotHalved => "batch-not-halved",
             Self::BatchesByAddress => "batches-by-address",
+            Self::HandoverAfterDeadline => "handover-after-deadline",
+            Self::HandoverBeyondLimit => "handover-beyond-limit",
+            Self::OfferNeverWithdrawn => "offer-never-withdrawn",
+            Self::FormerOwnerEnters => "former-owner-enters",
+            Self::AnnouncementLost => "announcement-lost",
         }
     }
 }

@@ -18,12 +18,6 @@ pub(crate) trait Listed: fmt::Debug + Send + Sync {
     /// Whether nobody else can hold the lock meanwhile.
     fn is_exclusive(&self) -> bool;
 
-    /// Whether its end is announced there.
-    fn is_announced_on(&self, channel: &str) -> bool;
-
-    /// Releases it in the background. Nobody has it.
-    fn give_back(&self);
-
     /// Ends it for whoever has it, and leaves the releases to the releaser.
     fn shut_down(&self, cause: LostCause);
 }

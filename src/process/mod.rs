@@ -1,6 +1,5 @@
 //! What one process shares between all its clients, and what each client is to its locks.
 
-mod kept;
 mod listed;
 mod live;
 mod returning;
@@ -20,8 +19,6 @@ use std::{
 pub(crate) use listed::Listed;
 pub(crate) use services::{NodeServices, ServiceSettings};
 use uuid::Uuid;
-
-use kept::Kept;
 
 use crate::{
     clock::{BootClock, SharedClock},
@@ -47,8 +44,6 @@ pub(crate) struct Process {
     pub(crate) watchdog: Watchdog,
     /// Composites wait here; a lock on one node waits in the queues of its client.
     pub(crate) queues: Arc<Queues>,
-    /// What is held for nobody.
-    pub(crate) kept: Kept,
     /// Moves this process' renewals away from those of others on the same machine.
     pub(crate) renewal_phase: Duration,
 }
@@ -134,7 +129,6 @@ impl Process {
             random,
             watchdog,
             queues: Arc::default(),
-            kept: Kept::default(),
         })
     }
 

@@ -20,7 +20,7 @@ use crate::{
     node::{Node, Resident},
     notifier::Notifier,
     standing::Quarantine,
-    wait::Queues,
+    wait::{LocalHandover, Queues},
     watchdog::Drain,
     wire::key,
 };
@@ -36,6 +36,8 @@ pub(crate) struct ServiceSettings {
     pub(crate) watchdog_lease: Duration,
     /// For how long a claim is renewed at most.
     pub(crate) max_hold: Option<Duration>,
+    /// Whether locks pass from user to user inside the process.
+    pub(crate) local_handover: LocalHandover,
     /// How far the clocks of clients and servers may be apart.
     pub(crate) clock_skew: Duration,
     /// Added to the not-after stamps for what we do not know of the server's clock.

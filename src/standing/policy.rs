@@ -55,7 +55,7 @@ pub enum Quarantine {
 }
 
 /// What is looked at before a member is asked for its vote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Vetting {
     /// Nothing.
     None,

@@ -1,7 +1,8 @@
 //! Who wants a lock, as those see it who wait for their turn.
 
-use std::{future::Future, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
+use super::line::{Offered, Terms};
 use crate::{
     by_member::{ByMember, MemberId},
     error::AcquireError,
@@ -32,6 +33,22 @@ pub(crate) trait Contender: Send {
 
     /// Where releases are announced, one listener for each member.
     fn listen(&mut self) -> ByMember<Listener>;
+
+    /// Whether these listeners, of somebody who wants the same, are those that it would have, in its own
+    /// order of members.
+    fn hears_by(&mut self, listeners: &ByMember<Listener>) -> bool;
+
+    /// On what terms it takes over what others of this process hold; `None` if it does not.
+    fn takes_over(&self) -> Option<Terms>;
+
+    /// Takes over what it was offered. `None` if that is over.
+    ///
+    /// # Cancel safety
+    /// What was offered is given back if the future is dropped.
+    fn take_over(
+        &mut self,
+        offered: Arc<dyn Offered>,
+    ) -> impl Future<Output = Option<Self::Grant>> + Send;
 
     /// How long a grant lasts if nobody renews it; `None` if it keeps nobody else out.
     fn keeps_out(&self) -> Option<Duration>;

@@ -1,128 +1,99 @@
-//! The queue of a name: those who wait in one process stand in line, only the first asks servers.
+//! Who stands in which line: one line for each name, for as long as somebody stands in it.
 //!
 //! A release thus costs a server one attempt for each *process* that waits, not for each waiter.
-//! tokio's mutex is the line itself: first come, first served, and a waiter that is dropped leaves
-//! it without a trace.
 
 use std::{
     collections::HashMap,
+    future::poll_fn,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokio::sync::{Mutex as Line, OwnedMutexGuard};
+use super::line::{Line, Offered, Summons, Terms, Word};
 
-use crate::{by_member::ByMember, clock::Instant, notifier::Listener};
-
-/// What the first in line has, and leaves to the next.
-#[derive(Debug, Default)]
-pub(crate) struct Turn {
-    /// One for each member of the last head; the subscription lasts as long as the queue.
-    pub(crate) listeners: Option<ByMember<Listener>>,
-    /// Set by a head that was granted: before this nothing is to be had unless a wake-up comes.
-    /// A head that gave up leaves `None`, so that the next looks at once: whatever wake-up it had
-    /// taken is passed on.
-    pub(crate) look_at: Option<Instant>,
-}
-
-/// The queues of a client, or of a process' composites, by name.
+/// The lines of a client, or of a process' composites, by name.
 #[derive(Debug, Default)]
 pub(crate) struct Queues {
-    queues: Mutex<HashMap<Arc<str>, Queue>>,
-}
-
-#[derive(Debug)]
-struct Queue {
-    line: Arc<Line<Turn>>,
-    /// Those in line, the first included.
-    size: usize,
+    lines: Mutex<HashMap<Arc<str>, Arc<Line>>>,
 }
 
 impl Queues {
-    pub(crate) fn is_empty(&self, key: &str) -> bool {
-        !self.queues().contains_key(key)
+    /// The line of a name, if somebody stands in it.
+    pub(crate) fn line(&self, key: &str) -> Option<Arc<Line>> {
+        self.lines().get(key).cloned()
     }
 
-    /// Takes a place at the end of a queue.
-    pub(crate) fn join(self: &Arc<Self>, key: &Arc<str>) -> Place {
-        let mut queues = self.queues();
-        let queue =
-            queues.entry(key.clone()).or_insert_with(|| Queue { line: Arc::default(), size: 0 });
-        queue.size += 1;
-        Place { queues: self.clone(), key: key.clone(), line: queue.line.clone() }
+    /// Takes a place at the end of a line, for somebody who takes over a hold on the terms `takes`.
+    pub(crate) fn join(self: &Arc<Self>, key: &Arc<str>, takes: Option<Terms>) -> Place {
+        let mut lines = self.lines();
+        let line = match lines.get(&**key) {
+            Some(line) => line.clone(),
+            None => lines.entry(key.clone()).or_default().clone(),
+        };
+        // Before the lines are let go: who leaves last removes the line.
+        let number = line.join(takes);
+        drop(lines);
+        Place { queues: self.clone(), key: key.clone(), line, number }
     }
 
-    fn leave(&self, key: &str) {
-        let mut queues = self.queues();
-        let last = queues.get_mut(key).is_some_and(|queue| {
-            queue.size -= 1;
-            queue.size == 0
-        });
-        // Dropped after the mutex was let go: its listeners unsubscribe.
-        let queue = if last { queues.remove(key) } else { None };
-        drop(queues);
-        drop(queue);
-    }
-
-    fn queues(&self) -> MutexGuard<'_, HashMap<Arc<str>, Queue>> {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lines(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Line>>> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A place in a queue, given up when dropped.
+/// A place in a line, given up when dropped.
 #[derive(Debug)]
 pub(crate) struct Place {
     queues: Arc<Queues>,
     key: Arc<str>,
-    line: Arc<Line<Turn>>,
+    line: Arc<Line>,
+    number: u64,
 }
 
 impl Place {
-    /// Completes when all who came before are gone.
+    pub(super) fn line(&self) -> &Line {
+        &self.line
+    }
+
+    pub(super) fn is_first(&self) -> bool {
+        self.line.is_first(self.number)
+    }
+
+    /// Completes when it is the first, or is offered something.
     ///
-    /// The place is taken at the first poll, which must follow [`Queues::join`] at once.
-    pub(crate) async fn turn(&self) -> OwnedMutexGuard<Turn> {
-        self.line.clone().lock_owned().await
+    /// # Cancel safety
+    /// Dropping the future loses nothing.
+    pub(super) async fn summons(&self) -> Summons {
+        poll_fn(|cx| self.line.poll_summons(self.number, cx)).await
+    }
+
+    /// For the first: completes when there is word for it.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses nothing, unless it has completed.
+    pub(super) async fn word(&self) -> Word {
+        poll_fn(|cx| self.line.poll_word(self.number, cx)).await
+    }
+
+    /// For the first: completes when it is offered something.
+    ///
+    /// # Cancel safety
+    /// As [`word`](Self::word).
+    pub(super) async fn offer(&self) -> Arc<dyn Offered> {
+        poll_fn(|cx| self.line.poll_offer(self.number, cx)).await
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.queues.leave(&self.key);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use futures::{FutureExt, poll};
-
-    use super::*;
-
-    #[tokio::test]
-    async fn turns_come_in_order_and_a_dropped_waiter_is_passed_over() {
-        let queues = Arc::new(Queues::default());
-        let key: Arc<str> = "x".into();
-        let (first, second, third) = (queues.join(&key), queues.join(&key), queues.join(&key));
-        let turn = first.turn().await;
-        let mut waits = second.turn().boxed();
-        let mut waits_longer = third.turn().boxed();
-        assert!(poll!(&mut waits).is_pending());
-        assert!(poll!(&mut waits_longer).is_pending());
-        drop(waits);
-        drop(second);
-        drop(turn);
-        drop(first);
-        assert!(poll!(&mut waits_longer).is_ready());
-    }
-
-    #[tokio::test]
-    async fn the_last_to_leave_removes_the_queue() {
-        let queues = Arc::new(Queues::default());
-        let key: Arc<str> = "x".into();
-        assert!(queues.is_empty(&key));
-        let (first, second) = (queues.join(&key), queues.join(&key));
-        drop(first);
-        assert!(!queues.is_empty(&key));
-        drop(second);
-        assert!(queues.is_empty(&key));
+        if !self.line.leave(self.number) {
+            return;
+        }
+        let mut lines = self.queues.lines();
+        // Somebody may have come since.
+        let is_over = lines.get(&self.key).is_some_and(|line| line.is_empty());
+        let line = if is_over { lines.remove(&self.key) } else { None };
+        drop(lines);
+        // Without the mutex: its listeners unsubscribe.
+        drop(line);
     }
 }

@@ -33,7 +33,7 @@ use std::{
     time::Duration,
 };
 
-use futures::{StreamExt, stream::FuturesUnordered};
+use futures::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use tokio::{
     runtime::Handle,
     sync::{Notify, mpsc},
@@ -117,12 +117,22 @@ pub(crate) struct Watchdog {
     _end: Arc<DropGuard>,
 }
 
+/// Work for the watchdog's runtime.
+struct Errand(BoxFuture<'static, ()>);
+
+impl fmt::Debug for Errand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Errand").finish_non_exhaustive()
+    }
+}
+
 /// What the releaser's task is asked to do.
 #[derive(Debug)]
 enum Job {
     /// With a handle that keeps the watchdog alive until it is done.
     Release(Box<Release>, Watchdog),
     Recount(Arc<dyn Watched>),
+    Attend(Errand),
     /// There is work that was left somewhere, and nobody who looks after it.
     LookAfterStragglers,
 }
@@ -246,6 +256,11 @@ impl Watchdog {
     /// Writes the count of a claim in the background. Never blocks.
     pub(crate) fn recount(&self, claim: Arc<dyn Watched>) {
         self.send(Job::Recount(claim));
+    }
+
+    /// Looks after something that nobody else may. Never blocks.
+    pub(crate) fn attend(&self, work: BoxFuture<'static, ()>) {
+        self.send(Job::Attend(Errand(work)));
     }
 
     /// Takes `work` over if it is not done at `at`. Never blocks for long.

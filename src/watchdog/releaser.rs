@@ -45,7 +45,7 @@ fn admitted(turns: &mut Turns<Arc<Identity>, Job>, job: Job) -> Option<Job> {
 fn node_of(job: &Job) -> Option<Arc<Identity>> {
     match job {
         Job::Release(release, _) => Some(release.node.identity().clone()),
-        Job::Recount(_) | Job::LookAfterStragglers => None,
+        Job::Recount(_) | Job::Attend(_) | Job::LookAfterStragglers => None,
     }
 }
 
@@ -56,6 +56,7 @@ async fn perform(shared: &Shared, job: Job) -> Option<Arc<Identity>> {
         match job {
             Job::Release(release, _alive) => finish(shared, release).await,
             Job::Recount(claim) => recount(shared, &*claim).await,
+            Job::Attend(errand) => errand.0.await,
             Job::LookAfterStragglers => stragglers::look_after(shared).await,
         }
     };

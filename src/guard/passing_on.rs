@@ -1,0 +1,125 @@
+//! What becomes of a hold when its turn is over and others of the same process wait: it is passed on to
+//! the next, or released so that the next, or another process, comes to it soon.
+//!
+//! Source: lock cohorting (Dice, Marathe, Shavit), with a lease in place of the global lock.
+
+use std::{sync::Arc, time::Duration};
+
+use futures::FutureExt;
+
+use super::{succession::handover, tenure::Tenure};
+use crate::{
+    claim::Claim,
+    clock::Instant,
+    wait::{Line, Offered, Overdue, Parting, Terms},
+};
+
+/// What is left to do with a hold whose turn is over.
+pub(crate) enum Left {
+    /// Nothing: it was passed on.
+    PassedOn,
+    /// To release it, and to tell those who wait, if there are any.
+    Release(Option<Release>),
+}
+
+/// A release that others of the same process wait for.
+pub(crate) struct Release {
+    line: Arc<Line>,
+    /// For how long it is left to other processes; `None` if the next one may ask at once.
+    leave: Option<Duration>,
+    now: Instant,
+}
+
+impl Tenure {
+    /// Passes the claim on to the next who waits for it in this process, if that may be. The turn is
+    /// over. Never blocks.
+    pub(crate) fn pass_on(&self) -> Left {
+        let (claim, succession) = (self.claim(), &self.succession);
+        let members = claim.members();
+        let allowed = handover(members);
+        let Some(limit) = allowed.limit() else { return Left::Release(None) };
+        let Some(line) = succession.line(members) else { return Left::Release(None) };
+        let now = claim.now();
+        let long = now.saturating_since(line.ours_since(self.since));
+        let nobody = line.others(|others| others.nobody_waits());
+        let Some(parting) = allowed.parting(long, nobody, claim.round_trip()) else {
+            return Left::Release(None);
+        };
+        let leave = match parting {
+            Parting::Leave(free) => Some(free),
+            Parting::Stay { or_ask_at_once } => {
+                if let Some(terms) = succession.terms(members, claim.term())
+                    && offer(claim, &line, terms, now, limit)
+                {
+                    return Left::PassedOn;
+                }
+                if !or_ask_at_once {
+                    return Left::Release(None);
+                }
+                None
+            }
+        };
+        Left::Release(Some(Release { line, leave, now }))
+    }
+}
+
+/// Offers the claim to the first in line. True if that may have it.
+fn offer(
+    claim: &Arc<Claim>,
+    line: &Arc<Line>,
+    terms: Terms,
+    now: Instant,
+    limit: Duration,
+) -> bool {
+    if !claim.may_be_handed_on(now) {
+        return false;
+    }
+    let what: Arc<dyn Offered> = claim.clone();
+    let Ok(unwatched) = line.offer(terms, what) else { return false };
+    if let Some(number) = unwatched {
+        watch(claim, line.clone(), number, limit);
+    }
+    true
+}
+
+/// Has the watchdog look after what is offered in a line: a waiter that is not polled would keep it for
+/// ever.
+fn watch(claim: &Claim, line: Arc<Line>, mut number: u64, limit: Duration) {
+    if planted!(OfferNeverWithdrawn) {
+        return;
+    }
+    let process = claim.process();
+    let clock = process.clock.clone();
+    let watch = async move {
+        loop {
+            clock.sleep_until(clock.now() + limit).await;
+            match line.withdraw(number) {
+                Overdue::Nothing => return,
+                Overdue::LookAgain(next) => number = next,
+                Overdue::GiveBack(what) => return what.give_back(),
+            }
+        }
+    };
+    process.watchdog.attend(watch.boxed());
+}
+
+impl Release {
+    /// The release has taken its place on its way to the servers.
+    pub(crate) fn has_left(&self) {
+        let at = self.now + self.leave.unwrap_or_default();
+        self.line.released(at, self.leave.is_some());
+    }
+
+    /// It is left to others to finish, and to the announcement to wake who waits; but other processes are
+    /// left their time.
+    pub(crate) fn is_left_to_others(&self) {
+        if self.leave.is_some() {
+            self.has_left();
+        }
+    }
+
+    /// So many others heard of it, if that is known.
+    pub(crate) fn was_heard(&self, others: Option<u32>) {
+        self.line.others(|known| known.heard(others));
+    }
+}

@@ -1,0 +1,62 @@
+//! Who may come after a turn without a word to the servers.
+
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+};
+
+use crate::{
+    lease::Term,
+    process::ServiceSettings,
+    voting::{Members, Voter},
+    wait::{Line, LocalHandover, Terms},
+};
+
+/// Who may come after a turn.
+#[derive(Debug, Clone)]
+pub(crate) struct Succession {
+    /// Where those wait who want the same composite; `None` for a lock by itself.
+    composite: Option<Arc<str>>,
+    /// Whether the turn is of nobody who may enter again.
+    pub(super) is_anonymous: bool,
+}
+
+impl Succession {
+    pub(crate) const fn new(composite: Option<Arc<str>>, is_anonymous: bool) -> Self {
+        Self { composite, is_anonymous }
+    }
+
+    /// On what terms a turn with these members and this lease is had from another, or passed on; `None`
+    /// if it is not.
+    pub(crate) fn terms(&self, members: &Members, lease: Term) -> Option<Terms> {
+        let is_free = self.is_anonymous || planted!(FormerOwnerEnters);
+        let may_pass = is_free && lease.is_renewed() && handover(members) != LocalHandover::Off;
+        may_pass
+            .then(|| Terms { lease, sort: members.values().map(sort).fold(0, u64::wrapping_add) })
+    }
+
+    /// The line of those who wait for the same, if there are any.
+    pub(super) fn line(&self, members: &Members) -> Option<Arc<Line>> {
+        let services = &members.first().services;
+        match &self.composite {
+            Some(composite) => services.process.queues.line(composite),
+            None => services.queues.line(members.first().kind.name()),
+        }
+    }
+}
+
+/// What the clients of the members allow.
+pub(super) fn handover(members: &Members) -> LocalHandover {
+    let settings = members.values().map(|member| &member.services.settings);
+    let allowed = settings.map(|settings: &ServiceSettings| settings.local_handover);
+    allowed.reduce(LocalHandover::stricter).unwrap_or(LocalHandover::Off)
+}
+
+/// The same for members that are of one client, have the same kind of counter, and whose servers are asked
+/// for the same before they vote.
+fn sort(member: &Voter) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let client = Arc::as_ptr(&member.services).addr();
+    (client, member.kind.is_fenced(), member.kind.mode(), member.vetting).hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,378 @@
+//! The line of a name: those who wait in one process stand in it, and only the first asks servers.
+//!
+//! Whoever holds the lock in this process may offer it to the first in line. An offer belongs to one
+//! place: it is taken when that is polled, passed on when it is given up, and withdrawn by whoever
+//! watches over it when it is left for too long: a future may be parked for ever. Then the next one is
+//! offered it, and the place that did not take it is passed over until it is polled.
+//!
+//! # Deadlock safety
+//! The mutex is a leaf. Wakers run, and offers are given back, after it was let go.
+
+use std::{
+    any::Any,
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, PoisonError},
+    task::{Context, Poll, Waker},
+};
+
+use super::others::Others;
+use crate::{
+    by_member::ByMember,
+    clock::Instant,
+    error::AcquireError,
+    lease::Term,
+    notifier::Listener,
+    sync::{Mutex, MutexGuard},
+};
+
+/// How somebody holds a lock: what is offered suits a waiter if it is the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Terms {
+    pub(crate) lease: Term,
+    /// Tells apart what else must be the same.
+    pub(crate) sort: u64,
+}
+
+/// What is offered to the next in line: a hold that nobody has.
+pub(crate) trait Offered: Any + fmt::Debug + Send + Sync {
+    /// Nobody took it: it is released. Never blocks.
+    fn give_back(&self);
+}
+
+/// Those who wait for one lock, in the order in which they came.
+#[derive(Debug, Default)]
+pub(crate) struct Line(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    places: BTreeMap<u64, Waiter>,
+    next_place: u64,
+    offer: Option<Offer>,
+    /// How many offers were made.
+    offers: u64,
+    is_watched: bool,
+    released: Option<ReleasedHere>,
+    /// Since when the lock has been this process', if it was never left to others meanwhile.
+    since: Option<Instant>,
+    left: Left,
+    others: Others,
+    trouble: Option<AcquireError>,
+}
+
+/// The lock was released here since the first in line asked last.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReleasedHere {
+    /// When it may be asked for: before that it is left to other processes.
+    pub(super) ask_from: Instant,
+    /// How many messages had come by then.
+    messages: u64,
+}
+
+impl ReleasedHere {
+    /// Whether another has released the lock since, too: more was announced than this release.
+    pub(super) fn others_had_it(&self, listeners: &ByMember<Listener>) -> bool {
+        messages(listeners) > self.messages + listeners.len() as u64
+    }
+}
+
+fn messages(listeners: &ByMember<Listener>) -> u64 {
+    listeners.values().map(Listener::messages).sum()
+}
+
+#[derive(Debug, Default)]
+struct Waiter {
+    /// How it takes what is offered; `None` if it takes nothing.
+    takes: Option<Terms>,
+    waker: Option<Waker>,
+    /// It was offered something, and did not come.
+    is_absent: bool,
+}
+
+#[derive(Debug)]
+struct Offer {
+    to: u64,
+    number: u64,
+    terms: Terms,
+    what: Arc<dyn Offered>,
+}
+
+/// What the first in line has, and leaves to the next.
+#[derive(Debug, Default)]
+struct Left {
+    /// One for each member; the subscription lasts as long as the line.
+    listeners: Option<Arc<ByMember<Listener>>>,
+    /// Set by one that was granted: before this nothing is to be had unless a wake-up comes. Who gave up
+    /// leaves `None`, so that the next looks at once: whatever wake-up it had taken is passed on.
+    look_at: Option<Instant>,
+}
+
+/// What becomes of somebody in line.
+#[derive(Debug)]
+pub(super) enum Summons {
+    /// It is the first, and may ask servers.
+    First,
+    /// It is offered what this process holds.
+    Offer(Arc<dyn Offered>),
+}
+
+/// What tells the first in line not to sleep any longer.
+#[derive(Debug)]
+pub(super) enum Word {
+    Offer(Arc<dyn Offered>),
+    /// The lock was released here.
+    Released,
+}
+
+/// Whether an offer was taken, as far as who watches over it is concerned.
+#[derive(Debug)]
+pub(crate) enum Overdue {
+    /// There is none, and nobody need watch.
+    Nothing,
+    /// One that was made meanwhile is to be looked at later: by this number.
+    LookAgain(u64),
+    /// Nobody else takes it.
+    GiveBack(Arc<dyn Offered>),
+}
+
+impl Line {
+    pub(super) fn join(&self, takes: Option<Terms>) -> u64 {
+        let mut state = self.state();
+        let place = state.next_place;
+        state.next_place += 1;
+        state.places.insert(place, Waiter { takes, ..Waiter::default() });
+        place
+    }
+
+    /// Gives up a place. True if it was the last.
+    pub(super) fn leave(&self, place: u64) -> bool {
+        let mut state = self.state();
+        let was_first = state.first() == Some(place);
+        let waiter = state.places.remove(&place);
+        let is_passed_on = state.offer.take_if(|offer| offer.to == place);
+        let is_last = state.places.is_empty();
+        // Whoever watches over offers has the line for a moment longer.
+        let left = if is_last { std::mem::take(&mut state.left) } else { Left::default() };
+        let mut waker = if was_first { state.waker_of_first() } else { None };
+        let mut unwanted = None;
+        if let Some(Offer { terms, what, .. }) = is_passed_on {
+            match state.offer(terms, what) {
+                Ok((_, first)) => waker = first,
+                Err(what) => unwanted = Some(what),
+            }
+        }
+        drop(state);
+        drop((waiter, left));
+        waker.into_iter().for_each(Waker::wake);
+        if let Some(what) = unwanted {
+            what.give_back();
+        }
+        is_last
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.state().places.is_empty()
+    }
+
+    pub(super) fn is_first(&self, place: u64) -> bool {
+        self.state().first() == Some(place)
+    }
+
+    /// Ready when it is the first, or is offered something.
+    pub(super) fn poll_summons(&self, place: u64, cx: &Context<'_>) -> Poll<Summons> {
+        let mut state = self.state();
+        if let Some(what) = state.take_offer(place) {
+            return Poll::Ready(Summons::Offer(what));
+        }
+        state.arrives(place, cx);
+        if state.first() == Some(place) { Poll::Ready(Summons::First) } else { Poll::Pending }
+    }
+
+    /// For the first: ready when it is offered something.
+    pub(super) fn poll_offer(&self, place: u64, cx: &Context<'_>) -> Poll<Arc<dyn Offered>> {
+        let mut state = self.state();
+        state.arrives(place, cx);
+        state.take_offer(place).map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// For the first: ready when it is offered something, or when the lock was released here.
+    pub(super) fn poll_word(&self, place: u64, cx: &Context<'_>) -> Poll<Word> {
+        let mut state = self.state();
+        state.arrives(place, cx);
+        match state.take_offer(place) {
+            Some(what) => Poll::Ready(Word::Offer(what)),
+            None if state.released.is_some() => Poll::Ready(Word::Released),
+            None => Poll::Pending,
+        }
+    }
+
+    pub(super) fn take_released(&self) -> Option<ReleasedHere> {
+        self.state().released.take()
+    }
+
+    /// Offers `what`, held on `terms`, to the first in line. Returns the number of the offer if somebody
+    /// is to watch over it.
+    ///
+    /// # Errors
+    /// Nobody takes it: it is the caller's.
+    pub(crate) fn offer(
+        &self,
+        terms: Terms,
+        what: Arc<dyn Offered>,
+    ) -> Result<Option<u64>, Arc<dyn Offered>> {
+        let mut state = self.state();
+        let (number, waker) = state.offer(terms, what)?;
+        let is_watched = std::mem::replace(&mut state.is_watched, true);
+        drop(state);
+        waker.into_iter().for_each(Waker::wake);
+        Ok((!is_watched).then_some(number))
+    }
+
+    /// Withdraws the offer `number`, or an older one, if it was not taken, and offers it to the next.
+    pub(crate) fn withdraw(&self, number: u64) -> Overdue {
+        let mut state = self.state();
+        let last = state.offers;
+        let Some(offer) = state.offer.take_if(|offer| offer.number <= number) else {
+            state.is_watched = state.offer.is_some();
+            return if state.is_watched { Overdue::LookAgain(last) } else { Overdue::Nothing };
+        };
+        if let Some(waiter) = state.places.get_mut(&offer.to) {
+            waiter.is_absent = true;
+        }
+        // Whoever is the first now asks servers, too, where it is offered nothing.
+        match state.offer(offer.terms, offer.what) {
+            Ok((number, waker)) => {
+                drop(state);
+                waker.into_iter().for_each(Waker::wake);
+                Overdue::LookAgain(number)
+            }
+            Err(what) => {
+                state.is_watched = false;
+                let waker = state.waker_of_first();
+                drop(state);
+                waker.into_iter().for_each(Waker::wake);
+                Overdue::GiveBack(what)
+            }
+        }
+    }
+
+    /// Since when the lock has been this process' without a break: a hold that began at `since` is
+    /// passed on, or released for the first in line to ask at once.
+    pub(crate) fn ours_since(&self, since: Instant) -> Instant {
+        *self.state().since.get_or_insert(since)
+    }
+
+    /// The lock is being released here, and may be asked for from `at` on. Others are left time for it,
+    /// or it may be as if it had been passed on.
+    pub(crate) fn released(&self, at: Instant, is_left_to_others: bool) {
+        let mut state = self.state();
+        let messages = state.left.listeners.as_deref().map_or(0, messages);
+        state.released = Some(ReleasedHere { ask_from: at, messages });
+        state.left.look_at = None;
+        if is_left_to_others {
+            state.since = None;
+        }
+        let waker = state.waker_of_first();
+        drop(state);
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    /// The first in line has the lock: before `look_at` there is nothing to be had.
+    pub(super) fn granted(&self, look_at: Option<Instant>) {
+        let mut state = self.state();
+        state.left.look_at = look_at;
+        state.released = None;
+        state.trouble = None;
+    }
+
+    /// Others had the lock, or might have.
+    pub(super) fn was_others(&self) {
+        self.state().since = None;
+    }
+
+    /// Before when there is nothing to be had, if somebody knows.
+    pub(super) fn take_look_at(&self) -> Option<Instant> {
+        self.state().left.look_at.take()
+    }
+
+    /// The listeners of the first before, if they `suit`.
+    pub(super) fn listeners(
+        &self,
+        suit: impl FnOnce(&ByMember<Listener>) -> bool,
+    ) -> Option<Arc<ByMember<Listener>>> {
+        let listeners = self.state().left.listeners.clone()?;
+        suit(&listeners).then_some(listeners)
+    }
+
+    /// Leaves listeners to the next.
+    pub(super) fn leave_listeners(&self, listeners: &Arc<ByMember<Listener>>) {
+        let before = self.state().left.listeners.replace(listeners.clone());
+        // Without the mutex: they unsubscribe.
+        drop(before);
+    }
+
+    /// What keeps the first from asking to an end; `None` once it got an answer.
+    pub(super) fn note_trouble(&self, trouble: Option<&AcquireError>) {
+        let mut state = self.state();
+        if state.trouble.is_some() || trouble.is_some() {
+            state.trouble = trouble.cloned();
+        }
+    }
+
+    pub(super) fn trouble(&self) -> Option<AcquireError> {
+        self.state().trouble.clone()
+    }
+
+    /// What is known of other processes who wait.
+    pub(crate) fn others<T>(&self, look: impl FnOnce(&mut Others) -> T) -> T {
+        look(&mut self.state().others)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// The first who is there.
+    fn first(&self) -> Option<u64> {
+        let mut there = self.places.iter().filter(|(_, waiter)| !waiter.is_absent);
+        there.next().map(|(place, _)| *place)
+    }
+
+    fn waker_of_first(&mut self) -> Option<Waker> {
+        let first = self.first()?;
+        self.places.get_mut(&first)?.waker.take()
+    }
+
+    fn offer(
+        &mut self,
+        terms: Terms,
+        what: Arc<dyn Offered>,
+    ) -> Result<(u64, Option<Waker>), Arc<dyn Offered>> {
+        let first = self.first().filter(|_| self.offer.is_none());
+        let waiter = first.and_then(|first| self.places.get_mut(&first));
+        let (Some(to), Some(waiter)) = (first, waiter) else { return Err(what) };
+        if waiter.takes != Some(terms) {
+            return Err(what);
+        }
+        self.offers += 1;
+        let number = self.offers;
+        self.offer = Some(Offer { to, number, terms, what });
+        Ok((number, waiter.waker.take()))
+    }
+
+    fn take_offer(&mut self, place: u64) -> Option<Arc<dyn Offered>> {
+        self.offer.take_if(|offer| offer.to == place).map(|offer| offer.what)
+    }
+
+    /// Somebody looks, and is to be woken.
+    fn arrives(&mut self, place: u64, cx: &Context<'_>) {
+        let Some(waiter) = self.places.get_mut(&place) else { return };
+        waiter.is_absent = false;
+        match &mut waiter.waker {
+            Some(waker) => waker.clone_from(cx.waker()),
+            none => *none = Some(cx.waker().clone()),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Where somebody waits, until when, and with how much patience.
+
+use std::{ops::Range, sync::Arc, time::Duration};
+
+use super::queue::Queues;
+use crate::{
+    clock::{Instant, SharedClock},
+    random::Random,
+};
+
+/// How often nodes whose votes do not count yet are asked whether they do.
+const LOOK_AGAIN: Range<Duration> = Duration::from_millis(800)..Duration::from_millis(1_200);
+
+/// Whether an acquire waits for servers that do not answer.
+///
+/// # Examples
+/// ```
+/// # fn main() -> Result<(), palisade::error::ConfigError> {
+/// use palisade::{Client, OnOutage};
+///
+/// let client = Client::connect_lazy("redis://127.0.0.1:6379")?;
+/// let patient = client.lock("nightly").on_outage(OnOutage::Wait);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum OnOutage {
+    /// Fails at once, with what each server said. Whoever stands in line behind others of the same
+    /// process learns of it when its turn comes.
+    #[default]
+    Fail,
+    /// Keeps trying until the servers are back, or the time is up.
+    Wait,
+}
+
+/// Where and until when to wait.
+#[derive(Debug)]
+pub(crate) struct Waiting<'a> {
+    pub(crate) clock: &'a SharedClock,
+    pub(crate) random: &'a Random,
+    pub(crate) queues: &'a Arc<Queues>,
+    /// Who wants the same waits in one line.
+    pub(crate) key: &'a Arc<str>,
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) on_outage: OnOutage,
+}
+
+impl Waiting<'_> {
+    /// Whether the caller's time is up before that much more has passed.
+    pub(super) fn ends_within(&self, time: Duration) -> bool {
+        self.deadline.is_some_and(|deadline| deadline < self.clock.now() + time)
+    }
+
+    /// Waits until the votes count, but not for long: somebody may say that they do.
+    pub(super) async fn look_again(&self, counts_in: Duration) {
+        let pause = self.random.within(LOOK_AGAIN).min(counts_in) + self.jitter();
+        self.clock.sleep_until(self.clock.now() + pause).await;
+    }
+
+    /// Added to a sleep that many may have begun together.
+    pub(super) fn jitter(&self) -> Duration {
+        self.random.within(Duration::from_millis(1)..Duration::from_millis(10))
+    }
+}
