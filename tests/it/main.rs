@@ -11,6 +11,7 @@ mod composite;
 mod differential;
 mod fencing;
 mod fleet;
+mod handover;
 mod healing;
 mod holds;
 mod jumps;
