@@ -9,7 +9,7 @@ use super::{
 use crate::{
     by_member::{ByMember, MemberId},
     error::{NodeError, ReleaseError, Vote},
-    voting::ballot,
+    voting::{Voter, ballot},
     watchdog::Release,
     wire::Outcome,
 };
@@ -29,7 +29,9 @@ pub(super) struct Confirmations<'a> {
     claim: &'a Claim,
     votes: ByMember<Vote>,
     pub(super) confirmed: usize,
-    /// How many others heard of it, by member.
+    /// Whether this client hears of it, too: known before it was sent.
+    hears: ByMember<bool>,
+    /// How many others heard of it on each member that confirmed.
     heard: SmallVec<[Option<u32>; 1]>,
     /// Members that do not know the claim: they said so now, or there was nothing to release.
     absent: ByMember<Option<Absence>>,
@@ -40,7 +42,9 @@ impl<'a> Confirmations<'a> {
         let votes = claim.members().map(|_| Vote::Pending);
         let mut absent = claim.members().map(|_| Some(Absence::Gone));
         asked.iter().for_each(|(member, _)| absent[*member] = None);
-        Self { claim, votes, confirmed: 0, heard: SmallVec::new(), absent }
+        let hears = |of: &Voter| of.services.notifier.hears(&of.kind.channel(claim.holder()));
+        let hears = claim.members().map(hears);
+        Self { claim, votes, confirmed: 0, hears, heard: SmallVec::new(), absent }
     }
 
     pub(super) fn record(&mut self, confirmation: Confirmation) {
@@ -67,8 +71,8 @@ impl<'a> Confirmations<'a> {
         // A server of a cluster counts its own listeners alone.
         let is_in_cluster = of.services.node.standing()?.is_in_cluster();
         let is_told = outcome.code == Outcome::DONE && outcome.value >= 0 && !is_in_cluster;
-        let ours = of.services.notifier.hears(&of.kind.channel(self.claim.holder()));
-        let others = u32::try_from(outcome.value).ok()?.saturating_sub(ours.into());
+        let ours = self.hears[member].into();
+        let others = u32::try_from(outcome.value).ok()?.saturating_sub(ours);
         is_told.then_some(others)
     }
 

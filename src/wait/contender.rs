@@ -2,7 +2,7 @@
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use super::line::{Offered, Terms};
+use super::places::{Offered, Terms};
 use crate::{
     by_member::{ByMember, MemberId},
     error::AcquireError,

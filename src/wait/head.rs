@@ -15,8 +15,9 @@ use futures::{
 
 use super::{
     contender::{Contender, Refusals, Round},
-    line::{Offered, Word},
+    line::Word,
     others::Others,
+    places::Offered,
     queue::Place,
     waiting::{OnOutage, Waiting},
 };

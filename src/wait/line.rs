@@ -9,36 +9,21 @@
 //! The mutex is a leaf. Wakers run, and offers are given back, after it was let go.
 
 use std::{
-    any::Any,
-    collections::BTreeMap,
-    fmt,
     sync::{Arc, PoisonError},
     task::{Context, Poll, Waker},
 };
 
-use super::others::Others;
+use super::{
+    others::Others,
+    places::{Offered, Places, Terms, Vacated, Withdrawn},
+};
 use crate::{
     by_member::ByMember,
     clock::Instant,
     error::AcquireError,
-    lease::Term,
     notifier::Listener,
     sync::{Mutex, MutexGuard},
 };
-
-/// How somebody holds a lock: what is offered suits a waiter if it is the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Terms {
-    pub(crate) lease: Term,
-    /// Tells apart what else must be the same.
-    pub(crate) sort: u64,
-}
-
-/// What is offered to the next in line: a hold that nobody has.
-pub(crate) trait Offered: Any + fmt::Debug + Send + Sync {
-    /// Nobody took it: it is released. Never blocks.
-    fn give_back(&self);
-}
 
 /// Those who wait for one lock, in the order in which they came.
 #[derive(Debug, Default)]
@@ -46,11 +31,7 @@ pub(crate) struct Line(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    places: BTreeMap<u64, Waiter>,
-    next_place: u64,
-    offer: Option<Offer>,
-    /// How many offers were made.
-    offers: u64,
+    places: Places,
     is_watched: bool,
     released: Option<ReleasedHere>,
     /// Since when the lock has been this process', if it was never left to others meanwhile.
@@ -78,23 +59,6 @@ impl ReleasedHere {
 
 fn messages(listeners: &ByMember<Listener>) -> u64 {
     listeners.values().map(Listener::messages).sum()
-}
-
-#[derive(Debug, Default)]
-struct Waiter {
-    /// How it takes what is offered; `None` if it takes nothing.
-    takes: Option<Terms>,
-    waker: Option<Waker>,
-    /// It was offered something, and did not come.
-    is_absent: bool,
-}
-
-#[derive(Debug)]
-struct Offer {
-    to: u64,
-    number: u64,
-    terms: Terms,
-    what: Arc<dyn Offered>,
 }
 
 /// What the first in line has, and leaves to the next.
@@ -137,32 +101,18 @@ pub(crate) enum Overdue {
 
 impl Line {
     pub(super) fn join(&self, takes: Option<Terms>) -> u64 {
-        let mut state = self.state();
-        let place = state.next_place;
-        state.next_place += 1;
-        state.places.insert(place, Waiter { takes, ..Waiter::default() });
-        place
+        self.state().places.join(takes)
     }
 
     /// Gives up a place. True if it was the last.
     pub(super) fn leave(&self, place: u64) -> bool {
         let mut state = self.state();
-        let was_first = state.first() == Some(place);
-        let waiter = state.places.remove(&place);
-        let is_passed_on = state.offer.take_if(|offer| offer.to == place);
+        let Vacated { former, waker, unwanted } = state.places.leave(place);
         let is_last = state.places.is_empty();
         // Whoever watches over offers has the line for a moment longer.
         let left = if is_last { std::mem::take(&mut state.left) } else { Left::default() };
-        let mut waker = if was_first { state.waker_of_first() } else { None };
-        let mut unwanted = None;
-        if let Some(Offer { terms, what, .. }) = is_passed_on {
-            match state.offer(terms, what) {
-                Ok((_, first)) => waker = first,
-                Err(what) => unwanted = Some(what),
-            }
-        }
         drop(state);
-        drop((waiter, left));
+        drop((former, left));
         waker.into_iter().for_each(Waker::wake);
         if let Some(what) = unwanted {
             what.give_back();
@@ -175,31 +125,39 @@ impl Line {
     }
 
     pub(super) fn is_first(&self, place: u64) -> bool {
-        self.state().first() == Some(place)
+        self.state().places.first() == Some(place)
     }
 
     /// Ready when it is the first, or is offered something.
     pub(super) fn poll_summons(&self, place: u64, cx: &Context<'_>) -> Poll<Summons> {
+        // Dropped after the mutex was let go, as it is declared before.
+        let _former;
         let mut state = self.state();
-        if let Some(what) = state.take_offer(place) {
+        if let Some(what) = state.places.take_offer(place) {
             return Poll::Ready(Summons::Offer(what));
         }
-        state.arrives(place, cx);
-        if state.first() == Some(place) { Poll::Ready(Summons::First) } else { Poll::Pending }
+        _former = state.places.arrives(place, cx);
+        if state.places.first() == Some(place) {
+            Poll::Ready(Summons::First)
+        } else {
+            Poll::Pending
+        }
     }
 
     /// For the first: ready when it is offered something.
     pub(super) fn poll_offer(&self, place: u64, cx: &Context<'_>) -> Poll<Arc<dyn Offered>> {
+        let _former;
         let mut state = self.state();
-        state.arrives(place, cx);
-        state.take_offer(place).map_or(Poll::Pending, Poll::Ready)
+        _former = state.places.arrives(place, cx);
+        state.places.take_offer(place).map_or(Poll::Pending, Poll::Ready)
     }
 
     /// For the first: ready when it is offered something, or when the lock was released here.
     pub(super) fn poll_word(&self, place: u64, cx: &Context<'_>) -> Poll<Word> {
+        let _former;
         let mut state = self.state();
-        state.arrives(place, cx);
-        match state.take_offer(place) {
+        _former = state.places.arrives(place, cx);
+        match state.places.take_offer(place) {
             Some(what) => Poll::Ready(Word::Offer(what)),
             None if state.released.is_some() => Poll::Ready(Word::Released),
             None => Poll::Pending,
@@ -221,7 +179,7 @@ impl Line {
         what: Arc<dyn Offered>,
     ) -> Result<Option<u64>, Arc<dyn Offered>> {
         let mut state = self.state();
-        let (number, waker) = state.offer(terms, what)?;
+        let (number, waker) = state.places.offer(terms, what)?;
         let is_watched = std::mem::replace(&mut state.is_watched, true);
         drop(state);
         waker.into_iter().for_each(Waker::wake);
@@ -231,29 +189,28 @@ impl Line {
     /// Withdraws the offer `number`, or an older one, if it was not taken, and offers it to the next.
     pub(crate) fn withdraw(&self, number: u64) -> Overdue {
         let mut state = self.state();
-        let last = state.offers;
-        let Some(offer) = state.offer.take_if(|offer| offer.number <= number) else {
-            state.is_watched = state.offer.is_some();
-            return if state.is_watched { Overdue::LookAgain(last) } else { Overdue::Nothing };
-        };
-        if let Some(waiter) = state.places.get_mut(&offer.to) {
-            waiter.is_absent = true;
-        }
-        // Whoever is the first now asks servers, too, where it is offered nothing.
-        match state.offer(offer.terms, offer.what) {
-            Ok((number, waker)) => {
-                drop(state);
-                waker.into_iter().for_each(Waker::wake);
-                Overdue::LookAgain(number)
+        let (terms, what) = match state.places.withdraw(number) {
+            Withdrawn::Offer(terms, what) => (terms, what),
+            Withdrawn::Younger(last) => return Overdue::LookAgain(last),
+            Withdrawn::Nothing => {
+                state.is_watched = false;
+                return Overdue::Nothing;
             }
+        };
+        // A wake-up that it has not looked at would be the next one's, too.
+        let listeners = state.left.listeners.take();
+        let (overdue, waker) = match state.places.offer(terms, what) {
+            Ok((number, waker)) => (Overdue::LookAgain(number), waker),
             Err(what) => {
                 state.is_watched = false;
-                let waker = state.waker_of_first();
-                drop(state);
-                waker.into_iter().for_each(Waker::wake);
-                Overdue::GiveBack(what)
+                // Whoever is the first now asks servers.
+                (Overdue::GiveBack(what), state.places.waker_of_first())
             }
-        }
+        };
+        drop(state);
+        drop(listeners);
+        waker.into_iter().for_each(Waker::wake);
+        overdue
     }
 
     /// Since when the lock has been this process' without a break: a hold that began at `since` is
@@ -272,7 +229,7 @@ impl Line {
         if is_left_to_others {
             state.since = None;
         }
-        let waker = state.waker_of_first();
+        let waker = state.places.waker_of_first();
         drop(state);
         waker.into_iter().for_each(Waker::wake);
     }
@@ -333,46 +290,160 @@ impl Line {
     }
 }
 
-impl State {
-    /// The first who is there.
-    fn first(&self) -> Option<u64> {
-        let mut there = self.places.iter().filter(|(_, waiter)| !waiter.is_absent);
-        there.next().map(|(place, _)| *place)
-    }
+#[cfg(test)]
+mod tests {
+    use std::{sync::atomic::AtomicU32, time::Duration};
 
-    fn waker_of_first(&mut self) -> Option<Waker> {
-        let first = self.first()?;
-        self.places.get_mut(&first)?.waker.take()
-    }
+    use super::*;
+    use crate::lease::Lease;
 
-    fn offer(
-        &mut self,
-        terms: Terms,
-        what: Arc<dyn Offered>,
-    ) -> Result<(u64, Option<Waker>), Arc<dyn Offered>> {
-        let first = self.first().filter(|_| self.offer.is_none());
-        let waiter = first.and_then(|first| self.places.get_mut(&first));
-        let (Some(to), Some(waiter)) = (first, waiter) else { return Err(what) };
-        if waiter.takes != Some(terms) {
-            return Err(what);
+    /// Counts how often it was given back.
+    #[derive(Debug, Default)]
+    pub(super) struct Hold(pub(super) AtomicU32);
+
+    impl Offered for Hold {
+        fn give_back(&self) {
+            self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         }
-        self.offers += 1;
-        let number = self.offers;
-        self.offer = Some(Offer { to, number, terms, what });
-        Ok((number, waiter.waker.take()))
     }
 
-    fn take_offer(&mut self, place: u64) -> Option<Arc<dyn Offered>> {
-        self.offer.take_if(|offer| offer.to == place).map(|offer| offer.what)
+    pub(super) fn terms(sort: u64) -> Terms {
+        let (day, lease) = (Duration::from_secs(86_400), Lease::Watchdog);
+        Terms { lease: lease.term(day, day).expect("an allowed lease"), sort }
     }
 
-    /// Somebody looks, and is to be woken.
-    fn arrives(&mut self, place: u64, cx: &Context<'_>) {
-        let Some(waiter) = self.places.get_mut(&place) else { return };
-        waiter.is_absent = false;
-        match &mut waiter.waker {
-            Some(waker) => waker.clone_from(cx.waker()),
-            none => *none = Some(cx.waker().clone()),
+    fn summons(line: &Line, place: u64) -> &'static str {
+        match line.poll_summons(place, &Context::from_waker(Waker::noop())) {
+            Poll::Pending => "waits",
+            Poll::Ready(Summons::First) => "first",
+            Poll::Ready(Summons::Offer(_)) => "offer",
         }
+    }
+
+    #[test]
+    fn places_come_in_order_and_one_that_is_left_is_passed_over() {
+        let line = Line::default();
+        let places = [(); 3].map(|()| line.join(None));
+        assert_eq!(places.map(|place| summons(&line, place)), ["first", "waits", "waits"]);
+        assert!(!line.leave(places[1]) && !line.leave(places[0]));
+        assert_eq!(summons(&line, places[2]), "first");
+        assert!(line.leave(places[2]), "it was the last");
+    }
+
+    #[test]
+    fn offer_is_for_the_first_and_on_its_terms_alone() {
+        let line = Line::default();
+        let hold: Arc<dyn Offered> = Arc::new(Hold::default());
+        assert!(line.offer(terms(1), hold.clone()).is_err(), "nobody is there");
+        let places = [Some(terms(1)), Some(terms(2)), None].map(|takes| line.join(takes));
+        assert!(line.offer(terms(2), hold.clone()).is_err(), "on other terms");
+        assert_eq!(line.offer(terms(1), hold.clone()).ok(), Some(Some(1)));
+        assert!(line.offer(terms(1), hold.clone()).is_err(), "one at a time");
+        assert_eq!(places.map(|place| summons(&line, place)), ["offer", "waits", "waits"]);
+        line.leave(places[0]);
+        assert_eq!(line.offer(terms(2), hold.clone()).ok(), Some(None), "it is watched already");
+        line.leave(places[1]);
+        assert_eq!(Arc::strong_count(&hold), 1, "given back, since the next takes nothing");
+        assert_eq!(summons(&line, places[2]), "first");
+    }
+
+    #[test]
+    fn whoever_comes_to_be_first_or_to_be_offered_something_is_woken() {
+        let line = Line::default();
+        let hold: Arc<dyn Offered> = Arc::new(Hold::default());
+        let places = [(); 3].map(|()| (line.join(Some(terms(1))), Arc::new(Woken::default())));
+        let looks = |(place, woken): &(u64, Arc<Woken>)| {
+            let waker = woken.clone().into();
+            let _summons = line.poll_summons(*place, &Context::from_waker(&waker));
+        };
+        places.iter().for_each(looks);
+        line.leave(places[0].0);
+        assert_eq!(places.each_ref().map(|(_, woken)| woken.times()), [0, 1, 0], "the first left");
+        looks(&places[1]);
+        assert!(line.offer(terms(1), hold).is_ok());
+        assert_eq!(places.each_ref().map(|(_, woken)| woken.times()), [0, 2, 0], "an offer");
+        line.leave(places[1].0);
+        assert_eq!(places.each_ref().map(|(_, woken)| woken.times()), [0, 2, 1], "passed on");
+    }
+
+    #[derive(Default)]
+    struct Woken(AtomicU32);
+
+    impl Woken {
+        fn times(&self) -> u32 {
+            self.0.load(std::sync::atomic::Ordering::SeqCst)
+        }
+    }
+
+    impl std::task::Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn offer_that_is_not_taken_passes_on_once_it_is_old() {
+        let line = Line::default();
+        let hold: Arc<dyn Offered> = Arc::new(Hold::default());
+        let places = [(); 2].map(|()| line.join(Some(terms(1))));
+        assert_eq!(line.offer(terms(1), hold.clone()).ok(), Some(Some(1)));
+        assert!(matches!(line.withdraw(0), Overdue::LookAgain(1)), "it is younger");
+        assert!(matches!(line.withdraw(1), Overdue::LookAgain(2)), "the next has it");
+        assert!(matches!(line.withdraw(2), Overdue::GiveBack(_)), "nobody took it");
+        assert_eq!(places.map(|place| summons(&line, place)), ["first", "waits"], "as they came");
+        assert!(matches!(line.withdraw(2), Overdue::Nothing));
+        assert_eq!(line.offer(terms(1), hold).ok(), Some(Some(3)), "and is watched anew");
+    }
+}
+
+#[cfg(all(test, shuttle))]
+mod orders {
+    use std::sync::atomic::Ordering;
+
+    use shuttle::thread;
+
+    use super::{
+        tests::{Hold, terms},
+        *,
+    };
+    use crate::sync::in_many_orders;
+
+    /// Whoever takes, leaves and withdraws at the same time: a hold that is offered is one waiter's, or
+    /// given back once.
+    #[test]
+    fn offer_has_one_end_whoever_comes_first() {
+        in_many_orders(4_000, || {
+            let line = Arc::new(Line::default());
+            let places = [(); 2].map(|()| line.join(Some(terms(1))));
+            let hold = Arc::new(Hold::default());
+            let offers = {
+                let (line, what) = (line.clone(), hold.clone());
+                thread::spawn(move || {
+                    // Nobody may be there any more.
+                    let Ok(number) = line.offer(terms(1), what) else { return false };
+                    let mut number = number.expect("nobody watches yet");
+                    loop {
+                        match line.withdraw(number) {
+                            Overdue::Nothing => return true,
+                            Overdue::LookAgain(next) => number = next,
+                            Overdue::GiveBack(what) => what.give_back(),
+                        }
+                    }
+                })
+            };
+            let waits = places.map(|place| {
+                let line = line.clone();
+                thread::spawn(move || {
+                    let cx = Context::from_waker(Waker::noop());
+                    let summons = line.poll_summons(place, &cx);
+                    line.leave(place);
+                    matches!(summons, Poll::Ready(Summons::Offer(_)))
+                })
+            });
+            let taken = waits.map(|thread| thread.join().expect("it does not panic"));
+            let was_offered = offers.join().expect("it does not panic");
+            let taken = taken.into_iter().map(u32::from).sum::<u32>();
+            assert_eq!(taken + hold.0.load(Ordering::SeqCst), u32::from(was_offered));
+        });
     }
 }

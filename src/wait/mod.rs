@@ -8,13 +8,15 @@ mod handover;
 mod head;
 mod line;
 mod others;
+mod places;
 mod queue;
 mod waiting;
 
 pub(crate) use contender::{Contender, Refusals, Round};
 pub use handover::LocalHandover;
 pub(crate) use handover::Parting;
-pub(crate) use line::{Line, Offered, Overdue, Terms};
+pub(crate) use line::{Line, Overdue};
+pub(crate) use places::{Offered, Terms};
 pub(crate) use queue::Queues;
 
 pub use waiting::OnOutage;

@@ -8,7 +8,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::line::{Line, Offered, Summons, Terms, Word};
+use super::{
+    line::{Line, Summons, Word},
+    places::{Offered, Terms},
+};
 
 /// The lines of a client, or of a process' composites, by name.
 #[derive(Debug, Default)]

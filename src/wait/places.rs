@@ -1,0 +1,158 @@
+//! Who stands in a line, and what is offered to whom.
+
+use std::{
+    any::Any,
+    collections::BTreeMap,
+    fmt,
+    sync::Arc,
+    task::{Context, Waker},
+};
+
+use crate::lease::Term;
+
+/// How somebody holds a lock: what is offered suits a waiter if it is the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Terms {
+    pub(crate) lease: Term,
+    /// Tells apart what else must be the same.
+    pub(crate) sort: u64,
+}
+
+/// What is offered to the next in line: a hold that nobody has.
+pub(crate) trait Offered: Any + fmt::Debug + Send + Sync {
+    /// Nobody took it: it is released. Never blocks.
+    fn give_back(&self);
+}
+
+/// The places of one line, in the order in which they were taken.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    waiters: BTreeMap<u64, Waiter>,
+    next: u64,
+    offer: Option<Offer>,
+    /// How many offers were made.
+    offers: u64,
+}
+
+#[derive(Debug, Default)]
+struct Waiter {
+    /// How it takes what is offered; `None` if it takes nothing.
+    takes: Option<Terms>,
+    waker: Option<Waker>,
+    /// It was offered something, and did not come.
+    is_absent: bool,
+}
+
+#[derive(Debug)]
+struct Offer {
+    to: u64,
+    number: u64,
+    terms: Terms,
+    what: Arc<dyn Offered>,
+}
+
+impl Places {
+    pub(super) fn join(&mut self, takes: Option<Terms>) -> u64 {
+        let place = self.next;
+        self.next += 1;
+        self.waiters.insert(place, Waiter { takes, ..Waiter::default() });
+        place
+    }
+
+    /// Gives up a place. What was offered there is passed on.
+    pub(super) fn leave(&mut self, place: u64) -> Vacated {
+        let was_first = self.first() == Some(place);
+        let former = self.waiters.remove(&place).and_then(|waiter| waiter.waker);
+        let waker = if was_first { self.waker_of_first() } else { None };
+        let mut vacated = Vacated { former, waker, unwanted: None };
+        if let Some(Offer { terms, what, .. }) = self.offer.take_if(|offer| offer.to == place) {
+            match self.offer(terms, what) {
+                Ok((_, waker)) => vacated.waker = vacated.waker.or(waker),
+                Err(what) => vacated.unwanted = Some(what),
+            }
+        }
+        vacated
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiters.is_empty()
+    }
+
+    /// The offer, if it is none that was made after `number`. Its waiter is passed over from now on.
+    pub(super) fn withdraw(&mut self, number: u64) -> Withdrawn {
+        let Some(offer) = self.offer.take_if(|offer| offer.number <= number) else {
+            return if self.offer.is_some() {
+                Withdrawn::Younger(self.offers)
+            } else {
+                Withdrawn::Nothing
+            };
+        };
+        if let Some(waiter) = self.waiters.get_mut(&offer.to) {
+            waiter.is_absent = true;
+        }
+        Withdrawn::Offer(offer.terms, offer.what)
+    }
+
+    /// The first who is there.
+    pub(super) fn first(&self) -> Option<u64> {
+        let mut there = self.waiters.iter().filter(|(_, waiter)| !waiter.is_absent);
+        there.next().map(|(place, _)| *place)
+    }
+
+    pub(super) fn waker_of_first(&mut self) -> Option<Waker> {
+        let first = self.first()?;
+        self.waiters.get_mut(&first)?.waker.take()
+    }
+
+    pub(super) fn offer(
+        &mut self,
+        terms: Terms,
+        what: Arc<dyn Offered>,
+    ) -> Result<(u64, Option<Waker>), Arc<dyn Offered>> {
+        let first = self.first().filter(|_| self.offer.is_none());
+        let waiter = first.and_then(|first| self.waiters.get_mut(&first));
+        let (Some(to), Some(waiter)) = (first, waiter) else { return Err(what) };
+        if waiter.takes != Some(terms) {
+            return Err(what);
+        }
+        self.offers += 1;
+        let number = self.offers;
+        self.offer = Some(Offer { to, number, terms, what });
+        Ok((number, waiter.waker.take()))
+    }
+
+    pub(super) fn take_offer(&mut self, place: u64) -> Option<Arc<dyn Offered>> {
+        self.offer.take_if(|offer| offer.to == place).map(|offer| offer.what)
+    }
+
+    /// Somebody looks, and is to be woken by this waker from now on. Returns the one before.
+    pub(super) fn arrives(&mut self, place: u64, cx: &Context<'_>) -> Option<Waker> {
+        let waiter = self.waiters.get_mut(&place)?;
+        waiter.is_absent = false;
+        let is_known = |waker: &Waker| waker.will_wake(cx.waker());
+        if waiter.waker.as_ref().is_some_and(is_known) {
+            return None;
+        }
+        waiter.waker.replace(cx.waker().clone())
+    }
+}
+
+/// What a place leaves behind, to be dealt with when nothing is locked.
+#[derive(Debug)]
+pub(super) struct Vacated {
+    /// Of who left.
+    pub(super) former: Option<Waker>,
+    /// Of the first in line now.
+    pub(super) waker: Option<Waker>,
+    /// What was offered to it, and suits nobody else.
+    pub(super) unwanted: Option<Arc<dyn Offered>>,
+}
+
+/// What was found when an offer was to be withdrawn.
+#[derive(Debug)]
+pub(super) enum Withdrawn {
+    Nothing,
+    /// The last number.
+    Younger(u64),
+    Offer(Terms, Arc<dyn Offered>),
+}
