@@ -72,6 +72,7 @@ fn anything(random: &mut Random, leases: &Leases, calm: bool) -> Intent {
         manner,
         patience: us(1_000 + random.below(2 * lease_us)),
         polls,
+        parks: None,
         lease: if renewed { Lease::Watchdog } else { fixed },
         work: us(work_us),
         blocks: false,

@@ -88,6 +88,7 @@ fn settings(plan: &Plan) -> Settings {
         quarantine_all: plan.leases.quarantine == Quarantine::Always,
         stamp_ms: stamp_ms(&plan.leases) + back,
         brisk_ms: if plan.is_brisk() { BRISK_MS } else { 0 },
+        fair_ms: 0,
         near: plan.is_near(),
         news_ms: if plan.has_one_restart() { NEWS_MS } else { 0 },
         lossy: plan.faulty,

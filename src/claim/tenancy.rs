@@ -93,13 +93,16 @@ impl Claim {
             return false;
         }
         let now = self.now();
-        if !planted!(HandoverAfterDeadline) {
-            self.look_for_loss(self.state(), now);
-        }
+        self.look_for_loss(self.state(), now);
         let mut state = self.state();
+        #[cfg(planted_bugs)]
+        if planted!(HandoverAfterDeadline) {
+            let term = state.term;
+            let granted = state.members.values_mut().filter(|known| known.is_granted());
+            granted.for_each(|known| known.confirmed(term, now, term.ms(), known.renew_at));
+        }
         let wrote = |known: &MemberState| token.is_none() || known.token() == token;
-        let is_written = self.deadline_among(&state, wrote).is_some_and(|until| now < until)
-            || planted!(HandoverAfterDeadline);
+        let is_written = self.deadline_among(&state, wrote).is_some_and(|until| now < until);
         if state.phase != ClaimPhase::Held || state.tenant.is_some() || !is_written {
             return false;
         }

@@ -33,7 +33,11 @@ pub(crate) struct Release {
 impl Tenure {
     /// Passes the claim on to the next who waits for it in this process, if that may be. The turn is
     /// over. Never blocks.
-    pub(crate) fn pass_on(&self) -> Left {
+    pub(crate) fn pass_on(self: &Arc<Self>) -> Left {
+        if planted!(FormerOwnerEnters) {
+            // So that its owner finds it.
+            std::mem::forget(self.clone());
+        }
         let (claim, succession) = (self.claim(), &self.succession);
         let members = claim.members();
         let allowed = handover(members);

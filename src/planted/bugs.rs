@@ -42,7 +42,7 @@ pub enum Bug {
     BatchNotHalved,
     /// What is held at one address is renewed together, whoever has the right to.
     BatchesByAddress,
-    /// What is passed on inside a process may be over.
+    /// What is passed on inside a process counts as granted at that moment.
     HandoverAfterDeadline,
     /// A lock stays with a process for as long as anybody waits there.
     HandoverBeyondLimit,

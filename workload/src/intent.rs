@@ -14,6 +14,8 @@ pub struct Intent {
     pub patience: Duration,
     /// For `Dropped`: after so many polls, in place of a time.
     pub polls: Option<u64>,
+    /// For how long a patient one is not polled, after so many polls.
+    pub parks: Option<(u64, Duration)>,
     /// Whether a patient one asks, and enters again, as the owner that its lane is.
     pub as_owner: bool,
     /// How often the lock is entered again.

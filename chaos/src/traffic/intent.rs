@@ -82,6 +82,7 @@ pub(super) fn draw(prize: &Prize, random: &mut Random) -> Intent {
         rest: random.within(&REST),
         // Left to the simulation.
         polls: None,
+        parks: None,
         as_owner: false,
         careless: false,
         write: Duration::ZERO,

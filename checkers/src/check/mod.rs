@@ -11,6 +11,7 @@
 //! * `reentry` (I8): counts of re-entries balance.
 //! * `coverage` (I9): the run has seen enough to mean something. Not a property of the locks; the
 //!   simulation has a list of its own.
+//! * `fairness` (I10): one process does not keep a lock to itself.
 //! * `promise`: what was never promised, and excuses the first two.
 //! * `undisturbed`: where nothing breaks, nobody loses a lock that is renewed.
 //! * `conduct`: the workers ended as they should and met only errors that the faults explain.
@@ -19,6 +20,7 @@ pub mod conduct;
 pub mod coverage;
 pub mod detection;
 pub mod exclusion;
+mod fairness;
 mod ghosts;
 pub mod leaks;
 pub mod progress;
@@ -66,6 +68,7 @@ pub enum Invariant {
     NoGhost,
     Progress,
     Reentry,
+    Fairness,
     Kept,
     Conduct,
 }
@@ -82,6 +85,7 @@ impl fmt::Display for Invariant {
             Self::NoGhost => "I6 no ghost",
             Self::Progress => "I7 progress",
             Self::Reentry => "I8 re-entry",
+            Self::Fairness => "I10 fairness",
             Self::Kept => "kept while nothing breaks",
             Self::Conduct => "conduct of the workers",
         })
@@ -99,6 +103,7 @@ pub fn violations(history: &History) -> Vec<Violation> {
     found.extend(ghosts::check(history));
     found.extend(progress::check(history));
     found.extend(reentry::check(history));
+    found.extend(fairness::check(history));
     found.extend(undisturbed::check(history));
     found.extend(conduct::check(history));
     found.sort_by_key(|violation| (violation.span.from, violation.invariant));

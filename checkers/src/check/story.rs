@@ -38,6 +38,7 @@ impl Story {
             quarantine_ms: 0,
             stamp_ms: 0,
             brisk_ms: 0,
+            fair_ms: 0,
             near: false,
             news_ms: 0,
             quarantine_all: false,

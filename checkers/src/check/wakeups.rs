@@ -44,7 +44,11 @@ fn idle(history: &History, sections: &[&Section]) -> Spans {
     let Some(first) = sections.first() else { return Spans::default() };
     let wanted = sections.iter().flat_map(|section| {
         let wait: Spans = [section.wait()].into_iter().collect();
-        wait.without(&history.weather.asleep(section.id.worker)).iter().collect::<Vec<_>>()
+        // Those who stand behind somebody who is not looked after cannot be served either.
+        let of_worker = sections.iter().filter(|other| other.id.worker == section.id.worker);
+        let parked: Spans = of_worker.flat_map(|other| other.parked.iter().copied()).collect();
+        let awake = wait.without(&history.weather.asleep(section.id.worker)).without(&parked);
+        awake.iter().collect::<Vec<_>>()
     });
     let wanted: Spans = wanted.collect();
     let occupied: Spans = sections.iter().filter_map(|section| section.occupation()).collect();
@@ -115,7 +119,7 @@ mod tests {
     use super::*;
     use crate::{
         check::story::{Story, Told, ms},
-        history::Refusal,
+        history::{Event, Refusal},
     };
 
     /// A waiter from 1 s to 9 s on a lock that was released at 1.1 s.
@@ -159,6 +163,18 @@ mod tests {
         let story = Story::new().section("w1.0/0#1", |s| s.of(Kind::MultiLock).asked(1_000));
         assert_eq!(check(&story.clone().history()).len(), 1);
         assert_eq!(check(&story.master_down(4_000, 4_500, 2).history()), []);
+    }
+
+    #[test]
+    fn nobody_is_served_behind_one_who_is_not_looked_after() {
+        let parked = |worker: &str| {
+            let (section, from) = (format!("{worker}/1#1").parse().expect("a name"), ms(1_500));
+            left_waiting()
+                .section(&format!("{worker}/1#1"), |s| s.asked(1_400).granted(9_200, 9_900))
+                .and(8_000, Event::Parked { section, from })
+        };
+        assert_eq!(check(&parked("w1.0").history()), []);
+        assert_eq!(check(&parked("w2.0").history()).len(), 1, "of another process");
     }
 
     #[test]

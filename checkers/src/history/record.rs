@@ -100,6 +100,8 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         on: Vec<usize>,
     },
+    /// It waits, but nobody looked after that from `from` until now.
+    Parked { section: SectionId, from: Time },
     /// It does not want it any more.
     GaveUp { section: SectionId, why: Refusal },
     /// The acquire has returned a guard.
@@ -170,6 +172,10 @@ pub struct Settings {
     /// lost wake-up explains more; 0 if other things do.
     #[serde(default)]
     pub brisk_ms: u64,
+    /// For how long the sections of one process may follow each other while somebody waits in another,
+    /// in milliseconds; 0 if other things explain it.
+    #[serde(default)]
+    pub fair_ms: u64,
     /// Whether all servers can be reached at any time, and at once.
     #[serde(default)]
     pub near: bool,

@@ -18,6 +18,8 @@ pub struct Section {
     /// Whether it does not listen to `lost()`.
     pub careless: bool,
     pub asked: Time,
+    /// While nobody looked after its wait.
+    pub parked: Vec<Span>,
     /// When the process was found to be gone, or the history ended.
     pub over: Time,
     pub gave_up: Option<(Time, Refusal)>,
@@ -125,6 +127,7 @@ pub(crate) fn collect(records: &[Record]) -> Vec<Section> {
                 renewed: *renewed,
                 careless: *careless,
                 asked: *at,
+                parked: Vec::new(),
                 over: end,
                 gave_up: None,
                 hold: None,
@@ -144,6 +147,7 @@ pub(crate) fn collect(records: &[Record]) -> Vec<Section> {
 impl Section {
     fn note(&mut self, at: Time, event: &Event) {
         match event {
+            Event::Parked { from, .. } => self.parked.push(Span::new(*from, at)),
             Event::GaveUp { why, .. } => self.gave_up = Some((at, why.clone())),
             Event::Granted { deadline, token, .. } => {
                 self.hold = Some(Hold::new(at, *deadline, *token));
@@ -220,6 +224,7 @@ pub const fn section_of(event: &Event) -> Option<SectionId> {
     match event {
         Event::Asked { section, .. }
         | Event::GaveUp { section, .. }
+        | Event::Parked { section, .. }
         | Event::Granted { section, .. }
         | Event::Counted { section, .. }
         | Event::Orphaned { section }

@@ -1,6 +1,8 @@
 //! How a lane asks for a lock: in every way there is.
 
-use checkers::history::{Manner, Refusal};
+use std::pin::pin;
+
+use checkers::history::{Event, Manner, Refusal};
 use palisade::{AcquireError, LockGuard, OnOutage};
 use tokio::select;
 
@@ -23,6 +25,7 @@ impl Lane {
         let asking = target.lock.ask(intent.lease, on_outage, call);
         let answer = match intent.manner {
             Manner::Dropped => self.drop_unless_soon(asking, intent).await?,
+            Manner::Patient => self.park_meanwhile(asking, intent).await,
             _ => asking.await,
         };
         answer.map_err(|error| self.refusal(&error))?.ok_or(Refusal::Held)
@@ -49,6 +52,20 @@ impl Lane {
             self.observer.saw(dropped);
             Refusal::Dropped
         })
+    }
+
+    /// As a future does that somebody keeps beside another one.
+    async fn park_meanwhile<T>(&self, asking: impl Future<Output = T>, intent: &Intent) -> T {
+        let Some((polls, time)) = intent.parks else { return asking.await };
+        let mut asking = pin!(asking);
+        if let Some(answer) = some_polls(asking.as_mut(), polls).await {
+            return answer;
+        }
+        let from = self.clock.now();
+        self.clock.sleep(time).await;
+        self.observer.saw("waiter not polled");
+        self.record(Event::Parked { section: self.section, from });
+        asking.await
     }
 
     fn refusal(&self, error: &AcquireError) -> Refusal {

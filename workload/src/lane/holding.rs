@@ -167,8 +167,10 @@ impl Lane {
             },
             Ending::Release => guard.release().await,
         };
-        if let Err(ReleaseError::Unconfirmed { .. }) = &released {
-            self.observer.saw("release unconfirmed");
+        match &released {
+            Err(ReleaseError::Unconfirmed { .. }) => self.observer.saw("release unconfirmed"),
+            Ok(Released::PassedOn) => self.observer.saw("passed on inside the process"),
+            _ => {}
         }
         let (problem, still) = match released {
             Ok(released) => (None, guards_left(released)),
