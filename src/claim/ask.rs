@@ -8,9 +8,10 @@ use crate::{
     clock::Instant,
     error::{NodeError, Phase, Vote},
     kind::{FencingToken, Request},
-    node::{Answer, Caller, Connection, NextSocket},
-    voting::Checked,
-    wire::Outcome,
+    node::{Acquirer, Answer, Asked, Connection, NextSocket, Patience, Turn},
+    standing::{Stance, Vetting},
+    voting::by_mark,
+    wire::{Acquire, Outcome},
 };
 
 /// Asks `member` to grant `claim`, within the node's time, and that of a look at who it is. One that
@@ -28,23 +29,23 @@ use crate::{
 pub(crate) async fn ask(claim: Arc<Claim>, member: MemberId) -> (MemberId, Vote) {
     let of = &claim.members()[member];
     let (node, name) = (&of.services.node, of.kind.name());
-    let timeout = claim.term().node_timeout(of.services.settings.node_timeout);
-    let mut deadline = claim.now() + timeout;
+    let mut time = Time::of(&claim, member);
     let mut next_socket = NextSocket::for_the_broken();
     let vote = loop {
         let connection = match node.connected(name) {
             Some(connection) => connection,
-            None => match node.connection(name, deadline).await {
+            None => match node.connection(name, time.deadline).await {
                 Ok(connection) => connection,
                 Err(error) => break Vote::Failed(next_socket.told(error)),
             },
         };
-        let vote = ask_on(&connection, &claim, member, timeout, &mut deadline).await;
+        let vote = ask_on(connection, &claim, member, &mut time).await;
         match vote.unwrap_or_else(Vote::Failed) {
             Vote::Failed(error) => {
                 if let Err(error) = next_socket.after(error) {
                     break Vote::Failed(error);
                 }
+                time.begin_anew(claim.now());
             }
             vote => break vote,
         }
@@ -52,48 +53,76 @@ pub(crate) async fn ask(claim: Arc<Claim>, member: MemberId) -> (MemberId, Vote)
     (member, vote)
 }
 
+/// How long a member may take.
+struct Time {
+    /// What is left of the node's time, which runs while something is sent and not answered.
+    left: Duration,
+    /// Until when a connection is waited for. With other members beside it, it is not asked after that.
+    deadline: Instant,
+    is_alone: bool,
+}
+
+impl Time {
+    fn of(claim: &Claim, member: MemberId) -> Self {
+        let of = &claim.members()[member];
+        let left = claim.term().node_timeout(of.services.settings.node_timeout);
+        Self { left, deadline: claim.now() + left, is_alone: claim.members().is_one() }
+    }
+
+    /// After a socket that broke: whoever waits for this member alone may have waited long for its turn.
+    fn begin_anew(&mut self, now: Instant) {
+        if self.is_alone {
+            self.deadline = now + self.left;
+        }
+    }
+
+    fn patience(&self, since: Instant) -> Patience {
+        let unsent_until = (!self.is_alone).then_some(self.deadline);
+        Patience { since, for_the_server: self.left, unsent_until }
+    }
+}
+
 /// The same on one socket. [`NodeError::Unreachable`] if the acquire never left there, and
 /// [`NodeError::Disconnected`] if it may have: then the socket is out of use.
 async fn ask_on(
-    connection: &Connection,
+    connection: Connection,
     claim: &Arc<Claim>,
     member: MemberId,
-    timeout: Duration,
-    deadline: &mut Instant,
+    time: &mut Time,
 ) -> Result<Vote, NodeError> {
     let of = &claim.members()[member];
-    let (term, settings) = (claim.term(), &of.services.settings);
+    let settings = &of.services.settings;
     let mut has_the_right = true;
     for _ in 0..4 {
         // Who the server is, and what its data is, is a matter of connecting, and as long may
         // that take.
         let looked_from = claim.now();
-        let mark = of.vet(connection, looked_from + settings.connect_timeout).await?;
-        *deadline = *deadline + claim.now().saturating_since(looked_from);
+        let mark = of.vet(&connection, looked_from + settings.connect_timeout).await?;
+        let now = claim.now();
+        time.deadline = time.deadline + now.saturating_since(looked_from);
         let mark = mark.filter(|_| !planted!(MarkNotCompared));
-        let not_after = stamp(connection, claim.now(), timeout + settings.margin);
-        let statement = of.kind.acquire(Request {
-            holder: claim.holder(),
-            term,
-            not_after,
-            hint: claim.hint(),
-            skew: settings.clock_skew,
-            permits: claim.wanted.permits,
-            waits: claim.wanted.waits,
-        });
-        let acquire = Checked { statement, mark, key: connection.marker().clone() };
-        let asking = Asking { claim, member, connection, not_after, acquire: &acquire };
-        let Some(answer) = connection.call_for(&asking, &acquire, *deadline).await else {
-            return Ok(Vote::Pending);
+        let asking = Arc::new(Asking::of(claim, member, &connection, mark, time.left));
+        let asked = connection.acquire(asking.clone(), time.is_alone, time.patience(now)).await;
+        let (answer, not_after) = match asked {
+            Asked::Answered { answer, not_after } => (answer, not_after),
+            // If it may still be executed the attempt stays among the unanswered.
+            Asked::Failed(error) => return Ok(Vote::Failed(error)),
+            Asked::Unwanted if claim.state().phase.is_open() => continue,
+            Asked::Unwanted => return Ok(Vote::Pending),
         };
+        if let Ok(Answer { sent, received, .. }) = &answer {
+            time.left = time.left.saturating_sub(received.saturating_since(*sent));
+        }
         let is_forbidden = matches!(answer, Err(NodeError::Permission { .. }));
         // A stale one says that nothing was done, and is worth asking again, if the claim is
         // still wanted. So does one that met another mark, after a look at that.
-        let Some(vote) = asking.answered(answer) else { continue };
+        let Some(vote) = asking.answered(answer, not_after) else { continue };
         // It may be the mark that the user must not read any more: that is known after a look.
-        if is_forbidden && acquire.mark.is_some() && has_the_right {
+        if is_forbidden && asking.acquire.check.is_some() && has_the_right {
             has_the_right = false;
-            asking.doubt_the_mark();
+            if asking.is_by_the_mark_that_is_known() {
+                asking.doubt_the_mark();
+            }
             continue;
         }
         return Ok(vote);
@@ -102,63 +131,117 @@ async fn ask_on(
 }
 
 /// An acquire, which may be executed from the moment on at which its claim takes note of it.
-struct Asking<'a> {
-    claim: &'a Arc<Claim>,
+#[derive(Debug)]
+struct Asking {
+    claim: Arc<Claim>,
     member: MemberId,
-    connection: &'a Connection,
-    not_after: i64,
-    acquire: &'a Checked,
+    connection: Connection,
+    acquire: Acquire,
+    /// How long after it was sent it may be executed.
+    valid: Duration,
 }
 
-impl Caller for Asking<'_> {
-    /// Notes that the acquire is about to be sent, unless nobody wants the claim any more.
-    fn wants(&self, again: bool) -> bool {
-        if again {
+impl Acquirer for Asking {
+    fn acquire(&self) -> &Acquire {
+        &self.acquire
+    }
+
+    fn valid(&self) -> Duration {
+        self.valid
+    }
+
+    /// Notes that the acquire is about to be sent, unless nobody wants the claim any more, or it was
+    /// found out meanwhile that its server is to be looked at first.
+    fn wants(&self, not_after: i64, turn: Turn) -> bool {
+        if turn == Turn::WithText {
             // A server that lost this script has lost the witness of its mark, too.
             self.doubt_the_mark();
         }
         let now = self.claim.now();
-        let mut state = self.claim.state();
-        let wanted = state.phase.is_open();
-        if wanted {
-            state.members[self.member].asked(self.connection, self.not_after, again, now);
+        if turn == Turn::First && !self.is_vetted(now) {
+            return false;
         }
-        wanted
-    }
-
-    fn is_awaited_alone(&self) -> bool {
-        self.claim.members().is_one()
-    }
-
-    fn never_left(&self) {
         let mut state = self.claim.state();
-        state.members[self.member].never_left(self.connection.epoch(), self.not_after);
+        let again = turn != Turn::First;
+        if !state.phase.is_open() {
+            if again && planted!(WithdrawnAfterNoscript) {
+                return true;
+            }
+            return planted!(ReleaseAheadOfHeal);
+        }
+        state.members[self.member].asked(&self.connection, not_after, again, now);
+        true
+    }
+
+    fn never_left(&self, not_after: i64) {
+        let mut state = self.claim.state();
+        state.members[self.member].never_left(self.connection.epoch(), not_after);
     }
 }
 
-impl Asking<'_> {
+impl Asking {
+    fn of(
+        claim: &Arc<Claim>,
+        member: MemberId,
+        connection: &Connection,
+        mark: Option<Arc<str>>,
+        for_the_server: Duration,
+    ) -> Self {
+        let of = &claim.members()[member];
+        let settings = &of.services.settings;
+        let statement = of.kind.acquire(Request {
+            holder: claim.holder(),
+            term: claim.term(),
+            hint: claim.hint(),
+            skew: settings.clock_skew,
+            permits: claim.wanted.permits,
+            waits: claim.wanted.waits,
+        });
+        Self {
+            claim: claim.clone(),
+            member,
+            connection: connection.clone(),
+            acquire: Acquire { statement, check: by_mark(mark.as_ref(), connection.marker()) },
+            valid: for_the_server + settings.margin,
+        }
+    }
+
+    /// Whether what was found out about the server still holds. That its mark stands, the acquire itself
+    /// looks at.
+    fn is_vetted(&self, now: Instant) -> bool {
+        let is_without = self.claim.members()[self.member].vetting == Vetting::None;
+        self.acquire.check.is_some()
+            || is_without
+            || planted!(MarkNotCompared)
+            || matches!(self.connection.standing().stance(now), Ok(Stance::Unmarked))
+    }
+
+    fn is_by_the_mark_that_is_known(&self) -> bool {
+        let known = self.connection.standing().stance(self.claim.now());
+        let asked_by = self.acquire.check.as_ref().map(|check| &check.text);
+        matches!(&known, Ok(Stance::Marked(text)) if Some(text) == asked_by)
+    }
+
     /// The mark is looked at before the next one is asked.
     fn doubt_the_mark(&self) {
-        if let Some(mark) = &self.acquire.mark {
-            self.connection.standing().doubt(mark);
+        if let Some(check) = &self.acquire.check {
+            self.connection.standing().doubt(&check.text);
         }
     }
 
     /// Notes what became of the acquire, also when it is late. `None` if it was stale, or met another
     /// mark.
-    fn answered(&self, answer: Result<Answer<Outcome>, NodeError>) -> Option<Vote> {
-        let Self { claim, member, connection, not_after, .. } = *self;
+    fn answered(&self, answer: Result<Answer<Outcome>, NodeError>, not_after: i64) -> Option<Vote> {
+        let Self { claim, member, connection, .. } = self;
         // A grant that comes after a deadline that nobody has noticed must not move it.
         claim.look_for_loss(claim.state(), claim.now());
         let mut state = claim.state();
         let (term, over) = (state.term, !state.phase.is_open());
-        let known = &mut state.members[member];
+        let known = &mut state.members[*member];
         let epoch = connection.epoch();
         let answer = match answer {
             // It may still be executed: the attempt stays among the unanswered.
-            Err(error) if error.is_unknown() && !planted!(TimedOutNotReleased) => {
-                return Some(Vote::Failed(error));
-            }
+            Err(error) if error.is_unknown() => return Some(Vote::Failed(error)),
             Err(error) => {
                 known.failed(epoch, not_after);
                 return Some(Vote::Failed(error));
@@ -201,15 +284,6 @@ impl Asking<'_> {
             _ => Some(Vote::Refused { ttl: milliseconds(answer.reply.value) }),
         }
     }
-}
-
-/// The server's time after which the acquire is to change nothing.
-fn stamp(connection: &Connection, now: Instant, valid: Duration) -> i64 {
-    if planted!(GhostStampOff) {
-        return i64::MAX;
-    }
-    let valid = i64::try_from(valid.as_micros()).unwrap_or(i64::MAX);
-    connection.server_time_at(now).saturating_add(valid)
 }
 
 /// A ttl as a server tells it; negative means that there is none.

@@ -217,6 +217,9 @@ impl MemberState {
         self.token = None;
         self.renew_at = None;
         let touched = std::mem::take(&mut self.touched);
+        if planted!(TimedOutNotReleased) && !self.is_settled() {
+            return None;
+        }
         touched.then(|| (self.connection.take(), std::mem::take(&mut self.unanswered)))
     }
 }

@@ -22,8 +22,6 @@ use crate::{
 pub(crate) struct Request<'a> {
     pub(crate) holder: &'a Arc<str>,
     pub(crate) term: Term,
-    /// The server's time in µs after which it is to change nothing.
-    pub(crate) not_after: i64,
     /// What a new fencing token should be at least, in µs since 1970 ...
     pub(crate) hint: Duration,
     /// ... but no further than this from the server's clock.
@@ -73,7 +71,8 @@ pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
         Admission::Exclusive
     }
 
-    /// Acquires, or confirms. Answers `DONE` with the ttl of this holder's own hold (and the token),
+    /// Acquires, or confirms. Says [`Arg::NotAfter`](crate::wire::Arg) where its stamp is to stand; one
+    /// with a lease for all its locks shares a call with others. Answers `DONE` with the ttl of this holder's own hold (and the token),
     /// `STALE`, `FOREIGN`, `FOREIGN_COUNTER`, `REFUSED` with the time after which it may be free, or
     /// `QUEUED` with the same if it has left something there.
     fn acquire(&self, request: Request<'_>) -> Statement;

@@ -1,37 +1,57 @@
 //! Who makes a call, as the outbox sees it.
 
-/// Whoever wants a call to be made.
-pub(crate) trait Caller: Sync {
-    /// Whether the call is still wanted, asked when it gets its position in the order of its socket.
-    /// A caller that answers yes notes that the call may be executed from now on. Calls that enter
+use std::{fmt, time::Duration};
+
+use crate::{clock::Instant, wire::Acquire};
+
+/// Whoever wants a lock of one server. It waits in the outbox as it is, and is asked there.
+///
+/// # Deadlock safety
+/// Called with the outbox locked: it must not make, drop or poll a call.
+pub(crate) trait Acquirer: fmt::Debug + Send + Sync {
+    /// What is to be said.
+    fn acquire(&self) -> &Acquire;
+
+    /// How long after it was sent it may still be executed.
+    fn valid(&self) -> Duration;
+
+    /// Whether it is still wanted, asked when its bytes are about to be made. Whoever answers yes notes
+    /// that it may be executed from now on, until `not_after` by the server's clock. Calls that enter
     /// the same socket later are executed later.
     ///
-    /// If the server does not know the script by its digest, nothing was executed, and the same call
-    /// is sent with the script's text. Before that the caller is asked once more, with `again`.
-    ///
-    /// # Deadlock safety
-    /// Called with the outbox locked: it must not make, drop or poll a call.
-    fn wants(&self, _again: bool) -> bool {
-        true
-    }
+    /// One that the server did not execute may be sent again, with the same stamp: then it is asked
+    /// once more.
+    fn wants(&self, not_after: i64, turn: Turn) -> bool;
 
-    /// Whether somebody waits for this call alone, and not for those of other servers beside it.
-    fn is_awaited_alone(&self) -> bool {
-        false
-    }
-
-    /// The call that was noted has not left this machine, and never will.
-    fn never_left(&self) {}
+    /// What was noted with this stamp was not executed, and never will be.
+    fn never_left(&self, not_after: i64);
 }
 
-/// A caller whose calls are always wanted.
+/// Which time an acquire is about to be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    First,
+    /// With the script's text, since the server did not know it by its digest.
+    WithText,
+    /// In another call, since the server refused the one that it was in.
+    InAnotherCall,
+}
+
+/// How long an acquire is waited for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// When it began to wait.
+    pub(crate) since: Instant,
+    /// How long the server may take, from when it is sent. If the server is silent for so long, what was
+    /// not sent fails, too.
+    pub(crate) for_the_server: Duration,
+    /// When it is not worth sending any more: others go on without this server.
+    pub(crate) unsent_until: Option<Instant>,
+}
+
+/// A caller that is in a hurry, or not.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Always {
+    /// Whether somebody waits for this call alone, and not for those of other servers beside it.
     pub(crate) is_awaited_alone: bool,
-}
-
-impl Caller for Always {
-    fn is_awaited_alone(&self) -> bool {
-        self.is_awaited_alone
-    }
 }

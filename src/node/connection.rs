@@ -1,8 +1,8 @@
 //! One live socket, and one call on it.
 //!
 //! # Invariants
-//! - A request is written to the socket at most once. Only after NOSCRIPT, when nothing was
-//!   executed, a second one follows.
+//! - A request is written to the socket at most once. Only when nothing was executed, since the server
+//!   did not know the script or refused a call for another lock in it, a second one follows.
 //! - Found live, a connection promises nothing: the socket may be gone already.
 
 use std::{
@@ -13,17 +13,18 @@ use std::{
     time::Duration,
 };
 
-use redis::{Value, cmd};
+use redis::{Cmd, Value, cmd};
 use tokio::sync::Notify;
 
 use super::{
     NodeSettings,
-    caller::{Always, Caller},
+    caller::{Acquirer, Always, Patience},
     cause,
-    flight::{Hurry, Landing, fly},
+    flight::{Hurry, Until, fly},
     handshake::Greeting,
-    outbox::{ConnectionEnd, Outbox},
-    request::{AnyCall, Form, Question},
+    order::{Acquired, Fate},
+    outbox::{ConnectionEnd, Departure, Outbox},
+    request::{Form, Question},
     server_clock::{Sample, ServerClock},
     silence::Silence,
     spin::Spinner,
@@ -32,7 +33,7 @@ use crate::{
     clock::{Instant, SharedClock},
     error::NodeError,
     standing::{Attendance, RunId, Standing},
-    wire::{Call, Items},
+    wire::{Call, Items, Outcome},
 };
 
 /// One live socket. Usable from any runtime: its driver runs where it was made.
@@ -47,7 +48,6 @@ struct Socket {
     standing: Arc<Standing>,
     marker: Arc<str>,
     clock: SharedClock,
-    server_clock: Mutex<ServerClock>,
     silence: Mutex<Silence>,
     /// Notified when a call has timed out: is anybody still there?
     doubt: Notify,
@@ -67,6 +67,17 @@ pub(crate) struct Answer<R> {
     pub(crate) server_time: i64,
 }
 
+/// What came of an acquire.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    /// Nobody wanted it when its turn had come. It was not sent.
+    Unwanted,
+    /// The server answered, with the stamp that the acquire was noted with.
+    Answered { answer: Result<Answer<Outcome>, NodeError>, not_after: i64 },
+    /// There was no answer. The error says whether it may have been executed.
+    Failed(NodeError),
+}
+
 impl Connection {
     pub(super) fn new(
         outbox: Arc<Outbox>,
@@ -75,12 +86,13 @@ impl Connection {
         settings: &NodeSettings,
     ) -> Self {
         static EPOCHS: AtomicU64 = AtomicU64::new(1);
+        let server_clock = ServerClock::new(greeting.time, settings.margin);
+        outbox.introduce(server_clock, standing.is_in_cluster());
         let socket = Socket {
             epoch: EPOCHS.fetch_add(1, Ordering::Relaxed),
             standing,
             marker: settings.marker.clone(),
             clock: settings.clock.clone(),
-            server_clock: Mutex::new(ServerClock::new(greeting.time, settings.margin)),
             silence: Mutex::new(Silence::new(settings.frozen_after)),
             doubt: Notify::new(),
             node_timeout: settings.node_timeout,
@@ -112,42 +124,53 @@ impl Connection {
         call: &C,
         deadline: Instant,
     ) -> Result<Answer<C::Reply>, NodeError> {
-        let answer = self.call_for(&Always::default(), call, deadline).await;
-        answer.unwrap_or_else(|| Err(NodeError::Closed))
+        let answer = self.call_once(Form::Digest, call, deadline).await;
+        match answer {
+            Err(error) if error.is_noscript() => self.call_once(Form::Text, call, deadline).await,
+            answer => answer,
+        }
     }
 
-    /// The same for a caller that is asked whether it [wants](Caller::wants) the call at the moment
-    /// at which the call gets its position in the order of the socket. `None` if it did not.
-    ///
-    /// # Errors
-    /// As [`call`](Self::call). NOSCRIPT if the caller no longer wanted it with the script's text.
-    ///
-    /// # Cancel safety
-    /// As [`call`](Self::call). If it was not sent, [`Caller::never_left`] is called.
-    pub(crate) async fn call_for<C: Call, K: Caller>(
+    async fn call_once<C: Call>(
         &self,
-        caller: &K,
+        form: Form,
         call: &C,
         deadline: Instant,
-    ) -> Option<Result<Answer<C::Reply>, NodeError>> {
-        let mut unknown = None;
-        for form in [Form::Digest, Form::Text] {
-            let answer = match self.fly(form, call, deadline, caller).await {
-                Landing::Unwanted => break,
-                Landing::Answered { value, sent } => self.read(call, value, sent),
-                Landing::Failed(error) => {
-                    if matches!(error, NodeError::TimedOut { .. }) {
-                        self.note_timeout();
-                    }
-                    Err(error)
-                }
-            };
-            match answer {
-                Err(error) if error.is_noscript() && unknown.is_none() => unknown = Some(error),
-                answer => return Some(answer),
-            }
+    ) -> Result<Answer<C::Reply>, NodeError> {
+        let patient = Always::default();
+        let (value, sent) = self.send(form.eval(call), deadline, patient, true).await?;
+        let received = self.socket.clock.now();
+        let mut items = Items::of(value)?;
+        let server_us = items.int()?;
+        if let Some(mut server_clock) = self.socket.outbox.server_clock() {
+            server_clock.observe(Sample { sent, received, server_us });
         }
-        unknown.map(Err)
+        Ok(Answer { reply: call.decode(items)?, sent, received, server_time: server_us })
+    }
+
+    /// Asks for a lock, with others that wait at the same time. Whether it is still wanted is asked when
+    /// it is sent; its time runs from then.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped while the acquire waits for its turn, it is never sent. After that it
+    /// may or may not be executed.
+    pub(crate) async fn acquire(
+        &self,
+        acquirer: Arc<dyn Acquirer>,
+        is_awaited_alone: bool,
+        patience: Patience,
+    ) -> Asked {
+        let unsent_until = patience.unsent_until;
+        let departure = Departure::Acquire { acquirer, unsent_until };
+        let until = Until::Patience(patience);
+        let acquired = match self.fly(departure, until, Always { is_awaited_alone }).await {
+            Fate::Acquired(acquired) => acquired,
+            Fate::Unwanted => return Asked::Unwanted,
+            other => return Asked::Failed(self.failed(other, true)),
+        };
+        let Acquired { outcome, not_after, sent, received, server_time } = acquired;
+        let answer = outcome.map(|reply| Answer { reply, sent, received, server_time });
+        Asked::Answered { answer: answer.map_err(|error| self.heed(error)), not_after }
     }
 
     /// Sends a command by itself in its turn, and waits for the answer until `deadline`.
@@ -156,77 +179,60 @@ impl Connection {
         question: Question,
         deadline: Instant,
     ) -> Result<Value, NodeError> {
-        self.ask_as(&Always::default(), question, deadline).await
+        Ok(self.send(question.0, deadline, Always::default(), true).await?.0)
     }
 
-    /// The same for a caller that may be in a hurry.
-    pub(super) async fn ask_as(
+    /// Sends a request, and waits for the answer, of a caller that may be in a hurry. Where `counts` is
+    /// false another request goes with it whose time-out counts for both.
+    pub(super) async fn send(
         &self,
-        caller: &Always,
-        question: Question,
+        cmd: Cmd,
         deadline: Instant,
-    ) -> Result<Value, NodeError> {
-        let answer = self.ask_beside(caller, question, deadline).await;
-        if matches!(answer, Err(NodeError::TimedOut { .. })) {
-            self.note_timeout();
-        }
-        answer
-    }
-
-    /// The same beside another command, whose time-out counts for both.
-    pub(super) async fn ask_beside(
-        &self,
-        caller: &Always,
-        question: Question,
-        deadline: Instant,
-    ) -> Result<Value, NodeError> {
-        match self.fly(Form::Digest, &question, deadline, caller).await {
-            Landing::Unwanted => Err(NodeError::Closed),
-            Landing::Answered { value, .. } => self.accept(value),
-            Landing::Failed(error) => Err(error),
+        caller: Always,
+        counts: bool,
+    ) -> Result<(Value, Instant), NodeError> {
+        let departure = Departure::Call { cmd, deadline };
+        match self.fly(departure, Until::Deadline(deadline), caller).await {
+            Fate::Answered { value: Value::ServerError(error), .. } => {
+                Err(self.heed(cause::of_server(&error)))
+            }
+            Fate::Answered { value, sent } => Ok((value, sent)),
+            other => Err(self.failed(other, counts)),
         }
     }
 
-    async fn fly<C: AnyCall, K: Caller>(
-        &self,
-        form: Form,
-        call: &C,
-        deadline: Instant,
-        caller: &K,
-    ) -> Landing {
+    async fn fly(&self, departure: Departure, until: Until, caller: Always) -> Fate {
         let Socket { outbox, spinner, .. } = &*self.socket;
-        let round_trip = || self.server_clock().round_trip();
-        let spin = caller.is_awaited_alone().then(|| Hurry { spinner, round_trip: round_trip() });
-        fly(outbox, spin, form, call, deadline, caller).await
+        let round_trip = || self.round_trip();
+        let hurry = caller.is_awaited_alone.then(|| Hurry { spinner, round_trip: round_trip() });
+        fly(outbox, hurry, departure, until).await
+    }
+
+    /// Why there is no answer.
+    fn failed(&self, fate: Fate, counts: bool) -> NodeError {
+        match fate {
+            Fate::Unknown(error) | Fate::NeverLeft(error) => error,
+            Fate::Late { phase, counts: is_first } => {
+                if counts && is_first {
+                    self.note_timeout();
+                }
+                NodeError::TimedOut { phase }
+            }
+            Fate::Answered { .. } | Fate::Acquired(_) | Fate::Unwanted => NodeError::Closed,
+        }
+    }
+
+    /// A server that can not vote any more is asked anew who it is.
+    fn heed(&self, error: NodeError) -> NodeError {
+        if matches!(error, NodeError::Replica | NodeError::MasterDown | NodeError::Loading) {
+            self.end(ConnectionEnd::Unusable(error.clone()));
+        }
+        error
     }
 
     /// By the clock of its node.
     pub(super) fn now(&self) -> Instant {
         self.socket.clock.now()
-    }
-
-    /// Reads an answer, and the server's time in it.
-    fn read<C: Call>(
-        &self,
-        call: &C,
-        value: Value,
-        sent: Instant,
-    ) -> Result<Answer<C::Reply>, NodeError> {
-        let received = self.socket.clock.now();
-        let mut items = Items::of(self.accept(value)?)?;
-        let server_time = items.int()?;
-        self.server_clock().observe(Sample { sent, received, server_us: server_time });
-        Ok(Answer { reply: call.decode(items)?, sent, received, server_time })
-    }
-
-    /// Lets values through. A server that can not vote any more is asked anew who it is.
-    fn accept(&self, value: Value) -> Result<Value, NodeError> {
-        let Value::ServerError(error) = value else { return Ok(value) };
-        let error = cause::of_server(&error);
-        if matches!(error, NodeError::Replica | NodeError::MasterDown | NodeError::Loading) {
-            self.end(ConnectionEnd::Unusable(error.clone()));
-        }
-        Err(error)
     }
 
     /// Unique per socket in this process: the same epoch is the same ordered stream of bytes.
@@ -252,7 +258,9 @@ impl Connection {
     /// Takes the server's time from an answer that shows that we were wrong about it.
     pub(crate) fn believe_time_of<R>(&self, answer: &Answer<R>) {
         let Answer { sent, received, server_time: server_us, .. } = *answer;
-        self.server_clock().believe(Sample { sent, received, server_us });
+        if let Some(mut server_clock) = self.socket.outbox.server_clock() {
+            server_clock.believe(Sample { sent, received, server_us });
+        }
     }
 
     /// Whether this is not known to be broken, replaced or abandoned by its runtime.
@@ -261,13 +269,14 @@ impl Connection {
     }
 
     /// The server's clock in µs at our instant `at`, never early.
-    pub(crate) fn server_time_at(&self, at: Instant) -> i64 {
-        self.server_clock().at(at)
+    #[cfg(test)]
+    pub(super) fn server_time_at(&self, at: Instant) -> i64 {
+        self.socket.outbox.server_clock().map_or(i64::MIN, |clock| clock.at(at))
     }
 
     /// What an answer usually takes.
     pub(crate) fn round_trip(&self) -> Duration {
-        self.server_clock().round_trip()
+        self.socket.outbox.server_clock().map_or(Duration::ZERO, |clock| clock.round_trip())
     }
 
     /// Takes the connection out of use; its supervisor closes it and makes another.
@@ -301,9 +310,9 @@ impl Connection {
         loop {
             doubt.notified().await;
             let (reads, deadline) = (traffic.reads(), self.now() + *node_timeout);
-            let (ping, caller) = (Question(cmd("PING")), Always::default());
-            let answer = fly(outbox, None, Form::Digest, &ping, deadline, &caller).await;
-            let is_late = matches!(answer, Landing::Failed(NodeError::TimedOut { .. }));
+            let ping = Departure::Call { cmd: cmd("PING"), deadline };
+            let answer = fly(outbox, None, ping, Until::Deadline(deadline)).await;
+            let is_late = matches!(answer, Fate::Late { .. });
             if is_late && traffic.reads() == reads {
                 return;
             }
@@ -317,7 +326,7 @@ impl Connection {
         let Socket { outbox, clock, node_timeout, .. } = &*self.socket;
         loop {
             outbox.breaks_quiet().await;
-            let patience = (*node_timeout / 2).max(self.server_clock().round_trip() * 4);
+            let patience = (*node_timeout / 2).max(self.round_trip() * 4);
             clock.sleep_until(clock.now() + patience).await;
             if outbox.traffic().is_quiet_still() {
                 return;
@@ -335,9 +344,5 @@ impl Connection {
         } else {
             self.socket.doubt.notify_one();
         }
-    }
-
-    fn server_clock(&self) -> std::sync::MutexGuard<'_, ServerClock> {
-        self.socket.server_clock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,57 +6,56 @@ use std::{
     time::Duration,
 };
 
-use redis::{Cmd, Value};
-
 use super::{
-    caller::Caller,
+    caller::Patience,
     deadline::before,
-    outbox::{Entered, Fate, Outbox, Ticket, lost},
-    request::{AnyCall, Form},
+    order::{Fate, Left, Ticket, lost},
+    outbox::{Departure, Outbox},
     spin::Spinner,
 };
-use crate::{
-    clock::Instant,
-    error::{NodeError, Phase},
-};
+use crate::{clock::Instant, error::Phase};
 
-/// What came of a call.
-#[derive(Debug)]
-pub(super) enum Landing {
-    /// Its caller no longer wanted it. It was not sent.
-    Unwanted,
-    /// The server answered. An error of the server is an answer, too.
-    Answered { value: Value, sent: Instant },
-    /// There was no answer. The error says whether the call may have been executed.
-    Failed(NodeError),
+/// How long a call is waited for.
+pub(super) enum Until {
+    Deadline(Instant),
+    /// As long as the server may take once it was sent.
+    Patience(Patience),
 }
 
-/// Sends `call` in its turn, in one form, and waits for the answer until `deadline`.
+/// Sends a call in its turn, and waits for what comes of it.
 ///
 /// # Cancel safety
-/// If the future is dropped while the call waits for its turn, the call is never sent, and
-/// [`Caller::never_left`] is called.
-pub(super) async fn fly<C: AnyCall, K: Caller>(
+/// If the future is dropped while the call waits for its turn, the call is never sent.
+pub(super) async fn fly(
     outbox: &Outbox,
     hurry: Option<Hurry<'_>>,
-    form: Form,
-    call: &C,
-    deadline: Instant,
-    caller: &K,
-) -> Landing {
-    let stage = Stage::New(call.pack(form));
-    // The text is sent only after a digest that the server did not know.
-    let is_again = matches!(form, Form::Text);
-    let mut flight = Flight { outbox, is_again, deadline, caller, stage };
+    departure: Departure,
+    until: Until,
+) -> Fate {
+    let mut flight = Flight { outbox, stage: Stage::New(departure) };
     if let Some(hurry) = hurry
-        && let Some(landing) = flight.spin(hurry).await
+        && let Some(fate) = flight.spin(hurry).await
     {
-        return landing;
+        return fate;
     }
-    let landing = poll_fn(|cx| flight.poll(cx));
-    match before(outbox.clock(), deadline, landing).await {
-        Some(landing) => landing,
-        None => Landing::Failed(flight.abort()),
+    let (mut deadline, patience) = match until {
+        Until::Deadline(deadline) => (deadline, None),
+        Until::Patience(patience) => (patience.since + patience.for_the_server, Some(patience)),
+    };
+    loop {
+        if let Some(fate) = before(outbox.clock(), deadline, poll_fn(|cx| flight.poll(cx))).await {
+            return fate;
+        }
+        match (&flight.stage, &patience) {
+            (Stage::Entered(ticket), Some(patience)) => {
+                let later = outbox.waits_until(*ticket, patience);
+                if later <= outbox.clock().now() {
+                    return flight.abort();
+                }
+                deadline = later;
+            }
+            _ => return flight.abort(),
+        }
     }
 }
 
@@ -69,41 +68,32 @@ pub(super) struct Hurry<'a> {
 }
 
 /// A call from its start to its end.
-struct Flight<'a, K: Caller> {
+struct Flight<'a> {
     outbox: &'a Outbox,
-    is_again: bool,
-    deadline: Instant,
-    caller: &'a K,
     stage: Stage,
 }
 
 enum Stage {
-    New(Cmd),
+    New(Departure),
     Entered(Ticket),
     Landed,
 }
 
-impl<K: Caller> Flight<'_, K> {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Landing> {
+impl Flight<'_> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Fate> {
         match std::mem::replace(&mut self.stage, Stage::Landed) {
-            Stage::New(cmd) => {
-                let wanted = || self.caller.wants(self.is_again);
-                match self.outbox.enter(wanted, cmd, self.deadline, cx.waker()) {
-                    Entered::Unwanted => return Poll::Ready(Landing::Unwanted),
-                    Entered::Over => return Poll::Ready(self.never_left(lost())),
-                    Entered::Waits(ticket) => self.stage = Stage::Entered(ticket),
+            Stage::New(departure) => match self.outbox.enter(departure, cx.waker()) {
+                None => Poll::Ready(Fate::NeverLeft(lost())),
+                Some(ticket) => {
+                    self.stage = Stage::Entered(ticket);
+                    Poll::Pending
                 }
-                Poll::Pending
-            }
+            },
             Stage::Entered(ticket) => {
                 self.stage = Stage::Entered(ticket);
                 let fate = ready!(self.outbox.poll_fate(ticket, cx));
                 self.stage = Stage::Landed;
-                Poll::Ready(match fate {
-                    Fate::Answered { value, sent } => Landing::Answered { value, sent },
-                    Fate::Unknown(error) => Landing::Failed(error),
-                    Fate::NeverLeft(error) => self.never_left(error),
-                })
+                Poll::Ready(fate)
             }
             // A flight that has landed is not polled again.
             Stage::Landed => Poll::Pending,
@@ -112,45 +102,43 @@ impl<K: Caller> Flight<'_, K> {
 
     /// Looks for the answer again and again, and lets the runtime go round in between: it reads the
     /// socket each time. `None` if the call does not come alone, or the answer not in time.
-    async fn spin(&mut self, hurry: Hurry<'_>) -> Option<Landing> {
+    async fn spin(&mut self, hurry: Hurry<'_>) -> Option<Fate> {
         let (clock, Hurry { spinner, round_trip }) = (self.outbox.clock(), hurry);
-        let mut landing = poll_once(|cx| self.poll(cx)).await;
-        if landing.is_some() || !self.outbox.has_one_call() {
-            return landing;
+        let mut fate = poll_once(|cx| self.poll(cx)).await;
+        if fate.is_some() || !self.outbox.has_one_call() {
+            return fate;
         }
         let since = clock.now();
         let until = spinner.until(since, round_trip)?;
         loop {
             tokio::task::yield_now().await;
-            landing = poll_once(|cx| self.poll(cx)).await;
+            fate = poll_once(|cx| self.poll(cx)).await;
             let now = clock.now();
-            if landing.is_some() || now >= until {
-                spinner.note(landing.is_some(), since, now);
-                return landing;
+            if fate.is_some() || now >= until {
+                spinner.note(fate.is_some(), since, now);
+                return fate;
             }
         }
     }
 
-    fn never_left(&self, error: NodeError) -> Landing {
-        self.caller.never_left();
-        Landing::Failed(error)
-    }
-
     /// Ends the flight without an answer, because nobody waits for one any more.
-    fn abort(&mut self) -> NodeError {
-        if let Stage::Entered(ticket) = std::mem::replace(&mut self.stage, Stage::Landed)
-            && self.outbox.leave(ticket)
-        {
-            self.caller.never_left();
-            return NodeError::TimedOut { phase: Phase::Sending };
+    fn abort(&mut self) -> Fate {
+        let left = match std::mem::replace(&mut self.stage, Stage::Landed) {
+            Stage::Entered(ticket) => self.outbox.leave(ticket),
+            Stage::New(_) | Stage::Landed => Left::Unsent { counts: true },
+        };
+        match left {
+            Left::Unsent { counts } => Fate::Late { phase: Phase::Sending, counts },
+            Left::Sent { counts } => Fate::Late { phase: Phase::Answering, counts },
         }
-        NodeError::TimedOut { phase: Phase::Answering }
     }
 }
 
-impl<K: Caller> Drop for Flight<'_, K> {
+impl Drop for Flight<'_> {
     fn drop(&mut self) {
-        let _nobody_asks = self.abort();
+        if let Stage::Entered(ticket) = self.stage {
+            self.outbox.leave(ticket);
+        }
     }
 }
 

@@ -19,16 +19,20 @@ mod driver;
 mod endpoint;
 mod exchange;
 mod flight;
+mod group;
 mod handshake;
 mod info;
+mod landing;
 mod link;
 mod next_socket;
 mod node_core;
 mod opening;
+mod order;
 mod outbox;
 mod plain;
 mod pubsub;
 mod request;
+mod rules;
 mod server_clock;
 mod settings;
 mod silence;
@@ -50,8 +54,8 @@ use tokio::runtime::{Handle, Id};
 pub(crate) use self::node_core::Resident;
 pub(crate) use self::{
     batches::{BatchAnswer, BatchItem},
-    caller::{Always, Caller},
-    connection::{Answer, Connection},
+    caller::{Acquirer, Always, Patience, Turn},
+    connection::{Answer, Asked, Connection},
     endpoint::{Endpoint, Identity},
     next_socket::NextSocket,
     pubsub::{PubSub, PubSubEvent, SubscriptionChange},

@@ -5,21 +5,27 @@
 //! put their calls in and wait here; the [driver](super::driver), a task of the socket's own
 //! runtime, takes them out, writes them, and puts the answers in their place.
 //!
+//! Acquires wait in a lane of their own, behind everything else, as what they say and not as bytes.
+//! Few calls with acquires are under way at a time; what waits for one of them to be answered
+//! leaves in [one call](super::group), and each gets [its own outcome](super::landing).
+//!
 //! # Invariants
-//! - A call gets its position in the order and its caller notes that it may be executed in one step,
-//!   under the lock. Whoever sees that note and enters a call on this socket comes after it.
+//! - An acquire gets its position in the order and its caller notes that it may be executed in one
+//!   step, under the lock, when its bytes are made. Whoever sees that note and enters a call on this
+//!   socket comes after it; what was not noted by then, and is not wanted any more, is never sent.
+//! - Times are taken before the bytes are made: of the stamp, and of what the answer confirms.
 //! - A call that is given up before the driver took it is not written. Of those that the driver took,
 //!   it is known which byte they begin with.
 //! - Once the outbox has ended it stays so: nothing enters any more, and what the driver has not taken
 //!   is not sent.
 //!
 //! # Deadlock safety
-//! The mutex of the order is locked first, and then whatever [`Caller::wants`](super::Caller::wants) locks. So nobody may
-//! enter, drop or poll a call while holding one of those. Wakers are woken and dropped after the
-//! mutex was unlocked: a waker may be the last owner of a task, and that task may own a call.
+//! The mutex of the order is locked first, then that of the server's clock, or whatever an
+//! [`Acquirer`] locks. So nobody may enter, drop or poll a call while holding one of those. Wakers are
+//! woken and dropped after the mutex was unlocked: a waker may be the last owner of a task, and that
+//! task may own a call.
 
 use std::{
-    collections::VecDeque,
     fmt,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     task::{Context, Poll, Waker},
@@ -27,13 +33,20 @@ use std::{
 };
 
 use redis::{Cmd, Value};
-use slab::Slab;
 use tokio::sync::Notify;
 
-use super::{NodeSettings, cause, silence::Traffic};
+use super::{
+    NodeSettings,
+    caller::{Acquirer, Patience, Turn},
+    cause,
+    landing::Reply,
+    order::{Entry, Fate, Left, Order, Seeker, Taken, Ticket, lost},
+    server_clock::{Sample, ServerClock},
+    silence::Traffic,
+};
 use crate::{
     clock::{Instant, SharedClock},
-    error::{NodeError, Phase},
+    error::NodeError,
 };
 
 /// Why a connection has ended.
@@ -47,6 +60,8 @@ pub(super) enum ConnectionEnd {
 
 pub(super) struct Outbox {
     clock: SharedClock,
+    /// Of the server; known before the first call is entered.
+    server_clock: OnceLock<Mutex<ServerClock>>,
     traffic: Traffic,
     order: Mutex<Order>,
     ending: OnceLock<ConnectionEnd>,
@@ -57,63 +72,17 @@ pub(super) struct Outbox {
     quiet_after: Duration,
 }
 
-#[derive(Default)]
-struct Order {
-    calls: Slab<Entry>,
-    /// What the driver has not taken yet.
-    waiting: VecDeque<Ticket>,
-    /// What it has taken, until the answer comes.
-    departed: VecDeque<Departed>,
-    /// Bytes of all that it has taken.
-    bytes: u64,
-    /// To be woken when something enters; there while the driver sleeps.
-    driver: Option<Waker>,
-}
-
-/// Stands for a call until its caller has learnt its fate.
-pub(super) type Ticket = usize;
-
-enum Entry {
-    Waiting {
+/// What enters.
+pub(super) enum Departure {
+    /// After its deadline nobody waits for the answer, and it is not sent.
+    Call {
         cmd: Cmd,
         deadline: Instant,
-        waker: Waker,
     },
-    /// Given up before the driver took it.
-    Withdrawn,
-    Departed {
-        sent: Instant,
-        waker: Waker,
+    Acquire {
+        acquirer: Arc<dyn Acquirer>,
+        unsent_until: Option<Instant>,
     },
-    /// Given up after that.
-    Forsaken,
-    Decided(Fate),
-}
-
-/// Has not been answered yet.
-struct Departed {
-    ticket: Ticket,
-    /// So many bytes were taken before its first.
-    start: u64,
-}
-
-/// What has become of a call.
-#[derive(Debug)]
-pub(super) enum Fate {
-    /// The server answered. An error of the server is an answer, too.
-    Answered { value: Value, sent: Instant },
-    /// It was not answered, and nobody knows whether it was executed.
-    Unknown(NodeError),
-    /// None of it has left this machine, and none ever will.
-    NeverLeft(NodeError),
-}
-
-/// How a call entered.
-pub(super) enum Entered {
-    Unwanted,
-    /// The outbox has ended; the caller has noted the call all the same.
-    Over,
-    Waits(Ticket),
 }
 
 impl Outbox {
@@ -122,6 +91,7 @@ impl Outbox {
         traffic.heard(settings.clock.now());
         Arc::new(Self {
             clock: settings.clock.clone(),
+            server_clock: OnceLock::new(),
             traffic,
             order: Mutex::default(),
             ending: OnceLock::new(),
@@ -129,6 +99,17 @@ impl Outbox {
             quiet: Notify::new(),
             quiet_after: settings.quiet_after,
         })
+    }
+
+    /// What the handshake told of the server: its time, and whether it is one of a cluster.
+    pub(super) fn introduce(&self, server_clock: ServerClock, is_in_cluster: bool) {
+        let _the_first_stays = self.server_clock.set(Mutex::new(server_clock));
+        self.order().rules.by_slot = is_in_cluster;
+    }
+
+    pub(super) fn server_clock(&self) -> Option<MutexGuard<'_, ServerClock>> {
+        let server_clock = self.server_clock.get()?;
+        Some(server_clock.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(super) fn clock(&self) -> &SharedClock {
@@ -149,9 +130,7 @@ impl Outbox {
             return;
         }
         let mut order = self.order();
-        let waiting = std::mem::take(&mut order.waiting);
-        let wakers: Vec<_> =
-            waiting.into_iter().filter_map(|ticket| order.drop_unsent(ticket, lost())).collect();
+        let wakers = order.drop_unsent(lost);
         drop(order);
         self.ended.notify_one();
         wakers.into_iter().for_each(Waker::wake);
@@ -175,40 +154,49 @@ impl Outbox {
     /// Whether no more than one call waits or is under way.
     pub(super) fn has_one_call(&self) -> bool {
         let order = self.order();
-        order.waiting.len() + order.departed.len() <= 1
+        order.waiting.len() + order.acquires.len() + order.departed.len() <= 1
     }
 
-    /// Gives a call its position in the order. After its `deadline` nobody waits for the answer, and
-    /// it is not sent.
-    pub(super) fn enter(
-        &self,
-        wanted: impl FnOnce() -> bool,
-        cmd: Cmd,
-        deadline: Instant,
-        waker: &Waker,
-    ) -> Entered {
+    /// Puts a call in. `None` if the outbox has ended.
+    pub(super) fn enter(&self, departure: Departure, waker: &Waker) -> Option<Ticket> {
         let mut order = self.order();
-        if !wanted() {
-            return Entered::Unwanted;
-        }
         if !self.is_live() {
-            return Entered::Over;
+            return None;
         }
-        let ticket = order.calls.insert(Entry::Waiting { cmd, deadline, waker: waker.clone() });
-        order.waiting.push_back(ticket);
-        let driver = order.driver.take();
+        let waker = waker.clone();
+        let (ticket, leaves) = match departure {
+            Departure::Call { cmd, deadline } => {
+                let ticket = order.calls.insert(Entry::Waiting { cmd, deadline, waker });
+                order.waiting.push_back(ticket);
+                (ticket, true)
+            }
+            Departure::Acquire { acquirer, unsent_until } => {
+                let (turn, part) = (Turn::First, 0);
+                let (stamp, flight) = (None, None);
+                let seeker = Seeker { acquirer, unsent_until, turn, stamp, flight, part, waker };
+                let ticket = order.calls.insert(Entry::Acquire(seeker));
+                order.acquires.push_back(ticket);
+                // Else an answer makes room for it, and the driver reads that.
+                (ticket, order.acquire_calls < order.most_acquire_calls.max(1))
+            }
+        };
+        let driver = if leaves { order.driver.take() } else { None };
         drop(order);
         if let Some(driver) = driver {
             driver.wake();
         }
-        Entered::Waits(ticket)
+        Some(ticket)
     }
 
     /// Waits for the fate of a call; the ticket is void then.
     pub(super) fn poll_fate(&self, ticket: Ticket, cx: &mut Context<'_>) -> Poll<Fate> {
         let mut order = self.order();
         let known = match order.calls.get_mut(ticket) {
-            Some(Entry::Waiting { waker, .. } | Entry::Departed { waker, .. }) => waker,
+            Some(
+                Entry::Waiting { waker, .. }
+                | Entry::Departed { waker, .. }
+                | Entry::Acquire(Seeker { waker, .. }),
+            ) => waker,
             _ => return order.take_fate(ticket).map_or(Poll::Pending, Poll::Ready),
         };
         if !known.will_wake(cx.waker()) {
@@ -219,40 +207,86 @@ impl Outbox {
         Poll::Pending
     }
 
-    /// Gives up a call; the ticket is void then. True if it has not left this machine, and never will.
-    pub(super) fn leave(&self, ticket: Ticket) -> bool {
-        let mut order = self.order();
-        let before = match order.calls.get_mut(ticket) {
-            Some(entry @ Entry::Waiting { .. }) => std::mem::replace(entry, Entry::Withdrawn),
-            Some(entry @ Entry::Departed { .. }) => std::mem::replace(entry, Entry::Forsaken),
-            _ => return matches!(order.take_fate(ticket), Some(Fate::NeverLeft(_))),
+    /// Until when an acquire is to be waited for, by what has become of it by now.
+    pub(super) fn waits_until(&self, ticket: Ticket, patience: &Patience) -> Instant {
+        let order = self.order();
+        let for_the_server = patience.for_the_server;
+        let since = match order.calls.get(ticket) {
+            Some(Entry::Acquire(Seeker { flight: Some((sent, _)), .. })) => *sent,
+            Some(Entry::Acquire(Seeker { unsent_until: Some(until), .. })) => return *until,
+            Some(Entry::Acquire(_)) => match order.departed.front() {
+                // However many are before it: the server is there.
+                Some(first) => first.sent.max(self.traffic.last_heard()),
+                // It has not been looked for anything to send.
+                None => self.clock.now(),
+            },
+            // Its fate is there.
+            _ => self.clock.now(),
         };
+        since + for_the_server
+    }
+
+    /// Gives up a call; the ticket is void then.
+    pub(super) fn leave(&self, ticket: Ticket) -> Left {
+        let mut order = self.order();
+        let (left, entry) = order.leave(ticket);
         drop(order);
-        // `before` has a waker.
-        matches!(before, Entry::Waiting { .. })
+        // It may have a waker.
+        drop(entry);
+        left
     }
 
     /// For the driver: packs what waits behind what is in `to`, until that is `full`. Before any of it
     /// is written, as the answers' times need it.
     pub(super) fn pack(&self, to: &mut Vec<u8>, full: usize, cx: &Context<'_>) {
-        let mut late = Vec::new();
+        let mut unsent = Vec::new();
         let mut order = self.order();
-        if !order.waiting.is_empty() && to.len() < full {
+        let waits = !order.waiting.is_empty() || !order.acquires.is_empty();
+        if waits && to.len() < full {
+            let before = order.taken;
             let now = self.clock.now();
-            if self.traffic.breaks_quiet(now, self.quiet_after) {
-                self.quiet.notify_one();
-            }
             while to.len() < full
                 && let Some(ticket) = order.waiting.pop_front()
             {
-                late.extend(order.depart(ticket, now, to));
+                unsent.extend(order.depart(ticket, now, to));
+            }
+            self.pack_acquires(&mut order, now, to, full, &mut unsent);
+            if order.taken > before && self.traffic.breaks_quiet(now, self.quiet_after) {
+                self.quiet.notify_one();
             }
         }
         if order.driver.as_ref().is_none_or(|driver| !driver.will_wake(cx.waker())) {
             order.driver = Some(cx.waker().clone());
         }
         drop(order);
-        late.into_iter().for_each(Waker::wake);
+        unsent.into_iter().for_each(Waker::wake);
+    }
+
+    /// The same for acquires: while few calls with some are under way.
+    fn pack_acquires(
+        &self,
+        order: &mut Order,
+        now: Instant,
+        to: &mut Vec<u8>,
+        full: usize,
+        unsent: &mut Vec<Waker>,
+    ) {
+        if order.acquires.is_empty() {
+            return;
+        }
+        let round_trip = self.server_clock().map_or(Duration::ZERO, |clock| clock.round_trip());
+        order.most_acquire_calls = calls_under_way(round_trip);
+        let stamp = |valid: Duration| {
+            if planted!(GhostStampOff) {
+                return i64::MAX;
+            }
+            let valid = i64::try_from(valid.as_micros()).unwrap_or(i64::MAX);
+            self.server_clock().map_or(i64::MIN, |clock| clock.at(now).saturating_add(valid))
+        };
+        while to.len() < full
+            && order.acquire_calls < order.most_acquire_calls
+            && order.pack_acquires(now, stamp, to, unsent)
+        {}
     }
 
     /// For the driver: something came.
@@ -267,11 +301,22 @@ impl Outbox {
         let mut order = self.order();
         let mut is_asked = true;
         for value in values {
-            let Some(Departed { ticket, .. }) = order.departed.pop_front() else {
+            let Some((what, sent)) = order.answer_next() else {
                 is_asked = false;
                 break;
             };
-            wakers.extend(order.answer(ticket, value));
+            match what {
+                Taken::Call(ticket) => wakers.extend(order.answer(ticket, value)),
+                Taken::Acquires(locks) => {
+                    let (received, is_live) = (self.clock.now(), self.is_live());
+                    let reply = Reply { value, sent, received, is_live };
+                    if let Some(server_us) = order.land(locks, reply, &mut wakers)
+                        && let Some(mut server_clock) = self.server_clock()
+                    {
+                        server_clock.observe(Sample { sent, received, server_us });
+                    }
+                }
+            }
         }
         drop(order);
         wakers.into_iter().for_each(Waker::wake);
@@ -282,22 +327,29 @@ impl Outbox {
     /// who are not answered is told `first` of it, if there is something to tell.
     pub(super) fn broken(&self, taken: u64, mut first: Option<NodeError>, cause: &NodeError) {
         self.end(ConnectionEnd::Lost);
+        let mut wakers = Vec::new();
         let mut order = self.order();
-        let departed = std::mem::take(&mut order.departed);
-        let fate = |start| {
-            if start >= taken {
-                return Fate::NeverLeft(unsent());
-            }
-            Fate::Unknown(first.take().unwrap_or_else(|| cause.clone()))
-        };
-        let fates: Vec<_> = departed.iter().map(|one| one.start).map(fate).collect();
-        let wakers: Vec<_> = departed
-            .into_iter()
-            .zip(fates)
-            .filter_map(|(one, fate)| order.decide(one.ticket, fate))
-            .collect();
+        while let Some((what, start)) = order.break_next() {
+            let error = if start >= taken {
+                None
+            } else {
+                Some(first.take().unwrap_or_else(|| cause.clone()))
+            };
+            let fate = || error.clone().map_or_else(|| Fate::NeverLeft(unsent()), Fate::Unknown);
+            let tickets: Vec<Ticket> = match what {
+                Taken::Call(ticket) => vec![ticket],
+                Taken::Acquires(locks) => order.flying.drain(..locks).collect(),
+            };
+            wakers.extend(tickets.into_iter().filter_map(|ticket| order.decide(ticket, fate())));
+        }
         drop(order);
         wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// Whether somebody decides about the order just now.
+    #[cfg(test)]
+    pub(super) fn is_locked(&self) -> bool {
+        self.order.try_lock().is_err()
     }
 
     fn order(&self) -> MutexGuard<'_, Order> {
@@ -305,75 +357,14 @@ impl Outbox {
     }
 }
 
-impl Order {
-    /// Packs a call that waits, unless it was given up or nobody waits for its answer any more: then
-    /// its waker is returned.
-    fn depart(&mut self, ticket: Ticket, now: Instant, to: &mut Vec<u8>) -> Option<Waker> {
-        match self.calls.get_mut(ticket) {
-            Some(Entry::Waiting { deadline, .. }) if now >= *deadline => {
-                self.drop_unsent(ticket, NodeError::TimedOut { phase: Phase::Sending })
-            }
-            Some(entry @ Entry::Waiting { .. }) => {
-                if let Entry::Waiting { cmd, waker, .. } =
-                    std::mem::replace(entry, Entry::Withdrawn)
-                {
-                    let before = to.len();
-                    cmd.write_packed_command(to);
-                    *entry = Entry::Departed { sent: now, waker };
-                    self.departed.push_back(Departed { ticket, start: self.bytes });
-                    self.bytes += (to.len() - before) as u64;
-                }
-                None
-            }
-            _ => {
-                self.calls.try_remove(ticket);
-                None
-            }
-        }
-    }
-
-    fn answer(&mut self, ticket: Ticket, value: Value) -> Option<Waker> {
-        let Some(Entry::Departed { sent, .. }) = self.calls.get(ticket) else {
-            self.calls.try_remove(ticket);
-            return None;
-        };
-        let sent = *sent;
-        self.decide(ticket, Fate::Answered { value, sent })
-    }
-
-    /// Tells a call that waits that it will not be sent.
-    fn drop_unsent(&mut self, ticket: Ticket, error: NodeError) -> Option<Waker> {
-        self.decide(ticket, Fate::NeverLeft(error))
-    }
-
-    /// Notes the fate of a call for its caller, who is to be woken; forgets one that was given up.
-    fn decide(&mut self, ticket: Ticket, fate: Fate) -> Option<Waker> {
-        match self.calls.get_mut(ticket) {
-            Some(entry @ (Entry::Waiting { .. } | Entry::Departed { .. })) => {
-                match std::mem::replace(entry, Entry::Decided(fate)) {
-                    Entry::Waiting { waker, .. } | Entry::Departed { waker, .. } => Some(waker),
-                    _ => None,
-                }
-            }
-            _ => {
-                self.calls.try_remove(ticket);
-                None
-            }
-        }
-    }
-
-    fn take_fate(&mut self, ticket: Ticket) -> Option<Fate> {
-        match self.calls.try_remove(ticket) {
-            Some(Entry::Decided(fate)) => Some(fate),
-            _ => None,
-        }
-    }
+/// How many calls with acquires may be unanswered at the same time: enough to keep a server busy over
+/// its round trip. Fewer than two would lock it and us in step.
+fn calls_under_way(round_trip: Duration) -> usize {
+    usize::try_from(round_trip.as_micros() / A_CALL.as_micros()).unwrap_or(usize::MAX).max(2)
 }
 
-/// What is told of a call that came too late.
-pub(super) fn lost() -> NodeError {
-    cause::unreachable(&"the connection has just been lost")
-}
+/// What a server takes for a call of many locks, roughly.
+const A_CALL: Duration = Duration::from_micros(200);
 
 fn unsent() -> NodeError {
     cause::unreachable(&"the connection broke before it was sent")
@@ -383,7 +374,7 @@ impl fmt::Debug for Outbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let order = self.order();
         f.debug_struct("Outbox")
-            .field("waiting", &order.waiting.len())
+            .field("waiting", &(order.waiting.len() + order.acquires.len()))
             .field("departed", &order.departed.len())
             .field("ending", &self.ending)
             .finish_non_exhaustive()
@@ -393,18 +384,11 @@ impl fmt::Debug for Outbox {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::test_server::{later, settings};
 
-    /// Whoever saw the note and entered a call between the two would not come behind it.
     #[test]
-    fn nobody_enters_while_a_caller_notes_that_it_has() {
-        let outbox = Outbox::new(&settings());
-        let mut is_alone = false;
-        let notes = || {
-            is_alone = outbox.order.try_lock().is_err();
-            false
-        };
-        let entered = outbox.enter(notes, Cmd::new(), later(), Waker::noop());
-        assert!(matches!(entered, Entered::Unwanted) && is_alone);
+    fn far_servers_have_more_calls_under_way() {
+        for (us, calls) in [(0, 2), (60, 2), (400, 2), (600, 3), (10_000, 50)] {
+            assert_eq!(calls_under_way(Duration::from_micros(us)), calls);
+        }
     }
 }

@@ -8,7 +8,6 @@ use super::{
     caller::Always,
     cause,
     connection::{Answer, Connection},
-    request::Question,
 };
 use crate::{
     clock::Instant,
@@ -32,14 +31,14 @@ impl Connection {
         deadline: Instant,
     ) -> Result<Option<Answer<Outcome>>, NodeError> {
         let sent = self.now();
-        let (removal, announcement) =
-            (Question(release.removal()), Question(release.announcement()));
+        let (removal, announcement) = (release.removal(), release.announcement());
         // The second answer comes with the first.
-        let patient = Always::default();
         let (removed, announced) = futures::join!(
-            self.ask_as(caller, removal, deadline),
-            self.ask_beside(&patient, announcement, deadline)
+            self.send(removal, deadline, *caller, true),
+            self.send(announcement, deadline, Always::default(), false)
         );
+        let said = |answer: Result<(Value, _), _>| answer.map(|(value, _)| value);
+        let (removed, announced) = (said(removed), said(announced));
         let code = match removed {
             Ok(Value::Int(1)) => Outcome::DONE,
             Ok(Value::Int(_)) | Err(NodeError::Permission { .. }) => return Ok(None),

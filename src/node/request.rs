@@ -2,49 +2,36 @@
 
 use redis::Cmd;
 
-use crate::wire::Call;
-
-/// What can be put in an outbox: a script call, or a command.
-pub(super) trait AnyCall: Send + Sync {
-    fn pack(&self, form: Form) -> Cmd;
-}
-
-impl<C: Call> AnyCall for C {
-    fn pack(&self, form: Form) -> Cmd {
-        form.eval(self)
-    }
-}
+use crate::wire::{Call, ScriptText};
 
 /// A command by itself.
 #[derive(Clone)]
 pub(super) struct Question(pub(super) Cmd);
 
-impl AnyCall for Question {
-    fn pack(&self, _form: Form) -> Cmd {
-        self.0.clone()
-    }
-}
-
 /// Whether a script is sent as its digest or as its text.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Digest,
     Text,
 }
 
 impl Form {
-    fn eval<C: Call>(self, call: &C) -> Cmd {
-        let (command, script) = match self {
-            Self::Digest => ("EVALSHA", call.script().sha),
-            Self::Text => ("EVAL", call.script().source),
-        };
-        let mut cmd = Cmd::with_capacity(TYPICAL_ARGS, script.len() + TYPICAL_BYTES);
-        cmd.arg(command).arg(script);
+    pub(super) fn eval<C: Call>(self, call: &C) -> Cmd {
+        let mut cmd = Cmd::with_capacity(TYPICAL_ARGS, TYPICAL_BYTES);
+        self.begin(call.script(), &mut cmd);
         call.write(&mut cmd);
         cmd
+    }
+
+    /// The first words of a script call.
+    pub(super) fn begin(self, script: ScriptText, to: &mut Cmd) {
+        match self {
+            Self::Digest => to.arg("EVALSHA").arg(script.sha),
+            Self::Text => to.arg("EVAL").arg(script.source),
+        };
     }
 }
 
 /// What a call for one lock needs: command, digest, number of keys, key, a few arguments.
 const TYPICAL_ARGS: usize = 12;
-const TYPICAL_BYTES: usize = 256;
+const TYPICAL_BYTES: usize = 320;

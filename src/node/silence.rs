@@ -51,6 +51,11 @@ impl Traffic {
         self.heard.store(micros(at.since_origin()), Ordering::Relaxed);
     }
 
+    /// When that was; or when somebody asked after a quiet time, if that is later.
+    pub(super) fn last_heard(&self) -> Instant {
+        Instant::from_origin(Duration::from_micros(self.heard.load(Ordering::Relaxed)))
+    }
+
     /// Whether no answer came for so `long` when somebody asks at `now`. Only the first one who does is
     /// told so.
     pub(super) fn breaks_quiet(&self, now: Instant, long: Duration) -> bool {

@@ -52,11 +52,19 @@ pub enum Bug {
     FormerOwnerEnters,
     /// A release counts as announced whether or not it was.
     AnnouncementLost,
+    /// Each lock of a call is told what became of the next one.
+    BatchOutcomesShifted,
+    /// A lease counts from when the answer came.
+    ValidityFromTheAnswer,
+    /// An acquire that was given up is sent again with others whose call was refused.
+    WithdrawnAfterNoscript,
+    /// An acquire that waits, as a heal may, is sent behind the release of its hold.
+    ReleaseAheadOfHeal,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 27] = [
         Self::NoDrift,
         Self::QuorumMinusOne,
         Self::WallClock,
@@ -80,6 +88,10 @@ impl Bug {
         Self::OfferNeverWithdrawn,
         Self::FormerOwnerEnters,
         Self::AnnouncementLost,
+        Self::BatchOutcomesShifted,
+        Self::ValidityFromTheAnswer,
+        Self::WithdrawnAfterNoscript,
+        Self::ReleaseAheadOfHeal,
     ];
 
     /// What it is called in `PALISADE_PLANTED` and in tables.
@@ -109,6 +121,10 @@ impl Bug {
             Self::OfferNeverWithdrawn => "offer-never-withdrawn",
             Self::FormerOwnerEnters => "former-owner-enters",
             Self::AnnouncementLost => "announcement-lost",
+            Self::BatchOutcomesShifted => "batch-outcomes-shifted",
+            Self::ValidityFromTheAnswer => "validity-from-the-answer",
+            Self::WithdrawnAfterNoscript => "withdrawn-after-noscript",
+            Self::ReleaseAheadOfHeal => "release-ahead-of-heal",
         }
     }
 }

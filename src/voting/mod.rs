@@ -9,6 +9,6 @@ mod vetting;
 mod voter;
 
 pub(crate) use bless::bless;
-pub(crate) use marker::checked::Checked;
+pub(crate) use marker::checked::by_mark;
 pub(crate) use naming::lock_name;
 pub(crate) use voter::{Members, Voter, ballot};

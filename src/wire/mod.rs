@@ -2,8 +2,10 @@
 //!
 //! Every script is written for k locks in one call and answers
 //! `[TIME in µs, code 1, value 1, …, code k, value k]`, or with a fencing token behind each value;
-//! see [`Outcome`]. Those that give a lease answer with TIME alone where all locks have it.
+//! see [`Outcome`]. Those that give a lease answer with TIME alone where all locks have it. An acquire
+//! that fails for one lock says so in the place of its code, and goes on: see [`Answers`].
 
+mod acquire;
 pub(crate) mod key;
 mod plain;
 mod reply;
@@ -12,6 +14,7 @@ mod statement;
 #[cfg(test)]
 pub(crate) mod test_answers;
 
+pub(crate) use acquire::{Acquire, Answers, Check};
 pub(crate) use plain::PlainRelease;
 pub(crate) use reply::{Items, Malformed, excerpt};
 pub(crate) use script::{Script, ScriptText, script};

@@ -6,7 +6,7 @@ use std::{
     option, vec,
 };
 
-use redis::Value;
+use redis::{ServerError, Value};
 
 /// An answer that is not what the script promises.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -17,7 +17,7 @@ pub(crate) struct Malformed {
 }
 
 impl Malformed {
-    fn new(expected: &'static str, got: Option<&Value>) -> Self {
+    pub(super) fn new(expected: &'static str, got: Option<&Value>) -> Self {
         let got = got.map_or_else(|| "nothing".to_owned(), excerpt);
         Self { expected, got }
     }
@@ -66,6 +66,15 @@ impl Items {
     pub(crate) fn int(&mut self) -> Result<i64, Malformed> {
         match self.0.next() {
             Some(Value::Int(number)) => Ok(number),
+            other => Err(Malformed::new("an integer", other.as_ref())),
+        }
+    }
+
+    /// The next element, an integer or an error in its place.
+    pub(super) fn int_or_error(&mut self) -> Result<Result<i64, ServerError>, Malformed> {
+        match self.0.next() {
+            Some(Value::Int(number)) => Ok(Ok(number)),
+            Some(Value::ServerError(error)) => Ok(Err(error)),
             other => Err(Malformed::new("an integer", other.as_ref())),
         }
     }

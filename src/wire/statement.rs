@@ -5,10 +5,12 @@ use std::sync::Arc;
 use super::{Call, Items, Malformed, Script, ScriptText};
 
 /// A key or an argument of a script.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Arg {
     Bytes(Arc<[u8]>),
     Int(i64),
+    /// The server's time in µs after which an acquire is to change nothing: known when it is sent.
+    NotAfter,
 }
 
 impl Arg {
@@ -20,7 +22,25 @@ impl Arg {
         match self {
             Self::Bytes(bytes) => to.arg(&**bytes),
             Self::Int(number) => to.arg(*number),
+            // Whoever sends an acquire has put its stamp here.
+            Self::NotAfter => to.arg(i64::MIN),
         };
+    }
+
+    /// The same where a stamp is to stand.
+    pub(super) fn write_stamped(&self, not_after: i64, to: &mut redis::Cmd) {
+        match self {
+            Self::NotAfter => Self::Int(not_after).write(to),
+            other => other.write(to),
+        }
+    }
+
+    /// How much of a request it takes, roughly.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len() + 8,
+            Self::Int(_) | Self::NotAfter => 24,
+        }
     }
 }
 
@@ -82,7 +102,7 @@ impl Statement {
     pub(crate) fn key(&self) -> &str {
         match self.words.first() {
             Some(Arg::Bytes(key)) => std::str::from_utf8(key).unwrap_or_default(),
-            Some(Arg::Int(_)) | None => "",
+            Some(Arg::Int(_) | Arg::NotAfter) | None => "",
         }
     }
 
@@ -96,16 +116,21 @@ impl Statement {
     }
 
     /// Everything behind the keys.
-    pub(crate) fn all_args(&self) -> impl Iterator<Item = &Arg> {
+    fn all_args(&self) -> impl Iterator<Item = &Arg> {
         self.words.iter().skip(self.keys)
     }
 
-    fn shared_args(&self) -> impl Iterator<Item = &Arg> {
+    pub(super) fn shared_args(&self) -> impl Iterator<Item = &Arg> {
         self.all_args().take(self.shared)
     }
 
-    fn own_args(&self) -> impl Iterator<Item = &Arg> {
+    pub(super) fn own_args(&self) -> impl Iterator<Item = &Arg> {
         self.all_args().skip(self.shared)
+    }
+
+    /// How much of a request it takes, roughly.
+    pub(super) fn size(&self) -> usize {
+        self.words.iter().map(Arg::size).sum()
     }
 
     fn decode_one(&self, items: &mut Items) -> Result<Outcome, Malformed> {

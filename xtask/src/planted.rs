@@ -21,7 +21,7 @@ enum Finder {
 }
 
 /// Every bug, by its name in `src/planted/bugs.rs`, and what is to find it.
-const BUGS: [(&str, Finder); 18] = [
+const BUGS: [(&str, Finder); 22] = [
     ("no-drift", SIMULATION),
     ("quorum-minus-one", SIMULATION),
     ("wall-clock", SIMULATION),
@@ -40,6 +40,10 @@ const BUGS: [(&str, Finder); 18] = [
     ("no-witness", SIMULATION),
     ("batch-not-halved", SIMULATION),
     ("batches-by-address", SIMULATION),
+    ("batch-outcomes-shifted", SIMULATION),
+    ("validity-from-the-answer", SIMULATION),
+    ("withdrawn-after-noscript", SIMULATION),
+    ("release-ahead-of-heal", SIMULATION),
 ];
 
 /// The rarest bug shows about once in 1,000 seeds.

@@ -5,10 +5,10 @@
 --   KEYS[2i]     its counter: a string, a whole number
 --   ARGV[1]      lease of all, ms
 --   ARGV[2]      not-after stamp of all, µs of this server's clock
---   ARGV[3]      hint: what a new token should be at least, µs since 1970 by the client's clock
---   ARGV[4]      how far a hint may be from this server's clock, µs: one beyond is brought there
---   ARGV[5]      ttl of the counters, ms; 0 for none
---   ARGV[5+i]    holder id
+--   ARGV[3]      how far a hint may be from this server's clock, µs: one beyond is brought there
+--   ARGV[4]      ttl of the counters, ms; 0 for none
+--   ARGV[3+2i]   holder id
+--   ARGV[4+2i]   hint: what a new token should be at least, µs since 1970 by the client's clock
 --
 -- Returns TIME in µs, then three integers for each lock:
 --    1, ttl in ms, token   held by this holder now. A new grant raises the counter; where its key
@@ -18,26 +18,26 @@
 --   -2, 0, 0               the key is of another type, or a hash that is no lock; it was not touched
 --   -3, 0, 0               the counter's key holds none, or none that can be raised; nothing was
 --                          changed
--- The counter is written first: out of memory is an error of the call before anything was changed.
--- A missing permission is one too; it may leave the counter raised, which costs a number.
+--   error, 0, 0            a command failed for want of memory or of a right. The counter is written
+--                          first, and may be left raised, which costs a number
 
 local keys, args = KEYS, ARGV
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local lease_ms, in_time = tonumber(args[1]), now <= tonumber(args[2])
-local skew, keep = tonumber(args[4]), tonumber(args[5])
-local hint = math.max(now - skew, math.min(tonumber(args[3]), now + skew))
+local skew, keep = tonumber(args[3]), tonumber(args[4])
 
-local function acquire_fenced(key, counter, holder)
+local function acquire_fenced(key, counter, holder, hint)
   local no, ttl, mine = in_the_way(key, holder, in_time)
   if no then return no, ttl, 0 end
   local token, failed = read(counter)
   if not token then return failed or -3, 0, 0 end
   -- A counter that ran out or was deleted meanwhile knows the holder's token no longer.
   if mine == 0 or token == 0 then
-    token = math.max(token + 1, hint)
+    token = math.max(token + 1, now - skew, math.min(hint, now + skew))
     if token > HIGHEST then return -3, 0, 0 end
-    write(counter, token, keep)
+    local unwritten = write(counter, token, keep)
+    if unwritten then return unwritten end
   end
   local code, value = grant(key, holder, lease_ms, ttl)
   return code, value, token
@@ -45,8 +45,9 @@ end
 
 local reply = { now }
 for i = 1, #keys / 2 do
-  local code, value, token = acquire_fenced(keys[2 * i - 1], keys[2 * i], args[i + 5])
-  if type(code) == 'table' then return code end
+  local code, value, token =
+    acquire_fenced(keys[2 * i - 1], keys[2 * i], args[2 * i + 3], tonumber(args[2 * i + 4]))
+  if type(code) == 'table' then value, token = 0, 0 end
   reply[3 * i - 1], reply[3 * i], reply[3 * i + 1] = code, value, token
 end
 return reply

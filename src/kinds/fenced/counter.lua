@@ -18,12 +18,15 @@ local function read(counter)
 end
 
 -- Writes the counter, with a ttl in ms or, for 0, without: one that somebody gave it is gone then.
+-- Returns the error of a command, if there is one.
 local function write(counter, number, keep)
   -- tostring would round it to 14 digits.
   local text = string.format('%.0f', number)
+  local done
   if keep > 0 then
-    redis.call('SET', counter, text, 'PX', keep)
+    done = redis.pcall('SET', counter, text, 'PX', keep)
   else
-    redis.call('SET', counter, text)
+    done = redis.pcall('SET', counter, text)
   end
+  if done.err then return done end
 end

@@ -25,7 +25,8 @@ local function promote(key, counter, holder, token, keep)
   if not before then return failed or -3, 0, 0 end
   -- Without both conditions a token could be given twice.
   if mine == 0 or before > token then return 0, 0, before end
-  if before < token then write(counter, token, keep) end
+  local unwritten = before < token and write(counter, token, keep)
+  if unwritten then return unwritten end
   return 1, 0, token
 end
 

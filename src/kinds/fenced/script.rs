@@ -11,7 +11,7 @@ use crate::{
 
 pub(crate) static ACQUIRE: Script = script!(
     "fenced/acquire",
-    1,
+    2,
     "../mutex/foreign.lua",
     "../mutex/grant.lua",
     "counter.lua",
@@ -71,10 +71,11 @@ impl Kind for Fenced {
     }
 
     fn acquire(&self, request: Request<'_>) -> Statement {
-        let Request { holder, term, not_after, hint, skew, .. } = request;
-        let shared = [not_after, micros(hint), micros(skew), self.keep_ms(term)].map(Arg::Int);
+        let Request { holder, term, hint, skew, .. } = request;
+        let shared = [Arg::NotAfter, Arg::Int(micros(skew)), Arg::Int(self.keep_ms(term))];
         let keys = [self.mutex.name(), &self.counter];
-        Statement::leasing(&ACQUIRE, keys, term.ms(), shared, [Arg::text(holder)])
+        let args = [Arg::text(holder), Arg::Int(micros(hint))];
+        Statement::leasing(&ACQUIRE, keys, term.ms(), shared, args)
     }
 
     fn promote(&self, holder: &Arc<str>, token: FencingToken, term: Term) -> Option<Statement> {

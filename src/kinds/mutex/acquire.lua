@@ -12,8 +12,8 @@
 --    0, ttl in ms   held by another; -1 if without a ttl
 --   -1, 0           stale: the stamp is over; nothing was changed
 --   -2, 0           the key is of another type, or a hash that is no lock; it was not touched
--- Out of memory is an error of the call before anything was written. A missing permission is one
--- too: what was written for that lock is taken back.
+--   error, 0        a command failed for want of memory or of a right: what was written for this
+--                   lock is taken back, and the others go on
 
 -- Locals, since a script's globals are slow; and no functions, since each call would make them anew:
 -- those for what is in the way come after the usual case.

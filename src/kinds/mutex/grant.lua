@@ -4,7 +4,8 @@
 -- If nothing does: nil, the key's PTTL, and 1 if it is held by this holder already.
 local function in_the_way(key, holder, in_time)
   -- Before the write: a user without the right to PTTL must not leave a key without a ttl.
-  local ttl, mine = redis.call('PTTL', key), 0
+  local ttl, mine = redis.pcall('PTTL', key), 0
+  if type(ttl) == 'table' then return ttl end
   if ttl ~= -2 then
     mine = redis.pcall('HEXISTS', key, holder)
     if type(mine) == 'table' then
@@ -23,7 +24,8 @@ end
 
 -- Writes the lock. Returns 1 and its ttl, or the error of a command.
 local function grant(key, holder, lease_ms, ttl)
-  redis.call('HSET', key, holder, '1')
+  local written = redis.pcall('HSET', key, holder, '1')
+  if type(written) == 'table' then return written end
   -- The ttl of a live hold is never shortened. (PEXPIRE … GT would need Redis 7.)
   if ttl >= lease_ms then return 1, ttl end
   local expires = redis.pcall('PEXPIRE', key, lease_ms)

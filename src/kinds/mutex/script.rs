@@ -53,9 +53,8 @@ impl Kind for Mutex {
     }
 
     fn acquire(&self, request: Request<'_>) -> Statement {
-        let (lease_ms, not_after) = (request.term.ms(), Arg::Int(request.not_after));
-        let holder = [Arg::text(request.holder)];
-        Statement::leasing(&ACQUIRE, [&self.name], lease_ms, [not_after], holder)
+        let (lease_ms, holder) = (request.term.ms(), [Arg::text(request.holder)]);
+        Statement::leasing(&ACQUIRE, [&self.name], lease_ms, [Arg::NotAfter], holder)
     }
 
     fn renew(&self, holder: &Arc<str>, lease_ms: i64) -> Statement {

@@ -1,12 +1,17 @@
 //! Nodes against real servers.
 
+mod acquires;
+mod asking;
 mod batches;
 mod calls;
 mod causes;
+mod crowds;
 mod gate;
+mod groups;
 mod outages;
 mod outbox;
 mod plain;
+mod regrouping;
 mod runtimes;
 
 use super::{

@@ -2,10 +2,7 @@
 
 use std::{
     pin::Pin,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, AtomicU32, Ordering},
-    },
+    sync::{Arc, Mutex},
     task::{Context, Wake},
 };
 
@@ -20,8 +17,8 @@ use super::{connect, gate::Gate};
 use crate::{
     error::{NodeError, Phase},
     node::{
-        Caller, Connection, Node,
-        test_server::{Echo, TestServer, in_ms, later, until, within},
+        Connection, Node,
+        test_server::{TestServer, in_ms, later, until, within},
     },
     wire::{Call, Items, Malformed, Script, ScriptText},
 };
@@ -96,33 +93,6 @@ fn begun<'a>(
     begun
 }
 
-/// Takes note of what it is told.
-#[derive(Debug, Default)]
-struct Notes {
-    asked: AtomicU32,
-    asked_again: AtomicU32,
-    never_left: AtomicU32,
-    not_again: AtomicBool,
-}
-
-impl Caller for Notes {
-    fn wants(&self, again: bool) -> bool {
-        let count = if again { &self.asked_again } else { &self.asked };
-        count.fetch_add(1, Ordering::SeqCst);
-        !(again && self.not_again.load(Ordering::SeqCst))
-    }
-
-    fn never_left(&self) {
-        self.never_left.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-impl Notes {
-    fn counts(&self) -> [u32; 3] {
-        [&self.asked, &self.asked_again, &self.never_left].map(|count| count.load(Ordering::SeqCst))
-    }
-}
-
 #[tokio::test]
 async fn thousands_of_calls_keep_their_order_through_a_stall() {
     let (server, _node, connection) = linked().await;
@@ -138,32 +108,6 @@ async fn thousands_of_calls_keep_their_order_through_a_stall() {
     let (answers, ()) = within(async { futures::join!(join_all(calls), thaw) }).await;
     assert!(answers.iter().all(Result::is_ok));
     assert_eq!(list(&server), (0..MANY).collect::<Vec<_>>());
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn calls_of_many_threads_are_executed_in_the_order_of_their_notes() {
-    #[derive(Debug)]
-    struct Noting<'a>(&'a Mutex<Vec<i64>>, i64);
-    impl Caller for Noting<'_> {
-        fn wants(&self, _again: bool) -> bool {
-            self.0.lock().unwrap().push(self.1);
-            true
-        }
-    }
-    static NOTED: Mutex<Vec<i64>> = Mutex::new(Vec::new());
-    let (server, _node, connection) = linked().await;
-    let tasks = (0..MANY).map(|number| {
-        let connection = connection.clone();
-        tokio::spawn(async move {
-            let (caller, call) = (Noting(&NOTED, number), Append(number));
-            connection.call_for(&caller, &call, later()).await.unwrap().unwrap();
-        })
-    });
-    for task in within(join_all(tasks)).await {
-        task.unwrap();
-    }
-    assert_eq!(list(&server).len(), MANY as usize);
-    assert_eq!(list(&server), *NOTED.lock().unwrap());
 }
 
 /// The rollback of a hold must not pass its acquire, whose task nobody has polled meanwhile.
@@ -219,12 +163,8 @@ async fn a_call_that_is_dropped_while_it_waits_is_never_made() {
     let crowd: Vec<_> = (1..=1_100).map(Append).collect();
     let crowd: Vec<_> = crowd.iter().map(|call| begun(&connection, call)).collect();
     gate.written().await;
-    let notes = Notes::default();
-    let mut dropped = connection.call_for(&notes, &Append(-1), later()).boxed();
-    assert!((&mut dropped).now_or_never().is_none());
-    assert_eq!(notes.counts(), [1, 0, 0]);
+    let dropped = begun(&connection, &Append(-1));
     drop(dropped);
-    assert_eq!(notes.counts(), [1, 0, 1]);
     let hurried = connection.call(&Append(-2), in_ms(1)).await;
     let sending = NodeError::TimedOut { phase: Phase::Sending };
     assert_eq!(format!("{:?}", hurried.unwrap_err()), format!("{sending:?}"));
@@ -288,24 +228,6 @@ async fn what_the_socket_did_not_take_is_unsent_and_what_it_took_in_part_is_not(
         assert_eq!(unknown, expected, "{allowed} bytes: {errors:?}");
         server.thaw();
     }
-}
-
-#[tokio::test]
-async fn a_caller_is_told_what_has_not_left() {
-    let server = RedisServer::start();
-    let (node, gate) = Gate::before(&server);
-    let connection = connect(&node).await;
-    gate.allow(0);
-    let notes = Notes::default();
-    let mut call = connection.call_for(&notes, &Append(1), later()).boxed();
-    assert!((&mut call).now_or_never().is_none());
-    gate.cut();
-    let error = within(call).await.unwrap().unwrap_err();
-    assert!(matches!(error, NodeError::Unreachable { .. }), "{error:?}");
-    assert_eq!(notes.counts(), [1, 0, 1]);
-    let error = connection.call_for(&notes, &Append(1), later()).await.unwrap().unwrap_err();
-    assert!(!error.is_unknown(), "{error:?}");
-    assert_eq!(notes.counts(), [2, 0, 2]);
 }
 
 /// What is still to be written when the socket breaks has not left, and nobody is told that it broke.
@@ -377,38 +299,4 @@ async fn a_crowd_whose_callers_are_gone_stops_nobody() {
     within(two).await.unwrap();
     assert!(connection.is_live());
     assert_eq!(list(&server), [-1, -2]);
-}
-
-#[tokio::test]
-async fn an_unknown_script_is_sent_once_and_only_while_it_is_wanted() {
-    let server = RedisServer::start();
-    let node = server.node();
-    let connection = connect(&node).await;
-    let notes = Notes::default();
-    connection.call_for(&notes, &Echo(1), later()).await.unwrap().unwrap();
-    assert_eq!(notes.counts(), [1, 0, 0]);
-    server.run("SCRIPT FLUSH");
-    connection.call_for(&notes, &Echo(2), later()).await.unwrap().unwrap();
-    assert_eq!(notes.counts(), [2, 1, 0]);
-    server.run("SCRIPT FLUSH");
-    notes.not_again.store(true, Ordering::SeqCst);
-    let error = connection.call_for(&notes, &Echo(3), later()).await.unwrap().unwrap_err();
-    assert!(error.is_noscript(), "{error:?}");
-    assert_eq!(notes.counts(), [3, 2, 0]);
-    assert_eq!(server.run("GET calls"), "2");
-}
-
-#[tokio::test]
-async fn what_is_not_wanted_when_its_turn_has_come_is_not_sent() {
-    struct Nobody;
-    impl Caller for Nobody {
-        fn wants(&self, _again: bool) -> bool {
-            false
-        }
-    }
-    let server = RedisServer::start();
-    let node = server.node();
-    let connection = connect(&node).await;
-    assert!(connection.call_for(&Nobody, &Echo(1), later()).await.is_none());
-    assert_eq!(server.run("EXISTS calls"), "0");
 }

@@ -1,0 +1,134 @@
+//! Which acquires share a call, and which go alone.
+//!
+//! # Invariants
+//! - Only those share a call that say the same of all locks, and have the same stamp.
+//! - No two of a call are for one name: each would be read by the other's answer.
+//! - Whether an acquire is wanted is asked once its place in the order is certain: it is packed then,
+//!   or never.
+
+use std::{task::Waker, time::Duration};
+
+use super::order::{Entry, Fate, Order, Seeker, Taken, Ticket, late};
+use crate::{clock::Instant, wire::key};
+
+/// Locks in one script call: in calls of 64 a server is no faster.
+const MOST_LOCKS: usize = 32;
+
+/// No more is put in one call, in bytes, than its first lock and so much.
+const MOST_BYTES: usize = 64 * 1024;
+
+/// How many that wait may be passed over in search of those that share a call.
+const LOOK_AHEAD: usize = 64;
+
+/// A call that is being put together. Its locks are the last of those that fly.
+struct Group {
+    /// How many flew before.
+    start: usize,
+    bytes: usize,
+    now: Instant,
+}
+
+enum Joins {
+    Yes,
+    /// It waits for another call.
+    Later,
+    /// It will not be sent.
+    No(Option<Waker>),
+}
+
+impl Order {
+    /// Packs one call of those acquires that come first and others that may share it. False if none
+    /// is left that is wanted. `stamp` is asked once for what may be executed for so long.
+    pub(super) fn pack_acquires(
+        &mut self,
+        now: Instant,
+        stamp: impl Fn(Duration) -> i64,
+        to: &mut Vec<u8>,
+        unsent: &mut Vec<Waker>,
+    ) -> bool {
+        let mut group = Group { start: self.flying.len(), bytes: 0, now };
+        let mut passed = Vec::new();
+        while self.flying.len() - group.start < MOST_LOCKS
+            && passed.len() < LOOK_AHEAD
+            && let Some(ticket) = self.acquires.pop_front()
+        {
+            match self.join(ticket, &mut group, &stamp) {
+                Joins::Yes => self.flying.push_back(ticket),
+                Joins::Later => passed.push(ticket),
+                Joins::No(waker) => unsent.extend(waker),
+            }
+        }
+        passed.into_iter().rev().for_each(|ticket| self.acquires.push_front(ticket));
+        self.write_group(&group, to)
+    }
+
+    fn join(
+        &mut self,
+        ticket: Ticket,
+        group: &mut Group,
+        stamp: &impl Fn(Duration) -> i64,
+    ) -> Joins {
+        let Some(Entry::Acquire(seeker)) = self.calls.get(ticket) else {
+            self.calls.try_remove(ticket);
+            return Joins::No(None);
+        };
+        if seeker.unsent_until.is_some_and(|until| group.now >= until) {
+            return Joins::No(self.decide(ticket, late(false)));
+        }
+        let size = seeker.acquirer.acquire().size();
+        let first = self.seeker(group.start);
+        if first.is_some_and(|first| !self.share(group, first, seeker, size)) {
+            return Joins::Later;
+        }
+        let noted = first.map_or(seeker.stamp, |first| first.stamp);
+        let stamp = noted.unwrap_or_else(|| stamp(seeker.acquirer.valid()));
+        if !seeker.acquirer.wants(stamp, seeker.turn) {
+            return Joins::No(self.decide(ticket, Fate::Unwanted));
+        }
+        let flight = Some((group.now, self.taken));
+        if let Some(Entry::Acquire(seeker)) = self.calls.get_mut(ticket) {
+            (seeker.stamp, seeker.flight) = (Some(stamp), flight);
+        }
+        group.bytes += size;
+        Joins::Yes
+    }
+
+    /// Whether one more may share the call that `first` begins.
+    fn share(&self, group: &Group, first: &Seeker, other: &Seeker, size: usize) -> bool {
+        let (one, two) = (first.acquirer.acquire(), other.acquirer.acquire());
+        let is_sent_with = |seeker: &Seeker| (seeker.turn, seeker.part, seeker.acquirer.valid());
+        // The first has its stamp by now; one that was not sent yet takes the same.
+        let stamp = other.stamp.or(first.stamp);
+        let is_there = |other: &Seeker| other.acquirer.acquire().key() == two.key();
+        is_sent_with(first) == is_sent_with(other)
+            && first.stamp == stamp
+            && one.may_share_with(two)
+            && group.bytes + size <= MOST_BYTES
+            && (!self.rules.by_slot || key::slot(one.key()) == key::slot(two.key()))
+            && ![one, two].into_iter().any(|acquire| self.rules.loners.has(acquire, group.now))
+            && !(group.start..self.flying.len()).filter_map(|at| self.seeker(at)).any(is_there)
+    }
+
+    /// One of those that fly.
+    fn seeker(&self, at: usize) -> Option<&Seeker> {
+        match self.calls.get(*self.flying.get(at)?) {
+            Some(Entry::Acquire(seeker)) => Some(seeker),
+            _ => None,
+        }
+    }
+
+    fn write_group(&mut self, group: &Group, to: &mut Vec<u8>) -> bool {
+        let mut cmd = std::mem::take(&mut self.scratch);
+        cmd.clear();
+        let all = (group.start..self.flying.len()).filter_map(|at| self.seeker(at));
+        let locks = self.flying.len() - group.start;
+        let Some(first) = all.clone().next() else { return false };
+        let (acquire, stamp) = (first.acquirer.acquire(), first.stamp.unwrap_or(i64::MIN));
+        first.form().begin(acquire.script(), &mut cmd);
+        acquire.write_call(all.map(|one| one.acquirer.acquire()), stamp, &mut cmd);
+        self.take(&cmd, Taken::Acquires(locks), group.now, to);
+        self.acquire_calls += 1;
+        self.scratch = cmd;
+        true
+    }
+}

@@ -1,0 +1,152 @@
+//! What becomes of the acquires of a call when it is answered.
+//!
+//! # Invariants
+//! - Each lock gets its own outcome. What is refused for one command is so for its lock alone.
+//! - A call that was refused as a whole has executed nothing. Its acquires wait again, but for those
+//!   that were given up: their releases may have left already, and would be overtaken.
+
+use std::task::Waker;
+
+use redis::Value;
+
+use super::{
+    caller::Turn,
+    cause,
+    order::{Acquired, Entry, Fate, Order, Ticket, lost},
+};
+use crate::{
+    clock::Instant,
+    error::NodeError,
+    wire::{Answers, Malformed, Outcome},
+};
+
+/// The answer to a call with acquires, and when it was asked for and given.
+pub(super) struct Reply {
+    pub(super) value: Value,
+    pub(super) sent: Instant,
+    pub(super) received: Instant,
+    /// Whether anything more can be sent on this socket.
+    pub(super) is_live: bool,
+}
+
+impl Order {
+    /// Hands the answer to so many `locks`, the first of those that fly, or has them wait again. The
+    /// server's time, if it told it.
+    pub(super) fn land(
+        &mut self,
+        locks: usize,
+        reply: Reply,
+        wakers: &mut Vec<Waker>,
+    ) -> Option<i64> {
+        let all: Vec<Ticket> = self.flying.drain(..locks.min(self.flying.len())).collect();
+        if let Value::ServerError(error) = &reply.value {
+            self.refused(all, &cause::of_server(error), &reply, wakers);
+            return None;
+        }
+        let Reply { value, sent, received, .. } = reply;
+        let acquirer = all.iter().find_map(|ticket| match self.calls.get(*ticket) {
+            Some(Entry::Acquire(seeker)) => Some(seeker.acquirer.clone()),
+            _ => None,
+        });
+        let Some(acquirer) = acquirer else {
+            all.into_iter().for_each(|ticket| drop(self.calls.try_remove(ticket)));
+            return None;
+        };
+        let mut answers = acquirer.acquire().answers(value, locks);
+        let server_time = answers.as_ref().ok().map(|answers| answers.server_time);
+        if let Ok(answers) = &mut answers
+            && locks > 1
+            && planted!(BatchOutcomesShifted)
+        {
+            let _of_another = answers.next();
+        }
+        let sent = if planted!(ValidityFromTheAnswer) { received } else { sent };
+        for ticket in all {
+            let said = (next_outcome(&mut answers), server_time.unwrap_or(i64::MIN));
+            wakers.extend(self.tell(ticket, said, sent, received));
+        }
+        server_time
+    }
+
+    fn tell(
+        &mut self,
+        ticket: Ticket,
+        (outcome, server_time): (Result<Outcome, NodeError>, i64),
+        sent: Instant,
+        received: Instant,
+    ) -> Option<Waker> {
+        let not_after = match self.calls.get(ticket) {
+            Some(Entry::Acquire(seeker)) => seeker.stamp.unwrap_or(i64::MIN),
+            _ => i64::MIN,
+        };
+        let acquired = Acquired { outcome, not_after, sent, received, server_time };
+        self.decide(ticket, Fate::Acquired(acquired))
+    }
+
+    /// The server refused a call as a whole.
+    fn refused(
+        &mut self,
+        mut all: Vec<Ticket>,
+        error: &NodeError,
+        reply: &Reply,
+        wakers: &mut Vec<Waker>,
+    ) {
+        let may_be_one = error.may_concern_one_key();
+        if error.is_noscript() && !self.has_text(&all) {
+            self.wait_again(&all, Turn::WithText, None, reply, wakers);
+        } else if all.len() > 1 && error.is_crossslot() && !self.rules.by_slot {
+            self.rules.by_slot = true;
+            self.wait_again(&all, Turn::InAnotherCall, Some(0), reply, wakers);
+        } else if all.len() > 1 && may_be_one {
+            let rest = all.split_off(all.len() / 2);
+            // What is put in front last is sent first.
+            for half in [rest, all] {
+                self.parts += 1;
+                self.wait_again(&half, Turn::InAnotherCall, Some(self.parts), reply, wakers);
+            }
+        } else {
+            for ticket in all {
+                if let (true, Some(Entry::Acquire(seeker))) = (may_be_one, self.calls.get(ticket)) {
+                    self.rules.loners.note(seeker.acquirer.acquire(), reply.received);
+                }
+                let said = (Err(error.clone()), i64::MIN);
+                wakers.extend(self.tell(ticket, said, reply.sent, reply.received));
+            }
+        }
+    }
+
+    fn has_text(&self, all: &[Ticket]) -> bool {
+        all.iter().any(|ticket| match self.calls.get(*ticket) {
+            Some(Entry::Acquire(seeker)) => seeker.turn == Turn::WithText,
+            _ => false,
+        })
+    }
+
+    /// Has acquires that were not executed wait in front of all others, with the stamps that they have.
+    fn wait_again(
+        &mut self,
+        all: &[Ticket],
+        turn: Turn,
+        part: Option<u64>,
+        reply: &Reply,
+        wakers: &mut Vec<Waker>,
+    ) {
+        for ticket in all.iter().rev() {
+            match self.calls.get_mut(*ticket) {
+                Some(Entry::Acquire(seeker)) if reply.is_live => {
+                    (seeker.turn, seeker.flight) = (turn, None);
+                    seeker.part = part.unwrap_or(seeker.part);
+                    self.acquires.push_front(*ticket);
+                }
+                _ => wakers.extend(self.decide(*ticket, Fate::NeverLeft(lost()))),
+            }
+        }
+    }
+}
+
+fn next_outcome(answers: &mut Result<Answers, Malformed>) -> Result<Outcome, NodeError> {
+    match answers {
+        Ok(answers) => answers.next()?.map_err(|error| cause::of_server(&error)),
+        Err(malformed) => Err(malformed.clone().into()),
+    }
+}

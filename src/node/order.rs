@@ -1,0 +1,309 @@
+//! What is in one outbox: calls that wait, calls that were taken by the driver, and what has become
+//! of either.
+
+use std::{collections::VecDeque, sync::Arc, task::Waker};
+
+use redis::{Cmd, Value};
+use slab::Slab;
+
+use super::{
+    caller::{Acquirer, Turn},
+    cause,
+    request::Form,
+    rules::Rules,
+};
+use crate::{
+    clock::Instant,
+    error::{NodeError, Phase},
+    wire::Outcome,
+};
+
+/// Stands for a call until its caller has learnt its fate.
+pub(super) type Ticket = usize;
+
+/// What has become of a call.
+#[derive(Debug)]
+pub(super) enum Fate {
+    /// The server answered. An error of the server is an answer, too.
+    Answered { value: Value, sent: Instant },
+    /// The server answered, about one lock of a call.
+    Acquired(Acquired),
+    /// Nobody wanted it any more when its turn had come. It was not sent.
+    Unwanted,
+    /// It was not answered, and nobody knows whether it was executed.
+    Unknown(NodeError),
+    /// None of it has left this machine, and none ever will.
+    NeverLeft(NodeError),
+    /// Its caller waited long enough.
+    Late { phase: Phase, counts: bool },
+}
+
+impl Fate {
+    /// Whether it was not sent, and never will be; or was sent and not executed.
+    fn is_unsent(&self) -> bool {
+        matches!(
+            self,
+            Self::Unwanted | Self::NeverLeft(_) | Self::Late { phase: Phase::Sending, .. }
+        )
+    }
+}
+
+/// What a server said of one lock.
+#[derive(Debug)]
+pub(super) struct Acquired {
+    pub(super) outcome: Result<Outcome, NodeError>,
+    /// The stamp that it was noted with.
+    pub(super) not_after: i64,
+    pub(super) sent: Instant,
+    pub(super) received: Instant,
+    pub(super) server_time: i64,
+}
+
+#[derive(Default)]
+pub(super) struct Order {
+    pub(super) calls: Slab<Entry>,
+    /// What the driver has not taken yet, but for acquires.
+    pub(super) waiting: VecDeque<Ticket>,
+    /// Acquires that it has not taken yet: behind all else, in calls that they share.
+    pub(super) acquires: VecDeque<Ticket>,
+    /// What it has taken, until the answer comes.
+    pub(super) departed: VecDeque<Departed>,
+    /// The acquires of the calls among these, in the same order.
+    pub(super) flying: VecDeque<Ticket>,
+    /// How many calls were ever taken.
+    pub(super) taken: u64,
+    /// How many calls with acquires are not answered.
+    pub(super) acquire_calls: usize,
+    /// How many of them may be, as of the last time when it was looked.
+    pub(super) most_acquire_calls: usize,
+    /// Bytes of all that it has taken.
+    pub(super) bytes: u64,
+    pub(super) rules: Rules,
+    /// The number of the last part of a call that was refused.
+    pub(super) parts: u64,
+    /// To put calls together in.
+    pub(super) scratch: Cmd,
+    /// To be woken when something enters; there while the driver sleeps.
+    pub(super) driver: Option<Waker>,
+}
+
+pub(super) enum Entry {
+    Waiting {
+        cmd: Cmd,
+        deadline: Instant,
+        waker: Waker,
+    },
+    Departed {
+        sent: Instant,
+        waker: Waker,
+    },
+    Acquire(Seeker),
+    /// Given up before the driver took it.
+    Withdrawn,
+    /// Given up after that.
+    Forsaken,
+    Decided(Fate),
+}
+
+/// An acquire that waits, or flies.
+pub(super) struct Seeker {
+    pub(super) acquirer: Arc<dyn Acquirer>,
+    pub(super) unsent_until: Option<Instant>,
+    pub(super) turn: Turn,
+    /// The stamp that it was noted with, if it was taken by the driver, be it in vain.
+    pub(super) stamp: Option<i64>,
+    /// When it was taken, and in which call. `None` while it waits.
+    pub(super) flight: Option<(Instant, u64)>,
+    /// Of those that wait, only the ones with the same number share a call. 0 if it may be any.
+    pub(super) part: u64,
+    pub(super) waker: Waker,
+}
+
+impl Seeker {
+    pub(super) fn form(&self) -> Form {
+        if self.turn == Turn::WithText { Form::Text } else { Form::Digest }
+    }
+}
+
+/// Has not been answered yet.
+pub(super) struct Departed {
+    pub(super) sent: Instant,
+    /// So many bytes were taken before its first.
+    pub(super) start: u64,
+    pub(super) what: Taken,
+    /// Whether somebody has waited for it too long.
+    pub(super) is_late: bool,
+}
+
+pub(super) enum Taken {
+    Call(Ticket),
+    /// So many of those that fly.
+    Acquires(usize),
+}
+
+/// How a call was given up, and whether that counts where its caller waited for too long: once for a
+/// call of the server's, however many locks were in it or waited for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Left {
+    /// It has not left this machine, and never will.
+    Unsent { counts: bool },
+    /// It may have been executed.
+    Sent { counts: bool },
+}
+
+impl Order {
+    /// Packs a call that waits, unless it was given up or nobody waits for its answer any more: then
+    /// its waker is returned.
+    pub(super) fn depart(
+        &mut self,
+        ticket: Ticket,
+        now: Instant,
+        to: &mut Vec<u8>,
+    ) -> Option<Waker> {
+        match self.calls.get_mut(ticket) {
+            Some(Entry::Waiting { deadline, .. }) if now >= *deadline => {
+                self.decide(ticket, late(true))
+            }
+            Some(entry @ Entry::Waiting { .. }) => {
+                if let Entry::Waiting { cmd, waker, .. } =
+                    std::mem::replace(entry, Entry::Withdrawn)
+                {
+                    *entry = Entry::Departed { sent: now, waker };
+                    self.take(&cmd, Taken::Call(ticket), now, to);
+                }
+                None
+            }
+            _ => {
+                self.calls.try_remove(ticket);
+                None
+            }
+        }
+    }
+
+    /// Packs a call behind all that were packed.
+    pub(super) fn take(&mut self, cmd: &Cmd, what: Taken, now: Instant, to: &mut Vec<u8>) {
+        let before = to.len();
+        cmd.write_packed_command(to);
+        self.departed.push_back(Departed { sent: now, start: self.bytes, what, is_late: false });
+        self.bytes += (to.len() - before) as u64;
+        self.taken += 1;
+    }
+
+    /// The next call that is answered, and when it was taken.
+    pub(super) fn answer_next(&mut self) -> Option<(Taken, Instant)> {
+        let Departed { what, sent, .. } = self.departed.pop_front()?;
+        if matches!(what, Taken::Acquires(_)) {
+            self.acquire_calls -= 1;
+        }
+        Some((what, sent))
+    }
+
+    /// The next call that is never answered, and the byte that it begins with.
+    pub(super) fn break_next(&mut self) -> Option<(Taken, u64)> {
+        let Departed { what, start, .. } = self.departed.pop_front()?;
+        Some((what, start))
+    }
+
+    pub(super) fn answer(&mut self, ticket: Ticket, value: Value) -> Option<Waker> {
+        let Some(Entry::Departed { sent, .. }) = self.calls.get(ticket) else {
+            self.calls.try_remove(ticket);
+            return None;
+        };
+        let sent = *sent;
+        self.decide(ticket, Fate::Answered { value, sent })
+    }
+
+    /// Notes the fate of a call for its caller, who is to be woken; forgets one that was given up.
+    pub(super) fn decide(&mut self, ticket: Ticket, fate: Fate) -> Option<Waker> {
+        match self.calls.get_mut(ticket) {
+            Some(entry @ (Entry::Waiting { .. } | Entry::Departed { .. } | Entry::Acquire(_))) => {
+                if let (Entry::Acquire(seeker), true) = (&mut *entry, fate.is_unsent()) {
+                    seeker.never_left();
+                }
+                match std::mem::replace(entry, Entry::Decided(fate)) {
+                    Entry::Waiting { waker, .. } | Entry::Departed { waker, .. } => Some(waker),
+                    Entry::Acquire(seeker) => Some(seeker.waker),
+                    _ => None,
+                }
+            }
+            _ => {
+                self.calls.try_remove(ticket);
+                None
+            }
+        }
+    }
+
+    pub(super) fn take_fate(&mut self, ticket: Ticket) -> Option<Fate> {
+        match self.calls.try_remove(ticket) {
+            Some(Entry::Decided(fate)) => Some(fate),
+            _ => None,
+        }
+    }
+
+    /// Gives up a call; with what is to be dropped once nothing is locked.
+    pub(super) fn leave(&mut self, ticket: Ticket) -> (Left, Option<Entry>) {
+        let (left, after) = match self.calls.get_mut(ticket) {
+            Some(Entry::Waiting { .. }) => (Left::Unsent { counts: true }, Entry::Withdrawn),
+            Some(Entry::Departed { .. }) => (Left::Sent { counts: true }, Entry::Forsaken),
+            Some(Entry::Acquire(seeker)) => match seeker.flight {
+                None => {
+                    seeker.never_left();
+                    // Who is asked beside others was not sent for want of time: the server may be there.
+                    let is_alone = seeker.unsent_until.is_none();
+                    let counts = is_alone && is_first(self.departed.front_mut());
+                    (Left::Unsent { counts }, Entry::Withdrawn)
+                }
+                Some((_, number)) => {
+                    let oldest = self.taken - self.departed.len() as u64;
+                    let at = usize::try_from(number - oldest).unwrap_or(usize::MAX);
+                    (Left::Sent { counts: is_first(self.departed.get_mut(at)) }, Entry::Forsaken)
+                }
+            },
+            _ => {
+                let fate = self.take_fate(ticket);
+                let is_unsent = fate.as_ref().is_some_and(Fate::is_unsent);
+                let left = if is_unsent {
+                    Left::Unsent { counts: false }
+                } else {
+                    Left::Sent { counts: true }
+                };
+                return (left, fate.map(Entry::Decided));
+            }
+        };
+        if planted!(WithdrawnAfterNoscript) && matches!(left, Left::Sent { .. }) {
+            return (left, None);
+        }
+        (left, self.calls.get_mut(ticket).map(|entry| std::mem::replace(entry, after)))
+    }
+
+    /// Tells everybody who waits that it will not be sent.
+    pub(super) fn drop_unsent(&mut self, error: impl Fn() -> NodeError) -> Vec<Waker> {
+        let waiting = std::mem::take(&mut self.waiting).into_iter();
+        let unsent: Vec<_> = waiting.chain(std::mem::take(&mut self.acquires)).collect();
+        unsent.into_iter().filter_map(|one| self.decide(one, Fate::NeverLeft(error()))).collect()
+    }
+}
+
+impl Seeker {
+    /// What was noted was not executed, and never will be.
+    fn never_left(&mut self) {
+        if let Some(stamp) = self.stamp.take() {
+            self.acquirer.never_left(stamp);
+        }
+    }
+}
+
+/// Whether nobody who waited for this call was late before.
+fn is_first(call: Option<&mut Departed>) -> bool {
+    call.is_some_and(|call| !std::mem::replace(&mut call.is_late, true))
+}
+
+/// What is told of a call that waited too long to be sent.
+pub(super) fn late(counts: bool) -> Fate {
+    Fate::Late { phase: Phase::Sending, counts }
+}
+
+/// What is told of a call that came too late.
+pub(super) fn lost() -> NodeError {
+    cause::unreachable(&"the connection has just been lost")
+}

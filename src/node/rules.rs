@@ -1,0 +1,43 @@
+//! What is known of the keys of one server: which may not share a call.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use crate::{clock::Instant, wire::Acquire};
+
+#[derive(Debug, Default)]
+pub(super) struct Rules {
+    /// Whether a call takes keys of one slot only.
+    pub(super) by_slot: bool,
+    pub(super) loners: Loners,
+}
+
+/// Names that were refused when they were alone in a call. They stay alone for a while, or they would
+/// have the calls of others refused.
+#[derive(Debug, Default)]
+pub(super) struct Loners {
+    plain: Until,
+    /// Behind a look at a mark: the mark's key may be why, and then they are soon asked for without.
+    checked: Until,
+}
+
+type Until = BTreeMap<Box<str>, Instant>;
+
+impl Loners {
+    pub(super) fn note(&mut self, acquire: &Acquire, now: Instant) {
+        let all = if acquire.check.is_some() { &mut self.checked } else { &mut self.plain };
+        if all.len() >= MOST {
+            all.retain(|_, until| now < *until);
+        }
+        if all.len() < MOST {
+            all.insert(acquire.key().into(), now + ALONE);
+        }
+    }
+
+    pub(super) fn has(&self, acquire: &Acquire, now: Instant) -> bool {
+        let all = if acquire.check.is_some() { &self.checked } else { &self.plain };
+        !all.is_empty() && all.get(acquire.key()).is_some_and(|until| now < *until)
+    }
+}
+
+const ALONE: Duration = Duration::from_secs(60);
+const MOST: usize = 256;

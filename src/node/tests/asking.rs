@@ -1,0 +1,275 @@
+//! Acquires of nobody, and an outbox without a socket: what a server would read and say is written
+//! here.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use redis::{Value, cmd, parse_redis_value};
+
+use crate::{
+    clock::Instant,
+    node::{
+        Acquirer, NodeSettings, Turn,
+        order::{Acquired, Fate, Left, Ticket},
+        outbox::{Departure, Outbox},
+        server_clock::{Sample, ServerClock},
+        test_server::{in_ms, later, settings},
+    },
+    wire::{Acquire, Arg, Check, Script, Statement},
+};
+
+/// Appends the number of each lock to a list, and counts calls. A lock that is called `wrong…` has an
+/// error of its own.
+pub(super) static TAKE: Script = Script::new("take.lua", TAKE_SOURCE, 1, || {
+    sha1_smol::Sha1::from(TAKE_SOURCE).digest().to_string()
+});
+
+const TAKE_SOURCE: &str = "
+    local time = redis.call('TIME')
+    local reply = {time[1] * 1000000 + time[2]}
+    redis.call('INCR', 'calls')
+    for i, key in ipairs(KEYS) do
+        redis.call('RPUSH', 'list', ARGV[2 + i])
+        reply[2 * i], reply[2 * i + 1] = 1, tonumber(ARGV[2 + i])
+        if string.find(key, '^wrong') then
+            reply[2 * i] = redis.error_reply('OOM command not allowed')
+        end
+    end
+    return reply
+";
+
+/// Wants a lock, and takes note of what it is told.
+#[derive(Debug)]
+pub(super) struct Wish {
+    acquire: Acquire,
+    valid: Duration,
+    pub(super) is_wanted: AtomicBool,
+    asked: Mutex<Vec<(i64, Turn)>>,
+    never_left: Mutex<Vec<i64>>,
+}
+
+impl Wish {
+    /// With the number as its holder id.
+    pub(super) fn of(name: &str, number: i64) -> Arc<Self> {
+        Self::with(name, number, 1_000, None)
+    }
+
+    pub(super) fn with(name: &str, number: i64, lease_ms: i64, mark: Option<&str>) -> Arc<Self> {
+        let args = [Arg::Int(number)];
+        let statement = Statement::leasing(&TAKE, [&name.into()], lease_ms, [Arg::NotAfter], args);
+        let check = mark.map(|text| {
+            let (key, text) = ("mark".into(), text.into());
+            Check { prologue: "-- the mark is looked at", key, text }
+        });
+        Arc::new(Self {
+            acquire: Acquire { statement, check },
+            valid: Duration::from_secs(1),
+            is_wanted: AtomicBool::new(true),
+            asked: Mutex::default(),
+            never_left: Mutex::default(),
+        })
+    }
+
+    /// Each time it was asked, with its stamp.
+    pub(super) fn asked(&self) -> Vec<(i64, Turn)> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    pub(super) fn turns(&self) -> Vec<Turn> {
+        self.asked().into_iter().map(|(_, turn)| turn).collect()
+    }
+
+    /// The stamps of what was noted and not executed.
+    pub(super) fn never_left(&self) -> Vec<i64> {
+        self.never_left.lock().unwrap().clone()
+    }
+}
+
+impl Acquirer for Wish {
+    fn acquire(&self) -> &Acquire {
+        &self.acquire
+    }
+
+    fn valid(&self) -> Duration {
+        self.valid
+    }
+
+    fn wants(&self, not_after: i64, turn: Turn) -> bool {
+        let is_wanted = self.is_wanted.load(Ordering::SeqCst);
+        if is_wanted {
+            self.asked.lock().unwrap().push((not_after, turn));
+        }
+        is_wanted
+    }
+
+    fn never_left(&self, not_after: i64) {
+        self.never_left.lock().unwrap().push(not_after);
+    }
+}
+
+/// An outbox whose driver and server are the test.
+pub(super) struct Desk {
+    pub(super) outbox: Arc<Outbox>,
+    bytes: u64,
+}
+
+/// A request, word by word.
+pub(super) type Words = Vec<String>;
+
+impl Desk {
+    pub(super) fn new() -> Self {
+        Self::with(&settings(), Duration::ZERO)
+    }
+
+    pub(super) fn with(settings: &NodeSettings, round_trip: Duration) -> Self {
+        let outbox = Outbox::new(settings);
+        let now = settings.clock.now();
+        let sample = Sample { sent: now - round_trip, received: now, server_us: NOON };
+        outbox.introduce(ServerClock::new(sample, settings.margin), false);
+        Self { outbox, bytes: 0 }
+    }
+
+    pub(super) fn enter(&self, wish: &Arc<Wish>) -> Ticket {
+        let departure = Departure::Acquire { acquirer: wish.clone(), unsent_until: None };
+        self.outbox.enter(departure, Waker::noop()).unwrap()
+    }
+
+    pub(super) fn enter_until(&self, wish: &Arc<Wish>, unsent_until: Instant) -> Ticket {
+        let unsent_until = Some(unsent_until);
+        let departure = Departure::Acquire { acquirer: wish.clone(), unsent_until };
+        self.outbox.enter(departure, Waker::noop()).unwrap()
+    }
+
+    /// Another call: the word.
+    pub(super) fn say(&self, word: &str) -> Ticket {
+        let departure = Departure::Call { cmd: cmd(word), deadline: later() };
+        self.outbox.enter(departure, Waker::noop()).unwrap()
+    }
+
+    pub(super) fn enter_all(&self, names: &[&str]) -> (Vec<Arc<Wish>>, Vec<Ticket>) {
+        let wishes: Vec<_> =
+            (1..).zip(names).map(|(number, name)| Wish::of(name, number)).collect();
+        let tickets = wishes.iter().map(|wish| self.enter(wish)).collect();
+        (wishes, tickets)
+    }
+
+    /// What the driver takes and writes now.
+    pub(super) fn written(&mut self) -> Vec<Words> {
+        let mut bytes = Vec::new();
+        self.outbox.pack(&mut bytes, usize::MAX, &Context::from_waker(Waker::noop()));
+        self.bytes += bytes.len() as u64;
+        let mut rest = bytes.as_slice();
+        let mut requests = Vec::new();
+        while !rest.is_empty() {
+            let request = parse_redis_value(rest).unwrap();
+            rest = &rest[packed_length(rest)..];
+            let Value::Array(words) = request else { panic!("{request:?}") };
+            let text = |word| match word {
+                Value::BulkString(word) => String::from_utf8(word).unwrap(),
+                other => panic!("{other:?}"),
+            };
+            requests.push(words.into_iter().map(text).collect());
+        }
+        requests
+    }
+
+    /// The keys of the calls that are written now.
+    pub(super) fn keys(&mut self) -> Vec<Vec<String>> {
+        self.written().iter().map(|words| keys(words)).collect()
+    }
+
+    /// The server answers, in RESP.
+    pub(super) fn answer(&self, answer: &str) {
+        let value = parse_redis_value(answer.as_bytes()).unwrap();
+        assert!(self.outbox.answered([value].into_iter()));
+    }
+
+    /// The same to a call with acquires, with a code and a value for each lock.
+    pub(super) fn answer_each(&self, outcomes: &[(i64, i64)]) {
+        let each: String =
+            outcomes.iter().map(|(code, value)| format!(":{code}\r\n:{value}\r\n")).collect();
+        self.answer(&format!("*{}\r\n:{NOON}\r\n{each}", 1 + 2 * outcomes.len()));
+    }
+
+    pub(super) fn fate(&self, ticket: Ticket) -> Option<Fate> {
+        match self.outbox.poll_fate(ticket, &mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(fate) => Some(fate),
+            Poll::Pending => None,
+        }
+    }
+
+    /// `granted 1`, `OutOfMemory`, `unwanted`, and so on.
+    pub(super) fn tell(&self, ticket: Ticket) -> String {
+        match self.fate(ticket) {
+            None => "waits".into(),
+            Some(Fate::Acquired(Acquired { outcome: Ok(outcome), .. })) => {
+                format!("{} {}", outcome.code, outcome.value)
+            }
+            Some(Fate::Acquired(Acquired { outcome: Err(error), .. })) => name(&error),
+            Some(Fate::Unwanted) => "unwanted".into(),
+            Some(Fate::NeverLeft(_)) => "never left".into(),
+            Some(Fate::Unknown(_)) => "unknown".into(),
+            Some(other) => name(&other),
+        }
+    }
+
+    pub(super) fn tell_all(&self, tickets: &[Ticket]) -> Vec<String> {
+        tickets.iter().map(|ticket| self.tell(*ticket)).collect()
+    }
+
+    pub(super) fn leave(&self, ticket: Ticket) -> Left {
+        self.outbox.leave(ticket)
+    }
+
+    /// How many bytes were written.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+fn name(what: &impl std::fmt::Debug) -> String {
+    let text = format!("{what:?}");
+    text.split([' ', '{', '(']).next().unwrap_or_default().to_owned()
+}
+
+/// The keys of a script call.
+pub(super) fn keys(words: &[String]) -> Vec<String> {
+    let count: usize = words.get(2).map_or(0, |count| count.parse().unwrap());
+    words.iter().skip(3).take(count).cloned().collect()
+}
+
+fn packed_length(bytes: &[u8]) -> usize {
+    let text = String::from_utf8_lossy(bytes);
+    let mut lines = text.split("\r\n");
+    let header = lines.next().unwrap();
+    let words: usize = header.strip_prefix('*').unwrap().parse().unwrap();
+    let mut length = header.len() + 2;
+    for _ in 0..words {
+        let header = lines.next().unwrap();
+        let word: usize = header.strip_prefix('$').unwrap().parse().unwrap();
+        length += header.len() + 2 + word + 2;
+        // A word may have lines of its own.
+        let mut seen = lines.next().unwrap().len();
+        while seen < word {
+            seen += 2 + lines.next().unwrap().len();
+        }
+    }
+    length
+}
+
+/// What the clock of the server shows when it introduces itself, in µs.
+pub(super) const NOON: i64 = 1_700_000_000_000_000;
+
+pub(super) const NOSCRIPT: &str = "-NOSCRIPT No matching script\r\n";
+pub(super) const NOPERM: &str = "-NOPERM No permissions to access a key\r\n";
+
+/// Some time that is over.
+pub(super) fn over() -> Instant {
+    in_ms(0)
+}

@@ -1,0 +1,114 @@
+//! Very many acquires at once, on a server that is there and on one that is not.
+
+use std::{sync::Arc, task::Context, time::Duration};
+
+use futures::future::join_all;
+use redis::parse_redis_value;
+
+use super::asking::{Desk, Wish};
+use crate::{
+    clock::{Clock, TokioClock},
+    error::Phase,
+    node::{
+        NodeSettings, Patience,
+        flight::{Until, fly},
+        order::Fate,
+        outbox::{Departure, Outbox},
+        test_server::settings,
+    },
+};
+
+const NODE_TIME: Duration = Duration::from_millis(100);
+
+fn desk() -> (Desk, Arc<TokioClock>) {
+    let clock = Arc::new(TokioClock::new());
+    let settings = NodeSettings { clock: clock.clone(), node_timeout: NODE_TIME, ..settings() };
+    (Desk::with(&settings, Duration::ZERO), clock)
+}
+
+async fn ask(outbox: &Outbox, clock: &TokioClock, number: i64, is_alone: bool) -> Fate {
+    let since = clock.now();
+    let unsent_until = (!is_alone).then(|| since + NODE_TIME);
+    let acquirer = Wish::of(&format!("lock {number}"), number);
+    let patience = Patience { since, for_the_server: NODE_TIME, unsent_until };
+    fly(outbox, None, Departure::Acquire { acquirer, unsent_until }, Until::Patience(patience))
+        .await
+}
+
+/// Takes and answers all that leaves, each time after a while.
+async fn serve(outbox: &Outbox) {
+    let done = || parse_redis_value(b":1700000000000000\r\n").unwrap();
+    loop {
+        let mut bytes = Vec::new();
+        outbox.pack(&mut bytes, usize::MAX, &Context::from_waker(std::task::Waker::noop()));
+        let calls = bytes.windows(9).filter(|bytes| *bytes == b"\nEVALSHA\r").count();
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        if calls > 0 {
+            outbox.heard();
+            assert!(outbox.answered(std::iter::repeat_with(done).take(calls)));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn fifty_thousand_on_a_live_server_are_all_served_however_long_it_takes() {
+    let (desk, clock) = desk();
+    let outbox = &desk.outbox;
+    let began = clock.now();
+    let crowd = join_all((0..50_000).map(|number| ask(outbox, &clock, number, true)));
+    let fates = tokio::select! {
+        fates = crowd => fates,
+        () = serve(outbox) => unreachable!(),
+    };
+    assert!(fates.iter().all(|fate| matches!(fate, Fate::Acquired(_))));
+    assert!(clock.now().saturating_since(began) > NODE_TIME * 3, "none was told before its time");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_member_of_several_is_not_waited_for_behind_a_crowd() {
+    let (desk, clock) = desk();
+    let outbox = &desk.outbox;
+    let crowd = join_all((0..50_000).map(|number| ask(outbox, &clock, number, true)));
+    let member = async {
+        let fate = ask(outbox, &clock, -1, false).await;
+        (fate, clock.now())
+    };
+    let began = clock.now();
+    let (fate, at) = tokio::select! {
+        biased;
+        _all = crowd => unreachable!(),
+        told = member => told,
+        () = serve(outbox) => unreachable!(),
+    };
+    assert!(matches!(fate, Fate::Late { phase: Phase::Sending, counts: false }), "{fate:?}");
+    assert!(at.saturating_since(began) <= NODE_TIME + Duration::from_millis(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_frozen_server_holds_nobody_and_its_silence_counts_once_for_each_call() {
+    let (desk, clock) = desk();
+    let outbox = &desk.outbox;
+    let began = clock.now();
+    let crowd = join_all((0..1_000).map(|number| ask(outbox, &clock, number, true)));
+    let deaf = async {
+        tokio::task::yield_now().await;
+        let mut bytes = Vec::new();
+        outbox.pack(&mut bytes, usize::MAX, &Context::from_waker(std::task::Waker::noop()));
+        std::future::pending::<()>().await;
+    };
+    let fates = tokio::select! {
+        fates = crowd => fates,
+        () = deaf => unreachable!(),
+        () = tokio::time::sleep(NODE_TIME * 10) => panic!("somebody is held"),
+    };
+    assert!(clock.now().saturating_since(began) <= NODE_TIME + Duration::from_millis(2));
+    let phases = |wanted| {
+        fates
+            .iter()
+            .filter(|fate| matches!(fate, Fate::Late { phase, .. } if *phase == wanted))
+            .count()
+    };
+    assert_eq!((phases(Phase::Answering), phases(Phase::Sending)), (64, 936));
+    let counted = fates.iter().filter(|fate| matches!(fate, Fate::Late { counts: true, .. }));
+    assert_eq!(counted.count(), 2, "as many as there were calls");
+}
