@@ -10,20 +10,23 @@ use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
 /// A signal that was ignored when the process started stays ignored: `nohup palisade …` and the
 /// background jobs of a shell rely on it, and so does the command, which inherits what we ignore.
 #[derive(Debug)]
-pub(crate) struct Signals(Vec<(Signal, Stream)>);
+pub(crate) struct Signals {
+    /// One bit each.
+    ignored: u64,
+    streams: Vec<(Signal, Stream)>,
+}
 
 impl Signals {
     pub(crate) fn listen(wanted: &[Signal]) -> io::Result<Self> {
-        let mut listening = Self(Vec::new());
+        let mut listening = Self { ignored: ignored()?, streams: Vec::new() };
         listening.also(wanted)?;
         Ok(listening)
     }
 
     /// Listens for more.
     pub(crate) fn also(&mut self, wanted: &[Signal]) -> io::Result<()> {
-        let ignored = ignored()?;
-        for which in wanted.iter().filter(|it| ignored & bit(**it) == 0) {
-            self.0.push((*which, signal(SignalKind::from_raw(which.as_raw()))?));
+        for which in wanted.iter().filter(|it| self.ignored & bit(**it) == 0) {
+            self.streams.push((*which, signal(SignalKind::from_raw(which.as_raw()))?));
         }
         Ok(())
     }
@@ -31,7 +34,7 @@ impl Signals {
     /// Waits for the next of them. Cancel-safe: a signal stays noted until it is returned.
     pub(crate) async fn next(&mut self) -> Signal {
         std::future::poll_fn(|context| {
-            for (which, stream) in &mut self.0 {
+            for (which, stream) in &mut self.streams {
                 if stream.poll_recv(context).is_ready() {
                     return std::task::Poll::Ready(*which);
                 }
