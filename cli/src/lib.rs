@@ -29,6 +29,7 @@ use std::{
 };
 
 use clap::Parser;
+use tokio::runtime::Runtime;
 
 use args::{Cli, Subcommand};
 use exit::Failure;
@@ -50,18 +51,21 @@ pub fn main() -> ExitCode {
 }
 
 fn dispatch(cli: Cli) -> Result<u8, Failure> {
-    // One thread: signals, the terminal and the death signal of children belong to it.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::system("cannot start", error))?;
     match cli.subcommand {
-        Subcommand::Run(args) => runtime.block_on(run::run(&args)),
-        Subcommand::Inspect(args) => runtime.block_on(inspect::inspect(&args)),
-        Subcommand::Bless(args) => runtime.block_on(bless::bless(&args)),
-        Subcommand::Supervise(args) => runtime.block_on(supervisor::supervise(&args)),
+        Subcommand::Run(args) => runtime()?.block_on(run::run(&args)),
+        Subcommand::Inspect(args) => runtime()?.block_on(inspect::inspect(&args)),
+        Subcommand::Bless(args) => runtime()?.block_on(bless::bless(&args)),
+        Subcommand::Supervise(args) => runtime()?.block_on(supervisor::supervise(&args)),
         Subcommand::Launch(args) => Err(supervisor::become_command(&args)),
     }
+}
+
+/// One thread: signals, the terminal and the death signal of children belong to it.
+fn runtime() -> Result<Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::system("cannot start", error))
 }
 
 /// Ends the process where it panics. Unwinding would drop the guard, which gives the lock back

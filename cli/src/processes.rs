@@ -7,12 +7,16 @@
 //!   reason. A subreaper gets every orphan among its descendants as a child, so killing children
 //!   until there are none kills all that descends from it, whatever groups it has moved to.
 
-use std::{fs, io, time::Duration};
+use std::{fs, io, process::Child, time::Duration};
 
 use rustix::{
     io::Errno,
-    process::{Pid, Signal, getpid, kill_process, kill_process_group, test_kill_process},
+    process::{
+        Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpid, kill_process, kill_process_group,
+        pidfd_open, test_kill_process, waitid,
+    },
 };
+use tokio::net::unix::pipe::Receiver;
 
 use crate::boottime;
 
@@ -49,8 +53,27 @@ pub(crate) fn living_members(group: Pid) -> io::Result<Vec<i32>> {
 
 /// Our own children, dead ones that were not reaped included.
 pub(crate) fn children() -> io::Result<Vec<Process>> {
+    if !has_children() {
+        return Ok(Vec::new());
+    }
     let us = getpid().as_raw_nonzero().get();
     Ok(all()?.into_iter().filter(|it| it.parent == us).collect())
+}
+
+/// Whether `child`, dead or alive, is all that descends from this process, a subreaper with one
+/// thread that does not reap meanwhile: what lost its parent would be a child too.
+///
+/// The kernel's list of children spares a look at every process of the machine. Where there is no
+/// such list the answer is no.
+pub(crate) fn is_only_child(child: Pid) -> bool {
+    fs::read_to_string("/proc/thread-self/children")
+        .is_ok_and(|children| children.trim_end() == child.as_raw_nonzero().to_string())
+}
+
+/// Whether this process has children, in any of its threads.
+fn has_children() -> bool {
+    let any = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(waitid(WaitId::All, any), Err(Errno::CHILD))
 }
 
 /// Whether no member of `group` has a parent in another group of the same session: then there is
@@ -91,6 +114,28 @@ pub(crate) async fn extinguish(group: Option<Pid>, spared: &[i32]) -> io::Result
         }
         tokio::time::sleep(GLANCE).await;
     }
+}
+
+/// Waits until a child has ended, and reaps it; at most so long.
+pub(crate) async fn until_ended(child: &mut Child, limit: Duration) {
+    let give_up = boottime::now() + limit;
+    while matches!(child.try_wait(), Ok(None)) && boottime::now() < give_up {
+        let _it_has_ended = tokio::time::timeout(limit, ending(child)).await;
+    }
+}
+
+/// Completes when a child has ended, or after a moment where the kernel does not tell.
+async fn ending(child: &Child) {
+    match told_of_end(child) {
+        Ok(end) => drop(end.readable().await),
+        Err(_) => tokio::time::sleep(GLANCE / 5).await,
+    }
+}
+
+/// What becomes readable when a child ends: read like a pipe, as [`Alarm`](boottime::Alarm) is.
+fn told_of_end(child: &Child) -> io::Result<Receiver> {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH)?;
+    Receiver::from_owned_fd_unchecked(pidfd_open(pid, PidfdFlags::NONBLOCK)?)
 }
 
 /// Whether we may send it signals. This sends none, so it does no harm if the number is a
@@ -164,6 +209,23 @@ mod tests {
             "{described}"
         );
         assert_eq!(describe(i32::MAX), i32::MAX.to_string());
+    }
+
+    /// Each test has a thread of its own, and a list of children of its own.
+    #[test]
+    fn an_only_child_is_told_from_one_of_two_and_from_none() {
+        let start = || std::process::Command::new("true").spawn().expect("true is there");
+        let pid = |child: &std::process::Child| {
+            i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a number")
+        };
+        let mut one = start();
+        assert!(is_only_child(pid(&one)) && !is_only_child(getpid()));
+        let mut other = start();
+        assert!(!is_only_child(pid(&one)) && !is_only_child(pid(&other)));
+        one.wait().expect("not reaped before");
+        assert!(is_only_child(pid(&other)) && has_children());
+        other.wait().expect("not reaped before");
+        assert!(!is_only_child(pid(&other)));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::{io, os::fd::AsFd, process::Child, time::Duration};
 
 use palisade::{LockGuard, LostCause};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpgrp, kill_process_group, waitid};
-use tokio::time::{Interval, MissedTickBehavior, interval, sleep};
+use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::{outcome::Outcome, settings::Settings};
 use crate::{
@@ -234,11 +234,8 @@ impl<'a> Watch<'a> {
 
     /// Leaves no zombies to an init that may not reap them, as in many a container.
     async fn reap(&mut self) {
-        let give_up = boottime::now() + SAFETY;
         // The supervisor ends right after its last word; the dead it has left become our children.
-        while matches!(self.supervisor.try_wait(), Ok(None)) && boottime::now() < give_up {
-            sleep(processes::GLANCE / 5).await;
-        }
+        processes::until_ended(&mut self.supervisor, SAFETY).await;
         while let Ok(Some(_)) = waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOHANG) {
         }
     }

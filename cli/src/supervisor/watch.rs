@@ -243,6 +243,9 @@ impl Watch {
 
     /// Reaps the processes that came to us because their parents ended, but never the command.
     fn reap_orphans(&self) -> io::Result<()> {
+        if self.command.is_some_and(processes::is_only_child) {
+            return Ok(());
+        }
         for child in processes::children()?.into_iter().filter(|it| !it.alive) {
             if let Some(pid) = Pid::from_raw(child.pid).filter(|pid| Some(*pid) != self.command) {
                 waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG)?;
@@ -251,9 +254,14 @@ impl Watch {
         Ok(())
     }
 
-    /// How many of the group are alive.
+    /// How many of the group are alive, now that the command has ended.
     fn living(&self) -> io::Result<usize> {
-        self.command.map_or(Ok(0), |group| Ok(processes::living_members(group)?.len()))
+        match self.command {
+            Some(group) if !processes::is_only_child(group) => {
+                Ok(processes::living_members(group)?.len())
+            }
+            _ => Ok(0),
+        }
     }
 
     fn send(&self, signal: Signal) {
