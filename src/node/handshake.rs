@@ -11,8 +11,10 @@ use super::{
     server_clock::Sample,
 };
 use crate::{
+    clock::Instant,
     error::NodeError,
     standing::{Introduced, Introduction, Mark, RunId},
+    wire::Script,
 };
 
 /// What the server answered about itself.
@@ -39,7 +41,8 @@ impl Greeting {
     }
 }
 
-/// Logs in, in one round trip with everything else that is asked of a new connection.
+/// Logs in, in one round trip with everything else that is asked of a new connection; one more where
+/// the server lacks scripts.
 ///
 /// AUTH and SELECT are sent from here, not by redis-rs, which reports every error to its own AUTH as a
 /// wrong password, even that there are too many clients: asking again would seem pointless.
@@ -50,15 +53,9 @@ pub(super) async fn greet(
 ) -> Result<Greeting, NodeError> {
     let mut words = login_commands(login);
     let logins = words.len();
-    words.extend([
-        info("server"),
-        info("replication"),
-        get(&settings.marker),
-        cmd("PING"),
-        cmd("TIME"),
-    ]);
-    // Their errors do not matter: a name is a courtesy, and EVAL follows NOSCRIPT.
-    words.extend(courtesies(settings));
+    words.extend(questions(settings));
+    // Its error does not matter: a name is a courtesy.
+    words.extend(name_command(&settings.client_name));
     let sent = settings.clock.now();
     let mut answers = exchange(stream, &words).await.into_iter();
     let received = settings.clock.now();
@@ -66,7 +63,33 @@ pub(super) async fn greet(
         no_error(reply)?;
     }
     let mut next = || answers.next().unwrap_or(Ok(Value::Nil));
-    let (server, replication, mark, ping, time) = (next(), next(), next(), next(), next());
+    let answers = [(); QUESTIONS].map(|()| next());
+    let (greeting, known) = understand(answers, sent, received)?;
+    // Nor does an error here: EVAL follows NOSCRIPT.
+    exchange(stream, &loads(&settings.scripts, &known)).await;
+    Ok(greeting)
+}
+
+fn questions(settings: &NodeSettings) -> [Cmd; QUESTIONS] {
+    [
+        info("server"),
+        info("replication"),
+        get(&settings.marker),
+        cmd("PING"),
+        cmd("TIME"),
+        known_scripts(&settings.scripts),
+    ]
+}
+
+const QUESTIONS: usize = 6;
+
+/// What the answers say of the server, and the one about its scripts as it is.
+fn understand(
+    answers: [RedisResult<Value>; QUESTIONS],
+    sent: Instant,
+    received: Instant,
+) -> Result<(Greeting, RedisResult<Value>), NodeError> {
+    let [server, replication, mark, ping, time, known] = answers;
     let server = permitted(server)?;
     let replication = permitted(replication)?;
     // INFO and TIME are answered while the data is being loaded; PING is not.
@@ -76,7 +99,7 @@ pub(super) async fn greet(
     }
     let server_us = read_time(no_error(time)?)?;
     let uptime = field(&server, "uptime_in_seconds").and_then(read_uptime);
-    Ok(Greeting {
+    let greeting = Greeting {
         run_id: field(&server, "run_id").and_then(RunId::new),
         uptime,
         // Redis and Valkey.
@@ -85,7 +108,8 @@ pub(super) async fn greet(
             .any(|name| field(&server, name) == Some("cluster")),
         mark: read_mark(mark),
         time: Sample { sent, received, server_us },
-    })
+    };
+    Ok((greeting, known))
 }
 
 /// Negative if the server's clock was set back after its start: then nothing older is known of it.
@@ -116,14 +140,25 @@ fn login_commands(login: &RedisConnectionInfo) -> Vec<Cmd> {
     commands
 }
 
-fn courtesies(settings: &NodeSettings) -> Vec<Cmd> {
-    let load = |source: &str| {
+fn known_scripts(scripts: &[&'static Script]) -> Cmd {
+    let digests: Vec<_> = scripts.iter().map(|script| script.text().sha).collect();
+    let mut command = cmd("SCRIPT");
+    command.arg("EXISTS").arg(digests);
+    command
+}
+
+/// What loads the scripts that are not known by the server's answer, all if there is none: their texts
+/// are long, and a server mostly knows them.
+fn loads(scripts: &[&'static Script], answer: &RedisResult<Value>) -> Vec<Cmd> {
+    let known = if let Ok(Value::Array(known)) = answer { known.as_slice() } else { &[] };
+    let is_missing = |at: usize| known.get(at) != Some(&Value::Int(1));
+    let missing = scripts.iter().enumerate().filter(|(at, _)| is_missing(*at));
+    let load = |(_, script): (usize, &&'static Script)| {
         let mut command = cmd("SCRIPT");
-        command.arg("LOAD").arg(source);
+        command.arg("LOAD").arg(script.source);
         command
     };
-    let scripts = settings.scripts.iter().map(|script| load(script.source));
-    name_command(&settings.client_name).into_iter().chain(scripts).collect()
+    missing.map(load).collect()
 }
 
 fn info(section: &str) -> Cmd {
@@ -164,7 +199,31 @@ fn read_mark(reply: RedisResult<Value>) -> Option<Mark> {
 
 #[cfg(test)]
 mod tests {
+    use redis::ValueCodec;
+    use tokio_util::codec::Decoder;
+
     use super::*;
+    use crate::node::test_server::ECHO;
+
+    #[test]
+    fn only_scripts_that_a_server_is_not_known_to_know_are_sent() {
+        let known =
+            |flags: &[i64]| Ok(Value::Array(flags.iter().copied().map(Value::Int).collect()));
+        let refused = ValueCodec::default().decode(&mut (&b"-NOPERM no\r\n"[..]).into()).unwrap();
+        let refused = Ok(refused.unwrap());
+        for (answer, sent) in [
+            (known(&[1, 1]), 0),
+            (known(&[0, 1]), 1),
+            (known(&[1]), 1),
+            (known(&[0, 0]), 2),
+            (Ok(Value::Nil), 2),
+            (refused, 2),
+        ] {
+            assert_eq!(loads(&[&ECHO, &ECHO], &answer).len(), sent, "{answer:?}");
+        }
+        let load = loads(&[&ECHO], &known(&[0])).pop().unwrap();
+        assert!(load.get_packed_command().starts_with(b"*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n"));
+    }
 
     #[test]
     fn an_uptime_before_the_start_is_none_at_all() {

@@ -30,6 +30,6 @@ pub(crate) struct NodeSettings {
     pub(crate) marker: Arc<str>,
     /// Whether callers look for their answers before their threads sleep.
     pub(crate) spin: Spin,
-    /// Loaded on every connect.
+    /// Whichever of them a server lacks are loaded on every connect.
     pub(crate) scripts: Vec<&'static Script>,
 }

@@ -62,8 +62,15 @@ async fn a_flushed_script_is_sent_again_and_runs_once() {
 }
 
 #[tokio::test]
-async fn scripts_are_loaded_on_connect() {
+async fn scripts_that_a_server_lacks_are_loaded_on_connect() {
     let server = RedisServer::start();
     connect(&server.node()).await;
     assert_eq!(server.run(&format!("SCRIPT EXISTS {}", ECHO.text().sha)), "1");
+    // Asked for and loaded; the third was the test.
+    assert_eq!(server.calls_of("script"), 3);
+    connect(&server.node()).await;
+    assert_eq!(server.calls_of("script"), 4, "the server knows them by now");
+    server.run("SCRIPT FLUSH");
+    connect(&server.node()).await;
+    assert_eq!(server.calls_of("script"), 7);
 }

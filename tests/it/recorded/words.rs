@@ -34,6 +34,9 @@ impl Names {
             ("EVALSHA", 1) if words.len() == 3 => WITNESS.to_owned(),
             ("SCRIPT", 2) if is_witness(word) => WITNESS.to_owned(),
             ("EVALSHA", 1) => self.script(word),
+            ("SCRIPT", 2..) if words.get(1).is_some_and(|word| word == "EXISTS") => {
+                self.script(word)
+            }
             ("EVAL", 1) | ("SCRIPT", 2) => self.script(&digest(word)),
             _ => self.word(word),
         });
