@@ -7,6 +7,7 @@
 use std::{
     cell::Cell,
     fmt,
+    num::NonZero,
     ops::{Add, Sub},
     panic::catch_unwind,
     sync::Arc,
@@ -17,7 +18,8 @@ use std::{
 use futures::future::BoxFuture;
 use tokio::runtime::{Handle, Id};
 
-/// A point in time on one [`Clock`]: the time since that clock's origin.
+/// A point in time on one [`Clock`]: the time since that clock's origin, in whole nanoseconds and
+/// up to 584 years.
 ///
 /// # Examples
 /// ```
@@ -30,45 +32,56 @@ use tokio::runtime::{Handle, Id};
 /// assert_eq!(start.saturating_since(end), Duration::ZERO);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Instant(Duration);
+pub struct Instant(NonZero<u64>);
 
+// Counted from 1, so that `None` costs nothing: each hold has several that may be missing.
 impl Instant {
-    /// The instant that lies `since_origin` after the clock's origin.
+    /// The instant that lies `since_origin` after the clock's origin, or the latest there is.
     #[must_use]
     pub const fn from_origin(since_origin: Duration) -> Self {
-        Self(since_origin)
+        Self(NonZero::<u64>::MIN.saturating_add(nanos(since_origin)))
     }
 
     /// The time since the clock's origin.
     #[must_use]
     pub const fn since_origin(self) -> Duration {
-        self.0
+        Duration::from_nanos(self.0.get() - 1)
     }
 
     /// How long after `earlier` this is; zero if it is not.
     #[must_use]
     pub const fn saturating_since(self, earlier: Self) -> Duration {
-        self.0.saturating_sub(earlier.0)
+        Duration::from_nanos(self.0.get().saturating_sub(earlier.0.get()))
     }
+
+    /// Later than this is no instant.
+    const LATEST: Self = Self(NonZero::<u64>::MAX);
+}
+
+/// As many nanoseconds as can be counted.
+const fn nanos(time: Duration) -> u64 {
+    let nanos = time.as_nanos();
+    // `try_from` is not const.
+    if nanos < u64::MAX as u128 { nanos as u64 } else { u64::MAX }
 }
 
 impl fmt::Debug for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.0)
+        write!(f, "{:?}", self.since_origin())
     }
 }
 
 impl Add<Duration> for Instant {
     type Output = Self;
     fn add(self, by: Duration) -> Self {
-        Self(self.0.saturating_add(by))
+        Self(self.0.saturating_add(nanos(by)))
     }
 }
 
 impl Sub<Duration> for Instant {
     type Output = Self;
     fn sub(self, by: Duration) -> Self {
-        Self(self.0.saturating_sub(by))
+        Self::from_origin(self.since_origin().saturating_sub(by))
     }
 }
 
@@ -135,7 +148,7 @@ pub struct BootClock;
 
 impl Clock for BootClock {
     fn now(&self) -> Instant {
-        Instant(boot_time())
+        Instant::from_origin(boot_time())
     }
 
     fn sleep_until(&self, at: Instant) -> BoxFuture<'static, ()> {
@@ -204,12 +217,13 @@ impl Default for TokioClock {
 
 impl Clock for TokioClock {
     fn now(&self) -> Instant {
-        Instant(self.origin.elapsed())
+        Instant::from_origin(self.origin.elapsed())
     }
 
     fn sleep_until(&self, at: Instant) -> BoxFuture<'static, ()> {
         // Beyond what tokio can count, any sleep is one for ever.
-        match self.origin.checked_add(at.0) {
+        let at = (at != Instant::LATEST).then(|| self.origin.checked_add(at.since_origin()));
+        match at.flatten() {
             Some(at) => Box::pin(tokio::time::sleep_until(at)),
             None => Box::pin(std::future::pending()),
         }
@@ -260,6 +274,17 @@ mod tests {
         assert_eq!(late.saturating_since(early), Duration::from_secs(2));
         assert_eq!(early.saturating_since(late), Duration::ZERO);
         assert_eq!(early - Duration::from_secs(9), Instant::from_origin(Duration::ZERO));
+        assert_eq!(late + Duration::MAX, Instant::from_origin(Duration::MAX));
+        assert!(late < Instant::from_origin(Duration::MAX));
+    }
+
+    #[test]
+    fn instants_are_what_they_were_made_from() {
+        for nanos in [0, 1, 1_000_000_007, u64::MAX - 1] {
+            let since = Duration::from_nanos(nanos);
+            assert_eq!(Instant::from_origin(since).since_origin(), since);
+        }
+        assert_eq!(size_of::<Option<Instant>>(), 8);
     }
 
     #[tokio::test(start_paused = true)]

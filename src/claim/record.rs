@@ -118,8 +118,9 @@ pub(super) enum ClaimPhase {
     /// Nobody may act on it yet.
     Acquiring,
     Held,
-    /// Its tenant is still there, or was, and has been told.
-    Lost(LostCause),
+    /// Its tenant is still there, or was, and has been told. On the heap: every claim would have room
+    /// for what few need.
+    Lost(Box<LostCause>),
     /// Released, rolled back, abandoned or orphaned before it was lost.
     Over,
 }

@@ -38,7 +38,7 @@ impl Claim {
         self.look_for_loss(state, now);
         match &self.state().phase {
             ClaimPhase::Held => Ok(()),
-            ClaimPhase::Lost(cause) => Err(self.loss(cause.clone())),
+            ClaimPhase::Lost(cause) => Err(self.loss(LostCause::clone(cause))),
             ClaimPhase::Acquiring | ClaimPhase::Over => Err(self.loss(LostCause::Expired)),
         }
     }
@@ -145,7 +145,7 @@ impl Claim {
         if state.phase != ClaimPhase::Held {
             return;
         }
-        state.phase = ClaimPhase::Lost(cause.clone());
+        state.phase = ClaimPhase::Lost(Box::new(cause.clone()));
         let tenant = state.tenant.clone();
         drop(state);
         contained(

@@ -4,30 +4,21 @@
 //! ones have learnt that they are gone.
 
 use std::{
-    collections::{BTreeMap, btree_map::Entry},
+    collections::BTreeMap,
     sync::{Arc, Weak},
 };
 
 /// Holds of type `T`, in the order of their channels, without keeping any alive.
 #[derive(Debug)]
-pub(crate) struct Live<T: ?Sized>(BTreeMap<Arc<str>, OnChannel<T>>);
-
-#[derive(Debug)]
-struct OnChannel<T: ?Sized> {
-    newest: Weak<T>,
-    /// Empty but for a moment: it costs nothing.
-    older: Vec<Weak<T>>,
-}
-
-impl<T: ?Sized> OnChannel<T> {
-    fn alive(&self) -> impl Iterator<Item = Arc<T>> + '_ {
-        self.older.iter().chain([&self.newest]).filter_map(Weak::upgrade)
-    }
+pub(crate) struct Live<T: ?Sized> {
+    newest: BTreeMap<Arc<str>, Weak<T>>,
+    /// Apart, since it is empty but for a moment: oldest first, and only where there is a newer one.
+    older: BTreeMap<Arc<str>, Vec<Weak<T>>>,
 }
 
 impl<T: ?Sized> Default for Live<T> {
     fn default() -> Self {
-        Self(BTreeMap::new())
+        Self { newest: BTreeMap::new(), older: BTreeMap::new() }
     }
 }
 
@@ -35,45 +26,48 @@ impl<T: ?Sized> Live<T> {
     /// Lists a claim. Returns those that are listed on the channel already.
     pub(crate) fn insert(&mut self, channel: &Arc<str>, claim: &Arc<T>) -> Vec<Arc<T>> {
         let newest = Arc::downgrade(claim);
-        match self.0.entry(channel.clone()) {
-            Entry::Vacant(free) => {
-                free.insert(OnChannel { newest, older: Vec::new() });
-                Vec::new()
-            }
-            Entry::Occupied(mut listed) => {
-                let listed = listed.get_mut();
-                let before = listed.alive().collect();
-                listed.older.retain(|older| older.strong_count() > 0);
-                listed.older.push(std::mem::replace(&mut listed.newest, newest));
-                before
-            }
+        let Some(previous) = self.newest.insert(channel.clone(), newest) else {
+            return Vec::new();
+        };
+        let older = self.older.entry(channel.clone()).or_default();
+        older.push(previous);
+        older.retain(|older| older.strong_count() > 0);
+        let before: Vec<_> = older.iter().filter_map(Weak::upgrade).collect();
+        if older.is_empty() {
+            self.older.remove(channel);
         }
+        before
     }
 
     pub(crate) fn remove(&mut self, channel: &str, claim: &T) {
-        let Some(listed) = self.0.get_mut(channel) else { return };
         let is_this = |listed: &Weak<T>| std::ptr::addr_eq(listed.as_ptr(), claim);
-        listed.older.retain(|older| !is_this(older));
-        if !is_this(&listed.newest) {
-            return;
+        let mut older = self.older.remove(channel).unwrap_or_default();
+        older.retain(|older| !is_this(older));
+        if let Some(newest) = self.newest.get_mut(channel)
+            && is_this(newest)
+        {
+            match older.pop() {
+                Some(next) => *newest = next,
+                None => drop(self.newest.remove(channel)),
+            }
         }
-        match listed.older.pop() {
-            Some(older) => listed.newest = older,
-            None => drop(self.0.remove(channel)),
+        if !older.is_empty() {
+            self.older.insert(channel.into(), older);
         }
     }
 
     /// Those on one channel, the oldest first.
     pub(crate) fn on(&self, channel: &str) -> Vec<Arc<T>> {
-        self.0.get(channel).into_iter().flat_map(OnChannel::alive).collect()
+        let older = self.older.get(channel).into_iter().flatten();
+        older.chain(self.newest.get(channel)).filter_map(Weak::upgrade).collect()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.newest.is_empty()
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<T>> {
-        self.0.values().flat_map(OnChannel::alive).collect()
+        self.newest.keys().flat_map(|channel| self.on(channel)).collect()
     }
 }
 
@@ -99,7 +93,7 @@ mod tests {
         live.remove("x", &three);
         assert_eq!(numbers(live.all()), [1]);
         live.remove("x", &one);
-        assert!(live.0.is_empty());
+        assert!(live.is_empty() && live.older.is_empty());
     }
 
     #[test]

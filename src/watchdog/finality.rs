@@ -4,6 +4,8 @@
 //! stalled server resumes. An acquire therefore carries a not-after stamp in the server's time,
 //! and a release counts for good only if no unanswered acquire of the claim can still follow it.
 
+use smallvec::SmallVec;
+
 /// An acquire that was sent and not answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Sent {
@@ -13,9 +15,10 @@ struct Sent {
     not_after: i64,
 }
 
-/// The acquires of one claim on one node that may still be executed, oldest first.
+/// The acquires of one claim on one node that may still be executed, oldest first. Mostly one, and
+/// none while the claim is held.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Unanswered(Vec<Sent>);
+pub(crate) struct Unanswered(SmallVec<[Sent; 1]>);
 
 impl Unanswered {
     /// An acquire is about to be sent.
