@@ -1,10 +1,8 @@
 //! The command line.
 
-use std::path::PathBuf;
-
 use clap::Parser;
 
-use crate::{child::Child, spin::Spinner};
+use crate::{child::Child, peer::Peer, spin::Spinner};
 
 /// Ratios of palisade to hand-written redis-rs, each from one interleaved run.
 ///
@@ -23,9 +21,9 @@ pub(crate) struct Args {
     /// Writes the results of the rows that were measured, and leaves those of others.
     #[arg(long, conflicts_with = "check")]
     pub(crate) write: bool,
-    /// The program that plays rslock; without it there is no such column.
-    #[arg(long, value_name = "PROGRAM")]
-    pub(crate) rslock: Option<PathBuf>,
+    /// Somebody beside whom palisade is measured, and the program that plays it; may be repeated.
+    #[arg(long = "peer", value_name = "NAME=PROGRAM")]
+    pub(crate) peers: Vec<Peer>,
     /// Measures nothing, but repeats one thing for a profiler.
     #[arg(long)]
     pub(crate) spin: Option<Spinner>,

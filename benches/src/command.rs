@@ -40,7 +40,7 @@ pub(crate) async fn measure(setting: &Setting) -> Vec<Line> {
         assert!(command.status().is_ok_and(|status| status.success()));
     });
     let (baseline, ours) = (Side::new(bare, &servers), Side::new(palisade, &servers));
-    let contest = Contest { against: "true, one connection", baseline, ours, rslock: None };
+    let contest = Contest { against: "true, one connection", baseline, ours, peers: Vec::new() };
     let outcome = contest.hold(setting.effort.longer(2)).await;
     vec![outcome.line(Figure::P50).aim(3.0), outcome.line(Figure::P99)]
 }

@@ -34,7 +34,7 @@ pub(crate) async fn hand_over(setting: &Setting) -> Vec<Line> {
     let url = servers[0].url();
     let side = |who| Side::new(HandOver::between(who, &url), &servers);
     let (baseline, ours) = (side("by-hand"), side("palisade"));
-    let contest = Contest { against: "by hand", baseline, ours, rslock: None };
+    let contest = Contest { against: "by hand", baseline, ours, peers: Vec::new() };
     let outcome = contest.hold(setting.effort).await;
     vec![outcome.line(Figure::P50).aim(1.2), outcome.line(Figure::P99)]
 }

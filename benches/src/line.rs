@@ -21,8 +21,8 @@ pub(crate) struct Line {
     pub(crate) spread: [f64; 2],
     /// What the ratio is to be at most, or at least.
     pub(crate) aim: Option<f64>,
-    /// rslock in parts of the baseline.
-    pub(crate) rslock: Option<f64>,
+    /// Others in parts of the baseline, by their names.
+    pub(crate) peers: Vec<(String, f64)>,
 }
 
 /// Which way a figure should go.
@@ -67,7 +67,7 @@ impl Line {
             ratio: median(&ratios),
             spread: [min, max],
             aim: None,
-            rslock: None,
+            peers: Vec::new(),
         }
     }
 
@@ -122,10 +122,12 @@ impl fmt::Display for Line {
         let Self { row, runtime, figure, against, baseline, ours, ratio, spread, .. } = self;
         let better = if self.better == Better::Less { "less" } else { "more" };
         let [min, max] = spread;
-        let maybe = |number: Option<f64>| number.map_or(String::from("-"), |n| format!("{n:.4}"));
-        let (aim, rslock) = (maybe(self.aim), maybe(self.rslock));
+        let aim = self.aim.map_or(String::from("-"), |aim| format!("{aim:.4}"));
+        let peers = self.peers.iter().map(|(name, ratio)| format!("{name}={ratio:.4}"));
+        let peers = Some(peers.collect::<Vec<_>>().join(",")).filter(|peers| !peers.is_empty());
+        let peers = peers.unwrap_or("-".into());
         write!(f, "{runtime}\t{row}\t{figure}\t{better}\t{against}\t{baseline:.4}\t{ours:.4}")?;
-        write!(f, "\t{ratio:.4}\t{min:.4}\t{max:.4}\t{aim}\t{rslock}")
+        write!(f, "\t{ratio:.4}\t{min:.4}\t{max:.4}\t{aim}\t{peers}")
     }
 }
 
@@ -134,13 +136,18 @@ impl FromStr for Line {
 
     fn from_str(line: &str) -> Result<Self, String> {
         let fields: Vec<_> = line.split('\t').collect();
-        let [runtime, row, figure, better, against, baseline, ours, ratio, min, max, aim, rslock] =
+        let [runtime, row, figure, better, against, baseline, ours, ratio, min, max, aim, peers] =
             fields[..]
         else {
             return Err(format!("not a line of ratios: {line:?}"));
         };
         let number = |text: &str| text.parse::<f64>().map_err(|e| format!("{e} in {line:?}"));
         let maybe = |text| if text == "-" { Ok(None) } else { number(text).map(Some) };
+        let peer = |text: &str| {
+            let (name, ratio) = text.split_once('=').ok_or(format!("no peer: {text:?}"))?;
+            Ok::<_, String>((name.to_owned(), number(ratio)?))
+        };
+        let peers = peers.split(',').filter(|peer| *peer != "-").map(peer);
         Ok(Self {
             row: row.to_owned(),
             runtime: runtime.to_owned(),
@@ -152,7 +159,7 @@ impl FromStr for Line {
             ratio: number(ratio)?,
             spread: [number(min)?, number(max)?],
             aim: maybe(aim)?,
-            rslock: maybe(rslock)?,
+            peers: peers.collect::<Result<_, _>>()?,
         })
     }
 }

@@ -30,7 +30,7 @@ pub(crate) async fn in_one_process(setting: &Setting) -> Vec<Line> {
         against: "tokio::sync::Mutex",
         baseline: Side::new(mutex, &servers),
         ours: Side::new(ours, &servers),
-        rslock: None,
+        peers: Vec::new(),
     };
     let outcome = contest.hold(setting.effort).await;
     let rate = outcome.line(Figure::Rate);

@@ -1,7 +1,5 @@
 //! What is measured, and what is to be reached.
 
-use std::path::PathBuf;
-
 use futures::{FutureExt, future::LocalBoxFuture};
 
 use crate::{
@@ -11,6 +9,7 @@ use crate::{
     holds,
     line::Line,
     live, meter, one_lock,
+    peer::Peer,
     turns::Effort,
     work::Work::{self, Lock, LockBehind, MultiLock, OneFrozen, RedLock},
 };
@@ -21,13 +20,13 @@ use crate::{
 #[rustfmt::skip]
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = vec![
-        row("1 node, 1 task", Lock, 1).on(CurrentThread).beside_rslock().aim(P50, 0.6).aim(ClientCpu, 1.5),
-        row("1 node, 1 task", Lock, 1).beside_rslock().aim(P50, 0.95).aim(ClientCpu, 1.2),
+        row("1 node, 1 task", Lock, 1).on(CurrentThread).beside_peers().aim(P50, 0.6).aim(ClientCpu, 1.5),
+        row("1 node, 1 task", Lock, 1).beside_peers().aim(P50, 0.95).aim(ClientCpu, 1.2),
     ];
     for flavour in [CurrentThread, MultiThread] {
         rows.extend([2, 8, 16].map(|tasks| row(&format!("1 node, {tasks} tasks"), Lock, tasks).on(flavour)));
         rows.extend([64, 256].map(|tasks| {
-            row(&format!("1 node, {tasks} tasks"), Lock, tasks).on(flavour).beside_rslock()
+            row(&format!("1 node, {tasks} tasks"), Lock, tasks).on(flavour).beside_peers()
                 .aim(Rate, 1.4).aim(ServerCpu, 0.6).aim(ClientCpu, 1.0).aim(P999, 1.0).aim(Slowest, 0.8)
         }));
     }
@@ -40,8 +39,8 @@ pub(crate) fn rows() -> Vec<Row> {
     for flavour in [CurrentThread, MultiThread] {
         rows.extend([
             row("RedLock of 3, 1 task", RedLock(3), 1).on(flavour).aim(P50, 1.1),
-            row("RedLock of 5, 1 task", RedLock(5), 1).on(flavour).beside_rslock().aim(P50, 1.1),
-            row("RedLock of 5, 64 tasks", RedLock(5), 64).on(flavour).beside_rslock().aim(Rate, 1.2),
+            row("RedLock of 5, 1 task", RedLock(5), 1).on(flavour).beside_peers().aim(P50, 1.1),
+            row("RedLock of 5, 64 tasks", RedLock(5), 64).on(flavour).beside_peers().aim(Rate, 1.2),
             row("MultiLock of 3, 1 task", MultiLock(3), 1).on(flavour).aim(P50, 1.05),
             row("MultiLock of 5, 1 task", MultiLock(5), 1).on(flavour).aim(P50, 1.05),
         ]);
@@ -68,7 +67,7 @@ pub(crate) struct Row {
     how: How,
     aims: Vec<(Figure, f64)>,
     longer: u32,
-    beside_rslock: bool,
+    beside_peers: bool,
 }
 
 enum How {
@@ -85,13 +84,12 @@ type Special = fn(&Setting) -> LocalBoxFuture<'_, Vec<Line>>;
 #[derive(Debug, Clone)]
 pub(crate) struct Setting {
     pub(crate) effort: Effort,
-    /// The program that plays rslock.
-    pub(crate) rslock: Option<PathBuf>,
+    pub(crate) peers: Vec<Peer>,
 }
 
 fn row(name: &str, work: Work, tasks: usize) -> Row {
     let (name, how) = (name.to_owned(), How::Contest(work, tasks));
-    Row { name, flavour: MultiThread, how, aims: Vec::new(), longer: 1, beside_rslock: false }
+    Row { name, flavour: MultiThread, how, aims: Vec::new(), longer: 1, beside_peers: false }
 }
 
 /// Measured in a way of its own, with figures and aims of its own.
@@ -110,8 +108,8 @@ impl Row {
         self
     }
 
-    const fn beside_rslock(mut self) -> Self {
-        self.beside_rslock = true;
+    const fn beside_peers(mut self) -> Self {
+        self.beside_peers = true;
         self
     }
 
@@ -154,8 +152,8 @@ impl Row {
 
     async fn contest(&self, work: Work, tasks: usize, setting: &Setting) -> Vec<Line> {
         let mut contest = work.contest(tasks).await;
-        if let Some(program) = setting.rslock.as_ref().filter(|_| self.beside_rslock) {
-            contest = contest.beside_rslock(program, self.flavour, tasks);
+        for peer in setting.peers.iter().filter(|_| self.beside_peers) {
+            contest = contest.beside(peer, self.flavour, tasks);
         }
         let outcome = contest.hold(setting.effort.longer(self.longer)).await;
         let figures = if meter::is_counting() { &Figure::COUNTED[..] } else { &Figure::TIMED };

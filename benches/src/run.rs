@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
         () if args.short => Effort::SHORT,
         () => Effort::FULL,
     };
-    let setting = Setting { effort, rslock: args.rslock.clone() };
+    let setting = Setting { effort, peers: args.peers.clone() };
     if meter::is_counting() {
         count(&rows, &setting);
         return Ok(true);
@@ -101,9 +101,10 @@ fn print(line: &Line) {
     let (baseline, ours) = (figure_text(line.baseline), figure_text(line.ours));
     let [min, max] = line.spread;
     let spread = format!("({min:.2} … {max:.2})");
-    let rslock = line.rslock.map_or_else(String::new, |ratio| format!("rslock {ratio:.2}"));
+    let peers = line.peers.iter().map(|(name, ratio)| format!("{name} {ratio:.2}"));
+    let peers = peers.collect::<Vec<_>>().join(", ");
     println!(
-        "{row:36} {runtime:14} {:24} {baseline:>9} {ours:>9} {:>7} {spread:17} {:7} {:6} {rslock}",
+        "{row:36} {runtime:14} {:24} {baseline:>9} {ours:>9} {:>7} {spread:17} {:7} {:6} {peers}",
         line.figure,
         ratio_text(line.ratio),
         line.aim_text(),

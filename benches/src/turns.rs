@@ -79,7 +79,8 @@ pub(crate) struct Contest {
     pub(crate) against: &'static str,
     pub(crate) baseline: Side,
     pub(crate) ours: Side,
-    pub(crate) rslock: Option<Side>,
+    /// By their names.
+    pub(crate) peers: Vec<(String, Side)>,
 }
 
 /// All blocks of all sides.
@@ -87,14 +88,15 @@ pub(crate) struct Outcome {
     against: &'static str,
     baseline: Vec<Block>,
     ours: Vec<Block>,
-    rslock: Option<Vec<Block>>,
+    peers: Vec<(String, Vec<Block>)>,
 }
 
 impl Contest {
     /// Lets the sides take turns, after a block each that does not count.
     pub(crate) async fn hold(self, effort: Effort) -> Outcome {
-        let Self { against, baseline, ours, rslock } = self;
-        let mut sides: Vec<_> = [baseline, ours].into_iter().chain(rslock).collect();
+        let Self { against, baseline, ours, peers } = self;
+        let (names, peers): (Vec<_>, Vec<_>) = peers.into_iter().unzip();
+        let mut sides: Vec<_> = [baseline, ours].into_iter().chain(peers).collect();
         let mut blocks = vec![Vec::new(); sides.len()];
         for side in &mut sides {
             side.block(effort.length).await;
@@ -112,7 +114,7 @@ impl Contest {
         let mut blocks = blocks.into_iter();
         let mut next = || blocks.next();
         let (baseline, ours) = (next().unwrap_or_default(), next().unwrap_or_default());
-        Outcome { against, baseline, ours, rslock: next() }
+        Outcome { against, baseline, ours, peers: names.into_iter().zip(blocks).collect() }
     }
 }
 
@@ -124,11 +126,11 @@ impl Outcome {
             return Line::new(name, figure.better(), "mean", &Sides::once(1.0, ours));
         }
         let line = Line::new(name, figure.better(), self.against, &self.sides(figure, &self.ours));
-        let rslock = self
-            .rslock
-            .as_ref()
-            .map(|blocks| Line::new(name, figure.better(), "", &self.sides(figure, blocks)).ratio);
-        Line { rslock, ..line }
+        let ratio = |blocks: &[Block]| {
+            Line::new(name, figure.better(), "", &self.sides(figure, blocks)).ratio
+        };
+        let peers = self.peers.iter().map(|(peer, blocks)| (peer.clone(), ratio(blocks)));
+        Line { peers: peers.collect(), ..line }
     }
 
     fn sides(&self, figure: Figure, others: &[Block]) -> Sides {

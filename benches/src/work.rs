@@ -1,13 +1,12 @@
 //! Contests without contention: each task has a name of its own.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use testkit::{Actor, Cluster};
 
 use crate::{
-    Flavour,
     block::{Load, Pair, Tasks},
-    child::{self, Remote},
+    child,
     floor::{All, Floor, Nodes, Quorum},
     locks::{Multi, Red, Single, names},
     turns::{Contest, Side},
@@ -72,7 +71,7 @@ fn contest(
     ours: impl Load + 'static,
 ) -> Contest {
     let (baseline, ours) = (Side::new(floor, servers), Side::new(ours, servers));
-    Contest { against, baseline, ours, rslock: None }
+    Contest { against, baseline, ours, peers: Vec::new() }
 }
 
 /// A proxy of its own for each side, so that neither stands in the other's way.
@@ -91,18 +90,5 @@ async fn one_frozen(names: &[String]) -> Contest {
     }
     limping.freeze(4);
     let ours = Side { awake: 4, ..Side::new(Tasks(red), &limping) };
-    Contest { against: "all healthy", baseline, ours, rslock: None }
-}
-
-impl Contest {
-    /// With rslock, in a process of its own, on the servers of the baseline.
-    pub(crate) fn beside_rslock(mut self, program: &Path, flavour: Flavour, tasks: usize) -> Self {
-        let servers = &self.baseline.servers;
-        let mut args = vec![flavour.to_string(), tasks.to_string()];
-        args.extend(servers.urls());
-        let rslock = Actor::spawn(program, &args);
-        rslock.recv(child::PATIENCE).expect("rslock gets ready");
-        self.rslock = Some(Side::new(Remote(rslock), servers));
-        self
-    }
+    Contest { against: "all healthy", baseline, ours, peers: Vec::new() }
 }

@@ -1,6 +1,9 @@
 //! Builds what is measured and those beside whom it is, and measures.
 
-use std::process::ExitCode;
+use std::{
+    io,
+    process::{Command, ExitCode},
+};
 
 use crate::cargo;
 
@@ -11,24 +14,65 @@ pub(crate) fn run(without_peers: bool, args: &[String]) -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
-    let mut args = args.to_vec();
-    if !without_peers {
-        if cargo::run_with(&PEER, None) {
-            let program = cargo::top().join(PEERS).join("release/rslock-peer");
-            args.splice(0..0, ["--rslock".into(), program.display().to_string()]);
-        } else {
-            eprintln!("warning: rslock could not be built, its column is left out");
-        }
-    }
+    let wanted = if without_peers { &[][..] } else { &PEERS };
+    let peers = wanted.iter().filter(|peer| peer.is_built());
+    let peers = peers.flat_map(|peer| ["--peer".into(), peer.as_argument()]);
+    let args: Vec<_> = peers.chain(args.iter().cloned()).collect();
     cargo::run_program("palisade-benches", &args)
 }
 
-const PEER: [&str; 6] = [
-    "build",
-    "--release",
-    "--manifest-path",
-    "benches/peers/rslock/Cargo.toml",
-    "--target-dir",
-    PEERS,
+/// Somebody beside whom palisade is measured.
+struct Peer {
+    name: &'static str,
+    /// Its folder in benches/peers, where it is built.
+    folder: &'static str,
+    tool: &'static str,
+    args: &'static [&'static str],
+    /// What is run then, from the top.
+    program: &'static str,
+}
+
+impl Peer {
+    /// Builds it. Whoever lacks its tool, or what that fetches, goes without.
+    fn is_built(&self) -> bool {
+        let folder = cargo::top().join("benches/peers").join(self.folder);
+        let why = match Command::new(self.tool).args(self.args).current_dir(folder).status() {
+            Ok(status) if status.success() => return true,
+            Ok(_) => "it could not be built".to_owned(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                format!("there is no `{}` here", self.tool)
+            }
+            Err(error) => error.to_string(),
+        };
+        eprintln!("warning: {} is left out: {why}", self.name);
+        false
+    }
+
+    fn as_argument(&self) -> String {
+        format!("{}={}", self.name, cargo::top().join(self.program).display())
+    }
+}
+
+const PEERS: [Peer; 3] = [
+    Peer {
+        name: "rslock",
+        folder: "rslock",
+        tool: "cargo",
+        args: &["build", "--release", "--target-dir", "../../../target/peers"],
+        program: "target/peers/release/rslock-peer",
+    },
+    Peer {
+        name: "redsync",
+        folder: "redsync",
+        tool: "go",
+        args: &["build", "-o", "../../../target/peers/redsync-peer", "."],
+        program: "target/peers/redsync-peer",
+    },
+    Peer {
+        name: "Redisson",
+        folder: "redisson",
+        tool: "mvn",
+        args: &["--batch-mode", "--quiet", "process-classes"],
+        program: "benches/peers/redisson/peer.sh",
+    },
 ];
-const PEERS: &str = "target/peers";

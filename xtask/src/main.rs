@@ -51,7 +51,7 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
-    /// Measures against hand-written redis-rs, and beside rslock.
+    /// Measures against hand-written redis-rs, and beside rslock, redsync and Redisson.
     Bench {
         /// Does not build those beside whom palisade is measured; stands before all else.
         #[arg(long)]

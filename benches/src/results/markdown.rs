@@ -1,6 +1,6 @@
 //! The page for readers.
 
-use std::{fmt::Write, fs, thread};
+use std::{collections::BTreeSet, fmt::Write, fs, thread};
 
 use super::{figure_text, ratio_text};
 use crate::{
@@ -21,9 +21,8 @@ pub(crate) fn page(lines: &[Line]) -> String {
     shown.for_each(|line| aim(&mut page, line));
     page += "\n## All figures\n\nOurs, and its ratio to the baseline.\n\n";
     figures(&mut page, lines);
-    page += "\n## Beside rslock\n\nRatios to the same baseline.\n\n";
-    page += "| work | runtime | figure | palisade | rslock | |\n|---|---|---|--:|--:|---|\n";
-    lines.iter().for_each(|line| beside_rslock(&mut page, line));
+    page += "\n## Beside others\n\nRatios to the same baseline.\n\n";
+    peers(&mut page, lines);
     page
 }
 
@@ -56,11 +55,22 @@ fn figures(page: &mut String, lines: &[Line]) {
     }
 }
 
-fn beside_rslock(page: &mut String, line: &Line) {
-    if let Some(rslock) = line.rslock {
+/// A column for each of them, and who is ahead of us.
+fn peers(page: &mut String, lines: &[Line]) {
+    let named = lines.iter().flat_map(|line| &line.peers).map(|(name, _)| name.as_str());
+    let names: BTreeSet<_> = named.collect();
+    let names: Vec<_> = names.into_iter().collect();
+    add(page, &[&["work", "runtime", "figure", "palisade"][..], &names, &["behind"]].concat());
+    add(page, &[&["---", "---", "---", "--:"][..], &vec!["--:"; names.len()], &["---"]].concat());
+    for line in lines.iter().filter(|line| !line.peers.is_empty()) {
         let Line { row, runtime, figure, ratio, .. } = line;
-        let behind = if line.better.is_beyond(*ratio, rslock) { "behind" } else { "" };
-        add(page, &[row, runtime, figure, &format!("{ratio:.2}"), &format!("{rslock:.2}"), behind]);
+        let of = |name: &str| line.peers.iter().find(|(peer, _)| peer == name);
+        let cell = |name: &&str| of(name).map_or_else(String::new, |(_, it)| format!("{it:.2}"));
+        let (ours, cells) = (format!("{ratio:.2}"), names.iter().map(cell).collect::<Vec<_>>());
+        let ahead = line.peers.iter().filter(|(_, it)| line.better.is_beyond(*ratio, *it));
+        let ahead = ahead.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+        let cells: Vec<_> = cells.iter().map(String::as_str).collect();
+        add(page, &[&[&**row, runtime, figure, &ours], &*cells, &[&ahead]].concat());
     }
 }
 
