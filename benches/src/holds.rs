@@ -12,7 +12,7 @@ use crate::{
     figure::Figure,
     floor::Floor,
     line::{Better, Line, Sides},
-    locks::{Hold, Red, Single, names},
+    locks::{Hold, Multi, Red, Single, names},
     meter::{cpu_time, resident_bytes},
     rows::Setting,
 };
@@ -22,6 +22,13 @@ pub(crate) async fn of_one(setting: &Setting) -> Vec<Line> {
     let servers = Cluster::start(1);
     let names = names("held", count(setting));
     let locks = Single::connect(&servers[0].url(), &names).await;
+    measure(&servers, &locks).await
+}
+
+/// Of `MultiLock`s, a lock on each of three masters.
+pub(crate) async fn of_three(setting: &Setting) -> Vec<Line> {
+    let servers = Cluster::start(3);
+    let locks = Multi::connect(&servers.urls(), &names("held", count(setting))).await;
     measure(&servers, &locks).await
 }
 

@@ -14,6 +14,7 @@ mod live;
 mod locks;
 mod meter;
 mod one_lock;
+mod outsider;
 mod peer;
 mod results;
 mod rows;

@@ -1,6 +1,8 @@
 //! palisade's side: a lock is made, acquired and released, as a request handler does it.
 
-use palisade::{AcquireError, Client, Lock, LockGuard, Masters, Released, error::BlessError};
+use palisade::{
+    AcquireError, Client, ClientBuilder, Lock, LockGuard, Masters, Released, error::BlessError,
+};
 
 use crate::block::Pair;
 
@@ -19,7 +21,16 @@ pub(crate) struct Single {
 impl Single {
     /// One client of the server, and a name each.
     pub(crate) async fn connect(url: &str, names: &[String]) -> Vec<Self> {
-        let client = Client::connect(url).await.expect("the server is up");
+        Self::connect_with(Client::builder(), url, names).await
+    }
+
+    /// With other settings than the default ones.
+    pub(crate) async fn connect_with(
+        settings: ClientBuilder,
+        url: &str,
+        names: &[String],
+    ) -> Vec<Self> {
+        let client = settings.url(url).connect().await.expect("the server is up");
         names.iter().map(|name| Self { client: client.clone(), name: name.clone() }).collect()
     }
 
@@ -84,6 +95,13 @@ impl Multi {
     }
 }
 
+impl Hold for Multi {
+    async fn hold(&self) -> LockGuard {
+        let lock = self.masters.multi_lock(&self.name);
+        at_last(|| lock.acquire()).await
+    }
+}
+
 impl Pair for Multi {
     async fn pair(&mut self) {
         let lock = self.masters.multi_lock(&self.name);
@@ -101,7 +119,7 @@ pub(crate) async fn connect(urls: &[String]) -> Masters {
 }
 
 /// On a machine that is far too busy an answer may be missed; then it is asked again.
-async fn at_last<F>(mut acquire: impl FnMut() -> F) -> LockGuard
+pub(crate) async fn at_last<F>(mut acquire: impl FnMut() -> F) -> LockGuard
 where
     F: Future<Output = Result<LockGuard, AcquireError>>,
 {

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use palisade::{Client, ClientBuilder};
 use testkit::{Cluster, RedisServer};
 use tokio::sync::Mutex;
 
@@ -17,7 +18,11 @@ use crate::{
 
 /// So many tasks of one client.
 pub(crate) async fn contenders(url: &str, tasks: usize) -> Vec<Single> {
-    let lock = Single::connect(url, &["one".into()]).await;
+    contenders_with(Client::builder(), url, tasks).await
+}
+
+async fn contenders_with(settings: ClientBuilder, url: &str, tasks: usize) -> Vec<Single> {
+    let lock = Single::connect_with(settings, url, &["one".into()]).await;
     lock.into_iter().cycle().take(tasks).collect()
 }
 
@@ -53,11 +58,7 @@ impl Pair for Bare {
 /// The tasks of two processes.
 pub(crate) async fn in_two_processes(setting: &Setting) -> Vec<Line> {
     let server = RedisServer::start();
-    let one = || {
-        let args = ["one-lock".into(), server.url(), TASKS.to_string()];
-        Remote(child::start(&args).0)
-    };
-    let mut processes = [one(), one()];
+    let mut processes = two_processes(&server);
     let Effort { blocks, length, .. } = setting.effort.longer(5);
     let mut totals = Sides::default();
     let mut pairs = [0, 0];
@@ -77,6 +78,14 @@ pub(crate) async fn in_two_processes(setting: &Setting) -> Vec<Line> {
     ]
 }
 
+/// That are to be told when to work.
+pub(crate) fn two_processes(server: &RedisServer) -> [Remote; 2] {
+    [(); 2].map(|()| {
+        let args = ["one-lock".into(), server.url(), TASKS.to_string()];
+        Remote(child::start(&args).0)
+    })
+}
+
 fn both(processes: &mut [Remote; 2], length: Duration) -> [Block; 2] {
     processes.iter_mut().for_each(|process| process.begin(length));
     processes.each_ref().map(Remote::end)
@@ -84,10 +93,24 @@ fn both(processes: &mut [Remote; 2], length: Duration) -> [Block; 2] {
 
 /// What the server has to do for a crowd of one process.
 pub(crate) async fn crowd(setting: &Setting) -> Vec<Line> {
+    vec![commands_of_crowd(Client::builder(), setting).await.aim(1.0)]
+}
+
+/// The same where each of the crowd asks the server.
+pub(crate) async fn crowd_without_hand_over(setting: &Setting) -> Vec<Line> {
+    vec![commands_of_crowd(without_hand_over(Client::builder()), setting).await.aim(4.0)]
+}
+
+/// There is no hand-over to turn off yet.
+const fn without_hand_over(settings: ClientBuilder) -> ClientBuilder {
+    settings
+}
+
+async fn commands_of_crowd(settings: ClientBuilder, setting: &Setting) -> Line {
     // Unlike the statistics, the slow log leaves out what scripts call; here all commands are slow.
     let slow = RedisServer::builder().arg("--slowlog-log-slower-than", "0");
     let server = slow.start();
-    let mut crowd = Tasks(contenders(&server.url(), 1_000).await);
+    let mut crowd = Tasks(contenders_with(settings, &server.url(), 1_000).await);
     let Effort { blocks, length, .. } = setting.effort.longer(10);
     crowd.block(length).await;
     let mut commands = Sides::default();
@@ -99,7 +122,7 @@ pub(crate) async fn crowd(setting: &Setting) -> Vec<Line> {
         let count = last_command(&server) - before - 1;
         commands.ours.push(count as f64 / block.micros.len() as f64);
     }
-    vec![Line::new("commands a hand-over", Better::Less, "wanted", &commands).aim(1.0)]
+    Line::new("commands a hand-over", Better::Less, "wanted", &commands)
 }
 
 /// The number of the last command, counted from the start.
