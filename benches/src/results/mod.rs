@@ -2,6 +2,7 @@
 
 mod chart;
 mod markdown;
+mod readme;
 
 use std::{fs, io, path::Path};
 
@@ -58,7 +59,17 @@ impl Results {
             let file = folder().join(name);
             fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
         }
-        Ok(())
+        self.show_in_readme()
+    }
+}
+
+impl Results {
+    /// The one at the top.
+    fn show_in_readme(&self) -> Result<(), String> {
+        let file = folder().join("../README.md");
+        let failed = |error| format!("{}: {error}", file.display());
+        let text = fs::read_to_string(&file).map_err(failed)?;
+        fs::write(&file, readme::with_table(&text, &self.0)?).map_err(failed)
     }
 }
 
