@@ -48,7 +48,10 @@ async fn under_the_lock(
     let mut signals = Signals::listen(&signals::ENDING)
         .map_err(|error| Failure::system("cannot listen for signals", error))?;
     let guard = waiting::acquire(args, settings, servers, &mut signals).await?;
-    let outcome = supervised(args, settings, &guard, signals).await;
+    let (outcome, supervisor) = match supervised(args, settings, &guard, signals).await {
+        Ok((outcome, supervisor)) => (outcome, Some(supervisor)),
+        Err(not_begun) => (Err(not_begun), None),
+    };
     let lost = match &outcome {
         Ok(outcome) if outcome.all_are_dead() => give_back(guard).await,
         // Something may be running still: nobody gets the lock before its lease is over.
@@ -57,19 +60,24 @@ async fn under_the_lock(
             false
         }
     };
+    // It ends while the servers answer.
+    if let Some(supervisor) = supervisor {
+        watch::reap(supervisor).await;
+    }
     outcome.map(|outcome| outcome.conclude(&args.name, lost))
 }
 
-/// Runs the command until it and its group are dead.
+/// Runs the command until it and its group are dead, or, by an error inside, may not be; and the
+/// supervisor, which was to see to that.
 ///
 /// # Errors
-/// They may not be.
+/// Nothing was begun.
 async fn supervised(
     args: &RunArgs,
     settings: &Settings,
     guard: &LockGuard,
     mut signals: Signals,
-) -> Result<Outcome, Failure> {
+) -> Result<(Result<Outcome, Failure>, Child), Failure> {
     let refused = |error| Failure::system("cannot run the command", error);
     signals.also(&signals::WHILE_RUNNING).map_err(refused)?;
     // Should the supervisor die, what it has started becomes ours to kill.
@@ -78,7 +86,7 @@ async fn supervised(
     let (link, theirs) = Link::pair().map_err(refused)?;
     let supervisor = start_supervisor(args, settings.grace, guard, theirs).map_err(refused)?;
     let watch = Watch::new(guard, settings, link, supervisor, signals, spared).map_err(refused)?;
-    watch.run().await
+    Ok(watch.run().await)
 }
 
 fn start_supervisor(

@@ -72,8 +72,9 @@ impl<'a> Watch<'a> {
         })
     }
 
-    /// Has the command started, and watches until it and its group are dead.
-    pub(crate) async fn run(mut self) -> Result<Outcome, Failure> {
+    /// Has the command started, and watches until it and its group are dead. Leaves the supervisor to
+    /// be [reaped](reap).
+    pub(crate) async fn run(mut self) -> (Result<Outcome, Failure>, Child) {
         let outcome = match self.begin() {
             Ok(()) => self.watch().await,
             Err(error) => Err(broken(error)),
@@ -82,14 +83,13 @@ impl<'a> Watch<'a> {
             // Whatever does not work here any more: the command must not go on without us.
             let _the_first_error_counts = self.stand_in(false).await;
         }
-        self.reap().await;
         if let Some(terminal) = &mut self.terminal {
             terminal.take_back();
             if !matches!(&outcome, Ok(outcome) if outcome.ended_well()) {
                 terminal.repair();
             }
         }
-        outcome
+        (outcome, self.supervisor)
     }
 
     /// The first word to the supervisor, with our standard input for the command.
@@ -232,18 +232,17 @@ impl<'a> Watch<'a> {
         Ok(Outcome::StoodIn { overdue, lost, undead })
     }
 
-    /// Leaves no zombies to an init that may not reap them, as in many a container.
-    async fn reap(&mut self) {
-        // The supervisor ends right after its last word; the dead it has left become our children.
-        processes::until_ended(&mut self.supervisor, SAFETY).await;
-        while let Ok(Some(_)) = waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOHANG) {
-        }
-    }
-
     fn order(&self, order: Order) {
         // To a supervisor that is stopped, or has ended: both are noticed otherwise.
         let _not_heard = self.link.send(&order.to_string(), None);
     }
+}
+
+/// Leaves no zombies to an init that may not reap them, as in many a container.
+pub(crate) async fn reap(mut supervisor: Child) {
+    // It ends right after its last word; the dead it has left become our children.
+    processes::until_ended(&mut supervisor, SAFETY).await;
+    while let Ok(Some(_)) = waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOHANG) {}
 }
 
 fn broken(error: io::Error) -> Failure {
