@@ -1,15 +1,15 @@
 //! One caller: wants one of the locks, again and again, and in the calm gets what it asks for.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use checkers::{
     history::{Event, Refusal},
     random::Random,
 };
 use palisade::{AcquireError, OnOutage};
-use workload::{Call, Lane, Target};
+use workload::{Call, Lane, Target, Timekeeper};
 
-use crate::{intent, nonsense, stage::Stage};
+use crate::{clock::SimClock, intent, nonsense, stage::Stage};
 
 #[derive(Debug)]
 pub(crate) struct Caller {
@@ -17,6 +17,15 @@ pub(crate) struct Caller {
     pub(crate) targets: Arc<Vec<Target>>,
     pub(crate) random: Random,
     pub(crate) lane: Lane,
+    /// If there is one, it asks in step with the others of its process.
+    pub(crate) beat: Option<Beat>,
+}
+
+/// The moments at which callers of a process ask.
+#[derive(Debug)]
+pub(crate) struct Beat {
+    pub(crate) clock: SimClock,
+    pub(crate) every_us: u64,
 }
 
 impl Caller {
@@ -35,6 +44,10 @@ impl Caller {
 
     async fn next(&mut self) {
         let calm = self.stage.calm.is_here();
+        if let Some(Beat { clock, every_us }) = &self.beat {
+            let since = self.stage.world.now_us() % every_us;
+            clock.sleep(Duration::from_micros(every_us - since)).await;
+        }
         let (choice, intent) = intent::draw(&mut self.random, &self.stage.plan, calm);
         self.lane.section.number += 1;
         let choice = usize::try_from(choice % self.targets.len() as u64).unwrap_or(0);

@@ -158,6 +158,7 @@ mod tests {
         for ppm in [-10_000, -3, 0, 7, 10_000] {
             let plan = ProcessPlan {
                 lanes: 1,
+                beat_us: 0,
                 clock_us: 12_345,
                 wall_clock_us: 0,
                 set: None,

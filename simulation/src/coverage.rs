@@ -62,7 +62,7 @@ pub(crate) fn told_by(event: &Event, at: Time) -> Option<&'static str> {
 }
 
 /// What must be seen.
-pub const SOMETIMES: [&str; 63] = [
+pub const SOMETIMES: [&str; 67] = [
     "fault: request lost",
     "fault: answer lost",
     "fault: reset before the request",
@@ -77,6 +77,7 @@ pub const SOMETIMES: [&str; 63] = [
     "fault: one right lost",
     "fault: rights lost",
     "fault: freeze",
+    "fault: scripts forgotten",
     "fault: clock jump",
     "fault: partition",
     "fault: one-way partition",
@@ -108,6 +109,9 @@ pub const SOMETIMES: [&str; 63] = [
     "refused: lease",
     "refused: rights",
     "batch refused for a key",
+    "acquires in one call",
+    "acquires in one call: not all granted",
+    "acquires in one call refused for a key",
     "refused: re-entry of what was lost",
     "released: not the last guard",
     "heal: asked",

@@ -39,11 +39,12 @@ impl Plan {
                 plan.brew_storm(&mut random);
             }
         } else {
-            match random.below(5) {
+            match random.below(8) {
                 0 => plan.draw_hanging_up(&mut random),
                 1 => plan.draw_one_restart(&mut random),
                 2 => plan.draw_latecomers(&mut random),
                 3 => plan.draw_rights(&mut random),
+                4..=6 => plan.draw_crowd(&mut random),
                 _ => {}
             }
         }
@@ -82,9 +83,10 @@ impl Plan {
         let jumps = random.one_in(6);
         let losses = random.one_in(3);
         let denials = random.one_in(6);
+        let unlearns = random.one_in(3);
         for _ in 0..2 + random.below(8) {
             let at = random.below(self.calm_at);
-            let fault = self.draw_fault(random, amnesia, jumps, losses);
+            let fault = self.draw_fault(random, [amnesia, jumps, losses, unlearns]);
             self.faults.push((at, fault));
         }
         if denials {
@@ -94,7 +96,8 @@ impl Plan {
         }
     }
 
-    fn draw_fault(&self, random: &mut Random, amnesia: bool, jumps: bool, losses: bool) -> Fault {
+    fn draw_fault(&self, random: &mut Random, sorts: [bool; 4]) -> Fault {
+        let [amnesia, jumps, losses, unlearns] = sorts;
         let (nodes, processes) = (self.nodes.len() as u64, self.processes.len() as u64);
         let node = usize::try_from(random.below(nodes)).unwrap_or(0);
         let process = usize::try_from(random.below(processes)).unwrap_or(0);
@@ -117,6 +120,7 @@ impl Plan {
             (5, Fault::Cut { process, node, way, for_us }),
             (if losses { 4 } else { 0 }, Fault::Lose { node, roles }),
             (2, Fault::Reset { node }),
+            (if unlearns { 6 } else { 0 }, Fault::Unlearn { node }),
             (5, Fault::Pause { process, for_us }),
             (if process == 0 { 0 } else { 1 }, Fault::Kill { process }),
         ])
@@ -147,8 +151,12 @@ impl ProcessPlan {
         let late = faulty && random.one_in(4);
         let watchdog_late = faulty && random.one_in(4);
         let is_newcomer = faulty && random.one_in(3);
+        // In step, several ask at the same moment, most of them for different locks.
+        let is_in_step = random.one_in(5);
+        let lanes = if is_in_step { 3 + random.below(3) } else { 1 + random.below(2) };
         Self {
-            lanes: 1 + u32::from(random.one_in(2)),
+            lanes: u32::try_from(lanes).unwrap_or(1),
+            beat_us: if is_in_step { 2 * MS + random.below(30 * MS) } else { 0 },
             begins_us: if is_newcomer { random.below(5 * SECOND) } else { 0 },
             clock_us: random.below(1_000_000 * SECOND),
             wall_clock_us: wall_clock(random),

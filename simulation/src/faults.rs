@@ -65,6 +65,7 @@ impl Stage {
             }
             Fault::Deny { denial, for_us } => self.deny(denial, now + for_us, end),
             Fault::Lose { node, roles } => self.lose(node, roles),
+            Fault::Unlearn { node } => self.unlearn(node),
             Fault::Reset { node } => self.network.reset_all(|_, of| of == node),
             Fault::HangUp { node } => self.network.hang_up_on_the_idle(node),
             Fault::Pause { process, for_us } => self.pause(damage, process, for_us),
@@ -135,6 +136,13 @@ impl Stage {
         self.log.record(Told::Forgot { master: node });
         let now = self.world.now_us();
         self.network.with_node(node, |node| node.lose(roles, now));
+    }
+
+    fn unlearn(&self, node: usize) {
+        let forgot = self.network.with_node(node, |node| node.works() && node.forget_scripts());
+        if forgot == Some(true) {
+            self.log.saw("fault: scripts forgotten");
+        }
     }
 
     fn freeze(&self, node: usize) {

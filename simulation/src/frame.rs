@@ -59,7 +59,7 @@ pub(crate) fn meaning(request: &[u8]) -> Meaning<'_> {
     let command = words.first().copied().unwrap_or_default();
     if command == b"EVALSHA" || command == b"EVAL" {
         let script = words.get(1).copied().unwrap_or_default();
-        let name = NAMES.get(script).map_or("script", String::as_str);
+        let name = name_of(command, script).unwrap_or("script");
         let key = words.get(3).copied().unwrap_or_default();
         let keys = words.get(2).and_then(|count| std::str::from_utf8(count).ok()?.parse().ok());
         let args = words.iter().skip(3 + keys.unwrap_or(1)).copied().collect();
@@ -100,17 +100,24 @@ fn is_holder(arg: &[u8]) -> bool {
         && arg.iter().take(UUID).all(|byte| byte.is_ascii_hexdigit() || *byte == b'-')
 }
 
-/// The codes in a script's answer, one for each lock: behind the time, each before a value. The time
-/// alone says that all is done.
-pub(crate) fn codes(reply: &[u8]) -> Vec<i64> {
+/// The codes in a script's answer about so many locks, one for each: behind the time, each before a
+/// value or two. The time alone says that all is done, one code in the place of several that nothing
+/// is. `None` in the place of an error.
+pub(crate) fn codes(reply: &[u8], locks: usize) -> Vec<Option<i64>> {
     if reply.first() == Some(&b':') {
-        return vec![1];
+        return vec![Some(1); locks];
     }
     if reply.first() != Some(&b'*') {
         return Vec::new();
     }
-    let lines = reply.split(|byte| *byte == b'\n').skip(2).step_by(2);
-    lines.map_while(|line| number_in(line.strip_prefix(b":")?)).collect()
+    let mut lines = reply.split(|byte| *byte == b'\n').skip(1).collect::<Vec<_>>();
+    lines.retain(|line| !line.is_empty());
+    let each = lines.len().saturating_sub(1);
+    let code = |line: &&[u8]| line.strip_prefix(b":").and_then(number_in);
+    if locks == 0 || each % locks != 0 || each < 2 * locks {
+        return vec![lines.get(1).and_then(code); locks];
+    }
+    lines.iter().skip(1).step_by(each / locks).map(code).collect()
 }
 
 fn number_in(line: &[u8]) -> Option<i64> {
@@ -124,8 +131,9 @@ pub(crate) fn tell(request: &[u8]) -> String {
     };
     let mut told = Vec::new();
     for (i, word) in words.iter().enumerate() {
-        let text = match NAMES.get(*word) {
-            Some(name) if i == 1 => (*name).to_owned(),
+        let command = words.first().copied().unwrap_or_default();
+        let text = match name_of(command, word) {
+            Some(name) if i == 1 => name.to_owned(),
             _ => String::from_utf8_lossy(word).into_owned(),
         };
         let text = text.lines().next().unwrap_or_default();
@@ -138,6 +146,15 @@ pub(crate) fn tell(request: &[u8]) -> String {
 pub(crate) fn tell_answer(answer: &[u8]) -> String {
     let text = String::from_utf8_lossy(answer).replace("\r\n", " ");
     text.chars().take(120).collect()
+}
+
+/// What a script is called that is named by its digest or sent as its text.
+fn name_of(command: &[u8], script: &[u8]) -> Option<&'static str> {
+    if command != b"EVAL" {
+        return NAMES.get(script).map(String::as_str);
+    }
+    let digest = sha1_smol::Sha1::from(script).digest().to_string();
+    NAMES.get(digest.as_bytes()).map(String::as_str)
 }
 
 /// What the scripts of the library are called, by their digests: `acquire`, also of a kind of its own.
@@ -187,8 +204,11 @@ mod tests {
     #[test]
     fn the_codes_of_a_script_are_read() {
         let answer = b"*5\r\n:1700000000000000\r\n:-1\r\n:0\r\n:1\r\n:89\r\n";
-        assert_eq!(codes(answer), [-1, 1]);
-        assert_eq!(codes(b":1700000000000000\r\n"), [1]);
-        assert!(codes(b"-NOSCRIPT no\r\n").is_empty());
+        assert_eq!(codes(answer, 2), [Some(-1), Some(1)]);
+        assert_eq!(codes(b":1700000000000000\r\n", 2), [Some(1); 2]);
+        assert!(codes(b"-NOSCRIPT no\r\n", 2).is_empty());
+        let fenced = b"*7\r\n:7\r\n-OOM no\r\n:0\r\n:0\r\n:1\r\n:9\r\n:9\r\n";
+        assert_eq!(codes(fenced, 2), [None, Some(1)]);
+        assert_eq!(codes(b"*4\r\n:7\r\n:-4\r\n:0\r\n:0\r\n", 5), [Some(-4); 5]);
     }
 }

@@ -18,7 +18,22 @@ pub(crate) fn draw(random: &mut Random, plan: &Plan, calm: bool) -> (u64, Intent
         About::Rights if !calm => renewed_for_long(random, intent, &plan.leases),
         _ => intent,
     };
-    (target, intent)
+    let gives_up = !calm && plan.is_crowded() && random.one_in(2);
+    (target, if gives_up { given_up_while_asked(random, intent, plan) } else { intent })
+}
+
+/// By who is gone before all servers have answered.
+fn given_up_while_asked(random: &mut Random, intent: Intent, plan: &Plan) -> Intent {
+    let patience = Duration::from_micros(random.below(plan.network.round_trip_us()));
+    let rest = Duration::from_micros(random.below(20_000));
+    Intent {
+        manner: Manner::Dropped,
+        polls: None,
+        lease: Lease::Watchdog,
+        patience,
+        rest,
+        ..intent
+    }
 }
 
 /// By who does not hear of a loss before the lease ends, since it is not renewed.

@@ -15,6 +15,7 @@
 mod caller;
 mod clock;
 mod coverage;
+mod crowd;
 mod draw;
 mod event;
 mod faults;

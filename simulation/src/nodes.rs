@@ -72,6 +72,11 @@ impl Node {
         self.may_have_to_wait = true;
     }
 
+    /// As SCRIPT FLUSH does. True if it did.
+    pub(crate) fn forget_scripts(&self) -> bool {
+        self.ask(b"*2\r\n$6\r\nSCRIPT\r\n$5\r\nFLUSH\r\n") == ["+OK"]
+    }
+
     pub(crate) fn jump(&mut self, by_ms: i64) {
         self.server.jump_clock(by_ms);
         self.may_have_to_wait |= by_ms < 0;

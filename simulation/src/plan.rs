@@ -66,6 +66,11 @@ impl Plan {
         !self.faulty && matches!(self.faults.as_slice(), [(_, Fault::Crash { .. })])
     }
 
+    /// Whether nothing happens but that many ask at once, and servers forget their scripts.
+    pub(crate) fn is_crowded(&self) -> bool {
+        !self.faulty && self.faults.iter().any(|(_, fault)| matches!(fault, Fault::Unlearn { .. }))
+    }
+
     /// The server of those locks that are on one.
     pub(crate) fn home(&self) -> usize {
         usize::try_from(self.seed % self.nodes.len() as u64).unwrap_or(0)
@@ -105,6 +110,8 @@ pub(crate) struct NodePlan {
 #[derive(Debug, Clone)]
 pub(crate) struct ProcessPlan {
     pub(crate) lanes: u32,
+    /// If not 0, its lanes ask for locks only at times that are multiples of this.
+    pub(crate) beat_us: u64,
     /// When it is started: who comes late knows nothing of what was before.
     pub(crate) begins_us: u64,
     pub(crate) clock_us: u64,
@@ -192,6 +199,10 @@ pub(crate) enum Fault {
     Lose {
         node: usize,
         roles: bool,
+    },
+    /// A server forgets its scripts.
+    Unlearn {
+        node: usize,
     },
     /// All connections of a server break.
     Reset {

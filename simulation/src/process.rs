@@ -11,8 +11,13 @@ use palisade::{Client, clock::Clock, embedded::SimulatedProcess, error::ConfigEr
 use workload::Lane;
 
 use crate::{
-    caller::Caller, clock::SimClock, event::ProcessId, plan::ProcessPlan, stage::Stage,
-    stream::SimStream, targets,
+    caller::{Beat, Caller},
+    clock::SimClock,
+    event::ProcessId,
+    plan::ProcessPlan,
+    stage::Stage,
+    stream::SimStream,
+    targets,
 };
 
 /// Lives from the beginning until its lanes have finished.
@@ -37,7 +42,7 @@ pub(crate) async fn run(stage: Arc<Stage>, id: ProcessId, plan: ProcessPlan) {
     let process = SimulatedProcess::new(late, watchdog, seed);
     stage.names().insert(id, process.uuid());
     let problem = match clients(&stage, id, &process, &clock) {
-        Ok(clients) => work(&stage, worker, plan.lanes, &clock, &clients).await,
+        Ok(clients) => work(&stage, worker, &plan, &clock, &clients).await,
         Err(error) => Some(error.to_string()),
     };
     stage.log.record(Event::WorkerEnded { worker, problem });
@@ -46,7 +51,7 @@ pub(crate) async fn run(stage: Arc<Stage>, id: ProcessId, plan: ProcessPlan) {
 async fn work(
     stage: &Arc<Stage>,
     worker: Worker,
-    lanes: u32,
+    plan: &ProcessPlan,
     clock: &SimClock,
     clients: &[Client],
 ) -> Option<String> {
@@ -54,12 +59,14 @@ async fn work(
         Ok(targets) => Arc::new(targets),
         Err(error) => return Some(error.to_string()),
     };
-    let lanes = (0..lanes).map(|lane| {
+    let lanes = (0..plan.lanes).map(|lane| {
         let random = Random::branch(stage.plan.seed, &[3, worker.place, lane]);
         let (store, observer) = (stage.memory.clone(), stage.clone());
         let lane = Lane::new(worker, lane, Arc::new(clock.clone()), store, observer);
         let (stage, targets) = (stage.clone(), targets.clone());
-        tokio::spawn(Caller { stage, targets, random, lane }.run())
+        let every_us = plan.beat_us;
+        let beat = (every_us > 0).then(|| Beat { clock: clock.clone(), every_us });
+        tokio::spawn(Caller { stage, targets, random, lane, beat }.run())
     });
     let ended = join_all(lanes.collect::<Vec<_>>()).await;
     drop(targets);

@@ -27,6 +27,7 @@ impl Plan {
         self.sections = 20;
         for process in &mut self.processes {
             process.lanes = 4;
+            process.beat_us = 20 * MS;
         }
         for _ in 0..3 + random.below(4) {
             let at = random.below(self.calm_at);

@@ -59,10 +59,12 @@ impl Network {
         let mut denials = inner.denied.keys();
         denials.find(|it| it.node == node && it.user == user && concerns(it))?;
         self.log.saw("refused: rights");
-        if keys.len() > 1
-            && matches!(frame::meaning(request), Meaning::Script { name: "renew", .. })
-        {
-            self.log.saw("batch refused for a key");
+        if let Meaning::Script { name, args, .. } = frame::meaning(request) {
+            match (name, frame::holders(&args).len()) {
+                ("renew", 2..) => self.log.saw("batch refused for a key"),
+                ("acquire", 2..) => self.log.saw("acquires in one call refused for a key"),
+                _ => {}
+            }
         }
         Some(REFUSAL)
     }

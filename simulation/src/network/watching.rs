@@ -17,10 +17,12 @@ impl Network {
             Meaning::Subscribe | Meaning::Other => return,
         };
         // Who has a guard already asks for more votes.
-        if name == "acquire"
-            && frame::holders(&args).iter().any(|holder| inner.granted.contains_key(*holder))
-        {
+        let holders = frame::holders(&args);
+        if name == "acquire" && holders.iter().any(|holder| inner.granted.contains_key(*holder)) {
             self.log.saw("heal: asked");
+        }
+        if name == "acquire" && holders.len() > 1 {
+            self.log.saw("acquires in one call");
         }
         let ("count", [holder, b"0", ..]) = (name, args.as_slice()) else { return };
         if !inner.granted.contains_key(*holder) {
@@ -44,12 +46,19 @@ impl Network {
         answer: &[u8],
     ) -> Vec<SectionId> {
         let Meaning::Script { name, args, .. } = meaning else { return Vec::new() };
-        let codes = frame::codes(answer);
-        match (*name, codes.first()) {
-            ("acquire", Some(-1)) => self.log.saw("stale acquire refused"),
-            ("acquire", Some(1)) => {
-                for holder in frame::holders(args) {
-                    self.watch_grant(inner, node, asked, holder);
+        let holders = frame::holders(args);
+        let codes = frame::codes(answer, holders.len().max(1));
+        if *name == "acquire" && holders.len() > 1 && !answer.starts_with(b":") {
+            self.log.saw("acquires in one call: not all granted");
+        }
+        match (*name, codes.first().copied().flatten()) {
+            ("acquire", _) => {
+                for (holder, code) in holders.into_iter().zip(codes) {
+                    match code {
+                        Some(-1) => self.log.saw("stale acquire refused"),
+                        Some(1) => self.watch_grant(inner, node, asked, holder),
+                        _ => {}
+                    }
                 }
             }
             ("write", Some(1)) if args.get(1).is_some_and(|text| text.starts_with(b"waits ")) => {
@@ -58,8 +67,9 @@ impl Network {
             ("promote", Some(1)) => self.log.saw("phase 2: promoted"),
             ("promote", Some(_)) => self.log.saw("phase 2: refused"),
             ("renew", Some(_)) => {
-                let holders = frame::holders(args).into_iter();
-                let gone = holders.zip(&codes).filter(|(_, code)| **code <= 0);
+                let holders = holders.into_iter();
+                let gone =
+                    holders.zip(&codes).filter(|(_, code)| code.is_some_and(|code| code <= 0));
                 return gone.filter_map(|(holder, _)| inner.granted.get(holder)).copied().collect();
             }
             _ => {}
