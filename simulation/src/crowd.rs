@@ -18,6 +18,9 @@ impl Plan {
         if self.leases.quarantine == Quarantine::Strict {
             self.leases.quarantine = Quarantine::Always;
         }
+        // What is left behind is in the way of others for longer than a hand-over may take.
+        self.leases.max_ms = self.leases.max_ms.max(3_000);
+        self.leases.watchdog_ms = 2_000 + random.below(1_000);
         self.sections = 12;
         for process in &mut self.processes {
             process.lanes = 5 + u32::try_from(random.below(4)).unwrap_or(0);
