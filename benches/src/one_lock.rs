@@ -101,8 +101,8 @@ pub(crate) async fn crowd_without_hand_over(setting: &Setting) -> Vec<Line> {
     vec![commands_of_crowd(without_hand_over(Client::builder()), setting).await.aim(4.0)]
 }
 
-/// There is no hand-over to turn off yet.
-const fn without_hand_over(settings: ClientBuilder) -> ClientBuilder {
+/// Waits for `.local_handover(palisade::LocalHandover::Off)`: until then it is the row above once more.
+fn without_hand_over(settings: ClientBuilder) -> ClientBuilder {
     settings
 }
 
