@@ -18,6 +18,12 @@ pub(super) async fn before<T>(
         output = &mut work => return Some(output),
         () = clock.sleep_until(deadline) => {}
     }
+    last_look(work).await
+}
+
+/// The output of `work`, whose time is over, if it is ready once the other tasks had their turn.
+pub(super) async fn last_look<T>(work: impl Future<Output = T>) -> Option<T> {
+    tokio::pin!(work);
     for _turn in 0..2 {
         tokio::task::yield_now().await;
         if let Some(output) = futures::future::FutureExt::now_or_never(&mut work) {

@@ -7,12 +7,13 @@ use std::{
     task::{Context, Poll, ready},
 };
 
+use futures::future::BoxFuture;
 use redis::{RedisError, Value, ValueCodec};
 use tokio::io::AsyncWrite;
 use tokio_util::{bytes::BytesMut, codec::Decoder, io::poll_read_buf};
 
 use super::{Stream, cause, outbox::Outbox};
-use crate::error::NodeError;
+use crate::{clock::Instant, error::NodeError};
 
 /// Writes what is in the outbox and hands the answers back, until the stream ends or this is dropped.
 ///
@@ -28,6 +29,8 @@ pub(super) struct Driver {
     needs_flush: bool,
     /// How many bytes the stream took in all.
     taken: u64,
+    /// Rings when somebody who waits is to be woken.
+    alarm: Option<(Instant, BoxFuture<'static, ()>)>,
     /// What came was no answer.
     nonsense: Option<NodeError>,
     /// Why the stream ended.
@@ -45,6 +48,7 @@ impl Driver {
             written: 0,
             needs_flush: false,
             taken: 0,
+            alarm: None,
             nonsense: None,
             cause: None,
         }
@@ -87,7 +91,8 @@ impl Driver {
                 self.output.clear();
                 self.written = 0;
             }
-            self.outbox.pack(&mut self.output, OUTPUT, cx);
+            let next_wake = self.outbox.pack(&mut self.output, OUTPUT, cx);
+            self.poll_alarm(next_wake, cx);
             let rest = self.output.get(self.written..).unwrap_or_default();
             let stream = Pin::new(&mut self.stream);
             let failed = if !rest.is_empty() {
@@ -112,6 +117,25 @@ impl Driver {
                 self.cause = Some(disconnected(error));
                 return Poll::Ready(());
             }
+        }
+    }
+}
+
+impl Driver {
+    /// Wakes those whose time is over. One timer serves all: what is answered in time, as nearly
+    /// everything is, costs none.
+    fn poll_alarm(&mut self, mut next: Option<Instant>, cx: &mut Context<'_>) {
+        while let Some(at) = next {
+            let is_early_enough = |alarm: &(Instant, _)| alarm.0 <= at;
+            if !self.alarm.as_ref().is_some_and(is_early_enough) {
+                self.alarm = Some((at, self.outbox.clock().sleep_until(at)));
+            }
+            let Some((_, alarm)) = &mut self.alarm else { return };
+            if alarm.as_mut().poll(cx).is_pending() {
+                return;
+            }
+            self.alarm = None;
+            next = self.outbox.wake_overdue();
         }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     caller::Patience,
-    deadline::before,
+    deadline::{before, last_look},
     order::{Fate, Left, Ticket, lost},
     outbox::{Departure, Outbox},
     spin::Spinner,
@@ -32,27 +32,31 @@ pub(super) async fn fly(
     departure: Departure,
     until: Until,
 ) -> Fate {
-    let mut flight = Flight { outbox, stage: Stage::New(departure) };
+    let (deadline, patience) = match until {
+        Until::Deadline(deadline) => (deadline, None),
+        Until::Patience(patience) => (patience.since + patience.for_the_server, Some(patience)),
+    };
+    let wake_at = outbox.wakes_here().then_some(deadline);
+    let mut flight = Flight { outbox, wake_at, deadline, stage: Stage::New(departure) };
     if let Some(hurry) = hurry
         && let Some(fate) = flight.spin(hurry).await
     {
         return fate;
     }
-    let (mut deadline, patience) = match until {
-        Until::Deadline(deadline) => (deadline, None),
-        Until::Patience(patience) => (patience.since + patience.for_the_server, Some(patience)),
-    };
     loop {
-        if let Some(fate) = before(outbox.clock(), deadline, poll_fn(|cx| flight.poll(cx))).await {
+        if let Some(fate) = flight.until_deadline().await {
             return fate;
         }
         match (&flight.stage, &patience) {
             (Stage::Entered(ticket), Some(patience)) => {
-                let later = outbox.waits_until(*ticket, patience);
+                let (ticket, later) = (*ticket, outbox.waits_until(*ticket, patience));
                 if later <= outbox.clock().now() {
                     return flight.abort();
                 }
-                deadline = later;
+                flight.deadline = later;
+                if flight.wake_at.is_some() {
+                    outbox.wake_later(ticket, later);
+                }
             }
             _ => return flight.abort(),
         }
@@ -70,6 +74,9 @@ pub(super) struct Hurry<'a> {
 /// A call from its start to its end.
 struct Flight<'a> {
     outbox: &'a Outbox,
+    /// If the outbox is to wake it then: else it needs a timer.
+    wake_at: Option<Instant>,
+    deadline: Instant,
     stage: Stage,
 }
 
@@ -82,7 +89,7 @@ enum Stage {
 impl Flight<'_> {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Fate> {
         match std::mem::replace(&mut self.stage, Stage::Landed) {
-            Stage::New(departure) => match self.outbox.enter(departure, cx.waker()) {
+            Stage::New(departure) => match self.outbox.enter(departure, self.wake_at, cx.waker()) {
                 None => Poll::Ready(Fate::NeverLeft(lost())),
                 Some(ticket) => {
                     self.stage = Stage::Entered(ticket);
@@ -98,6 +105,27 @@ impl Flight<'_> {
             // A flight that has landed is not polled again.
             Stage::Landed => Poll::Pending,
         }
+    }
+
+    /// `None` if there is no answer by then.
+    async fn until_deadline(&mut self) -> Option<Fate> {
+        let (clock, deadline) = (self.outbox.clock(), self.deadline);
+        if self.wake_at.is_none() {
+            return before(clock, deadline, poll_fn(|cx| self.poll(cx))).await;
+        }
+        let is_over = poll_fn(|cx| {
+            let is_entering = matches!(self.stage, Stage::New(_));
+            match self.poll(cx) {
+                Poll::Ready(fate) => Poll::Ready(Some(fate)),
+                // To look at the clock is not for nothing: who has just entered is not late.
+                Poll::Pending if !is_entering && clock.now() >= deadline => Poll::Ready(None),
+                Poll::Pending => Poll::Pending,
+            }
+        });
+        if let Some(fate) = is_over.await {
+            return Some(fate);
+        }
+        last_look(poll_fn(|cx| self.poll(cx))).await
     }
 
     /// Looks for the answer again and again, and lets the runtime go round in between: it reads the

@@ -83,6 +83,8 @@ pub(super) struct Order {
     pub(super) parts: u64,
     /// To put calls together in.
     pub(super) scratch: Cmd,
+    /// When somebody who waits is to be woken first, or earlier.
+    pub(super) next_wake: Option<Instant>,
     /// To be woken when something enters; there while the driver sleeps.
     pub(super) driver: Option<Waker>,
 }
@@ -91,11 +93,11 @@ pub(super) enum Entry {
     Waiting {
         cmd: Cmd,
         deadline: Instant,
-        waker: Waker,
+        caller: Sleeper,
     },
     Departed {
         sent: Instant,
-        waker: Waker,
+        caller: Sleeper,
     },
     Acquire(Seeker),
     /// Given up before the driver took it.
@@ -103,6 +105,13 @@ pub(super) enum Entry {
     /// Given up after that.
     Forsaken,
     Decided(Fate),
+}
+
+/// Who waits for what becomes of a call.
+pub(super) struct Sleeper {
+    pub(super) waker: Waker,
+    /// When it is to be woken, whatever has become of it; `None` if it has a timer of its own.
+    pub(super) wake_at: Option<Instant>,
 }
 
 /// An acquire that waits, or flies.
@@ -116,7 +125,18 @@ pub(super) struct Seeker {
     pub(super) flight: Option<(Instant, u64)>,
     /// Of those that wait, only the ones with the same number share a call. 0 if it may be any.
     pub(super) part: u64,
-    pub(super) waker: Waker,
+    pub(super) caller: Sleeper,
+}
+
+impl Entry {
+    fn caller(&mut self) -> Option<&mut Sleeper> {
+        match self {
+            Self::Waiting { caller, .. }
+            | Self::Departed { caller, .. }
+            | Self::Acquire(Seeker { caller, .. }) => Some(caller),
+            Self::Withdrawn | Self::Forsaken | Self::Decided(_) => None,
+        }
+    }
 }
 
 impl Seeker {
@@ -165,10 +185,10 @@ impl Order {
                 self.decide(ticket, late(true))
             }
             Some(entry @ Entry::Waiting { .. }) => {
-                if let Entry::Waiting { cmd, waker, .. } =
+                if let Entry::Waiting { cmd, caller, .. } =
                     std::mem::replace(entry, Entry::Withdrawn)
                 {
-                    *entry = Entry::Departed { sent: now, waker };
+                    *entry = Entry::Departed { sent: now, caller };
                     self.take(&cmd, Taken::Call(ticket), now, to);
                 }
                 None
@@ -221,8 +241,10 @@ impl Order {
                     seeker.never_left();
                 }
                 match std::mem::replace(entry, Entry::Decided(fate)) {
-                    Entry::Waiting { waker, .. } | Entry::Departed { waker, .. } => Some(waker),
-                    Entry::Acquire(seeker) => Some(seeker.waker),
+                    Entry::Waiting { caller, .. } | Entry::Departed { caller, .. } => {
+                        Some(caller.waker)
+                    }
+                    Entry::Acquire(seeker) => Some(seeker.caller.waker),
                     _ => None,
                 }
             }
@@ -274,6 +296,40 @@ impl Order {
             return (left, None);
         }
         (left, self.calls.get_mut(ticket).map(|entry| std::mem::replace(entry, after)))
+    }
+
+    /// Who waits for a call whose fate is not known.
+    pub(super) fn caller(&mut self, ticket: Ticket) -> Option<&mut Sleeper> {
+        self.calls.get_mut(ticket).and_then(Entry::caller)
+    }
+
+    /// Somebody is to be woken then. True if that is before all that were planned.
+    pub(super) fn plan_wake(&mut self, at: Option<Instant>) -> bool {
+        let Some(at) = at.filter(|at| self.next_wake.is_none_or(|next| *at < next)) else {
+            return false;
+        };
+        self.next_wake = Some(at);
+        true
+    }
+
+    /// Those whose time is over at `now`.
+    pub(super) fn overdue(&mut self, now: Instant) -> Vec<Waker> {
+        let mut overdue = Vec::new();
+        self.next_wake = None;
+        for (_, entry) in &mut self.calls {
+            let Some(caller) = entry.caller() else { continue };
+            match caller.wake_at {
+                Some(at) if at <= now => {
+                    caller.wake_at = None;
+                    overdue.push(caller.waker.clone());
+                }
+                Some(at) if self.next_wake.is_none_or(|next| at < next) => {
+                    self.next_wake = Some(at);
+                }
+                _ => {}
+            }
+        }
+        overdue
     }
 
     /// Tells everybody who waits that it will not be sent.

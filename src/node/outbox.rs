@@ -33,14 +33,17 @@ use std::{
 };
 
 use redis::{Cmd, Value};
-use tokio::sync::Notify;
+use tokio::{
+    runtime::{Handle, Id},
+    sync::Notify,
+};
 
 use super::{
     NodeSettings,
     caller::{Acquirer, Patience, Turn},
     cause,
     landing::Reply,
-    order::{Entry, Fate, Left, Order, Seeker, Taken, Ticket, lost},
+    order::{Entry, Fate, Left, Order, Seeker, Sleeper, Taken, Ticket, lost},
     server_clock::{Sample, ServerClock},
     silence::Traffic,
 };
@@ -70,6 +73,8 @@ pub(super) struct Outbox {
     /// Notified when a call goes out where nothing was heard for `quiet_after`.
     quiet: Notify,
     quiet_after: Duration,
+    /// Where it was made, and is driven.
+    runtime: Option<Id>,
 }
 
 /// What enters.
@@ -98,6 +103,7 @@ impl Outbox {
             ended: Notify::new(),
             quiet: Notify::new(),
             quiet_after: settings.quiet_after,
+            runtime: Handle::try_current().ok().map(|here| here.id()),
         })
     }
 
@@ -157,30 +163,43 @@ impl Outbox {
         order.waiting.len() + order.acquires.len() + order.departed.len() <= 1
     }
 
-    /// Puts a call in. `None` if the outbox has ended.
-    pub(super) fn enter(&self, departure: Departure, waker: &Waker) -> Option<Ticket> {
+    /// Whether its driver wakes those who call from here when their time is over. Elsewhere they look
+    /// after that themselves: the driver's runtime may stand still.
+    pub(super) fn wakes_here(&self) -> bool {
+        Handle::try_current().is_ok_and(|here| Some(here.id()) == self.runtime)
+    }
+
+    /// Puts a call in, whose caller is to be woken at `wake_at` at the latest. `None` if the outbox has
+    /// ended.
+    pub(super) fn enter(
+        &self,
+        departure: Departure,
+        wake_at: Option<Instant>,
+        waker: &Waker,
+    ) -> Option<Ticket> {
         let mut order = self.order();
         if !self.is_live() {
             return None;
         }
-        let waker = waker.clone();
+        let is_next = order.plan_wake(wake_at);
+        let caller = Sleeper { waker: waker.clone(), wake_at };
         let (ticket, leaves) = match departure {
             Departure::Call { cmd, deadline } => {
-                let ticket = order.calls.insert(Entry::Waiting { cmd, deadline, waker });
+                let ticket = order.calls.insert(Entry::Waiting { cmd, deadline, caller });
                 order.waiting.push_back(ticket);
                 (ticket, true)
             }
             Departure::Acquire { acquirer, unsent_until } => {
                 let (turn, part) = (Turn::First, 0);
                 let (stamp, flight) = (None, None);
-                let seeker = Seeker { acquirer, unsent_until, turn, stamp, flight, part, waker };
+                let seeker = Seeker { acquirer, unsent_until, turn, stamp, flight, part, caller };
                 let ticket = order.calls.insert(Entry::Acquire(seeker));
                 order.acquires.push_back(ticket);
                 // Else an answer makes room for it, and the driver reads that.
                 (ticket, order.acquire_calls < order.most_acquire_calls.max(1))
             }
         };
-        let driver = if leaves { order.driver.take() } else { None };
+        let driver = if leaves || is_next { order.driver.take() } else { None };
         drop(order);
         if let Some(driver) = driver {
             driver.wake();
@@ -191,20 +210,38 @@ impl Outbox {
     /// Waits for the fate of a call; the ticket is void then.
     pub(super) fn poll_fate(&self, ticket: Ticket, cx: &mut Context<'_>) -> Poll<Fate> {
         let mut order = self.order();
-        let known = match order.calls.get_mut(ticket) {
-            Some(
-                Entry::Waiting { waker, .. }
-                | Entry::Departed { waker, .. }
-                | Entry::Acquire(Seeker { waker, .. }),
-            ) => waker,
-            _ => return order.take_fate(ticket).map_or(Poll::Pending, Poll::Ready),
+        let Some(caller) = order.caller(ticket) else {
+            return order.take_fate(ticket).map_or(Poll::Pending, Poll::Ready);
         };
-        if !known.will_wake(cx.waker()) {
-            let before = std::mem::replace(known, cx.waker().clone());
+        if !caller.waker.will_wake(cx.waker()) {
+            let before = std::mem::replace(&mut caller.waker, cx.waker().clone());
             drop(order);
             drop(before);
         }
         Poll::Pending
+    }
+
+    /// Has the caller of a call woken later.
+    pub(super) fn wake_later(&self, ticket: Ticket, at: Instant) {
+        let mut order = self.order();
+        if let Some(caller) = order.caller(ticket) {
+            caller.wake_at = Some(at);
+        }
+        let driver = if order.plan_wake(Some(at)) { order.driver.take() } else { None };
+        drop(order);
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+    }
+
+    /// For the driver: wakes those whose time is over. When the next one is.
+    pub(super) fn wake_overdue(&self) -> Option<Instant> {
+        let mut order = self.order();
+        let overdue = order.overdue(self.clock.now());
+        let next = order.next_wake;
+        drop(order);
+        overdue.into_iter().for_each(Waker::wake);
+        next
     }
 
     /// Until when an acquire is to be waited for, by what has become of it by now.
@@ -237,8 +274,8 @@ impl Outbox {
     }
 
     /// For the driver: packs what waits behind what is in `to`, until that is `full`. Before any of it
-    /// is written, as the answers' times need it.
-    pub(super) fn pack(&self, to: &mut Vec<u8>, full: usize, cx: &Context<'_>) {
+    /// is written, as the answers' times need it. Returns when somebody is to be woken.
+    pub(super) fn pack(&self, to: &mut Vec<u8>, full: usize, cx: &Context<'_>) -> Option<Instant> {
         let mut unsent = Vec::new();
         let mut order = self.order();
         let waits = !order.waiting.is_empty() || !order.acquires.is_empty();
@@ -258,8 +295,10 @@ impl Outbox {
         if order.driver.as_ref().is_none_or(|driver| !driver.will_wake(cx.waker())) {
             order.driver = Some(cx.waker().clone());
         }
+        let next_wake = order.next_wake;
         drop(order);
         unsent.into_iter().for_each(Waker::wake);
+        next_wake
     }
 
     /// The same for acquires: while few calls with some are under way.

@@ -137,19 +137,19 @@ impl Desk {
 
     pub(super) fn enter(&self, wish: &Arc<Wish>) -> Ticket {
         let departure = Departure::Acquire { acquirer: wish.clone(), unsent_until: None };
-        self.outbox.enter(departure, Waker::noop()).unwrap()
+        self.outbox.enter(departure, None, Waker::noop()).unwrap()
     }
 
     pub(super) fn enter_until(&self, wish: &Arc<Wish>, unsent_until: Instant) -> Ticket {
         let unsent_until = Some(unsent_until);
         let departure = Departure::Acquire { acquirer: wish.clone(), unsent_until };
-        self.outbox.enter(departure, Waker::noop()).unwrap()
+        self.outbox.enter(departure, None, Waker::noop()).unwrap()
     }
 
     /// Another call: the word.
     pub(super) fn say(&self, word: &str) -> Ticket {
         let departure = Departure::Call { cmd: cmd(word), deadline: later() };
-        self.outbox.enter(departure, Waker::noop()).unwrap()
+        self.outbox.enter(departure, None, Waker::noop()).unwrap()
     }
 
     pub(super) fn enter_all(&self, names: &[&str]) -> (Vec<Arc<Wish>>, Vec<Ticket>) {

@@ -93,7 +93,12 @@ async fn a_frozen_server_holds_nobody_and_its_silence_counts_once_for_each_call(
     let deaf = async {
         tokio::task::yield_now().await;
         let mut bytes = Vec::new();
-        outbox.pack(&mut bytes, usize::MAX, &Context::from_waker(std::task::Waker::noop()));
+        let cx = Context::from_waker(std::task::Waker::noop());
+        let mut next = outbox.pack(&mut bytes, usize::MAX, &cx);
+        while let Some(at) = next {
+            clock.sleep_until(at).await;
+            next = outbox.wake_overdue();
+        }
         std::future::pending::<()>().await;
     };
     let fates = tokio::select! {
