@@ -41,6 +41,7 @@ pub(crate) struct Acquisition {
     next: Option<Next>,
     /// If all members are needed: one after the other, in an order that all processes share.
     in_order: Option<InOrder>,
+    has_asked: bool,
     lost_rounds: u32,
     has_said_not_yet: bool,
 }
@@ -55,6 +56,7 @@ impl Acquisition {
             succession,
             next: None,
             in_order,
+            has_asked: false,
             lost_rounds: 0,
             has_said_not_yet: false,
         }
@@ -203,8 +205,10 @@ impl Contender for Acquisition {
     type Grant = LockGuard;
 
     async fn round(&mut self) -> Round<LockGuard> {
-        // A wait may go on in the child of a fork.
-        if let Err(error) = self.target.process().home.check() {
+        // A wait may go on in the child of a fork; whoever asks first has just been checked.
+        if replace(&mut self.has_asked, true)
+            && let Err(error) = self.target.process().home.check()
+        {
             return Round::Failed(error.into());
         }
         if let Err(error) = check_servers(self.target.rule, &self.target.members) {

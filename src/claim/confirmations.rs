@@ -1,15 +1,14 @@
 //! What servers answered to a release, and what that comes to.
 
-use smallvec::SmallVec;
-
 use super::{
     absence::{Absence, cause_of_loss},
+    heard::Heard,
     record::Claim,
 };
 use crate::{
     by_member::{ByMember, MemberId},
     error::{NodeError, ReleaseError, Vote},
-    voting::{Voter, ballot},
+    voting::ballot,
     watchdog::Release,
     wire::Outcome,
 };
@@ -29,22 +28,22 @@ pub(super) struct Confirmations<'a> {
     claim: &'a Claim,
     votes: ByMember<Vote>,
     pub(super) confirmed: usize,
-    /// Whether this client hears of it, too: known before it was sent.
-    hears: ByMember<bool>,
-    /// How many others heard of it on each member that confirmed.
-    heard: SmallVec<[Option<u32>; 1]>,
+    /// Who else heard of it, if somebody wants to know.
+    heard: Option<Heard>,
     /// Members that do not know the claim: they said so now, or there was nothing to release.
     absent: ByMember<Option<Absence>>,
 }
 
 impl<'a> Confirmations<'a> {
-    pub(super) fn new(claim: &'a Claim, asked: &[(MemberId, Release)]) -> Self {
+    pub(super) fn new(
+        claim: &'a Claim,
+        asked: &[(MemberId, Release)],
+        heard: Option<Heard>,
+    ) -> Self {
         let votes = claim.members().map(|_| Vote::Pending);
         let mut absent = claim.members().map(|_| Some(Absence::Gone));
         asked.iter().for_each(|(member, _)| absent[*member] = None);
-        let hears = |of: &Voter| of.services.notifier.hears(&of.kind.channel(claim.holder()));
-        let hears = claim.members().map(hears);
-        Self { claim, votes, confirmed: 0, hears, heard: SmallVec::new(), absent }
+        Self { claim, votes, confirmed: 0, heard, absent }
     }
 
     pub(super) fn record(&mut self, confirmation: Confirmation) {
@@ -53,7 +52,9 @@ impl<'a> Confirmations<'a> {
             // knows that the hold is over, so what waited for it may stand there already.
             Ok(outcome) if outcome.code == Outcome::DONE || confirmation.may_be_done => {
                 self.confirmed += 1;
-                self.heard.push(self.others_heard(confirmation.member, outcome));
+                if let Some(heard) = &mut self.heard {
+                    heard.note(self.claim, confirmation.member, outcome);
+                }
                 Vote::Granted
             }
             Ok(outcome) => {
@@ -65,26 +66,10 @@ impl<'a> Confirmations<'a> {
         self.votes[confirmation.member] = vote;
     }
 
-    /// How many others heard of the release on a member; `None` if nobody knows.
-    fn others_heard(&self, member: MemberId, outcome: Outcome) -> Option<u32> {
-        let of = &self.claim.members()[member];
-        // A server of a cluster counts its own listeners alone.
-        let is_in_cluster = of.services.node.standing()?.is_in_cluster();
-        let is_told = outcome.code == Outcome::DONE && outcome.value >= 0 && !is_in_cluster;
-        let ours = self.hears[member].into();
-        let others = u32::try_from(outcome.value).ok()?.saturating_sub(ours);
-        is_told.then_some(others)
-    }
-
-    /// How many others heard of the release, as far as `need` members count: whoever waits for a majority
-    /// listens on one of each.
-    pub(super) fn result(mut self, need: usize) -> Result<Option<u32>, ReleaseError> {
+    /// How many others heard of the release, if that was asked for and is known.
+    pub(super) fn result(self, need: usize) -> Result<Option<u32>, ReleaseError> {
         if self.confirmed >= need {
-            // Nobody knows counts as more than any number.
-            self.heard.sort_unstable_by_key(|others| others.map_or(u64::MAX, u64::from));
-            return Ok(need
-                .checked_sub(1)
-                .and_then(|last| self.heard.get(last).copied().flatten()));
+            return Ok(self.heard.and_then(|heard| heard.by(need)));
         }
         // Too few members knew the claim: it ended before it was released.
         if self.absent.values().flatten().count() > self.votes.len() - need {

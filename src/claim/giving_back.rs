@@ -6,6 +6,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::{
     confirmations::{Confirmation, Confirmations},
+    heard::Heard,
     in_flight::InFlight,
     record::Claim,
     stragglers::Stragglers,
@@ -17,11 +18,15 @@ use crate::{
 };
 
 /// Releases a claim that its last guard has left, and returns at `need` confirmations: how many others
-/// heard of it, if that is known.
-pub(crate) async fn release(claim: &Claim) -> Result<Option<u32>, ReleaseError> {
+/// heard of it, if somebody `asks_who_heard` and that is known.
+pub(crate) async fn release(
+    claim: &Claim,
+    asks_who_heard: bool,
+) -> Result<Option<u32>, ReleaseError> {
     let need = claim.need();
+    let heard = asks_who_heard.then(|| Heard::of(claim));
     let releases = claim.end();
-    let mut count = Confirmations::new(claim, &releases);
+    let mut count = Confirmations::new(claim, &releases, heard);
     if claim.members().is_one() {
         // The everyday case needs nothing that keeps several futures apart.
         for sending in sendings(claim, releases) {

@@ -7,6 +7,7 @@ mod ending;
 mod fencing;
 mod giving_back;
 mod healing;
+mod heard;
 mod in_flight;
 mod margin;
 mod member_state;

@@ -76,6 +76,8 @@ pub(super) struct ClaimState {
     pub(super) tenant: Option<Weak<dyn Tenant>>,
     /// Whether the keys are left to their ttl in the end.
     pub(super) orphaned: bool,
+    /// When it was won.
+    pub(super) won_at: Instant,
     /// When renewals stop, if the client has a limit.
     pub(super) renew_until: Option<Instant>,
     /// The fencing token that it was won with: what joins later is to have no lesser one.
@@ -151,6 +153,7 @@ impl Claim {
                 term: wanted.term,
                 tenant: None,
                 orphaned: false,
+                won_at: Instant::from_origin(Duration::ZERO),
                 renew_until: None,
                 token: None,
                 recount: Recount::default(),

@@ -114,6 +114,11 @@ impl Claim {
         true
     }
 
+    /// When the servers had granted it.
+    pub(crate) fn won_at(&self) -> Instant {
+        self.state().won_at
+    }
+
     /// That of the farthest server that it was granted by.
     pub(crate) fn round_trip(&self) -> Duration {
         let state = self.state();

@@ -35,6 +35,7 @@ impl Claim {
         state.token = token;
         state.recount.wanted = 1;
         self.plan_heals(&mut state, now);
+        state.won_at = now;
         state.renew_until = self.renew_until(now);
         let next = self.next_look(&state);
         drop(state);

@@ -156,7 +156,7 @@ impl LockGuard {
         }
         match tenure.pass_on() {
             Left::PassedOn => Ok(Released::PassedOn),
-            Left::Release(None) => claim::release(claim).await.map(|_heard| Released::Freed),
+            Left::Release(None) => claim::release(claim, false).await.map(|_| Released::Freed),
             Left::Release(Some(release)) => Self::release_before_others(claim, release).await,
         }
     }
@@ -166,7 +166,7 @@ impl LockGuard {
         claim: &Claim,
         release: Release,
     ) -> Result<Released, ReleaseError> {
-        let mut releasing = pin!(claim::release(claim));
+        let mut releasing = pin!(claim::release(claim, true));
         let at_once = poll!(&mut releasing);
         release.has_left();
         let result = match at_once {

@@ -44,7 +44,7 @@ impl Tenure {
         let Some(limit) = allowed.limit() else { return Left::Release(None) };
         let Some(line) = succession.line(members) else { return Left::Release(None) };
         let now = claim.now();
-        let long = now.saturating_since(line.ours_since(self.since));
+        let long = now.saturating_since(line.ours_since(claim.won_at()));
         let nobody = line.others(|others| others.nobody_waits());
         let Some(parting) = allowed.parting(long, nobody, claim.round_trip()) else {
             return Left::Release(None);

@@ -19,7 +19,6 @@ use tokio_util::sync::CancellationToken;
 use super::succession::Succession;
 use crate::{
     claim::{Claim, Tenant},
-    clock::Instant,
     error::{LockLost, LostCause},
     kind::FencingToken,
     lease::Term,
@@ -32,8 +31,6 @@ pub(crate) struct Tenure {
     /// This turn's; the next one has a greater.
     token: Option<FencingToken>,
     pub(super) succession: Succession,
-    /// When it began.
-    pub(super) since: Instant,
     state: Mutex<TenureState>,
 }
 
@@ -61,8 +58,7 @@ impl Tenure {
         succession: Succession,
     ) -> Arc<Self> {
         let state = TenureState { guards: 1, end: None, cancellation: None };
-        let since = claim.now();
-        Arc::new(Self { claim, token, succession, since, state: Mutex::new(state) })
+        Arc::new(Self { claim, token, succession, state: Mutex::new(state) })
     }
 
     /// The same as its claim knows it.

@@ -99,7 +99,7 @@ impl Order {
         let is_sent_with = |seeker: &Seeker| (seeker.turn, seeker.part, seeker.acquirer.valid());
         // The first has its stamp by now; one that was not sent yet takes the same.
         let stamp = other.stamp.or(first.stamp);
-        let is_there = |other: &Seeker| other.acquirer.acquire().key() == two.key();
+        let is_there = |other: &Seeker| other.acquirer.acquire().has_key_of(two);
         is_sent_with(first) == is_sent_with(other)
             && first.stamp == stamp
             && one.may_share_with(two)

@@ -139,8 +139,8 @@ impl<C: Contender> Head<'_, C> {
 
     /// The servers granted.
     pub(super) fn won(&mut self, they_let_it_pass: bool) {
-        let (line, now) = (self.place.line(), self.waiting.clock.now());
-        line.granted(self.contender.keeps_out().map(|lease| now + lease));
+        let (line, clock) = (self.place.line(), self.waiting.clock);
+        line.granted(|| Some(clock.now() + self.contender.keeps_out()?));
         if they_let_it_pass {
             line.others(Others::let_it_pass);
         }

@@ -234,12 +234,15 @@ impl Line {
         waker.into_iter().for_each(Waker::wake);
     }
 
-    /// The first in line has the lock: before `look_at` there is nothing to be had.
-    pub(super) fn granted(&self, look_at: Option<Instant>) {
+    /// The first in line has the lock. For those behind it, if there are any: before `look_at` there is
+    /// nothing to be had.
+    pub(super) fn granted(&self, look_at: impl FnOnce() -> Option<Instant>) {
         let mut state = self.state();
-        state.left.look_at = look_at;
-        state.released = None;
-        state.trouble = None;
+        if state.places.has_several() {
+            state.left.look_at = look_at();
+            state.released = None;
+            state.trouble = None;
+        }
     }
 
     /// Others had the lock, or might have.

@@ -103,8 +103,7 @@ async fn stand_in_line<C: Contender>(
             }
         };
         if let Some(grant) = contender.take_over(offered).await {
-            let lease = contender.keeps_out();
-            place.line().granted(lease.map(|lease| waiting.clock.now() + lease));
+            place.line().granted(|| Some(waiting.clock.now() + contender.keeps_out()?));
             return Ok(grant);
         }
     }

@@ -78,6 +78,10 @@ impl Places {
         self.waiters.is_empty()
     }
 
+    pub(super) fn has_several(&self) -> bool {
+        self.waiters.len() > 1
+    }
+
     /// The offer, if it is none that was made after `number`. Its waiter is passed over from now on.
     pub(super) fn withdraw(&mut self, number: u64) -> Withdrawn {
         let Some(offer) = self.offer.take_if(|offer| offer.number <= number) else {

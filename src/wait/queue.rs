@@ -28,10 +28,7 @@ impl Queues {
     /// Takes a place at the end of a line, for somebody who takes over a hold on the terms `takes`.
     pub(crate) fn join(self: &Arc<Self>, key: &Arc<str>, takes: Option<Terms>) -> Place {
         let mut lines = self.lines();
-        let line = match lines.get(&**key) {
-            Some(line) => line.clone(),
-            None => lines.entry(key.clone()).or_default().clone(),
-        };
+        let line = lines.entry(key.clone()).or_default().clone();
         // Before the lines are let go: who leaves last removes the line.
         let number = line.join(takes);
         drop(lines);

@@ -29,6 +29,11 @@ impl Acquire {
         self.statement.key()
     }
 
+    /// Whether both are for one name.
+    pub(crate) fn has_key_of(&self, other: &Self) -> bool {
+        self.statement.key_bytes() == other.statement.key_bytes()
+    }
+
     /// Whether both may be said in one call. Scripts that give all locks of a call one lease take many.
     pub(crate) fn may_share_with(&self, other: &Self) -> bool {
         let (one, two) = (&self.statement, &other.statement);

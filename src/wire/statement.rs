@@ -100,9 +100,14 @@ impl Statement {
 
     /// The first key, which is the lock's name and stands for all.
     pub(crate) fn key(&self) -> &str {
+        std::str::from_utf8(self.key_bytes()).unwrap_or_default()
+    }
+
+    /// The same, unread.
+    pub(super) fn key_bytes(&self) -> &[u8] {
         match self.words.first() {
-            Some(Arg::Bytes(key)) => std::str::from_utf8(key).unwrap_or_default(),
-            Some(Arg::Int(_) | Arg::NotAfter) | None => "",
+            Some(Arg::Bytes(key)) => key,
+            Some(Arg::Int(_) | Arg::NotAfter) | None => &[],
         }
     }
 
