@@ -10,6 +10,8 @@ mod line;
 mod others;
 mod places;
 mod queue;
+#[cfg(test)]
+mod tests;
 mod waiting;
 
 pub(crate) use contender::{Contender, Refusals, Round};

@@ -48,7 +48,7 @@ const ALONE: [&str; 8] =
 const FOR_USERS: [(&str, &str); 1] = [("embedded/mod.rs", "crate::client::SimulatedProcess;")];
 
 /// Rooms that decide and do not act: `now` is an argument, and nobody is asked.
-const PURE: [&str; 14] = [
+const PURE: [&str; 16] = [
     "acquire/fence.rs",
     "acquire/tally.rs",
     "claim/absence.rs",
@@ -61,6 +61,8 @@ const PURE: [&str; 14] = [
     "standing/knowledge.rs",
     "standing/mark.rs",
     "standing/policy.rs",
+    "wait/handover.rs",
+    "wait/others.rs",
     "watchdog/finality.rs",
     "watchdog/schedule.rs",
 ];

@@ -1,0 +1,162 @@
+//! Lines, and what is offered in them.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use super::{
+    Offered, Overdue, Terms,
+    line::{Line, Summons},
+};
+use crate::lease::Lease;
+
+/// Counts how often it was given back.
+#[derive(Debug, Default)]
+struct Hold(AtomicU32);
+
+impl Offered for Hold {
+    fn give_back(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn terms(sort: u64) -> Terms {
+    let (day, lease) = (Duration::from_secs(86_400), Lease::Watchdog);
+    Terms { lease: lease.term(day, day).expect("an allowed lease"), sort }
+}
+
+fn summons(line: &Line, place: u64) -> &'static str {
+    match line.poll_summons(place, &Context::from_waker(Waker::noop())) {
+        Poll::Pending => "waits",
+        Poll::Ready(Summons::First) => "first",
+        Poll::Ready(Summons::Offer(_)) => "offer",
+    }
+}
+
+#[test]
+fn places_come_in_order_and_one_that_is_left_is_passed_over() {
+    let line = Line::default();
+    let places = [(); 3].map(|()| line.join(None));
+    assert_eq!(places.map(|place| summons(&line, place)), ["first", "waits", "waits"]);
+    assert!(!line.leave(places[1]) && !line.leave(places[0]));
+    assert_eq!(summons(&line, places[2]), "first");
+    assert!(line.leave(places[2]), "it was the last");
+}
+
+#[test]
+fn offer_is_for_the_first_and_on_its_terms_alone() {
+    let line = Line::default();
+    let hold: Arc<dyn Offered> = Arc::new(Hold::default());
+    assert!(line.offer(terms(1), hold.clone()).is_err(), "nobody is there");
+    let places = [Some(terms(1)), Some(terms(2)), None].map(|takes| line.join(takes));
+    assert!(line.offer(terms(2), hold.clone()).is_err(), "on other terms");
+    assert_eq!(line.offer(terms(1), hold.clone()).ok(), Some(Some(1)));
+    assert!(line.offer(terms(1), hold.clone()).is_err(), "one at a time");
+    assert_eq!(places.map(|place| summons(&line, place)), ["offer", "waits", "waits"]);
+    line.leave(places[0]);
+    assert_eq!(line.offer(terms(2), hold.clone()).ok(), Some(None), "it is watched already");
+    line.leave(places[1]);
+    assert_eq!(Arc::strong_count(&hold), 1, "given back, since the next takes nothing");
+    assert_eq!(summons(&line, places[2]), "first");
+}
+
+#[test]
+fn whoever_comes_to_be_first_or_to_be_offered_something_is_woken() {
+    let line = Line::default();
+    let hold: Arc<dyn Offered> = Arc::new(Hold::default());
+    let places = [(); 3].map(|()| (line.join(Some(terms(1))), Arc::new(Woken::default())));
+    let looks = |(place, woken): &(u64, Arc<Woken>)| {
+        let waker = woken.clone().into();
+        let _summons = line.poll_summons(*place, &Context::from_waker(&waker));
+    };
+    places.iter().for_each(looks);
+    line.leave(places[0].0);
+    assert_eq!(places.each_ref().map(|(_, woken)| woken.times()), [0, 1, 0], "the first left");
+    looks(&places[1]);
+    assert!(line.offer(terms(1), hold).is_ok());
+    assert_eq!(places.each_ref().map(|(_, woken)| woken.times()), [0, 2, 0], "an offer");
+    line.leave(places[1].0);
+    assert_eq!(places.each_ref().map(|(_, woken)| woken.times()), [0, 2, 1], "passed on");
+}
+
+#[derive(Default)]
+struct Woken(AtomicU32);
+
+impl Woken {
+    fn times(&self) -> u32 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+impl std::task::Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn offer_that_is_not_taken_passes_on_once_it_is_old() {
+    let line = Line::default();
+    let hold: Arc<dyn Offered> = Arc::new(Hold::default());
+    let places = [(); 2].map(|()| line.join(Some(terms(1))));
+    assert_eq!(line.offer(terms(1), hold.clone()).ok(), Some(Some(1)));
+    assert!(matches!(line.withdraw(0), Overdue::LookAgain(1)), "it is younger");
+    assert!(matches!(line.withdraw(1), Overdue::LookAgain(2)), "the next has it");
+    assert!(matches!(line.withdraw(2), Overdue::GiveBack(_)), "nobody took it");
+    assert_eq!(places.map(|place| summons(&line, place)), ["first", "waits"], "as they came");
+    assert!(matches!(line.withdraw(2), Overdue::Nothing));
+    assert_eq!(line.offer(terms(1), hold).ok(), Some(Some(3)), "and is watched anew");
+}
+
+/// In which order threads may come.
+#[cfg(shuttle)]
+mod orders {
+    use shuttle::thread;
+
+    use super::*;
+    use crate::sync::in_many_orders;
+
+    /// Whoever takes, leaves and withdraws at the same time: a hold that is offered is one waiter's, or
+    /// given back once.
+    #[test]
+    fn offer_has_one_end_whoever_comes_first() {
+        in_many_orders(4_000, || {
+            let line = Arc::new(Line::default());
+            let places = [(); 2].map(|()| line.join(Some(terms(1))));
+            let hold = Arc::new(Hold::default());
+            let offers = {
+                let (line, what) = (line.clone(), hold.clone());
+                thread::spawn(move || {
+                    // Nobody may be there any more.
+                    let Ok(number) = line.offer(terms(1), what) else { return false };
+                    let mut number = number.expect("nobody watches yet");
+                    loop {
+                        match line.withdraw(number) {
+                            Overdue::Nothing => return true,
+                            Overdue::LookAgain(next) => number = next,
+                            Overdue::GiveBack(what) => what.give_back(),
+                        }
+                    }
+                })
+            };
+            let waits = places.map(|place| {
+                let line = line.clone();
+                thread::spawn(move || {
+                    let cx = Context::from_waker(Waker::noop());
+                    let summons = line.poll_summons(place, &cx);
+                    line.leave(place);
+                    matches!(summons, Poll::Ready(Summons::Offer(_)))
+                })
+            });
+            let taken = waits.map(|thread| thread.join().expect("it does not panic"));
+            let was_offered = offers.join().expect("it does not panic");
+            let taken = taken.into_iter().map(u32::from).sum::<u32>();
+            assert_eq!(taken + hold.0.load(Ordering::SeqCst), u32::from(was_offered));
+        });
+    }
+}
