@@ -1,6 +1,6 @@
 //! What a store compares.
 
-use std::{fmt, time::Duration};
+use std::{fmt, num::NonZeroU64, time::Duration};
 
 /// A number that is greater for every later holder of a lock.
 ///
@@ -58,39 +58,69 @@ use std::{fmt, time::Duration};
 ///     }
 /// }
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FencingToken(u64);
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FencingToken {
+    /// An `Option` takes no more room like this: every hold has some.
+    one_more: NonZeroU64,
+}
 
 impl FencingToken {
     /// Less than any token that a server gives: a store that compares refuses it.
-    pub(crate) const NONE: Self = Self(0);
+    pub(crate) const NONE: Self = Self { one_more: NonZeroU64::MIN };
 
     /// A token as a server tells it; `None` if it is none.
     pub(crate) fn of(told: i64) -> Option<Self> {
-        u64::try_from(told).ok().filter(|number| *number > 0).map(Self)
+        let number = u64::try_from(told).ok().filter(|number| *number > 0)?;
+        Some(Self { one_more: Self::NONE.one_more.checked_add(number)? })
     }
 
     /// One more, unless that is beyond what fits into all stores.
     pub(crate) fn next(self) -> Option<Self> {
-        (self.0 < GREATEST).then(|| Self(self.0 + 1))
+        let one_more = self.one_more.checked_add(1).filter(|_| self.get() < GREATEST)?;
+        Some(Self { one_more })
     }
 
     /// The number.
     #[must_use]
     pub const fn get(self) -> u64 {
-        self.0
+        self.one_more.get() - 1
     }
 
     /// The same read as a time in µs since 1970: the hint for who joins a hold that has a token.
     pub(crate) const fn as_hint(self) -> Duration {
-        Duration::from_micros(self.0)
+        Duration::from_micros(self.get())
+    }
+}
+
+impl fmt::Debug for FencingToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("FencingToken").field(&self.get()).finish()
     }
 }
 
 impl fmt::Display for FencingToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.get().fmt(f)
     }
 }
 
 const GREATEST: u64 = (1 << 53) - 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_the_numbers_that_servers_tell_and_take_no_room_for_none() {
+        for (told, token) in
+            [(-1, None), (0, None), (1, Some(1)), (i64::MAX, Some(i64::MAX as u64))]
+        {
+            assert_eq!(FencingToken::of(told).map(FencingToken::get), token);
+        }
+        let one = FencingToken::of(1).expect("a token");
+        assert!(FencingToken::NONE < one && one.next() > Some(one));
+        assert_eq!((one.to_string(), format!("{one:?}")), ("1".into(), "FencingToken(1)".into()));
+        assert_eq!(FencingToken::of((1 << 53) - 1).and_then(FencingToken::next), None);
+        assert_eq!(size_of::<Option<FencingToken>>(), size_of::<u64>());
+    }
+}
