@@ -77,7 +77,8 @@ impl<C: Contender> Head<'_, C> {
             let heard = hear(&listeners, &refused_by, self.waiting.clock);
             let deaf = self.unless_offered(heard).await?;
             let they_let_it_pass = self.until_allowed(&listeners).await?;
-            match self.contender.round().await {
+            // On the heap: who sleeps between two rounds has no need of its room.
+            match Box::pin(self.contender.round()).await {
                 Round::Granted(grant) => {
                     self.won(they_let_it_pass);
                     return Ok(Ok(grant));
