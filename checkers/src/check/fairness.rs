@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::{Invariant, Violation};
 use crate::{
     history::{History, Section, Worker},
-    spans::Span,
+    spans::{Span, Spans},
     time::Time,
 };
 
@@ -20,11 +20,20 @@ pub(crate) fn check(history: &History) -> Vec<Violation> {
     }
     let unfair = history.by_lock().flat_map(|(_, sections)| {
         let grants = grants(&sections);
-        let waits = sections.iter().filter(|section| section.parked.is_empty());
-        let longest = waits.map(|section| (*section, longest_run(section, &grants)));
+        let longest = sections.iter().flat_map(|section| {
+            let waits = looked_after(section, &sections).iter().collect::<Vec<_>>();
+            waits.into_iter().map(|wait| (*section, longest_run(section, wait, &grants)))
+        });
         longest.filter(|(_, run)| run.length() > bound).map(unfair).collect::<Vec<_>>()
     });
     unfair.collect()
+}
+
+/// When somebody waits who can be served: not behind one of its process who is not looked after.
+fn looked_after(section: &Section, sections: &[&Section]) -> Spans {
+    let of_worker = sections.iter().filter(|other| other.id.worker == section.id.worker);
+    let parked: Spans = of_worker.flat_map(|other| other.parked.iter().copied()).collect();
+    Spans::from_iter([section.wait()]).without(&parked)
 }
 
 /// Who was granted the lock, and when, in the order of time.
@@ -35,9 +44,8 @@ fn grants(sections: &[&Section]) -> Vec<(Time, Worker)> {
     grants
 }
 
-/// From the first to the last grant of one other process in a row, within the wait of a section.
-fn longest_run(section: &Section, grants: &[(Time, Worker)]) -> Span {
-    let wait = section.wait();
+/// From the first to the last grant of one other process in a row, within a wait of a section.
+fn longest_run(section: &Section, wait: Span, grants: &[(Time, Worker)]) -> Span {
     let within = |at: Time| wait.from <= at && at < wait.to;
     let during: Vec<_> = grants.iter().filter(|(at, _)| within(*at)).collect();
     let runs = during.chunk_by(|one, other| one.1 == other.1);
@@ -63,12 +71,18 @@ fn unfair((section, run): (&Section, Span)) -> Violation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::story::Story;
+    use crate::{
+        check::story::{Story, ms},
+        history::Event,
+    };
 
     /// Somebody waits from 0 to 900 ms, while these are granted the lock at these times.
     fn found(grants: &[(&str, u64)]) -> usize {
-        let mut story =
-            Story::new().section("w0.0/0#1", |s| s.asked(0).granted(900, 1_900).released(950));
+        found_in(Story::new(), grants)
+    }
+
+    fn found_in(story: Story, grants: &[(&str, u64)]) -> usize {
+        let mut story = story.section("w0.0/0#1", |s| s.asked(0).granted(900, 1_900).released(950));
         for (number, (worker, at)) in grants.iter().enumerate() {
             let id = format!("{worker}/0#{}", number + 1);
             story = story.section(&id, |s| s.asked(1).granted(*at, at + 50).released(at + 10));
@@ -85,5 +99,18 @@ mod tests {
         assert_eq!(found(&[("w1.0", 10), ("w2.0", 60), ("w1.0", 111)]), 0, "others had it");
         assert_eq!(found(&[("w0.0", 10), ("w0.0", 500)]), 0, "its own process");
         assert_eq!(found(&[("w1.0", 800), ("w1.0", 1_000)]), 0, "not while it waits");
+    }
+
+    #[test]
+    fn nobody_is_served_behind_one_who_is_not_looked_after() {
+        let parked = |worker: &str| {
+            let section = format!("{worker}/1#1").parse().expect("a name");
+            Story::new()
+                .section(&format!("{worker}/1#1"), |s| s.asked(0))
+                .and(700, Event::Parked { section, from: ms(50) })
+        };
+        let grants = [("w1.0", 10), ("w1.0", 400), ("w1.0", 790)];
+        assert_eq!(found_in(parked("w0.0"), &grants), 0);
+        assert_eq!(found_in(parked("w3.0"), &grants), 1, "of another process");
     }
 }
