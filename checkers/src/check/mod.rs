@@ -12,6 +12,7 @@
 //! * `coverage` (I9): the run has seen enough to mean something. Not a property of the locks; the
 //!   simulation has a list of its own.
 //! * `fairness` (I10): one process does not keep a lock to itself.
+//! * `order` (I11): nothing is granted behind the release of its hold.
 //! * `promise`: what was never promised, and excuses the first two.
 //! * `undisturbed`: where nothing breaks, nobody loses a lock that is renewed.
 //! * `conduct`: the workers ended as they should and met only errors that the faults explain.
@@ -23,6 +24,7 @@ pub mod exclusion;
 mod fairness;
 mod ghosts;
 pub mod leaks;
+mod order;
 pub mod progress;
 mod promise;
 pub mod reentry;
@@ -69,6 +71,7 @@ pub enum Invariant {
     Progress,
     Reentry,
     Fairness,
+    Order,
     Kept,
     Conduct,
 }
@@ -86,6 +89,7 @@ impl fmt::Display for Invariant {
             Self::Progress => "I7 progress",
             Self::Reentry => "I8 re-entry",
             Self::Fairness => "I10 fairness",
+            Self::Order => "I11 order",
             Self::Kept => "kept while nothing breaks",
             Self::Conduct => "conduct of the workers",
         })
@@ -104,6 +108,7 @@ pub fn violations(history: &History) -> Vec<Violation> {
     found.extend(progress::check(history));
     found.extend(reentry::check(history));
     found.extend(fairness::check(history));
+    found.extend(order::check(history));
     found.extend(undisturbed::check(history));
     found.extend(conduct::check(history));
     found.sort_by_key(|violation| (violation.span.from, violation.invariant));

@@ -62,6 +62,9 @@ pub enum Event {
     Waits { master: usize, for_nothing: bool },
     /// A master has granted an acquire that was sent so long before.
     GrantedLate { master: usize, holder: String, after_ms: u64 },
+    /// A master has granted an acquire that was sent behind the release of its holder, on the same socket and
+    /// before that was confirmed.
+    GrantedBehindRelease { master: usize, holder: String },
     /// Some workers were refused the key of a lock on some master, from `from` until now.
     Denied { lock: String, from: Time },
     /// A client asked a master for the key of a lock that is another user's.
