@@ -48,8 +48,9 @@ impl Caller {
             let since = self.stage.world.now_us() % every_us;
             clock.sleep(Duration::from_micros(every_us - since)).await;
         }
-        let (choice, intent) = intent::draw(&mut self.random, &self.stage.plan, calm);
+        let (choice, mut intent) = intent::draw(&mut self.random, &self.stage.plan, calm);
         self.lane.section.number += 1;
+        intent.parks = intent.parks.filter(|_| self.may_park());
         let choice = usize::try_from(choice % self.targets.len() as u64).unwrap_or(0);
         let targets = self.targets.clone();
         if let Some(target) = targets.get(choice).filter(|_| self.random.one_in(NONSENSE_ONE_IN)) {
@@ -59,6 +60,17 @@ impl Caller {
             self.lane.attempt(target, &intent, self.not_to_be_had(target)).await;
         }
         self.lane.rest(&intent).await;
+    }
+
+    /// Whoever is the first in line may have been granted what he does not look for. Where nothing breaks, others
+    /// do not wait for that.
+    fn may_park(&self) -> bool {
+        let (waiting, section) = (&self.stage.waiting, self.lane.section);
+        let may_park = self.stage.plan.faulty || waiting.in_process(section.worker);
+        if may_park {
+            waiting.will_park(section);
+        }
+        may_park
     }
 
     /// Whether enough servers of a target work in the calm.

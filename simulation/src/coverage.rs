@@ -62,9 +62,10 @@ pub(crate) fn told_by(event: &Event, at: Time) -> Option<&'static str> {
 }
 
 /// What must be seen.
-pub const SOMETIMES: [&str; 67] = [
+pub const SOMETIMES: [&str; 76] = [
     "fault: request lost",
     "fault: answer lost",
+    "fault: answer delayed",
     "fault: reset before the request",
     "fault: reset after the request",
     "fault: request duplicated",
@@ -96,6 +97,14 @@ pub const SOMETIMES: [&str; 67] = [
     "storm",
     "late to lost data",
     "two users",
+    "passed on again and again",
+    "passed on inside the process",
+    "passed on at a drop",
+    "waiter not polled",
+    "offer withdrawn, and taken by the next",
+    "offer withdrawn, and given back",
+    "offer given back",
+    "fault: reset amid a release",
     "phase 2: promoted",
     "phase 2: refused",
     "write refused for its token",

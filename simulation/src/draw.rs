@@ -3,13 +3,17 @@
 use checkers::random::Random;
 use palisade::Quarantine;
 
-use crate::plan::{About, Broken, Fault, Leases, NetworkPlan, NodePlan, Plan, ProcessPlan, Way};
+use crate::{
+    handover::draw_limit,
+    plan::{About, Broken, Fault, Leases, NetworkPlan, NodePlan, Plan, ProcessPlan, Way},
+};
 
 impl Plan {
     pub(crate) fn of(seed: u64) -> Self {
         let mut random = Random::branch(seed, &[1]);
         let nodes = random.weighted(&[(14, 3), (2, 1), (1, 4), (3, 5)]);
-        let faulty = !random.one_in(8);
+        let passes_on = random.one_in(PASS_ON_ONE_IN);
+        let faulty = !random.one_in(if passes_on { 2 } else { 8 });
         // The clocks of a client and a server differ by 1 % at most.
         let client_ppm = random.below(10_001);
         let processes = 2 + random.below(2);
@@ -30,9 +34,12 @@ impl Plan {
             sections: 7 + random.below(5),
             faulty,
             about: About::Everything,
+            handover: draw_limit(&mut random),
             leases,
         };
-        if faulty {
+        if passes_on {
+            plan.draw_handovers(&mut random);
+        } else if faulty {
             plan.draw_faults(&mut random);
             plan.draw_broken(&mut random);
             if nodes == 3 && random.one_in(8) {
@@ -78,7 +85,7 @@ impl Plan {
         self.faults.push((SECOND + random.below(self.calm_at - 2 * SECOND), crash));
     }
 
-    fn draw_faults(&mut self, random: &mut Random) {
+    pub(crate) fn draw_faults(&mut self, random: &mut Random) {
         let amnesia = random.one_in(2);
         let jumps = random.one_in(6);
         let losses = random.one_in(3);
@@ -127,7 +134,7 @@ impl Plan {
     }
 
     /// A minority, or nothing.
-    fn draw_broken(&mut self, random: &mut Random) {
+    pub(crate) fn draw_broken(&mut self, random: &mut Random) {
         let most = self.nodes.len() - self.quorum();
         let count = random.below(most as u64 + 1);
         let mut nodes: Vec<usize> = (0..self.nodes.len()).collect();
@@ -191,6 +198,8 @@ impl NetworkPlan {
             |most: u64| if faulty && random.one_in(2) { random.below(most) } else { 0 };
         let (lose_request, lose_answer) = (chance(100), chance(100));
         let (reset_before, reset_after) = (chance(100), chance(100));
+        let late_answer = chance(300);
+        let reset_amid_release = chance(100);
         let (duplicate, spike) = (chance(300), chance(300));
         let far = random.one_in(3);
         Self {
@@ -198,8 +207,10 @@ impl NetworkPlan {
             jitter_us: 1 + random.below(2 * MS),
             lose_request,
             lose_answer,
+            late_answer,
             reset_before,
             reset_after,
+            reset_amid_release,
             duplicate,
             spike,
             spike_us: 10 * MS + random.below(2_000 * MS),
@@ -231,6 +242,8 @@ impl Leases {
     }
 }
 
+/// So many runs are about nothing else.
+const PASS_ON_ONE_IN: u64 = 10;
 const MS: u64 = 1_000;
 const SECOND: u64 = 1_000 * MS;
 

@@ -6,7 +6,10 @@ use checkers::{history::Manner, random::Random};
 use palisade::Lease;
 use workload::{Ending, Intent};
 
-use crate::plan::{About, Leases, Plan};
+use crate::{
+    handover,
+    plan::{About, Leases, Plan},
+};
 
 /// The number of a target, and what to do with it. In the calm nobody is impatient, and everybody
 /// leaves what he has as he should.
@@ -16,6 +19,7 @@ pub(crate) fn draw(random: &mut Random, plan: &Plan, calm: bool) -> (u64, Intent
     let intent = match plan.about {
         About::LostData if !calm => held_for_long(random, intent, &plan.leases),
         About::Rights if !calm => renewed_for_long(random, intent, &plan.leases),
+        About::Handover { among, .. } => handover::brief(random, intent, plan, among, calm),
         _ => intent,
     };
     let gives_up = !calm && plan.is_crowded() && random.one_in(2);

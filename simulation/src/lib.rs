@@ -5,9 +5,9 @@
 //! ones; the network, the clocks and the callers are not. A run repeats to the last bit.
 //!
 //! The parts, each using only those before it: `event`, `plan` (what a run is to be), `targets` (the
-//! locks), `storm`, `latecomers` and `rights` (runs about one thing alone), `draw` (what a seed decides),
+//! locks), `storm`, `latecomers`, `rights` and `handover` (runs about one thing alone), `draw` (what a seed decides),
 //! `world` (time and what happens next), `clock`, `coverage` (what was seen) and `log` (what is told),
-//! `frame` (what requests say), `nodes` (the servers), `network`, `stream`, `memory` (what is guarded),
+//! `frame` (what requests say), `nodes` (the servers), `network`, `stream`, `memory` (what is guarded), `waiting` (who waits),
 //! `stage` (what all share), `observer` (what is made of the callers' steps), `intent`, `nonsense` and
 //! `caller`, `process`, `faults`, `run` (all put together). What callers do with a lock is
 //! `workload`'s.
@@ -20,6 +20,7 @@ mod draw;
 mod event;
 mod faults;
 mod frame;
+mod handover;
 mod intent;
 mod latecomers;
 mod log;
@@ -36,6 +37,7 @@ mod stage;
 mod storm;
 mod stream;
 mod targets;
+mod waiting;
 mod world;
 
 pub use coverage::{Coverage, SOMETIMES};

@@ -8,6 +8,12 @@ use crate::stage::Stage;
 
 impl Observer for Stage {
     fn record(&self, event: Event) {
+        match event {
+            Event::Releasing { section, .. } => self.network.turn_ends(section),
+            Event::Parked { section, .. } => self.network.was_parked(section),
+            _ => {}
+        }
+        self.waiting.note(&event);
         self.log.record(event);
     }
 
@@ -33,6 +39,11 @@ impl Observer for Stage {
                 self.log.saw("progress without a minority");
             }
         }
+    }
+
+    fn passed_on(&self, section: SectionId) {
+        self.log.saw("passed on inside the process");
+        self.network.passed_on(section);
     }
 
     fn orphaned(&self, guard: &LockGuard) {

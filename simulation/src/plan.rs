@@ -1,6 +1,6 @@
 //! What a run is to be: who takes part, and what is to break when. Pure.
 
-use palisade::Quarantine;
+use palisade::{Quarantine, settings::LocalHandover};
 
 use crate::event::{ProcessId, UserId};
 
@@ -12,6 +12,8 @@ pub(crate) struct Plan {
     pub(crate) processes: Vec<ProcessPlan>,
     pub(crate) network: NetworkPlan,
     pub(crate) leases: Leases,
+    /// For how long locks pass from one caller of a process to the next.
+    pub(crate) handover: LocalHandover,
     /// In no order.
     pub(crate) faults: Vec<(u64, Fault)>,
     /// From here on nothing breaks any more.
@@ -36,6 +38,22 @@ pub(crate) enum About {
     LostData,
     /// What each of two users has to do with the other's rights, and each lock with another's.
     Rights,
+    /// How one lock, by its name, passes from one caller to the next.
+    Handover {
+        lock: &'static str,
+        among: Company,
+    },
+}
+
+/// Who passes a lock on to whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Company {
+    /// All take what is passed on to them.
+    Alike,
+    /// Some take nothing, or not soon.
+    Mixed,
+    /// One of each process, who rests now and then: others depend on its word.
+    Sparse,
 }
 
 impl Plan {
@@ -86,6 +104,19 @@ impl Plan {
         !self.faulty && !self.has_one_restart() && self.about != About::LostData
     }
 
+    /// For how long locks pass from one caller to the next; 0 if they do not.
+    pub(crate) fn handover_ms(&self) -> u64 {
+        match self.handover {
+            LocalHandover::UpTo(limit) => u64::try_from(limit.as_millis()).unwrap_or(u64::MAX),
+            _ => 0,
+        }
+    }
+
+    /// Whether there is nothing to do but to pass one lock on.
+    pub(crate) fn passes_on(&self) -> bool {
+        matches!(self.about, About::Handover { .. })
+    }
+
     /// By how much all clocks are set back in the run.
     pub(crate) fn sets_clocks_back_ms(&self) -> u64 {
         let back = self.faults.iter().map(|(_, fault)| match fault {
@@ -132,8 +163,11 @@ pub(crate) struct NetworkPlan {
     pub(crate) jitter_us: u64,
     pub(crate) lose_request: u64,
     pub(crate) lose_answer: u64,
+    pub(crate) late_answer: u64,
     pub(crate) reset_before: u64,
     pub(crate) reset_after: u64,
+    /// Between the two commands of a release.
+    pub(crate) reset_amid_release: u64,
     pub(crate) duplicate: u64,
     pub(crate) spike: u64,
     pub(crate) spike_us: u64,

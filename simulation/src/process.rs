@@ -100,6 +100,7 @@ fn clients(
             .watchdog_lease(Duration::from_millis(leases.watchdog_ms))
             .clock_skew(Duration::from_millis(leases.clock_skew_ms))
             .quarantine(leases.quarantine)
+            .local_handover(stage.plan.handover)
             .node_timeout(Duration::from_millis(leases.node_timeout_ms))
             .connect_timeout(Duration::from_millis(leases.connect_timeout_ms))
             .build()

@@ -24,6 +24,7 @@ use crate::{
     process,
     stage::{Signal, Stage},
     targets,
+    waiting::Waiting,
     world::World,
 };
 
@@ -87,8 +88,8 @@ fn settings(plan: &Plan) -> Settings {
         quarantine_ms: plan.leases.quarantine_ms(),
         quarantine_all: plan.leases.quarantine == Quarantine::Always,
         stamp_ms: stamp_ms(&plan.leases) + back,
-        brisk_ms: if plan.is_brisk() { BRISK_MS } else { 0 },
-        fair_ms: 0,
+        brisk_ms: brisk_ms(plan),
+        fair_ms: plan.fair_ms(),
         near: plan.is_near(),
         news_ms: if plan.has_one_restart() { NEWS_MS } else { 0 },
         lossy: plan.faulty,
@@ -97,6 +98,15 @@ fn settings(plan: &Plan) -> Settings {
         masters: plan.nodes.len(),
         workers: u32::try_from(plan.processes.len()).unwrap_or(0),
         planted: None,
+    }
+}
+
+/// For how long a lock may lie free where nothing is broken.
+fn brisk_ms(plan: &Plan) -> u64 {
+    match plan.about {
+        _ if !plan.is_brisk() => 0,
+        About::Handover { .. } => plan.brisk_handover_ms(),
+        _ => BRISK_MS,
     }
 }
 
@@ -114,7 +124,7 @@ async fn play(plan: Plan, settings: &Settings, options: &Options) -> (Finished, 
     let is_strict = plan.leases.quarantine == Quarantine::Strict;
     let start = |node| Node::start(node, &world, seeds.draw(), is_strict);
     let nodes = plan.nodes.iter().map(start).collect();
-    let network = Network::new(&world, &log, plan.network.clone(), random(3), nodes, options.tcp);
+    let network = Network::new(&world, &log, &plan, random(3), nodes, options.tcp);
     log.record(Told::RunBegan(settings.clone()));
     say_what_it_is_about(&plan, &log);
     for user in 0..plan.users() {
@@ -126,6 +136,7 @@ async fn play(plan: Plan, settings: &Settings, options: &Options) -> (Finished, 
         network: Arc::new(network),
         log: log.clone(),
         memory: Arc::default(),
+        waiting: Waiting::default(),
         calm: Signal::default(),
         finish: Signal::default(),
         names: Mutex::default(),
@@ -146,6 +157,7 @@ fn say_what_it_is_about(plan: &Plan, log: &Log) {
         About::Tokens => log.saw("storm"),
         About::LostData => log.saw("late to lost data"),
         About::Rights => log.saw("two users"),
+        About::Handover { .. } => log.saw("passed on again and again"),
     }
 }
 

@@ -9,7 +9,8 @@ use std::{
 };
 
 use crate::{
-    event::ProcessId, log::Log, memory::Memory, network::Network, plan::Plan, world::World,
+    event::ProcessId, log::Log, memory::Memory, network::Network, plan::Plan, waiting::Waiting,
+    world::World,
 };
 
 /// What all processes, and the faults that are done to them, have in common.
@@ -20,6 +21,7 @@ pub(crate) struct Stage {
     pub(crate) network: Arc<Network>,
     pub(crate) log: Arc<Log>,
     pub(crate) memory: Arc<Memory>,
+    pub(crate) waiting: Waiting,
     pub(crate) calm: Signal,
     pub(crate) finish: Signal,
     /// What the holder ids of each process begin with.

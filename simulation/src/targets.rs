@@ -49,6 +49,11 @@ fn of_user(user: UserId, clients: &[Client], plan: &Plan) -> Result<Vec<Target>,
     Ok(targets)
 }
 
+/// The name of one lock of each kind.
+pub(crate) fn of_all_kinds() -> [&'static str; 6] {
+    LOCKS.map(|(_, _, name)| name)
+}
+
 /// The names of all locks of others than this user.
 pub(crate) fn names_of_others(user: UserId, plan: &Plan) -> Vec<&'static str> {
     let others = (0..plan.users()).filter(|other| *other != user);
@@ -63,6 +68,7 @@ fn locks(user: UserId, plan: &Plan) -> Vec<Named> {
         About::Everything => LOCKS.to_vec(),
         About::Tokens => only("fenced-red"),
         About::LostData => only("red"),
+        About::Handover { lock, .. } => only(lock),
         // No two users have a lock in common: what the one may not release would keep the other waiting.
         About::Rights => OF_USERS.get(user).map(|locks| locks.to_vec()).unwrap_or_default(),
     }

@@ -18,6 +18,9 @@ pub trait Observer: fmt::Debug + Send + Sync {
     /// The guard of a section, right before its grant is recorded.
     fn granted(&self, _section: SectionId, _target: &Target, _guard: &LockGuard) {}
 
+    /// The lock of a section was passed on to the next who waits for it in the process.
+    fn passed_on(&self, _section: SectionId) {}
+
     /// A guard that is about to be orphaned: what it holds stays behind.
     fn orphaned(&self, _guard: &LockGuard) {}
 }

@@ -39,7 +39,7 @@ impl Network {
             vec![answer]
         };
         for part in parts {
-            let at = self.world.now_us() + inner.delay();
+            let at = self.world.now_us() + inner.delay() + self.delay_answer(inner);
             // Broken off in the middle of an answer.
             let breaks = inner.bytes && inner.faulty && inner.hit(inner.plan.lose_answer);
             let Some(this) = inner.conns.get_mut(conn) else { return };
@@ -56,6 +56,15 @@ impl Network {
         }
     }
 
+    /// By how much an answer is late, and may still be waited for.
+    fn delay_answer(&self, inner: &mut Inner) -> u64 {
+        if inner.bytes || !inner.faulty || !inner.hit(inner.plan.late_answer) {
+            return 0;
+        }
+        self.log.saw("fault: answer delayed");
+        inner.random.below(LATE_US)
+    }
+
     pub(super) fn answer(&self, inner: &mut Inner, conn: ConnId, wakes: &mut Wakes) {
         let Some(this) = inner.conns.get(conn) else { return };
         let cut = inner.cut(this.process, this.node).answers;
@@ -70,6 +79,7 @@ impl Network {
             return;
         }
         this.inbox.extend_from_slice(&answer.bytes);
+        this.is_released(answer.releases.as_deref());
         if !self.world.is_paused(this.process) && this.client == Client::There {
             wakes.of(this.reader.take());
             // Nobody waits any more for what comes later.
@@ -80,3 +90,6 @@ impl Network {
         }
     }
 }
+
+/// Most votes are given up sooner.
+const LATE_US: u64 = 100_000;

@@ -1,6 +1,9 @@
 //! A connection: what is on its way in each direction, and what its client knows of its end.
 
-use std::{collections::VecDeque, task::Waker};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    task::Waker,
+};
 
 use palisade::embedded::Direct;
 
@@ -27,6 +30,10 @@ pub(super) struct Conn {
     pub(super) client: Client,
     /// Has asked for messages.
     pub(super) listens: bool,
+    /// Holders whose releases are on their way there, or whose answers are on their way back, and how many.
+    pub(super) releasing: BTreeMap<Vec<u8>, u32>,
+    /// Holders that were asked for meanwhile.
+    pub(super) asked_behind: BTreeSet<Vec<u8>>,
     /// The server has hung up, and its client hears of it when it says something.
     pub(super) is_forgotten: bool,
 }
@@ -76,6 +83,8 @@ impl Conn {
             reader: None,
             client: Client::There,
             listens: false,
+            releasing: BTreeMap::new(),
+            asked_behind: BTreeSet::new(),
             is_forgotten: false,
         }
     }

@@ -11,8 +11,10 @@ mod bytes;
 mod connection;
 mod damage;
 mod opening;
+mod order;
 mod requests;
 mod rights;
+mod turns;
 mod watching;
 
 use std::{
@@ -23,12 +25,12 @@ use std::{
 
 use checkers::{history::SectionId, random::Random};
 
-use self::connection::Conn;
+use self::{connection::Conn, turns::Turns};
 use crate::{
     event::{NetEvent, ProcessId, UserId},
     log::Log,
     nodes::Node,
-    plan::{Denial, NetworkPlan},
+    plan::{Denial, NetworkPlan, Plan},
     world::World,
 };
 
@@ -40,12 +42,16 @@ struct Answer {
     asked: u64,
     /// Sections whose keys it says are gone.
     gone: Vec<SectionId>,
+    /// Whose release it answers.
+    releases: Option<Vec<u8>>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Network {
     world: Arc<World>,
     log: Arc<Log>,
+    /// For how long what passes on inside a process waits for one user.
+    offered_for_us: u64,
     inner: Mutex<Inner>,
 }
 
@@ -64,8 +70,8 @@ struct Inner {
     of_others: BTreeMap<UserId, Vec<&'static str>>,
     /// What users may not touch for now, and since when.
     denied: BTreeMap<Denial, u64>,
-    /// Ids of holders for which a guard was made.
-    granted: BTreeMap<Vec<u8>, SectionId>,
+    /// Of holders for which a guard was made.
+    turns: Turns,
     /// Processes that stood still: an answer they read afterwards tells the time of long ago.
     paused: BTreeSet<ProcessId>,
     /// Those whose keys may stay: orphans, and what came twice.
@@ -98,13 +104,14 @@ impl Network {
     pub(crate) fn new(
         world: &Arc<World>,
         log: &Arc<Log>,
-        plan: NetworkPlan,
+        plan: &Plan,
         random: Random,
         nodes: Vec<Node>,
         bytes: bool,
     ) -> Self {
+        let offered_for_us = 1_000 * plan.handover_ms();
         let inner = Inner {
-            plan,
+            plan: plan.network.clone(),
             random,
             faulty: true,
             bytes,
@@ -113,12 +120,12 @@ impl Network {
             cuts: BTreeMap::new(),
             of_others: BTreeMap::new(),
             denied: BTreeMap::new(),
-            granted: BTreeMap::new(),
+            turns: Turns::default(),
             paused: BTreeSet::new(),
             excused: BTreeSet::new(),
             releases: BTreeMap::new(),
         };
-        Self { world: world.clone(), log: log.clone(), inner: Mutex::new(inner) }
+        Self { world: world.clone(), log: log.clone(), offered_for_us, inner: Mutex::new(inner) }
     }
 
     pub(crate) fn handle(&self, event: NetEvent) {

@@ -1,6 +1,6 @@
 //! Requests on their way to a server, and what becomes of them there.
 
-use super::{Answer, Inner, Network};
+use super::{Answer, Inner, Network, order::released_by};
 use crate::{
     event::{ConnId, Event, NetEvent, Request},
     frame::{self, Meaning},
@@ -114,7 +114,8 @@ impl Network {
             server.send(request);
         }
         let open = server.receive(&mut answer);
-        let gone = self.watch_answer(inner, node, asked, &meaning, &answer);
+        let gone = self.watch_answer(inner, (node, Some(conn)), asked, &meaning, &answer);
+        let releases = released_by(&meaning).map(<[u8]>::to_vec);
         // Only what scripts answer: INFO tells the number of a real process.
         let is_script = matches!(meaning, Meaning::Script { .. });
         let said = if is_script { answer.len() as u64 } else { 0 };
@@ -126,7 +127,8 @@ impl Network {
         if inner.faulty {
             self.harm_answer(inner, conn);
         }
-        self.reply(inner, conn, Answer { bytes: answer, asked: asked.sent, gone });
+        self.reply(inner, conn, Answer { bytes: answer, asked: asked.sent, gone, releases });
+        self.cut_off_announcement(inner, conn, &meaning);
         if !open {
             self.reset_in(inner, conn, 0);
         }
@@ -148,6 +150,20 @@ impl Network {
         }
     }
 
+    /// A lock was removed by the first of two commands: the second, which tells of that, may not come.
+    fn cut_off_announcement(&self, inner: &mut Inner, conn: ConnId, meaning: &Meaning<'_>) {
+        if !matches!(meaning, Meaning::Release { .. }) || !inner.hit(inner.plan.reset_amid_release)
+        {
+            return;
+        }
+        self.log.saw("fault: reset amid a release");
+        inner.lose(conn, Way::Requests);
+        inner.conns.get_mut(conn).into_iter().for_each(|this| this.server = None);
+        // The answer to the first comes through, or not.
+        let after = if inner.random.one_in(2) { inner.plan.round_trip_us() } else { 0 };
+        self.reset_in(inner, conn, after);
+    }
+
     /// The same request from elsewhere: nobody waits for its answer.
     pub(super) fn execute_again(&self, inner: &mut Inner, node: usize, asked: &Request) {
         let request = asked.bytes.as_slice();
@@ -167,7 +183,7 @@ impl Network {
         if let Meaning::Script { args, .. } = &meaning {
             inner.excused.extend(frame::holders(args).into_iter().map(<[u8]>::to_vec));
         }
-        self.watch_answer(inner, node, asked, &meaning, &answer);
+        self.watch_answer(inner, (node, None), asked, &meaning, &answer);
         self.log.note([3, node as u64, request.len() as u64], || {
             let (said, told) = (frame::tell(request), frame::tell_answer(&answer));
             format!("once more → n{node} {said} ⇒ {told}")

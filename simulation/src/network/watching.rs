@@ -11,21 +11,24 @@ use crate::{
 impl Network {
     /// Counts what the requests say about the library.
     pub(super) fn watch_request(&self, inner: &mut Inner, conn: ConnId, request: &[u8]) {
-        let (name, args) = match frame::meaning(request) {
+        let meaning = frame::meaning(request);
+        inner.conns.get_mut(conn).into_iter().for_each(|this| this.says(&meaning));
+        let (name, args) = match meaning {
             Meaning::Script { name, args, .. } => (name, args),
             Meaning::Release { holder } => ("count", vec![holder, b"0"]),
             Meaning::Subscribe | Meaning::Other => return,
         };
         // Who has a guard already asks for more votes.
         let holders = frame::holders(&args);
-        if name == "acquire" && holders.iter().any(|holder| inner.granted.contains_key(*holder)) {
+        if name == "acquire" && holders.iter().any(|holder| inner.turns.section(holder).is_some()) {
             self.log.saw("heal: asked");
         }
         if name == "acquire" && holders.len() > 1 {
             self.log.saw("acquires in one call");
         }
         let ("count", [holder, b"0", ..]) = (name, args.as_slice()) else { return };
-        if !inner.granted.contains_key(*holder) {
+        self.watch_return(&mut inner.turns, holder);
+        if inner.turns.section(holder).is_none() {
             self.log.saw("round rolled back");
         }
         let node = inner.conns.get(conn).map_or(0, |this| this.node);
@@ -40,7 +43,7 @@ impl Network {
     pub(super) fn watch_answer(
         &self,
         inner: &mut Inner,
-        node: usize,
+        (node, conn): (usize, Option<ConnId>),
         asked: &Request,
         meaning: &Meaning<'_>,
         answer: &[u8],
@@ -56,7 +59,10 @@ impl Network {
                 for (holder, code) in holders.into_iter().zip(codes) {
                     match code {
                         Some(-1) => self.log.saw("stale acquire refused"),
-                        Some(1) => self.watch_grant(inner, node, asked, holder),
+                        Some(1) => {
+                            self.watch_grant(inner, node, asked, holder);
+                            conn.into_iter().for_each(|conn| self.watch_order(inner, conn, holder));
+                        }
                         _ => {}
                     }
                 }
@@ -70,7 +76,7 @@ impl Network {
                 let holders = holders.into_iter();
                 let gone =
                     holders.zip(&codes).filter(|(_, code)| code.is_some_and(|code| code <= 0));
-                return gone.filter_map(|(holder, _)| inner.granted.get(holder)).copied().collect();
+                return gone.filter_map(|(holder, _)| inner.turns.section(holder)).collect();
             }
             _ => {}
         }
@@ -95,11 +101,6 @@ impl Network {
             let holder = String::from_utf8_lossy(holder).into_owned();
             self.log.record(Told::GrantedLate { master: node, holder, after_ms });
         }
-    }
-
-    /// A guard was made for this holder.
-    pub(crate) fn granted(&self, holder: &str, section: SectionId) {
-        self.inner().granted.insert(holder.as_bytes().to_vec(), section);
     }
 
     /// The keys of this holder may stay.

@@ -169,7 +169,7 @@ impl Lane {
         };
         match &released {
             Err(ReleaseError::Unconfirmed { .. }) => self.observer.saw("release unconfirmed"),
-            Ok(Released::PassedOn) => self.observer.saw("passed on inside the process"),
+            Ok(Released::PassedOn) => self.observer.passed_on(section),
             _ => {}
         }
         let (problem, still) = match released {
