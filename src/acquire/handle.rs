@@ -157,6 +157,7 @@ impl<P: Proof> Handle<P> {
             Patience::For(_) => OnOutage::Wait,
             Patience::Once | Patience::Forever => OnOutage::Fail,
         };
+        let watchdog = &self.target.process().watchdog;
         let waiting = Waiting {
             clock: &self.target.process().clock,
             random: &self.target.process().random,
@@ -164,6 +165,7 @@ impl<P: Proof> Handle<P> {
             key: self.target.queue_key(),
             deadline,
             on_outage: self.on_outage.unwrap_or(by_default),
+            attend: &|work| watchdog.attend(work),
         };
         wait::acquire(contender, waiting).await
     }

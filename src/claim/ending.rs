@@ -1,10 +1,16 @@
 //! What is to be released when a claim ends.
 
+use std::sync::Arc;
+
 use super::{
+    heard::Heard,
     member_state::MemberState,
     record::{Claim, ClaimPhase},
 };
-use crate::{by_member::MemberId, watchdog::Release};
+use crate::{
+    by_member::MemberId,
+    watchdog::{Release, Told},
+};
 
 impl Claim {
     /// Ends the claim. Returns the releases that are to be sent, each with its member: none if the
@@ -60,6 +66,7 @@ impl Claim {
                     timeout,
                     may_be_done: false,
                     is_awaited_alone: false,
+                    told: None,
                     _draining: member.services.drain.begin(),
                 };
                 Some((id, release))
@@ -84,6 +91,25 @@ impl Claim {
         }
         for (_, release) in self.end() {
             self.process.watchdog.release(release);
+        }
+    }
+
+    /// The same. How many others heard of it is `told` once a single server has answered; of several it
+    /// is not known.
+    pub(crate) fn abandon_and_tell(
+        self: &Arc<Self>,
+        told: impl FnOnce(Option<u32>) + Send + Sync + 'static,
+    ) {
+        if !self.members.is_one() || !self.process.home.is_here() {
+            return self.abandon();
+        }
+        let (mut heard, claim) = (Heard::of(self), self.clone());
+        let told = Told::new(move |outcome| {
+            heard.note(&claim, MemberId::FIRST, outcome);
+            told(heard.by(1));
+        });
+        if let Some((_, release)) = self.end().pop() {
+            self.process.watchdog.release(Release { told: Some(told), ..release });
         }
     }
 

@@ -256,9 +256,14 @@ impl LockGuard {
         if self.claim().is_orphaned() {
             return self.claim().abandon();
         }
-        if let Left::Release(release) = self.tenure.pass_on() {
-            self.claim().abandon();
-            release.iter().for_each(Release::is_left_to_others);
+        match self.tenure.pass_on() {
+            Left::PassedOn => {}
+            Left::Release(None) => self.claim().abandon(),
+            Left::Release(Some(release)) => {
+                release.is_left_to_others();
+                let claim = self.tenure.claim();
+                claim.abandon_and_tell(move |others| release.was_heard(others));
+            }
         }
     }
 

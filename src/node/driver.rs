@@ -136,6 +136,11 @@ impl Driver {
             }
             self.alarm = None;
             next = self.outbox.wake_overdue();
+            // A clock whose timers are early must not keep the thread.
+            if next == Some(at) {
+                cx.waker().wake_by_ref();
+                return;
+            }
         }
     }
 }

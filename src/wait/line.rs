@@ -33,6 +33,10 @@ pub(crate) struct Line(Mutex<State>);
 struct State {
     places: Places,
     is_watched: bool,
+    /// Whether somebody looks whether the first comes when it is called.
+    is_attended: bool,
+    /// The first when it was called last, and how often it had been polled.
+    called: Option<(u64, u64)>,
     released: Option<ReleasedHere>,
     /// Since when the lock has been this process', if it was never left to others meanwhile.
     since: Option<Instant>,
@@ -88,6 +92,14 @@ pub(super) enum Word {
     Released,
 }
 
+/// When to look after the first in line again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Attention {
+    Later,
+    /// It did not come, and the next one is called.
+    Soon,
+}
+
 /// Whether an offer was taken, as far as who watches over it is concerned.
 #[derive(Debug)]
 pub(crate) enum Overdue {
@@ -100,8 +112,13 @@ pub(crate) enum Overdue {
 }
 
 impl Line {
-    pub(super) fn join(&self, takes: Option<Terms>) -> u64 {
-        self.state().places.join(takes)
+    /// Takes a place. True if somebody is to [look after](Self::look_after_first) the first from now on.
+    pub(super) fn join(&self, takes: Option<Terms>) -> (u64, bool) {
+        let mut state = self.state();
+        let place = state.places.join(takes);
+        let is_attended = state.is_attended;
+        state.is_attended |= state.places.has_several();
+        (place, state.is_attended && !is_attended)
     }
 
     /// Gives up a place. True if it was the last.
@@ -142,6 +159,12 @@ impl Line {
         } else {
             Poll::Pending
         }
+    }
+
+    /// Somebody is there, whatever it does.
+    pub(super) fn comes(&self, place: u64, cx: &Context<'_>) {
+        let former = self.state().places.arrives(place, cx);
+        drop(former);
     }
 
     /// For the first: ready when it is offered something.
@@ -186,31 +209,50 @@ impl Line {
         Ok((!is_watched).then_some(number))
     }
 
-    /// Withdraws the offer `number`, or an older one, if it was not taken, and offers it to the next.
+    /// Withdraws the offer `number`, or an older one, if it was not taken. The next one in line is offered
+    /// nothing, since others have waited for as long as they are to: it asks servers.
     pub(crate) fn withdraw(&self, number: u64) -> Overdue {
         let mut state = self.state();
-        let (terms, what) = match state.places.withdraw(number) {
-            Withdrawn::Offer(terms, what) => (terms, what),
+        let what = match state.places.withdraw(number) {
+            Withdrawn::Offer(what) => what,
             Withdrawn::Younger(last) => return Overdue::LookAgain(last),
             Withdrawn::Nothing => {
                 state.is_watched = false;
                 return Overdue::Nothing;
             }
         };
-        // A wake-up that it has not looked at would be the next one's, too.
-        let listeners = state.left.listeners.take();
-        let (overdue, waker) = match state.places.offer(terms, what) {
-            Ok((number, waker)) => (Overdue::LookAgain(number), waker),
-            Err(what) => {
-                state.is_watched = false;
-                // Whoever is the first now asks servers.
-                (Overdue::GiveBack(what), state.places.waker_of_first())
-            }
-        };
+        state.is_watched = false;
+        state.since = None;
+        let (waker, listeners) = state.pass_over();
         drop(state);
         drop(listeners);
         waker.into_iter().for_each(Waker::wake);
-        overdue
+        Overdue::GiveBack(what)
+    }
+
+    /// Looks whether the first in line comes when it is called: it may be parked for ever, while others
+    /// wait behind it. To be asked again while there are any: sooner if it was passed over.
+    pub(super) fn look_after_first(&self) -> Option<Attention> {
+        let mut state = self.state();
+        if !state.places.has_several() {
+            state.is_attended = false;
+            return None;
+        }
+        let first = state.places.first_and_its_polls();
+        if first.is_none() || first != state.called {
+            state.called = first;
+            let waker = state.places.waker_of_first();
+            drop(state);
+            waker.into_iter().for_each(Waker::wake);
+            return Some(Attention::Later);
+        }
+        state.places.pass_over_first();
+        let (waker, listeners) = state.pass_over();
+        state.called = state.places.first_and_its_polls();
+        drop(state);
+        drop(listeners);
+        waker.into_iter().for_each(Waker::wake);
+        Some(Attention::Soon)
     }
 
     /// Since when the lock has been this process' without a break: a hold that began at `since` is
@@ -290,5 +332,16 @@ impl Line {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Those who were marked absent stand behind all others. Wakes the first of these, who asks servers;
+    /// with what is to be dropped when nothing is locked.
+    fn pass_over(&mut self) -> (Option<Waker>, Option<Arc<ByMember<Listener>>>) {
+        // A wake-up that the one before has not looked at would be the next one's, too.
+        let listeners = self.left.listeners.take();
+        self.left.look_at = None;
+        (self.places.waker_of_first(), listeners)
     }
 }

@@ -14,6 +14,10 @@ mod queue;
 mod tests;
 mod waiting;
 
+use std::{sync::Arc, time::Duration};
+
+use futures::FutureExt;
+
 pub(crate) use contender::{Contender, Refusals, Round};
 pub use handover::LocalHandover;
 pub(crate) use handover::Parting;
@@ -24,8 +28,12 @@ pub(crate) use queue::Queues;
 pub use waiting::OnOutage;
 pub(crate) use waiting::Waiting;
 
-use self::{head::Head, line::Summons, queue::Place};
-use crate::{by_member::MemberId, error::AcquireError};
+use self::{
+    head::Head,
+    line::{Attention, Summons},
+    queue::Place,
+};
+use crate::{by_member::MemberId, clock::SharedClock, error::AcquireError};
 
 /// Acquires, waiting as long as `waiting` allows. `None`: held by others until then.
 ///
@@ -34,10 +42,13 @@ pub(crate) async fn acquire<C: Contender>(
     mut contender: C,
     waiting: Waiting<'_>,
 ) -> Result<Option<C::Grant>, AcquireError> {
-    let place = waiting.queues.join(waiting.key, contender.takes_over());
+    let (place, attends) = waiting.queues.join(waiting.key, contender.takes_over());
+    if attends {
+        (waiting.attend)(look_after(place.line().clone(), waiting.clock.clone()).boxed());
+    }
     let (mut outage, mut refused_by) = (None, None);
     if place.is_first() {
-        let round = contender.round().await;
+        let round = place.busy_with(contender.round()).await;
         let mut head = Head {
             contender: &mut contender,
             place: &place,
@@ -79,6 +90,23 @@ pub(crate) async fn acquire<C: Contender>(
         None => outage.or_else(|| place.line().trouble()).map_or(Ok(None), Err),
     }
 }
+
+/// Passes the first in line over if it does not come when it is called, as long as others wait behind it:
+/// a future that nobody polls is not to keep a free lock from them.
+async fn look_after(line: Arc<Line>, clock: SharedClock) {
+    while let Some(attention) = line.look_after_first() {
+        let pause = match attention {
+            Attention::Later => CALL_EVERY,
+            Attention::Soon => COMES_WITHIN,
+        };
+        clock.sleep_until(clock.now() + pause).await;
+    }
+}
+
+/// How often the first in line is called.
+const CALL_EVERY: Duration = Duration::from_secs(1);
+/// How long the next one has to come once the one before did not.
+const COMES_WITHIN: Duration = Duration::from_millis(50);
 
 /// Waits for its turn, and tries until granted then, or until it is offered the lock.
 async fn stand_in_line<C: Contender>(

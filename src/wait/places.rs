@@ -39,8 +39,10 @@ struct Waiter {
     /// How it takes what is offered; `None` if it takes nothing.
     takes: Option<Terms>,
     waker: Option<Waker>,
-    /// It was offered something, and did not come.
+    /// It did not come when it was offered something, or was called.
     is_absent: bool,
+    /// How often it looked.
+    polls: u64,
 }
 
 #[derive(Debug)]
@@ -94,13 +96,26 @@ impl Places {
         if let Some(waiter) = self.waiters.get_mut(&offer.to) {
             waiter.is_absent = true;
         }
-        Withdrawn::Offer(offer.terms, offer.what)
+        Withdrawn::Offer(offer.what)
     }
 
     /// The first who is there.
     pub(super) fn first(&self) -> Option<u64> {
         let mut there = self.waiters.iter().filter(|(_, waiter)| !waiter.is_absent);
         there.next().map(|(place, _)| *place)
+    }
+
+    pub(super) fn first_and_its_polls(&self) -> Option<(u64, u64)> {
+        let first = self.first()?;
+        Some((first, self.waiters.get(&first)?.polls))
+    }
+
+    /// The next one is the first, until this one comes.
+    pub(super) fn pass_over_first(&mut self) {
+        let first = self.first();
+        if let Some(waiter) = first.and_then(|first| self.waiters.get_mut(&first)) {
+            waiter.is_absent = true;
+        }
     }
 
     pub(super) fn waker_of_first(&mut self) -> Option<Waker> {
@@ -133,6 +148,7 @@ impl Places {
     pub(super) fn arrives(&mut self, place: u64, cx: &Context<'_>) -> Option<Waker> {
         let waiter = self.waiters.get_mut(&place)?;
         waiter.is_absent = false;
+        waiter.polls += 1;
         let is_known = |waker: &Waker| waker.will_wake(cx.waker());
         if waiter.waker.as_ref().is_some_and(is_known) {
             return None;
@@ -158,5 +174,5 @@ pub(super) enum Withdrawn {
     Nothing,
     /// The last number.
     Younger(u64),
-    Offer(Terms, Arc<dyn Offered>),
+    Offer(Arc<dyn Offered>),
 }

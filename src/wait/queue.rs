@@ -5,6 +5,7 @@
 use std::{
     collections::HashMap,
     future::poll_fn,
+    pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -25,14 +26,16 @@ impl Queues {
         self.lines().get(key).cloned()
     }
 
-    /// Takes a place at the end of a line, for somebody who takes over a hold on the terms `takes`.
-    pub(crate) fn join(self: &Arc<Self>, key: &Arc<str>, takes: Option<Terms>) -> Place {
+    /// Takes a place at the end of a line, for somebody who takes over a hold on the terms `takes`. True if
+    /// somebody is to look after the first in line from now on.
+    pub(crate) fn join(self: &Arc<Self>, key: &Arc<str>, takes: Option<Terms>) -> (Place, bool) {
         let mut lines = self.lines();
         let line = lines.entry(key.clone()).or_default().clone();
         // Before the lines are let go: who leaves last removes the line.
-        let number = line.join(takes);
+        let (number, attends) = line.join(takes);
         drop(lines);
-        Place { queues: self.clone(), key: key.clone(), line, number }
+        let place = Place { queues: self.clone(), key: key.clone(), line, number };
+        (place, attends)
     }
 
     fn lines(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Line>>> {
@@ -50,7 +53,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    pub(super) fn line(&self) -> &Line {
+    pub(super) fn line(&self) -> &Arc<Line> {
         &self.line
     }
 
@@ -64,6 +67,19 @@ impl Place {
     /// Dropping the future loses nothing.
     pub(super) async fn summons(&self) -> Summons {
         poll_fn(|cx| self.line.poll_summons(self.number, cx)).await
+    }
+
+    /// For the first: does something else, and still comes when it is called.
+    ///
+    /// # Cancel safety
+    /// That of `work`.
+    pub(super) async fn busy_with<T>(&self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        poll_fn(|cx| {
+            self.line.comes(self.number, cx);
+            work.as_mut().poll(cx)
+        })
+        .await
     }
 
     /// For the first: completes when there is word for it.

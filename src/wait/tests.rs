@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     Offered, Overdue, Terms,
-    line::{Line, Summons},
+    line::{Attention, Line, Summons},
 };
 use crate::lease::Lease;
 
@@ -41,7 +41,7 @@ fn summons(line: &Line, place: u64) -> &'static str {
 #[test]
 fn places_come_in_order_and_one_that_is_left_is_passed_over() {
     let line = Line::default();
-    let places = [(); 3].map(|()| line.join(None));
+    let places = [(); 3].map(|()| line.join(None).0);
     assert_eq!(places.map(|place| summons(&line, place)), ["first", "waits", "waits"]);
     assert!(!line.leave(places[1]) && !line.leave(places[0]));
     assert_eq!(summons(&line, places[2]), "first");
@@ -53,7 +53,7 @@ fn offer_is_for_the_first_and_on_its_terms_alone() {
     let line = Line::default();
     let hold: Arc<dyn Offered> = Arc::new(Hold::default());
     assert!(line.offer(terms(1), hold.clone()).is_err(), "nobody is there");
-    let places = [Some(terms(1)), Some(terms(2)), None].map(|takes| line.join(takes));
+    let places = [Some(terms(1)), Some(terms(2)), None].map(|takes| line.join(takes).0);
     assert!(line.offer(terms(2), hold.clone()).is_err(), "on other terms");
     assert_eq!(line.offer(terms(1), hold.clone()).ok(), Some(Some(1)));
     assert!(line.offer(terms(1), hold.clone()).is_err(), "one at a time");
@@ -69,7 +69,7 @@ fn offer_is_for_the_first_and_on_its_terms_alone() {
 fn whoever_comes_to_be_first_or_to_be_offered_something_is_woken() {
     let line = Line::default();
     let hold: Arc<dyn Offered> = Arc::new(Hold::default());
-    let places = [(); 3].map(|()| (line.join(Some(terms(1))), Arc::new(Woken::default())));
+    let places = [(); 3].map(|()| (line.join(Some(terms(1))).0, Arc::new(Woken::default())));
     let looks = |(place, woken): &(u64, Arc<Woken>)| {
         let waker = woken.clone().into();
         let _summons = line.poll_summons(*place, &Context::from_waker(&waker));
@@ -100,17 +100,38 @@ impl std::task::Wake for Woken {
 }
 
 #[test]
-fn offer_that_is_not_taken_passes_on_once_it_is_old() {
+fn offer_that_is_not_taken_is_withdrawn_once_it_is_old() {
     let line = Line::default();
     let hold: Arc<dyn Offered> = Arc::new(Hold::default());
-    let places = [(); 2].map(|()| line.join(Some(terms(1))));
+    let places = [(); 2].map(|()| line.join(Some(terms(1))).0);
     assert_eq!(line.offer(terms(1), hold.clone()).ok(), Some(Some(1)));
     assert!(matches!(line.withdraw(0), Overdue::LookAgain(1)), "it is younger");
-    assert!(matches!(line.withdraw(1), Overdue::LookAgain(2)), "the next has it");
-    assert!(matches!(line.withdraw(2), Overdue::GiveBack(_)), "nobody took it");
-    assert_eq!(places.map(|place| summons(&line, place)), ["first", "waits"], "as they came");
-    assert!(matches!(line.withdraw(2), Overdue::Nothing));
-    assert_eq!(line.offer(terms(1), hold).ok(), Some(Some(3)), "and is watched anew");
+    assert!(matches!(line.withdraw(1), Overdue::GiveBack(_)), "nobody took it");
+    assert_eq!(summons(&line, places[1]), "first", "the one before is passed over");
+    assert_eq!(summons(&line, places[0]), "first", "until it comes");
+    assert_eq!(summons(&line, places[1]), "waits");
+    assert!(matches!(line.withdraw(1), Overdue::Nothing));
+    assert_eq!(line.offer(terms(1), hold).ok(), Some(Some(2)), "and is watched anew");
+}
+
+#[test]
+fn first_who_does_not_come_when_it_is_called_is_passed_over() {
+    let line = Line::default();
+    let first = line.join(None);
+    assert_eq!(first, (0, false), "nobody waits behind it");
+    assert_eq!(line.look_after_first(), None);
+    let places = [0, line.join(None).0, line.join(None).0];
+    assert_eq!(line.look_after_first(), Some(Attention::Later), "it is called");
+    assert_eq!(summons(&line, places[0]), "first");
+    assert_eq!(line.look_after_first(), Some(Attention::Later), "it had come");
+    assert_eq!(line.look_after_first(), Some(Attention::Soon), "not this time");
+    assert_eq!(summons(&line, places[1]), "first");
+    assert_eq!(line.look_after_first(), Some(Attention::Later));
+    assert_eq!(summons(&line, places[0]), "first", "here it is");
+    line.leave(places[0]);
+    line.leave(places[1]);
+    assert_eq!(line.look_after_first(), None, "one is left");
+    assert!(line.join(None).1, "and is looked after again");
 }
 
 /// In which order threads may come.
@@ -127,7 +148,7 @@ mod orders {
     fn offer_has_one_end_whoever_comes_first() {
         in_many_orders(4_000, || {
             let line = Arc::new(Line::default());
-            let places = [(); 2].map(|()| line.join(Some(terms(1))));
+            let places = [(); 2].map(|()| line.join(Some(terms(1))).0);
             let hold = Arc::new(Hold::default());
             let offers = {
                 let (line, what) = (line.clone(), hold.clone());

@@ -2,6 +2,8 @@
 
 use std::{ops::Range, sync::Arc, time::Duration};
 
+use futures::future::BoxFuture;
+
 use super::queue::Queues;
 use crate::{
     clock::{Instant, SharedClock},
@@ -35,7 +37,6 @@ pub enum OnOutage {
 }
 
 /// Where and until when to wait.
-#[derive(Debug)]
 pub(crate) struct Waiting<'a> {
     pub(crate) clock: &'a SharedClock,
     pub(crate) random: &'a Random,
@@ -44,6 +45,8 @@ pub(crate) struct Waiting<'a> {
     pub(crate) key: &'a Arc<str>,
     pub(crate) deadline: Option<Instant>,
     pub(crate) on_outage: OnOutage,
+    /// Has something done where it goes on whatever becomes of the caller's runtime.
+    pub(crate) attend: &'a (dyn Fn(BoxFuture<'static, ()>) + Send + Sync),
 }
 
 impl Waiting<'_> {

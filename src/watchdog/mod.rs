@@ -42,7 +42,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub(crate) use drain::{Drain, Draining};
 pub(crate) use finality::Unanswered;
-pub(crate) use release::Release;
+pub(crate) use release::{Release, Told};
 pub(crate) use repairs::Repair;
 use repairs::Repairs;
 use schedule::Schedule;

@@ -1,6 +1,6 @@
 //! The release of one claim on one node, said until nothing of it can stand there any more.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use super::{Draining, Shared, Unanswered};
 use crate::{
@@ -32,8 +32,25 @@ pub(crate) struct Release {
     pub(crate) may_be_done: bool,
     /// Whether somebody waits for this release and no other.
     pub(crate) is_awaited_alone: bool,
+    /// Who wants to know what the server said in the end.
+    pub(crate) told: Option<Told>,
     /// Counts this release as under way.
     pub(crate) _draining: Draining,
+}
+
+/// Is told the answer to a release that somebody else finishes.
+pub(crate) struct Told(Box<dyn FnOnce(Outcome) + Send + Sync>);
+
+impl Told {
+    pub(crate) fn new(tell: impl FnOnce(Outcome) + Send + Sync + 'static) -> Self {
+        Self(Box::new(tell))
+    }
+}
+
+impl fmt::Debug for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Told").finish_non_exhaustive()
+    }
 }
 
 impl Release {
@@ -97,7 +114,12 @@ impl Release {
         let mut pause = RETRY_MIN;
         loop {
             let next = match self.send(clock).await {
-                Ok(_) if self.is_settled() => break,
+                Ok(answer) if self.is_settled() => {
+                    if let Some(Told(tell)) = self.told.take() {
+                        tell(answer.reply);
+                    }
+                    break;
+                }
                 Ok(answer) => clock.now() + self.until_final(&answer),
                 Err(error) => {
                     let (lock, holder, node) = self.named();

@@ -184,6 +184,7 @@ mod tests {
             timeout: ms(100),
             may_be_done: false,
             is_awaited_alone: false,
+            told: None,
             _draining: member.services.drain.begin(),
         }
     }
