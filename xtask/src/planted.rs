@@ -21,7 +21,7 @@ enum Finder {
 }
 
 /// Every bug, by its name in `src/planted/bugs.rs`, and what is to find it.
-const BUGS: [(&str, Finder); 22] = [
+const BUGS: [(&str, Finder); 27] = [
     ("no-drift", SIMULATION),
     ("quorum-minus-one", SIMULATION),
     ("wall-clock", SIMULATION),
@@ -40,6 +40,11 @@ const BUGS: [(&str, Finder); 22] = [
     ("no-witness", SIMULATION),
     ("batch-not-halved", SIMULATION),
     ("batches-by-address", SIMULATION),
+    ("handover-after-deadline", SIMULATION),
+    ("handover-beyond-limit", SIMULATION),
+    ("offer-never-withdrawn", SIMULATION),
+    ("former-owner-enters", SIMULATION),
+    ("announcement-lost", SIMULATION),
     ("batch-outcomes-shifted", SIMULATION),
     ("validity-from-the-answer", SIMULATION),
     ("withdrawn-after-noscript", SIMULATION),
