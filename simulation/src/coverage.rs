@@ -62,7 +62,7 @@ pub(crate) fn told_by(event: &Event, at: Time) -> Option<&'static str> {
 }
 
 /// What must be seen.
-pub const SOMETIMES: [&str; 76] = [
+pub const SOMETIMES: [&str; 75] = [
     "fault: request lost",
     "fault: answer lost",
     "fault: answer delayed",
@@ -101,7 +101,6 @@ pub const SOMETIMES: [&str; 76] = [
     "passed on inside the process",
     "passed on at a drop",
     "waiter not polled",
-    "offer withdrawn, and taken by the next",
     "offer withdrawn, and given back",
     "offer given back",
     "fault: reset amid a release",

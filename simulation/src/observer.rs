@@ -8,10 +8,8 @@ use crate::stage::Stage;
 
 impl Observer for Stage {
     fn record(&self, event: Event) {
-        match event {
-            Event::Releasing { section, .. } => self.network.turn_ends(section),
-            Event::Parked { section, .. } => self.network.was_parked(section),
-            _ => {}
+        if let Event::Releasing { section, .. } = event {
+            self.network.turn_ends(section);
         }
         self.waiting.note(&event);
         self.log.record(event);

@@ -1,7 +1,7 @@
 //! Whose turn it is with what stands on the servers for one holder: what is seen there of locks that pass on
 //! without a word to them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use checkers::history::SectionId;
 
@@ -12,8 +12,6 @@ use super::Network;
 pub(super) struct Turns {
     by_holder: BTreeMap<Vec<u8>, Turn>,
     holders: BTreeMap<SectionId, Vec<u8>>,
-    /// Who was not polled for a while.
-    parked: BTreeSet<SectionId>,
 }
 
 #[derive(Debug)]
@@ -50,14 +48,9 @@ impl Network {
     /// A guard was made for this holder.
     pub(crate) fn granted(&self, holder: &str, section: SectionId) {
         let mut inner = self.inner();
-        let is_parked = inner.turns.parked.contains(&section);
         let Some(before) = inner.turns.begins(holder.as_bytes(), section) else { return };
-        let Some(ended_us) = before.ended_us else { return };
-        if !before.is_offered {
+        if before.ended_us.is_some() && !before.is_offered {
             self.log.saw("passed on at a drop");
-        }
-        if self.is_overdue(ended_us) && !is_parked {
-            self.log.saw("offer withdrawn, and taken by the next");
         }
     }
 
@@ -70,10 +63,6 @@ impl Network {
     /// Another of the process has it, or is offered it.
     pub(crate) fn passed_on(&self, section: SectionId) {
         self.inner().turns.of(section).into_iter().for_each(|turn| turn.is_offered = true);
-    }
-
-    pub(crate) fn was_parked(&self, section: SectionId) {
-        self.inner().turns.parked.insert(section);
     }
 
     /// The release of a holder leaves.
