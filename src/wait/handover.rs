@@ -12,6 +12,9 @@ use crate::error::ConfigError;
 /// limit while nobody else is known to wait; then it is released, and left to others for another
 /// fiftieth before this process asks for it again.
 ///
+/// A lock that was forced open, or whose key somebody deleted, may pass on until that is noticed: for the
+/// limit at most.
+///
 /// Only between users who acquired with [renewed leases](crate::Lease::Watchdog) of the same length and
 /// without an [`Owner`](crate::Owner): everybody else's is released and acquired.
 ///
