@@ -62,8 +62,8 @@ impl Caller {
         self.lane.rest(&intent).await;
     }
 
-    /// Whoever is the first in line may have been granted what he does not look for. Where nothing breaks, others
-    /// do not wait for that.
+    /// Whoever is the first in line may have been granted what he does not look for. Where nothing
+    /// breaks, others do not wait for that.
     fn may_park(&self) -> bool {
         let (waiting, section) = (&self.stage.waiting, self.lane.section);
         let may_park = self.stage.plan.faulty || waiting.in_process(section.worker);

@@ -77,8 +77,8 @@ impl Plan {
         self.network.reset_amid_release = 500 + random.below(1_000);
     }
 
-    /// The first process is alone for a while, and knows that: it passes its lock on for long. Meanwhile it
-    /// is cut off, and others come who may have the lock once its lease is over.
+    /// The first process is alone for a while, and knows that: it passes its lock on for long.
+    /// Meanwhile it is cut off, and others come who may have the lock once its lease is over.
     fn leave_one_alone(&mut self, lock: &'static str, random: &mut Random) {
         self.about = About::Handover { lock, among: Company::Alike };
         let cut_at = 50 * MS + random.below(300 * MS);
@@ -100,8 +100,8 @@ impl Plan {
         300 + 2 * self.handover_ms()
     }
 
-    /// For how long one process may have the lock, if others wait. There is no word on it where each caller
-    /// asks for himself.
+    /// For how long one process may have the lock, if others wait. There is no word on it where each
+    /// caller asks for himself.
     pub(crate) fn fair_ms(&self) -> u64 {
         if self.handover == LocalHandover::Off || !self.is_brisk() || !self.passes_on() {
             return 0;
@@ -125,22 +125,12 @@ pub(crate) fn brief(
 ) -> Intent {
     let (us, ms) = (Duration::from_micros, Duration::from_millis);
     let is_mixed = among == Company::Mixed;
-    let rest = us(if among == Company::Sparse && random.one_in(4) {
-        random.below(LONGEST_REST_US)
-    } else {
-        0
-    });
+    let rest = draw_rest(random, among);
     let fixed = Lease::Fixed(ms(plan.leases.least_ms + random.below(200)));
     let lease = random.weighted(&[(9, Lease::Watchdog), (u32::from(is_mixed), fixed)]);
     let may_leave = plan.faulty && !is_calm;
-    let (manner, polls) = if may_leave && random.one_in(6) {
-        (Manner::Dropped, Some(1 + random.below(12)))
-    } else {
-        (Manner::Patient, None)
-    };
-    // Where nothing breaks, only one that stands behind another: what servers granted nobody else may have.
-    let most_polls = if plan.faulty { 4 } else { 1 };
-    let parks = (1 + random.below(most_polls), ms(200 + random.below(600)));
+    let (manner, polls) = draw_manner(random, may_leave);
+    let parks = draw_parking(random, plan);
     let half = Ending::HalfRelease(1 + random.below(4));
     Intent {
         lease,
@@ -161,8 +151,29 @@ pub(crate) fn brief(
     }
 }
 
+fn draw_manner(random: &mut Random, may_leave: bool) -> (Manner, Option<u64>) {
+    if may_leave && random.one_in(6) {
+        (Manner::Dropped, Some(1 + random.below(12)))
+    } else {
+        (Manner::Patient, None)
+    }
+}
+
+/// Where nothing breaks, of one that stands behind another: what servers granted nobody else may have.
+fn draw_parking(random: &mut Random, plan: &Plan) -> (u64, Duration) {
+    let most_polls = if plan.faulty { 4 } else { 1 };
+    (1 + random.below(most_polls), Duration::from_millis(200 + random.below(600)))
+}
+
+/// Before the next turn.
+fn draw_rest(random: &mut Random, among: Company) -> Duration {
+    let rests = among == Company::Sparse && random.one_in(4);
+    Duration::from_micros(if rests { random.below(LONGEST_REST_US) } else { 0 })
+}
+
 const PARKS_ONE_IN: u64 = 25;
-/// Of those who lost a round, before they ask for a lock on several servers again: others come before them.
+/// Of those who lost a round, before they ask for a lock on several servers again: others come
+/// before them.
 const LONGEST_PAUSE_MS: u64 = 64;
 const LONGEST_REST_US: u64 = 1_500 * MS;
 const LONGEST_WORK_US: u64 = 5_000;

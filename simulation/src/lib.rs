@@ -5,12 +5,12 @@
 //! ones; the network, the clocks and the callers are not. A run repeats to the last bit.
 //!
 //! The parts, each using only those before it: `event`, `plan` (what a run is to be), `targets` (the
-//! locks), `storm`, `latecomers`, `rights` and `handover` (runs about one thing alone), `draw` (what a seed decides),
-//! `world` (time and what happens next), `clock`, `coverage` (what was seen) and `log` (what is told),
-//! `frame` (what requests say), `nodes` (the servers), `network`, `stream`, `memory` (what is guarded), `waiting` (who waits),
-//! `stage` (what all share), `observer` (what is made of the callers' steps), `intent`, `nonsense` and
-//! `caller`, `process`, `faults`, `run` (all put together). What callers do with a lock is
-//! `workload`'s.
+//! locks), `storm`, `latecomers`, `rights` and `handover` (runs about one thing alone), `draw` (what a
+//! seed decides), `world` (time and what happens next), `clock`, `coverage` (what was seen) and `log`
+//! (what is told), `frame` (what requests say), `nodes` (the servers), `network`, `stream`, `memory`
+//! (what is guarded), `waiting` (who waits), `stage` (what all share), `observer` (what is made of the
+//! callers' steps), `intent`, `nonsense` and `caller`, `process`, `faults`, `run` (all put together).
+//! What callers do with a lock is `workload`'s.
 
 mod caller;
 mod clock;

@@ -51,7 +51,7 @@ const BUGS: [(&str, Finder); 27] = [
     ("release-ahead-of-heal", SIMULATION),
 ];
 
-/// The rarest bug shows about once in 1,000 seeds.
+/// The rarest bug shows about once in 1,500 seeds.
 const SIMULATION: Finder = Finder::Simulation { seeds: 10_000 };
 /// For the library as it is: more is what `cargo xtask sim` is for.
 const SOUND: Finder = Finder::Simulation { seeds: 4_000 };

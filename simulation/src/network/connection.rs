@@ -30,7 +30,7 @@ pub(super) struct Conn {
     pub(super) client: Client,
     /// Has asked for messages.
     pub(super) listens: bool,
-    /// Holders whose releases are on their way there, or whose answers are on their way back, and how many.
+    /// Holders whose releases, or the answers to these, are on their way, and how many.
     pub(super) releasing: BTreeMap<Vec<u8>, u32>,
     /// Holders that were asked for meanwhile.
     pub(super) asked_behind: BTreeSet<Vec<u8>>,

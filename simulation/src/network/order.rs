@@ -1,5 +1,5 @@
-//! What is said of one holder on one socket, in which order: nothing that asks for a lock may come behind its
-//! release.
+//! What is said of one holder on one socket, in which order: nothing that asks for a lock may come
+//! behind its release.
 
 use checkers::history::Event as Told;
 
