@@ -78,7 +78,10 @@ impl<C: Contender> Head<'_, C> {
             let deaf = self.unless_offered(heard).await?;
             let they_let_it_pass = self.until_allowed(&listeners).await?;
             // On the heap: who sleeps between two rounds has no need of its room.
-            match self.place.busy_with(Box::pin(self.contender.round())).await {
+            let mut round = Box::pin(self.contender.round());
+            let came = self.place.busy_with(round.as_mut()).await;
+            drop(round);
+            match came {
                 Round::Granted(grant) => {
                     self.won(they_let_it_pass);
                     return Ok(Ok(grant));

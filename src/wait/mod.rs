@@ -14,7 +14,7 @@ mod queue;
 mod tests;
 mod waiting;
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use futures::FutureExt;
 
@@ -48,7 +48,7 @@ pub(crate) async fn acquire<C: Contender>(
     }
     let (mut outage, mut refused_by) = (None, None);
     if place.is_first() {
-        let round = place.busy_with(contender.round()).await;
+        let round = place.busy_with(pin!(contender.round())).await;
         let mut head = Head {
             contender: &mut contender,
             place: &place,

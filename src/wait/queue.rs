@@ -5,7 +5,7 @@
 use std::{
     collections::HashMap,
     future::poll_fn,
-    pin::pin,
+    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -73,8 +73,7 @@ impl Place {
     ///
     /// # Cancel safety
     /// That of `work`.
-    pub(super) async fn busy_with<T>(&self, work: impl Future<Output = T>) -> T {
-        let mut work = pin!(work);
+    pub(super) async fn busy_with<F: Future>(&self, mut work: Pin<&mut F>) -> F::Output {
         poll_fn(|cx| {
             self.line.comes(self.number, cx);
             work.as_mut().poll(cx)
