@@ -40,16 +40,12 @@ impl Tenure {
         }
         let (claim, succession) = (self.claim(), &self.succession);
         let members = claim.members();
-        let allowed = handover(members);
-        let Some(limit) = allowed.limit() else { return Left::Release(None) };
+        let Some(limit) = handover(members).limit() else { return Left::Release(None) };
         let Some(line) = succession.line(members) else { return Left::Release(None) };
         let now = claim.now();
         let long = now.saturating_since(line.ours_since(claim.won_at()));
         let nobody = line.others(|others| others.nobody_waits());
-        let Some(parting) = allowed.parting(long, nobody, claim.round_trip()) else {
-            return Left::Release(None);
-        };
-        let leave = match parting {
+        let leave = match Parting::after(long, limit, nobody, claim.round_trip()) {
             Parting::Leave(free) => Some(free),
             Parting::Stay { or_ask_at_once } => {
                 if let Some(terms) = succession.terms(members, claim.term())

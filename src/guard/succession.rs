@@ -18,7 +18,7 @@ pub(crate) struct Succession {
     /// Where those wait who want the same composite; `None` for a lock by itself.
     composite: Option<Arc<str>>,
     /// Whether the turn is of nobody who may enter again.
-    pub(super) is_anonymous: bool,
+    is_anonymous: bool,
 }
 
 impl Succession {

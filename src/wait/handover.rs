@@ -85,25 +85,26 @@ impl LocalHandover {
             Self::UpTo(limit) => Some(limit),
         }
     }
+}
 
-    /// What becomes of a lock that has been this process' for so `long`. `round_trip` is that of the
-    /// farthest server.
-    pub(crate) fn parting(
-        self,
+impl Parting {
+    /// Of a lock that stays for up to `limit` and has been this process' for so `long`. `round_trip` is
+    /// that of the farthest server.
+    pub(crate) fn after(
         long: Duration,
+        limit: Duration,
         nobody_else_waits: bool,
         round_trip: Duration,
-    ) -> Option<Parting> {
-        let limit = self.limit()?;
+    ) -> Self {
         let slice = limit / 50;
         let is_within = planted!(HandoverBeyondLimit) || long < limit;
-        Some(if nobody_else_waits && is_within {
-            Parting::Stay { or_ask_at_once: true }
+        if nobody_else_waits && is_within {
+            Self::Stay { or_ask_at_once: true }
         } else if long < slice || planted!(HandoverBeyondLimit) {
-            Parting::Stay { or_ask_at_once: false }
+            Self::Stay { or_ask_at_once: false }
         } else {
-            Parting::Leave(slice.max(round_trip * 2))
-        })
+            Self::Leave(slice.max(round_trip * 2))
+        }
     }
 }
 
@@ -120,8 +121,8 @@ mod tests {
 
     #[test]
     fn lock_stays_for_a_slice_and_up_to_the_limit_where_nobody_else_waits() {
-        let stay = |or_ask_at_once| Some(Parting::Stay { or_ask_at_once });
-        let leave = |free| Some(Parting::Leave(free));
+        let stay = |or_ask_at_once| Parting::Stay { or_ask_at_once };
+        let leave = Parting::Leave;
         for (long, nobody, round_trip, expected) in [
             (ms(0), false, ms(0), stay(false)),
             (ms(0), true, ms(0), stay(true)),
@@ -131,10 +132,11 @@ mod tests {
             (ms(50), true, ms(0), leave(ms(1))),
             (ms(50), true, ms(10), leave(ms(20))),
         ] {
-            let parting = LocalHandover::default().parting(long, nobody, round_trip);
+            let parting = Parting::after(long, ms(50), nobody, round_trip);
             assert_eq!(parting, expected, "{long:?} {nobody} {round_trip:?}");
         }
-        assert_eq!(LocalHandover::Off.parting(ms(0), true, ms(0)), None);
+        assert_eq!(LocalHandover::default().limit(), Some(ms(50)));
+        assert_eq!(LocalHandover::Off.limit(), None);
     }
 
     #[test]

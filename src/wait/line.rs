@@ -2,8 +2,9 @@
 //!
 //! Whoever holds the lock in this process may offer it to the first in line. An offer belongs to one
 //! place: it is taken when that is polled, passed on when it is given up, and withdrawn by whoever
-//! watches over it when it is left for too long: a future may be parked for ever. Then the next one is
-//! offered it, and the place that did not take it is passed over until it is polled.
+//! watches over it when it is left for too long: a future may be parked for ever. Then the next one asks
+//! servers, and the place that did not take it is passed over until it is polled. So is a first that does
+//! not come when it is called.
 //!
 //! # Deadlock safety
 //! The mutex is a leaf. Wakers run, and offers are given back, after it was let go.
@@ -107,7 +108,7 @@ pub(crate) enum Overdue {
     Nothing,
     /// One that was made meanwhile is to be looked at later: by this number.
     LookAgain(u64),
-    /// Nobody else takes it.
+    /// It was not taken, and is to be given back.
     GiveBack(Arc<dyn Offered>),
 }
 
@@ -280,10 +281,9 @@ impl Line {
     /// nothing to be had.
     pub(super) fn granted(&self, look_at: impl FnOnce() -> Option<Instant>) {
         let mut state = self.state();
+        (state.released, state.trouble) = (None, None);
         if state.places.has_several() {
             state.left.look_at = look_at();
-            state.released = None;
-            state.trouble = None;
         }
     }
 
