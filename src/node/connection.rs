@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use redis::{Cmd, Value, cmd};
+use redis::{Value, cmd};
 use tokio::sync::Notify;
 
 use super::{
@@ -24,7 +24,7 @@ use super::{
     handshake::Greeting,
     order::{Acquired, Fate},
     outbox::{ConnectionEnd, Departure, Outbox},
-    request::{Form, Question},
+    request::{Form, Question, Request},
     server_clock::{Sample, ServerClock},
     silence::Silence,
     spin::Spinner,
@@ -138,7 +138,7 @@ impl Connection {
         deadline: Instant,
     ) -> Result<Answer<C::Reply>, NodeError> {
         let patient = Always::default();
-        let (value, sent) = self.send(form.eval(call), deadline, patient, true).await?;
+        let (value, sent) = self.send(Request::eval(form, call), deadline, patient).await?;
         let received = self.socket.clock.now();
         let mut items = Items::of(value)?;
         let server_us = items.int()?;
@@ -166,7 +166,7 @@ impl Connection {
         let acquired = match self.fly(departure, until, Always { is_awaited_alone }).await {
             Fate::Acquired(acquired) => acquired,
             Fate::Unwanted => return Asked::Unwanted,
-            other => return Asked::Failed(self.failed(other, true)),
+            other => return Asked::Failed(self.failed(other)),
         };
         let Acquired { outcome, not_after, sent, received, server_time } = acquired;
         let answer = outcome.map(|reply| Answer { reply, sent, received, server_time });
@@ -179,25 +179,40 @@ impl Connection {
         question: Question,
         deadline: Instant,
     ) -> Result<Value, NodeError> {
-        Ok(self.send(question.0, deadline, Always::default(), true).await?.0)
+        Ok(self.send(Request::one(&question.0), deadline, Always::default()).await?.0)
     }
 
-    /// Sends a request, and waits for the answer, of a caller that may be in a hurry. Where `counts` is
-    /// false another request goes with it whose time-out counts for both.
-    pub(super) async fn send(
+    /// Sends a request, and waits for the answer, of a caller that may be in a hurry.
+    async fn send(
         &self,
-        cmd: Cmd,
+        request: Request,
         deadline: Instant,
         caller: Always,
-        counts: bool,
     ) -> Result<(Value, Instant), NodeError> {
-        let departure = Departure::Call { cmd, deadline };
+        let (_, value, sent) = self.exchange(request, deadline, caller).await?;
+        Ok((self.read(value)?, sent))
+    }
+
+    /// The same, with the answer before the last if there are two. What the server refused is not told
+    /// apart yet: see [`read`](Self::read).
+    pub(super) async fn exchange(
+        &self,
+        request: Request,
+        deadline: Instant,
+        caller: Always,
+    ) -> Result<(Option<Value>, Value, Instant), NodeError> {
+        let departure = Departure::Call { request, deadline };
         match self.fly(departure, Until::Deadline(deadline), caller).await {
-            Fate::Answered { value: Value::ServerError(error), .. } => {
-                Err(self.heed(cause::of_server(&error)))
-            }
-            Fate::Answered { value, sent } => Ok((value, sent)),
-            other => Err(self.failed(other, counts)),
+            Fate::Answered { first, value, sent } => Ok((first, value, sent)),
+            other => Err(self.failed(other)),
+        }
+    }
+
+    /// An answer, unless it is an error.
+    pub(super) fn read(&self, answer: Value) -> Result<Value, NodeError> {
+        match answer {
+            Value::ServerError(error) => Err(self.heed(cause::of_server(&error))),
+            value => Ok(value),
         }
     }
 
@@ -209,11 +224,11 @@ impl Connection {
     }
 
     /// Why there is no answer.
-    fn failed(&self, fate: Fate, counts: bool) -> NodeError {
+    fn failed(&self, fate: Fate) -> NodeError {
         match fate {
             Fate::Unknown(error) | Fate::NeverLeft(error) => error,
-            Fate::Late { phase, counts: is_first } => {
-                if counts && is_first {
+            Fate::Late { phase, counts } => {
+                if counts {
                     self.note_timeout();
                 }
                 NodeError::TimedOut { phase }
@@ -310,7 +325,7 @@ impl Connection {
         loop {
             doubt.notified().await;
             let (reads, deadline) = (traffic.reads(), self.now() + *node_timeout);
-            let ping = Departure::Call { cmd: cmd("PING"), deadline };
+            let ping = Departure::Call { request: Request::one(&cmd("PING")), deadline };
             let answer = fly(outbox, None, ping, Until::Deadline(deadline)).await;
             let is_late = matches!(answer, Fate::Late { .. });
             if is_late && traffic.reads() == reads {

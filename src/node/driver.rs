@@ -10,7 +10,11 @@ use std::{
 use futures::future::BoxFuture;
 use redis::{RedisError, Value, ValueCodec};
 use tokio::io::AsyncWrite;
-use tokio_util::{bytes::BytesMut, codec::Decoder, io::poll_read_buf};
+use tokio_util::{
+    bytes::{Buf, BytesMut},
+    codec::Decoder,
+    io::poll_read_buf,
+};
 
 use super::{Stream, cause, outbox::Outbox};
 use crate::{clock::Instant, error::NodeError};
@@ -23,6 +27,8 @@ pub(super) struct Driver {
     outbox: Arc<Outbox>,
     input: BytesMut,
     codec: ValueCodec,
+    /// Whether the codec has read the beginning of an answer.
+    is_within: bool,
     /// Packed, and taken by the stream up to `written`.
     output: Vec<u8>,
     written: usize,
@@ -44,6 +50,7 @@ impl Driver {
             outbox,
             input: BytesMut::new(),
             codec: ValueCodec::default(),
+            is_within: false,
             output: Vec::new(),
             written: 0,
             needs_flush: false,
@@ -71,17 +78,24 @@ impl Driver {
 
     /// Hands over what was read. False if that is no answer.
     fn hand_over_answers(&mut self) -> bool {
-        let (codec, input, nonsense) = (&mut self.codec, &mut self.input, &mut self.nonsense);
-        let answers = std::iter::from_fn(|| match codec.decode(input) {
-            Ok(answer) => answer,
-            Err(error) => {
-                *nonsense = Some(cause::of_redis(error));
-                None
-            }
-        });
-        let answers: Vec<Value> = answers.collect();
+        let answers: Vec<Value> = std::iter::from_fn(|| self.next_answer()).collect();
         let is_asked = self.outbox.answered(answers.into_iter());
         is_asked && self.nonsense.is_none()
+    }
+
+    fn next_answer(&mut self) -> Option<Value> {
+        // What most answers are needs no parser.
+        if !self.is_within
+            && let Some(number) = take_integer(&mut self.input)
+        {
+            return Some(Value::Int(number));
+        }
+        let answer = self.codec.decode(&mut self.input).unwrap_or_else(|error| {
+            self.nonsense = Some(cause::of_redis(error));
+            None
+        });
+        self.is_within = answer.is_none();
+        answer
     }
 
     /// Writes all that there is. Ready if the stream takes nothing any more.
@@ -174,8 +188,51 @@ fn disconnected(error: io::Error) -> NodeError {
     NodeError::Disconnected { source: Arc::new(RedisError::from(error)) }
 }
 
+/// Takes an integer from the front, if one is there as a whole.
+fn take_integer(input: &mut BytesMut) -> Option<i64> {
+    let line = input.strip_prefix(b":")?;
+    let length = line.iter().take(LONGEST_INTEGER).position(|byte| *byte == b'\r')?;
+    let number = std::str::from_utf8(line.get(..length)?).ok()?.parse().ok()?;
+    if line.get(length + 1) != Some(&b'\n') {
+        return None;
+    }
+    input.advance(length + 3);
+    Some(number)
+}
+
+/// In digits, with its sign.
+const LONGEST_INTEGER: usize = 21;
+
 /// Room for the next read, in bytes.
 const INPUT: usize = 4 * 1024;
 
 /// No more is packed while so much is to be written, in bytes: what waits can still be withdrawn.
 const OUTPUT: usize = 64 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_taken_as_wholes_and_all_else_is_left() {
+        let taken = |bytes: &str| {
+            let mut input = BytesMut::from(bytes);
+            (take_integer(&mut input), input.len())
+        };
+        assert_eq!(taken(":7\r\n:8\r\n"), (Some(7), 4));
+        assert_eq!(taken(":-9223372036854775808\r\n"), (Some(i64::MIN), 0));
+        for other in [
+            "",
+            ":",
+            ":7",
+            ":7\r",
+            ":\r\n",
+            ":x\r\n",
+            ":7\rx",
+            "+OK\r\n",
+            ":99999999999999999999\r\n",
+        ] {
+            assert_eq!(taken(other), (None, other.len()), "{other:?}");
+        }
+    }
+}

@@ -8,6 +8,8 @@
 
 use std::{task::Waker, time::Duration};
 
+use smallvec::SmallVec;
+
 use super::order::{Entry, Fate, Order, Seeker, Taken, Ticket, late};
 use crate::{clock::Instant, wire::key};
 
@@ -26,6 +28,8 @@ struct Group {
     start: usize,
     bytes: usize,
     now: Instant,
+    /// A part of the name of each: most that differ, differ there.
+    prints: SmallVec<[u64; MOST_LOCKS]>,
 }
 
 enum Joins {
@@ -46,7 +50,7 @@ impl Order {
         to: &mut Vec<u8>,
         unsent: &mut Vec<Waker>,
     ) -> bool {
-        let mut group = Group { start: self.flying.len(), bytes: 0, now };
+        let mut group = Group { start: self.flying.len(), bytes: 0, now, prints: SmallVec::new() };
         let mut passed = Vec::new();
         while self.flying.len() - group.start < MOST_LOCKS
             && passed.len() < LOOK_AHEAD
@@ -75,9 +79,9 @@ impl Order {
         if seeker.unsent_until.is_some_and(|until| group.now >= until) {
             return Joins::No(self.decide(ticket, late(false)));
         }
-        let size = seeker.acquirer.acquire().size();
+        let (size, print) = (seeker.acquirer.acquire().size(), seeker.acquirer.acquire().print());
         let first = self.seeker(group.start);
-        if first.is_some_and(|first| !self.share(group, first, seeker, size)) {
+        if first.is_some_and(|first| !self.share(group, first, seeker, size, print)) {
             return Joins::Later;
         }
         let noted = first.map_or(seeker.stamp, |first| first.stamp);
@@ -90,11 +94,19 @@ impl Order {
             (seeker.stamp, seeker.flight) = (Some(stamp), flight);
         }
         group.bytes += size;
+        group.prints.push(print);
         Joins::Yes
     }
 
     /// Whether one more may share the call that `first` begins.
-    fn share(&self, group: &Group, first: &Seeker, other: &Seeker, size: usize) -> bool {
+    fn share(
+        &self,
+        group: &Group,
+        first: &Seeker,
+        other: &Seeker,
+        size: usize,
+        print: u64,
+    ) -> bool {
         let (one, two) = (first.acquirer.acquire(), other.acquirer.acquire());
         let is_sent_with = |seeker: &Seeker| (seeker.turn, seeker.part, seeker.acquirer.valid());
         // The first has its stamp by now; one that was not sent yet takes the same.
@@ -106,7 +118,8 @@ impl Order {
             && group.bytes + size <= MOST_BYTES
             && (!self.rules.by_slot || key::slot(one.key()) == key::slot(two.key()))
             && ![one, two].into_iter().any(|acquire| self.rules.loners.has(acquire, group.now))
-            && !(group.start..self.flying.len()).filter_map(|at| self.seeker(at)).any(is_there)
+            && !(group.prints.contains(&print)
+                && (group.start..self.flying.len()).filter_map(|at| self.seeker(at)).any(is_there))
     }
 
     /// One of those that fly.
@@ -118,17 +131,17 @@ impl Order {
     }
 
     fn write_group(&mut self, group: &Group, to: &mut Vec<u8>) -> bool {
-        let mut cmd = std::mem::take(&mut self.scratch);
-        cmd.clear();
+        let mut words = std::mem::take(&mut self.scratch);
+        words.clear();
         let all = (group.start..self.flying.len()).filter_map(|at| self.seeker(at));
         let locks = self.flying.len() - group.start;
         let Some(first) = all.clone().next() else { return false };
         let (acquire, stamp) = (first.acquirer.acquire(), first.stamp.unwrap_or(i64::MIN));
-        first.form().begin(acquire.script(), &mut cmd);
-        acquire.write_call(all.map(|one| one.acquirer.acquire()), stamp, &mut cmd);
-        self.take(&cmd, Taken::Acquires(locks), group.now, to);
+        first.form().begin(acquire.script(), &mut words);
+        acquire.write_call(all.map(|one| one.acquirer.acquire()), stamp, &mut words);
+        self.take(Taken::Acquires(locks), group.now, to, |to| words.write_to(to));
         self.acquire_calls += 1;
-        self.scratch = cmd;
+        self.scratch = words;
         true
     }
 }

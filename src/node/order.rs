@@ -3,19 +3,19 @@
 
 use std::{collections::VecDeque, sync::Arc, task::Waker};
 
-use redis::{Cmd, Value};
+use redis::Value;
 use slab::Slab;
 
 use super::{
     caller::{Acquirer, Turn},
     cause,
-    request::Form,
+    request::{Answers, Form, Request},
     rules::Rules,
 };
 use crate::{
     clock::Instant,
     error::{NodeError, Phase},
-    wire::Outcome,
+    wire::{Outcome, Words},
 };
 
 /// Stands for a call until its caller has learnt its fate.
@@ -24,8 +24,9 @@ pub(super) type Ticket = usize;
 /// What has become of a call.
 #[derive(Debug)]
 pub(super) enum Fate {
-    /// The server answered. An error of the server is an answer, too.
-    Answered { value: Value, sent: Instant },
+    /// The server answered. An error of the server is an answer, too. Where there are two, `first` came
+    /// before the other.
+    Answered { first: Option<Value>, value: Value, sent: Instant },
     /// The server answered, about one lock of a call.
     Acquired(Acquired),
     /// Nobody wanted it any more when its turn had come. It was not sent.
@@ -82,7 +83,7 @@ pub(super) struct Order {
     /// The number of the last part of a call that was refused.
     pub(super) parts: u64,
     /// To put calls together in.
-    pub(super) scratch: Cmd,
+    pub(super) scratch: Words,
     /// When somebody who waits is to be woken first, or earlier.
     pub(super) next_wake: Option<Instant>,
     /// To be woken when something enters; there while the driver sleeps.
@@ -91,12 +92,14 @@ pub(super) struct Order {
 
 pub(super) enum Entry {
     Waiting {
-        cmd: Cmd,
+        request: Request,
         deadline: Instant,
         caller: Sleeper,
     },
     Departed {
         sent: Instant,
+        /// The first answer, of two.
+        first: Option<Value>,
         caller: Sleeper,
     },
     Acquire(Seeker),
@@ -155,8 +158,12 @@ pub(super) struct Departed {
     pub(super) is_late: bool,
 }
 
+#[derive(Debug, Clone, Copy)]
 pub(super) enum Taken {
+    /// One answer is missing.
     Call(Ticket),
+    /// Two are.
+    Pair(Ticket),
     /// So many of those that fly.
     Acquires(usize),
 }
@@ -185,11 +192,15 @@ impl Order {
                 self.decide(ticket, late(true))
             }
             Some(entry @ Entry::Waiting { .. }) => {
-                if let Entry::Waiting { cmd, caller, .. } =
+                if let Entry::Waiting { request, caller, .. } =
                     std::mem::replace(entry, Entry::Withdrawn)
                 {
-                    *entry = Entry::Departed { sent: now, caller };
-                    self.take(&cmd, Taken::Call(ticket), now, to);
+                    *entry = Entry::Departed { sent: now, first: None, caller };
+                    let what = match request.answers {
+                        Answers::One => Taken::Call(ticket),
+                        Answers::Two => Taken::Pair(ticket),
+                    };
+                    self.take(what, now, to, |to| to.extend_from_slice(&request.bytes));
                 }
                 None
             }
@@ -201,9 +212,15 @@ impl Order {
     }
 
     /// Packs a call behind all that were packed.
-    pub(super) fn take(&mut self, cmd: &Cmd, what: Taken, now: Instant, to: &mut Vec<u8>) {
+    pub(super) fn take(
+        &mut self,
+        what: Taken,
+        now: Instant,
+        to: &mut Vec<u8>,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
         let before = to.len();
-        cmd.write_packed_command(to);
+        write(to);
         self.departed.push_back(Departed { sent: now, start: self.bytes, what, is_late: false });
         self.bytes += (to.len() - before) as u64;
         self.taken += 1;
@@ -211,10 +228,17 @@ impl Order {
 
     /// The next call that is answered, and when it was taken.
     pub(super) fn answer_next(&mut self) -> Option<(Taken, Instant)> {
-        let Departed { what, sent, .. } = self.departed.pop_front()?;
-        if matches!(what, Taken::Acquires(_)) {
-            self.acquire_calls -= 1;
+        let next = self.departed.front_mut()?;
+        let (what, sent) = (next.what, next.sent);
+        match what {
+            Taken::Pair(ticket) => {
+                next.what = Taken::Call(ticket);
+                return Some((what, sent));
+            }
+            Taken::Call(_) => {}
+            Taken::Acquires(_) => self.acquire_calls -= 1,
         }
+        self.departed.pop_front();
         Some((what, sent))
     }
 
@@ -224,13 +248,21 @@ impl Order {
         Some((what, start))
     }
 
+    /// Keeps the first of two answers.
+    pub(super) fn answer_first(&mut self, ticket: Ticket, value: Value) {
+        if let Some(Entry::Departed { first, .. }) = self.calls.get_mut(ticket) {
+            *first = Some(value);
+        }
+    }
+
+    /// The last answer, or the only one.
     pub(super) fn answer(&mut self, ticket: Ticket, value: Value) -> Option<Waker> {
-        let Some(Entry::Departed { sent, .. }) = self.calls.get(ticket) else {
+        let Some(Entry::Departed { sent, first, .. }) = self.calls.get_mut(ticket) else {
             self.calls.try_remove(ticket);
             return None;
         };
-        let sent = *sent;
-        self.decide(ticket, Fate::Answered { value, sent })
+        let (sent, first) = (*sent, first.take());
+        self.decide(ticket, Fate::Answered { first, value, sent })
     }
 
     /// Notes the fate of a call for its caller, who is to be woken; forgets one that was given up.
@@ -240,6 +272,15 @@ impl Order {
                 if let (Entry::Acquire(seeker), true) = (&mut *entry, fate.is_unsent()) {
                     seeker.never_left();
                 }
+                let fate = match entry {
+                    Entry::Departed { sent, first: Some(first), .. }
+                        if planted!(AnnouncementLost) =>
+                    {
+                        let (sent, first) = (*sent, Some(first.clone()));
+                        Fate::Answered { first, value: Value::Int(-1), sent }
+                    }
+                    _ => fate,
+                };
                 match std::mem::replace(entry, Entry::Decided(fate)) {
                     Entry::Waiting { caller, .. } | Entry::Departed { caller, .. } => {
                         Some(caller.waker)

@@ -32,7 +32,7 @@ use std::{
     time::Duration,
 };
 
-use redis::{Cmd, Value};
+use redis::Value;
 use tokio::{
     runtime::{Handle, Id},
     sync::Notify,
@@ -44,6 +44,7 @@ use super::{
     cause,
     landing::Reply,
     order::{Entry, Fate, Left, Order, Seeker, Sleeper, Taken, Ticket, lost},
+    request::Request,
     server_clock::{Sample, ServerClock},
     silence::Traffic,
 };
@@ -81,7 +82,7 @@ pub(super) struct Outbox {
 pub(super) enum Departure {
     /// After its deadline nobody waits for the answer, and it is not sent.
     Call {
-        cmd: Cmd,
+        request: Request,
         deadline: Instant,
     },
     Acquire {
@@ -184,8 +185,8 @@ impl Outbox {
         let is_next = order.plan_wake(wake_at);
         let caller = Sleeper { waker: waker.clone(), wake_at };
         let (ticket, leaves) = match departure {
-            Departure::Call { cmd, deadline } => {
-                let ticket = order.calls.insert(Entry::Waiting { cmd, deadline, caller });
+            Departure::Call { request, deadline } => {
+                let ticket = order.calls.insert(Entry::Waiting { request, deadline, caller });
                 order.waiting.push_back(ticket);
                 (ticket, true)
             }
@@ -345,6 +346,7 @@ impl Outbox {
                 break;
             };
             match what {
+                Taken::Pair(ticket) => order.answer_first(ticket, value),
                 Taken::Call(ticket) => wakers.extend(order.answer(ticket, value)),
                 Taken::Acquires(locks) => {
                     let (received, is_live) = (self.clock.now(), self.is_live());
@@ -376,7 +378,7 @@ impl Outbox {
             };
             let fate = || error.clone().map_or_else(|| Fate::NeverLeft(unsent()), Fate::Unknown);
             let tickets: Vec<Ticket> = match what {
-                Taken::Call(ticket) => vec![ticket],
+                Taken::Call(ticket) | Taken::Pair(ticket) => vec![ticket],
                 Taken::Acquires(locks) => order.flying.drain(..locks).collect(),
             };
             wakers.extend(tickets.into_iter().filter_map(|ticket| order.decide(ticket, fate())));

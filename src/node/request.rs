@@ -2,11 +2,47 @@
 
 use redis::Cmd;
 
-use crate::wire::{Call, ScriptText};
+use crate::wire::{Call, PlainRelease, ScriptText, Words};
 
 /// A command by itself.
 #[derive(Clone)]
 pub(super) struct Question(pub(super) Cmd);
+
+/// Commands that leave in one piece, packed.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) bytes: Vec<u8>,
+    pub(super) answers: Answers,
+}
+
+/// How many answers there will be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answers {
+    One,
+    Two,
+}
+
+impl Request {
+    pub(super) fn one(command: &Cmd) -> Self {
+        Self { bytes: command.get_packed_command(), answers: Answers::One }
+    }
+
+    pub(super) fn release(release: &PlainRelease) -> Self {
+        let mut bytes = Vec::with_capacity(TYPICAL_BYTES);
+        release.write_removal(&mut bytes);
+        release.write_announcement(&mut bytes);
+        Self { bytes, answers: Answers::Two }
+    }
+
+    pub(super) fn eval<C: Call>(form: Form, call: &C) -> Self {
+        let mut words = Words::with_capacity(TYPICAL_BYTES);
+        form.begin(call.script(), &mut words);
+        call.write(&mut words);
+        let mut bytes = Vec::new();
+        words.write_to(&mut bytes);
+        Self { bytes, answers: Answers::One }
+    }
+}
 
 /// Whether a script is sent as its digest or as its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,22 +52,14 @@ pub(super) enum Form {
 }
 
 impl Form {
-    pub(super) fn eval<C: Call>(self, call: &C) -> Cmd {
-        let mut cmd = Cmd::with_capacity(TYPICAL_ARGS, TYPICAL_BYTES);
-        self.begin(call.script(), &mut cmd);
-        call.write(&mut cmd);
-        cmd
-    }
-
     /// The first words of a script call.
-    pub(super) fn begin(self, script: ScriptText, to: &mut Cmd) {
+    pub(super) fn begin(self, script: ScriptText, to: &mut Words) {
         match self {
-            Self::Digest => to.arg("EVALSHA").arg(script.sha),
-            Self::Text => to.arg("EVAL").arg(script.source),
+            Self::Digest => to.word("EVALSHA").word(script.sha),
+            Self::Text => to.word("EVAL").word(script.source),
         };
     }
 }
 
-/// What a call for one lock needs: command, digest, number of keys, key, a few arguments.
-const TYPICAL_ARGS: usize = 12;
+/// What is said of one lock.
 const TYPICAL_BYTES: usize = 320;

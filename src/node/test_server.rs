@@ -8,7 +8,7 @@ use super::{Endpoint, Node, NodeSettings, Spin};
 use crate::{
     clock::{BootClock, Clock, Instant},
     standing::{Rules, Unidentified},
-    wire::{Call, Items, Malformed, Script, ScriptText},
+    wire::{Call, Items, Malformed, Script, ScriptText, Words},
 };
 
 /// What these tests ask of a server.
@@ -109,8 +109,8 @@ impl Call for Echo {
         ECHO.text()
     }
 
-    fn write(&self, to: &mut redis::Cmd) {
-        to.arg(0).arg(self.0);
+    fn write(&self, to: &mut Words) {
+        to.count(0).int(self.0);
     }
 
     fn decode(&self, mut items: Items) -> Result<i64, Malformed> {

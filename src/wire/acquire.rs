@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use redis::{Cmd, ServerError, Value};
+use redis::{ServerError, Value};
 
-use super::{Items, Malformed, Outcome, ScriptText, Statement};
+use super::{Items, Malformed, Outcome, ScriptText, Statement, Words};
 
 /// What is said to a server to acquire one lock: behind a look at a mark, or by itself. Without its
 /// stamp, which it gets when it is sent.
@@ -34,6 +34,13 @@ impl Acquire {
         self.statement.key_bytes() == other.statement.key_bytes()
     }
 
+    /// The same for equal names, and another for most that differ.
+    pub(crate) fn print(&self) -> u64 {
+        let key = self.statement.key_bytes();
+        let end = key.iter().rev().take(8);
+        end.fold(key.len() as u64, |print, byte| print.rotate_left(8) ^ u64::from(*byte))
+    }
+
     /// Whether both may be said in one call. Scripts that give all locks of a call one lease take many.
     pub(crate) fn may_share_with(&self, other: &Self) -> bool {
         let (one, two) = (&self.statement, &other.statement);
@@ -61,20 +68,20 @@ impl Acquire {
         &self,
         all: impl Iterator<Item = &'a Self> + Clone,
         not_after: i64,
-        to: &mut Cmd,
+        to: &mut Words,
     ) {
         let statements = || all.clone().map(|one| &one.statement);
         let keys: usize = statements().map(|statement| statement.keys().len()).sum();
-        to.arg(keys + usize::from(self.check.is_some()));
+        to.count(keys + usize::from(self.check.is_some()));
         statements().flat_map(Statement::keys).for_each(|key| key.write(to));
         // Key and text come last, where the check takes them away.
         if let Some(check) = &self.check {
-            to.arg(&*check.key);
+            to.word(&*check.key);
         }
         self.statement.shared_args().for_each(|arg| arg.write_stamped(not_after, to));
         statements().flat_map(Statement::own_args).for_each(|arg| arg.write_stamped(not_after, to));
         if let Some(check) = &self.check {
-            to.arg(&*check.text);
+            to.word(&*check.text);
         }
     }
 
@@ -150,13 +157,11 @@ mod tests {
     }
 
     fn said(all: &[Acquire]) -> String {
-        let mut cmd = Cmd::new();
-        all[0].write_call(all.iter(), 77, &mut cmd);
-        let words = cmd.args_iter().map(|arg| match arg {
-            redis::Arg::Simple(word) => String::from_utf8_lossy(word).into_owned(),
-            _ => String::new(),
-        });
-        words.collect::<Vec<_>>().join(" ")
+        let (mut words, mut bytes) = (Words::default(), Vec::new());
+        all[0].write_call(all.iter(), 77, &mut words);
+        words.write_to(&mut bytes);
+        let lines = String::from_utf8(bytes).unwrap();
+        lines.split("\r\n").skip(2).step_by(2).collect::<Vec<_>>().join(" ")
     }
 
     #[test]

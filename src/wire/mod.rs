@@ -13,12 +13,14 @@ mod script;
 mod statement;
 #[cfg(test)]
 pub(crate) mod test_answers;
+mod words;
 
 pub(crate) use acquire::{Acquire, Answers, Check};
 pub(crate) use plain::PlainRelease;
 pub(crate) use reply::{Items, Malformed, excerpt};
 pub(crate) use script::{Script, ScriptText, script};
 pub(crate) use statement::{Arg, Batch, Outcome, Statement};
+pub(crate) use words::Words;
 
 /// One script call and the meaning of its answer. Cloned only to wait for its turn to be sent.
 pub(crate) trait Call: Clone + Send + Sync + 'static {
@@ -29,7 +31,7 @@ pub(crate) trait Call: Clone + Send + Sync + 'static {
     fn script(&self) -> ScriptText;
 
     /// Appends the number of keys, the keys and the arguments.
-    fn write(&self, to: &mut redis::Cmd);
+    fn write(&self, to: &mut Words);
 
     /// Reads what follows the server's time in the answer.
     fn decode(&self, items: Items) -> Result<Self::Reply, Malformed>;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use redis::{Cmd, cmd};
+use super::words::write_command;
 
 /// The full release of a lock whose holders are fields of a hash: the holder's field goes, and with
 /// the last field the key; then it is announced. Said twice, it is announced twice.
@@ -14,17 +14,13 @@ pub(crate) struct PlainRelease {
 }
 
 impl PlainRelease {
-    /// Answers 1 if the holder had it, else 0.
-    pub(crate) fn removal(&self) -> Cmd {
-        let mut removal = cmd("HDEL");
-        removal.arg(&*self.key).arg(&*self.holder);
-        removal
+    /// Appends the removal, which is answered with 1 if the holder had it, else 0.
+    pub(crate) fn write_removal(&self, to: &mut Vec<u8>) {
+        write_command([b"HDEL", self.key.as_bytes(), self.holder.as_bytes()], to);
     }
 
-    /// Answers how many listened.
-    pub(crate) fn announcement(&self) -> Cmd {
-        let mut announcement = cmd("PUBLISH");
-        announcement.arg(&*self.channel).arg("0");
-        announcement
+    /// Appends the announcement, which is answered with how many listened.
+    pub(crate) fn write_announcement(&self, to: &mut Vec<u8>) {
+        write_command([b"PUBLISH", self.channel.as_bytes(), b"0"], to);
     }
 }

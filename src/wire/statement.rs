@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Call, Items, Malformed, Script, ScriptText};
+use smallvec::SmallVec;
+
+use super::{Call, Items, Malformed, Script, ScriptText, Words};
 
 /// A key or an argument of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,17 +20,17 @@ impl Arg {
         Self::Bytes(text.clone().into())
     }
 
-    pub(crate) fn write(&self, to: &mut redis::Cmd) {
+    pub(crate) fn write(&self, to: &mut Words) {
         match self {
-            Self::Bytes(bytes) => to.arg(&**bytes),
-            Self::Int(number) => to.arg(*number),
+            Self::Bytes(bytes) => to.word(bytes),
+            Self::Int(number) => to.int(*number),
             // Whoever sends an acquire has put its stamp here.
-            Self::NotAfter => to.arg(i64::MIN),
+            Self::NotAfter => to.int(i64::MIN),
         };
     }
 
     /// The same where a stamp is to stand.
-    pub(super) fn write_stamped(&self, not_after: i64, to: &mut redis::Cmd) {
+    pub(super) fn write_stamped(&self, not_after: i64, to: &mut Words) {
         match self {
             Self::NotAfter => Self::Int(not_after).write(to),
             other => other.write(to),
@@ -57,7 +59,7 @@ pub(crate) struct Statement {
     shared: usize,
     /// The lease that is asked for, in ms: what is told by an answer without a word about each lock.
     lease_ms: Option<i64>,
-    words: Vec<Arg>,
+    words: SmallVec<[Arg; 4]>,
 }
 
 impl Statement {
@@ -89,7 +91,7 @@ impl Statement {
         args: [Arg; A],
     ) -> Self {
         debug_assert_eq!(A, script.args_per_lock, "{}", script.name);
-        let mut words = Vec::with_capacity(K + 1 + S + A);
+        let mut words = SmallVec::new();
         words.extend(keys.map(Arg::text));
         words.extend(lease_ms.map(Arg::Int));
         words.extend(shared);
@@ -224,7 +226,7 @@ impl Call for Batch {
         self.script.text()
     }
 
-    fn write(&self, to: &mut redis::Cmd) {
+    fn write(&self, to: &mut Words) {
         write_all(&self.statements, to);
     }
 
@@ -245,7 +247,7 @@ impl Call for Statement {
         self.script.text()
     }
 
-    fn write(&self, to: &mut redis::Cmd) {
+    fn write(&self, to: &mut Words) {
         write_all(std::slice::from_ref(self), to);
     }
 
@@ -255,8 +257,8 @@ impl Call for Statement {
 }
 
 /// The number of keys, the keys of all, the arguments that they share, and those of each.
-fn write_all(statements: &[Statement], to: &mut redis::Cmd) {
-    to.arg(statements.iter().map(|statement| statement.keys).sum::<usize>());
+fn write_all(statements: &[Statement], to: &mut Words) {
+    to.count(statements.iter().map(|statement| statement.keys).sum());
     statements.iter().flat_map(Statement::keys).for_each(|key| key.write(to));
     statements.iter().take(1).flat_map(Statement::shared_args).for_each(|arg| arg.write(to));
     statements.iter().flat_map(Statement::own_args).for_each(|arg| arg.write(to));

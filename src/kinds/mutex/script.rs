@@ -4,7 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use crate::{
     kind::{Holder, Kind, Request},
-    wire::{Arg, Call, Items, Malformed, PlainRelease, Script, ScriptText, Statement, key, script},
+    wire::{
+        Arg, Call, Items, Malformed, PlainRelease, Script, ScriptText, Statement, Words, key,
+        script,
+    },
 };
 
 pub(crate) static ACQUIRE: Script =
@@ -86,8 +89,8 @@ impl Call for Inspect {
         INSPECT.text()
     }
 
-    fn write(&self, to: &mut redis::Cmd) {
-        to.arg(1).arg(&*self.name);
+    fn write(&self, to: &mut Words) {
+        to.count(1).word(&*self.name);
     }
 
     fn decode(&self, mut items: Items) -> Result<Option<Holder>, Malformed> {

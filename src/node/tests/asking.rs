@@ -18,6 +18,7 @@ use crate::{
         Acquirer, NodeSettings, Turn,
         order::{Acquired, Fate, Left, Ticket},
         outbox::{Departure, Outbox},
+        request::Request,
         server_clock::{Sample, ServerClock},
         test_server::{in_ms, later, settings},
     },
@@ -148,7 +149,7 @@ impl Desk {
 
     /// Another call: the word.
     pub(super) fn say(&self, word: &str) -> Ticket {
-        let departure = Departure::Call { cmd: cmd(word), deadline: later() };
+        let departure = Departure::Call { request: Request::one(&cmd(word)), deadline: later() };
         self.outbox.enter(departure, None, Waker::noop()).unwrap()
     }
 

@@ -20,7 +20,7 @@ use crate::{
         Connection, Node,
         test_server::{TestServer, in_ms, later, until, within},
     },
-    wire::{Call, Items, Malformed, Script, ScriptText},
+    wire::{Call, Items, Malformed, Script, ScriptText, Words},
 };
 
 const MANY: i64 = 3_000;
@@ -46,8 +46,8 @@ impl Call for Append {
         APPEND.text()
     }
 
-    fn write(&self, to: &mut redis::Cmd) {
-        to.arg(0).arg(self.0);
+    fn write(&self, to: &mut Words) {
+        to.count(0).int(self.0);
     }
 
     fn decode(&self, _items: Items) -> Result<(), Malformed> {

@@ -39,7 +39,9 @@ async fn release_that_is_cut_between_its_commands_is_unknown() {
     let connection = connect(&node).await;
     server.run("HSET x me:1 1");
     let (patient, of_me) = (Always::default(), of_me());
-    gate.allow(of_me.removal().get_packed_command().len());
+    let mut removal = Vec::new();
+    of_me.write_removal(&mut removal);
+    gate.allow(removal.len());
     let mut release = Box::pin(connection.release_plainly(&patient, &of_me, later()));
     let removed = until(async || {
         assert!(futures::poll!(release.as_mut()).is_pending());

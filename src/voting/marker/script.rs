@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::wire::{Call, Items, Malformed, Outcome, Script, ScriptText, script};
+use crate::wire::{Call, Items, Malformed, Outcome, Script, ScriptText, Words, script};
 
 pub(crate) static WRITE: Script = script!("marker/write", 3, "write.lua");
 
@@ -27,8 +27,8 @@ impl Call for Write {
         WRITE.text()
     }
 
-    fn write(&self, to: &mut redis::Cmd) {
-        to.arg(1).arg(&*self.key).arg(&*self.before).arg(&*self.after).arg(self.wait_ms);
+    fn write(&self, to: &mut Words) {
+        to.count(1).word(&*self.key).word(&*self.before).word(&*self.after).int(self.wait_ms);
     }
 
     fn decode(&self, mut items: Items) -> Result<Outcome, Malformed> {
