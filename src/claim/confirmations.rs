@@ -37,7 +37,7 @@ pub(super) struct Confirmations<'a> {
 impl<'a> Confirmations<'a> {
     pub(super) fn new(
         claim: &'a Claim,
-        asked: &[(MemberId, Release)],
+        asked: &[(MemberId, Box<Release>)],
         heard: Option<Heard>,
     ) -> Self {
         let votes = claim.members().map(|_| Vote::Pending);

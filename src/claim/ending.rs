@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::{
     heard::Heard,
     member_state::MemberState,
@@ -12,13 +14,16 @@ use crate::{
     watchdog::{Release, Told},
 };
 
+/// What is to be said to each member: to one, mostly.
+pub(super) type Releases = SmallVec<[(MemberId, Box<Release>); 1]>;
+
 impl Claim {
     /// Ends the claim. Returns the releases that are to be sent, each with its member: none if the
     /// keys are left to their ttl.
     ///
     /// The watchdog forgets the claim first: a renewal sent after a release would be noise, one
     /// told after it would be a lie.
-    pub(crate) fn end(&self) -> Vec<(MemberId, Release)> {
+    pub(crate) fn end(&self) -> Releases {
         let keep = {
             let mut state = self.state();
             // A tenant that is still there is to learn why it was lost.
@@ -29,16 +34,13 @@ impl Claim {
         };
         self.forget();
         if keep {
-            return Vec::new();
+            return Releases::new();
         }
         self.releases(self.members.ids())
     }
 
     /// The releases of those members where something of this claim may stand.
-    pub(super) fn releases(
-        &self,
-        members: impl Iterator<Item = MemberId>,
-    ) -> Vec<(MemberId, Release)> {
+    pub(super) fn releases(&self, members: impl Iterator<Item = MemberId>) -> Releases {
         let now = self.now();
         let mut state = self.state();
         let term = state.term;
@@ -69,7 +71,7 @@ impl Claim {
                     told: None,
                     _draining: member.services.drain.begin(),
                 };
-                Some((id, release))
+                Some((id, Box::new(release)))
             })
             .collect()
     }
@@ -108,8 +110,9 @@ impl Claim {
             heard.note(&claim, MemberId::FIRST, outcome);
             told(heard.by(1));
         });
-        if let Some((_, release)) = self.end().pop() {
-            self.process.watchdog.release(Release { told: Some(told), ..release });
+        if let Some((_, mut release)) = self.end().pop() {
+            release.told = Some(told);
+            self.process.watchdog.release(release);
         }
     }
 

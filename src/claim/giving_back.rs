@@ -6,6 +6,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::{
     confirmations::{Confirmation, Confirmations},
+    ending::Releases,
     heard::Heard,
     in_flight::InFlight,
     record::Claim,
@@ -53,7 +54,7 @@ pub(crate) async fn release(
 #[cfg(planted_bugs)]
 async fn release_until_error(
     claim: &Claim,
-    releases: Vec<(MemberId, Release)>,
+    releases: Releases,
     mut count: Confirmations<'_>,
 ) -> Result<Option<u32>, ReleaseError> {
     for (member, mut release) in releases {
@@ -129,7 +130,7 @@ fn may_stop(runtime: &Handle, watchdog: &Watchdog) -> bool {
 /// goes to the releaser.
 fn sendings(
     claim: &Claim,
-    releases: Vec<(MemberId, Release)>,
+    releases: Releases,
 ) -> impl Iterator<Item = impl Future<Output = Confirmation> + Send + use<>> {
     let process = claim.process();
     let is_awaited_alone = releases.len() == 1;
@@ -156,7 +157,7 @@ fn sendings(
 /// A release that is being sent. Whatever happens to it, it does not get lost.
 #[derive(Debug)]
 struct Sending {
-    release: Option<Release>,
+    release: Option<Box<Release>>,
     watchdog: Watchdog,
 }
 

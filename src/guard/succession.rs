@@ -1,9 +1,8 @@
 //! Who may come after a turn without a word to the servers.
 
-use std::{
-    hash::{DefaultHasher, Hash, Hasher},
-    sync::Arc,
-};
+use std::{hash::BuildHasher, sync::Arc};
+
+use foldhash::fast::FixedState;
 
 use crate::{
     lease::Term,
@@ -55,8 +54,7 @@ pub(super) fn handover(members: &Members) -> LocalHandover {
 /// The same for members that are of one client, have the same kind of counter, and whose servers are asked
 /// for the same before they vote.
 fn sort(member: &Voter) -> u64 {
-    let mut hasher = DefaultHasher::new();
     let client = Arc::as_ptr(&member.services).addr();
-    (client, member.kind.is_fenced(), member.kind.mode(), member.vetting).hash(&mut hasher);
-    hasher.finish()
+    let all = (client, member.kind.is_fenced(), member.kind.mode(), member.vetting);
+    FixedState::default().hash_one(all)
 }

@@ -4,21 +4,23 @@
 //! ones have learnt that they are gone.
 
 use std::{
-    collections::BTreeMap,
+    collections::HashMap,
     sync::{Arc, Weak},
 };
 
-/// Holds of type `T`, in the order of their channels, without keeping any alive.
+use foldhash::fast::RandomState;
+
+/// Holds of type `T`, without keeping any alive.
 #[derive(Debug)]
 pub(crate) struct Live<T: ?Sized> {
-    newest: BTreeMap<Arc<str>, Weak<T>>,
+    newest: HashMap<Arc<str>, Weak<T>, RandomState>,
     /// Apart, since it is empty but for a moment: oldest first, and only where there is a newer one.
-    older: BTreeMap<Arc<str>, Vec<Weak<T>>>,
+    older: HashMap<Arc<str>, Vec<Weak<T>>, RandomState>,
 }
 
 impl<T: ?Sized> Default for Live<T> {
     fn default() -> Self {
-        Self { newest: BTreeMap::new(), older: BTreeMap::new() }
+        Self { newest: HashMap::default(), older: HashMap::default() }
     }
 }
 
@@ -41,14 +43,15 @@ impl<T: ?Sized> Live<T> {
 
     pub(crate) fn remove(&mut self, channel: &str, claim: &T) {
         let is_this = |listed: &Weak<T>| std::ptr::addr_eq(listed.as_ptr(), claim);
-        let mut older = self.older.remove(channel).unwrap_or_default();
+        let mut older = match self.older.is_empty() {
+            true => Vec::new(),
+            false => self.older.remove(channel).unwrap_or_default(),
+        };
         older.retain(|older| !is_this(older));
-        if let Some(newest) = self.newest.get_mut(channel)
-            && is_this(newest)
-        {
-            match older.pop() {
-                Some(next) => *newest = next,
-                None => drop(self.newest.remove(channel)),
+        if let Some((channel, newest)) = self.newest.remove_entry(channel) {
+            let stays = if is_this(&newest) { older.pop() } else { Some(newest) };
+            if let Some(stays) = stays {
+                self.newest.insert(channel, stays);
             }
         }
         if !older.is_empty() {
@@ -66,8 +69,11 @@ impl<T: ?Sized> Live<T> {
         self.newest.is_empty()
     }
 
+    /// In the order of their channels.
     pub(crate) fn all(&self) -> Vec<Arc<T>> {
-        self.newest.keys().flat_map(|channel| self.on(channel)).collect()
+        let mut channels: Vec<_> = self.newest.keys().collect();
+        channels.sort_unstable();
+        channels.into_iter().flat_map(|channel| self.on(channel)).collect()
     }
 }
 

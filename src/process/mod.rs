@@ -150,7 +150,7 @@ impl Process {
     /// A holder id that was never used before, in the form in which Redisson writes its own.
     pub(crate) fn fresh_holder(&self) -> Arc<str> {
         let number = self.next_holder.fetch_add(1, Ordering::Relaxed);
-        format!("{}{number}", self.holder_prefix).into()
+        [&self.holder_prefix, itoa::Buffer::new().format(number)].concat().into()
     }
 
     /// What no other mark of a server has in it. Counted apart from the holder ids, which look alike.

@@ -22,7 +22,12 @@ impl Voter {
         if self.services.settings.redact_names {
             LockName::redacted(name)
         } else {
-            LockName::plain(&name.into())
+            let key = self.kind.name();
+            if name.len() == key.len() {
+                LockName::plain(key)
+            } else {
+                LockName::plain(&name.into())
+            }
         }
     }
 

@@ -12,6 +12,7 @@ mod places;
 mod queue;
 #[cfg(test)]
 mod tests;
+mod waiters;
 mod waiting;
 
 use std::{pin::pin, sync::Arc, time::Duration};

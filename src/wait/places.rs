@@ -2,12 +2,12 @@
 
 use std::{
     any::Any,
-    collections::BTreeMap,
     fmt,
     sync::Arc,
     task::{Context, Waker},
 };
 
+use super::waiters::ByPlace;
 use crate::lease::Term;
 
 /// How somebody holds a lock: what is offered suits a waiter if it is the same.
@@ -27,7 +27,7 @@ pub(crate) trait Offered: Any + fmt::Debug + Send + Sync {
 /// The places of one line, in the order in which they were taken.
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    waiters: BTreeMap<u64, Waiter>,
+    waiters: ByPlace<Waiter>,
     next: u64,
     offer: Option<Offer>,
     /// How many offers were made.
@@ -57,14 +57,14 @@ impl Places {
     pub(super) fn join(&mut self, takes: Option<Terms>) -> u64 {
         let place = self.next;
         self.next += 1;
-        self.waiters.insert(place, Waiter { takes, ..Waiter::default() });
+        self.waiters.push(place, Waiter { takes, ..Waiter::default() });
         place
     }
 
     /// Gives up a place. What was offered there is passed on.
     pub(super) fn leave(&mut self, place: u64) -> Vacated {
         let was_first = self.first() == Some(place);
-        let former = self.waiters.remove(&place).and_then(|waiter| waiter.waker);
+        let former = self.waiters.remove(place).and_then(|waiter| waiter.waker);
         let waker = if was_first { self.waker_of_first() } else { None };
         let mut vacated = Vacated { former, waker, unwanted: None };
         if let Some(Offer { terms, what, .. }) = self.offer.take_if(|offer| offer.to == place) {
@@ -93,7 +93,7 @@ impl Places {
                 Withdrawn::Nothing
             };
         };
-        if let Some(waiter) = self.waiters.get_mut(&offer.to) {
+        if let Some(waiter) = self.waiters.get_mut(offer.to) {
             waiter.is_absent = true;
         }
         Withdrawn::Offer(offer.what)
@@ -102,25 +102,25 @@ impl Places {
     /// The first who is there.
     pub(super) fn first(&self) -> Option<u64> {
         let mut there = self.waiters.iter().filter(|(_, waiter)| !waiter.is_absent);
-        there.next().map(|(place, _)| *place)
+        there.next().map(|(place, _)| place)
     }
 
     pub(super) fn first_and_its_polls(&self) -> Option<(u64, u64)> {
         let first = self.first()?;
-        Some((first, self.waiters.get(&first)?.polls))
+        Some((first, self.waiters.get(first)?.polls))
     }
 
     /// The next one is the first, until this one comes.
     pub(super) fn pass_over_first(&mut self) {
         let first = self.first();
-        if let Some(waiter) = first.and_then(|first| self.waiters.get_mut(&first)) {
+        if let Some(waiter) = first.and_then(|first| self.waiters.get_mut(first)) {
             waiter.is_absent = true;
         }
     }
 
     pub(super) fn waker_of_first(&mut self) -> Option<Waker> {
         let first = self.first()?;
-        self.waiters.get_mut(&first)?.waker.take()
+        self.waiters.get_mut(first)?.waker.take()
     }
 
     pub(super) fn offer(
@@ -129,7 +129,7 @@ impl Places {
         what: Arc<dyn Offered>,
     ) -> Result<(u64, Option<Waker>), Arc<dyn Offered>> {
         let first = self.first().filter(|_| self.offer.is_none());
-        let waiter = first.and_then(|first| self.waiters.get_mut(&first));
+        let waiter = first.and_then(|first| self.waiters.get_mut(first));
         let (Some(to), Some(waiter)) = (first, waiter) else { return Err(what) };
         if waiter.takes != Some(terms) {
             return Err(what);
@@ -146,7 +146,7 @@ impl Places {
 
     /// Somebody looks, and is to be woken by this waker from now on. Returns the one before.
     pub(super) fn arrives(&mut self, place: u64, cx: &Context<'_>) -> Option<Waker> {
-        let waiter = self.waiters.get_mut(&place)?;
+        let waiter = self.waiters.get_mut(place)?;
         waiter.is_absent = false;
         waiter.polls += 1;
         let is_known = |waker: &Waker| waker.will_wake(cx.waker());

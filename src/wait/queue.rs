@@ -9,6 +9,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use foldhash::fast::RandomState;
+
 use super::{
     line::{Line, Summons, Word},
     places::{Offered, Terms},
@@ -17,7 +19,7 @@ use super::{
 /// The lines of a client, or of a process' composites, by name.
 #[derive(Debug, Default)]
 pub(crate) struct Queues {
-    lines: Mutex<HashMap<Arc<str>, Arc<Line>>>,
+    lines: Mutex<HashMap<Arc<str>, Arc<Line>, RandomState>>,
 }
 
 impl Queues {
@@ -38,7 +40,7 @@ impl Queues {
         (place, attends)
     }
 
-    fn lines(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Line>>> {
+    fn lines(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Line>, RandomState>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

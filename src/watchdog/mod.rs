@@ -249,8 +249,8 @@ impl Watchdog {
     }
 
     /// Finishes a release. Never blocks.
-    pub(crate) fn release(&self, release: Release) {
-        self.send(Job::Release(Box::new(release), self.clone()));
+    pub(crate) fn release(&self, release: Box<Release>) {
+        self.send(Job::Release(release, self.clone()));
     }
 
     /// Writes the count of a claim in the background. Never blocks.

@@ -5,18 +5,20 @@ use std::{
     time::Duration,
 };
 
+use foldhash::fast::RandomState;
+
 use crate::clock::Instant;
 
 /// Entries by the instant at which each wants to be looked at.
 #[derive(Debug)]
 pub(crate) struct Schedule<T> {
     due: BTreeSet<(Instant, u64)>,
-    entries: HashMap<u64, (Instant, T)>,
+    entries: HashMap<u64, (Instant, T), RandomState>,
 }
 
 impl<T: Clone> Schedule<T> {
     pub(crate) fn new() -> Self {
-        Self { due: BTreeSet::new(), entries: HashMap::new() }
+        Self { due: BTreeSet::new(), entries: HashMap::default() }
     }
 
     /// Adds an entry, or moves it.
@@ -65,10 +67,9 @@ impl<T: Clone> Schedule<T> {
 /// Holds that were acquired at different moments thus meet in a few batches per period. `phase`
 /// differs between processes, so that theirs do not meet.
 pub(crate) fn renewal_time(now: Instant, period: Duration, phase: Duration) -> Instant {
-    let grid = (period / 4).as_nanos().max(1);
+    let nanos = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
     let wanted = (now + period + phase).since_origin();
-    let past_grid = wanted.as_nanos() % grid;
-    let past_grid = Duration::from_nanos(u64::try_from(past_grid).unwrap_or(0));
+    let past_grid = Duration::from_nanos(nanos(wanted) % nanos(period / 4).max(1));
     Instant::from_origin(wanted) - past_grid - phase
 }
 
