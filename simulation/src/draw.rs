@@ -99,7 +99,10 @@ impl Plan {
         if denials {
             let (at, for_us) = (random.below(self.calm_at), random.below(3 * SECOND));
             let denial = self.draw_denial(random);
-            self.faults.push((at, Fault::Deny { denial, for_us }));
+            // Who must not read a mark goes without for a minute, and then no loss is noticed.
+            if !(losses && denial.key.is_none()) {
+                self.faults.push((at, Fault::Deny { denial, for_us }));
+            }
         }
     }
 

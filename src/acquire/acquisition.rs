@@ -23,6 +23,7 @@ use super::{
 use crate::{
     by_member::{ByMember, MemberId},
     claim::{Claim, InFlight, Wanted, ask, roll_back, roll_back_all},
+    clock::Instant,
     error::{AcquireError, NodeError, Phase, Vote},
     guard::{LockGuard, Succession, Tenure},
     kind::Admission,
@@ -42,7 +43,8 @@ pub(crate) struct Acquisition {
     /// If all members are needed: one after the other, in an order that all processes share.
     in_order: Option<InOrder>,
     has_asked: bool,
-    lost_rounds: u32,
+    /// How many rounds were lost in quick succession, and when the last was.
+    lost_rounds: (u32, Instant),
     has_said_not_yet: bool,
 }
 
@@ -57,7 +59,7 @@ impl Acquisition {
             next: None,
             in_order,
             has_asked: false,
-            lost_rounds: 0,
+            lost_rounds: (0, Instant::from_origin(Duration::ZERO)),
             has_said_not_yet: false,
         }
     }
@@ -120,6 +122,10 @@ impl Acquisition {
         }
     }
 
+    fn note_loss(&mut self) {
+        self.lost_rounds = (self.lost_rounds.0 + 1, self.target.now());
+    }
+
     /// Takes a lost round back, as far as nothing of it is kept. Returns who is to be waited for.
     async fn lost(
         &mut self,
@@ -127,7 +133,7 @@ impl Acquisition {
         asked: InFlight<impl Future<Output = (MemberId, Vote)>>,
         votes: Votes,
     ) -> Refusals {
-        self.lost_rounds += 1;
+        self.note_loss();
         if let Some(in_order) = &mut self.in_order {
             return in_order.lost(attempt, asked, votes, self.target.random()).await;
         }
@@ -177,7 +183,7 @@ impl Acquisition {
             return Round::Failed(AcquireError::Shutdown);
         }
         if votes.tally(false).verdict() == Verdict::LostToOthers {
-            self.lost_rounds += 1;
+            self.note_loss();
             return Round::Refused(votes.refusals(false));
         }
         for vote in votes.by.values_mut().filter(|vote| matches!(vote, Vote::Granted)) {
@@ -312,8 +318,18 @@ impl Contender for Acquisition {
             // Those who ask one member, one after the other, need no distance from each other. But
             // whoever is far from it would always come too late; the longer it waits, the less.
             Some(waited) => Duration::from_millis(16 >> waited.as_secs().min(5)),
-            None => Duration::from_millis(2 << self.lost_rounds.min(5)),
+            None => {
+                let (lost, at) = self.lost_rounds;
+                // Who has waited long since was refused by a holder, and not by others that ask. It has
+                // gone now, and may be back soon.
+                let is_calm = self.target.now().saturating_since(at) >= CALM;
+                self.lost_rounds.0 = if is_calm { 0 } else { lost };
+                if is_calm { Duration::ZERO } else { Duration::from_millis(2 << lost.min(5)) }
+            }
         };
         if most.is_zero() { most } else { self.target.random().within(Duration::ZERO..most) }
     }
 }
+
+/// Rounds that are lost this far apart are no dead heat.
+const CALM: Duration = Duration::from_millis(25);

@@ -22,7 +22,8 @@
 ///   something else, the uptime alone decides, and a warning says so.
 /// - **Not noticed**: keys that are deleted or evicted one by one while the mark stays; an older copy
 ///   of the data that has this run's own mark; SCRIPT FLUSH before FLUSHALL, or CONFIG RESETSTAT after
-///   a promotion, by clients that come later; FLUSHALL within the round trip of a run's first mark.
+///   a promotion, by clients that come later; FLUSHALL within the round trip of a run's first mark; any
+///   loss, by a client without those rights, until a minute after it got them.
 /// - The wall clock of a server must not be set forward by more than `clock_skew` in that time: its
 ///   uptime follows it. Start Redis after the clock is set.
 ///
