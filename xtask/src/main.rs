@@ -3,6 +3,7 @@
 
 mod bench;
 mod cargo;
+mod packages;
 mod planted;
 mod redis;
 
