@@ -14,7 +14,7 @@ use testkit::{Cluster, Fault, FaultProxy};
 
 use crate::{
     fleet::{Composite, Fleet, HANG, Rule, client, eventually, masters, stranger, within},
-    support::promptly,
+    support::{Look, channel, fixed, promptly},
 };
 
 /// What must not be entered twice.
@@ -105,6 +105,37 @@ async fn waiter_gets_a_lock_whose_release_arrives_late_on_other_members() {
     }
     slow.shutdown(HANG).await.unwrap();
     fleet.end(&[]).await;
+}
+
+/// Redisson's is a thousand times as long after each round that was lost.
+#[tokio::test]
+async fn lease_of_a_multi_lock_is_the_same_in_every_round() {
+    let fleet = Fleet::start(3).await;
+    let other = fleet.another_process().await;
+    let held = other.multi_lock("x").acquire().await.unwrap();
+    let lock = fleet.masters.multi_lock("x").with_lease(fixed(300_000));
+    let waiter = tokio::spawn(async move { lock.acquire().await });
+    let asked = || fleet.servers.iter().map(|server| server.calls_of("evalsha")).sum::<u64>();
+    for _ in 0..3 {
+        let before = asked();
+        // Told until it has looked: it listens nowhere for a moment between two rounds.
+        eventually("a round", || {
+            fleet
+                .servers
+                .iter()
+                .for_each(|server| drop(server.cli(&["PUBLISH", &channel("x"), "0"])));
+            asked() > before
+        })
+        .await;
+    }
+    held.release().await.unwrap();
+    let guard = within(HANG, "the lock", waiter).await.unwrap().unwrap();
+    for server in &fleet.servers {
+        let ttl = server.pttl("x");
+        assert!((1..=300_000).contains(&ttl), "{ttl}");
+    }
+    guard.release().await.unwrap();
+    fleet.end(&[other]).await;
 }
 
 async fn waits(lock: Composite) -> LockGuard {

@@ -92,6 +92,16 @@ async fn hold_that_expired_is_followed_by_a_greater_token() {
     assert!(next.fencing_token() > stopped.fencing_token());
 }
 
+/// Redisson's `lockAndGetToken` does not heed it.
+#[tokio::test]
+async fn fixed_lease_is_the_ttl() {
+    let server = RedisServer::start();
+    let lock = client(&server).await.fenced_lock("x").with_lease(fixed(60_000));
+    let _guard = soon(lock.acquire()).await.unwrap();
+    let ttl = server.pttl("x");
+    assert!((1..=60_000).contains(&ttl), "{ttl}");
+}
+
 #[tokio::test]
 async fn fenced_and_plain_locks_exclude_and_wake_each_other() {
     let server = RedisServer::start();

@@ -232,6 +232,28 @@ async fn fixed_hold_that_is_entered_with_a_watchdog_lease_is_renewed_from_then_o
     let _again = lock.with_lease(watchdog(3_000)).acquire_as(&owner).await.unwrap();
     eventually(|| server.count("x") == 2).await;
     // The re-entry itself may move it once, renewals go on.
+    is_renewed(&guard).await;
+}
+
+/// Redisson counts the renewals of an outer and of an inner hold as one, and an inner unlock may end
+/// them.
+#[tokio::test]
+async fn hold_is_renewed_on_after_an_inner_guard_is_gone() {
+    let server = RedisServer::start();
+    let lock = client(&server).await.lock("x").with_lease(watchdog(3_000));
+    let lock = lock.on_outage(OnOutage::Wait);
+    let owner = Owner::new();
+    let guard = lock.acquire_as(&owner).await.unwrap();
+    let inner = lock.acquire_as(&owner).await.unwrap();
+    eventually(|| server.count("x") == 2).await;
+    inner.release().await.unwrap();
+    eventually(|| server.count("x") == 1).await;
+    is_renewed(&guard).await;
+    guard.release().await.unwrap();
+    is_renewed(&lock.acquire_as(&Owner::new()).await.unwrap()).await;
+}
+
+async fn is_renewed(guard: &LockGuard) {
     for _ in 0..2 {
         let deadline = guard.deadline();
         eventually(|| guard.deadline() > deadline).await;
