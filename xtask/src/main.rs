@@ -3,6 +3,7 @@
 
 mod bench;
 mod cargo;
+mod interop;
 mod packages;
 mod planted;
 mod redis;
@@ -52,6 +53,15 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Contends with the real Redisson for the same locks. Without Java and Maven it does nothing.
+    Interop {
+        /// Installs Java and Maven if they are missing; stands before all else.
+        #[arg(long)]
+        require: bool,
+        /// Passed to the tests: a part of a name, `--nocapture`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Measures against hand-written redis-rs, and beside rslock, redsync and Redisson.
     Bench {
         /// Does not build those beside whom palisade is measured; stands before all else.
@@ -65,12 +75,18 @@ enum Chore {
 
 fn main() -> ExitCode {
     let chore = Args::parse().chore;
+    if let Chore::Interop { require: false, .. } = &chore
+        && let Some(tool) = interop::missing()
+    {
+        println!("interop: skipped, there is no `{tool}` here");
+        return ExitCode::SUCCESS;
+    }
     if let Err(reason) = redis::ensure() {
         eprintln!("error: {reason}");
         return ExitCode::FAILURE;
     }
     match chore {
-        Chore::Test { args } => cargo::run(&["test", "--workspace", "--all-features"], &args),
+        Chore::Test { args } => cargo::run(&TESTS, &args),
         Chore::Chaos { args } => cargo::run_program("palisade-chaos", &args),
         Chore::Sim { args } => cargo::run_program("palisade-simulation", &args),
         Chore::Planted { bugs } => planted::run(&bugs).unwrap_or_else(|reason| {
@@ -85,9 +101,13 @@ fn main() -> ExitCode {
             }
         }
         Chore::Soak { args } => cargo::run_program("palisade-soak", &args),
+        Chore::Interop { require: _, args } => interop::run(&args),
         Chore::Bench { no_peers, args } => bench::run(no_peers, &args),
     }
 }
+
+/// All but those that need Java: they are a chore of their own.
+const TESTS: [&str; 4] = ["test", "--workspace", "--exclude=palisade-interop", "--all-features"];
 
 /// The unit tests called `orders`, in a build of their own: what else is tested knows no shuttle.
 const SHUTTLE: [&str; 7] = [

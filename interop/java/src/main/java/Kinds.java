@@ -1,0 +1,32 @@
+import java.util.List;
+import java.util.function.Function;
+import org.redisson.RedissonMultiLock;
+import org.redisson.api.RLock;
+import org.redisson.api.RedissonClient;
+
+/** What the kinds are called in commands. A new one is a line here. */
+final class Kinds {
+    private final List<RedissonClient> servers;
+
+    Kinds(List<RedissonClient> servers) {
+        this.servers = servers;
+    }
+
+    PeerLock lock(String kind, String name) {
+        RedissonClient first = servers.get(0);
+        return switch (kind) {
+            case "lock" -> new PeerLock(first.getLock(name));
+            case "spin" -> new PeerLock(first.getSpinLock(name));
+            case "fenced" -> new PeerLock.Fenced(first.getFencedLock(name));
+            case "multi" -> multi(server -> server.getLock(name));
+            case "multi-fenced" -> multi(server -> server.getFencedLock(name));
+            default -> throw new IllegalArgumentException("no such kind: " + kind);
+        };
+    }
+
+    /** Over the same name on all servers, in the order in which they were given. */
+    private PeerLock multi(Function<RedissonClient, RLock> member) {
+        return new PeerLock(
+                new RedissonMultiLock(servers.stream().map(member).toArray(RLock[]::new)));
+    }
+}

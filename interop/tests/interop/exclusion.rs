@@ -1,0 +1,93 @@
+//! Ten thousand holds of four processes, two of each language, on one name.
+
+use std::{
+    fs,
+    time::{Duration, SystemTime},
+};
+
+use crate::peers::{LONG_MS, Servers, Side, witness};
+
+#[test]
+fn holds_of_plain_locks_lose_no_update() {
+    let seen = hammer(["lock", "lock"], 10_000);
+    seen.assert_exclusive();
+    seen.assert_handed_over();
+}
+
+#[test]
+fn holds_of_fenced_locks_lose_no_update_and_tokens_rise_over_both_languages() {
+    let seen = hammer(["fenced", "fenced"], 10_000);
+    seen.assert_exclusive();
+    seen.assert_handed_over();
+}
+
+#[test]
+fn holds_of_multi_locks_lose_no_update() {
+    let seen = hammer(["multi", "multi"], 10_000);
+    seen.assert_exclusive();
+    seen.assert_handed_over();
+}
+
+/// A spin lock tells nobody of its release, so nothing is said of when the other side has its turns.
+#[test]
+fn holds_of_a_spin_lock_and_a_plain_one_lose_no_update() {
+    hammer(["spin", "lock"], 2_000).assert_exclusive();
+}
+
+/// What the processes saw: `src/hammer.rs`.
+#[derive(Debug, Default)]
+struct Seen {
+    holds: u32,
+    counted: u32,
+    overlaps: u64,
+    backward: u64,
+    crossings: u64,
+    longest: Duration,
+}
+
+impl Seen {
+    fn assert_exclusive(&self) {
+        assert_eq!(self.counted, self.holds, "updates were lost: {self:?}");
+        assert_eq!((self.overlaps, self.backward), (0, 0), "{self:?}");
+    }
+
+    /// That both languages had turns all the time, and nobody waited for the end of a lease.
+    fn assert_handed_over(&self) {
+        assert!(self.crossings >= u64::from(self.holds) / 20, "{self:?}");
+        assert!(self.longest < WAKES, "{self:?}");
+    }
+}
+
+/// Far below the lease, far above whatever a busy machine explains.
+const WAKES: Duration = Duration::from_secs(30);
+/// For all of them together.
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// `holds` by two processes of Java and two of Rust, each with their kind of lock.
+fn hammer([java, rust]: [&str; 2], holds: u32) -> Seen {
+    let servers = Servers::start_for(java);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_micros();
+    fs::write(witness(&servers[0]), format!("0 0 nobody {now}")).unwrap();
+    let sides = [(Side::Java, java), (Side::Rust, rust)];
+    let mut peers = Vec::new();
+    for (side, kind) in sides.into_iter().chain(sides) {
+        let mut peer = side.start(&servers, LONG_MS);
+        let folder = servers[0].folder().display();
+        peer.tell(&format!("hammer {kind} x {} {folder}", holds / 4));
+        peers.push(peer);
+    }
+    let mut seen = Seen { holds, ..Seen::default() };
+    for peer in &peers {
+        let answer = peer.answer(LIMIT);
+        let numbers: Vec<u64> = answer.split(' ').map_while(|word| word.parse().ok()).collect();
+        let [overlaps, backward, crossings, longest] = numbers[..] else { panic!("{answer}") };
+        seen.overlaps += overlaps;
+        seen.backward += backward;
+        seen.crossings += crossings;
+        seen.longest = seen.longest.max(Duration::from_micros(longest));
+    }
+    let witness = fs::read_to_string(witness(&servers[0])).unwrap();
+    seen.counted = witness.split(' ').next().unwrap().parse().unwrap();
+    println!("{java} of Java and {rust} of Rust: {seen:?}");
+    seen
+}

@@ -1,0 +1,36 @@
+//! Locks that one language forces open under the other.
+
+use crate::peers::{LONG_MS, SHORT_MS, Servers, Side, both_ways, eventually, listeners};
+
+#[test]
+fn plain_lock_forced_open_by_the_other_language_is_lost_to_its_holder_and_free_for_who_waits() {
+    both_ways(|sides| forced("lock", sides));
+}
+
+#[test]
+fn fenced_lock_forced_open_by_the_other_language_is_lost_to_its_holder_and_free_for_who_waits() {
+    both_ways(|sides| forced("fenced", sides));
+}
+
+fn forced(kind: &str, [forces, holds]: [Side; 2]) {
+    let servers = Servers::start_for(kind);
+    let server = &servers[0];
+    let mut forces = forces.start(&servers, SHORT_MS);
+    let [mut holder, mut waits] = [(); 2].map(|()| holds.start(&servers, SHORT_MS));
+    assert_eq!(forces.ask(&format!("force {kind} x")), "was free");
+    assert!(holder.ask(&format!("acquire {kind} x a -1 0")).starts_with("granted"));
+    waits.tell(&format!("acquire {kind} x a -1 {LONG_MS}"));
+    eventually(|| listeners(server) == 1);
+    assert_eq!(forces.ask(&format!("force {kind} x")), "forced");
+    assert!(waits.answer_promptly(server).starts_with("granted"));
+    eventually(|| holder.ask(&format!("held {kind} x a")) == "lost");
+    assert_eq!(holder.ask(&format!("release {kind} x a")), "not held");
+    assert_eq!(waits.ask(&format!("held {kind} x a")), "held", "that release was not its own");
+    assert_eq!(waits.ask(&format!("release {kind} x a")), "released");
+    assert_eq!(
+        forces.ask(&format!("acquire {kind} x a -1 {LONG_MS}")).split(' ').next(),
+        Some("granted")
+    );
+    assert_eq!(holder.ask(&format!("release {kind} x a")), "not held");
+    assert_eq!(forces.ask(&format!("held {kind} x a")), "held");
+}

@@ -1,0 +1,15 @@
+//! palisade and the real Redisson on the same locks: `cargo xtask interop` builds the Java side first.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "helpers of tests may panic and print as the tests may"
+)]
+
+mod deaths;
+mod exclusion;
+mod forcing;
+mod handing_over;
+mod members;
+mod peers;
+mod snapshots;

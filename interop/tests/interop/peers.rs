@@ -1,0 +1,171 @@
+//! A process of either language, and what the tests look at on a server.
+
+use std::{
+    ops::Index,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::mpsc::RecvTimeoutError,
+    thread,
+    time::{Duration, Instant},
+};
+
+use testkit::{Actor, Cluster, RedisServer};
+
+/// Whatever takes longer hangs. Far beyond anything a busy machine explains.
+pub(crate) const HANG: Duration = Duration::from_secs(60);
+/// The leases that watchdogs renew where no test waits for the end of one: [`HANG`] is over first, so
+/// nothing comes to pass only because a lease ended.
+pub(crate) const LONG_MS: u32 = 300_000;
+/// The same where a test waits for the end of one.
+pub(crate) const SHORT_MS: u32 = 3_000;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Side {
+    Java,
+    Rust,
+}
+
+impl Side {
+    /// How lines of expectations begin that hold for this side alone.
+    pub(crate) fn mark(self) -> &'static str {
+        match self {
+            Self::Java => "java: ",
+            Self::Rust => "rust: ",
+        }
+    }
+
+    /// A process with a client for each server, whose watchdogs write `watchdog_ms`.
+    pub(crate) fn start(self, servers: &Servers, watchdog_ms: u32) -> Peer {
+        self.start_at(&servers.urls(), watchdog_ms)
+    }
+
+    /// The same with the servers in another order.
+    pub(crate) fn start_at(self, urls: &[String], watchdog_ms: u32) -> Peer {
+        let mut command = match self {
+            Self::Java => java(),
+            Self::Rust => Command::new(env!("CARGO_BIN_EXE_interop-peer")),
+        };
+        command.arg(watchdog_ms.to_string()).args(urls);
+        Peer(Actor::spawn_command(command))
+    }
+}
+
+/// Plays with two roles, and then the other way round.
+pub(crate) fn both_ways(play: impl Fn([Side; 2])) {
+    play([Side::Java, Side::Rust]);
+    play([Side::Rust, Side::Java]);
+}
+
+/// Not by a shell: a signal is to hit the very process.
+fn java() -> Command {
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/interop");
+    let classes = built.join("classes");
+    assert!(classes.exists(), "`cargo xtask interop` builds what Java runs here");
+    let class_path = std::env::join_paths([classes, built.join("lib/*")]).unwrap();
+    let mut command = Command::new("java");
+    // Many live for a second only: what takes long to compile, or many threads, does not pay.
+    command.args(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m", "-cp"]);
+    command.arg(class_path).arg("Peer");
+    command
+}
+
+/// A process that is told what to do: `src/main.rs` has the commands.
+pub(crate) struct Peer(Actor);
+
+impl Peer {
+    #[track_caller]
+    pub(crate) fn ask(&mut self, command: &str) -> String {
+        self.0.ask(command, HANG)
+    }
+
+    /// Tells it without waiting for the answer.
+    #[track_caller]
+    pub(crate) fn tell(&mut self, command: &str) {
+        self.0.send(command).unwrap();
+    }
+
+    /// What it answers to what it was told.
+    #[track_caller]
+    pub(crate) fn answer(&self, limit: Duration) -> String {
+        self.0.recv(limit).unwrap()
+    }
+
+    /// The same, of one that has nothing to wait for but a message. A limit in turns, not in seconds:
+    /// where this process or the server stands still, so does the count.
+    #[track_caller]
+    pub(crate) fn answer_promptly(&self, server: &RedisServer) -> String {
+        for _ in 0..PROMPT {
+            match self.0.recv(TURN) {
+                Err(RecvTimeoutError::Timeout) => drop(server.command(&["PING"])),
+                answer => return answer.unwrap(),
+            }
+        }
+        panic!("no answer within {PROMPT} turns");
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.0.kill();
+    }
+}
+
+const TURN: Duration = Duration::from_millis(10);
+/// On a machine that does nothing else three seconds and a half: palisade looks for a lock after five
+/// seconds although nobody told it anything, Redisson after [`LONG_MS`].
+const PROMPT: u32 = 350;
+
+/// Returns once `condition` holds.
+#[track_caller]
+pub(crate) fn eventually(mut condition: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !condition() {
+        assert!(began.elapsed() < HANG, "did not come to hold within {HANG:?}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// As many servers as locks of a kind stand on, in the order in which palisade takes them if others are
+/// in the way: a `RedissonMultiLock` with another order is a matter of its own.
+pub(crate) struct Servers {
+    cluster: Cluster,
+    order: Vec<usize>,
+}
+
+impl Servers {
+    pub(crate) fn start_for(kind: &str) -> Self {
+        let cluster = Cluster::start(if kind.starts_with("multi") { 3 } else { 1 }).blessed();
+        let mut order: Vec<_> = (0..cluster.len()).collect();
+        order.sort_by_key(|i| run_id(&cluster[*i]));
+        Self { cluster, order }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &RedisServer> {
+        self.order.iter().map(|i| &self.cluster[*i])
+    }
+
+    pub(crate) fn urls(&self) -> Vec<String> {
+        self.iter().map(RedisServer::url).collect()
+    }
+}
+
+impl Index<usize> for Servers {
+    type Output = RedisServer;
+
+    fn index(&self, i: usize) -> &RedisServer {
+        &self.cluster[self.order[i]]
+    }
+}
+
+fn run_id(server: &RedisServer) -> String {
+    let info = server.cli(&["INFO", "server"]);
+    info.lines().find_map(|line| line.strip_prefix("run_id:")).unwrap().to_owned()
+}
+
+/// How many processes are told of releases of the lock `x`.
+pub(crate) fn listeners(server: &RedisServer) -> i64 {
+    server.command(&["PUBSUB", "NUMSUB", "redisson_lock__channel:{x}"]).array()[1].int()
+}
+
+/// Where the witness of a hammer stands: it goes with the server.
+pub(crate) fn witness(server: &RedisServer) -> PathBuf {
+    server.folder().join("witness")
+}

@@ -1,0 +1,86 @@
+//! What stands on one server, and what happened there since the step began.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use testkit::{Connection, RedisServer, Reply};
+
+use super::words::{shown, shown_ttl};
+
+pub(super) struct View<'a> {
+    server: &'a RedisServer,
+    /// Is told of every message and of every key that is written.
+    listener: Connection,
+    /// What stood there before anything was done.
+    first: BTreeMap<String, String>,
+    before: BTreeSet<String>,
+    messages: Vec<String>,
+    written: BTreeSet<String>,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn of(server: &'a RedisServer) -> Self {
+        server.cli(&["CONFIG", "SET", "notify-keyspace-events", "KA"]);
+        let mut listener = server.connect();
+        listener.command(&["PSUBSCRIBE", "*"]).unwrap();
+        let first = keys(server);
+        let (messages, written) = (Vec::new(), BTreeSet::new());
+        Self { server, listener, first, before: BTreeSet::new(), messages, written }
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.before = keys(self.server).into_keys().collect();
+        self.messages.clear();
+        self.written.clear();
+    }
+
+    pub(super) fn lines(&mut self) -> Vec<String> {
+        self.listen();
+        let now = keys(self.server);
+        let gone = |key: &&String| !now.contains_key(*key) && !self.before.contains(*key);
+        let gone: Vec<_> = self.written.iter().filter(gone).collect();
+        let stands = now.iter().filter(|(key, value)| self.first.get(*key) != Some(value));
+        let stands = stands.map(|(key, value)| format!("{} = {value}", shown(key)));
+        let messages = self.messages.iter().cloned();
+        let gone = gone.into_iter().map(|key| format!("{} came and went", shown(key)));
+        stands.chain(messages).chain(gone).collect()
+    }
+
+    /// Hears everything that was published by now: a message of ours comes behind it.
+    fn listen(&mut self) {
+        self.server.cli(&["PUBLISH", END, ""]);
+        loop {
+            let push = self.listener.read().unwrap();
+            let [_, _, channel, message] = push.array() else { panic!("{push:?}") };
+            let channel = channel.to_string();
+            if channel == END {
+                return;
+            }
+            match channel.strip_prefix("__keyspace@0__:") {
+                Some(key) => drop(self.written.insert(key.to_owned())),
+                None => self.messages.push(format!("{} <- {message}", shown(&channel))),
+            }
+        }
+    }
+}
+
+const END: &str = "interop:end";
+
+/// Each with what it holds.
+fn keys(server: &RedisServer) -> BTreeMap<String, String> {
+    let keys = server.command(&["KEYS", "*"]);
+    let keys = keys.array().iter().map(Reply::to_string);
+    keys.filter_map(|key| Some((key.clone(), value(server, &key)?))).collect()
+}
+
+/// What a key holds, and for how long; `None` if it went meanwhile.
+fn value(server: &RedisServer, key: &str) -> Option<String> {
+    let content = match server.cli(&["TYPE", key]).as_str() {
+        "hash" => server.cli(&["HGETALL", key]),
+        "string" => server.cli(&["GET", key]),
+        "list" => server.cli(&["LRANGE", key, "0", "-1"]),
+        "zset" => server.cli(&["ZRANGE", key, "0", "-1", "WITHSCORES"]),
+        _ => return None,
+    };
+    let ttl = server.command(&["PTTL", key]).int();
+    (ttl != -2).then(|| format!("{}, {}", shown(&content), shown_ttl(ttl)))
+}
