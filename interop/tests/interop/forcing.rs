@@ -1,6 +1,6 @@
 //! Locks that one language forces open under the other.
 
-use crate::peers::{LONG_MS, SHORT_MS, Servers, Side, both_ways, eventually, listeners};
+use crate::peers::{LONG_MS, Servers, Side, both_ways, eventually, listeners};
 
 #[test]
 fn plain_lock_forced_open_by_the_other_language_is_lost_to_its_holder_and_free_for_who_waits() {
@@ -15,8 +15,8 @@ fn fenced_lock_forced_open_by_the_other_language_is_lost_to_its_holder_and_free_
 fn forced(kind: &str, [forces, holds]: [Side; 2]) {
     let servers = Servers::start_for(kind);
     let server = &servers[0];
-    let mut forces = forces.start(&servers, SHORT_MS);
-    let [mut holder, mut waits] = [(); 2].map(|()| holds.start(&servers, SHORT_MS));
+    let mut forces = forces.start(&servers, LEASE_MS);
+    let [mut holder, mut waits] = [(); 2].map(|()| holds.start(&servers, LEASE_MS));
     assert_eq!(forces.ask(&format!("force {kind} x")), "was free");
     assert!(holder.ask(&format!("acquire {kind} x a -1 0")).starts_with("granted"));
     waits.tell(&format!("acquire {kind} x a -1 {LONG_MS}"));
@@ -34,3 +34,7 @@ fn forced(kind: &str, [forces, holds]: [Side; 2]) {
     assert_eq!(holder.ask(&format!("release {kind} x a")), "not held");
     assert_eq!(forces.ask(&format!("held {kind} x a")), "held");
 }
+
+/// Renewed every five seconds, which is when a holder learns of its loss at the latest. So long that
+/// none has ended when the waiter gets in.
+const LEASE_MS: u32 = 15_000;

@@ -12,7 +12,7 @@ use std::{
 use testkit::{Actor, Cluster, RedisServer};
 
 /// Whatever takes longer hangs. Far beyond anything a busy machine explains.
-pub(crate) const HANG: Duration = Duration::from_secs(60);
+pub(crate) const HANG: Duration = Duration::from_secs(120);
 /// The leases that watchdogs renew where no test waits for the end of one: [`HANG`] is over first, so
 /// nothing comes to pass only because a lease ended.
 pub(crate) const LONG_MS: u32 = 300_000;
@@ -109,9 +109,9 @@ impl Peer {
 }
 
 const TURN: Duration = Duration::from_millis(10);
-/// On a machine that does nothing else three seconds and a half: palisade looks for a lock after five
-/// seconds although nobody told it anything, Redisson after [`LONG_MS`].
-const PROMPT: u32 = 350;
+/// On a machine that does nothing else two seconds: palisade looks for a lock after five although nobody
+/// told it anything, Redisson when the lease that it saw would end.
+const PROMPT: u32 = 200;
 
 /// Returns once `condition` holds.
 #[track_caller]
