@@ -1,11 +1,8 @@
 //! Ten thousand holds of four processes, two of each language, on one name.
 
-use std::{
-    fs,
-    time::{Duration, SystemTime},
-};
+use std::time::Duration;
 
-use crate::peers::{LONG_MS, Servers, Side, witness};
+use crate::peers::{LONG_MS, Servers, Side, Witness};
 
 #[test]
 fn holds_of_plain_locks_lose_no_update() {
@@ -66,18 +63,18 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// `holds` by two processes of Java and two of Rust, each with their kind of lock.
 fn hammer([java, rust]: [&str; 2], holds: u32) -> Seen {
     let servers = Servers::start_for(java);
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_micros();
-    fs::write(witness(&servers[0]), format!("0 0 nobody {now}")).unwrap();
+    let witness = Witness::beside(&servers[0]);
     let sides = [(Side::Java, java), (Side::Rust, rust)];
     let mut peers = Vec::new();
     for (side, kind) in sides.into_iter().chain(sides) {
-        let mut peer = side.start(&servers, LONG_MS);
-        let folder = servers[0].folder().display();
-        peer.tell(&format!("hammer {kind} x {} {folder}", holds / 4));
-        peers.push(peer);
+        peers.push((side.start(&servers, LONG_MS), kind));
+    }
+    peers.iter_mut().for_each(|(peer, _)| peer.wait_until_up());
+    for (peer, kind) in &mut peers {
+        peer.tell(&format!("hammer {kind} x {} {}", holds / 4, witness.folder()));
     }
     let mut seen = Seen { holds, ..Seen::default() };
-    for peer in &peers {
+    for (peer, _) in &peers {
         let answer = peer.answer(LIMIT);
         let numbers: Vec<u64> = answer.split(' ').map_while(|word| word.parse().ok()).collect();
         let [overlaps, backward, crossings, longest] = numbers[..] else { panic!("{answer}") };
@@ -86,8 +83,7 @@ fn hammer([java, rust]: [&str; 2], holds: u32) -> Seen {
         seen.crossings += crossings;
         seen.longest = seen.longest.max(Duration::from_micros(longest));
     }
-    let witness = fs::read_to_string(witness(&servers[0])).unwrap();
-    seen.counted = witness.split(' ').next().unwrap().parse().unwrap();
+    seen.counted = witness.count();
     println!("{java} of Java and {rust} of Rust: {seen:?}");
     seen
 }

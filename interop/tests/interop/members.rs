@@ -1,27 +1,27 @@
 //! Locks over several servers whose members are taken in different orders, or are counted in tokens.
 
-use std::fs;
-
 use testkit::RedisServer;
 
-use crate::peers::{HANG, LONG_MS, Servers, Side, witness};
+use crate::peers::{HANG, LONG_MS, Servers, Side, Witness};
 
 /// Each keeps what the other wants first, time and again.
 #[test]
 fn multi_locks_with_opposite_orders_both_make_progress() {
     let servers = Servers::start_for("multi");
-    fs::write(witness(&servers[0]), "0 0 nobody 0").unwrap();
+    let witness = Witness::beside(&servers[0]);
     let backward: Vec<_> = servers.urls().into_iter().rev().collect();
     let mut java = Side::Java.start_at(&backward, LONG_MS);
     let mut rust = Side::Rust.start(&servers, LONG_MS);
+    java.wait_until_up();
+    rust.wait_until_up();
     for peer in [&mut java, &mut rust] {
-        peer.tell(&format!("hammer multi x 20 {}", servers[0].folder().display()));
+        peer.tell(&format!("hammer multi x 40 {}", witness.folder()));
     }
     for peer in [java, rust] {
         let answer = peer.answer(HANG * 5);
         assert!(answer.starts_with("0 0 "), "{answer}");
     }
-    assert!(fs::read_to_string(witness(&servers[0])).unwrap().starts_with("40 "));
+    assert_eq!(witness.count(), 80);
 }
 
 /// `RedissonMultiLock` gives a lease to all keys of its members, the counter too: a token after it

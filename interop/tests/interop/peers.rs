@@ -1,12 +1,13 @@
 //! A process of either language, and what the tests look at on a server.
 
 use std::{
+    fs,
     ops::Index,
-    path::{Path, PathBuf},
+    path::{Display, Path, PathBuf},
     process::Command,
     sync::mpsc::RecvTimeoutError,
     thread,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use testkit::{Actor, Cluster, RedisServer};
@@ -76,6 +77,12 @@ impl Peer {
     #[track_caller]
     pub(crate) fn ask(&mut self, command: &str) -> String {
         self.0.ask(command, HANG)
+    }
+
+    /// Waits until it has connected: one that is far ahead of the others would contend with nobody.
+    #[track_caller]
+    pub(crate) fn wait_until_up(&mut self) {
+        assert_eq!(self.ask("held lock nothing nobody"), "lost");
     }
 
     /// Tells it without waiting for the answer.
@@ -165,7 +172,28 @@ pub(crate) fn listeners(server: &RedisServer) -> i64 {
     server.command(&["PUBSUB", "NUMSUB", "redisson_lock__channel:{x}"]).array()[1].int()
 }
 
-/// Where the witness of a hammer stands: it goes with the server.
-pub(crate) fn witness(server: &RedisServer) -> PathBuf {
-    server.folder().join("witness")
+/// A witness for hammers, beside the data of `server`.
+pub(crate) struct Witness<'a>(&'a Path);
+
+impl<'a> Witness<'a> {
+    pub(crate) fn beside(server: &'a RedisServer) -> Self {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_micros();
+        let witness = Self(server.folder());
+        fs::write(witness.file(), format!("0 0 nobody {now}")).unwrap();
+        witness
+    }
+
+    pub(crate) fn folder(&self) -> Display<'_> {
+        self.0.display()
+    }
+
+    /// How many holds it knows of.
+    pub(crate) fn count(&self) -> u32 {
+        let text = fs::read_to_string(self.file()).unwrap();
+        text.split(' ').next().unwrap().parse().unwrap()
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("witness")
+    }
 }
