@@ -63,13 +63,13 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// `holds` by two processes of Java and two of Rust, each with their kind of lock.
 fn hammer([java, rust]: [&str; 2], holds: u32) -> Seen {
     let servers = Servers::start_for(java);
-    let witness = Witness::beside(&servers[0]);
     let sides = [(Side::Java, java), (Side::Rust, rust)];
     let mut peers = Vec::new();
     for (side, kind) in sides.into_iter().chain(sides) {
         peers.push((side.start(&servers, LONG_MS), kind));
     }
     peers.iter_mut().for_each(|(peer, _)| peer.wait_until_up());
+    let witness = Witness::beside(&servers[0]);
     for (peer, kind) in &mut peers {
         peer.tell(&format!("hammer {kind} x {} {}", holds / 4, witness.folder()));
     }
