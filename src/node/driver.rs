@@ -29,6 +29,8 @@ pub(super) struct Driver {
     codec: ValueCodec,
     /// Whether the codec has read the beginning of an answer.
     is_within: bool,
+    /// Read and not handed over; kept for its room.
+    answers: Vec<Value>,
     /// Packed, and taken by the stream up to `written`.
     output: Vec<u8>,
     written: usize,
@@ -51,6 +53,7 @@ impl Driver {
             input: BytesMut::new(),
             codec: ValueCodec::default(),
             is_within: false,
+            answers: Vec::new(),
             output: Vec::new(),
             written: 0,
             needs_flush: false,
@@ -78,12 +81,17 @@ impl Driver {
 
     /// Hands over what was read. False if that is no answer.
     fn hand_over_answers(&mut self) -> bool {
-        let answers: Vec<Value> = std::iter::from_fn(|| self.next_answer()).collect();
-        let is_asked = self.outbox.answered(answers.into_iter());
+        let mut answers = std::mem::take(&mut self.answers);
+        answers.extend(std::iter::from_fn(|| self.next_answer()));
+        let is_asked = self.outbox.answered(answers.drain(..));
+        self.answers = answers;
         is_asked && self.nonsense.is_none()
     }
 
     fn next_answer(&mut self) -> Option<Value> {
+        if self.input.is_empty() {
+            return None;
+        }
         // What most answers are needs no parser.
         if !self.is_within
             && let Some(number) = take_integer(&mut self.input)

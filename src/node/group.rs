@@ -131,6 +131,9 @@ impl Order {
     }
 
     fn write_group(&mut self, group: &Group, to: &mut Vec<u8>) -> bool {
+        if self.flying.len() == group.start {
+            return false;
+        }
         let mut words = std::mem::take(&mut self.scratch);
         words.clear();
         let all = (group.start..self.flying.len()).filter_map(|at| self.seeker(at));
