@@ -279,6 +279,7 @@ impl Asking {
                 None
             }
             Outcome::FOREIGN => Some(Vote::Failed(NodeError::ForeignKey)),
+            Outcome::OTHER_KIND => Some(Vote::Failed(NodeError::OtherKind)),
             Outcome::FOREIGN_COUNTER => Some(Vote::Failed(NodeError::ForeignCounter)),
             // Refused, or queued.
             _ => Some(Vote::Refused { ttl: milliseconds(answer.reply.value) }),

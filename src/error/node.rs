@@ -122,6 +122,10 @@ pub enum NodeError {
     /// [namespace](crate::ClientBuilder::namespace) keeps them apart from others.
     #[error("the key exists and is not a lock")]
     ForeignKey,
+    /// The key is a lock of another kind: a plain lock was asked for and readers or writers stand
+    /// there, or the other way round. It was not touched. Give different kinds different names.
+    #[error("the key is a lock of another kind")]
+    OtherKind,
     /// The key of the fencing counter holds no counter, or one that cannot be raised any more: it is
     /// of another type, not a whole number, or beyond 2^53 − 2. Nothing was changed.
     #[error("the fencing counter's key holds no counter that can be raised")]
@@ -238,7 +242,9 @@ impl NodeError {
     /// Whether the server's answer may be about one key of a call, and not about the server.
     pub(crate) fn may_concern_one_key(&self) -> bool {
         match self {
-            Self::Permission { .. } | Self::ForeignKey | Self::ForeignCounter => true,
+            Self::Permission { .. } | Self::ForeignKey | Self::OtherKind | Self::ForeignCounter => {
+                true
+            }
             Self::Server { code, .. } => !OF_SERVER.contains(&&**code),
             _ => false,
         }
@@ -252,6 +258,7 @@ impl NodeError {
             Self::Authentication { .. }
                 | Self::Permission { .. }
                 | Self::ForeignKey
+                | Self::OtherKind
                 | Self::ForeignCounter
                 | Self::ForeignMarker
                 | Self::ScriptsRefused { .. }

@@ -174,6 +174,9 @@ impl Outcome {
     /// Another mark stands in the data than the one that was named, or none; nothing was changed.
     pub(crate) const OTHER_MARK: i64 = -4;
 
+    /// The key is a lock of another kind, and was not touched.
+    pub(crate) const OTHER_KIND: i64 = -5;
+
     /// Not done: the lock is held by another, or by nobody.
     pub(crate) const REFUSED: i64 = 0;
     /// Not done, and something was left behind that is to be [withdrawn](crate::kind::Kind::withdraw).

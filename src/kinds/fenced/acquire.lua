@@ -16,6 +16,7 @@
 --    0, ttl in ms, 0       held by another; -1 if without a ttl
 --   -1, 0, 0               stale: the stamp is over; nothing was changed
 --   -2, 0, 0               the key is of another type, or a hash that is no lock; it was not touched
+--   -5, 0, 0               it is a lock of another kind; it was not touched
 --   -3, 0, 0               the counter's key holds none, or none that can be raised; nothing was
 --                          changed
 --   error, 0, 0            a command failed for want of memory or of a right. The counter is written

@@ -12,6 +12,7 @@
 --    0, ttl in ms   held by another; -1 if without a ttl
 --   -1, 0           stale: the stamp is over; nothing was changed
 --   -2, 0           the key is of another type, or a hash that is no lock; it was not touched
+--   -5, 0           it is a lock of another kind; it was not touched
 --   error, 0        a command failed for want of memory or of a right: what was written for this
 --                   lock is taken back, and the others go on
 

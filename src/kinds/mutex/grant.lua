@@ -17,6 +17,7 @@ local function in_the_way(key, holder, in_time)
   if mine == 0 and ttl ~= -2 then
     -- Whoever may not ask that takes it for a lock.
     if is_foreign(key) then return -2, 0 end
+    if redis.pcall('HEXISTS', key, 'mode') == 1 then return -5, 0 end
     return 0, ttl
   end
   return nil, ttl, mine
