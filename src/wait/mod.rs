@@ -43,13 +43,25 @@ pub(crate) async fn acquire<C: Contender>(
     mut contender: C,
     waiting: Waiting<'_>,
 ) -> Result<Option<C::Grant>, AcquireError> {
-    let (place, attends) = waiting.queues.join(waiting.key, contender.takes_over());
-    if attends {
-        (waiting.attend)(look_after(place.line().clone(), waiting.clock.clone()).boxed());
+    // Those who keep nobody out need no order among themselves, unless somebody waits.
+    let is_in_line = contender.keeps_out().is_some() || waiting.queues.line(waiting.key).is_some();
+    let place = is_in_line.then(|| take_place(&contender, &waiting));
+    let mut round = None;
+    if place.as_ref().is_none_or(Place::is_first) {
+        let mut asking = pin!(contender.round());
+        round = Some(match &place {
+            Some(place) => place.busy_with(asking.as_mut()).await,
+            None => asking.await,
+        });
     }
+    if place.is_none()
+        && let Some(Round::Granted(grant)) = round
+    {
+        return Ok(Some(grant));
+    }
+    let place = place.unwrap_or_else(|| take_place(&contender, &waiting));
     let (mut outage, mut refused_by) = (None, None);
-    if place.is_first() {
-        let round = place.busy_with(pin!(contender.round())).await;
+    if let Some(round) = round {
         let mut head = Head {
             contender: &mut contender,
             place: &place,
@@ -90,6 +102,14 @@ pub(crate) async fn acquire<C: Contender>(
         // Neither granted nor refused: the caller must learn that it was not a matter of waiting.
         None => outage.or_else(|| place.line().trouble()).map_or(Ok(None), Err),
     }
+}
+
+fn take_place<C: Contender>(contender: &C, waiting: &Waiting<'_>) -> Place {
+    let (place, attends) = waiting.queues.join(waiting.key, contender.takes_over());
+    if attends {
+        (waiting.attend)(look_after(place.line().clone(), waiting.clock.clone()).boxed());
+    }
+    place
 }
 
 /// Passes the first in line over if it does not come when it is called, as long as others wait behind it:
