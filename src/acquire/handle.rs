@@ -8,6 +8,7 @@ use crate::{
     clock::Instant,
     error::{AcquireError, ConfigError, WithError},
     guard::{LockGuard, Occupied, Owner, Proof, Tenure},
+    kind::Admission,
     lease::{Lease, Term},
     wait::{self, Contender, OnOutage, Round, Waiting},
 };
@@ -83,7 +84,7 @@ impl<P: Proof> Handle<P> {
                 return Ok(None);
             };
             if let Some(tenure) = occupied.upgrade()
-                && let Some(guard) = Self::reenter(tenure, term)?
+                && let Some(guard) = self.reenter(&tenure, term)?
             {
                 return Ok(Some(guard));
             }
@@ -97,16 +98,23 @@ impl<P: Proof> Handle<P> {
     }
 
     /// One more guard on what the owner claims, if it still does.
-    fn reenter(tenure: Arc<Tenure>, term: Term) -> Result<Option<P>, ConfigError> {
-        if !P::suits(&tenure) {
-            let name = tenure.claim().lock_name().into_text();
-            return if tenure.is_live() {
-                Err(ConfigError::HeldWithoutToken { name })
-            } else {
-                Ok(None)
-            };
+    fn reenter(&self, tenure: &Arc<Tenure>, term: Term) -> Result<Option<P>, ConfigError> {
+        let is_shared = self.target.is_shared();
+        let admission = if is_shared { Admission::Shared } else { Admission::Exclusive };
+        if P::suits(tenure)
+            && let Some(guard) = LockGuard::enter(tenure, admission, Some(term))
+        {
+            return Ok(Some(P::of(guard)));
         }
-        Ok(tenure.enter(Some(term)).then(|| P::of(LockGuard::new(tenure))))
+        if !tenure.is_live() {
+            return Ok(None);
+        }
+        let name = tenure.claim().lock_name().into_text();
+        Err(if P::suits(tenure) {
+            ConfigError::HeldForReading { name }
+        } else {
+            ConfigError::HeldWithoutToken { name }
+        })
     }
 
     /// Waits until no other acquire of the same owner for the same lock is under way.

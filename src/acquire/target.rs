@@ -7,6 +7,7 @@ use crate::{
     by_member::ByMember,
     clock::Instant,
     error::{AcquireError, ConfigError, LockName},
+    kind::Admission,
     lease::{Lease, Term},
     process::Process,
     random::Random,
@@ -55,6 +56,11 @@ impl Target {
         self
     }
 
+    /// Whether it keeps nobody else out.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.members.values().all(|member| member.kind.admission() == Admission::Shared)
+    }
+
     /// The name of the first member.
     pub(crate) fn name(&self) -> &str {
         self.members.first().name()
@@ -79,6 +85,7 @@ impl Target {
             member.services.check_runtime()?;
             let settings = &member.services.settings;
             let term = lease.term(settings.watchdog_lease, settings.max_lease)?;
+            member.kind.check_term(term)?;
             // Members whose clients have different watchdog leases: the shortest serves all.
             let shorter = |least: Term| if term.ms() < least.ms() { term } else { least };
             strictest = Some(strictest.map_or(term, shorter));
@@ -140,19 +147,23 @@ fn is_one_server(rule: Rule, members: &ByMember<Voter>) -> bool {
 }
 
 fn identity(rule: Rule, members: &ByMember<Voter>) -> Arc<str> {
-    let mut parts: Vec<(&str, &str)> = members
+    let is_shared = |member: &Voter| member.kind.admission() == Admission::Shared;
+    let is_uniform = members.values().all(|member| is_shared(member) == is_shared(members.first()));
+    let mut parts: Vec<[&str; 3]> = members
         .values()
-        .map(|member| (member.services.node_id().as_str(), &**member.kind.name()))
+        .map(|member| {
+            // Where some are shared and others are not, a hold of another mixture is no re-entry.
+            let mode = if is_uniform || !is_shared(member) { member.kind.mode() } else { "shared" };
+            [member.services.node_id().as_str(), member.kind.name(), mode]
+        })
         .collect();
     parts.sort_unstable();
     let mut identity = String::from(rule.name());
-    for (node, name) in parts {
-        // With its length, since a name may hold anything, the next member's separator too.
-        for part in [node, name] {
-            identity.push_str(&part.len().to_string());
-            identity.push(' ');
-            identity.push_str(part);
-        }
+    // With its length, since a name may hold anything, the next member's separator too.
+    for part in parts.concat() {
+        identity.push_str(&part.len().to_string());
+        identity.push(' ');
+        identity.push_str(part);
     }
     identity.into()
 }

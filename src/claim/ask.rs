@@ -189,13 +189,15 @@ impl Asking {
     ) -> Self {
         let of = &claim.members()[member];
         let settings = &of.services.settings;
-        let statement = of.kind.acquire(Request {
+        let is_held = claim.state().phase == ClaimPhase::Held;
+        let statement = claim.kind(member).acquire(Request {
             holder: claim.holder(),
             term: claim.term(),
             hint: claim.hint(),
             skew: settings.clock_skew,
             permits: claim.wanted.permits,
             waits: claim.wanted.waits,
+            is_held,
         });
         Self {
             claim: claim.clone(),

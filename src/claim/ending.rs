@@ -50,9 +50,9 @@ impl Claim {
                 let is_granted = state.members[id].is_granted();
                 let (connection, unanswered) = state.members[id].take_release()?;
                 let statement = if is_granted {
-                    member.kind.count(&self.holder, 0)
+                    self.kind(id).count(&self.holder, 0)
                 } else {
-                    member.kind.withdraw(&self.holder)
+                    self.kind(id).withdraw(&self.holder)
                 };
                 let settings = &member.services.settings;
                 let timeout = term.node_timeout(settings.node_timeout);

@@ -3,6 +3,7 @@
 mod absence;
 mod ask;
 mod confirmations;
+mod downgrade;
 mod ending;
 mod fencing;
 mod giving_back;
@@ -23,6 +24,7 @@ mod validity;
 mod winning;
 
 pub(crate) use ask::ask;
+pub(crate) use downgrade::downgrade;
 pub(crate) use fencing::ToldToken;
 pub(crate) use giving_back::{release, roll_back, roll_back_all, roll_back_some};
 pub(crate) use in_flight::InFlight;

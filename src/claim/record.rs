@@ -19,17 +19,17 @@
 use std::{
     sync::{
         Arc, PoisonError, Weak,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use super::member_state::MemberState;
 use crate::{
-    by_member::ByMember,
+    by_member::{ByMember, MemberId},
     clock::Instant,
     error::{LockName, LostCause},
-    kind::FencingToken,
+    kind::{Admission, FencingToken, Kind},
     lease::Term,
     process::Process,
     sync::{Mutex, MutexGuard},
@@ -45,6 +45,8 @@ pub(crate) struct Claim {
     /// How many members are enough.
     pub(super) need: usize,
     pub(super) wanted: Wanted,
+    /// Whether its holder has given up a part of it, for good: see [`kind`](Self::kind).
+    pub(super) is_downgraded: AtomicBool,
     /// What a fencing token should be at least: the wall clock when the attempt began.
     pub(super) hint: Duration,
     pub(super) process: Arc<Process>,
@@ -78,6 +80,8 @@ pub(super) struct ClaimState {
     pub(super) orphaned: bool,
     /// When it was won.
     pub(super) won_at: Instant,
+    /// When it was downgraded: what was sent before may not have said so.
+    pub(super) downgraded_at: Option<Instant>,
     /// When renewals stop, if the client has a limit.
     pub(super) renew_until: Option<Instant>,
     /// The fencing token that it was won with: what joins later is to have no lesser one.
@@ -146,6 +150,7 @@ impl Claim {
             members: members.clone(),
             need,
             wanted,
+            is_downgraded: AtomicBool::new(false),
             hint,
             process: process.clone(),
             state: Mutex::new(ClaimState {
@@ -154,6 +159,7 @@ impl Claim {
                 tenant: None,
                 orphaned: false,
                 won_at: Instant::from_origin(Duration::ZERO),
+                downgraded_at: None,
                 renew_until: None,
                 token: None,
                 recount: Recount::default(),
@@ -168,6 +174,18 @@ impl Claim {
 
     pub(crate) fn members(&self) -> &Members {
         &self.members
+    }
+
+    /// How what it has of a member is spoken of.
+    pub(super) fn kind(&self, member: MemberId) -> &Arc<dyn Kind> {
+        let kind = &self.members[member].kind;
+        let downgraded = kind.downgraded().filter(|_| self.is_downgraded.load(Ordering::SeqCst));
+        downgraded.unwrap_or(kind)
+    }
+
+    /// Whether everything that it has of its members is `admission`.
+    pub(crate) fn is_all(&self, admission: Admission) -> bool {
+        self.members.ids().all(|member| self.kind(member).admission() == admission)
     }
 
     /// What the lock is called where it is spoken of.

@@ -57,7 +57,7 @@ impl Claim {
                 Due {
                     member,
                     node: of.services.node.clone(),
-                    statement: of.kind.count(&self.holder, wanted),
+                    statement: self.kind(member).count(&self.holder, wanted),
                     timeout: term.node_timeout(of.services.settings.node_timeout),
                 }
             })

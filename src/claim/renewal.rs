@@ -49,6 +49,7 @@ impl Watched for Claim {
         let (term, composite) = (state.term, self.members.len() > 1);
         let next_renewal = self.next_renewal(term, now);
         let (next_heal, may_extend) = (self.next_heal(&state, now), state.may_extend(now));
+        let downgraded_at = state.downgraded_at;
         let known = &mut state.members[member];
         let mut failure = None;
         match report {
@@ -70,6 +71,10 @@ impl Watched for Claim {
                     known.gone(Absence::of(outcome), sent, now, next_heal);
                 } else if may_extend && known.wanted_ms(term) > 0 {
                     known.confirmed(term, sent, outcome.value, next_renewal);
+                }
+                if !is_gone && downgraded_at.is_some_and(|at| sent < at) {
+                    // It was not told yet.
+                    known.renew_at = Some(now);
                 }
             }
         }
@@ -112,7 +117,7 @@ impl Listed for Claim {
     }
 
     fn is_exclusive(&self) -> bool {
-        self.members.values().all(|member| member.kind.admission() == Admission::Exclusive)
+        self.is_all(Admission::Exclusive)
     }
 
     fn shut_down(&self, cause: LostCause) {
@@ -131,13 +136,21 @@ impl Claim {
         );
     }
 
+    /// The renewal of one member, whether or not it is due.
+    pub(super) fn renewal_now(&self, member: MemberId) -> Due {
+        let state = self.state();
+        let (term, may_extend) = (state.term, state.may_extend(self.now()));
+        let lease_ms = if may_extend { state.members[member].wanted_ms(term) } else { 0 };
+        self.renewal(member, term, lease_ms)
+    }
+
     /// The renewal of one member. A lease of 0 ms only asks.
     fn renewal(&self, member: MemberId, term: Term, lease_ms: i64) -> Due {
         let of = &self.members[member];
         Due {
             member,
             node: of.services.node.clone(),
-            statement: of.kind.renew(&self.holder, lease_ms),
+            statement: self.kind(member).renew(&self.holder, lease_ms),
             timeout: term.renewal_timeout(of.services.settings.node_timeout),
         }
     }

@@ -70,7 +70,7 @@ impl Claim {
     /// Whether another may have it, without a word to the servers: nobody has it, and there is enough of
     /// it left. What another is to find is a hold like one that was just granted.
     pub(crate) fn may_be_handed_on(&self, now: Instant) -> bool {
-        let may_be = self.members.values().all(|member| member.kind.may_be_handed_over());
+        let may_be = self.members.ids().all(|member| self.kind(member).may_be_handed_over());
         if !may_be || self.is_shut_down() {
             return false;
         }

@@ -154,8 +154,10 @@ impl Claim {
         // The keys stay until the guards go or the ttl ends: to delete them now would let others
         // in while the work that was just told to stop is still stopping.
         self.forget();
-        for of in self.members.values().filter(|of| of.kind.admission() == Admission::Shared) {
-            of.services.lost_where_others_share(&of.kind.channel(&self.holder));
+        for (member, of) in self.members.iter() {
+            if self.kind(member).admission() == Admission::Shared {
+                of.services.lost_where_others_share(&of.kind.channel(&self.holder));
+            }
         }
         if let Some(tenant) = tenant.as_ref().and_then(Weak::upgrade) {
             tenant.on_lost(&cause);

@@ -97,6 +97,13 @@ pub enum ConfigError {
         /// The lock's name, as errors may show it.
         name: Arc<str>,
     },
+    /// The owner reads under the lock already, and asks to write: it would wait for itself. Release what
+    /// it reads with first, or write from the start and downgrade.
+    #[error("the owner holds {name:?} already, for reading")]
+    HeldForReading {
+        /// The lock's name, as errors may show it.
+        name: Arc<str>,
+    },
     /// The tokio runtime was built without something that is needed. Nothing was sent. Others of the
     /// process are not affected.
     #[error("this tokio runtime has no {what}: call {call}, or enable_all, on its builder")]

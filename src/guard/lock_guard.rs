@@ -23,7 +23,8 @@ use crate::{
     claim::{self, Claim},
     clock::Instant,
     error::{LockLost, LostCause, ReleaseError},
-    kind::FencingToken,
+    kind::{Admission, FencingToken},
+    lease::Term,
 };
 
 /// What a release did.
@@ -94,18 +95,52 @@ pub enum Released {
 #[must_use = "the lock is released when the guard is dropped"]
 pub struct LockGuard {
     tenure: Arc<Tenure>,
+    /// Whether it keeps others out.
+    admission: Admission,
     /// Whether the guard has left it.
     left: bool,
 }
 
 impl LockGuard {
-    /// A guard of a turn that counts it already.
+    /// The first guard of a turn, which counts it already.
     pub(crate) fn new(tenure: Arc<Tenure>) -> Self {
-        Self { tenure, left: false }
+        let is_exclusive = tenure.is_exclusive();
+        let admission = if is_exclusive { Admission::Exclusive } else { Admission::Shared };
+        Self { tenure, admission, left: false }
+    }
+
+    /// One more guard of a turn, with another lease if that is asked for. `None` if it is over, or nobody
+    /// has it any more in the way that is asked for.
+    pub(crate) fn enter(
+        tenure: &Arc<Tenure>,
+        admission: Admission,
+        term: Option<Term>,
+    ) -> Option<Self> {
+        // A guard that has not entered must not be there: it would leave.
+        tenure.enter(admission, term).then(|| Self {
+            tenure: tenure.clone(),
+            admission,
+            left: false,
+        })
     }
 
     pub(crate) fn tenure(&self) -> &Arc<Tenure> {
         &self.tenure
+    }
+
+    /// Keeps nobody out from now on: who wrote reads on.
+    ///
+    /// # Errors
+    /// So many other guards of the hold still do. Nothing was changed.
+    ///
+    /// # Cancel safety
+    /// Dropping the future once it was polled changes nothing of that.
+    #[expect(dead_code, reason = "writers of read/write locks go on as readers")]
+    pub(crate) async fn share(&mut self) -> Result<(), u32> {
+        self.tenure.share()?;
+        self.admission = Admission::Shared;
+        claim::downgrade(self.tenure.claim()).await;
+        Ok(())
     }
 
     /// For tests that have ended its turn by hand.
@@ -141,7 +176,7 @@ impl LockGuard {
         self.left = true;
         let tenure = &self.tenure;
         let valid = tenure.ensure_valid();
-        if !tenure.leave() {
+        if !tenure.leave(self.admission) {
             valid?;
             return Ok(Released::StillHeld { guards: tenure.guards() });
         }
@@ -337,8 +372,8 @@ impl LockGuard {
     /// [`LockLost`] if the hold is over: it is never entered again.
     pub fn reenter(&self) -> Result<Self, LockLost> {
         self.check_home()?;
-        if self.tenure.enter(None) {
-            return Ok(Self::new(self.tenure.clone()));
+        if let Some(guard) = Self::enter(&self.tenure, self.admission, None) {
+            return Ok(guard);
         }
         let lost = self.tenure.ensure_valid().err();
         Err(lost.unwrap_or_else(|| self.claim().loss(LostCause::Expired)))
@@ -380,7 +415,7 @@ impl Drop for LockGuard {
         if self.check_home().is_err() {
             // With all that it holds: not even that is this process' to drop.
             std::mem::forget(self.tenure.clone());
-        } else if self.tenure.leave() {
+        } else if self.tenure.leave(self.admission) {
             self.leave_behind();
         }
     }

@@ -55,6 +55,7 @@ pub(super) fn handover(members: &Members) -> LocalHandover {
 /// for the same before they vote.
 fn sort(member: &Voter) -> u64 {
     let client = Arc::as_ptr(&member.services).addr();
-    let all = (client, member.kind.is_fenced(), member.kind.mode(), member.vetting);
+    let kind = &member.kind;
+    let all = (client, kind.is_fenced(), kind.mode(), kind.admission(), member.vetting);
     FixedState::default().hash_one(all)
 }

@@ -20,7 +20,7 @@ use super::succession::Succession;
 use crate::{
     claim::{Claim, Tenant},
     error::{LockLost, LostCause},
-    kind::FencingToken,
+    kind::{Admission, FencingToken},
     lease::Term,
     sync::{Mutex, MutexGuard},
 };
@@ -37,6 +37,8 @@ pub(crate) struct Tenure {
 #[derive(Debug)]
 struct TenureState {
     guards: u32,
+    /// How many of them keep others out.
+    exclusive: u32,
     end: Option<TenureEnd>,
     /// Cancelled at the end. Made when somebody asks for it.
     cancellation: Option<CancellationToken>,
@@ -57,7 +59,8 @@ impl Tenure {
         token: Option<FencingToken>,
         succession: Succession,
     ) -> Arc<Self> {
-        let state = TenureState { guards: 1, end: None, cancellation: None };
+        let exclusive = u32::from(!claim.is_all(Admission::Shared));
+        let state = TenureState { guards: 1, exclusive, end: None, cancellation: None };
         Arc::new(Self { claim, token, succession, state: Mutex::new(state) })
     }
 
@@ -94,28 +97,57 @@ impl Tenure {
         self.ensure_valid().is_ok() && self.guards() > 0
     }
 
-    /// One more guard, with another lease if that is asked for. False if it is over.
-    pub(crate) fn enter(&self, term: Option<Term>) -> bool {
+    /// Whether others are kept out as long as the guards stay that it has.
+    pub(crate) fn is_exclusive(&self) -> bool {
+        self.state().exclusive > 0
+    }
+
+    /// One more guard, with another lease if that is asked for. False if it is over, or nobody has it
+    /// any more in the way that is asked for.
+    pub(crate) fn enter(&self, admission: Admission, term: Option<Term>) -> bool {
         if self.ensure_valid().is_err() && !planted!(FormerOwnerEnters) {
             return false;
         }
         let mut state = self.state();
+        let is_exclusive = admission == Admission::Exclusive;
         let times = state.guards.saturating_add(1);
         let is_over = state.end.is_some() && !planted!(FormerOwnerEnters);
-        if is_over || !self.claim.enter(times, term) {
+        let is_given_up = is_exclusive && state.exclusive == 0 && state.end.is_none();
+        if is_over || is_given_up || !self.claim.enter(times, term) {
             return false;
         }
         state.guards = times;
+        state.exclusive += u32::from(is_exclusive);
         true
+    }
+
+    /// The only guard that keeps others out does so no more.
+    ///
+    /// # Errors
+    /// How many others do: nothing was changed.
+    pub(crate) fn share(&self) -> Result<(), u32> {
+        let mut state = self.state();
+        match state.exclusive {
+            0 | 1 => {
+                state.exclusive = 0;
+                Ok(())
+            }
+            several => Err(several - 1),
+        }
     }
 
     /// One guard less. True if it was the last: then the turn is over, and the caller says what
     /// becomes of the claim.
-    pub(crate) fn leave(&self) -> bool {
+    pub(crate) fn leave(&self, admission: Admission) -> bool {
         let mut state = self.state();
         state.guards = state.guards.saturating_sub(1);
+        let is_exclusive = admission == Admission::Exclusive;
+        state.exclusive = state.exclusive.saturating_sub(u32::from(is_exclusive));
         if state.guards > 0 {
             self.claim.leave(state.guards);
+            if is_exclusive && state.exclusive == 0 {
+                self.claim.downgrade_soon();
+            }
             return false;
         }
         self.claim.vacate();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{LockGuard, Succession, Tenure};
-use crate::{Client, Lock, Owner, embedded::Server};
+use crate::{Client, Lock, Owner, embedded::Server, kind::Admission};
 
 /// A client of a server in paused time, and the lock `x`.
 fn lock() -> (Server, Client, Lock) {
@@ -16,7 +16,7 @@ fn lock() -> (Server, Client, Lock) {
 /// The turn of a guard ends, and its claim stays.
 fn end_turn(guard: LockGuard) -> Arc<Tenure> {
     let tenure = guard.tenure().clone();
-    assert!(tenure.leave(), "it was the only guard");
+    assert!(tenure.leave(Admission::Exclusive), "it was the only guard");
     guard.forget();
     tenure
 }
@@ -39,7 +39,10 @@ async fn second_turn_on_one_claim_finds_nothing_of_the_first() {
     let second = LockGuard::new(second);
     assert_eq!(second.holder_id(), holder);
     assert!(second.is_held() && !second.cancellation_token().is_cancelled());
-    assert!(before.ensure_valid().is_err() && !before.enter(None), "a turn is never entered again");
+    assert!(
+        before.ensure_valid().is_err() && !before.enter(Admission::Exclusive, None),
+        "a turn is never entered again"
+    );
     let again = lock.try_acquire_as(&owner).await.unwrap();
     assert!(again.is_none(), "the first owner has no part in the second turn");
     assert_eq!(lock.holder().await.unwrap().unwrap().count, 1);

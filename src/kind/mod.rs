@@ -13,6 +13,7 @@ pub use holder::Holder;
 pub use token::FencingToken;
 
 use crate::{
+    error::ConfigError,
     lease::Term,
     wire::{PlainRelease, Statement},
 };
@@ -32,10 +33,13 @@ pub(crate) struct Request<'a> {
     /// Whether the caller waits if it is refused: then a place in a queue may be taken.
     #[cfg_attr(not(test), expect(dead_code, reason = "fair locks queue on the server"))]
     pub(crate) waits: bool,
+    /// Whether it is held already, by other members: one more of them is won back.
+    #[expect(dead_code, reason = "readers that are won back pass a writer that waits")]
+    pub(crate) is_held: bool,
 }
 
 /// How many may hold a lock at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Admission {
     /// One.
     Exclusive,
@@ -71,9 +75,20 @@ pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
         Admission::Exclusive
     }
 
+    /// The same lock as it is held once its holder has given up a part of it: who wrote reads on. All
+    /// that is said of such a hold is said by this. `None` if there is nothing to give up.
+    fn downgraded(&self) -> Option<&Arc<dyn Kind>> {
+        None
+    }
+
+    /// Checks a lease, besides what is checked of all.
+    fn check_term(&self, _term: Term) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
     /// Acquires, or confirms. Says [`Arg::NotAfter`](crate::wire::Arg) where its stamp is to stand; one
     /// with a lease for all its locks shares a call with others. Answers `DONE` with the ttl of this holder's own hold (and the token),
-    /// `STALE`, `FOREIGN`, `FOREIGN_COUNTER`, `REFUSED` with the time after which it may be free, or
+    /// `STALE`, `FOREIGN`, `OTHER_KIND`, `FOREIGN_COUNTER`, `REFUSED` with the time after which it may be free, or
     /// `QUEUED` with the same if it has left something there.
     fn acquire(&self, request: Request<'_>) -> Statement;
 

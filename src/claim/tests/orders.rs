@@ -27,6 +27,7 @@ use crate::{
     claim::Claim,
     clock::TokioClock,
     embedded::{Server, SimulatedProcess},
+    kind::Admission,
     sync::{in_many_orders, stop},
     watchdog::Watched,
 };
@@ -241,8 +242,7 @@ fn hold_that_is_entered_while_its_last_guard_goes_is_held_or_over() {
         let guard = scene.acquire_with_straggler();
         let (claim, tenure) = (claim_of(&guard), guard.tenure().clone());
         let entering = thread::spawn(move || {
-            if tenure.enter(None) {
-                let second = LockGuard::new(tenure);
+            if let Some(second) = LockGuard::enter(&tenure, Admission::Exclusive, None) {
                 assert!(second.is_held() && second.votes() >= 2);
             }
         });
