@@ -37,7 +37,7 @@ pub use composite::{FencedMultiLock, FencedRedLock, Member, MultiLock, RedLock};
 pub use error::{AcquireError, LockLost, LostCause, ReleaseError};
 pub use guard::{AnyGuard, LockGuard, Owner, Released};
 pub use kind::FencingToken;
-pub use kinds::{FencedGuard, FencedLock, Lock};
+pub use kinds::{FencedGuard, FencedLock, Lock, RwLock};
 pub use lease::Lease;
 #[cfg(planted_bugs)]
 #[doc(hidden)]
@@ -53,6 +53,11 @@ pub mod inspect {
 /// Which locks may be members of which composites.
 pub mod members {
     pub use crate::composite::{MultiMember, RedMember};
+}
+
+/// The two sides of a [`RwLock`], and their guards.
+pub mod rw {
+    pub use crate::kinds::{ReadGuard, ReadLock, WriteGuard, WriteLock};
 }
 
 /// What rare settings of a [`ClientBuilder`] take.

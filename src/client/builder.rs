@@ -47,6 +47,7 @@ pub struct ClientBuilder {
     max_lease: Duration,
     watchdog_lease: Duration,
     max_hold: Option<Duration>,
+    redisson_watchdog: Duration,
     clock_skew: Duration,
     spin: Spin,
     local_handover: LocalHandover,
@@ -76,6 +77,7 @@ impl Default for ClientBuilder {
             max_lease: Duration::from_secs(60),
             watchdog_lease: Duration::from_secs(30),
             max_hold: None,
+            redisson_watchdog: Duration::from_secs(30),
             clock_skew: Duration::from_secs(5),
             spin: Spin::default(),
             local_handover: LocalHandover::default(),
@@ -182,6 +184,18 @@ impl ClientBuilder {
     /// to no limit.
     pub fn max_hold(mut self, limit: Duration) -> Self {
         self.max_hold = Some(limit);
+        self
+    }
+
+    /// The `lockWatchdogTimeout` of the Java services that share [read/write locks](crate::RwLock): the
+    /// least of all of them, and of the leases of their `MultiLock`s over read locks. Defaults to
+    /// 30 s, as in Redisson.
+    ///
+    /// A renewal by a Java reader gives the whole lock that ttl, whoever else reads for longer. So
+    /// longer leases of read/write locks are [refused](ConfigError::LeaseAboveRedisson). Where no
+    /// Java service reads, it may be as long as [`max_lease`](Self::max_lease).
+    pub fn redisson_watchdog(mut self, lease: Duration) -> Self {
+        self.redisson_watchdog = lease;
         self
     }
 
@@ -302,6 +316,7 @@ impl ClientBuilder {
             max_lease: self.max_lease,
             watchdog_lease,
             max_hold: self.max_hold,
+            redisson_watchdog: self.redisson_watchdog,
             local_handover: self.local_handover,
             clock_skew: self.clock_skew,
             margin: MARGIN,

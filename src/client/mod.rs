@@ -19,7 +19,7 @@ pub use simulated::SimulatedProcess;
 use crate::{
     error::{BlessError, ConfigError, ConnectError, LostCause, NodeError, ShutdownError},
     kind::Holder,
-    kinds::{FencedLock, Lock},
+    kinds::{FencedLock, Lock, RwLock},
     node::{NodeId, Stream},
     process::NodeServices,
     voting::bless,
@@ -93,6 +93,12 @@ impl Client {
     #[must_use]
     pub fn fenced_lock(&self, name: impl AsRef<str>) -> FencedLock {
         FencedLock::new(self.services.clone(), name.as_ref())
+    }
+
+    /// The lock `name` with many readers or one writer. Asks nobody.
+    #[must_use]
+    pub fn rw_lock(&self, name: impl AsRef<str>) -> RwLock {
+        RwLock::new(&self.services, name.as_ref())
     }
 
     /// Whether `holder` is of this process: a hold of any of its clients, or what servers have

@@ -6,7 +6,7 @@ use crate::{
     acquire::{Rule, Target},
     error::ConfigError,
     guard::{AnyGuard, LockGuard},
-    kinds::{FencedGuard, FencedLock, Lock},
+    kinds::{FencedGuard, FencedLock, Lock, ReadGuard, ReadLock, WriteGuard, WriteLock},
     voting::Voter,
 };
 
@@ -49,7 +49,8 @@ pub trait RedMember: Part {
 /// use palisade::{Client, Member, MultiLock, error::ConfigError};
 ///
 /// fn both(client: &Client) -> Result<MultiLock<Member>, ConfigError> {
-///     MultiLock::new(vec![client.lock("orders").into(), client.fenced_lock("stock").into()])
+///     let prices = client.rw_lock("prices").read();
+///     MultiLock::new(vec![client.lock("orders").into(), prices.into()])
 /// }
 /// ```
 #[derive(Clone)]
@@ -71,66 +72,47 @@ pub(crate) trait Part: Clone + fmt::Debug + Send + Sync + 'static {
     fn plain(&self) -> &Lock;
 }
 
-impl MultiMember for Lock {
-    type Guard = LockGuard;
-}
-
-impl MultiMember for FencedLock {
-    type Guard = FencedGuard;
-}
-
 impl MultiMember for Member {
     type Guard = LockGuard;
 }
 
-impl RedMember for Lock {
-    type Guard = LockGuard;
+/// A lock as a member of composites of its kind, and of those of several.
+macro_rules! member {
+    ($Lock:ty, $Guard:ty, $voter:expr, $plain:expr) => {
+        impl MultiMember for $Lock {
+            type Guard = $Guard;
+        }
+
+        impl RedMember for $Lock {
+            type Guard = $Guard;
+        }
+
+        impl From<$Lock> for Member {
+            fn from(lock: $Lock) -> Self {
+                let (voter, plain) = (Part::voter(&lock), Part::plain(&lock).clone());
+                Self { voter, has_own_lease: lock.has_own_lease(), plain }
+            }
+        }
+
+        impl Part for $Lock {
+            fn has_own_lease(&self) -> bool {
+                self.has_own_lease()
+            }
+
+            fn voter(&self) -> Voter {
+                $voter(self)
+            }
+
+            fn plain(&self) -> &Lock {
+                $plain(self)
+            }
+        }
+    };
 }
-
-impl RedMember for FencedLock {
-    type Guard = FencedGuard;
-}
-
-impl From<Lock> for Member {
-    fn from(lock: Lock) -> Self {
-        Self { voter: Part::voter(&lock), has_own_lease: lock.has_own_lease(), plain: lock }
-    }
-}
-
-impl From<FencedLock> for Member {
-    fn from(lock: FencedLock) -> Self {
-        let plain = lock.plain().clone();
-        Self { voter: Part::voter(&lock), has_own_lease: lock.has_own_lease(), plain }
-    }
-}
-
-impl Part for Lock {
-    fn has_own_lease(&self) -> bool {
-        self.has_own_lease()
-    }
-
-    fn voter(&self) -> Voter {
-        self.voter().in_composite()
-    }
-
-    fn plain(&self) -> &Lock {
-        self
-    }
-}
-
-impl Part for FencedLock {
-    fn has_own_lease(&self) -> bool {
-        self.has_own_lease()
-    }
-
-    fn voter(&self) -> Voter {
-        self.as_member()
-    }
-
-    fn plain(&self) -> &Lock {
-        self.plain()
-    }
-}
+member!(Lock, LockGuard, |lock: &Self| lock.voter().in_composite(), std::convert::identity);
+member!(FencedLock, FencedGuard, Self::as_member, Self::plain);
+member!(ReadLock, ReadGuard, |lock: &Self| lock.voter().in_composite(), Self::plain);
+member!(WriteLock, WriteGuard, |lock: &Self| lock.voter().in_composite(), Self::plain);
 
 impl Part for Member {
     fn has_own_lease(&self) -> bool {

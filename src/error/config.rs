@@ -48,6 +48,18 @@ pub enum ConfigError {
         /// The cap, `max_lease`.
         max: Duration,
     },
+    /// The lease of a read/write lock is longer than what Redisson's readers leave of it: see
+    /// [`ClientBuilder::redisson_watchdog`](crate::ClientBuilder::redisson_watchdog).
+    #[error(
+        "a lease of {lease:?} is too long for a lock with readers: redisson_watchdog is \
+         {redisson_watchdog:?}"
+    )]
+    LeaseAboveRedisson {
+        /// The lease asked for.
+        lease: Duration,
+        /// The cap, `redisson_watchdog`.
+        redisson_watchdog: Duration,
+    },
     /// A `MultiLock` or `RedLock` without members.
     #[error("a composite lock needs at least one member")]
     NoMembers,

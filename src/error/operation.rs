@@ -250,6 +250,36 @@ pub enum ReleaseError {
     },
 }
 
+/// Why a hold was not downgraded. `G` is the guard.
+///
+/// # Examples
+/// ```
+/// use palisade::{error::DowngradeError, rw::{ReadGuard, WriteGuard}};
+///
+/// /// What is left to write with, if others of the owner write on.
+/// async fn share(guard: WriteGuard) -> Result<ReadGuard, Option<WriteGuard>> {
+///     guard.downgrade().await.map_err(|error| match error {
+///         DowngradeError::WriteGuards { guard, .. } => Some(guard),
+///         _ => None,
+///     })
+/// }
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DowngradeError<G: fmt::Debug> {
+    /// The lock was lost: nothing is held. Whatever is left of it on the servers is being removed.
+    #[error(transparent)]
+    Lost(#[from] LockLost),
+    /// The hold has other guards that write. It goes on as it was, and so does this guard.
+    #[error("{others} other guards of the hold write")]
+    WriteGuards {
+        /// The guard.
+        guard: G,
+        /// How many others there are.
+        others: u32,
+    },
+}
+
 /// Why `with` gave no value.
 ///
 /// # Examples

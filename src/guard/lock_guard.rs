@@ -135,7 +135,6 @@ impl LockGuard {
     ///
     /// # Cancel safety
     /// Dropping the future once it was polled changes nothing of that.
-    #[expect(dead_code, reason = "writers of read/write locks go on as readers")]
     pub(crate) async fn share(&mut self) -> Result<(), u32> {
         self.tenure.share()?;
         self.admission = Admission::Shared;

@@ -31,10 +31,8 @@ pub(crate) struct Request<'a> {
     #[cfg_attr(not(test), expect(dead_code, reason = "semaphores take several"))]
     pub(crate) permits: u32,
     /// Whether the caller waits if it is refused: then a place in a queue may be taken.
-    #[cfg_attr(not(test), expect(dead_code, reason = "fair locks queue on the server"))]
     pub(crate) waits: bool,
     /// Whether it is held already, by other members: one more of them is won back.
-    #[expect(dead_code, reason = "readers that are won back pass a writer that waits")]
     pub(crate) is_held: bool,
 }
 

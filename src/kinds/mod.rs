@@ -2,6 +2,7 @@
 
 mod fenced;
 mod mutex;
+mod rw;
 pub(crate) mod scripts;
 #[cfg(all(test, feature = "embedded"))]
 mod tests;
@@ -9,3 +10,4 @@ mod tests;
 pub use fenced::{FencedGuard, FencedLock};
 pub use mutex::Lock;
 pub(crate) use mutex::Mutex;
+pub use rw::{ReadGuard, ReadLock, RwLock, WriteGuard, WriteLock};

@@ -1,13 +1,14 @@
 //! Every script of every kind.
 
-use super::{fenced, mutex};
+use super::{fenced, mutex, rw};
 #[cfg(feature = "embedded")]
 use crate::voting::marker;
 use crate::wire::Script;
 
 /// What connections load in advance.
 pub(crate) fn all() -> Vec<&'static Script> {
-    mutex::script::SCRIPTS.into_iter().chain(fenced::script::SCRIPTS).collect()
+    let all = mutex::script::SCRIPTS.into_iter().chain(fenced::script::SCRIPTS);
+    all.chain(rw::script::SCRIPTS).collect()
 }
 
 /// All that are ever sent, each with its digest and what it is called.

@@ -36,6 +36,8 @@ pub(crate) struct ServiceSettings {
     pub(crate) watchdog_lease: Duration,
     /// For how long a claim is renewed at most.
     pub(crate) max_hold: Option<Duration>,
+    /// The longest lease of a lock that Redisson's readers may share.
+    pub(crate) redisson_watchdog: Duration,
     /// Whether locks pass from user to user inside the process.
     pub(crate) local_handover: LocalHandover,
     /// How far the clocks of clients and servers may be apart.

@@ -92,6 +92,27 @@ pub(crate) fn member_counter(name: &str) -> Arc<str> {
     prefixed("palisade_lock_token", name)
 }
 
+/// The channel on which releases of the read/write lock `name` are announced.
+pub(crate) fn rw_channel(name: &str) -> Arc<str> {
+    prefixed("redisson_rwlock", name)
+}
+
+/// The timer of a reader of the read/write lock `name`. Redisson has one for each re-entry; one is
+/// enough for it to know that a reader lives.
+pub(crate) fn rw_timer(name: &str, holder: &str) -> Arc<str> {
+    suffixed(name, &[holder, ":rwlock_timeout:1"])
+}
+
+/// Where a writer says that it waits for the readers of the lock `name`. Redisson does not know it.
+pub(crate) fn rw_wish(name: &str) -> Arc<str> {
+    suffixed(name, &["palisade_writer"])
+}
+
+fn suffixed(name: &str, suffix: &[&str]) -> Arc<str> {
+    let tagged: &[&str] = if name.contains('{') { &[name, ":"] } else { &["{", name, "}:"] };
+    [tagged.concat(), suffix.concat()].concat().into()
+}
+
 fn prefixed(prefix: &str, name: &str) -> Arc<str> {
     if name.contains('{') {
         [prefix, ":", name].concat()
@@ -117,6 +138,17 @@ mod tests {
         assert_eq!(&*lock_counter("{tenant}:x"), "redisson_lock_token:{tenant}:x");
         assert_eq!(&*member_counter("orders:42"), "palisade_lock_token:{orders:42}");
         assert_eq!(&*member_counter("{tenant}:x"), "palisade_lock_token:{tenant}:x");
+    }
+
+    #[test]
+    fn keys_of_read_write_locks_are_redissons_and_in_the_slot_of_the_name() {
+        let of = |name: &str| [rw_channel(name), rw_timer(name, "id:7"), rw_wish(name)];
+        let names = |name: &str| of(name).map(|key| key.to_string());
+        let plain = ["redisson_rwlock:{rw}", "{rw}:id:7:rwlock_timeout:1", "{rw}:palisade_writer"];
+        assert_eq!(names("rw"), plain);
+        assert!(of("rw").iter().all(|key| slot(key) == slot("rw")));
+        let tagged = ["redisson_rwlock:a{b}", "a{b}:id:7:rwlock_timeout:1", "a{b}:palisade_writer"];
+        assert_eq!(names("a{b}"), tagged);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::{
 };
 
 use futures::future::{BoxFuture, FutureExt};
-use palisade::{Client, FencedGuard, LockGuard, Masters, Owner, embedded::Server};
+use palisade::{Client, FencedGuard, LockGuard, Masters, Owner, RedLock, embedded::Server};
 
 use crate::outside::ask;
 
@@ -166,6 +166,42 @@ dropped_at_every_poll! {
         lock.remaining_ttl().await.unwrap();
         lock.force_release().await.unwrap();
         field.masters.inspect("x").await;
+    };
+    a_dropped_reader_leaves_no_key: |field| {
+        let lock = field.client().rw_lock("x").read();
+        let (one, other) = (lock.acquire().await.unwrap(), lock.try_acquire().await.unwrap());
+        one.release().await.unwrap();
+        drop(other);
+    };
+    a_dropped_writer_leaves_no_key: |field| {
+        field.client().rw_lock("x").write().acquire().await.unwrap().release().await.unwrap();
+    };
+    a_dropped_wait_for_readers_leaves_no_wish: |field| {
+        let lock = field.client().rw_lock("x");
+        let guard = lock.read().acquire().await.unwrap();
+        let (write, limit) = (lock.write(), Duration::from_millis(50));
+        let (waited, ()) = tokio::join!(write.try_acquire_for(limit), release_later(guard.into()));
+        drop(waited.unwrap());
+    };
+    a_dropped_wait_for_a_writer_leaves_no_key: |field| {
+        let lock = field.client().rw_lock("x");
+        let guard = lock.write().acquire().await.unwrap();
+        let (read, limit) = (lock.read(), Duration::from_millis(50));
+        let (waited, ()) = tokio::join!(read.try_acquire_for(limit), release_later(guard.into()));
+        drop(waited.unwrap());
+    };
+    a_dropped_downgrade_leaves_no_key: |field| {
+        let guard = field.client().rw_lock("x").write().acquire().await.unwrap();
+        guard.downgrade().await.unwrap().release().await.unwrap();
+    };
+    a_dropped_majority_of_readers_leaves_no_key: |field| {
+        let locks = field.masters.clients().iter().map(|client| client.rw_lock("x").read());
+        RedLock::new(locks).unwrap().acquire().await.unwrap().release().await.unwrap();
+    };
+    a_dropped_downgrade_of_a_majority_leaves_no_key: |field| {
+        let locks = field.masters.clients().iter().map(|client| client.rw_lock("x").write());
+        let guard = RedLock::new(locks).unwrap().acquire().await.unwrap();
+        guard.downgrade().await.unwrap().release().await.unwrap();
     };
     a_dropped_majority_leaves_no_key: |field| {
         field.masters.red_lock("x").acquire().await.unwrap().release().await.unwrap();

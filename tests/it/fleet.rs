@@ -61,6 +61,11 @@ impl Fleet {
         Self { servers, masters, node_timeout }
     }
 
+    /// What was started with other settings.
+    pub(crate) fn of(servers: Cluster, masters: Masters) -> Self {
+        Self { servers, masters, node_timeout: NODE_TIMEOUT }
+    }
+
     /// Clients that share neither connections nor queues with those of other calls, as those of
     /// another process.
     pub(crate) async fn another_process(&self) -> Masters {

@@ -25,6 +25,7 @@ mod processes;
 mod quarantine;
 mod recorded;
 mod regressions;
+mod rw;
 mod scripts;
 mod sources;
 mod support;

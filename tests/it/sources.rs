@@ -15,3 +15,23 @@ pub(crate) const INSPECT: &str = script!("mutex/foreign.lua", "mutex/inspect.lua
 pub(crate) const FENCED_ACQUIRE: &str =
     script!("mutex/foreign.lua", "mutex/grant.lua", "fenced/counter.lua", "fenced/acquire.lua");
 pub(crate) const PROMOTE: &str = script!("fenced/counter.lua", "fenced/promote.lua");
+pub(crate) const RW_READ: &str = script!(
+    "mutex/foreign.lua",
+    "rw/other.lua",
+    "rw/look.lua",
+    "rw/grant.lua",
+    "rw/enter.lua",
+    "rw/read.lua"
+);
+pub(crate) const RW_WRITE: &str = script!(
+    "mutex/foreign.lua",
+    "rw/other.lua",
+    "rw/look.lua",
+    "rw/grant.lua",
+    "rw/wish.lua",
+    "rw/write.lua"
+);
+pub(crate) const RW_RENEW: &str = script!("rw/look.lua", "rw/downgrade.lua", "rw/renew.lua");
+pub(crate) const RW_COUNT: &str = script!("rw/look.lua", "rw/count.lua");
+pub(crate) const RW_FORCE: &str =
+    script!("mutex/foreign.lua", "rw/other.lua", "rw/look.lua", "rw/force.lua");

@@ -5,6 +5,7 @@ pub(crate) mod script;
 use std::{sync::Arc, time::Duration};
 
 pub(crate) use script::Mutex;
+use script::Standing;
 
 use crate::{
     acquire::{Handle, Target, lock_methods},
@@ -102,7 +103,7 @@ impl Lock {
     /// # Cancel safety
     /// Dropping the future changes nothing.
     pub async fn holder(&self) -> Result<Option<Holder>, InspectError> {
-        Ok(self.ask(&self.mutex.inspect()).await?.reply)
+        Ok(self.standing().await?.and_then(Standing::into_holder))
     }
 
     /// Deletes the lock, whoever holds it, and wakes those who wait. False if nobody held it. A key
@@ -135,7 +136,12 @@ impl Lock {
         self.handle.lease != Lease::default()
     }
 
-    async fn ask<C: Call>(&self, call: &C) -> Result<Answer<C::Reply>, InspectError> {
+    /// What stands under the name, of whatever kind.
+    pub(super) async fn standing(&self) -> Result<Option<Standing>, InspectError> {
+        Ok(self.ask(&self.mutex.inspect()).await?.reply)
+    }
+
+    pub(super) async fn ask<C: Call>(&self, call: &C) -> Result<Answer<C::Reply>, InspectError> {
         self.voter().check_name()?;
         let services = &self.voter().services;
         services.check_here()?;
@@ -145,7 +151,7 @@ impl Lock {
         answer.map(|(_, answer)| answer).map_err(|error| self.failed(error))
     }
 
-    fn failed(&self, source: NodeError) -> InspectError {
+    pub(super) fn failed(&self, source: NodeError) -> InspectError {
         let (lock, node) = (self.voter().shown_name(), self.voter().services.node_id().clone());
         InspectError::Node { lock, node, source }
     }

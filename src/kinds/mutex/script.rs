@@ -76,6 +76,23 @@ impl Kind for Mutex {
     }
 }
 
+/// What stands under the name of a lock, of whatever kind.
+#[derive(Debug, Default)]
+pub(crate) struct Standing {
+    /// How it is held, of a lock that is read and written.
+    pub(crate) mode: Option<String>,
+    pub(crate) writer: Option<Holder>,
+    /// All others.
+    pub(crate) holders: Vec<Holder>,
+}
+
+impl Standing {
+    /// Whoever holds it; of many, one.
+    pub(crate) fn into_holder(self) -> Option<Holder> {
+        self.writer.into_iter().chain(self.holders).next()
+    }
+}
+
 /// Asks who holds the lock.
 #[derive(Debug, Clone)]
 pub(crate) struct Inspect {
@@ -83,7 +100,7 @@ pub(crate) struct Inspect {
 }
 
 impl Call for Inspect {
-    type Reply = Option<Holder>;
+    type Reply = Option<Standing>;
 
     fn script(&self) -> ScriptText {
         INSPECT.text()
@@ -93,14 +110,23 @@ impl Call for Inspect {
         to.count(1).word(&*self.name);
     }
 
-    fn decode(&self, mut items: Items) -> Result<Option<Holder>, Malformed> {
+    fn decode(&self, mut items: Items) -> Result<Option<Standing>, Malformed> {
         if items.is_empty() {
             return Ok(None);
         }
         let ttl = u64::try_from(items.int()?).ok().map(Duration::from_millis);
-        let id = items.text()?;
-        // Other kinds of locks have further fields, and counts that are no numbers.
-        let count = items.text()?.parse().unwrap_or(0);
-        Ok(Some(Holder { id, count, ttl }))
+        let mut standing = Standing::default();
+        while !items.is_empty() {
+            let (field, value) = (items.text()?, items.text()?);
+            // Others may count with what is no number.
+            let holder =
+                |id: &str| Holder { id: id.into(), count: value.parse().unwrap_or(0), ttl };
+            match field.strip_suffix(":write") {
+                None if field == "mode" => standing.mode = Some(value),
+                None => standing.holders.push(holder(&field)),
+                Some(id) => standing.writer = Some(holder(id)),
+            }
+        }
+        Ok(Some(standing))
     }
 }

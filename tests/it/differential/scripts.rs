@@ -2,7 +2,10 @@
 
 use super::calls::{Call, Generator};
 use super::judge::Judge;
-use crate::sources::{ACQUIRE, COUNT, FENCED_ACQUIRE, FORCE, INSPECT, PROMOTE, RENEW};
+use crate::sources::{
+    ACQUIRE, COUNT, FENCED_ACQUIRE, FORCE, INSPECT, PROMOTE, RENEW, RW_COUNT, RW_FORCE, RW_READ,
+    RW_RENEW, RW_WRITE,
+};
 
 /// A script and how its keys and arguments are made.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +67,11 @@ pub(crate) fn scripts() -> Vec<Script> {
         Script::new(INSPECT, inspect).with_time(),
         Script::new(FENCED_ACQUIRE, fenced_acquire).with_time(),
         Script::new(PROMOTE, promote).with_time(),
+        Script::new(RW_READ, rw_read).with_time(),
+        Script::new(RW_WRITE, rw_write).with_time(),
+        Script::new(RW_RENEW, rw_renew).with_time(),
+        Script::new(RW_COUNT, rw_count).with_time(),
+        Script::new(RW_FORCE, rw_force).with_time(),
         Script::new(REDISSON_ACQUIRE, redisson).with_times(),
         Script::new(REDISSON_RELEASE, redisson).with_times(),
         Script::new(QUEUE, one_key_one_value),
@@ -112,24 +120,25 @@ fn fenced_acquire(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     let skew = b"9000000000000000".to_vec();
     let keep = if generator.chance(50) { b"0".to_vec() } else { generator.lifetime(1000, 0) };
     let shared = vec![lease, not_after, skew, keep];
-    fenced_locks(generator, shared, |generator| vec![generator.field(), generator.integer()])
+    locks_of(2, generator, shared, |generator| vec![generator.field(), generator.integer()])
 }
 
 fn promote(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-    fenced_locks(generator, vec![], |generator| {
+    locks_of(2, generator, vec![], |generator| {
         let keep = if generator.chance(50) { b"0".to_vec() } else { generator.lifetime(1000, 0) };
         vec![generator.field(), generator.integer(), keep]
     })
 }
 
-/// Two keys for each lock.
-fn fenced_locks(
+/// As many keys for each lock.
+fn locks_of(
+    keys: usize,
     generator: &mut Generator,
     mut shared: Vec<Vec<u8>>,
     args: fn(&mut Generator) -> Vec<Vec<u8>>,
 ) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     let count = 1 + generator.below(2);
-    let keys = (0..2 * count).map(|_| generator.key()).collect();
+    let keys = (0..keys * count).map(|_| generator.key()).collect();
     shared.extend((0..count).flat_map(|_| args(generator)));
     (keys, shared)
 }
@@ -144,6 +153,43 @@ fn count(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
         let count: &[u8] = if generator.chance(50) { b"0" } else { b"2" };
         let lease = if generator.chance(50) { b"0".to_vec() } else { generator.lifetime(1000, 0) };
         vec![generator.field(), count.to_vec(), lease, generator.value()]
+    })
+}
+
+fn rw_read(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    let shared = vec![generator.lifetime(1000, 0), not_after(generator)];
+    locks_of(3, generator, shared, holder_and_flag)
+}
+
+fn rw_write(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    let shared = vec![generator.lifetime(1000, 0), not_after(generator)];
+    locks_of(2, generator, shared, holder_and_flag)
+}
+
+fn holder_and_flag(generator: &mut Generator) -> Vec<Vec<u8>> {
+    let flag: &[u8] = if generator.chance(50) { b"0" } else { b"1" };
+    vec![generator.field(), flag.to_vec()]
+}
+
+fn rw_renew(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    let lease = if generator.chance(20) { b"0".to_vec() } else { generator.lifetime(1000, 0) };
+    locks_of(2, generator, vec![lease], |generator| {
+        let channel = if generator.chance(50) { vec![] } else { generator.value() };
+        vec![generator.field(), channel]
+    })
+}
+
+fn rw_count(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    locks_of(3, generator, vec![], |generator| {
+        let count: &[u8] = if generator.chance(50) { b"0" } else { b"2" };
+        vec![generator.field(), count.to_vec(), generator.value()]
+    })
+}
+
+fn rw_force(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    locks(generator, vec![], |generator| {
+        let mode: &[u8] = if generator.chance(50) { b"read" } else { b"write" };
+        vec![mode.to_vec(), generator.value(), generator.value()]
     })
 }
 

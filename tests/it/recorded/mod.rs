@@ -11,6 +11,7 @@ mod golden;
 mod leases;
 mod members;
 mod pipe;
+mod readers;
 mod reentry;
 mod single;
 mod stage;
@@ -70,6 +71,9 @@ const SCENARIOS: &[Scenario] = scenarios![
     members::majority_with_one_down,
     members::majority_refused_by_two,
     members::majority_healed,
+    readers::read_by_two_and_written,
+    readers::writer_waits_for_a_reader,
+    readers::writer_downgraded,
     blessings::waited_out_by_the_strict,
     blessings::given_and_looked_at,
 ];

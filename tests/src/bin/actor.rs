@@ -3,6 +3,7 @@
 //! | line | answer |
 //! |---|---|
 //! | `acquire NAME LEASE_MS` | `acquired` when it holds the lock |
+//! | `read NAME LEASE_MS`, `write NAME LEASE_MS` | `acquired` when it holds that side of the lock |
 //! | `release` | `released`, or why not |
 //! | `valid` | `valid`, or the cause of the loss |
 //! | `lost` | the cause, once the lock is lost |
@@ -17,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use palisade::{Client, ClientBuilder, Lease, Lock, LockGuard, OnOutage};
+use palisade::{AnyLock, Client, ClientBuilder, Lease, Lock, LockGuard, OnOutage};
 
 type Answer = Result<String, Box<dyn Error>>;
 
@@ -52,7 +53,18 @@ impl Actor {
     async fn act(&mut self, line: &str) -> Answer {
         let words: Vec<&str> = line.split(' ').collect();
         match words[..] {
-            ["acquire", name, lease] => self.acquire(name, milliseconds(lease)?).await,
+            ["acquire", name, lease] => {
+                let lock = self.client.lock(name);
+                self.take_hold(lock, milliseconds(lease)?).await
+            }
+            ["read", name, lease] => {
+                let lock = self.client.rw_lock(name).read();
+                self.take_hold(lock, milliseconds(lease)?).await
+            }
+            ["write", name, lease] => {
+                let lock = self.client.rw_lock(name).write();
+                self.take_hold(lock, milliseconds(lease)?).await
+            }
             ["release"] => {
                 self.take()?.release().await?;
                 Ok("released".to_owned())
@@ -70,9 +82,9 @@ impl Actor {
         }
     }
 
-    async fn acquire(&mut self, name: &str, lease: Duration) -> Answer {
-        let lock = self.client.lock(name).with_lease(Lease::WatchdogOf(lease));
-        self.guard = Some(lock.on_outage(OnOutage::Wait).acquire().await?);
+    async fn take_hold(&mut self, lock: impl AnyLock, lease: Duration) -> Answer {
+        let lock = lock.with_lease(Lease::WatchdogOf(lease)).on_outage(OnOutage::Wait);
+        self.guard = Some(lock.acquire().await?.into());
         Ok("acquired".to_owned())
     }
 

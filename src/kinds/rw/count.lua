@@ -1,0 +1,60 @@
+-- Writes how often locks are held, by readers or writers; a count of 0 releases, or withdraws a wish.
+--
+-- For lock i of k:
+--   KEYS[3i-2]   name of the lock
+--   KEYS[3i-1]   timer of the holder, if it reads
+--   KEYS[3i]     wish of a writer: its holder id
+--   ARGV[3i-2]   holder id
+--   ARGV[3i-1]   count
+--   ARGV[3i]     channel on which a release is announced: 0 by the last reader, 1 by a writer
+--
+-- Returns TIME in µs, then two integers for each lock:
+--    1, n    done. For a count of 0: announced to n listeners, -1 if it was not announced, since
+--            others still read or the user may not
+--    0, 0    gone: nobody holds it
+--    0, 1    taken: held by others; nothing was changed
+--   -2, 0    the key is of another type; it was not touched
+
+local function announce(channel, message)
+  local listeners = redis.pcall('PUBLISH', channel, message)
+  if type(listeners) == 'table' then return -1 end
+  return listeners
+end
+
+-- The ttl stays that of those who are left: nobody here knows how much of it is theirs.
+local function release(key, timer, holder, writes, channel)
+  redis.call('HDEL', key, holder, holder .. ':write')
+  redis.call('DEL', timer)
+  if redis.call('HLEN', key) <= 1 then
+    redis.call('DEL', key)
+    return 1, announce(channel, writes and '1' or '0')
+  end
+  if not writes then return 1, -1 end
+  redis.call('HSET', key, 'mode', 'read')
+  return 1, announce(channel, '1')
+end
+
+local function write(key, timer, wish, holder, count, channel)
+  local failed, _, reads, writes = look(key, holder)
+  if failed then return failure(failed) end
+  if not reads and not writes then
+    if count == 0 and redis.pcall('GET', wish) == holder then
+      redis.call('DEL', wish)
+      announce(channel, '1')
+    end
+    return 0, redis.call('PTTL', key) == -2 and 0 or 1
+  end
+  if count == 0 then return release(key, timer, holder, writes, channel) end
+  redis.call('HSET', key, writes and holder .. ':write' or holder, count)
+  return 1, 0
+end
+
+local time = redis.call('TIME')
+local reply = { time[1] * 1000000 + time[2] }
+for i = 1, #KEYS / 3 do
+  local code, value = write(KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i],
+    ARGV[3 * i - 2], tonumber(ARGV[3 * i - 1]), ARGV[3 * i])
+  if type(code) == 'table' then return code end
+  reply[2 * i], reply[2 * i + 1] = code, value
+end
+return reply

@@ -1,0 +1,149 @@
+//! The proofs of holds that are read or written under.
+
+use std::{fmt, ops::Deref};
+
+use crate::{
+    error::{DowngradeError, LockLost, ReleaseError},
+    guard::{LockGuard, Proof, Released, Tenure},
+};
+
+/// Proof that a lock is held for reading; gives it back when dropped.
+///
+/// A [`LockGuard`] in all else: what is not here is there.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "embedded")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = palisade::embedded::Server::start()?.client()?;
+/// let lock = client.rw_lock("config");
+/// let (mine, yours) = (lock.read().acquire().await?, lock.read().acquire().await?);
+/// assert!(mine.is_held() && yours.is_held());
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "embedded"))]
+/// # fn main() {}
+/// ```
+#[must_use = "the lock is released when the guard is dropped"]
+pub struct ReadGuard(LockGuard);
+
+/// Proof that a lock is held for writing; gives it back when dropped.
+///
+/// A [`LockGuard`] in all else: what is not here is there.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "embedded")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = palisade::embedded::Server::start()?.client()?;
+/// let lock = client.rw_lock("config");
+/// let guard = lock.write().acquire().await?;
+/// // … what nobody may see half done …
+/// let guard = guard.downgrade().await?;
+/// assert!(lock.read().try_acquire().await?.is_some());
+/// assert!(lock.write().try_acquire().await?.is_none());
+/// # drop(guard);
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "embedded"))]
+/// # fn main() {}
+/// ```
+#[must_use = "the lock is released when the guard is dropped"]
+pub struct WriteGuard(LockGuard);
+
+impl WriteGuard {
+    /// The same hold, for reading from now on. Nobody else writes in between.
+    ///
+    /// A server that does not answer in time is told in the background; until then readers wait
+    /// there, if nobody holds anything in vain. With a [fixed lease](crate::Lease::Fixed) the end of it
+    /// stays.
+    ///
+    /// # Errors
+    /// [`DowngradeError::Lost`]: nothing is held. [`DowngradeError::WriteGuards`]: other guards of the
+    /// hold write; nothing was changed, and the guard is handed back.
+    ///
+    /// # Cancel safety
+    /// Dropping the future drops the guard.
+    pub async fn downgrade(mut self) -> Result<ReadGuard, DowngradeError<Self>> {
+        self.0.ensure_valid()?;
+        if let Err(others) = self.0.share().await {
+            return Err(DowngradeError::WriteGuards { guard: self, others });
+        }
+        self.0.ensure_valid()?;
+        Ok(ReadGuard(self.0))
+    }
+}
+
+/// What both guards have beyond what they are.
+macro_rules! guard {
+    ($Guard:ident) => {
+        impl $Guard {
+            /// [`LockGuard::release`].
+            ///
+            /// # Errors
+            /// As [`LockGuard::release`].
+            ///
+            /// # Cancel safety
+            /// As [`LockGuard::release`].
+            pub async fn release(self) -> Result<Released, ReleaseError> {
+                self.0.release().await
+            }
+
+            /// One more guard of the same sort on the same hold. Asks no server.
+            ///
+            /// # Errors
+            /// [`LockLost`] if the hold is over: it is never entered again.
+            pub fn reenter(&self) -> Result<Self, LockLost> {
+                self.0.reenter().map(Self)
+            }
+
+            /// [`LockGuard::orphan`].
+            pub fn orphan(self) {
+                self.0.orphan();
+            }
+        }
+
+        impl Proof for $Guard {
+            fn suits(_tenure: &Tenure) -> bool {
+                true
+            }
+
+            fn of(guard: LockGuard) -> Self {
+                Self(guard)
+            }
+
+            fn guard(&self) -> &LockGuard {
+                &self.0
+            }
+
+            fn into_guard(self) -> LockGuard {
+                self.0
+            }
+        }
+
+        impl From<$Guard> for LockGuard {
+            /// The same hold.
+            fn from(guard: $Guard) -> Self {
+                guard.0
+            }
+        }
+
+        impl Deref for $Guard {
+            type Target = LockGuard;
+
+            fn deref(&self) -> &LockGuard {
+                &self.0
+            }
+        }
+
+        impl fmt::Debug for $Guard {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_tuple(stringify!($Guard)).field(&self.0).finish()
+            }
+        }
+    };
+}
+guard!(ReadGuard);
+guard!(WriteGuard);

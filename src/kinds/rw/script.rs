@@ -1,0 +1,213 @@
+//! What is said about a read/write lock: the only place that knows the order of KEYS and ARGV.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    error::ConfigError,
+    kind::{Admission, Kind, Request},
+    lease::Term,
+    wire::{Arg, Script, Statement, key, script},
+};
+
+pub(crate) static READ: Script = script!(
+    "rw/read",
+    2,
+    "../mutex/foreign.lua",
+    "other.lua",
+    "look.lua",
+    "grant.lua",
+    "enter.lua",
+    "read.lua"
+)
+.granting();
+pub(crate) static WRITE: Script = script!(
+    "rw/write",
+    2,
+    "../mutex/foreign.lua",
+    "other.lua",
+    "look.lua",
+    "grant.lua",
+    "wish.lua",
+    "write.lua"
+)
+.granting();
+pub(crate) static RENEW: Script = script!("rw/renew", 2, "look.lua", "downgrade.lua", "renew.lua");
+pub(crate) static COUNT: Script = script!("rw/count", 3, "look.lua", "count.lua");
+pub(crate) static FORCE: Script =
+    script!("rw/force", 3, "../mutex/foreign.lua", "other.lua", "look.lua", "force.lua");
+
+/// Every script of this kind; connections load them in advance.
+pub(crate) static SCRIPTS: [&Script; 5] = [&READ, &WRITE, &RENEW, &COUNT, &FORCE];
+
+/// How a read/write lock is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Read,
+    Write,
+}
+
+/// What both sides of a lock have in common, as Redisson stores its `RReadWriteLock`.
+#[derive(Debug)]
+pub(crate) struct Rw {
+    name: Arc<str>,
+    channel: Arc<str>,
+    /// Where a writer says that it waits for readers.
+    wish: Arc<str>,
+    /// To which Redisson's readers may shorten the ttl of all.
+    longest: Duration,
+}
+
+/// The side of those who read.
+#[derive(Debug, Clone)]
+pub(crate) struct Reading(Arc<Rw>);
+
+/// The side of those who write.
+#[derive(Debug)]
+pub(crate) struct Writing {
+    rw: Arc<Rw>,
+    reading: Arc<dyn Kind>,
+}
+
+impl Mode {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+
+    /// What is announced when nobody holds it in this mode any more.
+    const fn message(self) -> &'static str {
+        match self {
+            Self::Read => "0",
+            Self::Write => "1",
+        }
+    }
+}
+
+impl Rw {
+    pub(crate) fn new(name: &str, longest: Duration) -> Self {
+        let (channel, wish) = (key::rw_channel(name), key::rw_wish(name));
+        Self { name: name.into(), channel, wish, longest }
+    }
+
+    pub(crate) fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    pub(crate) fn force(&self, mode: Mode) -> Statement {
+        let [mode, message] = [mode.name(), mode.message()].map(|text| Arg::text(&text.into()));
+        Statement::new(&FORCE, [&self.name], [mode, Arg::text(&self.channel), message])
+    }
+
+    /// `channel` is where it is told that a writer has become a reader, if it is to.
+    fn renew(&self, holder: &Arc<str>, lease_ms: i64, channel: &Arc<str>) -> Statement {
+        let timer = key::rw_timer(&self.name, holder);
+        let args = [Arg::text(holder), Arg::text(channel)];
+        Statement::leasing(&RENEW, [&self.name, &timer], lease_ms, [], args)
+    }
+
+    fn count(&self, holder: &Arc<str>, count: u32) -> Statement {
+        let timer = key::rw_timer(&self.name, holder);
+        let args = [Arg::text(holder), Arg::Int(count.into()), Arg::text(&self.channel)];
+        Statement::new(&COUNT, [&self.name, &timer, &self.wish], args)
+    }
+
+    fn check_term(&self, term: Term) -> Result<(), ConfigError> {
+        let (lease, redisson_watchdog) = (term.length(), self.longest);
+        if lease <= redisson_watchdog {
+            return Ok(());
+        }
+        Err(ConfigError::LeaseAboveRedisson { lease, redisson_watchdog })
+    }
+}
+
+impl Reading {
+    pub(crate) fn of(rw: &Arc<Rw>) -> Self {
+        Self(rw.clone())
+    }
+}
+
+impl Writing {
+    pub(crate) fn of(rw: &Arc<Rw>) -> Self {
+        Self { rw: rw.clone(), reading: Arc::new(Reading::of(rw)) }
+    }
+}
+
+impl Kind for Reading {
+    fn name(&self) -> &Arc<str> {
+        &self.0.name
+    }
+
+    fn mode(&self) -> &'static str {
+        MODE
+    }
+
+    fn channel(&self, _holder: &Arc<str>) -> Arc<str> {
+        self.0.channel.clone()
+    }
+
+    fn admission(&self) -> Admission {
+        Admission::Shared
+    }
+
+    fn check_term(&self, term: Term) -> Result<(), ConfigError> {
+        self.0.check_term(term)
+    }
+
+    fn acquire(&self, request: Request<'_>) -> Statement {
+        let Request { holder, term, is_held, .. } = request;
+        let timer = key::rw_timer(&self.0.name, holder);
+        let keys = [&self.0.name, &timer, &self.0.wish];
+        let args = [Arg::text(holder), Arg::Int(is_held.into())];
+        Statement::leasing(&READ, keys, term.ms(), [Arg::NotAfter], args)
+    }
+
+    fn renew(&self, holder: &Arc<str>, lease_ms: i64) -> Statement {
+        self.0.renew(holder, lease_ms, &self.0.channel)
+    }
+
+    fn count(&self, holder: &Arc<str>, count: u32) -> Statement {
+        self.0.count(holder, count)
+    }
+}
+
+impl Kind for Writing {
+    fn name(&self) -> &Arc<str> {
+        &self.rw.name
+    }
+
+    fn mode(&self) -> &'static str {
+        MODE
+    }
+
+    fn channel(&self, _holder: &Arc<str>) -> Arc<str> {
+        self.rw.channel.clone()
+    }
+
+    fn downgraded(&self) -> Option<&Arc<dyn Kind>> {
+        Some(&self.reading)
+    }
+
+    fn check_term(&self, term: Term) -> Result<(), ConfigError> {
+        self.rw.check_term(term)
+    }
+
+    fn acquire(&self, request: Request<'_>) -> Statement {
+        let Request { holder, term, waits, .. } = request;
+        let args = [Arg::text(holder), Arg::Int(waits.into())];
+        let keys = [&self.rw.name, &self.rw.wish];
+        Statement::leasing(&WRITE, keys, term.ms(), [Arg::NotAfter], args)
+    }
+
+    fn renew(&self, holder: &Arc<str>, lease_ms: i64) -> Statement {
+        self.rw.renew(holder, lease_ms, &"".into())
+    }
+
+    fn count(&self, holder: &Arc<str>, count: u32) -> Statement {
+        self.rw.count(holder, count)
+    }
+}
+
+/// The same for both sides, since who writes may read.
+const MODE: &str = "rw";
