@@ -197,6 +197,7 @@ impl Asking {
             skew: settings.clock_skew,
             permits: claim.wanted.permits,
             waits: claim.wanted.waits,
+            is_alone: claim.members().is_one(),
             is_held,
         });
         Self {

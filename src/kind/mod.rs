@@ -32,6 +32,9 @@ pub(crate) struct Request<'a> {
     pub(crate) permits: u32,
     /// Whether the caller waits if it is refused: then a place in a queue may be taken.
     pub(crate) waits: bool,
+    /// Whether it is wanted of this one member, so that the holder id stays the same from one attempt to
+    /// the next.
+    pub(crate) is_alone: bool,
     /// Whether it is held already, by other members: one more of them is won back.
     pub(crate) is_held: bool,
 }

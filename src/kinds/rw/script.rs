@@ -194,8 +194,14 @@ impl Kind for Writing {
     }
 
     fn acquire(&self, request: Request<'_>) -> Statement {
-        let Request { holder, term, waits, .. } = request;
-        let args = [Arg::text(holder), Arg::Int(waits.into())];
+        let Request { holder, term, waits, is_alone, .. } = request;
+        let wisher = match (waits, holder.split_once(':')) {
+            (false, _) => "".into(),
+            // Each attempt for several members has a holder id of its own; the process stays the same.
+            (true, Some((process, _))) if !is_alone => process.into(),
+            (true, _) => holder.clone(),
+        };
+        let args = [Arg::text(holder), Arg::text(&wisher)];
         let keys = [&self.rw.name, &self.rw.wish];
         Statement::leasing(&WRITE, keys, term.ms(), [Arg::NotAfter], args)
     }

@@ -163,7 +163,15 @@ fn rw_read(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
 
 fn rw_write(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     let shared = vec![generator.lifetime(1000, 0), not_after(generator)];
-    locks_of(2, generator, shared, holder_and_flag)
+    locks_of(2, generator, shared, |generator| {
+        let holder = generator.field();
+        let wisher = match generator.below(3) {
+            0 => vec![],
+            1 => holder.clone(),
+            _ => generator.value(),
+        };
+        vec![holder, wisher]
+    })
 }
 
 fn holder_and_flag(generator: &mut Generator) -> Vec<Vec<u8>> {

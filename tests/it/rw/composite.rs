@@ -1,11 +1,22 @@
 //! Sides of read/write locks as members of composites.
 
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use futures::future::join_all;
 use palisade::{
     AcquireError, Masters, Member, MultiLock, Owner, RedLock,
+    embedded::Server,
     error::{ConfigError, DowngradeError},
     rw::{ReadLock, WriteLock},
 };
 use testkit::RedisServer;
+use tokio::time::Instant;
 
 use super::client;
 use crate::{
@@ -168,5 +179,60 @@ async fn owner_of_a_whole_may_read_where_it_writes_and_no_other_mixture_is_a_ree
         matches!(error, AcquireError::Config(ConfigError::HeldForReading { .. }))
     };
     assert!(refused.as_ref().is_err_and(is_typed), "{refused:?}");
+    reader.release().await.unwrap();
+}
+
+/// Of readers whose sections overlap on three servers, in paused time.
+#[tokio::test(start_paused = true)]
+async fn writer_of_a_majority_gets_in_among_readers_that_overlap() {
+    let servers = [Server::start_here(), Server::start_here(), Server::start_here()];
+    let masters = || Masters::new(servers.iter().map(|server| server.client().unwrap())).unwrap();
+    let section = Duration::from_millis(200);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let readers: Vec<_> = (0..8_u32)
+        .map(|i| {
+            let (lock, is_over) = (red_read(&masters()), is_over.clone());
+            tokio::spawn(async move {
+                tokio::time::sleep(section / 8 * i).await;
+                while !is_over.load(Ordering::Relaxed) {
+                    let guard = lock.acquire().await.unwrap();
+                    tokio::time::sleep(section).await;
+                    guard.release().await.unwrap();
+                }
+            })
+        })
+        .collect();
+    tokio::time::sleep(section * 3).await;
+    let write = red_write(&masters());
+    for _ in 0..3 {
+        let began = Instant::now();
+        write.acquire().await.unwrap().release().await.unwrap();
+        let waited = began.elapsed();
+        assert!(waited <= section * 2 + Duration::from_secs(1), "{waited:?}");
+    }
+    is_over.store(true, Ordering::Relaxed);
+    join_all(readers).await;
+}
+
+/// What a writer takes back of a round must not wake it to the next one.
+#[tokio::test(start_paused = true)]
+async fn writer_of_several_members_asks_now_and_then_while_somebody_reads() {
+    let servers = [Server::start_here(), Server::start_here(), Server::start_here()];
+    let masters = Masters::new(servers.iter().map(|server| server.client().unwrap())).unwrap();
+    let reader = red_read(&masters).acquire().await.unwrap();
+    let calls = || servers.iter().map(Server::commands_processed).sum::<u64>();
+    for is_red in [true, false] {
+        let before = calls();
+        let waited = if is_red {
+            red_write(&masters).try_acquire_for(Duration::from_secs(10)).await.unwrap().is_some()
+        } else {
+            let locks = masters.clients().iter().map(|client| client.rw_lock("x").write());
+            let lock = MultiLock::new(locks).unwrap();
+            lock.try_acquire_for(Duration::from_secs(10)).await.unwrap().is_some()
+        };
+        assert!(!waited);
+        // Twenty rounds of three calls with their commands, and the pings.
+        assert!(calls() - before < 1_000, "{} commands, {is_red}", calls() - before);
+    }
     reader.release().await.unwrap();
 }

@@ -26,8 +26,10 @@ fn read(server: &RedisServer, lease: &str, stamp: &str, holder: &str, holds: &st
     outcome(&eval(server, RW_READ, &keys, &[lease, stamp, holder, holds]), lease)
 }
 
+/// `waits` is 1 of one who waits.
 fn write(server: &RedisServer, lease: &str, stamp: &str, holder: &str, waits: &str) -> (i64, i64) {
-    outcome(&eval(server, RW_WRITE, &["x", "wish"], &[lease, stamp, holder, waits]), lease)
+    let wisher = if waits == "1" { holder } else { "" };
+    outcome(&eval(server, RW_WRITE, &["x", "wish"], &[lease, stamp, holder, wisher]), lease)
 }
 
 fn renew(server: &RedisServer, lease: &str, holder: &str, channel: &str) -> (i64, i64) {
@@ -147,6 +149,36 @@ fn writer_that_waits_for_readers_leaves_a_wish_until_it_is_granted() {
     server.command(&["DEL", "x"]);
     assert_eq!(write(&server, "9000", NEVER, "me:1", "1").0, 1);
     assert!(!server.exists("wish"));
+}
+
+#[test]
+fn wish_of_a_process_stands_whoever_of_it_asks_and_ends_by_itself() {
+    let server = RedisServer::start();
+    read(&server, "30000", NEVER, "you:1", "0");
+    for holder in ["me:1", "me:2"] {
+        let reply = eval(&server, RW_WRITE, &["x", "wish"], &["9000", NEVER, holder, "me"]);
+        assert_eq!(outcome(&reply, "9000"), (0, 500), "there is nothing to withdraw");
+        assert_eq!(server.command(&["GET", "wish"]).to_string(), "me");
+        count(&server, holder, "0");
+    }
+    assert!((1..=1_000).contains(&server.pttl("wish")));
+    count(&server, "you:1", "0");
+    eval(&server, RW_WRITE, &["x", "wish"], &["9000", NEVER, "me:3", "me"]);
+    assert!(!server.exists("wish"), "it has what it wished for");
+}
+
+#[test]
+fn withdrawal_of_a_wish_is_announced() {
+    let server = RedisServer::start();
+    let mut subscriber = server.connect();
+    subscriber.command(&["SUBSCRIBE", "c"]).unwrap();
+    read(&server, "30000", NEVER, "you:1", "0");
+    write(&server, "9000", NEVER, "me:1", "1");
+    count(&server, "me:1", "0");
+    count(&server, "me:1", "0");
+    server.command(&["PUBLISH", "c", "over"]);
+    let heard = [subscriber.read().unwrap(), subscriber.read().unwrap()];
+    assert_eq!(heard.map(|message| message.array()[2].to_string()), ["1", "over"]);
 }
 
 #[test]
@@ -308,7 +340,7 @@ fn one_call_serves_several_locks() {
     let keys = ["a", "ta", "wa", "b", "tb", "wb"];
     let reply = eval(&server, RW_READ, &keys, &["9000", NEVER, "me:1", "0", "me:2", "0"]);
     assert!(matches!(reply, Reply::Int(_)), "{reply}");
-    let args = ["9000", NEVER, "me:3", "1", "me:4", "0"];
+    let args = ["9000", NEVER, "me:3", "me:3", "me:4", ""];
     let reply = eval(&server, RW_WRITE, &["a", "wa", "c", "wc"], &args);
     let told: Vec<_> = reply.array()[1..].iter().map(Reply::int).collect();
     assert_eq!(told, [-6, 500, 1, 9_000]);
@@ -332,7 +364,7 @@ fn server_out_of_memory_refuses_grants_and_still_renews_downgrades_and_releases(
     let keys = ["x", &timer("me:2"), "wish"];
     for reply in [
         eval(&server, RW_READ, &keys, &["9000", NEVER, "me:2", "0"]),
-        eval(&server, RW_WRITE, &["y", "wish"], &["9000", NEVER, "me:2", "0"]),
+        eval(&server, RW_WRITE, &["y", "wish"], &["9000", NEVER, "me:2", ""]),
     ] {
         assert!(refusal(&reply).is_some_and(|it| it.to_string().contains("OOM")), "{reply}");
     }
@@ -370,7 +402,8 @@ fn user_who_lacks_a_right_leaves_nothing_without_a_ttl() {
         }
         server.flush();
         if rule != "-set" {
-            let refused = eval_on(&mut user, RW_WRITE, &["x", "wish"], &["9", NEVER, "me:1", "1"]);
+            let refused =
+                eval_on(&mut user, RW_WRITE, &["x", "wish"], &["9", NEVER, "me:1", "me:1"]);
             assert!(refusal(&refused).is_some(), "{rule}: {refused}");
         }
         assert_eq!(server.size(), 0, "{rule}");
