@@ -348,9 +348,12 @@ fn server_out_of_memory_refuses_grants_and_still_renews_and_releases() {
 fn force_deletes_whoever_holds() {
     let server = RedisServer::start();
     assert_eq!(outcomes(&server, FORCE, &["x"], &["c"]), [(0, 0)]);
-    server.cli(&["HSET", "x", "you:1", "3", "mode", "write"]);
+    server.cli(&["HSET", "x", "you:1", "3"]);
     assert_eq!(outcomes(&server, FORCE, &["x"], &["c"]), [(1, 0)]);
     assert_eq!(server.size(), 0);
+    server.cli(&["HSET", "x", "you:1:write", "3", "mode", "write"]);
+    assert_eq!(outcomes(&server, FORCE, &["x"], &["c"]), [(-5, 0)]);
+    assert_eq!(server.hash("x").len(), 2);
 }
 
 #[test]

@@ -8,6 +8,7 @@
 --    1, n    deleted; announced to n listeners, -1 if the user may not announce it
 --    0, 0    it was not held
 --   -2, 0    the key is of another type, or a hash that is no lock; it was not touched
+--   -5, 0    it is a lock of another kind; it was not touched
 
 local function force(key, channel)
   local foreign, failed = is_foreign(key)
@@ -16,6 +17,7 @@ local function force(key, channel)
     return failed
   end
   if foreign then return -2, 0 end
+  if redis.call('HEXISTS', key, 'mode') == 1 then return -5, 0 end
   if redis.call('DEL', key) == 0 then return 0, 0 end
   local listeners = redis.pcall('PUBLISH', channel, '0')
   if type(listeners) == 'table' then return 1, -1 end

@@ -107,7 +107,8 @@ impl Lock {
     }
 
     /// Deletes the lock, whoever holds it, and wakes those who wait. False if nobody held it. A key
-    /// that is no lock is [not touched](NodeError::ForeignKey).
+    /// that is no lock is [not touched](NodeError::ForeignKey), nor is a lock of
+    /// [another kind](NodeError::OtherKind).
     ///
     /// Its holder learns of it at once if somebody waits in the same process, else with its next
     /// renewal, and with a fixed lease only at the end. Until then two may believe that they hold
@@ -123,6 +124,7 @@ impl Lock {
         match self.ask(&self.mutex.force()).await?.reply.code {
             Outcome::DONE => Ok(true),
             Outcome::FOREIGN => Err(self.failed(NodeError::ForeignKey)),
+            Outcome::OTHER_KIND => Err(self.failed(NodeError::OtherKind)),
             _ => Ok(false),
         }
     }

@@ -98,6 +98,8 @@ async fn lock_of_another_kind_under_the_name_is_an_error_and_is_not_touched() {
         };
         let before = (server.hash("x"), server.keys());
         assert!(is_other(&client.lock("x").acquire().await.unwrap_err()));
+        let forced = client.lock("x").force_release().await;
+        assert!(matches!(forced, Err(InspectError::Node { source: NodeError::OtherKind, .. })));
         assert!(is_other(&client.fenced_lock("x").try_acquire().await.map(drop).unwrap_err()));
         assert!(client.lock("x").is_locked().await.unwrap());
         assert_eq!(client.lock("x").holder().await.unwrap().unwrap().id, guard.holder_id());
