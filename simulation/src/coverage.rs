@@ -62,7 +62,7 @@ pub(crate) fn told_by(event: &Event, at: Time) -> Option<&'static str> {
 }
 
 /// What must be seen.
-pub const SOMETIMES: [&str; 75] = [
+pub const SOMETIMES: [&str; 76] = [
     "fault: request lost",
     "fault: answer lost",
     "fault: answer delayed",
@@ -97,6 +97,7 @@ pub const SOMETIMES: [&str; 75] = [
     "storm",
     "late to lost data",
     "two users",
+    "readers and writers",
     "passed on again and again",
     "passed on inside the process",
     "passed on at a drop",

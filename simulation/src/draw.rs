@@ -55,6 +55,9 @@ impl Plan {
                 _ => {}
             }
         }
+        if plan.about == About::Everything && random.one_in(SHARE_ONE_IN) {
+            plan.about = About::Sharing;
+        }
         plan
     }
 
@@ -247,6 +250,7 @@ impl Leases {
 
 /// So many runs are about nothing else.
 const PASS_ON_ONE_IN: u64 = 10;
+const SHARE_ONE_IN: u64 = 4;
 const MS: u64 = 1_000;
 const SECOND: u64 = 1_000 * MS;
 

@@ -91,7 +91,9 @@ impl Node {
     /// The holders of a lock there.
     pub(crate) fn holders(&self, key: &str) -> Vec<String> {
         let request = format!("*2\r\n$5\r\nHKEYS\r\n${}\r\n{key}\r\n", key.len());
-        self.ask(request.as_bytes())
+        let fields = self.ask(request.as_bytes()).into_iter().filter(|field| field != "mode");
+        let id = |field: String| field.strip_suffix(":write").map_or(field.clone(), str::to_owned);
+        fields.map(id).collect()
     }
 
     /// The locks' keys there, not counters and markers.

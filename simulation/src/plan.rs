@@ -38,6 +38,8 @@ pub(crate) enum About {
     LostData,
     /// What each of two users has to do with the other's rights, and each lock with another's.
     Rights,
+    /// Locks that some share and one has alone.
+    Sharing,
     /// How one lock, by its name, passes from one caller to the next.
     Handover {
         lock: &'static str,

@@ -106,6 +106,8 @@ fn brisk_ms(plan: &Plan) -> u64 {
     match plan.about {
         _ if !plan.is_brisk() => 0,
         About::Handover { .. } => plan.brisk_handover_ms(),
+        // A writer of a composite that went withdraws no wish.
+        About::Sharing => BRISK_MS + WISH_MS,
         _ => BRISK_MS,
     }
 }
@@ -157,6 +159,7 @@ fn say_what_it_is_about(plan: &Plan, log: &Log) {
         About::Tokens => log.saw("storm"),
         About::LostData => log.saw("late to lost data"),
         About::Rights => log.saw("two users"),
+        About::Sharing => log.saw("readers and writers"),
         About::Handover { .. } => log.saw("passed on again and again"),
     }
 }
@@ -294,6 +297,8 @@ const NEWS_MS: u64 = 250;
 /// So long a lock may lie free where nothing is broken: a few round trips, and rounds of a majority
 /// that were lost to each other.
 const BRISK_MS: u64 = 500;
+/// How long a wish to write lasts.
+const WISH_MS: u64 = 1_000;
 
 /// Completes when nothing is left to do at this moment: paused time moves on only then.
 async fn idle() {

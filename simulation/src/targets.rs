@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use checkers::history::Kind;
-use palisade::{Client, Masters, MultiLock, error::ConfigError};
-use workload::{Target, lock_on_all, lock_on_one};
+use palisade::{Client, Masters, MultiLock, RedLock, error::ConfigError};
+use workload::{Contended, Target, lock_on_all, lock_on_one};
 
 use crate::{
     event::UserId,
@@ -30,12 +30,15 @@ fn of_user(user: UserId, clients: &[Client], plan: &Plan) -> Result<Vec<Target>,
     let node = plan.home();
     let mut targets = Vec::new();
     let Some(client) = clients.get(node) else { return Ok(targets) };
+    if plan.about == About::Sharing {
+        return shared(clients, client, node);
+    }
     for (kind, fenced, name) in locks(user, plan) {
         let (on, lock) = match kind {
             Kind::Lock => (vec![node], lock_on_one(client, fenced, name)),
             _ => (Vec::new(), lock_on_all(&masters, kind, fenced, name)),
         };
-        targets.push(Target { name, kind, on, lock });
+        targets.push(Target { name, kind, on, shared: false, lock });
     }
     if plan.about != About::Everything {
         return Ok(targets);
@@ -44,7 +47,8 @@ fn of_user(user: UserId, clients: &[Client], plan: &Plan) -> Result<Vec<Target>,
     for names in [["a", "b"], ["c", "b"]] {
         let members = names.iter().map(|name| client.lock(name));
         let lock = Arc::new(MultiLock::new(members)?);
-        targets.push(Target { name: "pair", kind: Kind::MultiLock, on: vec![node], lock });
+        let (kind, on) = (Kind::MultiLock, vec![node]);
+        targets.push(Target { name: "pair", kind, on, shared: false, lock });
     }
     Ok(targets)
 }
@@ -70,9 +74,46 @@ fn locks(user: UserId, plan: &Plan) -> Vec<Named> {
         About::LostData => only("red"),
         About::Handover { lock, .. } => only(lock),
         // No two users have a lock in common: what the one may not release would keep the other waiting.
+        About::Sharing => SHARED.to_vec(),
         About::Rights => OF_USERS.get(user).map(|locks| locks.to_vec()).unwrap_or_default(),
     }
 }
+
+/// The sides of locks that are read and written; to read comes twice, for readers to meet.
+fn shared(clients: &[Client], client: &Client, node: usize) -> Result<Vec<Target>, ConfigError> {
+    let mut targets = Vec::new();
+    for (kind, _, name) in SHARED {
+        let on = if kind == Kind::Lock { vec![node] } else { Vec::new() };
+        for is_shared in [true, true, false] {
+            let of_one = |client: &Client| client.rw_lock(name);
+            let lock: Arc<dyn Contended> = match (kind, is_shared) {
+                (Kind::Lock, true) => Arc::new(of_one(client).read()),
+                (Kind::Lock, false) => Arc::new(of_one(client).write()),
+                (Kind::RedLock, true) => {
+                    Arc::new(RedLock::new(clients.iter().map(|one| of_one(one).read()))?)
+                }
+                (Kind::RedLock, false) => {
+                    Arc::new(RedLock::new(clients.iter().map(|one| of_one(one).write()))?)
+                }
+                (Kind::MultiLock, true) => {
+                    Arc::new(MultiLock::new(clients.iter().map(|one| of_one(one).read()))?)
+                }
+                (Kind::MultiLock, false) => {
+                    Arc::new(MultiLock::new(clients.iter().map(|one| of_one(one).write()))?)
+                }
+            };
+            targets.push(Target { name, kind, on: on.clone(), shared: is_shared, lock });
+        }
+    }
+    Ok(targets)
+}
+
+/// Those with readers.
+const SHARED: [Named; 3] = [
+    (Kind::RedLock, false, "shared-red"),
+    (Kind::MultiLock, false, "shared-multi"),
+    (Kind::Lock, false, "shared-single"),
+];
 
 /// Each kind, plain and fenced.
 const LOCKS: [Named; 6] = [

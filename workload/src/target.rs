@@ -16,6 +16,8 @@ pub struct Target {
     pub kind: Kind,
     /// Empty: on all.
     pub on: Vec<usize>,
+    /// Whether others may have it at the same time, who share it too. They only read.
+    pub shared: bool,
     pub lock: Arc<dyn Contended>,
 }
 

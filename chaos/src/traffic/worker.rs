@@ -132,7 +132,7 @@ fn target(orders: &Orders, Prize { name, kind, fenced, .. }: Prize, masters: &Ma
     } else {
         lock_on_all(masters, kind, fenced, name)
     };
-    Target { name, kind, on: Vec::new(), lock: Arc::new(Unwinding(lock)) }
+    Target { name, kind, on: Vec::new(), shared: false, lock: Arc::new(Unwinding(lock)) }
 }
 
 async fn join(contenders: &mut JoinSet<()>) -> Result<(), String> {

@@ -1,5 +1,5 @@
 //! I1: the intervals `[acquire returned, min(release called, deadline)]` of different holders of a
-//! lock never overlap.
+//! lock never overlap, unless both share it.
 
 use std::time::Duration;
 
@@ -13,21 +13,26 @@ pub(crate) fn check(history: &History) -> Vec<Violation> {
     history.by_lock().flat_map(|(lock, sections)| overlaps(history, lock, &sections)).collect()
 }
 
-/// Every hold that begins before all earlier ones have ended.
+/// Every hold that begins before all earlier ones have ended that it must not meet.
 fn overlaps(history: &History, lock: &str, sections: &[&Section]) -> Vec<Violation> {
     let holds = sections.iter().filter_map(|section| Some((section.validity()?, *section)));
     let mut holds: Vec<_> = holds.filter(|(span, _)| !span.is_empty()).collect();
     holds.sort_by_key(|(span, _)| span.from);
     let mut found = Vec::new();
-    let mut holds = holds.into_iter();
-    let Some(mut latest) = holds.next() else { return found };
+    // The last to end of those who share it, and of the others.
+    let mut sharing: Option<(Span, &Section)> = None;
+    let mut alone = None;
     for next in holds {
-        let since = Span::new(latest.1.asked, next.0.from);
-        if next.0.from < latest.0.to && !promise::is_void(history, latest.1, since) {
-            found.push(overlap(lock, latest, next));
+        let kept_out = if next.1.shared { None } else { sharing };
+        for before in alone.into_iter().chain(kept_out) {
+            let since = Span::new(before.1.asked, next.0.from);
+            if next.0.from < before.0.to && !promise::is_void(history, before.1, since) {
+                found.push(overlap(lock, before, next));
+            }
         }
-        if next.0.to > latest.0.to {
-            latest = next;
+        let latest = if next.1.shared { &mut sharing } else { &mut alone };
+        if latest.is_none_or(|latest| next.0.to > latest.0.to) {
+            *latest = Some(next);
         }
     }
     found
@@ -98,6 +103,27 @@ mod tests {
             .section("w1.0/0#1", |s| s.asked(2).granted(500, 900).released(510))
             .history();
         assert_eq!(check(&history).len(), 1);
+    }
+
+    #[test]
+    fn those_who_share_meet_each_other_and_nobody_else() {
+        let reader = |id: &str, from: u64, to: u64| {
+            Story::new().section(id, |s| s.shared().asked(0).granted(from, 1_000).released(to))
+        };
+        assert_eq!(check(&reader("w0.0/0#1", 5, 50).history()), []);
+        let readers = || {
+            reader("w0.0/0#1", 5, 50)
+                .section("w1.0/0#1", |s| s.shared().asked(0).granted(10, 1_000).released(20))
+        };
+        assert_eq!(check(&readers().history()), []);
+        let writer = |at: u64| {
+            readers().section("w2.0/0#1", |s| s.asked(0).granted(at, 1_000).released(at + 5))
+        };
+        assert_eq!(check(&writer(30).history()).len(), 1);
+        assert_eq!(check(&writer(50).history()), []);
+        let within =
+            writer(50).section("w3.0/0#1", |s| s.shared().asked(0).granted(52, 1_000).released(53));
+        assert_eq!(check(&within.history()).len(), 1);
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub struct Told {
     id: SectionId,
     lock: String,
     kind: Kind,
+    shared: bool,
     records: Vec<Record>,
 }
 
@@ -60,7 +61,8 @@ impl Story {
 
     pub fn section(mut self, id: &str, tell: impl FnOnce(Told) -> Told) -> Self {
         let id = id.parse().expect("a name as in a history");
-        let told = Told { id, lock: "red-a".into(), kind: Kind::RedLock, records: Vec::new() };
+        let (lock, kind, shared) = ("red-a".into(), Kind::RedLock, false);
+        let told = Told { id, lock, kind, shared, records: Vec::new() };
         self.records.extend(tell(told).records);
         self
     }
@@ -116,8 +118,13 @@ impl Told {
         self
     }
 
+    pub fn shared(mut self) -> Self {
+        self.shared = true;
+        self
+    }
+
     pub fn asked(self, at: u64) -> Self {
-        let (lock, kind, section) = (self.lock.clone(), self.kind, self.id);
+        let (lock, kind, section, shared) = (self.lock.clone(), self.kind, self.id, self.shared);
         let manner = Manner::Patient;
         self.note(
             at,
@@ -129,6 +136,7 @@ impl Told {
                 manner,
                 careless: false,
                 on: Vec::new(),
+                shared,
             },
         )
     }

@@ -73,8 +73,20 @@ fn slow(history: &History) -> Vec<Violation> {
         history.weather.was_denied(lock, Span::new(before, stretch.to))
     };
     long.filter(|(lock, stretch)| !of_multi(lock) && !may_stand(lock, *stretch))
+        .filter(|(lock, stretch)| !outlives_one_who_shared_it(history, lock, *stretch))
         .map(|(lock, stretch)| unserved(lock, stretch))
         .collect()
+}
+
+/// Whether the key may stand for a lease although nobody has it, since somebody who shared it went
+/// without a word, or too late: as long as others have it, they prolong it for him.
+fn outlives_one_who_shared_it(history: &History, lock: &str, stretch: Span) -> bool {
+    let went = |section: &Section| {
+        let hold = section.hold.as_ref()?;
+        let was_released = matches!(hold.released, Some((_, None)));
+        (section.shared && section.lock == lock && !was_released).then(|| section.end_of_use())
+    };
+    history.sections.iter().filter_map(went).any(|at| at <= stretch.to)
 }
 
 fn unserved(lock: &str, stretch: Span) -> Violation {
@@ -127,6 +139,22 @@ mod tests {
         Story::new()
             .section("w0.0/0#1", |s| s.asked(0).granted(5, 2_000).released(1_100))
             .section("w1.0/0#1", |s| s.asked(1_000).granted(9_000, 9_900).released(9_100))
+    }
+
+    #[test]
+    fn key_that_one_who_shared_it_left_behind_may_lie_free_for_a_lease() {
+        let story = |released: bool| {
+            let first = Story::new().section("w0.0/0#1", |s| {
+                let held = s.shared().asked(0).granted(5, 2_000);
+                if released { held.released(900) } else { held.lost(900) }
+            });
+            let waits = |s: Told| s.asked(500).granted(2_500, 3_500).released(2_600);
+            let mut history = first.section("w1.0/0#1", waits).history();
+            history.settings.brisk_ms = 500;
+            history
+        };
+        assert_eq!(check(&story(true)).len(), 1);
+        assert_eq!(check(&story(false)), []);
     }
 
     #[test]

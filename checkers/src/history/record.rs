@@ -102,6 +102,9 @@ pub enum Event {
         /// The masters it is on; empty: all.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         on: Vec<usize>,
+        /// Whether others may have it at the same time, if they share it too.
+        #[serde(default)]
+        shared: bool,
     },
     /// It waits, but nobody looked after that from `from` until now.
     Parked { section: SectionId, from: Time },

@@ -13,6 +13,8 @@ pub struct Section {
     pub kind: Kind,
     /// The masters it is on; empty: all.
     pub on: Vec<usize>,
+    /// Whether others may have it at the same time, if they share it too.
+    pub shared: bool,
     /// Whether the watchdog renews its lease.
     pub renewed: bool,
     /// Whether it does not listen to `lost()`.
@@ -117,13 +119,14 @@ pub(crate) fn collect(records: &[Record]) -> Vec<Section> {
     let mut sections = Vec::new();
     let mut places = HashMap::new();
     for Record { at, event } in records {
-        if let Event::Asked { section, lock, kind, renewed, careless, on, .. } = event {
+        if let Event::Asked { section, lock, kind, renewed, careless, on, shared, .. } = event {
             places.insert(*section, sections.len());
             sections.push(Section {
                 id: *section,
                 lock: lock.clone(),
                 kind: *kind,
                 on: on.clone(),
+                shared: *shared,
                 renewed: *renewed,
                 careless: *careless,
                 asked: *at,

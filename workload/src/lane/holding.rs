@@ -102,6 +102,9 @@ impl Lane {
         } else {
             self.work(guard, intent.work).await;
         }
+        if target.shared {
+            return;
+        }
         self.record(Event::Writing { section, read });
         if guard.ensure_valid().is_err() {
             return self.record(Event::Withheld { section });

@@ -60,6 +60,7 @@ impl Lane {
             manner: intent.manner,
             careless: intent.careless,
             on: target.on.clone(),
+            shared: target.shared,
         });
         let asked = self.clock.now();
         let answer = select! {
