@@ -2,7 +2,8 @@
 //!
 //! # Invariants
 //! - Only those share a call that say the same of all locks, and have the same stamp.
-//! - No two of a call are for one name: each would be read by the other's answer.
+//! - No two of a call are for one name, unless the script takes them in turns: each would be read by
+//!   the other's answer.
 //! - Whether an acquire is wanted is asked once its place in the order is certain: it is packed then,
 //!   or never.
 
@@ -118,8 +119,9 @@ impl Order {
             && group.bytes + size <= MOST_BYTES
             && (!self.rules.by_slot || key::slot(one.key()) == key::slot(two.key()))
             && ![one, two].into_iter().any(|acquire| self.rules.loners.has(acquire, group.now))
-            && !(group.prints.contains(&print)
-                && (group.start..self.flying.len()).filter_map(|at| self.seeker(at)).any(is_there))
+            && (one.may_meet()
+                || !group.prints.contains(&print)
+                || !(group.start..self.flying.len()).filter_map(|at| self.seeker(at)).any(is_there))
     }
 
     /// One of those that fly.

@@ -34,6 +34,11 @@ impl Acquire {
         self.statement.key_bytes() == other.statement.key_bytes()
     }
 
+    /// Whether two for one name may be said in one call.
+    pub(crate) fn may_meet(&self) -> bool {
+        self.statement.script.in_turns
+    }
+
     /// The same for equal names, and another for most that differ.
     pub(crate) fn print(&self) -> u64 {
         let key = self.statement.key_bytes();

@@ -15,6 +15,8 @@ pub(crate) struct Script {
     pub(crate) tells_token: bool,
     /// Whether it grants, and so may have to stand behind a prologue that keeps it from that.
     pub(crate) grants: bool,
+    /// Whether it has done with one lock before it looks at the next, so that two may have one name.
+    pub(crate) in_turns: bool,
     sha: LazyLock<String, fn() -> String>,
     behind: OnceLock<Composed>,
 }
@@ -49,6 +51,7 @@ impl Script {
             args_per_lock,
             tells_token: false,
             grants: false,
+            in_turns: false,
             sha: LazyLock::new(digest),
             behind: OnceLock::new(),
         }
@@ -57,6 +60,12 @@ impl Script {
     /// It answers three integers for each lock; the third is a fencing token.
     pub(crate) const fn telling_token(mut self) -> Self {
         self.tells_token = true;
+        self
+    }
+
+    /// It has done with one lock before it looks at the next.
+    pub(crate) const fn in_turns(mut self) -> Self {
+        self.in_turns = true;
         self
     }
 

@@ -19,7 +19,8 @@ pub(crate) static READ: Script = script!(
     "enter.lua",
     "read.lua"
 )
-.granting();
+.granting()
+.in_turns();
 pub(crate) static WRITE: Script = script!(
     "rw/write",
     2,

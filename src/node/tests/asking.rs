@@ -31,6 +31,12 @@ pub(super) static TAKE: Script = Script::new("take.lua", TAKE_SOURCE, 1, || {
     sha1_smol::Sha1::from(TAKE_SOURCE).digest().to_string()
 });
 
+/// The same, by its own word in turns.
+static TAKE_IN_TURNS: Script = Script::new("take.lua", TAKE_SOURCE, 1, || {
+    sha1_smol::Sha1::from(TAKE_SOURCE).digest().to_string()
+})
+.in_turns();
+
 const TAKE_SOURCE: &str = "
     local time = redis.call('TIME')
     local reply = {time[1] * 1000000 + time[2]}
@@ -62,8 +68,22 @@ impl Wish {
     }
 
     pub(super) fn with(name: &str, number: i64, lease_ms: i64, mark: Option<&str>) -> Arc<Self> {
+        Self::of_script(&TAKE, name, number, lease_ms, mark)
+    }
+
+    pub(super) fn in_turns(name: &str, number: i64) -> Arc<Self> {
+        Self::of_script(&TAKE_IN_TURNS, name, number, 1_000, None)
+    }
+
+    fn of_script(
+        script: &'static Script,
+        name: &str,
+        number: i64,
+        lease_ms: i64,
+        mark: Option<&str>,
+    ) -> Arc<Self> {
         let args = [Arg::Int(number)];
-        let statement = Statement::leasing(&TAKE, [&name.into()], lease_ms, [Arg::NotAfter], args);
+        let statement = Statement::leasing(script, [&name.into()], lease_ms, [Arg::NotAfter], args);
         let check = mark.map(|text| {
             let (key, text) = ("mark".into(), text.into());
             Check { prologue: "-- the mark is looked at", key, text }

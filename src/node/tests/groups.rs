@@ -50,6 +50,18 @@ fn acquires_that_wait_at_the_same_moment_leave_in_one_call() {
 }
 
 #[test]
+fn two_of_one_name_share_a_call_if_its_script_takes_them_in_turns() {
+    let mut desk = Desk::new();
+    for number in 1..=2 {
+        desk.enter(&Wish::in_turns("x", number));
+    }
+    assert_eq!(desk.keys(), [["x", "x"]]);
+    let mut desk = Desk::new();
+    desk.enter_all(&["x", "x"]);
+    assert_eq!(desk.keys(), [["x"], ["x"]]);
+}
+
+#[test]
 fn two_calls_of_32_are_under_way_and_an_answer_lets_the_next_go() {
     let mut desk = Desk::new();
     let names = names(100);
