@@ -174,7 +174,7 @@ fn draw_rest(random: &mut Random, among: Company) -> Duration {
 const PARKS_ONE_IN: u64 = 25;
 /// Of those who lost a round, before they ask for a lock on several servers again: others come before
 /// them.
-const LONGEST_PAUSE_MS: u64 = 32;
+const LONGEST_PAUSE_MS: u64 = 64;
 const LONGEST_REST_US: u64 = 1_500 * MS;
 const LONGEST_WORK_US: u64 = 5_000;
 const MS: u64 = 1_000;
