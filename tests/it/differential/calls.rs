@@ -24,6 +24,8 @@ pub(crate) struct Generator {
     /// Times to live not yet used, in units of 100 s. None is used twice in a sequence: which of
     /// two equal ones ends later would depend on the milliseconds between two calls.
     lifetimes: Vec<i64>,
+    /// Whether the longest that there can be was used: for the same reason once.
+    had_the_longest: bool,
     /// The section of [`COMMANDS`] most calls are drawn from.
     theme: Vec<&'static str>,
     /// How many keys are in play: few, so that calls meet.
@@ -36,7 +38,7 @@ impl Generator {
         let sections: Vec<_> = COMMANDS.split("\n\n").skip(1).collect();
         let theme = calls_in(sections.choose(&mut rng).expect("a section"));
         let keys = rng.random_range(1..=KEYS.len());
-        Self { rng, lifetimes: (1..1000).collect(), theme, keys }
+        Self { rng, lifetimes: (1..1000).collect(), had_the_longest: false, theme, keys }
     }
 
     pub(crate) fn chance(&mut self, percent: u32) -> bool {
@@ -74,7 +76,10 @@ impl Generator {
     /// A time to live: far off, not there at all, or wrong. Never one that ends during a test.
     pub(crate) fn lifetime(&mut self, units_per_second: i64, base: i64) -> Vec<u8> {
         if self.chance(30) {
-            return self.pick(ODD_LIFETIMES).to_vec();
+            let odd = self.pick(ODD_LIFETIMES);
+            if odd != LONGEST || !std::mem::replace(&mut self.had_the_longest, true) {
+                return odd.to_vec();
+            }
         }
         let index = self.below(self.lifetimes.len());
         let hundreds = self.lifetimes.swap_remove(index);
@@ -221,13 +226,15 @@ const ODD_INTEGERS: &[&[u8]] = &[
     b"0x10",
     b"-100",
 ];
+/// In seconds, or in ms for long enough.
+const LONGEST: &[u8] = b"9223372036854775";
 const ODD_LIFETIMES: &[&[u8]] = &[
     b"0",
     b"-1",
     b"-100000",
     b"9223372036854775807",
     b"-9223372036854775808",
-    b"9223372036854775",
+    LONGEST,
     b"1.5",
     b"1e3",
     b"abc",
