@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use super::{Process, listed::Listed, live::Live};
 use crate::{
     clock::{Instant, has_timers},
-    error::{ConfigError, NodeId},
+    error::{ConfigError, LockName, NodeId},
     home::Homebound,
     node::{Node, Resident},
     notifier::Notifier,
@@ -110,6 +110,31 @@ impl NodeServices {
     /// The key of the lock `name`.
     pub(crate) fn key_of<'a>(&self, name: &'a str) -> Cow<'a, str> {
         key::of_lock(&self.settings.namespace, name)
+    }
+
+    /// What users call the lock of this key: the key without the namespace.
+    pub(crate) fn name_of<'a>(&self, key: &'a str) -> &'a str {
+        key.strip_prefix(&*self.settings.namespace).unwrap_or(key)
+    }
+
+    /// The same as errors and events may show it.
+    pub(crate) fn shown_name_of(&self, key: &Arc<str>) -> LockName {
+        let name = self.name_of(key);
+        if self.settings.redact_names {
+            LockName::redacted(name)
+        } else if name.len() == key.len() {
+            LockName::plain(key)
+        } else {
+            LockName::plain(&name.into())
+        }
+    }
+
+    /// Checks the name, and the key that follows from it.
+    pub(crate) fn check_name_of(&self, key: &Arc<str>) -> Result<(), ConfigError> {
+        if self.name_of(key).is_empty() {
+            return Err(ConfigError::EmptyName);
+        }
+        key::check_name(key).map_err(|error| error.naming(|| self.shown_name_of(key)))
     }
 
     /// Whether anything can be asked from here: not in the child of a fork, nor on a runtime without

@@ -18,17 +18,7 @@ pub(crate) fn lock_name(members: &ByMember<Voter>) -> LockName {
 
 impl Voter {
     pub(crate) fn shown_name(&self) -> LockName {
-        let name = self.name();
-        if self.services.settings.redact_names {
-            LockName::redacted(name)
-        } else {
-            let key = self.kind.name();
-            if name.len() == key.len() {
-                LockName::plain(key)
-            } else {
-                LockName::plain(&name.into())
-            }
-        }
+        self.services.shown_name_of(self.kind.name())
     }
 
     /// Server and name, to show.

@@ -9,7 +9,6 @@ use crate::{
     kind::Kind,
     process::NodeServices,
     standing::Vetting,
-    wire::key,
 };
 
 /// The members of a lock: one, or those of a composite.
@@ -39,16 +38,12 @@ impl Voter {
 
     /// What its users call it: the key without the namespace.
     pub(crate) fn name(&self) -> &str {
-        let key = self.kind.name();
-        key.strip_prefix(&*self.services.settings.namespace).unwrap_or(key)
+        self.services.name_of(self.kind.name())
     }
 
     /// Checks the name, and the key that follows from it.
     pub(crate) fn check_name(&self) -> Result<(), ConfigError> {
-        if self.name().is_empty() {
-            return Err(ConfigError::EmptyName);
-        }
-        key::check_name(self.kind.name()).map_err(|error| error.naming(|| self.shown_name()))
+        self.services.check_name_of(self.kind.name())
     }
 
     /// Server, name and mode: the same for locks of which each is a re-entry of the other.
