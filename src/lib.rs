@@ -37,7 +37,7 @@ pub use composite::{FencedMultiLock, FencedRedLock, Member, MultiLock, RedLock};
 pub use error::{AcquireError, LockLost, LostCause, ReleaseError};
 pub use guard::{AnyGuard, LockGuard, Owner, Released};
 pub use kind::FencingToken;
-pub use kinds::{FencedGuard, FencedLock, Lock, RwLock};
+pub use kinds::{CountDownLatch, FencedGuard, FencedLock, Lock, RwLock};
 pub use lease::Lease;
 #[cfg(planted_bugs)]
 #[doc(hidden)]

@@ -340,7 +340,7 @@ impl ClientBuilder {
                 spin: if is_real { self.spin } else { Spin::Never },
                 rules: Rules { quarantine, unidentified: self.unidentified },
                 marker: key::marker(&self.namespace),
-                scripts: scripts::all(),
+                scripts: scripts::of_locks(),
             },
         );
         Ok(Client { services: NodeServices::new(node, process, settings) })

@@ -19,7 +19,7 @@ pub use simulated::SimulatedProcess;
 use crate::{
     error::{BlessError, ConfigError, ConnectError, LostCause, NodeError, ShutdownError},
     kind::Holder,
-    kinds::{FencedLock, Lock, RwLock},
+    kinds::{CountDownLatch, FencedLock, Lock, RwLock},
     node::{NodeId, Stream},
     process::NodeServices,
     voting::bless,
@@ -99,6 +99,12 @@ impl Client {
     #[must_use]
     pub fn rw_lock(&self, name: impl AsRef<str>) -> RwLock {
         RwLock::new(&self.services, name.as_ref())
+    }
+
+    /// The count-down latch `name`. Asks nobody; a bad name is reported by the operations.
+    #[must_use]
+    pub fn count_down_latch(&self, name: impl AsRef<str>) -> CountDownLatch {
+        CountDownLatch::new(self.services.clone(), name.as_ref())
     }
 
     /// Whether `holder` is of this process: a hold of any of its clients, or what servers have

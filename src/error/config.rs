@@ -32,6 +32,21 @@ pub enum ConfigError {
         /// The name, as errors may show it.
         name: Arc<str>,
     },
+    /// A latch whose name has a hash tag, on a server of a cluster: Redisson's channel for it, which is
+    /// always in braces, is in another slot. Nothing was changed.
+    #[error("the latch's name {name:?} has a hash tag, which Redisson's channel for it has not")]
+    TaggedLatch {
+        /// The name, as errors may show it.
+        name: Arc<str>,
+    },
+    /// A count that cannot be set: 0, which is none, or more than is counted on with.
+    #[error("a count of {count} cannot be set; from 1 to {max} are allowed")]
+    CountOutOfRange {
+        /// The count asked for.
+        count: u64,
+        /// The greatest.
+        max: u64,
+    },
     /// The lease is shorter than clocks can tell apart safely, or zero.
     #[error("a lease of {lease:?} is too short; at least {min:?} is needed")]
     LeaseTooShort {

@@ -20,6 +20,6 @@ pub(crate) use node::OF_SERVER;
 pub use node::{Forgotten, NodeError, Phase};
 pub use node_id::NodeId;
 pub use operation::{
-    AcquireError, ConnectError, DowngradeError, InspectError, LockLost, LostCause, ReleaseError,
-    ShutdownError, WithError,
+    AcquireError, ChangeError, ConnectError, DowngradeError, InspectError, LockLost, LostCause,
+    ReleaseError, ShutdownError, WithError,
 };

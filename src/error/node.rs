@@ -81,7 +81,8 @@ pub enum NodeError {
     /// the channels `redisson_lock__channel:*`. Composites need `+info|server` too, or all of
     /// `+info` so that replicas and promotions are known; and, to notice that data was lost while a
     /// server ran, `+get +set` and the key `palisade:marker`, whoever blesses masters `+del` as
-    /// well. Without these the uptime alone is asked.
+    /// well. Without these the uptime alone is asked. Latches need `+get +set +decr +del +publish +time`,
+    /// the keys `palisade_once:*` and the channels `redisson_countdownlatch__channel__*`.
     #[error("the user lacks a permission: {message}")]
     Permission {
         /// The server's text. Redis 7.0 does not name the command that a script was refused.
@@ -118,7 +119,7 @@ pub enum NodeError {
     #[error("the server is out of memory")]
     OutOfMemory,
     /// The key exists and is not a lock: it is of another type (WRONGTYPE), or a hash with fields that
-    /// are no holders, such as a user's record. It was not touched. Names of locks are keys: a
+    /// are no holders, such as a user's record; or, under the name of a latch, no number. It was not touched. Names of locks are keys: a
     /// [namespace](crate::ClientBuilder::namespace) keeps them apart from others.
     #[error("the key exists and is not a lock")]
     ForeignKey,

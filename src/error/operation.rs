@@ -339,6 +339,54 @@ pub enum InspectError {
     },
 }
 
+/// Why a number on a server, such as the count of a latch, was not changed.
+///
+/// # Examples
+/// ```
+/// use palisade::{CountDownLatch, error::ChangeError};
+///
+/// async fn done(latch: &CountDownLatch) {
+///     match latch.count_down().await {
+///         Ok(_) => {}
+///         // To try again counts once.
+///         Err(ChangeError::NotMade { source, .. }) => eprintln!("not counted: {source}"),
+///         // To try again may count twice, and not to, never.
+///         Err(ChangeError::Unknown { source, .. }) => eprintln!("counted or not: {source}"),
+///         Err(error) => eprintln!("{error}"),
+///     }
+/// }
+/// ```
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChangeError {
+    /// The name or the number cannot work. Nothing was changed.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The change was not made, and will not be.
+    #[error("{name}: not changed on {node}")]
+    #[non_exhaustive]
+    NotMade {
+        /// What was to be changed.
+        name: LockName,
+        /// The server.
+        node: NodeId,
+        /// The cause.
+        source: NodeError,
+    },
+    /// The server was asked, and gave no answer for so long that it would not remember. Whether the
+    /// change was made is unknown; it was made at most once.
+    #[error("{name}: changed on {node} or not, nobody knows")]
+    #[non_exhaustive]
+    Unknown {
+        /// What was to be changed.
+        name: LockName,
+        /// The server.
+        node: NodeId,
+        /// The cause.
+        source: NodeError,
+    },
+}
+
 /// Releases were still under way when the time given to a shutdown was over.
 ///
 /// Their keys end with their lease. The client is closed all the same.

@@ -1,14 +1,27 @@
 //! Every script of every kind.
 
 use super::{fenced, mutex, rw};
+#[cfg(any(test, feature = "embedded"))]
+use super::{latch, once};
 #[cfg(feature = "embedded")]
 use crate::voting::marker;
 use crate::wire::Script;
 
 /// What connections load in advance.
-pub(crate) fn all() -> Vec<&'static Script> {
+pub(crate) fn of_locks() -> Vec<&'static Script> {
     let all = mutex::script::SCRIPTS.into_iter().chain(fenced::script::SCRIPTS);
     all.chain(rw::script::SCRIPTS).collect()
+}
+
+/// What a server learns with the first call: few clients use all kinds, and none is in a hurry.
+#[cfg(any(test, feature = "embedded"))]
+fn of_counters() -> impl Iterator<Item = &'static Script> {
+    once::script::SCRIPTS.into_iter().chain(latch::script::SCRIPTS)
+}
+
+#[cfg(any(test, feature = "embedded"))]
+fn all() -> Vec<&'static Script> {
+    of_locks().into_iter().chain(of_counters()).collect()
 }
 
 /// All that are ever sent, each with its digest and what it is called.
@@ -60,6 +73,7 @@ mod tests {
         let term = Lease::Watchdog.term(day, day).unwrap();
         let mutex = mutex::script::Mutex::new("x");
         let fenced = fenced::script::Fenced::member("x");
+        let latch = latch::script::Latch::new(&"x".into());
         let renewal = mutex.renew(&holder, 1_000);
         let token = FencingToken::of(1).unwrap();
         let promotion = fenced.promote(&holder, token, term).unwrap();
@@ -67,6 +81,7 @@ mod tests {
         for_any_answer(|answer| {
             let items = || Items::of(answer.clone());
             drop(items().map(|items| mutex.inspect().decode(items)));
+            drop(items().map(|items| latch.read().decode(items)));
             drop(items().map(|items| batch.decode(items)));
             drop(items().map(|items| promotion.decode(items)));
         });

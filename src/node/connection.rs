@@ -284,8 +284,7 @@ impl Connection {
     }
 
     /// The server's clock in µs at our instant `at`, never early.
-    #[cfg(test)]
-    pub(super) fn server_time_at(&self, at: Instant) -> i64 {
+    pub(crate) fn server_time_at(&self, at: Instant) -> i64 {
         self.socket.outbox.server_clock().map_or(i64::MIN, |clock| clock.at(at))
     }
 

@@ -38,6 +38,7 @@ pub(crate) struct Process {
     holder_prefix: String,
     next_holder: AtomicU64,
     next_nonce: AtomicU64,
+    next_id: AtomicU64,
     next_connector: AtomicU64,
     pub(crate) clock: SharedClock,
     pub(crate) random: SharedRandom,
@@ -123,6 +124,7 @@ impl Process {
             holder_prefix: format!("{uuid}:"),
             next_holder: AtomicU64::new(1),
             next_nonce: AtomicU64::new(1),
+            next_id: AtomicU64::new(1),
             next_connector: AtomicU64::new(1),
             renewal_phase: random.within(Duration::ZERO..Duration::from_secs(1)),
             clock,
@@ -157,5 +159,11 @@ impl Process {
     pub(crate) fn fresh_nonce(&self) -> Arc<str> {
         let number = self.next_nonce.fetch_add(1, Ordering::Relaxed);
         format!("{}m{number}", self.holder_prefix).into()
+    }
+
+    /// 16 bytes in hexadecimal digits that were never used before.
+    pub(crate) fn fresh_id(&self) -> String {
+        let number = self.next_id.fetch_add(1, Ordering::Relaxed);
+        format!("{:032x}", self.uuid.as_u128().wrapping_add(number.into()))
     }
 }

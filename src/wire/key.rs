@@ -113,6 +113,17 @@ fn suffixed(name: &str, suffix: &[&str]) -> Arc<str> {
     [tagged.concat(), suffix.concat()].concat().into()
 }
 
+/// Where the latch `name` announces that it is at zero, or set anew: always in braces, so that one with
+/// a hash tag has it in another slot.
+pub(crate) fn latch_channel(name: &str) -> Arc<str> {
+    ["redisson_countdownlatch__channel__{", name, "}"].concat().into()
+}
+
+/// Where it stands whether a change of `name` was made: of one change, which `id` stands for.
+pub(crate) fn once(name: &str, id: &str) -> Arc<str> {
+    [&*prefixed("palisade_once", name), ":", id].concat().into()
+}
+
 fn prefixed(prefix: &str, name: &str) -> Arc<str> {
     if name.contains('{') {
         [prefix, ":", name].concat()
@@ -149,6 +160,20 @@ mod tests {
         assert!(of("rw").iter().all(|key| slot(key) == slot("rw")));
         let tagged = ["redisson_rwlock:a{b}", "a{b}:id:7:rwlock_timeout:1", "a{b}:palisade_writer"];
         assert_eq!(names("a{b}"), tagged);
+    }
+
+    #[test]
+    fn channel_of_a_latch_is_always_in_braces() {
+        assert_eq!(&*latch_channel("start"), "redisson_countdownlatch__channel__{start}");
+        assert_eq!(&*latch_channel("{a}start"), "redisson_countdownlatch__channel__{{a}start}");
+        assert_ne!(slot(&latch_channel("{a}start")), slot("{a}start"));
+    }
+
+    #[test]
+    fn what_is_kept_of_a_change_is_in_the_slot_of_its_name() {
+        assert_eq!(&*once("start", "0a"), "palisade_once:{start}:0a");
+        assert_eq!(&*once("{a}start", "0a"), "palisade_once:{a}start:0a");
+        assert_eq!(slot(&once("{a}start", "0a")), slot("{a}start"));
     }
 
     #[test]

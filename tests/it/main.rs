@@ -15,6 +15,7 @@ mod handover;
 mod healing;
 mod holds;
 mod jumps;
+mod latch;
 mod mutex;
 mod names;
 mod namespace;

@@ -35,3 +35,10 @@ pub(crate) const RW_RENEW: &str = script!("rw/look.lua", "rw/downgrade.lua", "rw
 pub(crate) const RW_COUNT: &str = script!("rw/look.lua", "rw/count.lua");
 pub(crate) const RW_FORCE: &str =
     script!("mutex/foreign.lua", "rw/other.lua", "rw/look.lua", "rw/force.lua");
+pub(crate) const COUNT_DOWN: &str =
+    script!("once/once.lua", "latch/count.lua", "latch/count_down.lua");
+pub(crate) const SET_LATCH: &str = script!("once/once.lua", "latch/count.lua", "latch/set.lua");
+pub(crate) const DELETE_LATCH: &str =
+    script!("once/once.lua", "latch/count.lua", "latch/delete.lua");
+pub(crate) const READ_LATCH: &str = script!("latch/count.lua", "latch/read.lua");
+pub(crate) const FORGET: &str = script!("once/forget.lua");

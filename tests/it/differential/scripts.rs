@@ -3,8 +3,8 @@
 use super::calls::{Call, Generator};
 use super::judge::Judge;
 use crate::sources::{
-    ACQUIRE, COUNT, FENCED_ACQUIRE, FORCE, INSPECT, PROMOTE, RENEW, RW_COUNT, RW_FORCE, RW_READ,
-    RW_RENEW, RW_WRITE,
+    ACQUIRE, COUNT, COUNT_DOWN, DELETE_LATCH, FENCED_ACQUIRE, FORCE, FORGET, INSPECT, PROMOTE,
+    READ_LATCH, RENEW, RW_COUNT, RW_FORCE, RW_READ, RW_RENEW, RW_WRITE, SET_LATCH,
 };
 
 /// A script and how its keys and arguments are made.
@@ -72,6 +72,11 @@ pub(crate) fn scripts() -> Vec<Script> {
         Script::new(RW_RENEW, rw_renew).with_time(),
         Script::new(RW_COUNT, rw_count).with_time(),
         Script::new(RW_FORCE, rw_force).with_time(),
+        Script::new(COUNT_DOWN, change).with_time(),
+        Script::new(SET_LATCH, change).with_time(),
+        Script::new(DELETE_LATCH, change).with_time(),
+        Script::new(READ_LATCH, inspect).with_time(),
+        Script::new(FORGET, change).with_time(),
         Script::new(REDISSON_ACQUIRE, redisson).with_times(),
         Script::new(REDISSON_RELEASE, redisson).with_times(),
         Script::new(QUEUE, one_key_one_value),
@@ -207,6 +212,12 @@ fn force(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
 
 fn inspect(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     (vec![generator.key()], vec![])
+}
+
+/// What is kept of a change is in any key, too, of any type.
+fn change(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    let keys = vec![generator.key(), generator.key()];
+    (keys, vec![not_after(generator), generator.value(), generator.integer()])
 }
 
 fn redisson(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {

@@ -1,0 +1,52 @@
+//! What is a number on one server: what latches and semaphores have in common.
+
+use std::sync::Arc;
+
+use crate::{
+    error::{ConfigError, InspectError, LockName, NodeError},
+    process::NodeServices,
+    wire::Call,
+};
+
+/// A number under a name on one server.
+#[derive(Debug, Clone)]
+pub(crate) struct Counter {
+    pub(crate) services: Arc<NodeServices>,
+    pub(crate) key: Arc<str>,
+}
+
+impl Counter {
+    pub(crate) fn new(services: Arc<NodeServices>, name: &str) -> Self {
+        let key = services.key_of(name).into();
+        Self { services, key }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.services.name_of(&self.key)
+    }
+
+    /// What it is called in errors.
+    pub(crate) fn shown_name(&self) -> LockName {
+        self.services.shown_name_of(&self.key)
+    }
+
+    /// Whether it can be asked for from here, by this name.
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        self.services.check_name_of(&self.key)?;
+        self.services.check_here()
+    }
+
+    /// Asks what changes nothing.
+    pub(crate) async fn ask<C: Call>(&self, call: &C) -> Result<C::Reply, InspectError> {
+        self.check()?;
+        let services = &self.services;
+        let deadline = services.now() + services.settings.node_timeout;
+        let answer = services.node.call(&self.key, call, deadline).await;
+        answer.map(|(_, answer)| answer.reply).map_err(|source| self.failed(source))
+    }
+
+    pub(crate) fn failed(&self, source: NodeError) -> InspectError {
+        let (lock, node) = (self.shown_name(), self.services.node_id().clone());
+        InspectError::Node { lock, node, source }
+    }
+}
