@@ -31,10 +31,11 @@ pub(crate) const RW_WRITE: &str = script!(
     "rw/wish.lua",
     "rw/write.lua"
 );
-pub(crate) const RW_RENEW: &str = script!("rw/look.lua", "rw/downgrade.lua", "rw/renew.lua");
-pub(crate) const RW_COUNT: &str = script!("rw/look.lua", "rw/count.lua");
+pub(crate) const RW_RENEW: &str =
+    script!("rw/look.lua", "rw/announce.lua", "rw/downgrade.lua", "rw/renew.lua");
+pub(crate) const RW_COUNT: &str = script!("rw/look.lua", "rw/announce.lua", "rw/count.lua");
 pub(crate) const RW_FORCE: &str =
-    script!("mutex/foreign.lua", "rw/other.lua", "rw/look.lua", "rw/force.lua");
+    script!("mutex/foreign.lua", "rw/other.lua", "rw/look.lua", "rw/announce.lua", "rw/force.lua");
 pub(crate) const COUNT_DOWN: &str =
     script!("once/once.lua", "latch/count.lua", "latch/count_down.lua");
 pub(crate) const SET_LATCH: &str = script!("once/once.lua", "latch/count.lua", "latch/set.lua");

@@ -6,7 +6,7 @@
 --   KEYS[3i]     wish of a writer: its holder id
 --   ARGV[3i-2]   holder id
 --   ARGV[3i-1]   count
---   ARGV[3i]     channel on which a release is announced: 0 by the last reader, 1 by a writer
+--   ARGV[3i]     channel on which a release is announced: 0 by the last reader, 1 and 0 by a writer
 --
 -- Returns TIME in µs, then two integers for each lock:
 --    1, n    done. For a count of 0: announced to n listeners, -1 if it was not announced, since
@@ -14,12 +14,6 @@
 --    0, 0    gone: nobody holds it
 --    0, 1    taken: held by others; nothing was changed
 --   -2, 0    the key is of another type; it was not touched
-
-local function announce(channel, message)
-  local listeners = redis.pcall('PUBLISH', channel, message)
-  if type(listeners) == 'table' then return -1 end
-  return listeners
-end
 
 -- The ttl stays that of those who are left: nobody here knows how much of it is theirs.
 local function release(key, timer, holder, writes, channel)
@@ -40,7 +34,8 @@ local function write(key, timer, wish, holder, count, channel)
   if not reads and not writes then
     if count == 0 and redis.pcall('GET', wish) == holder then
       redis.call('DEL', wish)
-      announce(channel, '1')
+      -- Redisson knows of no wishes.
+      redis.pcall('PUBLISH', channel, '1')
     end
     return 0, redis.call('PTTL', key) == -2 and 0 or 1
   end

@@ -12,5 +12,5 @@ local function downgrade(key, timer, holder, count, ttl, channel)
   if set.err then return end
   redis.call('HSET', key, 'mode', 'read', holder, count)
   redis.call('HDEL', key, holder .. ':write')
-  redis.pcall('PUBLISH', channel, '1')
+  announce(channel, '1')
 end

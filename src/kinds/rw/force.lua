@@ -4,7 +4,7 @@
 --   KEYS[i]      name of the lock
 --   ARGV[3i-2]   mode: read or write
 --   ARGV[3i-1]   channel on which the release is announced
---   ARGV[3i]     what is announced
+--   ARGV[3i]     what is announced: 0 of readers, 1 of a writer, and then a 0 too
 --
 -- Returns TIME in µs, then two integers for each lock:
 --    1, n    deleted; announced to n listeners, -1 if the user may not announce it
@@ -18,9 +18,7 @@ local function force(key, mode, channel, message)
   if not stands and redis.call('PTTL', key) ~= -2 then return other(key) end
   if stands ~= mode then return 0, 0 end
   redis.call('DEL', key)
-  local listeners = redis.pcall('PUBLISH', channel, message)
-  if type(listeners) == 'table' then return 1, -1 end
-  return 1, listeners
+  return 1, announce(channel, message)
 end
 
 local time = redis.call('TIME')

@@ -32,10 +32,18 @@ pub(crate) static WRITE: Script = script!(
     "write.lua"
 )
 .granting();
-pub(crate) static RENEW: Script = script!("rw/renew", 2, "look.lua", "downgrade.lua", "renew.lua");
-pub(crate) static COUNT: Script = script!("rw/count", 3, "look.lua", "count.lua");
-pub(crate) static FORCE: Script =
-    script!("rw/force", 3, "../mutex/foreign.lua", "other.lua", "look.lua", "force.lua");
+pub(crate) static RENEW: Script =
+    script!("rw/renew", 2, "look.lua", "announce.lua", "downgrade.lua", "renew.lua");
+pub(crate) static COUNT: Script = script!("rw/count", 3, "look.lua", "announce.lua", "count.lua");
+pub(crate) static FORCE: Script = script!(
+    "rw/force",
+    3,
+    "../mutex/foreign.lua",
+    "other.lua",
+    "look.lua",
+    "announce.lua",
+    "force.lua"
+);
 
 /// Every script of this kind; connections load them in advance.
 pub(crate) static SCRIPTS: [&Script; 5] = [&READ, &WRITE, &RENEW, &COUNT, &FORCE];

@@ -1,10 +1,10 @@
 //! What an owner may do who holds one side already.
 
-use palisade::{AcquireError, Owner, Released, error::ConfigError};
+use palisade::{AcquireError, OnOutage, Owner, Released, error::ConfigError};
 use testkit::RedisServer;
 
 use super::client;
-use crate::support::{Look, eventually, soon};
+use crate::support::{Look, eventually, soon, watchdog};
 
 #[tokio::test]
 async fn owner_who_writes_reads_on_the_same_hold() {
@@ -38,6 +38,25 @@ async fn guard_that_is_left_last_releases_whichever_it_is() {
     assert_eq!(server.hash("x")["mode"], "write");
     assert_eq!(writer.release().await.unwrap(), Released::Freed);
     assert_eq!(server.size(), 0);
+}
+
+/// The release of a nested reader may end the renewals of Redisson's writer.
+#[tokio::test]
+async fn writer_is_renewed_on_after_its_nested_reader_is_gone() {
+    let server = RedisServer::start();
+    let lock = client(&server).await.rw_lock("x");
+    let owner = Owner::new();
+    let (read, write) = (lock.read(), lock.write());
+    let write = write.with_lease(watchdog(3_000)).on_outage(OnOutage::Wait);
+    let writer = soon(write.acquire_as(&owner)).await.unwrap();
+    let reader = soon(read.with_lease(watchdog(3_000)).acquire_as(&owner)).await.unwrap();
+    reader.release().await.unwrap();
+    for _ in 0..3 {
+        let before = server.command(&["PEXPIRETIME", "x"]).int();
+        eventually(|| server.command(&["PEXPIRETIME", "x"]).int() > before).await;
+    }
+    assert!(writer.is_held());
+    assert_eq!(server.hash("x")["mode"], "write");
 }
 
 #[tokio::test]
