@@ -7,9 +7,9 @@
 //! | `release KIND NAME OWNER` | `released`, also of one of several holds; `not held` |
 //! | `held KIND NAME OWNER` | `held` or `lost` |
 //! | `force KIND NAME` | `forced` or `was free` |
-//! | `hammer KIND NAME HOLDS FOLDER` | see `hammer.rs` |
+//! | `hammer KIND[+KIND] NAME HOLDS FOLDER` | see `hammer.rs` |
 //!
-//! A lease of -1 is the watchdog's. What goes wrong is answered as `failed: …`.
+//! A lease of -1 is the watchdog's, of `<watchdog ms>`, which is the other language's too. What goes wrong is answered as `failed: …`.
 
 mod hammer;
 mod kinds;
@@ -49,7 +49,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Settings with limits that no busy machine exceeds.
 async fn connect(url: &str, watchdog: Duration) -> Result<Client, Box<dyn Error>> {
     let client = Client::builder().url(url).node_timeout(PATIENCE).connect_timeout(PATIENCE);
-    Ok(client.max_lease(MAX_LEASE).watchdog_lease(watchdog).connect().await?)
+    let client = client.max_lease(MAX_LEASE).watchdog_lease(watchdog).redisson_watchdog(watchdog);
+    Ok(client.connect().await?)
 }
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -83,9 +84,12 @@ impl Peer {
                 let was_held = self.kinds.force(kind, name).await?;
                 Ok(if was_held { "forced" } else { "was free" }.to_owned())
             }
-            ["hammer", kind, name, holds, folder] => {
-                let lock = self.kinds.lock(kind, name)?;
-                Hammer::new(Path::new(folder)).run(&*lock, holds.parse()?).await
+            ["hammer", kinds, name, holds, folder] => {
+                let mut turns = Vec::new();
+                for kind in kinds.split('+') {
+                    turns.push((self.kinds.lock(kind, name)?, kind == "read"));
+                }
+                Hammer::new(Path::new(folder)).run(&turns, holds.parse()?).await
             }
             _ => Err("not understood".into()),
         }

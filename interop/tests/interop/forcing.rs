@@ -4,29 +4,40 @@ use crate::peers::{LONG_MS, Servers, Side, both_ways, eventually, listeners};
 
 #[test]
 fn plain_lock_forced_open_by_the_other_language_is_lost_to_its_holder_and_free_for_who_waits() {
-    both_ways(|sides| forced("lock", sides));
+    both_ways(|sides| forced(["lock", "lock"], sides));
 }
 
 #[test]
 fn fenced_lock_forced_open_by_the_other_language_is_lost_to_its_holder_and_free_for_who_waits() {
-    both_ways(|sides| forced("fenced", sides));
+    both_ways(|sides| forced(["fenced", "fenced"], sides));
 }
 
-fn forced(kind: &str, [forces, holds]: [Side; 2]) {
+#[test]
+fn write_lock_forced_open_by_the_other_language_is_lost_to_its_holder_and_free_for_who_waits() {
+    both_ways(|sides| forced(["write", "write"], sides));
+}
+
+#[test]
+fn read_lock_forced_open_by_the_other_language_is_lost_to_its_holder_and_free_for_who_waits() {
+    both_ways(|sides| forced(["read", "write"], sides));
+}
+
+/// One kind is held, and the other is waited for.
+fn forced([kind, wanted]: [&str; 2], [forces, holds]: [Side; 2]) {
     let servers = Servers::start_for(kind);
     let server = &servers[0];
     let mut forces = forces.start(&servers, LEASE_MS);
     let [mut holder, mut waits] = [(); 2].map(|()| holds.start(&servers, LEASE_MS));
     assert_eq!(forces.ask(&format!("force {kind} x")), "was free");
     assert!(holder.ask(&format!("acquire {kind} x a -1 0")).starts_with("granted"));
-    waits.tell(&format!("acquire {kind} x a -1 {LONG_MS}"));
+    waits.tell(&format!("acquire {wanted} x a -1 {LONG_MS}"));
     eventually(|| listeners(server) == 1);
     assert_eq!(forces.ask(&format!("force {kind} x")), "forced");
     assert!(waits.answer_promptly(server).starts_with("granted"));
     eventually(|| holder.ask(&format!("held {kind} x a")) == "lost");
     assert_eq!(holder.ask(&format!("release {kind} x a")), "not held");
-    assert_eq!(waits.ask(&format!("held {kind} x a")), "held", "that release was not its own");
-    assert_eq!(waits.ask(&format!("release {kind} x a")), "released");
+    assert_eq!(waits.ask(&format!("held {wanted} x a")), "held", "that release was not its own");
+    assert_eq!(waits.ask(&format!("release {wanted} x a")), "released");
     assert_eq!(
         forces.ask(&format!("acquire {kind} x a -1 {LONG_MS}")).split(' ').next(),
         Some("granted")

@@ -12,4 +12,5 @@ mod forcing;
 mod handing_over;
 mod members;
 mod peers;
+mod sharing;
 mod snapshots;

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use testkit::{Actor, Cluster, RedisServer};
+use testkit::{Actor, Cluster, RedisServer, Reply};
 
 /// Whatever takes longer hangs. Far beyond anything a busy machine explains.
 pub(crate) const HANG: Duration = Duration::from_secs(120);
@@ -167,9 +167,11 @@ fn run_id(server: &RedisServer) -> String {
     info.lines().find_map(|line| line.strip_prefix("run_id:")).unwrap().to_owned()
 }
 
-/// How many processes are told of releases of the lock `x`.
+/// How many processes are told of releases of the lock `x`, of whichever kind.
 pub(crate) fn listeners(server: &RedisServer) -> i64 {
-    server.command(&["PUBSUB", "NUMSUB", "redisson_lock__channel:{x}"]).array()[1].int()
+    let channels = ["redisson_lock__channel:{x}", "redisson_rwlock:{x}"];
+    let counted = server.command(&[&["PUBSUB", "NUMSUB"], &channels[..]].concat());
+    counted.array().iter().skip(1).step_by(2).map(Reply::int).sum()
 }
 
 /// A witness for hammers, beside the data of `server`.

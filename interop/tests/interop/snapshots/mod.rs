@@ -37,6 +37,16 @@ fn multi_locks_leave_the_same() {
     play_by_both("multi", include_str!("multi.txt"));
 }
 
+#[test]
+fn read_write_locks_leave_the_same() {
+    play_by_both("rw", include_str!("rw.txt"));
+}
+
+#[test]
+fn multi_locks_of_readers_leave_the_same() {
+    play_by_both("multi-read", include_str!("multi-read.txt"));
+}
+
 fn play_by_both(kind: &str, text: &str) {
     let wrong = [Side::Java, Side::Rust].map(|side| {
         let servers = Servers::start_for(kind);

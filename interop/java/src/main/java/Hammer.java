@@ -4,6 +4,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.List;
 
 /**
  * Acquires and releases, and has a witness for it. {@code src/hammer.rs} is the same in Rust, and
@@ -12,7 +13,7 @@ import java.time.temporal.ChronoUnit;
 final class Hammer {
     private static final String SELF = "java";
 
-    private final PeerLock lock;
+    private final List<Turn> turns;
     private final Path inside;
     private final Path witness;
 
@@ -21,17 +22,25 @@ final class Hammer {
     private int crossings;
     private long longestUs;
 
-    Hammer(PeerLock lock, Path folder) {
-        this.lock = lock;
+    /** A lock, and whether it is for reading. */
+    record Turn(PeerLock lock, boolean reads) {}
+
+    Hammer(List<Turn> turns, Path folder) {
+        this.turns = turns;
         this.inside = folder.resolve("inside");
         this.witness = folder.resolve("witness");
     }
 
     String run(int holds) throws Exception {
         for (int i = 0; i < holds; i++) {
-            long token = lock.acquire();
-            section(token);
-            lock.release();
+            Turn turn = turns.get(i % turns.size());
+            long token = turn.lock().acquire();
+            if (turn.reads()) {
+                reading();
+            } else {
+                section(token);
+            }
+            turn.lock().release();
             // Without it, whoever lets go would be the next one, too.
             Thread.sleep(1);
         }
@@ -44,15 +53,29 @@ final class Hammer {
         } catch (FileAlreadyExistsException somebodyIsInside) {
             overlaps++;
         }
-        String[] last = Files.readString(witness).split(" ");
+        String[] last = look(Files.readString(witness));
         backward += token != PeerLock.WITHOUT_TOKEN && token <= Long.parseLong(last[1]) ? 1 : 0;
-        crossings += last[2].equals(SELF) ? 0 : 1;
-        longestUs = Math.max(longestUs, nowUs() - Long.parseLong(last[3]));
         long count = Long.parseLong(last[0]) + 1;
         Files.writeString(witness, count + " " + token + " " + SELF + " " + nowUs());
         if (!Files.deleteIfExists(inside)) {
             overlaps++;
         }
+    }
+
+    private void reading() throws IOException {
+        boolean isDisturbed = Files.exists(inside);
+        String before = Files.readString(witness);
+        look(before);
+        boolean isChanged = !Files.readString(witness).equals(before);
+        overlaps += isDisturbed || isChanged || Files.exists(inside) ? 1 : 0;
+    }
+
+    /** What the witness says, word by word. */
+    private String[] look(String witness) {
+        String[] last = witness.split(" ");
+        crossings += last[2].equals(SELF) ? 0 : 1;
+        longestUs = Math.max(longestUs, nowUs() - Long.parseLong(last[3]));
+        return last;
     }
 
     private static long nowUs() {

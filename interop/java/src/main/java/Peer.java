@@ -64,8 +64,7 @@ final class Peer {
                 case "release" -> as(words[3], () -> release(words));
                 case "held" -> as(words[3], () -> lock(words).isHeld() ? "held" : "lost");
                 case "force" -> lock(words).force() ? "forced" : "was free";
-                case "hammer" ->
-                        new Hammer(lock(words), Path.of(words[4])).run(Integer.parseInt(words[3]));
+                case "hammer" -> hammer(words);
                 default -> "failed: not understood";
             };
         } catch (ExecutionException failed) {
@@ -90,6 +89,14 @@ final class Peer {
         } catch (IllegalMonitorStateException notTheHolder) {
             return "not held";
         }
+    }
+
+    private String hammer(String[] words) throws Exception {
+        List<Hammer.Turn> turns = new ArrayList<>();
+        for (String kind : words[1].split("\\+")) {
+            turns.add(new Hammer.Turn(kinds.lock(kind, words[2]), kind.equals("read")));
+        }
+        return new Hammer(turns, Path.of(words[4])).run(Integer.parseInt(words[3]));
     }
 
     private PeerLock lock(String[] words) {
