@@ -42,7 +42,7 @@ impl Kinds {
         }
     }
 
-    fn first(&self) -> Result<&Client, Box<dyn Error>> {
+    pub(crate) fn first(&self) -> Result<&Client, Box<dyn Error>> {
         Ok(self.servers.first().ok_or("no server was named")?)
     }
 }

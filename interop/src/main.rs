@@ -7,12 +7,14 @@
 //! | `release KIND NAME OWNER` | `released`, also of one of several holds; `not held` |
 //! | `held KIND NAME OWNER` | `held` or `lost` |
 //! | `force KIND NAME` | `forced` or `was free` |
+//! | `latch OPERATION NAME [NUMBER]` | see `latches.rs` |
 //! | `hammer KIND[+KIND] NAME HOLDS FOLDER` | see `hammer.rs` |
 //!
 //! A lease of -1 is the watchdog's, of `<watchdog ms>`, which is the other language's too. What goes wrong is answered as `failed: …`.
 
 mod hammer;
 mod kinds;
+mod latches;
 
 use std::{
     collections::HashMap,
@@ -84,6 +86,7 @@ impl Peer {
                 let was_held = self.kinds.force(kind, name).await?;
                 Ok(if was_held { "forced" } else { "was free" }.to_owned())
             }
+            ["latch", ref words @ ..] => latches::act(self.kinds.first()?, words).await,
             ["hammer", kinds, name, holds, folder] => {
                 let mut turns = Vec::new();
                 for kind in kinds.split('+') {

@@ -10,6 +10,7 @@ mod deaths;
 mod exclusion;
 mod forcing;
 mod handing_over;
+mod latches;
 mod members;
 mod peers;
 mod sharing;

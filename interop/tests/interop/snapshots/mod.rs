@@ -33,6 +33,11 @@ fn fenced_locks_leave_the_same() {
 }
 
 #[test]
+fn latches_leave_the_same() {
+    play_by_both("latch", include_str!("latch.txt"));
+}
+
+#[test]
 fn multi_locks_leave_the_same() {
     play_by_both("multi", include_str!("multi.txt"));
 }

@@ -28,6 +28,8 @@ impl<'a> View<'a> {
     }
 
     pub(super) fn begin(&mut self) {
+        // What the last step did may be told only now.
+        self.listen();
         self.before = keys(self.server).into_keys().collect();
         self.messages.clear();
         self.written.clear();

@@ -12,8 +12,12 @@ final class Kinds {
         this.servers = servers;
     }
 
+    RedissonClient first() {
+        return servers.get(0);
+    }
+
     PeerLock lock(String kind, String name) {
-        RedissonClient first = servers.get(0);
+        RedissonClient first = first();
         return switch (kind) {
             case "lock" -> new PeerLock(first.getLock(name));
             case "spin" -> new PeerLock(first.getSpinLock(name));

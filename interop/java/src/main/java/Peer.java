@@ -64,6 +64,7 @@ final class Peer {
                 case "release" -> as(words[3], () -> release(words));
                 case "held" -> as(words[3], () -> lock(words).isHeld() ? "held" : "lost");
                 case "force" -> lock(words).force() ? "forced" : "was free";
+                case "latch" -> Latches.act(kinds.first(), words);
                 case "hammer" -> hammer(words);
                 default -> "failed: not understood";
             };
