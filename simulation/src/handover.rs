@@ -111,7 +111,8 @@ impl Plan {
         let is_on_one =
             matches!(self.about, About::Handover { lock: "single" | "fenced-single", .. });
         let pause_ms = if is_on_one { 0 } else { LONGEST_PAUSE_MS };
-        10 * (turn_ms + round_trip_ms + pause_ms)
+        let cut_ms = if self.network.reset_amid_release > 0 { LONGEST_CUT_MS } else { 0 };
+        10 * (turn_ms + round_trip_ms + pause_ms) + cut_ms
     }
 }
 
@@ -175,6 +176,9 @@ const PARKS_ONE_IN: u64 = 25;
 /// Of those who lost a round, before they ask for a lock on several servers again: others come before
 /// them.
 const LONGEST_PAUSE_MS: u64 = 64;
+/// Until a release is said again that lost its socket, and a few times in a row: nobody else knows of it
+/// before.
+const LONGEST_CUT_MS: u64 = 400;
 const LONGEST_REST_US: u64 = 1_500 * MS;
 const LONGEST_WORK_US: u64 = 5_000;
 const MS: u64 = 1_000;
