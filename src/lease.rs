@@ -68,6 +68,9 @@ pub(crate) struct Term {
 }
 
 impl Term {
+    /// Of what nothing ends but its holder: a century, on which there is no overflow.
+    pub(crate) const ENDLESS: Self = Self { ms: 100 * 365 * 24 * 3_600 * 1_000, renewed: false };
+
     /// What is written to the servers.
     pub(crate) const fn ms(self) -> i64 {
         self.ms

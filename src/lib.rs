@@ -33,11 +33,13 @@ mod wire;
 
 pub use acquire::AnyLock;
 pub use client::{Client, ClientBuilder, Masters};
-pub use composite::{FencedMultiLock, FencedRedLock, Member, MultiLock, RedLock};
+pub use composite::{FencedMultiLock, FencedRedLock, Member, MultiLock, RedLock, StripedLock};
 pub use error::{AcquireError, LockLost, LostCause, ReleaseError};
 pub use guard::{AnyGuard, LockGuard, Owner, Released};
 pub use kind::FencingToken;
-pub use kinds::{CountDownLatch, FencedGuard, FencedLock, Lock, RwLock};
+pub use kinds::{
+    CountDownLatch, ExpirableSemaphore, FairLock, FencedGuard, FencedLock, Lock, RwLock, Semaphore,
+};
 pub use lease::Lease;
 #[cfg(planted_bugs)]
 #[doc(hidden)]
@@ -47,7 +49,15 @@ pub use wait::OnOutage;
 
 /// What locks say to those who look at them from outside: who holds them, server by server.
 pub mod inspect {
-    pub use crate::{composite::Inspection, kind::Holder};
+    pub use crate::{
+        composite::Inspection,
+        kind::{Access, Holder},
+    };
+}
+
+/// Which rights a user of a server needs.
+pub mod acl {
+    pub use crate::kinds::{Rights, Use};
 }
 
 /// Which locks may be members of which composites.
@@ -60,11 +70,24 @@ pub mod rw {
     pub use crate::kinds::{ReadGuard, ReadLock, WriteGuard, WriteLock};
 }
 
+/// What is held of a semaphore.
+pub mod semaphore {
+    pub use crate::kinds::{ExpirableGuard, SemaphoreGuard};
+}
+
+/// How those who were refused learn when to ask again.
+pub mod waiting {
+    pub use crate::wait::{Backoff, WaitStrategy};
+}
+
 /// What rare settings of a [`ClientBuilder`] take.
 pub mod settings {
+    #[cfg(feature = "tls")]
+    pub use crate::node::Tls;
     pub use crate::{
-        node::{Spin, Stream},
-        standing::Unidentified,
+        client::Sentinels,
+        node::{Credentials, Spin, Stream},
+        standing::{Failover, Unidentified},
         wait::LocalHandover,
     };
 }

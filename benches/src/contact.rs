@@ -4,7 +4,7 @@ use std::{process, sync::Arc, thread, time::Duration};
 
 use clap::ValueEnum;
 use futures::{FutureExt, StreamExt, future::BoxFuture};
-use palisade::LockGuard;
+use palisade::{AnyLock, LockGuard};
 use redis::{Client, aio::PubSub};
 use testkit::{Actor, Cluster};
 
@@ -26,6 +26,7 @@ pub(crate) enum Who {
     /// Release script, message, acquire script.
     ByHand,
     Palisade,
+    Fair,
 }
 
 /// From before the release until the other process has its lock.
@@ -37,6 +38,17 @@ pub(crate) async fn hand_over(setting: &Setting) -> Vec<Line> {
     let contest = Contest { against: "by hand", baseline, ours, peers: Vec::new() };
     let outcome = contest.hold(setting.effort).await;
     vec![outcome.line(Figure::P50).aim(1.2), outcome.line(Figure::P99)]
+}
+
+/// The same of the fair lock, against the plain one.
+pub(crate) async fn fair_hand_over(setting: &Setting) -> Vec<Line> {
+    let servers = Arc::new(Cluster::start(1));
+    let url = servers[0].url();
+    let side = |who| Side::new(HandOver::between(who, &url), &servers);
+    let (baseline, ours) = (side("palisade"), side("fair"));
+    let contest = Contest { against: "the plain lock", baseline, ours, peers: Vec::new() };
+    let outcome = contest.hold(setting.effort).await;
+    vec![outcome.line(Figure::P50).aim(1.5), outcome.line(Figure::P99)]
 }
 
 /// Two processes, the first of which holds the lock.
@@ -89,7 +101,12 @@ pub(crate) async fn play(who: Who, url: &str) {
         Who::ByHand => obey(ByHand::connect(url).await).await,
         Who::Palisade => {
             let lock = Single::connect(url, &["palisade".into()]).await;
-            obey(Held { lock: lock.into_iter().next().expect("one name"), guard: None }).await;
+            let lock = lock.into_iter().next().expect("one name").lock();
+            obey(Held { lock, guard: None }).await;
+        }
+        Who::Fair => {
+            let client = palisade::Client::connect(url).await.expect("the server is up");
+            obey(Held { lock: client.fair_lock("fair"), guard: None }).await;
         }
     }
 }
@@ -115,14 +132,14 @@ async fn obey(mut contact: impl Contact) {
     }
 }
 
-struct Held {
-    lock: Single,
+struct Held<L> {
+    lock: L,
     guard: Option<LockGuard>,
 }
 
-impl Contact for Held {
+impl<L: AnyLock<Guard = LockGuard>> Contact for Held<L> {
     async fn acquire(&mut self) {
-        self.guard = Some(self.lock.lock().acquire().await.expect("the server is up"));
+        self.guard = Some(self.lock.acquire().await.expect("the server is up"));
     }
 
     async fn release(&mut self) {

@@ -9,6 +9,7 @@ mod contact;
 mod figure;
 mod floor;
 mod holds;
+mod kinds;
 mod line;
 mod live;
 mod locks;

@@ -132,9 +132,9 @@ where
 }
 
 /// An answer that was missed has taken its time, and counts.
-async fn once(acquired: Result<LockGuard, AcquireError>) {
+pub(crate) async fn once(acquired: Result<impl Into<LockGuard>, AcquireError>) {
     let released = match acquired {
-        Ok(guard) => guard.release().await.map(drop).map_err(|error| error.to_string()),
+        Ok(guard) => guard.into().release().await.map(drop).map_err(|error| error.to_string()),
         Err(error) => Err(error.to_string()),
     };
     if let Err(error) = released {

@@ -7,11 +7,12 @@ use crate::{
     command, contact,
     figure::Figure::{self, ClientCpu, P50, P99, P999, Rate, ServerCpu, Slowest},
     holds,
+    kinds::{self, Kind},
     line::Line,
     live, meter, one_lock, outsider,
     peer::Peer,
     turns::Effort,
-    work::Work::{self, Lock, LockBehind, MultiLock, OneFrozen, RedLock},
+    work::Work::{self, Lock, LockBehind, MultiLock, OfKind, OneFrozen, ReadersOfOne, RedLock},
 };
 
 /// All rows, in the order of the table.
@@ -49,6 +50,14 @@ pub(crate) fn rows() -> Vec<Row> {
         row("RedLock of 5, one frozen, 1 task", OneFrozen, 1).aim(P50, 1.1).aim(P99, 1.5),
         row("RedLock of 5, one frozen, 64 tasks", OneFrozen, 64).aim(Rate, 0.9).aim(P50, 1.1).aim(P99, 1.5),
         special("hand-over between processes", |setting| contact::hand_over(setting).boxed_local()),
+        row("RwLock, reading, 1 task", OfKind(Kind::Reading), 1).aim(P50, 1.2),
+        row("RwLock, writing, 1 task", OfKind(Kind::Writing), 1).aim(P50, 1.2),
+        row("FairLock, 1 task", OfKind(Kind::Fair), 1).aim(P50, 1.2),
+        row("Semaphore, 1 task", OfKind(Kind::Semaphore), 1).aim(P50, 1.2),
+        row("ExpirableSemaphore, 1 task", OfKind(Kind::Expirable), 1).aim(P50, 1.2),
+        row("64 readers of one name", ReadersOfOne, 64).aim(Rate, 0.7),
+        special("a writer among 16 readers", |setting| kinds::writer_among_readers(setting).boxed_local()),
+        special("hand-over between processes, fair", |setting| contact::fair_hand_over(setting).boxed_local()),
         special("one lock, 64 tasks", |setting| one_lock::in_one_process(setting).boxed_local()),
         special("one lock, two processes of 64 tasks", |setting| one_lock::in_two_processes(setting).boxed_local()),
         special("one lock, two busy processes, one waits", |setting| outsider::waits(setting).boxed_local()),

@@ -7,7 +7,8 @@ use testkit::{Actor, Cluster};
 use crate::{
     block::{Load, Pair, Tasks},
     child,
-    floor::{All, Floor, Nodes, Quorum},
+    floor::{All, Floor, Nodes, Quorum, kinds::ByHand},
+    kinds::{Kind, OfKind},
     locks::{Multi, Red, Single, names},
     turns::{Contest, Side},
 };
@@ -21,6 +22,10 @@ pub(crate) enum Work {
     LockBehind(u64),
     RedLock(usize),
     MultiLock(usize),
+    /// One of another kind on one node.
+    OfKind(Kind),
+    /// All read one name, against one each.
+    ReadersOfOne,
     /// A `RedLock` of five with one of them frozen, against one of five healthy ones.
     OneFrozen,
 }
@@ -58,6 +63,20 @@ impl Work {
                 let floor = Tasks(floor.into_iter().map(All).collect());
                 let ours = Tasks(Multi::connect(&servers.urls(), &ours).await);
                 contest("floor", &servers, floor, ours)
+            }
+            Self::OfKind(kind) => {
+                let servers = Arc::new(Cluster::start(1));
+                let url = servers[0].url();
+                let floor = Tasks(ByHand::connect(kind, &url, &floor).await);
+                contest("floor", &servers, floor, Tasks(OfKind::connect(kind, &url, &ours).await))
+            }
+            Self::ReadersOfOne => {
+                let servers = Arc::new(Cluster::start(1));
+                let url = servers[0].url();
+                let each = Tasks(OfKind::connect(Kind::Reading, &url, &floor).await);
+                let one = OfKind::connect(Kind::Reading, &url, &["one".into()]).await;
+                let one = Tasks(one.into_iter().cycle().take(tasks).collect());
+                contest("a name each", &servers, each, one)
             }
             Self::OneFrozen => one_frozen(&ours).await,
         }

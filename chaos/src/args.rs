@@ -68,6 +68,11 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Task, Problem>
 
 /// A process with several threads does not run them all at the same moment.
 const SLACK_MS: u64 = 250;
+/// Who asks so much later stands behind in a queue, whatever the machine does meanwhile.
+const IN_ORDER_MS: u64 = 250;
+/// Both contenders of two workers that were killed are the first in a queue, one after the other: each is
+/// left its turn for 3 s, and others look every 2 s.
+pub(crate) const ABSENT_MS: u64 = 2 * 2 * (3_000 + 2_000);
 
 fn options(mut args: impl Iterator<Item = String>) -> Result<Options, Problem> {
     let settings = Settings {
@@ -77,10 +82,13 @@ fn options(mut args: impl Iterator<Item = String>) -> Result<Options, Problem> {
         stamp_ms: 0,
         brisk_ms: 0,
         fair_ms: 0,
+        in_order_ms: IN_ORDER_MS,
+        absent_ms: ABSENT_MS,
         near: false,
         news_ms: 0,
         quarantine_all: false,
         lossy: false,
+        forgetful: true,
         seed: any_seed(),
         secs: 60,
         masters: 3,
@@ -175,10 +183,13 @@ mod tests {
             stamp_ms: 0,
             brisk_ms: 0,
             fair_ms: 0,
+            in_order_ms: IN_ORDER_MS,
+            absent_ms: ABSENT_MS,
             near: false,
             news_ms: 0,
             quarantine_all: false,
             lossy: false,
+            forgetful: true,
             seed: 7,
             secs: 9,
             masters: 5,

@@ -6,6 +6,7 @@ use crate::{
     check::coverage::Demands,
     faults::{Pace, Schedule, TABLE, stretches},
     history::{Event, History, Settings},
+    traffic::{PRIZES, What},
 };
 
 /// Those of the run that `history` tells of.
@@ -34,8 +35,21 @@ fn of_traffic(settings: &Settings) -> Demands {
         parts: parts(settings),
         grants_of_a_part: GRANTS_AT_LEAST,
         reentries: of_stretches(settings, REENTRIES * all.len() as u64),
+        uses: uses().map(|what| (what, of_stretches(settings, USES))).collect(),
         ..Demands::default()
     }
+}
+
+/// Each way of holding something, as the report names it.
+fn uses() -> impl Iterator<Item = String> {
+    PRIZES.iter().flat_map(|prize| {
+        let ways: &[_] = match prize.what {
+            What::Sides(_) => &[" read", " written", " downgraded"],
+            What::Latches(_) => &[" counted down", " let through"],
+            _ => &[""],
+        };
+        ways.iter().map(|way| format!("{}{way}", prize.name))
+    })
 }
 
 /// Of a stretch, on average: half as many as a machine with two cores can do that builds something
@@ -83,6 +97,8 @@ const LEAST_SECS: u64 = 20;
 const GRANTS_AT_LEAST: u64 = 300;
 /// Of a stretch.
 const REENTRIES: u64 = 100;
+/// Of each way, in the whole run.
+const USES: u64 = 3;
 
 #[cfg(test)]
 mod tests {
@@ -118,10 +134,30 @@ mod tests {
                 lively_parts: 0,
                 grants_of_a_part: 300,
                 reentries: 100,
+                uses: demanded_uses(),
                 quorum_losses: 1,
                 faults: faults.collect(),
             };
             assert_eq!(demands(&run(seed, 60)), expected);
+        }
+    }
+
+    fn demanded_uses() -> Vec<(String, u64)> {
+        uses().map(|what| (what, 3)).collect()
+    }
+
+    #[test]
+    fn all_sides_are_demanded() {
+        let uses: Vec<_> = uses().collect();
+        for what in [
+            "rw-multi read",
+            "rw-red downgraded",
+            "rw-single written",
+            "fair",
+            "permits",
+            "latches let through",
+        ] {
+            assert!(uses.iter().any(|known| known == what), "{what}");
         }
     }
 
@@ -180,8 +216,13 @@ mod tests {
         assert_eq!(demands(&run(7, 19)), Demands::default());
         let mut history = Story::new().and(1, Event::Undisturbed).history();
         history.settings.secs = 60;
-        let expected =
-            Demands { grants: 1_500, grants_of_a_part: 300, reentries: 100, ..Demands::default() };
+        let expected = Demands {
+            grants: 1_500,
+            grants_of_a_part: 300,
+            reentries: 100,
+            uses: demanded_uses(),
+            ..Demands::default()
+        };
         assert_eq!(demands(&history), expected);
     }
 }

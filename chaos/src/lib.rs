@@ -5,12 +5,14 @@
 //! seed says. Afterwards pure checkers go through what everybody has recorded.
 //!
 //! The parts: `masters`, `traffic` (who does what), `faults` (what is done to them), `recorder` (into the
-//! history that `checkers` judges), `scenario` (the three put together), `demands` (how much a run
+//! history that `checkers` judges), `leftovers` (what is on a
+//! server in the end), `scenario` (the three put together), `demands` (how much a run
 //! must have seen), `report`.
 
 mod args;
 mod demands;
 mod faults;
+mod leftovers;
 mod masters;
 mod recorder;
 mod report;

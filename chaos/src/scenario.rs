@@ -10,17 +10,17 @@ use std::{
 };
 
 use tempfile::TempDir;
-use testkit::RedisServer;
 use tokio::{
     select,
     signal::unix::{SignalKind, signal},
 };
 
 use crate::{
-    args::Options,
+    args::{ABSENT_MS, Options},
     check::wakeups,
     faults::{Interrupt, Interrupted, Schedule, calm, masters_track, workers_track},
-    history::{Event, History, Leftovers, Settings, Worker},
+    history::{Event, History, Settings, Worker},
+    leftovers,
     masters::Masters,
     recorder::Recorder,
     report::{self, Findings},
@@ -102,11 +102,12 @@ fn run(options: &Options, folder: &Path, interrupt: &Interrupt) -> Result<(), St
     // On a busy machine, or where masters were waited for, the faults end late.
     interrupt.sleep_until(end.max(Instant::now() + calm(whole)))?;
     recorder.note(Event::Finishing);
-    fleet.finish(LONGEST_LEASE + wakeups::POLL_CAP + wakeups::SLACK + MARGIN);
+    let served = LONGEST_LEASE + wakeups::POLL_CAP + wakeups::SLACK;
+    let dead = fleet.finish(served + Duration::from_millis(ABSENT_MS) + MARGIN);
     // What killed workers held is let go of by the servers alone.
     interrupt.sleep_until(Instant::now() + LONGEST_LEASE + MARGIN)?;
     for (master, server) in masters.servers().iter().enumerate() {
-        recorder.note(Event::Left(leftovers(master, server)));
+        recorder.note(Event::Left(leftovers::on(master, server, &dead)));
     }
     Ok(())
 }
@@ -144,16 +145,10 @@ fn orders(options: &Options, folder: &Path, masters: &Masters) -> Vec<Orders> {
         folder: folder.to_owned(),
         ignores_lock: settings.planted.is_some() && place == 0,
         blocks: options.blocking,
+        workers: settings.workers,
+        dead: Vec::new(),
     };
     (0..settings.workers).map(one).collect()
-}
-
-fn leftovers(master: usize, server: &RedisServer) -> Leftovers {
-    let channels = server.cli(&["PUBSUB", "CHANNELS"]).lines().map(str::to_owned).collect();
-    let mut keys = server.keys();
-    // They stay for a day: a holder after the next must get a greater token still.
-    keys.retain(|key| !key.starts_with(TOKEN_COUNTERS));
-    Leftovers { master, keys, channels, connections: server.connected_clients() }
 }
 
 fn interrupt_on_signals() -> io::Result<Interrupt> {
@@ -184,7 +179,6 @@ fn keep(folder: TempDir, history: &History) -> io::Result<PathBuf> {
     Ok(file)
 }
 
-const TOKEN_COUNTERS: &str = "palisade_lock_token:";
 const EXIT_INTERRUPTED: u8 = 130;
 /// For processes to start and to end on a busy machine.
 const MARGIN: Duration = Duration::from_secs(1);

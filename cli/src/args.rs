@@ -1,13 +1,14 @@
 //! The command line: what can be asked, and the help that explains it.
 
-use std::{env, ffi::OsString, time::Duration};
+use std::{env, ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{
     Args, Parser, ValueEnum,
     error::{ContextKind, ContextValue, ErrorKind},
+    value_parser,
 };
 
-use crate::{duration, exit, tell};
+use crate::{duration, exit, sort::Sort, tell};
 
 /// Runs a command while holding a lock in Redis, and never after it.
 #[derive(Debug, Parser)]
@@ -22,6 +23,7 @@ pub(crate) enum Subcommand {
     Run(RunArgs),
     Inspect(InspectArgs),
     Bless(BlessArgs),
+    Acl(AclArgs),
     #[command(name = "__supervise", hide = true)]
     Supervise(SuperviseArgs),
     #[command(name = "__launch", hide = true)]
@@ -38,6 +40,26 @@ pub(crate) struct RunArgs {
     /// Require every server to grant the lock, instead of a majority
     #[arg(long)]
     pub(crate) all: bool,
+
+    /// Hold it alone, apart from those who share it with --shared: a read/write lock's writer
+    #[arg(short = 'x', long, group = "sort")]
+    pub(crate) exclusive: bool,
+
+    /// Hold it together with others that also use --shared: a read/write lock's reader
+    #[arg(long, group = "sort")]
+    pub(crate) shared: bool,
+
+    /// Hold it in the order in which it was asked for, among those with --fair; on one server, or with --all
+    #[arg(long, group = "sort")]
+    pub(crate) fair: bool,
+
+    /// Hold N of the M permits of a semaphore in place of a lock: as many jobs at once; on one server
+    #[arg(long, group = "sort", value_name = "N", requires = "of", value_parser = value_parser!(u32).range(1..=MOST_PERMITS))]
+    pub(crate) permits: Option<u32>,
+
+    /// How many permits there are, the same for all who use NAME
+    #[arg(long, value_name = "M", requires = "permits", value_parser = value_parser!(u32).range(1..=MOST_PERMITS))]
+    pub(crate) of: Option<u32>,
 
     /// Do not wait: exit with 75 if another holds the lock
     #[arg(short, long, alias = "nb", conflicts_with = "wait")]
@@ -78,6 +100,18 @@ pub(crate) struct RunArgs {
     pub(crate) command: Vec<OsString>,
 }
 
+impl RunArgs {
+    /// Which lock of its name is wanted.
+    pub(crate) fn sort(&self) -> Sort {
+        match (self.exclusive, self.shared, self.fair) {
+            (true, _, _) => Sort::Exclusive,
+            (_, true, _) => Sort::Shared,
+            (_, _, true) => Sort::Fair,
+            _ => Sort::Plain,
+        }
+    }
+}
+
 /// What to do about a command that may turn out impossible to kill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Unkillable {
@@ -114,6 +148,45 @@ pub(crate) struct BlessArgs {
     pub(crate) force: bool,
 }
 
+/// Print the least rights of a user, for ACL SETUSER
+#[derive(Debug, Args)]
+#[command(long_about = ACL_ABOUT, after_long_help = ACL_MORE)]
+pub(crate) struct AclArgs {
+    /// What the names are used as; repeat for several [default: what `palisade run` uses without options]
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub(crate) kind: Vec<KindOfName>,
+
+    /// The name of the user
+    #[arg(long, value_name = "USER", default_value = "palisade")]
+    pub(crate) user: String,
+
+    #[arg(long, value_name = "PREFIX", help = NAMESPACE)]
+    pub(crate) namespace: Option<String>,
+
+    /// Names of locks, or patterns of names such as orders:*
+    #[arg(required = true, value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+}
+
+/// What a name is used as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KindOfName {
+    /// A plain lock
+    Lock,
+    /// One with fencing tokens: `palisade run` on several servers
+    Fenced,
+    /// --fair
+    Fair,
+    /// --exclusive and --shared
+    Rw,
+    /// --permits
+    Permits,
+    /// A semaphore without leases
+    Semaphore,
+    /// A count-down latch
+    Latch,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ServerArgs {
     // No parser and no default here: clap would print the value, which may hold a password.
@@ -125,6 +198,30 @@ pub(crate) struct ServerArgs {
 
     #[arg(long, value_name = "PREFIX", help = NAMESPACE)]
     pub(crate) namespace: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) tls: TlsArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TlsArgs {
+    /// Trust servers of rediss:// URLs by these certificates, PEM, in place of the system's [env:
+    /// PALISADE_TLS_CA]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tls_ca: Option<PathBuf>,
+
+    /// Show this certificate to servers that ask for one, PEM [env: PALISADE_TLS_CERT]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tls_cert: Option<PathBuf>,
+
+    /// The key of that certificate, PEM [env: PALISADE_TLS_KEY]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tls_key: Option<PathBuf>,
+
+    /// The name that certificates of servers must bear, if it is not their host's [env:
+    /// PALISADE_TLS_SERVER_NAME]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tls_server_name: Option<String>,
 }
 
 /// The process between palisade and the command.
@@ -176,8 +273,11 @@ fn misplaced_command(answer: &clap::Error) -> Option<&str> {
     }
 }
 
+/// A semaphore hands out no more to one.
+const MOST_PERMITS: i64 = 1024;
+
 const SERVER: &str = "\
-A Redis server, redis://[user:password@]host[:port][/db] or unix:///path; repeat for several \
+A Redis server, redis://[user:password@]host[:port][/db], rediss:// for TLS, unix:///path, or redis+sentinel://host,host/service; repeat for several \
 independent masters. Arguments are seen in `ps`: passwords belong into the environment \
 [env, without -s: PALISADE_SERVERS, comma separated]";
 
@@ -225,13 +325,30 @@ Examples:
   A service of which one machine runs one, and another takes over:
     palisade run -s redis://a -s redis://b -s redis://c --lease 10s leader -- ./scheduler
 
+  Many may read while nobody writes, and one writes while nobody reads:
+    palisade run -s redis://db1 --shared catalogue -- ./export.sh
+    palisade run -s redis://db1 --exclusive catalogue -- ./import.sh
+
+  At most four encoders at once, on whichever machines:
+    palisade run -s redis://db1 --permits 1 --of 4 encoders -- ./encode.sh
+
+--exclusive, --shared and --fair:
+  All who want the lock NAME exclude each other, whatever they say, except that those with --shared
+  do not exclude each other. Who waits with --exclusive gets in before those with --shared that come
+  later. Who waits with neither for those with one of them, or the other way round, looks once a
+  second whether they are gone: for a name that some share, let all say one of the two. Leases are
+  of 30s at most. Those with --fair get in one after the other; who asks with neither passes them.
+  With --fair and --all they wait for one server at a time: the order is kept by each of them.
+  A name for --permits is for --permits alone.
+
 The command:
   Its environment has PALISADE_LOCK (the name), PALISADE_HOLDER (the id by which the servers know
   this hold) and PALISADE_HOLDERS (the ids of outer runs too, by which a nested run of the same
   lock is noticed). PALISADE_SERVERS is removed, since it may hold passwords; see --keep-env.
   With several servers it also has PALISADE_TOKEN, a number that is greater for every later holder
   of the lock: a store that keeps the greatest it has seen and refuses smaller ones is safe from
-  a command that was stopped and writes late.
+  a command that was stopped and writes late. There is none with
+  --exclusive, --shared, --fair or --permits.
   It runs in a process group of its own. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 sent
   to palisade are passed on to that group; SIGTSTP stops the group and then palisade. On a terminal
   the command is in the foreground.
@@ -269,6 +386,21 @@ Exit codes:
    75  another holds the lock, with -n or until -w ended (-E changes this code)
   126  the command cannot be executed
   127  the command was not found";
+
+const ACL_ABOUT: &str = "\
+Print the least rights of a user, for ACL SETUSER
+
+They are those that the commands and scripts for these names need, no more: to hold locks, to look at \
+them, and to bless servers. Nothing is sent to any server.";
+
+const ACL_MORE: &str = "\
+Examples:
+  A user for the jobs of a team, on each server; then its password:
+    palisade acl --user jobs 'jobs:*' | redis-cli -h db1
+    redis-cli -h db1 ACL SETUSER jobs on '>…'
+
+  For a program with a read/write lock and a semaphore:
+    palisade acl --kind rw --kind semaphore catalogue";
 
 const INSPECT_ABOUT: &str = "\
 Show who holds the lock NAME, server by server

@@ -1,11 +1,13 @@
 //! Who a holder is: its process, found by the name its connections have on the server.
 
-use std::{fmt, time::Duration};
+use std::fmt;
 
-use palisade::inspect::Holder;
-use tokio::time::timeout;
+use palisade::{
+    Client,
+    inspect::{Access, Holder},
+};
 
-use crate::{duration, servers::Url};
+use crate::duration;
 
 /// The machine and the process of a holder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,26 +16,34 @@ pub(crate) struct Place {
     pub(crate) pid: u32,
 }
 
-/// Asks the server at `url` who the holder is. `None` if it does not know or may not tell.
-pub(crate) async fn locate(url: &Url, holder: &Holder) -> Option<Place> {
-    let list = timeout(PATIENCE, list_of_clients(url)).await.ok()?.ok()?;
-    find(&list, &holder.id)
-}
+/// What those are called that are connected to a server: nobody, if it does not know or may not tell.
+#[derive(Debug)]
+pub(crate) struct Connected(Vec<String>);
 
-async fn list_of_clients(url: &Url) -> redis::RedisResult<String> {
-    let client = redis::Client::open(url.0.as_str())?;
-    let mut connection = client.get_multiplexed_async_connection().await?;
-    redis::cmd("CLIENT").arg("LIST").query_async(&mut connection).await
-}
+impl Connected {
+    pub(crate) async fn to(client: &Client) -> Self {
+        Self(client.names_of_connections().await.unwrap_or_default())
+    }
 
-/// Looks for a connection named `palisade:<uuid>:<host>:<pid>` with the holder's uuid.
-fn find(list: &str, holder: &str) -> Option<Place> {
-    let (uuid, _number) = holder.split_once(':')?;
-    let names = list.split_ascii_whitespace().filter_map(|word| word.strip_prefix("name="));
-    names.filter_map(|name| name.strip_prefix("palisade:")?.strip_prefix(uuid)).find_map(|rest| {
-        let (host, pid) = rest.strip_prefix(':')?.rsplit_once(':')?;
-        Some(Place { host: host.to_owned(), pid: pid.parse().ok()? })
-    })
+    /// Of holders that are no processes.
+    pub(crate) fn nobody() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Where the holder is.
+    pub(crate) fn locate(&self, holder: &Holder) -> Option<Place> {
+        self.find(&holder.id)
+    }
+
+    /// Looks for a connection named `palisade:<uuid>:<host>:<pid>` with the holder's uuid.
+    fn find(&self, holder: &str) -> Option<Place> {
+        let (uuid, _number) = holder.split_once(':')?;
+        let names = self.0.iter().filter_map(|name| name.strip_prefix("palisade:"));
+        names.filter_map(|name| name.strip_prefix(uuid)).find_map(|rest| {
+            let (host, pid) = rest.strip_prefix(':')?.rsplit_once(':')?;
+            Some(Place { host: host.to_owned(), pid: pid.parse().ok()? })
+        })
+    }
 }
 
 /// A holder in words: `web-1 pid 4242 (<holder id>), ttl 28s`.
@@ -56,31 +66,57 @@ impl fmt::Display for Described<'_> {
     }
 }
 
-/// A server that has just named a holder takes no longer to name its clients.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Those who hold a lock on one server, and how; `None` if nobody does. Of many who share it, some.
+pub(crate) fn tell_all(holders: &[Holder], connected: &Connected) -> Option<String> {
+    let Holder { access, count, .. } = holders.first()?;
+    let mut told: Vec<_> = holders
+        .iter()
+        .filter(|holder| holder.access == *access)
+        .map(|holder| {
+            let place = connected.locate(holder);
+            Described { holder, place: place.as_ref() }.to_string()
+        })
+        .collect();
+    let others = told.len().saturating_sub(MOST_TOLD);
+    if others > 0 {
+        told.truncate(MOST_TOLD);
+        told.push(format!("{others} more"));
+    }
+    let told = told.join("; ");
+    let times = if *count == 1 { String::new() } else { format!(" {count} times") };
+    Some(match access {
+        Access::Read => format!("held with --shared by {told}"),
+        Access::Write => format!("held{times} with --exclusive by {told}"),
+        _ => format!("held{times} by {told}"),
+    })
+}
+
+/// So many of those who share a lock are named.
+const MOST_TOLD: usize = 5;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::servers::our_name;
 
-    #[test]
-    fn a_holder_is_found_by_the_uuid_in_the_name_of_its_connections() {
-        let list = "id=3 addr=127.0.0.1:5 name= db=0\n\
-                    id=4 addr=127.0.0.1:6 name=palisade:aaaa:other:1 db=0\n\
-                    id=5 addr=127.0.0.1:7 name=palisade:bbbb db=0\n\
-                    id=6 addr=127.0.0.1:8 name=palisade:bbbb:web-1:4242 db=0\n";
-        let place = Place { host: "web-1".into(), pid: 4242 };
-        assert_eq!(find(list, "bbbb:17"), Some(place));
-        assert_eq!(find(list, "cccc:17"), None);
-        assert_eq!(find(list, "bbb:17"), None);
-        assert_eq!(find(list, "nonsense"), None);
+    fn find(names: &[&str], id: &str) -> Option<Place> {
+        let connected = Connected(names.iter().copied().map(str::to_owned).collect());
+        connected.find(id)
     }
 
     #[test]
-    fn our_own_name_suits_a_list_of_clients() {
-        let list = format!("id=1 name=palisade:aaaa:{} db=0", our_name());
-        let found = find(&list, "aaaa:1").expect("found");
+    fn a_holder_is_found_by_the_uuid_in_the_name_of_its_connections() {
+        let names = ["palisade:aaaa:other:1", "palisade:bbbb", "palisade:bbbb:web-1:4242"];
+        let place = Place { host: "web-1".into(), pid: 4242 };
+        assert_eq!(find(&names, "bbbb:17"), Some(place));
+        assert_eq!(find(&names, "cccc:17"), None);
+        assert_eq!(find(&names, "bbb:17"), None);
+        assert_eq!(find(&names, "nonsense"), None);
+    }
+
+    #[test]
+    fn our_own_name_suits_the_name_of_a_connection() {
+        let found = find(&[&format!("palisade:aaaa:{}", our_name())], "aaaa:1").expect("found");
         assert_eq!(found.pid, std::process::id());
     }
 }

@@ -6,14 +6,18 @@ use std::{
     io::{self, Write},
 };
 
-use palisade::{error::InspectError, inspect::Holder};
+use palisade::{
+    Client, ExpirableSemaphore,
+    error::InspectError,
+    inspect::{Access, Holder},
+};
 use serde::Serialize;
 
 use crate::{
     args::InspectArgs,
     exit::{self, Failure},
-    holder::{self, Described, Place},
-    servers::{Servers, Url},
+    holder::{self, Connected, Place},
+    servers::Servers,
 };
 
 /// Asks all servers and prints what they say.
@@ -55,29 +59,53 @@ struct Answer {
 enum State {
     Free,
     Held {
-        holder: String,
-        count: u64,
-        ttl_ms: Option<u64>,
-        host: Option<String>,
-        pid: Option<u32>,
+        #[serde(flatten)]
+        by: By,
+        /// The option of `palisade run` that it is held with.
+        with: Option<&'static str>,
+        /// Who waits with --fair, the next one first.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        queue: Vec<String>,
         #[serde(skip)]
-        words: String,
+        told: String,
+    },
+    /// Permits of a semaphore.
+    Permits {
+        left: i64,
+        by: Vec<By>,
+    },
+    Shared {
+        by: Vec<By>,
+        #[serde(skip)]
+        told: String,
     },
     Error {
         error: String,
     },
 }
 
+/// One who holds it.
+#[derive(Debug, Serialize)]
+struct By {
+    holder: String,
+    count: u64,
+    ttl_ms: Option<u64>,
+    host: Option<String>,
+    pid: Option<u32>,
+}
+
 impl Finding {
     async fn of(servers: &Servers, name: &str) -> Result<Self, Failure> {
         let inspection = servers.inspect(name).await;
         let mut answers = Vec::new();
-        for ((node, answer), url) in inspection.iter().zip(servers.urls()) {
+        let clients = servers.masters().clients();
+        for ((node, answer), client) in inspection.iter().zip(clients) {
             let state = match answer {
-                Ok(None) => State::Free,
-                Ok(Some(holder)) => State::held(holder, url).await,
+                Ok(holders) => State::of(holders, client, name).await,
                 Err(InspectError::Config(error)) => return Err(Failure::usage(error)),
-                Err(error) => State::Error { error: cause(error) },
+                Err(error) => State::of_permits(&client.expirable_semaphore(name))
+                    .await
+                    .unwrap_or_else(|| State::Error { error: cause(error) }),
             };
             answers.push(Answer { server: node.to_string(), state });
         }
@@ -94,12 +122,38 @@ impl Finding {
 }
 
 impl State {
-    async fn held(holder: &Holder, url: &Url) -> Self {
-        let place = holder::locate(url, holder).await;
-        let words = Described { holder, place: place.as_ref() }.to_string();
-        let (host, pid) = place.map(|Place { host, pid }| (host, pid)).unzip();
+    async fn of(holders: &[Holder], client: &Client, name: &str) -> Self {
+        let Some(first) = holders.first() else { return Self::Free };
+        let connected = Connected::to(client).await;
+        let told = holder::tell_all(holders, &connected).unwrap_or_default();
+        let by = |holder| By::of(holder, &connected);
+        match first.access {
+            Access::Read => Self::Shared { by: holders.iter().map(by).collect(), told },
+            Access::Write => {
+                Self::Held { by: by(first), with: Some("exclusive"), queue: Vec::new(), told }
+            }
+            _ => {
+                let queue = client.fair_lock(name).waiting().await.unwrap_or_default();
+                Self::Held { by: by(first), with: None, queue, told }
+            }
+        }
+    }
+
+    /// What stands there that is no lock: `None` if it is no semaphore either.
+    async fn of_permits(semaphore: &ExpirableSemaphore) -> Option<Self> {
+        semaphore.total().await.ok()??;
+        let (left, holders) = (semaphore.permits().await.ok()?, semaphore.holders().await.ok()?);
+        let nowhere = Connected::nobody();
+        let by = holders.iter().map(|holder| By::of(holder, &nowhere)).collect();
+        Some(Self::Permits { left, by })
+    }
+}
+
+impl By {
+    fn of(holder: &Holder, connected: &Connected) -> Self {
+        let (host, pid) = connected.locate(holder).map(|Place { host, pid }| (host, pid)).unzip();
         let ttl_ms = holder.ttl.and_then(|ttl| u64::try_from(ttl.as_millis()).ok());
-        Self::Held { holder: holder.id.clone(), count: holder.count, ttl_ms, host, pid, words }
+        Self { holder: holder.id.clone(), count: holder.count, ttl_ms, host, pid }
     }
 }
 
@@ -107,9 +161,14 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.servers.iter().try_for_each(|Answer { server, state }| match state {
             State::Free => writeln!(f, "{server}: free"),
-            State::Held { words, count: 1, .. } => writeln!(f, "{server}: held by {words}"),
-            State::Held { words, count, .. } => {
-                writeln!(f, "{server}: held {count} times by {words}")
+            State::Held { told, queue, .. } if !queue.is_empty() => {
+                writeln!(f, "{server}: {told}; {} wait in its queue", queue.len())
+            }
+            State::Held { told, .. } | State::Shared { told, .. } => {
+                writeln!(f, "{server}: {told}")
+            }
+            State::Permits { left, by } => {
+                writeln!(f, "{server}: {left} permits are left, {} are held", by.len())
             }
             State::Error { error } => writeln!(f, "{server}: {error}"),
         })

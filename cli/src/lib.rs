@@ -7,6 +7,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod acl;
 mod args;
 mod bless;
 mod boottime;
@@ -19,8 +20,10 @@ mod processes;
 mod run;
 mod servers;
 mod signals;
+mod sort;
 mod supervisor;
 mod terminal;
+mod tls;
 
 use std::{
     fmt::Display,
@@ -54,6 +57,7 @@ fn dispatch(cli: Cli) -> Result<u8, Failure> {
     match cli.subcommand {
         Subcommand::Run(args) => runtime()?.block_on(run::run(&args)),
         Subcommand::Inspect(args) => runtime()?.block_on(inspect::inspect(&args)),
+        Subcommand::Acl(args) => acl::acl(&args),
         Subcommand::Bless(args) => runtime()?.block_on(bless::bless(&args)),
         Subcommand::Supervise(args) => runtime()?.block_on(supervisor::supervise(&args)),
         Subcommand::Launch(args) => Err(supervisor::become_command(&args)),

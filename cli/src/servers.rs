@@ -1,9 +1,9 @@
-//! The servers that were named, and the lock on them that follows: one server, a majority, or all.
+//! The servers that were named.
 
 use std::{env, time::Duration};
 
 use palisade::{
-    AcquireError, AnyLock, Client, FencedMultiLock, FencedRedLock, Lease, LockGuard, Masters,
+    Client, Masters,
     error::{BlessError, ConfigError},
     inspect::{Holder, Inspection},
 };
@@ -14,26 +14,14 @@ use crate::{
     duration,
     env::{SERVERS, max_lease, namespace},
     exit::{Failure, USAGE},
-    tell,
+    tls,
 };
 
 /// The servers, and our connections to them.
 #[derive(Debug)]
 pub(crate) struct Servers {
-    /// In the order of the masters' clients. They may hold passwords: never to be printed.
-    urls: Vec<Url>,
     masters: Masters,
     max_lease: Duration,
-}
-
-/// One server's URL; `Debug` does not show it.
-#[derive(Clone)]
-pub(crate) struct Url(pub(crate) String);
-
-impl std::fmt::Debug for Url {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Url(…)")
-    }
 }
 
 impl Servers {
@@ -47,22 +35,24 @@ impl Servers {
         };
         let settings =
             Client::builder().name(&our_name()).max_lease(max_lease).namespace(&namespace);
+        let tls = tls::named(&args.tls, &urls)?;
         let clients = urls.iter().enumerate().map(|(at, url)| {
-            settings.clone().url(url).build().map_err(|error| match error {
+            let settings = settings.clone().url(url);
+            let settings = match &tls {
+                Some(tls) if tls::is_spoken(url) => settings.tls(tls.clone()),
+                _ => settings,
+            };
+            settings.build().map_err(|error| match error {
                 ConfigError::InvalidSetting { setting: "namespace", .. } => Failure::usage(error),
                 error => Failure::usage(format_args!("server {}: {error}{}", at + 1, if_list(url))),
             })
         });
         let masters = Masters::new(clients.collect::<Result<Vec<_>, _>>()?).map_err(unusable)?;
-        Ok(Self { urls: urls.into_iter().map(Url).collect(), masters, max_lease })
+        Ok(Self { masters, max_lease })
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.urls.len()
-    }
-
-    pub(crate) fn urls(&self) -> &[Url] {
-        &self.urls
+        self.masters.clients().len()
     }
 
     /// The cap on every lease.
@@ -70,13 +60,8 @@ impl Servers {
         self.max_lease
     }
 
-    /// The lock `name` with one server, over a majority of several, or over `all` of them.
-    pub(crate) fn lock(&self, name: &str, all: bool) -> Lock {
-        match self.masters.clients() {
-            [only] => Lock::Single(only.lock(name)),
-            _ if all => Lock::All(self.masters.fenced_multi_lock(name)),
-            _ => Lock::Majority(self.masters.fenced_red_lock(name)),
-        }
+    pub(crate) fn masters(&self) -> &Masters {
+        &self.masters
     }
 
     /// What each server says of the lock `name`, in the order in which they were named.
@@ -99,69 +84,6 @@ impl Servers {
     pub(crate) async fn close(&self) {
         let _left_to_its_lease = self.masters.shutdown(CLOSING).await;
     }
-}
-
-/// A lock of one of the three sorts. Over several servers it is fenced: there a token costs
-/// nothing, while on one it would leave a counter behind for ever.
-#[derive(Debug, Clone)]
-pub(crate) enum Lock {
-    Single(palisade::Lock),
-    Majority(FencedRedLock),
-    All(FencedMultiLock),
-}
-
-/// How long to wait for a lock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Patience {
-    None,
-    For(Duration),
-    Forever,
-}
-
-impl Lock {
-    /// Acquires it with a renewed lease. `None`: another holds it.
-    ///
-    /// Too few servers are an error at once, except where a limit is given: then at its end.
-    pub(crate) async fn acquire(
-        self,
-        lease: Duration,
-        patience: Patience,
-    ) -> Result<Option<LockGuard>, AcquireError> {
-        match self {
-            Self::Single(lock) => acquire(lock, lease, patience).await,
-            Self::Majority(lock) => acquire(lock, lease, patience).await,
-            Self::All(lock) => acquire(lock, lease, patience).await,
-        }
-    }
-}
-
-/// Acquires with patience. Servers that are too young to vote are a word at once, and then waited
-/// for as anything else is.
-async fn acquire(
-    lock: impl AnyLock,
-    lease: Duration,
-    patience: Patience,
-) -> Result<Option<LockGuard>, AcquireError> {
-    let lock = lock.with_lease(Lease::WatchdogOf(lease));
-    let guard = match (patience, lock.try_acquire().await) {
-        (Patience::None, at_once) => at_once?,
-        (_, Ok(Some(guard))) => Some(guard),
-        (Patience::For(limit), Err(young @ AcquireError::Quarantined { counts_in, .. }))
-            if limit < counts_in =>
-        {
-            return Err(young);
-        }
-        (patience, at_once) => {
-            if let Err(young @ AcquireError::Quarantined { .. }) = &at_once {
-                tell(format_args!("{young}; waiting (see `palisade bless --help`)"));
-            }
-            match patience {
-                Patience::For(limit) => lock.try_acquire_for(limit).await?,
-                _ => Some(lock.acquire().await?),
-            }
-        }
-    };
-    Ok(guard.map(Into::into))
 }
 
 /// The name our connections go by: the library puts `palisade:<uuid>:` before it, and the uuid is

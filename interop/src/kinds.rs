@@ -18,12 +18,14 @@ impl Kinds {
         Ok(match kind {
             "lock" => Box::new(self.first()?.lock(name)),
             "fenced" => Box::new(self.first()?.fenced_lock(name)),
+            "fair" => Box::new(self.first()?.fair_lock(name)),
             "read" => Box::new(self.first()?.rw_lock(name).read()),
             "write" => Box::new(self.first()?.rw_lock(name).write()),
             "multi" => Box::new(MultiLock::new(members.map(|server| server.lock(name)))?),
             "multi-fenced" => {
                 Box::new(MultiLock::new(members.map(|server| server.fenced_lock(name)))?)
             }
+            "multi-fair" => Box::new(MultiLock::new(members.map(|server| server.fair_lock(name)))?),
             "multi-read" => {
                 Box::new(MultiLock::new(members.map(|server| server.rw_lock(name).read()))?)
             }
@@ -36,6 +38,7 @@ impl Kinds {
         match kind {
             "lock" => Ok(self.first()?.lock(name).force_release().await?),
             "fenced" => Ok(self.first()?.fenced_lock(name).force_release().await?),
+            "fair" => Ok(self.first()?.fair_lock(name).force_release().await?),
             "read" => Ok(self.first()?.rw_lock(name).read().force_release().await?),
             "write" => Ok(self.first()?.rw_lock(name).write().force_release().await?),
             _ => Err(format!("{kind} cannot be forced").into()),

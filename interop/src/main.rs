@@ -8,6 +8,7 @@
 //! | `held KIND NAME OWNER` | `held` or `lost` |
 //! | `force KIND NAME` | `forced` or `was free` |
 //! | `latch OPERATION NAME [NUMBER]` | see `latches.rs` |
+//! | `permits KIND OPERATION NAME [NUMBER…]` | see `semaphores.rs` |
 //! | `hammer KIND[+KIND] NAME HOLDS FOLDER` | see `hammer.rs` |
 //!
 //! A lease of -1 is the watchdog's, of `<watchdog ms>`, which is the other language's too. What goes wrong is answered as `failed: …`.
@@ -15,6 +16,7 @@
 mod hammer;
 mod kinds;
 mod latches;
+mod semaphores;
 
 use std::{
     collections::HashMap,
@@ -27,7 +29,7 @@ use std::{
 
 use palisade::{Client, Lease, LockGuard, Owner, ReleaseError};
 
-use self::{hammer::Hammer, kinds::Kinds};
+use self::{hammer::Hammer, kinds::Kinds, semaphores::Semaphores};
 
 type Answer = Result<String, Box<dyn Error>>;
 
@@ -63,6 +65,7 @@ struct Peer {
     owners: HashMap<String, Owner>,
     /// What is held, by kind, name and owner.
     guards: HashMap<[String; 3], Vec<LockGuard>>,
+    semaphores: Semaphores,
 }
 
 impl Peer {
@@ -71,7 +74,8 @@ impl Peer {
         for url in urls {
             servers.push(connect(url, watchdog).await?);
         }
-        Ok(Self { kinds: Kinds::new(servers), owners: HashMap::new(), guards: HashMap::new() })
+        let (owners, guards, semaphores) = Default::default();
+        Ok(Self { kinds: Kinds::new(servers), owners, guards, semaphores })
     }
 
     async fn act(&mut self, words: &[&str]) -> Answer {
@@ -87,6 +91,7 @@ impl Peer {
                 Ok(if was_held { "forced" } else { "was free" }.to_owned())
             }
             ["latch", ref words @ ..] => latches::act(self.kinds.first()?, words).await,
+            ["permits", ref words @ ..] => self.semaphores.act(self.kinds.first()?, words).await,
             ["hammer", kinds, name, holds, folder] => {
                 let mut turns = Vec::new();
                 for kind in kinds.split('+') {

@@ -34,10 +34,14 @@ pub(crate) enum Action {
     Gone(u8, u8),
     /// A member that did not vouch confirms that the key stands there.
     Renew(u8, u8),
+    /// A writer reads on, and asks its members to know of that.
+    Downgrade(u8),
+    /// A member hears of it.
+    Tell(u8, u8),
     /// A member's deadline passes.
     Pass(u8, u8),
-    /// A key's ttl ends.
-    Lapse(u8),
+    /// The ttl of what stands for a hold on a master ends.
+    Lapse(u8, u8),
     /// A master executes a release, and the releaser hears of it.
     Release(u8, u8),
     /// The stamps of what is on its way to a master are over.
@@ -99,7 +103,12 @@ fn of_attempt(setting: &Setting, state: &State, a: usize, out: &mut Vec<Action>)
                 out.push(Action::Win(attempt));
             }
         }
-        Phase::Held => out.push(Action::End(attempt)),
+        Phase::Held => {
+            out.push(Action::End(attempt));
+            if setting.may_downgrade(a) && !state.attempts[a].reads {
+                out.push(Action::Downgrade(attempt));
+            }
+        }
     }
     for n in 0..setting.nodes {
         requests(setting, state, a, n, out);
@@ -127,13 +136,16 @@ fn requests(setting: &Setting, state: &State, a: usize, n: usize, out: &mut Vec<
     if !at.lets_through(setting, client) {
         return;
     }
-    if arrives(seat.acquire) && !refused && at.would_grant(a) {
+    if arrives(seat.acquire) && !refused && at.would_grant(a, setting.reads(a)) {
         out.push(Action::Acquire { attempt, node, answered: false });
         if phase.is_live() {
             out.push(Action::Acquire { attempt, node, answered: true });
         }
     }
-    if arrives(seat.heal) && at.would_grant(a) {
+    // It is sent as what the hold is by then: a reader keeps out writers as a writer does.
+    let reads = state.attempts[a].reads;
+    let enters = at.would_grant(a, reads) || (reads && !setting.rules.writer_refuses_heals);
+    if arrives(seat.heal) && enters {
         out.push(Action::Heal { attempt, node, answered: false });
         if phase.is_live() {
             out.push(Action::Heal { attempt, node, answered: true });
@@ -167,6 +179,9 @@ fn of_client(setting: &Setting, state: &State, a: usize, n: usize, out: &mut Vec
             if may_heal(setting, state, a, n) {
                 out.push(Action::SendHeal(attempt, node));
             }
+            if state.attempts[a].reads && at.is_written_by(a) {
+                out.push(Action::Tell(attempt, node));
+            }
             if setting.reentry && seat.written && at.is_held_by(a) {
                 out.push(Action::Reenter(attempt, node));
             }
@@ -191,21 +206,21 @@ fn of_releaser(state: &State, a: usize, n: usize, out: &mut Vec<Action>) {
 fn of_node(setting: &Setting, state: &State, n: usize, out: &mut Vec<Action>) {
     let (node, at) = (byte(n), &state.nodes[n]);
     for class in (0..setting.clients).filter(|class| at.ghosts[*class] > 0) {
-        if at.holder().is_none() {
+        if at.is_free() {
             out.push(Action::Ghost(node, byte(class)));
         }
     }
-    if let Some(holder) = at.holder() {
+    for holder in (0..setting.all_attempts()).filter(|a| at.is_held_by(*a)) {
         // A key of an attempt that is over may lapse too; its release does the same.
         let unnoticed = setting.pauses || !at.seats[holder].vouches;
         if unnoticed && state.attempts[holder].phase.is_live() {
-            out.push(Action::Lapse(node));
+            out.push(Action::Lapse(byte(holder), node));
         }
     }
-    if state.crashes > 0 && (at.holder().is_some() || at.counter > 0) {
+    if state.crashes > 0 && (!at.is_free() || at.counter > 0) {
         out.push(Action::Crash(node));
     }
-    if state.flushes > 0 && (at.holder().is_some() || at.counter > 0) {
+    if state.flushes > 0 && (!at.is_free() || at.counter > 0) {
         out.push(Action::Flush(node));
     }
     // Elsewhere masters grow up as soon as they can.

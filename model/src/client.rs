@@ -17,6 +17,7 @@ pub(crate) fn start(setting: &Setting, state: &mut State, a: usize) {
         token: 0,
         heals: setting.heals,
         resends: setting.resends,
+        reads: setting.reads(a),
     };
     for node in state.nodes.iter_mut().take(setting.nodes) {
         node.seats[a] = Seat { acquire: Flight::Sent, ..Seat::default() };

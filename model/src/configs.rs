@@ -1,11 +1,11 @@
 //! What is explored: the protocol with all its rules.
 
-use crate::setting::{Clocks, Setting};
+use crate::setting::{Clocks, MAX_CLIENTS, Setting};
 
 /// Clients and servers agree on the time.
-pub(crate) const CLOCKS: Clocks = Clocks { ticks: 4, lease: 2, skew: 1, ahead: [0, 0, 0] };
+pub(crate) const CLOCKS: Clocks = Clocks { ticks: 4, lease: 2, skew: 1, ahead: [0; MAX_CLIENTS] };
 /// One client is as far behind as is allowed, another much further ahead than that.
-pub(crate) const SKEWED: Clocks = Clocks { ahead: [20, -1, 0], ..CLOCKS };
+pub(crate) const SKEWED: Clocks = Clocks { ahead: [20, -1, 0, 0], ..CLOCKS };
 
 /// Tokens over plain counters.
 pub(crate) const TOKENS: Setting = Setting::BASE;
@@ -16,6 +16,11 @@ pub(crate) const RELEASES: Setting = Setting { releases: true, attempts: 1, ..EX
 /// Holds that are healed after a restart.
 pub(crate) const HEALS: Setting =
     Setting { attempts: 1, heals: 1, crashes: 1, member_expiry: true, ..EXCLUSION };
+/// Two who read and two who write, one of whom reads on; a member is told of that, or not yet.
+pub(crate) const SIDES: Setting =
+    Setting { clients: 4, attempts: 1, readers: 2, downgrades: 1, crashes: 1, ..EXCLUSION };
+/// A reader and two writers, with heals.
+pub(crate) const HEALED_SIDES: Setting = Setting { clients: 3, readers: 1, downgrades: 1, ..HEALS };
 /// Tokens after a restart.
 pub(crate) const AMNESIA: Setting =
     Setting { crashes: 1, clocks: Some(CLOCKS), attempts: 1, ..TOKENS };
@@ -43,18 +48,22 @@ pub(crate) const SMALL: &[Setting] = &[
         new_fleet: true,
         ..EXCLUSION
     },
+    Setting { name: "readers and writers, a restart", ..SIDES },
+    Setting { name: "readers and writers, heals", crashes: 0, ..HEALED_SIDES },
     Setting { name: "tokens, heals, a restart", tokens: true, clocks: Some(CLOCKS), ..HEALS },
     Setting { name: "tokens, clocks, a restart", ..AMNESIA },
     Setting { name: "tokens, skewed clocks, a restart", clocks: Some(SKEWED), ..AMNESIA },
     Setting {
         name: "tokens, a quarantine of twice the skew + 1",
-        clocks: Some(Clocks { ticks: 6, lease: 3, skew: 2, ahead: [20, -2, 0] }),
+        clocks: Some(Clocks { ticks: 6, lease: 3, skew: 2, ahead: [20, -2, 0, 0] }),
         ..AMNESIA
     },
 ];
 
 /// Sizes that take minutes.
 pub(crate) const LARGE: &[Setting] = &[
+    Setting { name: "readers and writers, heals, a restart", ..HEALED_SIDES },
+    Setting { name: "readers and writers, two restarts", crashes: 2, ..SIDES },
     Setting { name: "tokens, three clients", clients: 3, attempts: 1, ..TOKENS },
     Setting { name: "tokens, two clients, three attempts", attempts: 3, ..TOKENS },
     Setting {
@@ -121,7 +130,7 @@ pub(crate) const WALKS: &[Setting] = &[
         heals: 3,
         member_expiry: true,
         releases: true,
-        clocks: Some(Clocks { ticks: 12, ahead: [20, -1, 0], ..CLOCKS }),
+        clocks: Some(Clocks { ticks: 12, ahead: [20, -1, 0, 0], ..CLOCKS }),
         ..TOKENS
     },
 ];

@@ -1,6 +1,6 @@
 //! Fingerprints that do not tell apart what differs by names only.
 //!
-//! Masters are interchangeable, and so are clients whose clocks agree. A master's part of a state is
+//! Masters are interchangeable, and so are clients whose clocks agree and who do the same. A master's part of a state is
 //! hashed by itself and the parts are added, so their order does not matter; of all namings of the
 //! clients the least hash is taken.
 
@@ -35,9 +35,13 @@ pub(crate) struct Fingerprints {
 impl Fingerprints {
     pub(crate) fn new(setting: &Setting) -> Self {
         let ahead = |client: usize| setting.clocks.map(|clocks| clocks.ahead[client]);
+        let role = |client: usize| {
+            let attempt = client * setting.attempts;
+            (ahead(client), setting.reads(attempt), setting.may_downgrade(attempt))
+        };
         let namings = permutations(setting.clients)
             .into_iter()
-            .filter(|clients| clients.iter().enumerate().all(|(a, b)| ahead(a) == ahead(*b)))
+            .filter(|clients| clients.iter().enumerate().all(|(a, b)| role(a) == role(*b)))
             .map(|clients| Naming::new(&clients, setting.attempts))
             .collect();
         Self {
@@ -97,6 +101,8 @@ impl Naming {
     fn node(&self, node: &Node) -> u64 {
         let mut hash = Mix::default();
         hash.write_u8(self.name(node.holder().map(|holder| holder + 1)));
+        let readers = self.order.iter().map(|a| u64::from(node.is_read_by(*a)));
+        hash.write_u64(readers.fold(0, |bits, reads| bits << 1 | reads));
         hash.write_u16(node.counter);
         (node.young, node.marked, node.until).hash(&mut hash);
         let ghosts = node.ghosts.iter().fold(0, |all, ghosts| all << 8 | u64::from(*ghosts));

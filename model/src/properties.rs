@@ -29,7 +29,8 @@ pub(crate) enum Violation {
 /// What must be so before the acquire of `a` returns.
 pub(crate) fn may_win(setting: &Setting, state: &State, a: usize) -> Result<(), Violation> {
     let attempts = state.attempts.iter().enumerate().take(setting.all_attempts());
-    if looks_at_exclusion(setting) && attempts.clone().any(|(b, _)| state.is_valid(setting, b)) {
+    let excluded = |b| state.is_valid(setting, b) && !may_share(state, a, b);
+    if looks_at_exclusion(setting) && attempts.clone().any(|(b, _)| excluded(b)) {
         return Err(Violation::Exclusion);
     }
     if !setting.tokens {
@@ -72,12 +73,14 @@ pub(crate) fn may_join(
 
 /// What must be so in every state.
 pub(crate) fn always(setting: &Setting, state: &State) -> Result<(), Violation> {
-    let attempts = 0..setting.all_attempts();
-    if looks_at_exclusion(setting) && attempts.filter(|a| state.is_valid(setting, *a)).count() > 1 {
+    let valid = || (0..setting.all_attempts()).filter(|a| state.is_valid(setting, *a));
+    let meets = |a| valid().any(|b| a != b && !may_share(state, a, b));
+    if looks_at_exclusion(setting) && valid().any(meets) {
         return Err(Violation::Exclusion);
     }
     for node in state.nodes.iter().take(setting.nodes) {
-        if node.holder().is_some_and(|holder| node.seats[holder].stopped) {
+        let mut holders = (0..setting.all_attempts()).filter(|a| node.is_held_by(*a));
+        if holders.any(|holder| node.seats[holder].stopped) {
             return Err(Violation::LeftBehind);
         }
     }
@@ -88,15 +91,20 @@ pub(crate) fn always(setting: &Setting, state: &State) -> Result<(), Violation> 
 pub(crate) fn at_the_end(setting: &Setting, state: &State) -> Result<(), Violation> {
     let done = |phase: Phase| phase == Phase::Done;
     let nodes = state.nodes.iter().take(setting.nodes);
-    let is_clean = nodes.clone().all(|node| {
-        node.holder().is_none() && node.seats.iter().all(|seat| seat.acquire == Flight::None)
-    });
+    let is_clean = nodes
+        .clone()
+        .all(|node| node.is_free() && node.seats.iter().all(|seat| seat.acquire == Flight::None));
     let mut attempts = state.attempts.iter().take(setting.all_attempts());
     if is_clean && attempts.all(|attempt| done(attempt.phase)) {
         Ok(())
     } else {
         Err(Violation::Stuck)
     }
+}
+
+/// Who reads may meet whoever reads, too since it was downgraded.
+fn may_share(state: &State, a: usize, b: usize) -> bool {
+    state.attempts[a].reads && state.attempts[b].reads
 }
 
 fn looks_at_exclusion(setting: &Setting) -> bool {

@@ -1,7 +1,7 @@
 //! The protocol with one rule less, or one assumption: each must break a property.
 
 use crate::{
-    configs::{AMNESIA, CLOCKS, EXCLUSION, HEALS, RELEASES, SKEWED, TOKENS},
+    configs::{AMNESIA, CLOCKS, EXCLUSION, HEALED_SIDES, HEALS, RELEASES, SIDES, SKEWED, TOKENS},
     properties::Violation::{
         self, Exclusion, HolderOrder, LeftBehind, Reentry, Revival, Uniqueness,
     },
@@ -138,14 +138,17 @@ pub(crate) const STAMP: Removed =
 /// No rule is missing, but the quarantine is shorter than twice the skew.
 pub(crate) const SHORT_QUARANTINE: Removed = without(
     "leases shorter than the skew of the clocks",
-    Setting { clocks: Some(Clocks { ticks: 5, lease: 1, skew: 2, ahead: [20, -2, 0] }), ..AMNESIA },
+    Setting {
+        clocks: Some(Clocks { ticks: 5, lease: 1, skew: 2, ahead: [20, -2, 0, 0] }),
+        ..AMNESIA
+    },
     ALL,
     TOKEN,
 );
 /// No rule is missing, but a clock is further behind than `clock_skew`.
 pub(crate) const CLOCK_BEHIND: Removed = without(
     "a clock far behind, a restart",
-    Setting { clocks: Some(Clocks { ahead: [0, -8, 0], ..CLOCKS }), ..AMNESIA },
+    Setting { clocks: Some(Clocks { ahead: [0, -8, 0, 0], ..CLOCKS }), ..AMNESIA },
     ALL,
     TOKEN,
 );
@@ -160,6 +163,25 @@ pub(crate) const WITNESS: Removed = without(
     "no witness of a mark that was lost",
     Setting { flushes: 1, ..EXCLUSION },
     Rules { witness: false, ..ALL },
+    &[Exclusion],
+);
+
+pub(crate) const QUARANTINE_FOR_SIDES: Removed = without(
+    "no quarantine: readers and writers",
+    SIDES,
+    Rules { quarantine: false, ..ALL },
+    &[Exclusion],
+);
+pub(crate) const DOWNGRADE_AT_ONCE: Removed = without(
+    "a downgrade that deletes first",
+    Setting { crashes: 0, ..SIDES },
+    Rules { downgrade_at_once: false, ..ALL },
+    &[Exclusion],
+);
+pub(crate) const WRITER_REFUSES_HEALS: Removed = without(
+    "a heal of a reader where a writer stands",
+    Setting { crashes: 0, ..HEALED_SIDES },
+    Rules { writer_refuses_heals: false, ..ALL },
     &[Exclusion],
 );
 
@@ -189,6 +211,9 @@ pub(crate) const REMOVED: &[Removed] = &[
     CLOCK_BEHIND,
     MARK_COMPARED,
     WITNESS,
+    QUARANTINE_FOR_SIDES,
+    DOWNGRADE_AT_ONCE,
+    WRITER_REFUSES_HEALS,
 ];
 
 /// What was tried beside the design: servers that lift hints to TIME − `clock_skew` keep the order

@@ -17,13 +17,19 @@ pub(crate) fn reading(now: u8, ahead: i16) -> u16 {
 
 /// `acquire.lua`: grants a free lock and raises the counter; confirms one that is held. Returns the
 /// counter.
-pub(crate) fn acquire(setting: &Setting, now: u8, node: &mut Node, a: usize, hint: u16) -> u16 {
+pub(crate) fn acquire(
+    setting: &Setting,
+    now: u8,
+    node: &mut Node,
+    (a, reads): (usize, bool),
+    hint: u16,
+) -> u16 {
     if !setting.tokens {
-        node.hold_by(a);
+        node.hold_by(a, reads);
         return 1;
     }
     if !node.is_held_by(a) {
-        node.hold_by(a);
+        node.hold_by(a, reads);
         node.counter = (node.counter + 1).max(bounded(setting, now, hint));
     } else if !setting.rules.reentry_keeps_token {
         node.counter += 1;
@@ -62,18 +68,28 @@ pub(crate) fn promote(node: &mut Node, token: u16) {
 /// `count.lua` with a count of 0: deletes the lock.
 pub(crate) fn release(setting: &Setting, node: &mut Node, a: usize) {
     if node.is_held_by(a) {
-        node.free();
+        node.free_of(a);
         if !setting.rules.counter_kept {
             node.counter = 0;
         }
     }
 }
 
+/// `renew.lua` of a writer that reads on. True if its client is to enter as a reader yet.
+pub(crate) fn downgrade(setting: &Setting, node: &mut Node, a: usize) -> bool {
+    if setting.rules.downgrade_at_once {
+        node.downgrade(a);
+    } else {
+        node.free_of(a);
+    }
+    !setting.rules.downgrade_at_once
+}
+
 /// Loses its data and runs on: its sockets, and what is on its way on them, are as before.
 pub(crate) fn flush(state: &mut State, n: usize) {
     state.flushes -= 1;
     let node = &mut state.nodes[n];
-    node.free();
+    node.forget();
     node.counter = 0;
     node.mark.stands = false;
     node.mark.known = Default::default();
@@ -105,7 +121,7 @@ pub(crate) fn crash(setting: &Setting, state: &mut State, n: usize) {
     let until = |clocks: Clocks| state.now.saturating_add(clocks.lease + clocks.skew);
     let until = setting.clocks.map_or(restart, until);
     let node = &mut state.nodes[n];
-    node.free();
+    node.forget();
     node.counter = 0;
     node.ghosts = Default::default();
     node.young = true;

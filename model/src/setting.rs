@@ -1,6 +1,6 @@
 //! What is explored: sizes, faults, and the rules that are in force.
 
-pub(crate) const MAX_CLIENTS: usize = 3;
+pub(crate) const MAX_CLIENTS: usize = 4;
 
 /// The rules of the protocol. Each can be removed, to see that it is needed.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +41,10 @@ pub(crate) struct Rules {
     pub(crate) mark_compared: bool,
     /// That a run has had a mark is kept where no data is lost.
     pub(crate) witness: bool,
+    /// A member turns a writer into a reader in one step.
+    pub(crate) downgrade_at_once: bool,
+    /// A heal of a reader is refused where a writer stands.
+    pub(crate) writer_refuses_heals: bool,
 }
 
 impl Rules {
@@ -64,6 +68,8 @@ impl Rules {
         reentry_keeps_token: true,
         mark_compared: true,
         witness: true,
+        downgrade_at_once: true,
+        writer_refuses_heals: true,
     };
 }
 
@@ -88,6 +94,10 @@ pub(crate) struct Setting {
     /// How many grants are enough.
     pub(crate) need: usize,
     pub(crate) clients: usize,
+    /// How many of them, the first, only read. The others write.
+    pub(crate) readers: usize,
+    /// How many of those who write may be downgraded, the first ones, and read on.
+    pub(crate) downgrades: usize,
     /// Attempts of each client.
     pub(crate) attempts: usize,
     /// Restarts with empty memory.
@@ -130,6 +140,8 @@ impl Setting {
         nodes: 3,
         need: 2,
         clients: 2,
+        readers: 0,
+        downgrades: 0,
         attempts: 2,
         crashes: 0,
         flushes: 0,
@@ -163,6 +175,15 @@ impl Setting {
     /// Whether data is lost while a master runs.
     pub(crate) const fn marks(&self) -> bool {
         self.flushes > 0
+    }
+
+    pub(crate) const fn reads(&self, attempt: usize) -> bool {
+        self.client_of(attempt) < self.readers
+    }
+
+    /// Whether a client of this attempt may give up writing and read on.
+    pub(crate) const fn may_downgrade(&self, attempt: usize) -> bool {
+        !self.reads(attempt) && self.client_of(attempt) < self.readers + self.downgrades
     }
 
     pub(crate) const fn client_of(&self, attempt: usize) -> usize {

@@ -22,8 +22,10 @@ pub(crate) struct State {
 /// One master, with every attempt's dealings with it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Node {
-    /// Whose key stands here: 0, or the number of the attempt + 1.
+    /// Who has the lock alone here: 0, or the number of the attempt + 1.
     holder: u8,
+    /// Who reads here: a bit for each attempt.
+    readers: u8,
     /// The fencing counter.
     pub(crate) counter: u16,
     /// Its uptime is below the quarantine.
@@ -95,6 +97,8 @@ pub(crate) struct Attempt {
     pub(crate) heals: u8,
     /// How often it may still ask again.
     pub(crate) resends: u8,
+    /// Only reads, from its beginning or since it was downgraded.
+    pub(crate) reads: bool,
 }
 
 /// How far an attempt has come.
@@ -147,21 +151,55 @@ impl Node {
         usize::from(self.holder).checked_sub(1)
     }
 
-    pub(crate) fn hold_by(&mut self, attempt: usize) {
-        self.holder = number(attempt);
+    /// As it stands there already, or as one that reads or not.
+    pub(crate) fn hold_by(&mut self, attempt: usize, reads: bool) {
+        if self.is_held_by(attempt) {
+            return;
+        }
+        if reads {
+            self.readers |= bit(attempt);
+        } else {
+            self.holder = number(attempt);
+        }
     }
 
-    pub(crate) fn free(&mut self) {
-        self.holder = 0;
+    /// All of them.
+    pub(crate) fn forget(&mut self) {
+        (self.holder, self.readers) = (0, 0);
     }
 
-    pub(crate) fn is_held_by(&self, attempt: usize) -> bool {
+    pub(crate) fn free_of(&mut self, attempt: usize) {
+        self.readers &= !bit(attempt);
+        if self.is_written_by(attempt) {
+            self.holder = 0;
+        }
+    }
+
+    /// A writer reads on: in one step, so that nobody writes in between.
+    pub(crate) fn downgrade(&mut self, attempt: usize) {
+        self.free_of(attempt);
+        self.readers |= bit(attempt);
+    }
+
+    pub(crate) fn is_free(&self) -> bool {
+        self.holder == 0 && self.readers == 0
+    }
+
+    pub(crate) fn is_written_by(&self, attempt: usize) -> bool {
         self.holder == number(attempt)
     }
 
-    /// Whether an acquire of this attempt would be granted.
-    pub(crate) fn would_grant(&self, attempt: usize) -> bool {
-        self.holder == 0 || self.is_held_by(attempt)
+    pub(crate) fn is_read_by(&self, attempt: usize) -> bool {
+        self.readers & bit(attempt) != 0
+    }
+
+    pub(crate) fn is_held_by(&self, attempt: usize) -> bool {
+        self.is_written_by(attempt) || self.is_read_by(attempt)
+    }
+
+    /// Whether an acquire of this attempt would be granted: readers do not mind each other.
+    pub(crate) fn would_grant(&self, attempt: usize, reads: bool) -> bool {
+        self.is_held_by(attempt) || self.holder == 0 && (reads || self.readers == 0)
     }
 
     /// Whether votes of this master do not count.
@@ -188,6 +226,10 @@ impl Phase {
     pub(crate) fn is_live(self) -> bool {
         matches!(self, Self::Asking | Self::Promoting | Self::Held)
     }
+}
+
+const fn bit(attempt: usize) -> u8 {
+    1 << attempt
 }
 
 /// Attempts are stored from 1 on; 0 is nobody.

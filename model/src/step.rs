@@ -25,7 +25,7 @@ fn apply(setting: &Setting, state: &mut State, action: Action) -> Result<(), Vio
             let (a, n) = (usize::from(attempt), usize::from(node));
             state.nodes[n].seats[a].acquire = Flight::None;
             let hint = state.attempts[a].hint;
-            return executed(setting, state, a, n, hint, answered);
+            return executed(setting, state, (a, setting.reads(a)), n, hint, answered);
         }
         Action::Ghost(node, class) => {
             server::ghost(setting, state.now, &mut state.nodes[usize::from(node)], class.into());
@@ -46,7 +46,7 @@ fn apply(setting: &Setting, state: &mut State, action: Action) -> Result<(), Vio
         }
         Action::Reenter(a, n) => {
             let (a, n) = (usize::from(a), usize::from(n));
-            let counter = server::acquire(setting, state.now, &mut state.nodes[n], a, 0);
+            let counter = server::acquire(setting, state.now, &mut state.nodes[n], (a, false), 0);
             if counter != state.attempts[a].token {
                 return Err(Violation::Reentry);
             }
@@ -57,12 +57,7 @@ fn apply(setting: &Setting, state: &mut State, action: Action) -> Result<(), Vio
             seat(state, a, n).heal = Flight::Sent;
         }
         Action::Heal { attempt, node, answered } => {
-            let (a, n) = (usize::from(attempt), usize::from(node));
-            state.nodes[n].seats[a].heal = Flight::None;
-            // The member starts from the hold's token, not from the clock.
-            let hint = state.attempts[a].token;
-            let waits = setting.rules.heals_wait && state.nodes[n].is_quarantined(setting);
-            return executed(setting, state, a, n, hint, answered && !waits);
+            return healed(setting, state, attempt.into(), node.into(), answered);
         }
         Action::Renew(a, n) => {
             let (a, n) = (usize::from(a), usize::from(n));
@@ -73,7 +68,9 @@ fn apply(setting: &Setting, state: &mut State, action: Action) -> Result<(), Vio
             silent(seat(state, a, n), vouches);
         }
         Action::Pass(a, n) => silent(seat(state, a, n), false),
-        Action::Lapse(n) => state.nodes[usize::from(n)].free(),
+        Action::Lapse(a, n) => state.nodes[usize::from(n)].free_of(a.into()),
+        Action::Downgrade(a) => state.attempts[usize::from(a)].reads = true,
+        Action::Tell(a, n) => tell(setting, state, a, n),
         Action::Release(a, n) => {
             server::release(setting, &mut state.nodes[usize::from(n)], a.into());
             client::released(setting, state, a.into(), n.into());
@@ -106,16 +103,39 @@ fn mature(setting: &Setting, state: &mut State, n: usize) {
     }
 }
 
-/// A master executed an acquire or a heal.
-fn executed(
+/// A member hears that a writer reads on.
+fn tell(setting: &Setting, state: &mut State, a: u8, n: u8) {
+    if server::downgrade(setting, &mut state.nodes[usize::from(n)], a.into()) {
+        seat(state, a, n).heal = Flight::Sent;
+    }
+}
+
+/// A master executed a heal.
+fn healed(
     setting: &Setting,
     state: &mut State,
     a: usize,
     n: usize,
+    answered: bool,
+) -> Result<(), Violation> {
+    state.nodes[n].seats[a].heal = Flight::None;
+    // The member starts from the hold's token, not from the clock.
+    let hint = state.attempts[a].token;
+    let waits = setting.rules.heals_wait && state.nodes[n].is_quarantined(setting);
+    let reads = state.attempts[a].reads;
+    executed(setting, state, (a, reads), n, hint, answered && !waits)
+}
+
+/// A master executed an acquire or a heal.
+fn executed(
+    setting: &Setting,
+    state: &mut State,
+    (a, reads): (usize, bool),
+    n: usize,
     hint: u16,
     answered: bool,
 ) -> Result<(), Violation> {
-    let counter = server::acquire(setting, state.now, &mut state.nodes[n], a, hint);
+    let counter = server::acquire(setting, state.now, &mut state.nodes[n], (a, reads), hint);
     if answered { joins(setting, state, a, n, counter) } else { Ok(()) }
 }
 

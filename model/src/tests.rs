@@ -70,6 +70,9 @@ removed_rules! {
     clock_behind_by_more_than_the_skew_breaks_tokens => CLOCK_BEHIND,
     acquire_that_does_not_compare_the_mark_lets_two_hold => MARK_COMPARED,
     newcomer_without_a_witness_lets_two_hold => WITNESS,
+    restart_without_quarantine_lets_a_writer_meet_readers => QUARANTINE_FOR_SIDES,
+    downgrade_that_deletes_first_lets_a_writer_in => DOWNGRADE_AT_ONCE,
+    heal_of_a_reader_beside_a_writer_lets_both_hold => WRITER_REFUSES_HEALS,
 }
 
 /// The small settings reach everything that the properties are about.

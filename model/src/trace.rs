@@ -72,7 +72,9 @@ impl Teller<'_> {
             Action::Pass(a, n) => {
                 format!("the deadline of {} at {} passes", self.who(a), master(n))
             }
-            Action::Lapse(n) => format!("the key on {} lapses", master(n)),
+            Action::Lapse(a, n) => format!("what {} has on {} lapses", self.who(a), master(n)),
+            Action::Downgrade(a) => format!("{} reads on", self.who(a)),
+            Action::Tell(a, n) => format!("{} hears that {} only reads", master(n), self.who(a)),
             Action::Release(a, n) => {
                 format!("{} executes the release of {}", master(n), self.who(a))
             }
@@ -125,7 +127,7 @@ fn who(setting: &Setting, attempt: usize) -> String {
 }
 
 fn client(number: usize) -> &'static str {
-    ["A", "B", "C"].get(number).unwrap_or(&"?")
+    ["A", "B", "C", "D"].get(number).unwrap_or(&"?")
 }
 
 fn master(node: u8) -> String {
@@ -136,7 +138,9 @@ fn master(node: u8) -> String {
 fn masters(setting: &Setting, state: &State) -> String {
     let mut line = String::new();
     for (number, node) in (1..).zip(state.nodes.iter().take(setting.nodes)) {
-        let holder = node.holder().map_or_else(|| "-".into(), |a| who(setting, a));
+        let holders = (0..setting.all_attempts()).filter(|a| node.is_held_by(*a));
+        let holder: String = holders.map(|a| who(setting, a)).collect::<Vec<_>>().join("+");
+        let holder = if holder.is_empty() { "-" } else { &holder };
         let young = if node.young { " young" } else { "" };
         let marked = if node.marked { " blessed" } else { "" };
         let flushed = if setting.marks() && !node.mark.stands { " no mark" } else { "" };

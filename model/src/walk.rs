@@ -78,7 +78,7 @@ impl Dice {
             choice = from.get(at).copied();
             let ends = |action: Action| {
                 use Action::{Crash, End, Lapse, Pass, Tick};
-                matches!(action, End(_) | Crash(_) | Pass(..) | Lapse(_) | Tick)
+                matches!(action, End(_) | Crash(_) | Pass(..) | Lapse(..) | Tick)
             };
             if !choice.is_some_and(ends) {
                 break;

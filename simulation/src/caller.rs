@@ -7,9 +7,9 @@ use checkers::{
     random::Random,
 };
 use palisade::{AcquireError, OnOutage};
-use workload::{Call, Lane, Target, Timekeeper};
+use workload::{Call, Lane, Latches, Target, Timekeeper};
 
-use crate::{clock::SimClock, intent, nonsense, stage::Stage};
+use crate::{clock::SimClock, intent, latches, nonsense, semaphores, stage::Stage};
 
 #[derive(Debug)]
 pub(crate) struct Caller {
@@ -17,6 +17,8 @@ pub(crate) struct Caller {
     pub(crate) targets: Arc<Vec<Target>>,
     pub(crate) random: Random,
     pub(crate) lane: Lane,
+    /// In place of targets, if there are any.
+    pub(crate) latches: Option<Latches>,
     /// If there is one, it asks in step with the others of its process.
     pub(crate) beat: Option<Beat>,
 }
@@ -47,6 +49,11 @@ impl Caller {
         if let Some(Beat { clock, every_us }) = &self.beat {
             let since = self.stage.world.now_us() % every_us;
             clock.sleep(Duration::from_micros(every_us - since)).await;
+        }
+        if let Some(latches) = &self.latches {
+            let turn = latches::draw(&mut self.random, calm);
+            self.lane.section.number += 1;
+            return self.lane.take_turn(latches, &turn).await;
         }
         let (choice, mut intent) = intent::draw(&mut self.random, &self.stage.plan, calm);
         self.lane.section.number += 1;
@@ -92,6 +99,9 @@ impl Caller {
 
     /// A lease that no lock takes is refused at once, and nothing is sent.
     async fn ask_for_nonsense(&mut self, target: &Target) {
+        if !semaphores::has_leases(target) {
+            return;
+        }
         let lease = nonsense::lease(&mut self.random, &self.stage.plan.leases);
         let why = match target.lock.ask(lease, OnOutage::Fail, Call::TryAcquire).await {
             Err(AcquireError::Config(_)) => return self.stage.log.saw("refused: lease"),

@@ -62,7 +62,8 @@ pub(crate) fn told_by(event: &Event, at: Time) -> Option<&'static str> {
 }
 
 /// What must be seen.
-pub const SOMETIMES: [&str; 76] = [
+pub const SOMETIMES: [&str; 86] = [
+    "downgraded",
     "fault: request lost",
     "fault: answer lost",
     "fault: answer delayed",
@@ -98,6 +99,15 @@ pub const SOMETIMES: [&str; 76] = [
     "late to lost data",
     "two users",
     "readers and writers",
+    "queues",
+    "semaphores",
+    "latches",
+    "latch: counted down",
+    "latch: let through after waiting",
+    "latch: deleted",
+    "latch: changed or not",
+    "grant: permits without a lease",
+    "waits in a queue",
     "passed on again and again",
     "passed on inside the process",
     "passed on at a drop",

@@ -58,6 +58,15 @@ impl Plan {
         if plan.about == About::Everything && random.one_in(SHARE_ONE_IN) {
             plan.about = About::Sharing;
         }
+        if plan.about == About::Everything && random.one_in(QUEUE_ONE_IN) {
+            plan.about = About::Queueing;
+        }
+        if plan.about == About::Everything && random.one_in(PERMITS_ONE_IN) {
+            plan.draw_permits();
+        }
+        if plan.about == About::Everything && random.one_in(LATCHES_ONE_IN) {
+            plan.draw_latches();
+        }
         plan
     }
 
@@ -251,6 +260,10 @@ impl Leases {
 /// So many runs are about nothing else.
 const PASS_ON_ONE_IN: u64 = 10;
 const SHARE_ONE_IN: u64 = 4;
+/// Of what is left.
+const QUEUE_ONE_IN: u64 = 7;
+const PERMITS_ONE_IN: u64 = 6;
+const LATCHES_ONE_IN: u64 = 6;
 const MS: u64 = 1_000;
 const SECOND: u64 = 1_000 * MS;
 

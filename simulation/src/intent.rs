@@ -19,6 +19,9 @@ pub(crate) fn draw(random: &mut Random, plan: &Plan, calm: bool) -> (u64, Intent
     let intent = match plan.about {
         About::LostData if !calm => held_for_long(random, intent, &plan.leases),
         About::Rights if !calm => renewed_for_long(random, intent, &plan.leases),
+        // A semaphore is not entered again by its owners.
+        About::Permits => Intent { as_owner: false, ..intent },
+        About::Sharing => Intent { downgrades: random.one_in(3), ..intent },
         About::Handover { among, .. } => handover::brief(random, intent, plan, among, calm),
         _ => intent,
     };
@@ -95,6 +98,7 @@ fn anything(random: &mut Random, leases: &Leases, calm: bool) -> Intent {
         lease: if renewed { Lease::Watchdog } else { fixed },
         work: us(work_us),
         blocks: false,
+        downgrades: false,
         careless: random.one_in(4),
         write: us(random.weighted(&[(3, 0), (1, write_us), (1, late_us)])),
         reentries: random.weighted(&[(5, 0), (1, 1), (1, 2)]),

@@ -4,8 +4,9 @@
 //! every message takes, and what breaks when. The library and the embedded servers are the real
 //! ones; the network, the clocks and the callers are not. A run repeats to the last bit.
 //!
-//! The parts, each using only those before it: `event`, `plan` (what a run is to be), `targets` (the
-//! locks), `storm`, `latecomers`, `rights` and `handover` (runs about one thing alone), `draw` (what a
+//! The parts, each using only those before it: `event`, `plan` (what a run is to be), `semaphores` (permits), `latches`, `targets` (the
+//! locks), `storm`, `latecomers`, `rights`,
+//! `queueing` and `handover` (runs about one thing alone), `draw` (what a
 //! seed decides), `world` (time and what happens next), `clock`, `coverage` (what was seen) and `log`
 //! (what is told), `frame` (what requests say), `nodes` (the servers), `network`, `stream`, `memory`
 //! (what is guarded), `waiting` (who waits), `stage` (what all share), `observer` (what is made of the
@@ -22,6 +23,7 @@ mod faults;
 mod frame;
 mod handover;
 mod intent;
+mod latches;
 mod latecomers;
 mod log;
 mod memory;
@@ -31,8 +33,10 @@ mod nonsense;
 mod observer;
 mod plan;
 mod process;
+mod queueing;
 mod rights;
 mod run;
+mod semaphores;
 mod stage;
 mod storm;
 mod stream;

@@ -96,6 +96,36 @@ impl Node {
         fields.map(id).collect()
     }
 
+    /// How many permits of a semaphore are left, and how many are held by entries of its holders; `None` if it
+    /// is not there.
+    pub(crate) fn permits(&self, name: &str) -> Option<(u32, u32)> {
+        let ask = |words: &[&str]| {
+            let words = words.iter().map(|word| format!("${}\r\n{word}\r\n", word.len()));
+            let words: Vec<_> = words.collect();
+            self.ask(format!("*{}\r\n{}", words.len(), words.concat()).as_bytes())
+        };
+        let left = ask(&["GET", name]).first()?.parse().ok()?;
+        let leased = ask(&["ZCARD", &format!("{{{name}}}:timeout")]);
+        let leased = leased.first().and_then(|count| count.strip_prefix(':')?.parse().ok());
+        let held = ask(&["HVALS", &format!("{{{name}}}:palisade_holders")]);
+        let held = held.iter().filter_map(|permits| permits.parse::<u32>().ok()).sum::<u32>();
+        Some((left, leased.unwrap_or(0) + held))
+    }
+
+    /// Who waits in a queue there, and in which.
+    pub(crate) fn places(&self) -> Vec<(String, String)> {
+        let queues = self.ask(b"*2\r\n$4\r\nKEYS\r\n$21\r\nredisson_lock_queue:*\r\n").into_iter();
+        let waiters = queues.flat_map(|queue| {
+            let request = format!(
+                "*4\r\n$6\r\nLRANGE\r\n${}\r\n{queue}\r\n$1\r\n0\r\n$2\r\n-1\r\n",
+                queue.len()
+            );
+            let waiters = self.ask(request.as_bytes()).into_iter();
+            waiters.map(move |waiter| (queue.clone(), waiter)).collect::<Vec<_>>()
+        });
+        waiters.collect()
+    }
+
     /// The locks' keys there, not counters and markers.
     pub(crate) fn keys(&self) -> Vec<String> {
         let all = self.ask(b"*2\r\n$4\r\nKEYS\r\n$1\r\n*\r\n").into_iter();

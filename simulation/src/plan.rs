@@ -40,6 +40,12 @@ pub(crate) enum About {
     Rights,
     /// Locks that some share and one has alone.
     Sharing,
+    /// Locks that are granted in the order in which they were asked for.
+    Queueing,
+    /// Semaphores, with and without leases.
+    Permits,
+    /// Count-down latches.
+    Latches,
     /// How one lock, by its name, passes from one caller to the next.
     Handover {
         lock: &'static str,
@@ -62,7 +68,7 @@ impl Plan {
     /// Whatever has not ended by then never will.
     pub(crate) fn give_up_at(&self) -> u64 {
         let leases = MS * (2 * self.leases.max_ms + self.leases.quarantine_ms());
-        self.finish_at + leases + 15 * SECOND
+        self.finish_at + leases + MS * self.absent_ms() + 15 * SECOND
     }
 
     /// How many servers make a quorum.
@@ -89,6 +95,11 @@ impl Plan {
     /// Whether nothing happens but that many ask at once, and servers forget their scripts.
     pub(crate) fn is_crowded(&self) -> bool {
         !self.faulty && self.faults.iter().any(|(_, fault)| matches!(fault, Fault::Unlearn { .. }))
+    }
+
+    /// Whether this process is to be killed.
+    pub(crate) fn kills(&self, process: ProcessId) -> bool {
+        self.faults.iter().any(|(_, fault)| *fault == Fault::Kill { process })
     }
 
     /// The server of those locks that are on one.

@@ -14,7 +14,9 @@ use crate::{
     caller::{Beat, Caller},
     clock::SimClock,
     event::ProcessId,
+    latches,
     plan::ProcessPlan,
+    semaphores,
     stage::Stage,
     stream::SimStream,
     targets,
@@ -59,14 +61,16 @@ async fn work(
         Ok(targets) => Arc::new(targets),
         Err(error) => return Some(error.to_string()),
     };
+    semaphores::set(clients, &stage.plan, clock).await;
     let lanes = (0..plan.lanes).map(|lane| {
+        let latches = latches::of(clients, &stage.plan, lane);
         let random = Random::branch(stage.plan.seed, &[3, worker.place, lane]);
         let (store, observer) = (stage.memory.clone(), stage.clone());
         let lane = Lane::new(worker, lane, Arc::new(clock.clone()), store, observer);
         let (stage, targets) = (stage.clone(), targets.clone());
         let every_us = plan.beat_us;
         let beat = (every_us > 0).then(|| Beat { clock: clock.clone(), every_us });
-        tokio::spawn(Caller { stage, targets, random, lane, beat }.run())
+        tokio::spawn(Caller { stage, targets, random, lane, latches, beat }.run())
     });
     let ended = join_all(lanes.collect::<Vec<_>>()).await;
     drop(targets);

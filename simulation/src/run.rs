@@ -21,7 +21,7 @@ use crate::{
     network::Network,
     nodes::Node,
     plan::{About, Leases, Plan},
-    process,
+    process, semaphores,
     stage::{Signal, Stage},
     targets,
     waiting::Waiting,
@@ -90,9 +90,12 @@ fn settings(plan: &Plan) -> Settings {
         stamp_ms: stamp_ms(&plan.leases) + back,
         brisk_ms: brisk_ms(plan),
         fair_ms: plan.fair_ms(),
+        in_order_ms: plan.in_order_ms(),
+        absent_ms: plan.absent_ms(),
         near: plan.is_near(),
         news_ms: if plan.has_one_restart() { NEWS_MS } else { 0 },
         lossy: plan.faulty,
+        forgetful: false,
         seed: plan.seed,
         secs: plan.finish_at / 1_000_000,
         masters: plan.nodes.len(),
@@ -108,6 +111,8 @@ fn brisk_ms(plan: &Plan) -> u64 {
         About::Handover { .. } => plan.brisk_handover_ms(),
         // A writer of a composite that went withdraws no wish.
         About::Sharing => BRISK_MS + WISH_MS,
+        // What is not given back stands for longer than it is held.
+        About::Permits => BRISK_MS + 2 * plan.leases.clock_skew_ms,
         _ => BRISK_MS,
     }
 }
@@ -160,6 +165,9 @@ fn say_what_it_is_about(plan: &Plan, log: &Log) {
         About::LostData => log.saw("late to lost data"),
         About::Rights => log.saw("two users"),
         About::Sharing => log.saw("readers and writers"),
+        About::Permits => log.saw("semaphores"),
+        About::Queueing => log.saw("queues"),
+        About::Latches => log.saw("latches"),
         About::Handover { .. } => log.saw("passed on again and again"),
     }
 }
@@ -238,10 +246,10 @@ impl Play {
             let network = &self.stage.network;
             let held = |node: &mut Node| -> Vec<_> {
                 let keys = node.keys().into_iter();
-                keys.flat_map(|key| {
+                let held = keys.flat_map(|key| {
                     node.holders(&key).into_iter().map(move |holder| (key.clone(), holder))
-                })
-                .collect()
+                });
+                held.chain(node.places()).collect()
             };
             let held = network.with_node(master, held).unwrap_or_default();
             let keys = held.into_iter().filter(|(_, holder)| !self.may_stay(holder));
@@ -278,10 +286,18 @@ impl Play {
             let network = &self.stage.network;
             let ends = |process| !self.damage.killed.contains(&process);
             let connections = network.connections(master, ends);
-            let left = network.with_node(master, |node| (node.keys(), node.channels()));
-            let (keys, channels) = left.unwrap_or_default();
-            // Whoever cannot tell a server that it has gone stays connected.
+            let left =
+                network.with_node(master, |node| (node.keys(), node.places(), node.channels()));
+            let (mut keys, places, channels) = left.unwrap_or_default();
+            // Whoever cannot tell a server that it has gone stays connected, and in queues.
             let mended = !self.stage.plan.is_broken(master);
+            let places = places.into_iter().filter(|(_, waiter)| mended && !self.may_stay(waiter));
+            if master == self.stage.plan.home() {
+                let permits =
+                    |name: &str| network.with_node(master, |node| node.permits(name)).flatten();
+                keys.extend(semaphores::wrong(&self.stage.plan, permits));
+            }
+            keys.extend(places.map(|(queue, waiter)| format!("{queue} of {waiter}")));
             let (channels, connections) =
                 if mended { (channels, connections) } else { (Vec::new(), 0) };
             let left = Leftovers { master, keys, channels, connections };

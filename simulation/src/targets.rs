@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use checkers::history::Kind;
-use palisade::{Client, Masters, MultiLock, RedLock, error::ConfigError};
-use workload::{Contended, Target, lock_on_all, lock_on_one};
+use palisade::{Client, Masters, Member, MultiLock, error::ConfigError};
+use workload::{Contended, Target, lock_on_all, lock_on_one, side};
 
 use crate::{
     event::UserId,
     plan::{About, Plan},
+    semaphores,
 };
 
 /// All targets. Clients are in the order of the servers, those of one user before those of the next.
@@ -31,26 +32,66 @@ fn of_user(user: UserId, clients: &[Client], plan: &Plan) -> Result<Vec<Target>,
     let mut targets = Vec::new();
     let Some(client) = clients.get(node) else { return Ok(targets) };
     if plan.about == About::Sharing {
-        return shared(clients, client, node);
+        return shared(clients, std::slice::from_ref(client), node);
+    }
+    if plan.about == About::Latches {
+        return Ok(targets);
+    }
+    if plan.about == About::Permits {
+        return Ok(semaphores::of(client, plan));
     }
     for (kind, fenced, name) in locks(user, plan) {
-        let (on, lock) = match kind {
+        let (on, lock): (_, Arc<dyn Contended>) = match kind {
+            Kind::Lock if plan.about == About::Queueing => {
+                (vec![node], Arc::new(client.fair_lock(name)))
+            }
+            _ if plan.about == About::Queueing => {
+                let members = clients.iter().map(|client| client.fair_lock(name));
+                (Vec::new(), Arc::new(MultiLock::new(members)?))
+            }
             Kind::Lock => (vec![node], lock_on_one(client, fenced, name)),
             _ => (Vec::new(), lock_on_all(&masters, kind, fenced, name)),
         };
-        targets.push(Target { name, kind, on, shared: false, lock });
+        targets.push(Target {
+            name,
+            kind,
+            on,
+            shared: false,
+            share: None,
+            queued: plan.about == About::Queueing && kind == Kind::Lock,
+            lock,
+        });
     }
-    if plan.about != About::Everything {
-        return Ok(targets);
-    }
-    // Any two of these have `b` in common.
-    for names in [["a", "b"], ["c", "b"]] {
-        let members = names.iter().map(|name| client.lock(name));
-        let lock = Arc::new(MultiLock::new(members)?);
+    for lock in pairs(client, plan.about)? {
         let (kind, on) = (Kind::MultiLock, vec![node]);
-        targets.push(Target { name: "pair", kind, on, shared: false, lock });
+        targets.push(Target {
+            name: "pair",
+            kind,
+            on,
+            shared: false,
+            share: None,
+            queued: false,
+            lock,
+        });
     }
     Ok(targets)
+}
+
+/// Any two of these have `b` in common.
+fn pairs(client: &Client, about: About) -> Result<Vec<Arc<dyn Contended>>, ConfigError> {
+    let plain = |names: [&str; 2]| MultiLock::new(names.map(|name| client.lock(name)));
+    let fair = |name| Member::from(client.fair_lock(name));
+    Ok(match about {
+        About::Everything => vec![Arc::new(plain(["a", "b"])?), Arc::new(plain(["c", "b"])?)],
+        About::Queueing => vec![
+            Arc::new(MultiLock::new([fair("a"), fair("b")])?),
+            Arc::new(MultiLock::new([client.lock("c").into(), fair("b")])?),
+            // Of who stands in the same queue for nothing else, the others keep the lock while they ask for more:
+            // so it is one of theirs.
+            Arc::new(client.fair_lock("b")),
+        ],
+        _ => Vec::new(),
+    })
 }
 
 /// The name of one lock of each kind.
@@ -75,34 +116,30 @@ fn locks(user: UserId, plan: &Plan) -> Vec<Named> {
         About::Handover { lock, .. } => only(lock),
         // No two users have a lock in common: what the one may not release would keep the other waiting.
         About::Sharing => SHARED.to_vec(),
+        About::Queueing => QUEUED.to_vec(),
+        About::Latches => Vec::new(),
+        About::Permits => semaphores::NAMES.map(|name| (Kind::Lock, false, name)).to_vec(),
         About::Rights => OF_USERS.get(user).map(|locks| locks.to_vec()).unwrap_or_default(),
     }
 }
 
 /// The sides of locks that are read and written; to read comes twice, for readers to meet.
-fn shared(clients: &[Client], client: &Client, node: usize) -> Result<Vec<Target>, ConfigError> {
+fn shared(clients: &[Client], home: &[Client], node: usize) -> Result<Vec<Target>, ConfigError> {
     let mut targets = Vec::new();
     for (kind, _, name) in SHARED {
         let on = if kind == Kind::Lock { vec![node] } else { Vec::new() };
         for is_shared in [true, true, false] {
-            let of_one = |client: &Client| client.rw_lock(name);
-            let lock: Arc<dyn Contended> = match (kind, is_shared) {
-                (Kind::Lock, true) => Arc::new(of_one(client).read()),
-                (Kind::Lock, false) => Arc::new(of_one(client).write()),
-                (Kind::RedLock, true) => {
-                    Arc::new(RedLock::new(clients.iter().map(|one| of_one(one).read()))?)
-                }
-                (Kind::RedLock, false) => {
-                    Arc::new(RedLock::new(clients.iter().map(|one| of_one(one).write()))?)
-                }
-                (Kind::MultiLock, true) => {
-                    Arc::new(MultiLock::new(clients.iter().map(|one| of_one(one).read()))?)
-                }
-                (Kind::MultiLock, false) => {
-                    Arc::new(MultiLock::new(clients.iter().map(|one| of_one(one).write()))?)
-                }
-            };
-            targets.push(Target { name, kind, on: on.clone(), shared: is_shared, lock });
+            let lock =
+                side(if kind == Kind::Lock { home } else { clients }, kind, is_shared, name)?;
+            targets.push(Target {
+                name,
+                kind,
+                on: on.clone(),
+                shared: is_shared,
+                share: None,
+                queued: false,
+                lock,
+            });
         }
     }
     Ok(targets)
@@ -113,6 +150,13 @@ const SHARED: [Named; 3] = [
     (Kind::RedLock, false, "shared-red"),
     (Kind::MultiLock, false, "shared-multi"),
     (Kind::Lock, false, "shared-single"),
+];
+
+/// Fair ones, by themselves and on all servers.
+const QUEUED: [Named; 3] = [
+    (Kind::Lock, false, "fair"),
+    (Kind::Lock, false, "other-fair"),
+    (Kind::MultiLock, false, "fair-multi"),
 ];
 
 /// Each kind, plain and fenced.

@@ -42,6 +42,10 @@ pub(crate) struct Acquisition {
     next: Option<Next>,
     /// If all members are needed: one after the other, in an order that all processes share.
     in_order: Option<InOrder>,
+    /// Whether it wants to hear of releases.
+    listens: bool,
+    /// As whom it listens, where each holder id has a channel of its own.
+    listens_as: Arc<str>,
     has_asked: bool,
     /// How many rounds were lost in quick succession, and when the last was.
     lost_rounds: (u32, Instant),
@@ -49,7 +53,7 @@ pub(crate) struct Acquisition {
 }
 
 impl Acquisition {
-    pub(crate) fn new(target: Target, wanted: Wanted, is_anonymous: bool) -> Self {
+    pub(crate) fn new(target: Target, wanted: Wanted, is_anonymous: bool, listens: bool) -> Self {
         let in_order = matches!(target.rule, Rule::All).then(InOrder::default);
         let succession = Succession::new(target.composite().cloned(), is_anonymous);
         Self {
@@ -58,6 +62,8 @@ impl Acquisition {
             succession,
             next: None,
             in_order,
+            listens,
+            listens_as: Arc::default(),
             has_asked: false,
             lost_rounds: (0, Instant::from_origin(Duration::ZERO)),
             has_said_not_yet: false,
@@ -90,6 +96,23 @@ impl Acquisition {
         self.next.insert(next).claim().holder().clone()
     }
 
+    /// Whether it waits in a queue of its only server, by its holder id: whatever is executed late, it
+    /// finds when it looks, so it asks with the same as long as it waits.
+    fn has_own_place(&self) -> bool {
+        let members = &self.target.members;
+        members.is_one() && self.wanted.queues_at(members.first())
+    }
+
+    /// Whether it is told of its turn by its holder id.
+    fn is_told_apart(&self) -> bool {
+        self.target.members.values().any(|member| self.wanted.queues_at(member))
+    }
+
+    /// The line of this process that it stands in: one by itself if it waits on a server.
+    pub(super) fn line(&mut self) -> Arc<str> {
+        if self.is_told_apart() { self.next_holder() } else { self.target.queue_key().clone() }
+    }
+
     /// Asks all members that have not voted yet, at once, until the round is decided.
     async fn ask_others(&mut self, attempt: Attempt, mut votes: Votes) -> Round<LockGuard> {
         let claim = attempt.claim().clone();
@@ -116,7 +139,13 @@ impl Acquisition {
                 // Whoever has not answered is asked no further; the rollback comes behind on its
                 // socket.
                 drop(asked);
-                roll_back(&claim, &votes.granted()).await;
+                if let Some(in_order) = &mut self.in_order {
+                    in_order.failed(attempt, &votes).await;
+                } else if self.has_own_place() {
+                    self.next = Some(Next::Queued(attempt));
+                } else {
+                    roll_back(&claim, &votes.granted()).await;
+                }
                 self.unavailable(votes.by)
             }
         }
@@ -129,7 +158,7 @@ impl Acquisition {
     /// Takes a lost round back, as far as nothing of it is kept. Returns who is to be waited for.
     async fn lost(
         &mut self,
-        attempt: Attempt,
+        mut attempt: Attempt,
         asked: InFlight<impl Future<Output = (MemberId, Vote)>>,
         votes: Votes,
     ) -> Refusals {
@@ -139,6 +168,11 @@ impl Acquisition {
         }
         // Whoever has not answered is asked no further; the rollback comes behind on its socket.
         drop(asked);
+        if self.has_own_place() {
+            attempt.keep_place();
+            self.next = Some(Next::Queued(attempt));
+            return votes.refusals(true);
+        }
         let claim = attempt.claim();
         // One that was refused when its socket had broken under it may be granted late. Nobody would
         // know, and it would stand in its own way.
@@ -269,14 +303,27 @@ impl Contender for Acquisition {
     }
 
     fn listen(&mut self) -> ByMember<Listener> {
-        let is_own = self.target.members.values().any(|member| member.kind.has_own_channels());
-        let holder = if is_own { self.next_holder() } else { Arc::default() };
-        let listen = |of: &Voter| of.services.notifier.listen(of.kind.channel(&holder));
+        if !self.listens {
+            return self.target.members.map(|member| member.services.notifier.ignore());
+        }
+        if self.is_told_apart() {
+            self.listens_as = self.next_holder();
+        }
+        let holder = &self.listens_as;
+        let listen = |of: &Voter| of.services.notifier.listen(of.kind.channel(holder));
         self.target.members.map(listen)
+    }
+
+    fn is_told_elsewhere(&self) -> bool {
+        let queued_as = self.in_order.as_ref().and_then(InOrder::queued_as);
+        self.listens && queued_as.is_some_and(|holder| *holder != self.listens_as)
     }
 
     fn hears_by(&mut self, listeners: &ByMember<Listener>) -> bool {
         let members = &self.target.members;
+        if !self.listens {
+            return false;
+        }
         let hears = |(listener, of): (&Listener, &Voter)| {
             // Those that have a channel for each holder are never another's.
             !of.kind.has_own_channels()

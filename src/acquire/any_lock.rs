@@ -6,7 +6,7 @@ use crate::{
     error::AcquireError,
     guard::{AnyGuard, Owner},
     lease::Lease,
-    wait::OnOutage,
+    wait::{OnOutage, WaitStrategy},
 };
 
 /// Keeps [`AnyLock`] to the locks of this crate.
@@ -54,6 +54,10 @@ pub trait AnyLock: Sealed + Clone + fmt::Debug + Send + Sync + 'static {
     /// [`Lock::on_outage`](crate::Lock::on_outage).
     #[must_use]
     fn on_outage(self, on_outage: OnOutage) -> Self;
+
+    /// [`Lock::wait_strategy`](crate::Lock::wait_strategy).
+    #[must_use]
+    fn wait_strategy(self, strategy: WaitStrategy) -> Self;
 
     /// [`Lock::acquire`](crate::Lock::acquire).
     ///

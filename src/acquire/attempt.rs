@@ -4,13 +4,19 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::{claim::Claim, watchdog::Draining};
+use crate::{
+    by_member::MemberId,
+    claim::{Claim, KeptPlace, ask, roll_back_all, roll_back_some},
+    error::Vote,
+    watchdog::Draining,
+};
 
 /// Ends the claim if it is not handed on: a dropped future of an acquire takes back what it began.
 #[derive(Debug)]
 pub(super) struct Attempt {
     claim: Arc<Claim>,
     handed_on: bool,
+    place: Option<KeptPlace>,
     /// A shutdown waits for what becomes of it.
     _draining: SmallVec<[Draining; 1]>,
 }
@@ -19,11 +25,45 @@ impl Attempt {
     pub(super) fn new(claim: Arc<Claim>) -> Self {
         let _draining =
             claim.members().values().map(|member| member.services.drain.begin()).collect();
-        Self { claim, handed_on: false, _draining }
+        Self { claim, handed_on: false, place: None, _draining }
     }
 
     pub(super) fn claim(&self) -> &Arc<Claim> {
         &self.claim
+    }
+
+    /// It waits on a server: its place there is kept from now on.
+    pub(super) fn keep_place(&mut self) {
+        self.place = self.place.take().or_else(|| KeptPlace::of(&self.claim));
+    }
+
+    /// Whether it waited for its turn in a queue, and has come to it: no place is kept any more.
+    pub(super) fn ends_place(&mut self) -> bool {
+        self.claim.place().is_none() && self.place.take().is_some()
+    }
+
+    /// Asks a member by itself, in whose queue it stands from then on, if that has one and it stands in no
+    /// other.
+    pub(super) async fn ask_alone(mut self, member: MemberId) -> (Self, Vote) {
+        self.claim.queue_at(member);
+        let (_, vote) = ask(self.claim.clone(), member).await;
+        if let Vote::Refused { .. } = vote {
+            self.keep_place();
+        }
+        (self, vote)
+    }
+
+    /// Gives back all that was granted. What is left is its place in a queue, if it has one and all else is
+    /// sure to be gone: else it could not ask there again.
+    pub(super) async fn without_grants(self) -> Option<Self> {
+        if let Some(place) = self.claim.place() {
+            let others: Vec<_> = self.claim.members().ids().filter(|id| *id != place).collect();
+            if roll_back_some(&self.claim, &others).await {
+                return Some(self);
+            }
+        }
+        roll_back_all(&self.claim).await;
+        None
     }
 
     /// The claim is somebody else's from here on.

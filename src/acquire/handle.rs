@@ -10,7 +10,7 @@ use crate::{
     guard::{LockGuard, Occupied, Owner, Proof, Tenure},
     kind::Admission,
     lease::{Lease, Term},
-    wait::{self, Contender, OnOutage, Round, Waiting},
+    wait::{self, Contender, OnOutage, Round, WaitStrategy, Waiting},
 };
 
 /// How long an acquire may take.
@@ -29,13 +29,13 @@ pub(crate) struct Handle<P = LockGuard> {
     pub(crate) lease: Lease,
     /// `None`: as it suits the operation.
     pub(crate) on_outage: Option<OnOutage>,
+    pub(crate) strategy: WaitStrategy,
     proof: PhantomData<fn() -> P>,
 }
 
 impl<P> Clone for Handle<P> {
     fn clone(&self) -> Self {
-        let (target, lease, on_outage) = (self.target.clone(), self.lease, self.on_outage);
-        Self { target, lease, on_outage, proof: PhantomData }
+        Self { target: self.target.clone(), proof: PhantomData, ..*self }
     }
 }
 
@@ -61,7 +61,13 @@ impl<P> Handle<P> {
 
 impl<P: Proof> Handle<P> {
     pub(crate) fn new(target: Target) -> Self {
-        Self { target, lease: Lease::default(), on_outage: None, proof: PhantomData }
+        Self {
+            target,
+            lease: Lease::default(),
+            on_outage: None,
+            strategy: WaitStrategy::default(),
+            proof: PhantomData,
+        }
     }
 
     /// Acquires as `owner`, or as the owner of the scope, or as a new owner.
@@ -70,31 +76,42 @@ impl<P: Proof> Handle<P> {
         owner: Option<&Owner>,
         patience: Patience,
     ) -> Result<Option<P>, AcquireError> {
+        let Some(owner) = owner.cloned().or_else(Owner::current) else {
+            return self.acquire_anew(patience).await;
+        };
+        let (term, deadline) = self.begin(patience)?;
+        let Some(mut slot) = self.occupy(&owner, patience, deadline).await else {
+            return Ok(None);
+        };
+        if let Some(tenure) = slot.upgrade()
+            && let Some(guard) = self.reenter(&tenure, term)?
+        {
+            return Ok(Some(guard));
+        }
+        let guard = self.contend(term, false, patience, deadline).await?;
+        if let Some(guard) = &guard {
+            *slot = Arc::downgrade(guard.tenure());
+        }
+        Ok(guard.map(P::of))
+    }
+
+    /// Acquires as a new owner, whatever the scope: permits are not entered again.
+    pub(crate) async fn acquire_anew(&self, patience: Patience) -> Result<Option<P>, AcquireError> {
+        let (term, deadline) = self.begin(patience)?;
+        Ok(self.contend(term, true, patience, deadline).await?.map(P::of))
+    }
+
+    /// Checks all that can be before anything is sent. The lease, and until when to try.
+    fn begin(&self, patience: Patience) -> Result<(Term, Option<Instant>), AcquireError> {
         let term = self.target.check(self.lease)?;
         if !self.target.process().watchdog.is_running() {
             return Err(AcquireError::Unwatched { lock: self.target.lock_name() });
         }
         let deadline = match patience {
-            Patience::For(d) => Some(self.target.process().clock.now() + d),
+            Patience::For(limit) => Some(self.target.now() + limit),
             Patience::Once | Patience::Forever => None,
         };
-        let mut slot = None;
-        if let Some(owner) = owner.cloned().or_else(Owner::current) {
-            let Some(occupied) = self.occupy(&owner, patience, deadline).await else {
-                return Ok(None);
-            };
-            if let Some(tenure) = occupied.upgrade()
-                && let Some(guard) = self.reenter(&tenure, term)?
-            {
-                return Ok(Some(guard));
-            }
-            slot = Some(occupied);
-        }
-        let guard = self.contend(term, slot.is_none(), patience, deadline).await?;
-        if let (Some(slot), Some(guard)) = (&mut slot, &guard) {
-            **slot = Arc::downgrade(guard.tenure());
-        }
-        Ok(guard.map(P::of))
+        Ok((term, deadline))
     }
 
     /// One more guard on what the owner claims, if it still does.
@@ -147,8 +164,9 @@ impl<P: Proof> Handle<P> {
         deadline: Option<Instant>,
     ) -> Result<Option<LockGuard>, AcquireError> {
         let waits = !matches!(patience, Patience::Once);
-        let wanted = Wanted { term, permits: 1, waits };
-        let mut contender = Acquisition::new(self.target.clone(), wanted, is_anonymous);
+        let wanted = Wanted { term, waits };
+        let listens = self.strategy == WaitStrategy::Listen;
+        let mut contender = Acquisition::new(self.target.clone(), wanted, is_anonymous, listens);
         if let Patience::Once = patience {
             return match contender.round().await {
                 Round::Granted(guard) => Ok(Some(guard)),
@@ -166,16 +184,25 @@ impl<P: Proof> Handle<P> {
             Patience::Once | Patience::Forever => OnOutage::Fail,
         };
         let watchdog = &self.target.process().watchdog;
+        let line = contender.line();
         let waiting = Waiting {
             clock: &self.target.process().clock,
             random: &self.target.process().random,
             queues: self.target.queues(),
-            key: self.target.queue_key(),
+            key: &line,
             deadline,
             on_outage: self.on_outage.unwrap_or(by_default),
+            strategy: self.strategy(),
             attend: &|work| watchdog.attend(work),
         };
         wait::acquire(contender, waiting).await
+    }
+
+    /// A turn in a queue of a server is missed by those who sleep.
+    fn strategy(&self) -> WaitStrategy {
+        let mut members = self.target.members.values();
+        let is_queued = members.any(|member| member.kind.has_own_channels());
+        if is_queued { self.strategy.with_pauses_of_at_most(IN_QUEUE) } else { self.strategy }
     }
 
     /// Acquires without a limit in time.
@@ -198,6 +225,9 @@ impl<P: Proof> Handle<P> {
         Ok(value)
     }
 }
+
+/// The longest pause of who polls for a turn in a queue.
+const IN_QUEUE: Duration = Duration::from_secs(1);
 
 async fn run<F: Future>(guard: &LockGuard, work: F) -> Result<F::Output, WithError> {
     Ok(guard.run(work).await?)

@@ -6,6 +6,13 @@
 //! next holders, only to be given back. Whoever is not about to ask again keeps nothing: those
 //! before it in line would wait for that.
 //!
+//! Of the members that have a queue it stands in one at most: that of the first of them that refused, until this
+//! grants. It keeps the place when it lets others go. What it was granted there it keeps for as long as anything
+//! else, while it asks the others and stands in no queue: two that stand in each other's way let go at
+//! different times, and whoever lets go waits where it was refused. If one before that in the order refuses it keeps
+//! that for a moment only: who has the first and asks for more would find a queue there for ever, of those who got
+//! there in its place.
+//!
 //! Source: ordered resource acquisition, which knows no deadlock.
 
 use std::{ops::Range, sync::Arc, time::Duration};
@@ -17,7 +24,7 @@ use super::{
 };
 use crate::{
     by_member::MemberId,
-    claim::{Claim, InFlight, ask, roll_back, roll_back_all, roll_back_some},
+    claim::{Claim, InFlight, roll_back, roll_back_all, roll_back_some},
     clock::Instant,
     error::Vote,
     random::Random,
@@ -27,11 +34,17 @@ use crate::{
 /// How long members are kept while another one is waited for, but for no longer than half a lease.
 /// At random, so that two get apart whose order differs since a server was restarted between.
 const KEEP: Range<Duration> = Duration::from_millis(2_000)..Duration::from_millis(2_500);
+/// By how much shorter if another comes first that refused. So many go by there that the queue is soon over, while
+/// who has the first waits for it.
+const OUT_OF_ORDER: u32 = 8;
 /// How long nothing is kept after something was kept in vain: others are to have their turns while
 /// the member that is waited for is held for long.
 const LET_GO: Duration = Duration::from_secs(10);
 /// How long one member is asked alone: then all are, to notice what became of the others.
 const ALONE: Duration = Duration::from_secs(5);
+
+/// How often a member is asked that has a queue, by who is granted another one and so stands in none.
+const UNTOLD: Duration = Duration::from_millis(100);
 
 /// What a `MultiLock` has and wants of its members between two rounds.
 #[derive(Debug, Default)]
@@ -67,7 +80,13 @@ impl InOrder {
         self.kept.as_ref().map(Attempt::claim)
     }
 
-    /// Gives back what was kept too long, and keeps nothing for a while.
+    /// By which holder id it stands in a queue.
+    pub(super) fn queued_as(&self) -> Option<&Arc<str>> {
+        let kept = self.kept().filter(|claim| claim.place().is_some());
+        kept.map(|claim| claim.holder())
+    }
+
+    /// Gives back what was kept too long, but no place in a queue, and keeps nothing for a while.
     pub(super) async fn let_go(&mut self, now: Instant) {
         if self.keep_until.is_none_or(|until| now < until) {
             return;
@@ -75,7 +94,7 @@ impl InOrder {
         if let Some(kept) = self.kept.take() {
             self.keep_until = None;
             self.keep_from = Some(now + LET_GO);
-            roll_back_all(kept.claim()).await;
+            self.kept = kept.without_grants().await;
         }
     }
 
@@ -93,6 +112,17 @@ impl InOrder {
         }
     }
 
+    /// A member did not vote: what is left of a round is its place in a queue, if it has one.
+    pub(super) async fn failed(&mut self, attempt: Attempt, votes: &Votes) {
+        self.ask_all();
+        self.keep_until = None;
+        if attempt.claim().place().is_some() {
+            self.kept = attempt.without_grants().await;
+        } else {
+            roll_back(attempt.claim(), &votes.granted()).await;
+        }
+    }
+
     /// Asks the member that is waited for, if one is, and enters its grant into `votes`. If it fails
     /// it is asked again with the others: what a failure comes to is said there.
     ///
@@ -103,16 +133,18 @@ impl InOrder {
         attempt: Attempt,
         votes: &mut Votes,
     ) -> Result<Attempt, Refusals> {
-        let claim = attempt.claim();
-        let now = claim.now();
+        let now = attempt.claim().now();
         let is_time = |(_, until): &(MemberId, Instant)| now < *until;
         let Some((member, until)) = self.waits_for.take().filter(is_time) else {
             return Ok(attempt);
         };
-        let (_, vote) = ask(claim.clone(), member).await;
+        let (attempt, vote) = attempt.ask_alone(member).await;
         if let Vote::Refused { ttl } = vote {
             self.waits_for = Some((member, until));
-            return Err(self.wait(attempt, member, ttl));
+            let claim = attempt.claim().clone();
+            let is_kept = self.keep_until.is_some() || claim.place().is_some();
+            self.kept = is_kept.then_some(attempt);
+            return Err(self.wait(&claim, member, ttl));
         }
         if let Vote::Granted = vote {
             votes.record(member, vote);
@@ -120,9 +152,7 @@ impl InOrder {
         Ok(attempt)
     }
 
-    /// Keeps the members before the first that did not grant, and takes back what others granted. If
-    /// that is not sure to be gone nothing is kept: the same claim may not ask there again. Nor is
-    /// anything kept for a member that fails: it is not waited for, so nothing would end that.
+    /// Keeps what is worth it, takes back what else was granted, and says who is waited for.
     pub(super) async fn lost(
         &mut self,
         attempt: Attempt,
@@ -130,51 +160,100 @@ impl InOrder {
         mut votes: Votes,
         random: &Random,
     ) -> Refusals {
-        let claim = attempt.claim();
+        let claim = attempt.claim().clone();
         let order = common_order(claim.members());
-        self.hear_prefix(&mut asked, &order, &mut votes).await;
+        self.hear(&mut asked, &claim, &order, &mut votes).await;
         // Whoever has not answered is asked no further; the rollback comes behind on its socket.
         drop(asked);
         let now = claim.now();
         self.lost_at.get_or_insert(now);
-        let is_granted = |id: &MemberId| matches!(votes.by[*id], Vote::Granted);
-        let (keep, give_back) = order.split_at(order.iter().take_while(|i| is_granted(i)).count());
-        let next = give_back.first().map(|id| &votes.by[*id]);
-        let may_keep = !keep.is_empty()
-            && !matches!(next, Some(Vote::Failed(_)))
-            && self.keep_from.is_none_or(|from| now >= from);
-        if may_keep && roll_back_some(claim, give_back).await {
-            let keep_for = random.within(KEEP).min(claim.term().length() / 2);
-            self.keep_until.get_or_insert(now + keep_for);
-        } else {
-            self.keep_until = None;
-            roll_back(claim, &order.iter().copied().filter(is_granted).collect::<Vec<_>>()).await;
-        }
-        let mut refusals = give_back.iter().map(|id| (*id, ttl_of_refusal(&votes.by[*id])));
-        let Some((member, ttl)) = refusals.find_map(|(id, ttl)| Some((id, ttl?))) else {
+        self.keep(attempt, &order, &votes, random).await;
+        let mut others = order.iter().filter(|id| !matches!(votes.by[**id], Vote::Granted));
+        let refusing = others.clone().count();
+        let first = others.clone().next();
+        let refused = |id: &MemberId| Some((*id, ttl_of_refusal(&votes.by[*id])?));
+        let queue = others.clone().filter(|id| self.may_queue_at(&claim, **id)).find_map(refused);
+        let Some((member, ttl)) = queue.or_else(|| others.find_map(refused)) else {
             // Rounds that nobody refused are not lost to others.
             return Refusals { by: Vec::new(), enough: 0 };
         };
-        // One before it may not have answered yet: then all are asked again.
-        let is_first = give_back.first() == Some(&member);
-        self.waits_for = is_first.then_some((member, now + ALONE));
-        self.wait(attempt, member, ttl)
+        // One before it may not have answered yet: then all are asked again. So they are by who keeps others
+        // out by asking, where more than one is not granted: each who gets in there for a moment gives the
+        // whole lock another lease, also to readers that died.
+        let asks_many = refusing > 1 && claim.keeps_out_by_asking();
+        let is_next = queue.is_some() || first == Some(&member) && !asks_many;
+        self.waits_for = is_next.then_some((member, now + ALONE));
+        // Where it does not stand yet it asks for a place at once.
+        let is_to_queue = queue.is_some() && self.queued_as().is_none();
+        let ttl = if is_to_queue { Some(Duration::ZERO) } else { ttl };
+        self.wait(&claim, member, ttl)
     }
 
-    /// Takes votes until it is known which of the first members were granted.
+    /// Keeps the members before the first that did not grant, and takes back what others granted. If
+    /// that is not sure to be gone nothing is kept: the same claim may not ask there again. Nor is
+    /// anything kept for a member that fails: it is not waited for, so nothing would end that.
+    ///
+    /// A place in a queue is kept all the same, and so is, for as long as anything is, what was granted to who stood
+    /// there: its place is gone, and it would have waited for nothing.
+    async fn keep(
+        &mut self,
+        mut attempt: Attempt,
+        order: &[MemberId],
+        votes: &Votes,
+        random: &Random,
+    ) {
+        let claim = attempt.claim().clone();
+        let (now, place) = (claim.now(), claim.place());
+        let is_granted = |id: &MemberId| matches!(votes.by[*id], Vote::Granted);
+        let (prefix, rest) = order.split_at(order.iter().take_while(|i| is_granted(i)).count());
+        let may_keep = !matches!(rest.first().map(|id| &votes.by[*id]), Some(Vote::Failed(_)));
+        let keeps_prefix = may_keep && self.keep_from.is_none_or(|from| now >= from);
+        let is_kept = |id: &MemberId| match claim.queue() {
+            Some(queue) if queue == *id => may_keep || place.is_some(),
+            _ => keeps_prefix && prefix.contains(id),
+        };
+        let (keep, give_back): (Vec<_>, Vec<_>) = order.iter().copied().partition(is_kept);
+        if keep.is_empty() || !roll_back_some(&claim, &give_back).await {
+            self.keep_until = None;
+            roll_back(&claim, &votes.granted()).await;
+            return;
+        }
+        if attempt.ends_place() {
+            // The time of what was kept before was too short for this, maybe.
+            self.keep_until = None;
+        }
+        let is_in_order = keep.iter().all(|id| !is_granted(id) || prefix.contains(id));
+        let keep_for = random.within(KEEP).min(claim.term().length() / 2);
+        let keep_for = if is_in_order { keep_for } else { keep_for / OUT_OF_ORDER };
+        let until = *self.keep_until.get_or_insert(now + keep_for);
+        self.keep_until = keep.iter().any(is_granted).then_some(until);
+        attempt.keep_place();
+        self.kept = Some(attempt);
+    }
+
+    /// Whether a member that refused is waited for in its queue.
+    fn may_queue_at(&self, claim: &Claim, member: MemberId) -> bool {
+        self.kept().map_or_else(|| claim.has_queue_at(member), |kept| kept.may_queue_at(member))
+    }
+
+    /// Takes votes until it is known which of the first members were granted, and in whose queue to stand.
     ///
     /// A refusal by a near member decides a round of all before a far one has answered; what that
     /// one grants is to be kept, or whoever is far from it would never have anything.
-    async fn hear_prefix(
+    async fn hear(
         &self,
         asked: &mut InFlight<impl Future<Output = (MemberId, Vote)>>,
+        claim: &Claim,
         order: &[MemberId],
         votes: &mut Votes,
     ) {
+        let is_pending = |vote: Option<&Vote>| matches!(vote, Some(Vote::Pending));
         let is_open = |votes: &Votes| {
-            let mut in_order = order.iter().map(|id| &votes.by[*id]);
-            let first_other = in_order.find(|vote| !matches!(vote, Vote::Granted));
-            self.lost_at.is_some() && matches!(first_other, Some(Vote::Pending))
+            let other = |id: &&MemberId| !matches!(votes.by[**id], Vote::Granted);
+            let mut others = order.iter().filter(other);
+            let mut queues = others.clone().filter(|id| claim.may_queue_at(**id));
+            is_pending(queues.next().map(|id| &votes.by[*id]))
+                || self.lost_at.is_some() && is_pending(others.next().map(|id| &votes.by[*id]))
         };
         while is_open(votes)
             && let Some((member, vote)) = asked.next().await
@@ -183,14 +262,15 @@ impl InOrder {
         }
     }
 
-    /// Keeps `attempt` if something of it is to be kept, else it ends here; and waits for `member`,
-    /// but no longer than the next step may wait.
-    fn wait(&mut self, attempt: Attempt, member: MemberId, ttl: Option<Duration>) -> Refusals {
-        let now = attempt.claim().now();
+    /// Waits for `member`, but no longer than the next step may wait.
+    fn wait(&self, claim: &Claim, member: MemberId, ttl: Option<Duration>) -> Refusals {
+        let now = claim.now();
         let steps = [self.keep_until, self.waits_for.map(|(_, until)| until)];
         let left = steps.into_iter().flatten().map(|until| until.saturating_since(now));
-        let ttl = ttl.into_iter().chain(left).min();
-        self.kept = self.keep_until.is_some().then_some(attempt);
+        // A queue that it does not stand in tells it nothing.
+        let is_told = !claim.has_queue_at(member) || claim.queue() == Some(member);
+        let unless_told = (!is_told).then_some(UNTOLD);
+        let ttl = ttl.into_iter().chain(left).chain(unless_told).min();
         Refusals { by: vec![(member, ttl)], enough: 1 }
     }
 }

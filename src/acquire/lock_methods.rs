@@ -22,6 +22,14 @@ macro_rules! lock_methods {
                 self
             }
 
+            /// How those who wait learn that the lock may be free. By default they
+            /// [listen](crate::waiting::WaitStrategy::Listen).
+            #[must_use]
+            pub fn wait_strategy(mut self, strategy: $crate::wait::WaitStrategy) -> Self {
+                self.handle.strategy = strategy;
+                self
+            }
+
             /// Waits until the lock is held.
             ///
             /// Those who wait in one process stand in line, first come, first served.
@@ -42,7 +50,7 @@ macro_rules! lock_methods {
 
             /// Attempts once. `None`: held by another.
             ///
-            /// Passes those who wait in line.
+            /// Passes those who wait in line, but nobody who waits for a [`FairLock`](crate::FairLock).
             ///
             /// # Errors
             /// As [`acquire`](Self::acquire); an outage is an error in any case.
@@ -146,6 +154,10 @@ macro_rules! lock_methods {
 
             fn on_outage(self, on_outage: $crate::OnOutage) -> Self {
                 self.on_outage(on_outage)
+            }
+
+            fn wait_strategy(self, strategy: $crate::wait::WaitStrategy) -> Self {
+                self.wait_strategy(strategy)
             }
 
             async fn acquire(&self) -> Result<$Guard, $crate::AcquireError> {

@@ -84,8 +84,8 @@ impl Target {
             member.check_name()?;
             member.services.check_runtime()?;
             let settings = &member.services.settings;
-            let term = lease.term(settings.watchdog_lease, settings.max_lease)?;
-            member.kind.check_term(term)?;
+            let asked = lease.term(settings.watchdog_lease, settings.max_lease)?;
+            let term = member.kind.term(asked)?;
             // Members whose clients have different watchdog leases: the shortest serves all.
             let shorter = |least: Term| if term.ms() < least.ms() { term } else { least };
             strictest = Some(strictest.map_or(term, shorter));

@@ -56,7 +56,7 @@ impl Scene {
     fn claim(&self) -> Arc<Claim> {
         let term = Lease::WatchdogOf(self.lease).term(self.lease, Duration::from_secs(60));
         let term = term.expect("it is allowed");
-        Claim::new(&self.members, 3, Wanted { term, permits: 1, waits: true })
+        Claim::new(&self.members, 3, Wanted { term, waits: true })
     }
 
     fn no_votes(&self) -> Votes {
@@ -234,5 +234,29 @@ async fn far_member_is_heard_once_a_round_was_lost_before() {
         scene.lose_by(claim.clone(), votes, InFlight::send([far])).await;
         assert_eq!(claim.now().saturating_since(before).as_secs(), waits, "{round}");
         assert_eq!(scene.keeps().await, [kept; 2], "{round}");
+    }
+}
+
+/// The same holder id would ask the frozen member again, and the release may come behind that.
+#[tokio::test(start_paused = true)]
+async fn place_in_a_queue_is_given_up_while_a_release_beside_it_is_not_final() {
+    for freezes in [false, true] {
+        let mut scene = Scene::held_on(&[]).await;
+        let held = scene.clients[1].fair_lock("x").acquire().await.expect("it is free");
+        let (plain, fair) = (scene.clients[0].lock("x"), scene.clients[1].fair_lock("x"));
+        let members = [plain.voter(), fair.voter()].map(Voter::clone);
+        scene.members = Arc::new(ByMember::new(members).expect("two"));
+        let (first, second) = (MemberId::nth(0), MemberId::nth(1));
+        let (attempt, vote) = Attempt::new(scene.claim()).ask_alone(second).await;
+        assert!(matches!(vote, Vote::Refused { .. }), "{vote:?}");
+        let (_, vote) = ask(attempt.claim().clone(), first).await;
+        assert!(matches!(vote, Vote::Granted), "{vote:?}");
+        if freezes {
+            scene.servers[0].freeze();
+        }
+        let left = attempt.without_grants().await;
+        assert_eq!(left.and_then(|attempt| attempt.claim().place()).is_some(), !freezes);
+        assert_eq!(fair.waiting().await.expect("it is up").len(), usize::from(!freezes));
+        drop(held);
     }
 }

@@ -189,14 +189,19 @@ impl Asking {
     ) -> Self {
         let of = &claim.members()[member];
         let settings = &of.services.settings;
-        let is_held = claim.state().phase == ClaimPhase::Held;
+        let (is_held, queues) = {
+            let state = claim.state();
+            (state.phase == ClaimPhase::Held, state.queue == Some(member))
+        };
+        let is_followed = of.services.node.is_followed();
+        let check = by_mark(mark.as_ref(), connection.marker(), is_followed);
         let statement = claim.kind(member).acquire(Request {
             holder: claim.holder(),
             term: claim.term(),
             hint: claim.hint(),
             skew: settings.clock_skew,
-            permits: claim.wanted.permits,
             waits: claim.wanted.waits,
+            queues,
             is_alone: claim.members().is_one(),
             is_held,
         });
@@ -204,7 +209,7 @@ impl Asking {
             claim: claim.clone(),
             member,
             connection: connection.clone(),
-            acquire: Acquire { statement, check: by_mark(mark.as_ref(), connection.marker()) },
+            acquire: Acquire { statement, check },
             valid: for_the_server + settings.margin,
         }
     }
@@ -270,7 +275,11 @@ impl Asking {
             }
             return Some(Vote::Granted);
         }
-        known.not_granted(epoch, not_after, answer.reply);
+        let is_place_lost = known.not_granted(epoch, not_after, answer.reply);
+        drop(state);
+        if is_place_lost {
+            claim.warn_of_lost_place(*member);
+        }
         match answer.reply.code {
             // The server's clock was stepped, or the request was slow: it has told us its time.
             Outcome::STALE => {

@@ -68,6 +68,10 @@ impl Claim {
 /// Renews one member, which downgrades it. True if it is done there.
 async fn tell(claim: Arc<Claim>, member: MemberId) -> bool {
     let of = &claim.members()[member];
+    #[cfg(planted_bugs)]
+    if planted!(DowngradeDeletesFirst) {
+        delete_first(&claim, member).await;
+    }
     let due = claim.renewal_now(member);
     let deadline = claim.now() + claim.term().node_timeout(of.services.settings.node_timeout);
     let report = match due.node.call(due.statement.key(), &due.statement, deadline).await {
@@ -85,6 +89,16 @@ async fn tell(claim: Arc<Claim>, member: MemberId) -> bool {
         claim.process().watchdog.reschedule(claim.id, next);
     }
     is_told
+}
+
+/// Releases and acquires again, as the bug of that name does.
+#[cfg(planted_bugs)]
+async fn delete_first(claim: &Arc<Claim>, member: MemberId) {
+    let of = &claim.members()[member];
+    let deadline = claim.now() + of.services.settings.node_timeout;
+    let release = of.kind.count(&claim.holder, 0);
+    let _released = of.services.node.call(release.key(), &release, deadline).await;
+    let _entered = super::ask::ask(claim.clone(), member).await;
 }
 
 const RESTARTED: &str = "the server was restarted meanwhile";

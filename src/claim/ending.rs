@@ -1,6 +1,6 @@
 //! What is to be released when a claim ends.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use smallvec::SmallVec;
 
@@ -48,6 +48,9 @@ impl Claim {
             .filter_map(|id| {
                 let member = &self.members[id];
                 let is_granted = state.members[id].is_granted();
+                // A place in a queue has no lease to end with.
+                let stands = state.queue == Some(id) && !is_granted;
+                let lasts = if stands { PLACE } else { term.length() };
                 let (connection, unanswered) = state.members[id].take_release()?;
                 let statement = if is_granted {
                     self.kind(id).count(&self.holder, 0)
@@ -64,7 +67,7 @@ impl Claim {
                     statement,
                     plain: member.kind.plain_release(&self.holder),
                     unanswered,
-                    give_up: now + term.length() + timeout + settings.margin,
+                    give_up: now + lasts + timeout + settings.margin,
                     timeout,
                     may_be_done: false,
                     is_awaited_alone: false,
@@ -124,3 +127,6 @@ impl Claim {
         }
     }
 }
+
+/// For how long a place in a queue may stand that nobody gives up.
+const PLACE: Duration = Duration::from_secs(300);

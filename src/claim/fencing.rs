@@ -28,7 +28,8 @@ impl Claim {
     /// What a new token should be at least. The same for all members, so that their counters agree;
     /// for those who join a claim that is won, its token.
     pub(crate) fn hint(&self) -> Duration {
-        self.token().map_or(self.hint, FencingToken::as_hint)
+        let own = Duration::from_micros(self.hint_us);
+        self.token().map_or(own, FencingToken::as_hint)
     }
 
     /// Whether the claim is won with a token only: all members have counters.

@@ -39,8 +39,20 @@ pub(crate) struct MemberState {
     pub(crate) is_failing: bool,
     /// Whether another stood there when it last answered.
     taken: bool,
+    /// What is known of its place in a queue.
+    place: Place,
     /// When the member may be asked for its vote again; `None` if that is under way or not wanted.
     pub(crate) heal_at: Option<Instant>,
+}
+
+/// A place in a queue on a server.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    #[default]
+    None,
+    Taken,
+    /// And taken anew since: that was told.
+    Lost,
 }
 
 impl MemberState {
@@ -70,12 +82,20 @@ impl MemberState {
         }
     }
 
-    /// An acquire was answered with something else than a grant.
-    pub(crate) fn not_granted(&mut self, epoch: u64, not_after: i64, outcome: Outcome) {
+    /// An acquire was answered with something else than a grant. True if a place in a queue was lost
+    /// meanwhile, for the first time.
+    pub(crate) fn not_granted(&mut self, epoch: u64, not_after: i64, outcome: Outcome) -> bool {
         self.failed(epoch, not_after);
-        let is_queued = outcome.code == Outcome::QUEUED;
+        let is_queued = [Outcome::QUEUED, Outcome::LINED_UP].contains(&outcome.code);
         self.touched |= is_queued;
         self.taken = is_queued || outcome.code == Outcome::REFUSED;
+        let is_lost = self.place == Place::Taken && outcome.code == Outcome::LINED_UP;
+        if is_lost {
+            self.place = Place::Lost;
+        } else if is_queued && self.place == Place::None {
+            self.place = Place::Taken;
+        }
+        is_lost
     }
 
     /// An acquire was not executed, for sure.

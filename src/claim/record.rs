@@ -33,7 +33,7 @@ use crate::{
     lease::Term,
     process::Process,
     sync::{Mutex, MutexGuard},
-    voting::{Members, lock_name},
+    voting::{Members, Voter, lock_name},
 };
 
 /// What is known of one acquisition and of what came of it.
@@ -47,8 +47,8 @@ pub(crate) struct Claim {
     pub(super) wanted: Wanted,
     /// Whether its holder has given up a part of it, for good: see [`kind`](Self::kind).
     pub(super) is_downgraded: AtomicBool,
-    /// What a fencing token should be at least: the wall clock when the attempt began.
-    pub(super) hint: Duration,
+    /// What a fencing token should be at least: the wall clock when the attempt began, in µs.
+    pub(super) hint_us: u64,
     pub(super) process: Arc<Process>,
     pub(super) state: Mutex<ClaimState>,
 }
@@ -57,10 +57,15 @@ pub(crate) struct Claim {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted {
     pub(crate) term: Term,
-    /// How many permits; 1 of a lock.
-    pub(crate) permits: u32,
     /// Whether the caller waits if it is refused.
     pub(crate) waits: bool,
+}
+
+impl Wanted {
+    /// Whether `member` has a queue, and a place in it is wanted.
+    pub(crate) fn queues_at(&self, member: &Voter) -> bool {
+        self.waits && member.kind.has_own_channels()
+    }
 }
 
 /// Who has a claim, for as long as a turn of a user lasts. A claim may have several, one after the
@@ -87,6 +92,8 @@ pub(super) struct ClaimState {
     /// The fencing token that it was won with: what joins later is to have no lesser one.
     pub(super) token: Option<FencingToken>,
     pub(super) recount: Recount,
+    /// The member in whose queue it stands, or stood until that granted it: one for as long as it lasts.
+    pub(super) queue: Option<MemberId>,
     pub(super) members: ByMember<MemberState>,
 }
 
@@ -138,20 +145,27 @@ impl ClaimPhase {
     }
 }
 
+/// By which the watchdog knows what it looks after.
+pub(super) fn next_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 impl Claim {
     pub(crate) fn new(members: &Members, need: usize, wanted: Wanted) -> Arc<Self> {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
         let process = &members.first().services.process;
         let is_fenced = members.values().any(|member| member.kind.is_fenced());
-        let hint = if is_fenced { process.clock.unix_time() } else { Duration::ZERO };
+        let hint = if is_fenced { process.clock.unix_time().as_micros() } else { 0 };
+        let is_bare = members.first().kind.has_bare_holders();
+        let holder = if is_bare { process.fresh_id().into() } else { process.fresh_holder() };
         Arc::new(Self {
-            id: NEXT.fetch_add(1, Ordering::Relaxed),
-            holder: process.fresh_holder(),
+            id: next_id(),
+            holder,
             members: members.clone(),
             need,
             wanted,
             is_downgraded: AtomicBool::new(false),
-            hint,
+            hint_us: u64::try_from(hint).unwrap_or(u64::MAX),
             process: process.clone(),
             state: Mutex::new(ClaimState {
                 phase: ClaimPhase::Acquiring,
@@ -163,6 +177,8 @@ impl Claim {
                 renew_until: None,
                 token: None,
                 recount: Recount::default(),
+                queue: (members.is_one() && wanted.queues_at(members.first()))
+                    .then_some(MemberId::FIRST),
                 members: members.map(|_| MemberState::default()),
             }),
         })

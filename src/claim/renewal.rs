@@ -120,6 +120,10 @@ impl Listed for Claim {
         self.is_all(Admission::Exclusive)
     }
 
+    fn is_shaken_by_releases(&self) -> bool {
+        self.members.values().any(|member| member.kind.is_shaken_by_releases())
+    }
+
     fn shut_down(&self, cause: LostCause) {
         self.lose(cause);
         self.abandon();

@@ -2,19 +2,17 @@
 
 use std::{fmt, io, sync::Arc, time::Duration};
 
-use futures::FutureExt;
-
 #[cfg(feature = "embedded")]
 use super::SimulatedProcess;
-use super::{Client, Connector};
+use super::{Client, address::ServerAddress};
 use crate::{
     clock::Clock,
     error::{ConfigError, ConnectError},
     kinds::scripts,
     lease::MIN_WATCHDOG,
-    node::{Endpoint, Node, NodeSettings, Spin, Stream},
+    node::{Node, NodeSettings, Spin},
     process::{NodeServices, Process, ServiceSettings},
-    standing::{Quarantine, Rules, Unidentified, longest_lease, quarantine_length},
+    standing::{Failover, Quarantine, Rules, Unidentified, longest_lease, quarantine_length},
     wait::LocalHandover,
     wire::key,
 };
@@ -40,7 +38,7 @@ use crate::{
 #[derive(Clone)]
 #[must_use]
 pub struct ClientBuilder {
-    address: ServerAddress,
+    pub(super) address: ServerAddress,
     name: String,
     node_timeout: Duration,
     connect_timeout: Duration,
@@ -53,18 +51,12 @@ pub struct ClientBuilder {
     local_handover: LocalHandover,
     quarantine: Quarantine,
     unidentified: Unidentified,
+    failover: Failover,
+    failover_lag: Duration,
     namespace: String,
     redact_names: bool,
     process: Option<Arc<Process>>,
     clock: Option<Arc<dyn Clock>>,
-}
-
-/// Where the server is.
-#[derive(Clone, Default)]
-struct ServerAddress {
-    url: Option<String>,
-    /// With a label. Then the URL says only who logs in, and where.
-    connector: Option<(String, Arc<Connector>)>,
 }
 
 impl Default for ClientBuilder {
@@ -83,6 +75,8 @@ impl Default for ClientBuilder {
             local_handover: LocalHandover::default(),
             quarantine: Quarantine::default(),
             unidentified: Unidentified::default(),
+            failover: Failover::default(),
+            failover_lag: Duration::ZERO,
             namespace: String::new(),
             redact_names: false,
             process: None,
@@ -92,53 +86,6 @@ impl Default for ClientBuilder {
 }
 
 impl ClientBuilder {
-    /// The server: `redis://[user:password@]host[:port][/db]` or `unix:///path`.
-    pub fn url(mut self, url: &str) -> Self {
-        self.address.url = Some(url.to_owned());
-        self
-    }
-
-    /// The same, whatever server was named before.
-    pub(super) fn only_url(mut self, url: &str) -> Self {
-        self.address = ServerAddress { url: Some(url.to_owned()), connector: None };
-        self
-    }
-
-    /// The server, reached over streams of the caller's making: a tunnel, a simulated network.
-    ///
-    /// `label` stands for the address in errors and ballots. User, password and database are those
-    /// of the [`url`](Self::url), if one is given too, before or after; its address is not used.
-    ///
-    /// # Examples
-    /// ```
-    /// # fn main() -> Result<(), palisade::error::ConfigError> {
-    /// use palisade::Client;
-    /// use tokio::net::TcpStream;
-    ///
-    /// let client = Client::builder()
-    ///     .connector("redis behind the tunnel", || TcpStream::connect("127.0.0.1:16379"))
-    ///     .url("redis://app:secret@redis/2")
-    ///     .build()?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn connector<S, F>(
-        mut self,
-        label: &str,
-        connect: impl Fn() -> F + Send + Sync + 'static,
-    ) -> Self
-    where
-        S: Stream,
-        F: Future<Output = io::Result<S>> + Send + 'static,
-    {
-        let connect = move || {
-            let stream = connect();
-            async move { stream.await.map(|stream| Box::new(stream) as Box<dyn Stream>) }.boxed()
-        };
-        self.address.connector = Some((label.to_owned(), Arc::new(connect)));
-        self
-    }
-
     /// Shown after the process' id in the server's CLIENT LIST. Defaults to nothing.
     pub fn name(mut self, name: &str) -> Self {
         self.name = name.to_owned();
@@ -235,6 +182,21 @@ impl ClientBuilder {
         self
     }
 
+    /// What becomes of the votes of a master that was a replica before, behind
+    /// [sentinels](Self::sentinels). Defaults to [`Failover::Wait`].
+    pub fn failover(mut self, failover: Failover) -> Self {
+        self.failover = failover;
+        self
+    }
+
+    /// For how much longer a promoted master waits, for those who guard against a master that is cut off
+    /// together with its clients by `min-replicas-to-write`: its `min-replicas-max-lag` and a second.
+    /// Defaults to nothing. All clients of a master must agree on it.
+    pub fn failover_lag(mut self, lag: Duration) -> Self {
+        self.failover_lag = lag;
+        self
+    }
+
     /// What stands before the names of locks in their keys, so that they meet no keys of others: with
     /// `shop:locks:` the lock `orders:42` is the key `shop:locks:orders:42`. Defaults to nothing.
     ///
@@ -309,7 +271,12 @@ impl ClientBuilder {
             (None, None) => Process::global().map_err(no_thread)?,
         };
         let endpoint = self.address.endpoint(&process)?;
-        let quarantine = quarantine_length(self.max_lease, self.clock_skew);
+        let quarantine =
+            quarantine_length(self.max_lease, self.clock_skew).saturating_add(self.failover_lag);
+        let protected = match (self.failover, endpoint.is_followed()) {
+            (Failover::Wait, true) => self.quarantine.of_promoted(),
+            _ => self.quarantine,
+        };
         let settings = ServiceSettings {
             node_timeout: self.node_timeout,
             connect_timeout: self.connect_timeout,
@@ -320,7 +287,7 @@ impl ClientBuilder {
             local_handover: self.local_handover,
             clock_skew: self.clock_skew,
             margin: MARGIN,
-            quarantine: self.quarantine,
+            quarantine: protected,
             quarantine_length: quarantine,
             redact_names: self.redact_names,
             namespace: self.namespace.as_str().into(),
@@ -389,27 +356,6 @@ impl ClientBuilder {
         }
         self.local_handover.check()?;
         key::check_namespace(&self.namespace).map_err(|reason| invalid("namespace", reason))
-    }
-}
-
-impl ServerAddress {
-    fn endpoint(self, process: &Process) -> Result<Endpoint, ConfigError> {
-        let named = self.url.map(|url| Endpoint::parse(&url)).transpose()?;
-        match (named, self.connector) {
-            (named, Some((label, connect))) => {
-                let label = format!("{label}#{}", process.connector_number());
-                let endpoint = Endpoint::connector(&label, move || connect());
-                Ok(match named {
-                    Some(named) => endpoint.logging_in_as(named),
-                    None => endpoint,
-                })
-            }
-            (Some(named), None) => Ok(named),
-            (None, None) => Err(ConfigError::InvalidSetting {
-                setting: "url",
-                reason: "no server is named".into(),
-            }),
-        }
     }
 }
 

@@ -1,26 +1,30 @@
 //! The client: the only place where node, watchdog, notifier and releaser are wired together.
 
+mod address;
+mod addressing;
 mod builder;
 #[cfg(feature = "embedded")]
 mod embedded;
 mod masters;
+mod sentinel;
+mod sentinel_url;
 #[cfg(feature = "embedded")]
 mod simulated;
 
-use std::{fmt, io, sync::Arc, time::Duration};
-
-use futures::future::BoxFuture;
+use std::{fmt, sync::Arc, time::Duration};
 
 pub use builder::ClientBuilder;
 pub use masters::Masters;
+pub use sentinel::Sentinels;
 #[cfg(feature = "embedded")]
 pub use simulated::SimulatedProcess;
 
 use crate::{
+    composite::StripedLock,
     error::{BlessError, ConfigError, ConnectError, LostCause, NodeError, ShutdownError},
     kind::Holder,
-    kinds::{CountDownLatch, FencedLock, Lock, RwLock},
-    node::{NodeId, Stream},
+    kinds::{CountDownLatch, ExpirableSemaphore, FairLock, FencedLock, Lock, RwLock, Semaphore},
+    node::NodeId,
     process::NodeServices,
     voting::bless,
 };
@@ -34,8 +38,8 @@ use crate::{
 /// A client belongs to the process that made it. In a child by `fork()` it does nothing: its
 /// operations fail with [`ConfigError::Forked`] before anything is sent, guards count as lost by
 /// [`LostCause::Forked`], and dropping them does nothing either: what the parent holds stays its own.
-/// The child makes a client, and a tokio runtime, of its own. An inherited runtime is to be neither
-/// used nor dropped there: parent and child would share its epoll descriptor and take each other's
+/// The child makes a client, and a tokio runtime, of its own. An inherited runtime, and a future that
+/// waited on it, is to be neither used nor dropped there: parent and child would share its epoll descriptor and take each other's
 /// events. A daemon therefore forks first, and makes runtime and client then.
 ///
 /// # Examples
@@ -78,6 +82,32 @@ impl Client {
         Self::builder().url(url).build()
     }
 
+    /// Connects to the master `service` that sentinels watch over, and follows it: see
+    /// [`ClientBuilder::sentinels`].
+    ///
+    /// # Errors
+    /// [`ConnectError`] if an address cannot be read, or no sentinel tells of a master that can be reached
+    /// now.
+    ///
+    /// # Cancel safety
+    /// Dropping the future closes the connection.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// use palisade::Client;
+    ///
+    /// let client = Client::sentinel(["sentinel-1", "sentinel-2", "sentinel-3"], "orders").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn sentinel<A: AsRef<str>>(
+        addresses: impl IntoIterator<Item = A>,
+        service: &str,
+    ) -> Result<Self, ConnectError> {
+        Self::builder().sentinels(Sentinels::new(addresses, service)).connect().await
+    }
+
     /// For all that can be set.
     pub fn builder() -> ClientBuilder {
         ClientBuilder::default()
@@ -95,16 +125,46 @@ impl Client {
         FencedLock::new(self.services.clone(), name.as_ref())
     }
 
+    /// The reentrant lock `name` that is granted in the order in which it was asked for. Asks nobody.
+    #[must_use]
+    pub fn fair_lock(&self, name: impl AsRef<str>) -> FairLock {
+        FairLock::new(self.services.clone(), name.as_ref())
+    }
+
     /// The lock `name` with many readers or one writer. Asks nobody.
     #[must_use]
     pub fn rw_lock(&self, name: impl AsRef<str>) -> RwLock {
         RwLock::new(&self.services, name.as_ref())
     }
 
+    /// A lock of `stripes` stripes for any number of keys: 1 … 65,536. Asks nobody.
+    ///
+    /// # Errors
+    /// [`ConfigError`] for another number, or a bad name.
+    pub fn striped_lock(
+        &self,
+        name: impl AsRef<str>,
+        stripes: u32,
+    ) -> Result<StripedLock, ConfigError> {
+        StripedLock::new(self.services.clone(), name.as_ref(), stripes)
+    }
+
     /// The count-down latch `name`. Asks nobody; a bad name is reported by the operations.
     #[must_use]
     pub fn count_down_latch(&self, name: impl AsRef<str>) -> CountDownLatch {
         CountDownLatch::new(self.services.clone(), name.as_ref())
+    }
+
+    /// The semaphore `name`. Asks nobody; a bad name is reported by the operations.
+    #[must_use]
+    pub fn semaphore(&self, name: impl AsRef<str>) -> Semaphore {
+        Semaphore::new(self.services.clone(), name.as_ref())
+    }
+
+    /// The semaphore `name` whose permits have leases. Asks nobody.
+    #[must_use]
+    pub fn expirable_semaphore(&self, name: impl AsRef<str>) -> ExpirableSemaphore {
+        ExpirableSemaphore::new(self.services.clone(), name.as_ref())
     }
 
     /// Whether `holder` is of this process: a hold of any of its clients, or what servers have
@@ -120,6 +180,29 @@ impl Client {
     #[must_use]
     pub fn node_id(&self) -> &NodeId {
         self.services.node_id()
+    }
+
+    /// What the connections of the server are called; those without a name are left out.
+    ///
+    /// Those of this library are called `palisade:<uuid>:<name>`: the holder ids of a process begin with its
+    /// uuid, so this tells on whose behalf a [holder](Holder) holds. The user needs `+client|list`.
+    ///
+    /// # Errors
+    /// [`ConnectError`] if the server cannot be asked now, or refuses; nothing was changed.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    pub async fn names_of_connections(&self) -> Result<Vec<String>, ConnectError> {
+        let services = &self.services;
+        services.check_here()?;
+        let deadline = services.process.clock.now() + services.settings.node_timeout;
+        let asked = async {
+            // Any key will do.
+            let connection = services.node.connection(services.node.marker(), deadline).await?;
+            connection.names_of_connections(deadline).await
+        };
+        let failed = |source| ConnectError::Node { node: self.node_id().clone(), source };
+        asked.await.map_err(failed)
     }
 
     /// The operator's word that the server is new: that it holds everything it ever granted. Then
@@ -193,7 +276,9 @@ impl Client {
     /// Completes once the client is connected, or known not to be.
     pub(crate) async fn connected(&self) -> Result<(), NodeError> {
         let services = &self.services;
-        let deadline = services.process.clock.now() + services.settings.connect_timeout;
+        // The attempt ends by itself, and says why: it is not to be given up at that very moment.
+        let deadline =
+            services.process.clock.now() + services.settings.connect_timeout.saturating_mul(2);
         // Any key will do.
         services.node.connection(services.node.marker(), deadline).await.map(drop)
     }
@@ -211,6 +296,3 @@ impl fmt::Debug for Client {
         f.debug_struct("Client").field("node", self.node_id()).finish_non_exhaustive()
     }
 }
-
-/// How a connection is made, if not by URL.
-type Connector = dyn Fn() -> BoxFuture<'static, io::Result<Box<dyn Stream>>> + Send + Sync;

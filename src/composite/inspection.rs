@@ -29,29 +29,29 @@ use crate::{error::InspectError, kind::Holder, kinds::Lock, node::NodeId};
 /// ```
 #[derive(Debug)]
 pub struct Inspection {
-    nodes: Vec<(NodeId, Result<Option<Holder>, InspectError>)>,
+    nodes: Vec<(NodeId, Result<Vec<Holder>, InspectError>)>,
 }
 
 impl Inspection {
     pub(crate) async fn of(locks: &[Lock]) -> Self {
         let asked = locks.iter().map(async |lock| {
             let node = lock.voter().services.node_id().clone();
-            (node, lock.holder().await)
+            (node, lock.holders().await)
         });
         Self { nodes: join_all(asked).await }
     }
 
-    /// Each server with its answer: `None` if the lock is free there.
-    pub fn iter(&self) -> impl Iterator<Item = (&NodeId, &Result<Option<Holder>, InspectError>)> {
+    /// Each server with its answer: who holds the lock there, which are many if they read.
+    pub fn iter(&self) -> impl Iterator<Item = (&NodeId, &Result<Vec<Holder>, InspectError>)> {
         self.nodes.iter().map(|(node, answer)| (node, answer))
     }
 
-    /// The holder that more than half of the servers name, if any.
+    /// The holder that more than half of the servers name, if any; of many readers the first.
     #[must_use]
     pub fn majority_holder(&self) -> Option<&Holder> {
-        let holders = || self.nodes.iter().filter_map(|(_, answer)| answer.as_ref().ok()?.as_ref());
-        holders().find(|holder| {
-            let same = holders().filter(|other| other.id == holder.id).count();
+        let nodes = || self.nodes.iter().filter_map(|(_, answer)| answer.as_ref().ok());
+        nodes().flatten().find(|holder| {
+            let same = nodes().filter(|all| all.iter().any(|other| other.id == holder.id)).count();
             2 * same > self.nodes.len()
         })
     }
@@ -61,12 +61,16 @@ impl fmt::Display for Inspection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (node, answer) in &self.nodes {
             match answer {
-                Ok(None) => writeln!(f, "{node}: free")?,
-                Ok(Some(holder)) => writeln!(f, "{node}: held by {}", holder.id)?,
+                Ok(holders) => writeln!(f, "{node}: {}", told(holders))?,
                 Err(InspectError::Node { source, .. }) => writeln!(f, "{node}: {source}")?,
                 Err(error) => writeln!(f, "{node}: {error}")?,
             }
         }
         Ok(())
     }
+}
+
+fn told(holders: &[Holder]) -> String {
+    let ids: Vec<_> = holders.iter().map(|holder| holder.id.as_str()).collect();
+    if ids.is_empty() { "free".into() } else { format!("held by {}", ids.join(", ")) }
 }

@@ -14,8 +14,10 @@ mod inspection;
 mod multi;
 mod parts;
 mod red;
+mod striped;
 
 pub use inspection::Inspection;
 pub use multi::{FencedMultiLock, MultiLock};
 pub use parts::{Member, MultiMember, RedMember};
 pub use red::{FencedRedLock, RedLock};
+pub use striped::StripedLock;

@@ -6,7 +6,7 @@ use crate::{
     acquire::{Rule, Target},
     error::ConfigError,
     guard::{AnyGuard, LockGuard},
-    kinds::{FencedGuard, FencedLock, Lock, ReadGuard, ReadLock, WriteGuard, WriteLock},
+    kinds::{FairLock, FencedGuard, FencedLock, Lock, ReadGuard, ReadLock, WriteGuard, WriteLock},
     voting::Voter,
 };
 
@@ -34,6 +34,12 @@ pub trait MultiMember: Part {
 /// # fn example(client: &palisade::Client) {
 /// use palisade::{Member, RedLock};
 /// let lock = RedLock::new([Member::from(client.lock("a")), client.fenced_lock("a").into()]);
+/// # }
+/// ```
+/// Nor have those that queue, each server in an order of its own:
+/// ```compile_fail
+/// # fn example(client: &palisade::Client) {
+/// let lock = palisade::RedLock::new([client.fair_lock("a")]);
 /// # }
 /// ```
 #[expect(private_bounds, reason = "sealed: how a lock takes part is ours")]
@@ -76,14 +82,10 @@ impl MultiMember for Member {
     type Guard = LockGuard;
 }
 
-/// A lock as a member of composites of its kind, and of those of several.
+/// A lock as a member of a `MultiLock` of its kind, and of those of several.
 macro_rules! member {
     ($Lock:ty, $Guard:ty, $voter:expr, $plain:expr) => {
         impl MultiMember for $Lock {
-            type Guard = $Guard;
-        }
-
-        impl RedMember for $Lock {
             type Guard = $Guard;
         }
 
@@ -113,6 +115,17 @@ member!(Lock, LockGuard, |lock: &Self| lock.voter().in_composite(), std::convert
 member!(FencedLock, FencedGuard, Self::as_member, Self::plain);
 member!(ReadLock, ReadGuard, |lock: &Self| lock.voter().in_composite(), Self::plain);
 member!(WriteLock, WriteGuard, |lock: &Self| lock.voter().in_composite(), Self::plain);
+member!(FairLock, LockGuard, |lock: &Self| lock.voter().in_composite(), Self::plain);
+
+/// One of which a majority excludes all others.
+macro_rules! red_member {
+    ($($Lock:ty => $Guard:ty),+) => {
+        $(impl RedMember for $Lock {
+            type Guard = $Guard;
+        })+
+    };
+}
+red_member!(Lock => LockGuard, FencedLock => FencedGuard, ReadLock => ReadGuard, WriteLock => WriteGuard);
 
 impl Part for Member {
     fn has_own_lease(&self) -> bool {

@@ -47,6 +47,20 @@ pub enum ConfigError {
         /// The greatest.
         max: u64,
     },
+    /// So many permits cannot be acquired at once.
+    #[error("{permits} permits cannot be acquired at once; from 1 to {max} can")]
+    PermitsOutOfRange {
+        /// How many were asked for.
+        permits: u32,
+        /// The most.
+        max: u32,
+    },
+    /// What is no id of a permit: those are 32 hexadecimal digits.
+    #[error("{id:?} is no permit: those have 32 hexadecimal digits")]
+    InvalidPermitId {
+        /// What was given.
+        id: Arc<str>,
+    },
     /// The lease is shorter than clocks can tell apart safely, or zero.
     #[error("a lease of {lease:?} is too short; at least {min:?} is needed")]
     LeaseTooShort {
@@ -172,10 +186,7 @@ pub enum ConfigError {
 /// What to write, for schemes that users expect to work.
 fn instead_of(scheme: &str) -> &'static str {
     match scheme {
-        "rediss" | "valkeys" => {
-            ": there is no TLS built in; use a tunnel, such as stunnel, or in a program \
-             ClientBuilder::connector"
-        }
+        "rediss" | "valkeys" => ": it was built without TLS, which is the crate's feature `tls`",
         "http" | "https" => ": write redis://host:port/db",
         _ => "",
     }

@@ -67,6 +67,19 @@ pub enum NodeError {
         #[source]
         source: Arc<dyn std::error::Error + Send + Sync>,
     },
+    /// TLS refused: the server's certificate is not one to trust, or not for its name, or over; or the server
+    /// refused ours; or does not speak TLS. Nothing was sent.
+    #[error("no TLS connection: {reason}")]
+    Tls {
+        /// What is wrong, and with whose certificate.
+        reason: Arc<str>,
+    },
+    /// There are no credentials to log in with: what asks for them failed. Nothing was sent.
+    #[error("no credentials: {reason}")]
+    Credentials {
+        /// What it said.
+        reason: Arc<str>,
+    },
     /// The server refused the credentials (NOAUTH, WRONGPASS). Nothing was executed.
     #[error("the server refused the credentials: {message}")]
     Authentication {
@@ -75,15 +88,10 @@ pub enum NodeError {
     },
     /// The user may not do this (NOPERM). Nothing was left behind.
     ///
-    /// Locks need `+evalsha +eval +script|load +time +hexists +hset +hlen +hgetall +pttl +pexpire
-    /// +del +publish`, and `+hdel` or each release takes two round trips; fenced ones `+get +set` and their counters (`redisson_lock_token:*`, in
-    /// composites `palisade_lock_token:*`), waiting `+subscribe +unsubscribe +ping`; the keys, and
-    /// the channels `redisson_lock__channel:*`. Composites need `+info|server` too, or all of
-    /// `+info` so that replicas and promotions are known; and, to notice that data was lost while a
-    /// server ran, `+get +set` and the key `palisade:marker`, whoever blesses masters `+del` as
-    /// well. Without these the uptime alone is asked. Latches need `+get +set +decr +del +publish +time`,
-    /// the keys `palisade_once:*` and the channels `redisson_countdownlatch__channel__*`.
-    #[error("the user lacks a permission: {message}")]
+    /// What a name needs is told by [`Rights`](crate::acl::Rights), and by `palisade acl NAME`. Some rights can
+    /// be missing: without `+hdel` each release takes two round trips; without `+info`, or the key
+    /// `palisade:marker`, less is noticed of what servers forget (see [`Quarantine`](crate::Quarantine)).
+    #[error("the user lacks a permission: {message} (`palisade acl` prints what is needed)")]
     Permission {
         /// The server's text. Redis 7.0 does not name the command that a script was refused.
         message: Arc<str>,
@@ -109,6 +117,13 @@ pub enum NodeError {
     /// The server is a replica, or was demoted to one (READONLY): it cannot vote.
     #[error("the server is a read-only replica")]
     Replica,
+    /// The server is one that locks cannot rest on: too old, or one of several masters of the same data. Nothing
+    /// was executed.
+    #[error("the server is not supported: {what}")]
+    Unsupported {
+        /// What it is, and what is needed.
+        what: Arc<str>,
+    },
     /// The server is still loading its data (LOADING). Nothing was executed.
     #[error("the server is loading its data")]
     Loading,
@@ -223,6 +238,7 @@ impl NodeError {
         !matches!(
             self,
             Self::Unreachable { .. }
+                | Self::Credentials { .. }
                 | Self::TimedOut { .. }
                 | Self::Disconnected { .. }
                 | Self::Closed
@@ -256,13 +272,15 @@ impl NodeError {
     pub const fn is_permanent(&self) -> bool {
         matches!(
             self,
-            Self::Authentication { .. }
+            Self::Tls { .. }
+                | Self::Authentication { .. }
                 | Self::Permission { .. }
                 | Self::ForeignKey
                 | Self::OtherKind
                 | Self::ForeignCounter
                 | Self::ForeignMarker
                 | Self::ScriptsRefused { .. }
+                | Self::Unsupported { .. }
                 | Self::Unidentified
                 | Self::Closed
                 | Self::NoRuntime

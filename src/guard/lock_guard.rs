@@ -128,7 +128,7 @@ impl LockGuard {
         &self.tenure
     }
 
-    /// Keeps nobody out from now on: who wrote reads on.
+    /// Keeps nobody out from now on: who wrote reads on. Returns once enough servers know, or the hold is lost.
     ///
     /// # Errors
     /// So many other guards of the hold still do. Nothing was changed.
@@ -138,7 +138,7 @@ impl LockGuard {
     pub(crate) async fn share(&mut self) -> Result<(), u32> {
         self.tenure.share()?;
         self.admission = Admission::Shared;
-        claim::downgrade(self.tenure.claim()).await;
+        let _lost_meanwhile = self.run(claim::downgrade(self.tenure.claim())).await;
         Ok(())
     }
 

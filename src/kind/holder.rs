@@ -28,4 +28,38 @@ pub struct Holder {
     pub count: u64,
     /// How much longer unless it is renewed; `None` if for ever.
     pub ttl: Option<Duration>,
+    /// How it is held.
+    pub access: Access,
+}
+
+/// How a lock is held: which locks of the same name are excluded.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "embedded")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use palisade::inspect::Access;
+///
+/// let client = palisade::embedded::Server::start()?.client()?;
+/// let _reader = client.rw_lock("config").read().acquire().await?;
+/// let holders = client.lock("config").holders().await?;
+/// assert!(holders.iter().all(|holder| holder.access == Access::Read));
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "embedded"))]
+/// # fn main() {}
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Access {
+    /// As a lock of one holder at a time: excludes all.
+    Alone,
+    /// As the [`WriteLock`](crate::rw::WriteLock) of an [`RwLock`](crate::RwLock): excludes all.
+    Write,
+    /// As its [`ReadLock`](crate::rw::ReadLock): excludes all but readers.
+    Read,
+    /// As permits of a [`Semaphore`](crate::Semaphore), as many as its count: excludes those for whom none
+    /// are left.
+    Permits,
 }

@@ -9,7 +9,7 @@ mod token;
 
 use std::{fmt, sync::Arc, time::Duration};
 
-pub use holder::Holder;
+pub use holder::{Access, Holder};
 pub use token::FencingToken;
 
 use crate::{
@@ -27,11 +27,10 @@ pub(crate) struct Request<'a> {
     pub(crate) hint: Duration,
     /// ... but no further than this from the server's clock.
     pub(crate) skew: Duration,
-    /// How many permits are asked for: 1 of a lock.
-    #[cfg_attr(not(test), expect(dead_code, reason = "semaphores take several"))]
-    pub(crate) permits: u32,
-    /// Whether the caller waits if it is refused: then a place in a queue may be taken.
+    /// Whether the caller waits if it is refused.
     pub(crate) waits: bool,
+    /// Whether it takes a place in the queue of this member then: of several members, in one queue only.
+    pub(crate) queues: bool,
     /// Whether it is wanted of this one member, so that the holder id stays the same from one attempt to
     /// the next.
     pub(crate) is_alone: bool,
@@ -66,7 +65,8 @@ pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
     /// Known before the first request.
     fn channel(&self, holder: &Arc<str>) -> Arc<str>;
 
-    /// Whether each holder has a channel of its own.
+    /// Whether each holder has a channel of its own. Then each who waits stands in the server's queue, and
+    /// not in a line of its process.
     fn has_own_channels(&self) -> bool {
         false
     }
@@ -82,21 +82,43 @@ pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    /// Checks a lease, besides what is checked of all.
-    fn check_term(&self, _term: Term) -> Result<(), ConfigError> {
-        Ok(())
+    /// The lease that it is acquired with where `asked` was asked for, which has been checked as all are.
+    fn term(&self, asked: Term) -> Result<Term, ConfigError> {
+        Ok(asked)
+    }
+
+    /// Whether holders are known by 16 bytes alone, in hexadecimal digits, and not by process and number.
+    fn has_bare_holders(&self) -> bool {
+        false
+    }
+
+    /// Whether whoever waits for it keeps others out by asking, as a writer does with new readers.
+    fn keeps_out_by_asking(&self) -> bool {
+        false
+    }
+
+    /// Whether a release by somebody may mean that who holds it with others holds it no more. Not of
+    /// permits: each is by itself.
+    fn is_shaken_by_releases(&self) -> bool {
+        true
     }
 
     /// Acquires, or confirms. Says [`Arg::NotAfter`](crate::wire::Arg) where its stamp is to stand; one
     /// with a lease for all its locks shares a call with others. Answers `DONE` with the ttl of this holder's own hold (and the token),
     /// `STALE`, `FOREIGN`, `OTHER_KIND`, `FOREIGN_COUNTER`, `REFUSED` with the time after which it may be free, or
-    /// `QUEUED` with the same if it has left something there.
+    /// `QUEUED` with the same if it has left something there; `LINED_UP` if that is a new place in a queue.
     fn acquire(&self, request: Request<'_>) -> Statement;
 
     /// Takes back whatever an acquire may have left that was not granted, or not answered: final by
     /// its stamp, as a release. Answers as [`count`](Self::count).
     fn withdraw(&self, holder: &Arc<str>) -> Statement {
         self.count(holder, 0)
+    }
+
+    /// Sees to it that the place in a queue that an acquire took does not end. Answers `DONE`, or anything
+    /// else if there is none. `None` if this kind has no such places.
+    fn keep_place(&self, _holder: &Arc<str>) -> Option<Statement> {
+        None
     }
 
     /// Whether grants come with a fencing token.

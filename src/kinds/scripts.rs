@@ -1,27 +1,49 @@
 //! Every script of every kind.
 
-use super::{fenced, mutex, rw};
-#[cfg(any(test, feature = "embedded"))]
-use super::{latch, once};
-#[cfg(feature = "embedded")]
-use crate::voting::marker;
-use crate::wire::Script;
+use super::{
+    counter, expirable, fair, fenced, latch, mutex, once, permits, rw, semaphore, usage::Use,
+};
+use crate::{voting::marker, wire::Script};
 
 /// What connections load in advance.
 pub(crate) fn of_locks() -> Vec<&'static Script> {
     let all = mutex::script::SCRIPTS.into_iter().chain(fenced::script::SCRIPTS);
-    all.chain(rw::script::SCRIPTS).collect()
+    all.chain(rw::script::SCRIPTS).chain(fair::script::SCRIPTS).collect()
 }
 
 /// What a server learns with the first call: few clients use all kinds, and none is in a hurry.
 #[cfg(any(test, feature = "embedded"))]
 fn of_counters() -> impl Iterator<Item = &'static Script> {
-    once::script::SCRIPTS.into_iter().chain(latch::script::SCRIPTS)
+    let numbers = counter::script::SCRIPTS.into_iter().chain(once::script::SCRIPTS);
+    let numbers = numbers.chain(latch::script::SCRIPTS).chain(permits::script::SCRIPTS);
+    numbers.chain(semaphore::script::SCRIPTS).chain(expirable::script::SCRIPTS)
 }
 
 #[cfg(any(test, feature = "embedded"))]
 fn all() -> Vec<&'static Script> {
     of_locks().into_iter().chain(of_counters()).collect()
+}
+
+/// Those that concern a lock of this sort, or a number.
+pub(super) fn of(usage: Use) -> Vec<&'static Script> {
+    let plain = mutex::script::SCRIPTS.into_iter();
+    // Changes of numbers, which are made once.
+    let counted = counter::script::SCRIPTS.into_iter().chain(once::script::SCRIPTS);
+    let permits = counted.clone().chain(permits::script::SCRIPTS);
+    match usage {
+        Use::Lock => plain.collect(),
+        Use::FencedLock => plain.chain(fenced::script::SCRIPTS).collect(),
+        Use::FairLock => plain.chain(fair::script::SCRIPTS).collect(),
+        Use::RwLock => plain.chain(rw::script::SCRIPTS).collect(),
+        Use::Semaphore => permits.chain(semaphore::script::SCRIPTS).collect(),
+        Use::ExpirableSemaphore => permits.chain(expirable::script::SCRIPTS).collect(),
+        Use::CountDownLatch => counted.chain(latch::script::SCRIPTS).collect(),
+    }
+}
+
+/// Those about the mark in the data, behind which an acquire may stand.
+pub(super) fn of_marks() -> impl Iterator<Item = &'static Script> {
+    marker::SCRIPTS.into_iter()
 }
 
 /// All that are ever sent, each with its digest and what it is called.
@@ -73,7 +95,17 @@ mod tests {
         let term = Lease::Watchdog.term(day, day).unwrap();
         let mutex = mutex::script::Mutex::new("x");
         let fenced = fenced::script::Fenced::member("x");
-        let latch = latch::script::Latch::new(&"x".into());
+        let fair = fair::script::Fair::new("x");
+        let read = counter::script::Read { name: "x".into() };
+        let store = permits::script::Store::new(&"x".into(), "y".into());
+        let holders = semaphore::script::Holders { store: store.clone() };
+        let leased = expirable::script::Holders { store, clock_skew: day };
+        let change = once::script::Attempt {
+            change: latch::script::Latch::new(&"x".into()).count_down(),
+            once: "once".into(),
+            not_after: 0,
+        };
+        let place = fair.keep_place(&holder).unwrap();
         let renewal = mutex.renew(&holder, 1_000);
         let token = FencingToken::of(1).unwrap();
         let promotion = fenced.promote(&holder, token, term).unwrap();
@@ -81,7 +113,12 @@ mod tests {
         for_any_answer(|answer| {
             let items = || Items::of(answer.clone());
             drop(items().map(|items| mutex.inspect().decode(items)));
-            drop(items().map(|items| latch.read().decode(items)));
+            drop(items().map(|items| fair.waiting().decode(items)));
+            drop(items().map(|items| read.decode(items)));
+            drop(items().map(|items| holders.decode(items)));
+            drop(items().map(|items| leased.decode(items)));
+            drop(items().map(|items| change.decode(items)));
+            drop(items().map(|items| place.decode(items)));
             drop(items().map(|items| batch.decode(items)));
             drop(items().map(|items| promotion.decode(items)));
         });

@@ -20,6 +20,10 @@ use crate::{
 /// millisecond, and cost it no less for each.
 const BATCH: usize = 64;
 
+/// No more is put in one call, in bytes, than its first lock and so much: a thousand permits of a holder
+/// cost a server as much as a thousand locks.
+const BATCH_BYTES: usize = 16 * 1024;
+
 /// Calls to one node that may be unanswered at the same time: enough to keep the server busy, few
 /// enough that the first answers are read before the last calls are sent.
 const IN_FLIGHT: usize = 32;
@@ -161,15 +165,25 @@ fn group<T>(items: Vec<BatchItem<T>>, slot: impl Fn(&str) -> u16) -> Vec<BatchCa
     groups.into_iter().map(call).collect()
 }
 
-/// Cuts a call into calls of at most [`BATCH`] locks.
+/// Cuts a call into calls of at most [`BATCH`] locks and [`BATCH_BYTES`].
 fn cut<T>(call: BatchCall<T>) -> impl Iterator<Item = BatchCall<T>> {
     let BatchCall { batch, timeout, askers } = call;
     let (script, mut askers) = (batch.shared_script(), askers.into_iter());
-    let mut statements = batch.into_statements().into_iter();
+    let mut rest = batch.into_statements().into_iter().peekable();
     std::iter::from_fn(move || {
         // Not split off from the end: each part would keep room for all.
-        let statements: Vec<_> = statements.by_ref().take(BATCH).collect();
-        let askers = askers.by_ref().take(BATCH).collect();
+        let mut statements = Vec::from_iter(rest.next());
+        let mut bytes = 0;
+        let mut fits = |next: &Statement| {
+            bytes += next.size();
+            bytes <= BATCH_BYTES
+        };
+        while statements.len() < BATCH
+            && let Some(next) = rest.next_if(&mut fits)
+        {
+            statements.push(next);
+        }
+        let askers: Vec<_> = askers.by_ref().take(statements.len()).collect();
         let is_over = statements.is_empty();
         (!is_over).then(|| BatchCall { batch: Batch::new(script, statements), timeout, askers })
     })
@@ -207,6 +221,18 @@ mod tests {
             let order: Vec<_> = calls.iter().flat_map(askers).collect();
             assert_eq!(order, (0..all).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn calls_take_no_more_bytes_than_a_server_has_time_for() {
+        let large = |asker: usize| {
+            let args = [Arg::Bytes(vec![0; 7_000].into())];
+            let statement = Statement::new(&ECHO, [&asker.to_string().into()], args);
+            BatchItem { statement, ..item(&ECHO, asker) }
+        };
+        let calls = group((0..7).map(large).collect(), |_| 0);
+        let calls: Vec<_> = calls.into_iter().flat_map(cut).map(|call| askers(&call)).collect();
+        assert_eq!(calls, [vec![0, 1, 2], vec![3, 4, 5], vec![6]]);
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! a missing permission there without a code, and 6.2 and 7.0 wrap the text of an inner error.
 //! So the texts are looked at too.
 
+#[cfg(feature = "tls")]
+use std::error::Error;
 use std::sync::Arc;
 
 use redis::{ErrorKind, RedisError, ServerError};
@@ -40,6 +42,11 @@ pub(super) fn of_redis(error: RedisError) -> NodeError {
 
 /// The meaning of an error while a connection is being made: nothing was sent.
 pub(super) fn of_connecting(error: RedisError) -> NodeError {
+    // A server says no to our certificate when it is spoken to, and not before.
+    #[cfg(feature = "tls")]
+    if let Some(refusal) = io_error(&error).and_then(super::tls::refusal) {
+        return refusal;
+    }
     match of_redis(error) {
         NodeError::Disconnected { source } => unreachable(&source),
         NodeError::Malformed { .. } => unreachable(&NO_REDIS),
@@ -47,7 +54,14 @@ pub(super) fn of_connecting(error: RedisError) -> NodeError {
     }
 }
 
-const NO_REDIS: &str = "what answers there does not speak Redis' protocol; is it the right port?";
+/// The error of the stream, which redis-rs keeps in an `Arc`.
+#[cfg(feature = "tls")]
+fn io_error(error: &RedisError) -> Option<&std::io::Error> {
+    error.source()?.downcast_ref::<Arc<dyn Error + Send + Sync>>()?.downcast_ref()
+}
+
+pub(super) const NO_REDIS: &str =
+    "what answers there does not speak Redis' protocol; is it the right port?";
 
 pub(super) fn unreachable(reason: &impl ToString) -> NodeError {
     NodeError::Unreachable { reason: reason.to_string().into() }

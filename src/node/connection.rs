@@ -46,6 +46,8 @@ pub(crate) struct Connection {
 struct Socket {
     epoch: u64,
     standing: Arc<Standing>,
+    /// By which of the sentinels' configurations it leads to the master.
+    config: Option<u64>,
     marker: Arc<str>,
     clock: SharedClock,
     silence: Mutex<Silence>,
@@ -83,6 +85,7 @@ impl Connection {
         outbox: Arc<Outbox>,
         greeting: &Greeting,
         standing: Arc<Standing>,
+        config: Option<u64>,
         settings: &NodeSettings,
     ) -> Self {
         static EPOCHS: AtomicU64 = AtomicU64::new(1);
@@ -91,6 +94,7 @@ impl Connection {
         let socket = Socket {
             epoch: EPOCHS.fetch_add(1, Ordering::Relaxed),
             standing,
+            config,
             marker: settings.marker.clone(),
             clock: settings.clock.clone(),
             silence: Mutex::new(Silence::new(settings.frozen_after)),
@@ -261,6 +265,10 @@ impl Connection {
     }
 
     /// What is known of the process that this socket leads to.
+    pub(super) fn config(&self) -> Option<u64> {
+        self.socket.config
+    }
+
     pub(crate) fn standing(&self) -> &Standing {
         &self.socket.standing
     }

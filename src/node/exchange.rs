@@ -39,6 +39,31 @@ pub(super) async fn exchange(
     answers
 }
 
+/// A stream on which the server speaks unasked.
+pub(super) struct Listening {
+    stream: Box<dyn Stream>,
+    input: BytesMut,
+    codec: ValueCodec,
+}
+
+impl Listening {
+    /// After everything that was asked there was answered.
+    pub(super) fn on(stream: Box<dyn Stream>) -> Self {
+        Self { stream, input: BytesMut::new(), codec: ValueCodec::default() }
+    }
+
+    /// What it says next.
+    ///
+    /// # Errors
+    /// It hung up.
+    ///
+    /// # Cancel safety
+    /// Nothing is lost.
+    pub(super) async fn next(&mut self) -> RedisResult<Value> {
+        read(&mut self.stream, &mut self.input, &mut self.codec).await
+    }
+}
+
 async fn read(
     stream: &mut (impl Stream + ?Sized),
     input: &mut BytesMut,

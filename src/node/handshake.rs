@@ -94,8 +94,18 @@ fn understand(
     let replication = permitted(replication)?;
     // INFO and TIME are answered while the data is being loaded; PING is not.
     permitted(ping)?;
-    if field(&replication, "role") == Some("slave") {
-        return Err(NodeError::Replica);
+    match field(&replication, "role") {
+        Some("slave") => return Err(NodeError::Replica),
+        // Each of two would grant what the other has granted.
+        Some("active-replica") => {
+            return Err(unsupported("an active replica, one of several masters"));
+        }
+        _ => {}
+    }
+    if let Some(version) = field(&server, "redis_version")
+        && is_too_old(version)
+    {
+        return Err(unsupported(&format!("version {version}; at least 6.2 is needed")));
     }
     let server_us = read_time(no_error(time)?)?;
     let uptime = field(&server, "uptime_in_seconds").and_then(read_uptime);
@@ -110,6 +120,20 @@ fn understand(
         time: Sample { sent, received, server_us },
     };
     Ok((greeting, known))
+}
+
+fn unsupported(what: &str) -> NodeError {
+    NodeError::Unsupported { what: what.into() }
+}
+
+/// Forks tell the version of Redis that they are like.
+fn is_too_old(version: &str) -> bool {
+    let mut numbers = version.split('.').map(str::parse::<u32>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) < (6, 2),
+        // Whoever words it otherwise is not known to be old.
+        _ => false,
+    }
 }
 
 /// Negative if the server's clock was set back after its start: then nothing older is known of it.
@@ -127,9 +151,10 @@ pub(super) fn name_command(name: &str) -> Option<Cmd> {
 
 fn login_commands(login: &RedisConnectionInfo) -> Vec<Cmd> {
     let mut commands = Vec::new();
-    if let Some(password) = login.password() {
+    // There are users without a password; whoever names one is not to come as the default user.
+    if login.username().is_some() || login.password().is_some() {
         let mut auth = cmd("AUTH");
-        auth.arg(login.username()).arg(password);
+        auth.arg(login.username()).arg(login.password().unwrap_or_default());
         commands.push(auth);
     }
     if login.db() != 0 {
@@ -223,6 +248,38 @@ mod tests {
         }
         let load = loads(&[&ECHO], &known(&[0])).pop().unwrap();
         assert!(load.get_packed_command().starts_with(b"*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n"));
+    }
+
+    fn understood(server: &str, replication: &str) -> Result<Greeting, NodeError> {
+        let text = |text: &str| Ok(Value::BulkString(text.into()));
+        let time = Value::Array(vec![Value::BulkString("1".into()), Value::BulkString("2".into())]);
+        let answers = [
+            text(server),
+            text(replication),
+            Ok(Value::Nil),
+            Ok(Value::SimpleString("PONG".into())),
+            Ok(time),
+            Ok(Value::Nil),
+        ];
+        let at = Instant::from_origin(Duration::ZERO);
+        understand(answers, at, at).map(|(greeting, _)| greeting)
+    }
+
+    #[test]
+    fn servers_that_are_too_old_and_one_master_of_several_do_not_vote() {
+        for version in ["6.2.0", "6.2", "7.0.15", "8.2.1", "10.0.0", "255.255.255", "unstable"] {
+            let server = format!("redis_version:{version}\r\nrun_id:x\r\n");
+            assert!(understood(&server, "role:master\r\n").is_ok(), "{version}");
+        }
+        for (server, role, says) in [
+            ("redis_version:6.0.16\r\n", "master", "version 6.0.16; at least 6.2"),
+            ("redis_version:5.0.0\r\n", "master", "version 5.0.0"),
+            ("redis_version:6.3.4\r\n", "active-replica", "one of several masters"),
+        ] {
+            let error = understood(server, &format!("role:{role}\r\n")).unwrap_err();
+            assert!(error.to_string().contains(says), "{error}");
+            assert!(error.is_permanent(), "{error:?}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use futures::future::BoxFuture;
 use tokio::{
     runtime::{Handle, Id},
     sync::Notify,
@@ -22,7 +23,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     backoff::pauses, connection::Connection, deadline::before, driver::Driver, node_core::Core,
-    outbox::ConnectionEnd,
+    opening::Opened, outbox::ConnectionEnd,
 };
 use crate::{
     clock::Instant,
@@ -129,7 +130,7 @@ async fn keep_connected(link: &Link) {
         let tried = settings.clock.now();
         let run_before = link.core.run_id();
         match link.core.connect().await {
-            Ok((connection, driver)) => {
+            Ok(Opened { connection, driver, tie }) => {
                 contained(|| tracing::debug!(node = %link.core.endpoint.id(), "connected"));
                 link.state.replace(LinkState::Up(connection.clone()));
                 let is_another = run_before.is_some() && connection.run_id() != run_before;
@@ -137,7 +138,20 @@ async fn keep_connected(link: &Link) {
                     tell_that_it_is_back(link);
                 }
                 was_lost = true;
-                let ending = drive(&connection, driver).await;
+                let say = |command| -> BoxFuture<'_, Result<(), NodeError>> {
+                    Box::pin(
+                        connection.command(command, settings.clock.now() + settings.node_timeout),
+                    )
+                };
+                let ending = tokio::select! {
+                    biased;
+                    ending = drive(&connection, driver) => ending,
+                    () = link.core.moved_from(tie.place.as_ref()) => {
+                        connection.end(ConnectionEnd::Lost);
+                        ConnectionEnd::Lost
+                    }
+                    () = link.core.keep_logged_in(tie.renew_login_at, &say) => ConnectionEnd::Lost,
+                };
                 let lived = settings.clock.now().saturating_since(tried);
                 contained(
                     || tracing::debug!(node = %link.core.endpoint.id(), ?ending, "connection ended"),

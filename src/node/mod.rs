@@ -13,8 +13,11 @@ mod backoff;
 mod batches;
 mod caller;
 mod cause;
+mod commands;
 mod connection;
+mod credentials;
 mod deadline;
+mod directory;
 mod driver;
 mod endpoint;
 mod exchange;
@@ -24,6 +27,7 @@ mod handshake;
 mod info;
 mod landing;
 mod link;
+mod login;
 mod next_socket;
 mod node_core;
 mod opening;
@@ -37,12 +41,16 @@ mod server_clock;
 mod settings;
 mod silence;
 mod spin;
+mod stream;
 mod survey;
 mod tcp;
 #[cfg(test)]
 pub(crate) mod test_server;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "tls")]
+mod tls;
+mod url;
 
 use std::{
     fmt,
@@ -52,16 +60,20 @@ use std::{
 use tokio::runtime::{Handle, Id};
 
 pub(crate) use self::node_core::Resident;
+#[cfg(feature = "tls")]
+pub use self::tls::Tls;
 pub(crate) use self::{
     batches::{BatchAnswer, BatchItem},
     caller::{Acquirer, Always, Patience, Turn},
     connection::{Answer, Asked, Connection},
+    credentials::Fetch,
+    directory::{AddressMap, Directory, Place},
     endpoint::{Endpoint, Identity},
     next_socket::NextSocket,
     pubsub::{PubSub, PubSubEvent, SubscriptionChange},
     settings::NodeSettings,
 };
-pub use self::{endpoint::Stream, spin::Spin};
+pub use self::{credentials::Credentials, spin::Spin, stream::Stream};
 use self::{
     link::{Link, Links, find},
     node_core::Core,
@@ -123,6 +135,11 @@ impl Node {
     /// whatever databases.
     pub(crate) fn shares_address(&self, other: &Self) -> bool {
         self.0.core.endpoint.shares_address(&other.0.core.endpoint)
+    }
+
+    /// Whether it may be another server later.
+    pub(crate) fn is_followed(&self) -> bool {
+        self.0.core.endpoint.is_followed()
     }
 
     /// Whether a connection cannot be made on the current runtime, since that has no sockets.

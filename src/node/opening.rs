@@ -1,37 +1,57 @@
 //! How a connection is made: a stream and the first words.
 
-use std::sync::Arc;
+use std::{future::pending, sync::Arc};
 
 use futures::future::BoxFuture;
-use redis::{AsyncConnectionConfig, RedisConnectionInfo, aio::MultiplexedConnection};
+use redis::{AsyncConnectionConfig, ProtocolVersion, aio::MultiplexedConnection};
 
 use super::{
     Stream, cause,
     connection::Connection,
     deadline::before,
+    directory::Whereabouts,
     driver::Driver,
     handshake::{self, Greeting},
+    login::Login,
     node_core::Core,
     outbox::Outbox,
 };
-use crate::{error::NodeError, panics::contained, standing::Standing};
+use crate::{clock::Instant, error::NodeError, panics::contained, standing::Standing};
 
 /// What reads and writes the socket of a connection for pub/sub, which is redis-rs's.
 pub(super) type PubSubDriver = BoxFuture<'static, ()>;
 
+/// A connection for commands, made.
+pub(super) struct Opened {
+    pub(super) connection: Connection,
+    pub(super) driver: Driver,
+    pub(super) tie: Tie,
+}
+
+/// What there is to do about a connection while it lives.
+#[derive(Clone)]
+pub(super) struct Tie {
+    pub(super) renew_login_at: Option<Instant>,
+    /// Where it leads, if the node may be elsewhere later.
+    pub(super) place: Option<Whereabouts>,
+}
+
 impl Core {
-    pub(super) async fn connect(&self) -> Result<(Connection, Driver), NodeError> {
-        let work = Box::pin(async {
-            let mut stream = self.dial().await?;
-            let greeting =
-                handshake::greet(&mut stream, self.endpoint.login(), &self.settings).await?;
-            Ok((stream, greeting))
-        });
-        let (stream, greeting) = self.in_time(work).await?;
+    pub(super) async fn connect(&self) -> Result<Opened, NodeError> {
+        let deadline = self.connected_by();
+        let login = self.login(deadline).await?;
+        let (mut stream, place) = self.stream(deadline).await?;
+        let greeting = async {
+            let greeting = handshake::greet(&mut stream, &login.info, &self.settings);
+            greeting.await.map_err(|error| self.hung_up(error))
+        };
+        let greeting = self.in_time(deadline, "the server did not answer", greeting).await?;
         let standing = self.identify(&greeting);
         let outbox = Outbox::new(&self.settings);
         let driver = Driver::new(stream, outbox.clone());
-        Ok((Connection::new(outbox, &greeting, standing, &self.settings), driver))
+        let config = place.as_ref().and_then(|told| told.config);
+        let connection = Connection::new(outbox, &greeting, standing, config, &self.settings);
+        Ok(Opened { connection, driver, tie: Tie { renew_login_at: login.renew_at, place } })
     }
 
     /// Notes who the server is. Warns if the user may not ask, unless that was so before.
@@ -53,31 +73,81 @@ impl Core {
         standing
     }
 
-    /// Makes a stream and a redis-rs connection on it, for pub/sub.
+    /// Makes a stream and a redis-rs connection on it, for pub/sub; and what it is tied to.
     pub(super) async fn open(
         &self,
-        login: &RedisConnectionInfo,
         config: AsyncConnectionConfig,
-    ) -> Result<(MultiplexedConnection, PubSubDriver), NodeError> {
-        let stream = self.dial().await?;
-        let (redis, driver) = MultiplexedConnection::new_with_config(login, stream, config)
-            .await
-            .map_err(cause::of_connecting)?;
-        Ok((redis, Box::pin(driver)))
+    ) -> Result<(MultiplexedConnection, PubSubDriver, Tie), NodeError> {
+        let deadline = self.connected_by();
+        let Login { info, renew_at: renew_login_at } = self.login(deadline).await?;
+        let info = info.set_protocol(ProtocolVersion::RESP3);
+        let (stream, place) = self.stream(deadline).await?;
+        let opened = MultiplexedConnection::new_with_config(&info, stream, config);
+        let opened = async { opened.await.map_err(cause::of_connecting) };
+        let (redis, driver) = self.in_time(deadline, "the server did not answer", opened).await?;
+        Ok((redis, Box::pin(driver), Tie { renew_login_at, place }))
     }
 
-    async fn dial(&self) -> Result<Box<dyn Stream>, NodeError> {
-        let stream = self.endpoint.dial(&self.settings.clock).await;
-        stream.map_err(|error| cause::unreachable(&error))
+    /// A stream on which Redis' protocol is spoken, and where it leads.
+    async fn stream(
+        &self,
+        deadline: Instant,
+    ) -> Result<(Box<dyn Stream>, Option<Whereabouts>), NodeError> {
+        let dialled = async {
+            let dialled = self.endpoint.dial(&self.settings.clock).await;
+            dialled.map_err(|error| cause::unreachable(&error))
+        };
+        let (stream, place) = self.in_time(deadline, "not connected", dialled).await?;
+        #[cfg(feature = "tls")]
+        if let Some(tls) = self.endpoint.tls() {
+            let host = place.as_ref().map(|told| &*told.place.0);
+            let wrapped = tls.wrap(stream, host);
+            let stream = self.in_time(deadline, "no TLS handshake", wrapped).await?;
+            return Ok((stream, place));
+        }
+        Ok((stream, place))
     }
 
+    /// Completes when a connection is to be given up, since its node is elsewhere.
+    pub(super) async fn moved_from(&self, place: Option<&Whereabouts>) {
+        match self.endpoint.directory().zip(place) {
+            Some((directory, place)) => {
+                directory.moved_from(place, &self.settings.clock).await;
+                contained(
+                    || tracing::info!(node = %self.endpoint.id(), "the master is elsewhere now"),
+                );
+            }
+            None => pending().await,
+        }
+    }
+
+    /// Who hangs up without a word may have waited for another protocol.
+    fn hung_up(&self, error: NodeError) -> NodeError {
+        match error {
+            NodeError::Unreachable { reason }
+                if !self.endpoint.is_secured() && *reason != *cause::NO_REDIS =>
+            {
+                cause::unreachable(&format_args!("{reason}; if TLS is spoken there, say rediss://"))
+            }
+            other => other,
+        }
+    }
+
+    pub(super) fn connected_by(&self) -> Instant {
+        self.settings.clock.now() + self.settings.connect_timeout
+    }
+
+    /// `missing` says what there was not when time was up.
     pub(super) async fn in_time<T>(
         &self,
+        deadline: Instant,
+        missing: &str,
         work: impl Future<Output = Result<T, NodeError>>,
     ) -> Result<T, NodeError> {
         let limit = self.settings.connect_timeout;
-        let clock = &self.settings.clock;
-        let late = || Err(cause::unreachable(&format!("not connected within {limit:?}")));
-        before(clock, clock.now() + limit, work).await.unwrap_or_else(late)
+        let late = || Err(cause::unreachable(&format_args!("{missing} within {limit:?}")));
+        // On the heap: it is a rare thing to do, and large.
+        let work = Box::pin(work);
+        before(&self.settings.clock, deadline, work).await.unwrap_or_else(late)
     }
 }

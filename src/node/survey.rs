@@ -5,6 +5,7 @@ use redis::{Cmd, Value, cmd};
 
 use super::{
     cause,
+    commands::words,
     connection::Connection,
     info::{field, read_time},
     outbox::ConnectionEnd,
@@ -55,6 +56,7 @@ impl Connection {
         }
         let run_id = self.run_id().ok_or(NodeError::Unidentified)?;
         let origin = read_origin(run_id, &replication, &stats);
+        let origin = Origin { config: self.config(), ..origin };
         let server_time = read_time(time?)?;
         Ok(Sight { found, has_witness, origin, server_time, at: self.now() })
     }
@@ -70,12 +72,6 @@ impl Connection {
         let load = |source: &&str| self.ask(Question(words(&["SCRIPT", "LOAD", source])), deadline);
         join_all(sources.iter().map(load)).await.into_iter().try_for_each(|loaded| loaded.map(drop))
     }
-}
-
-fn words(words: &[&str]) -> Cmd {
-    let mut command = Cmd::new();
-    command.arg(words);
-    command
 }
 
 fn read_mark(reply: Result<Value, NodeError>) -> Result<Found, NodeError> {
@@ -107,7 +103,7 @@ fn read_origin(run_id: RunId, replication: &Value, stats: &Value) -> Origin {
     let was_promoted = second.is_some_and(|id| id.bytes().any(|digit| digit != b'0'));
     let taken_in = field(stats, "total_net_repl_input_bytes");
     let has_taken_in = taken_in.is_none_or(|bytes| bytes != "0");
-    Origin { run_id, replid, is_fed: was_promoted && has_taken_in }
+    Origin { run_id, replid, is_fed: was_promoted && has_taken_in, config: None }
 }
 
 #[cfg(test)]
@@ -151,6 +147,6 @@ mod tests {
     fn who_may_not_ask_is_taken_for_a_run_that_was_never_fed() {
         let run_id = RunId::new(&"a".repeat(40)).unwrap();
         let origin = read_origin(run_id, &Value::Nil, &Value::Nil);
-        assert_eq!(origin, Origin { run_id, replid: None, is_fed: false });
+        assert_eq!(origin, Origin { run_id, replid: None, is_fed: false, config: None });
     }
 }

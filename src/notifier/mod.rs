@@ -24,6 +24,7 @@ use tokio::{runtime::Handle, sync::Notify};
 use self::registry::{Effects, ListenerId, Registry};
 use crate::{
     error::NodeError,
+    home::Home,
     latest::Latest,
     node::{Node, PubSub, PubSubEvent},
 };
@@ -33,6 +34,7 @@ use crate::{
 pub(crate) struct Notifier(Arc<NotifierInner>);
 
 struct NotifierInner {
+    home: Home,
     registry: Mutex<Registry<Arc<Signals>>>,
     pubsub: PubSub,
     on_message: Box<dyn Fn(&str) + Send + Sync>,
@@ -66,7 +68,7 @@ impl Notifier {
                 }
             });
             let registry = Mutex::new(Registry::new());
-            NotifierInner { registry, pubsub, on_message: Box::new(on_message) }
+            NotifierInner { home: Home::here(), registry, pubsub, on_message: Box::new(on_message) }
         }))
     }
 
@@ -76,6 +78,14 @@ impl Notifier {
         let (id, effects) = self.0.registry().add(&channel, signals.clone());
         self.0.carry_out(effects);
         Listener { inner: self.0.clone(), channel, id, signals }
+    }
+
+    /// Hears of nothing but alarms, and is never ready.
+    pub(crate) fn ignore(&self) -> Listener {
+        let signals = Arc::new(Signals::new());
+        signals.learn(&Err(NodeError::Closed));
+        let id = self.0.registry().add_deaf(signals.clone());
+        Listener { inner: self.0.clone(), channel: Arc::default(), id, signals }
     }
 
     /// Has everybody look again.
@@ -211,6 +221,10 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
+        // A thread that the child of a fork does not have may have held the mutex.
+        if !self.inner.home.is_here() {
+            return;
+        }
         let change = self.inner.registry().remove(&self.channel, self.id);
         if let Some(change) = change {
             self.inner.pubsub.send(change);

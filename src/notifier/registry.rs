@@ -17,6 +17,8 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Registry<S> {
     channels: BTreeMap<Arc<str>, Channel<S>>,
+    /// Those who listen to no channel.
+    deaf: BTreeMap<ListenerId, S>,
     next: u64,
 }
 
@@ -38,7 +40,7 @@ enum Subscription {
 }
 
 /// Names one listener in its registry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ListenerId(u64);
 
 /// What follows from a change, to be carried out without the registry's lock.
@@ -60,13 +62,12 @@ impl<S> Default for Effects<S> {
 
 impl<S: Clone> Registry<S> {
     pub(super) fn new() -> Self {
-        Self { channels: BTreeMap::new(), next: 0 }
+        Self { channels: BTreeMap::new(), deaf: BTreeMap::new(), next: 0 }
     }
 
     /// Adds a listener. If the subscription stands, it learns so at once.
     pub(super) fn add(&mut self, channel: &Arc<str>, listener: S) -> (ListenerId, Effects<S>) {
-        let id = ListenerId(self.next);
-        self.next += 1;
+        let id = self.next_id();
         let mut effects = Effects::default();
         let entry = self.channels.entry(channel.clone()).or_insert_with(|| {
             effects.change = Some(SubscriptionChange::Subscribe(channel.clone()));
@@ -84,12 +85,27 @@ impl<S: Clone> Registry<S> {
         (id, effects)
     }
 
+    /// Adds one who is only reached as one of everybody.
+    pub(super) fn add_deaf(&mut self, listener: S) -> ListenerId {
+        let id = self.next_id();
+        self.deaf.insert(id, listener);
+        id
+    }
+
+    fn next_id(&mut self) -> ListenerId {
+        self.next += 1;
+        ListenerId(self.next)
+    }
+
     /// Removes a listener; the last one ends the subscription.
     pub(super) fn remove(
         &mut self,
         channel: &Arc<str>,
         id: ListenerId,
     ) -> Option<SubscriptionChange> {
+        if self.deaf.remove(&id).is_some() {
+            return None;
+        }
         let entry = self.channels.get_mut(channel)?;
         entry.listeners.retain(|(known, _)| *known != id);
         entry.leave_if_idle(channel)
@@ -115,7 +131,7 @@ impl<S: Clone> Registry<S> {
     }
 
     pub(super) fn everybody(&self) -> Vec<S> {
-        self.channels.values().flat_map(Channel::all).collect()
+        self.channels.values().flat_map(Channel::all).chain(self.deaf.values().cloned()).collect()
     }
 
     /// Channels that are subscribed or being subscribed.

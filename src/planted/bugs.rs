@@ -60,11 +60,27 @@ pub enum Bug {
     WithdrawnAfterNoscript,
     /// An acquire that waits, as a heal may, is sent behind the release of its hold.
     ReleaseAheadOfHeal,
+    /// A writer that becomes a reader is released first.
+    DowngradeDeletesFirst,
+    /// The wish of a writer keeps out readers that are in already.
+    IntentBeforeOwnField,
+    /// What is kept of a change is deleted while a second copy of it may be on its way.
+    OnceKeyRemoved,
+    /// Who gives up a wait stays in the queue.
+    WaiterNotWithdrawn,
+    /// Who has its place prolonged leaves those behind it to be over.
+    FairPushNotCarriedOn,
+    /// The first in a queue is judged by what was noted of it, whatever it has done since.
+    HeadJudgedWithoutScore,
+    /// Permits are given back whether or not they were held.
+    PermitRolledBackTwice,
+    /// A permit ends when its lease does, by whatever clock.
+    ScoreWithoutSkew,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 35] = [
         Self::NoDrift,
         Self::QuorumMinusOne,
         Self::WallClock,
@@ -92,6 +108,14 @@ impl Bug {
         Self::ValidityFromTheAnswer,
         Self::WithdrawnAfterNoscript,
         Self::ReleaseAheadOfHeal,
+        Self::DowngradeDeletesFirst,
+        Self::IntentBeforeOwnField,
+        Self::OnceKeyRemoved,
+        Self::WaiterNotWithdrawn,
+        Self::FairPushNotCarriedOn,
+        Self::HeadJudgedWithoutScore,
+        Self::PermitRolledBackTwice,
+        Self::ScoreWithoutSkew,
     ];
 
     /// What it is called in `PALISADE_PLANTED` and in tables.
@@ -125,6 +149,14 @@ impl Bug {
             Self::ValidityFromTheAnswer => "validity-from-the-answer",
             Self::WithdrawnAfterNoscript => "withdrawn-after-noscript",
             Self::ReleaseAheadOfHeal => "release-ahead-of-heal",
+            Self::DowngradeDeletesFirst => "downgrade-deletes-first",
+            Self::IntentBeforeOwnField => "intent-before-own-field",
+            Self::OnceKeyRemoved => "once-key-removed",
+            Self::WaiterNotWithdrawn => "waiter-not-withdrawn",
+            Self::FairPushNotCarriedOn => "fair-push-not-carried-on",
+            Self::HeadJudgedWithoutScore => "head-judged-without-score",
+            Self::PermitRolledBackTwice => "permit-rolled-back-twice",
+            Self::ScoreWithoutSkew => "score-without-skew",
         }
     }
 }

@@ -24,4 +24,6 @@ pub(crate) mod batches;
 #[cfg(planted_bugs)]
 pub mod bugs;
 #[cfg(planted_bugs)]
+pub(crate) mod scripts;
+#[cfg(planted_bugs)]
 pub(crate) mod wall_clock;

@@ -18,6 +18,9 @@ pub(crate) trait Listed: fmt::Debug + Send + Sync {
     /// Whether nobody else can hold the lock meanwhile.
     fn is_exclusive(&self) -> bool;
 
+    /// Whether a release by somebody else may mean that this one is over.
+    fn is_shaken_by_releases(&self) -> bool;
+
     /// Ends it for whoever has it, and leaves the releases to the releaser.
     fn shut_down(&self, cause: LostCause);
 }

@@ -205,7 +205,8 @@ impl NodeServices {
     /// A release was announced of a lock that we hold: not by us, since a claim leaves the list
     /// before its release is sent. Ask at once whether it is still ours.
     fn released_by_somebody(&self, channel: &str) {
-        let claims = self.held().on(channel);
+        let mut claims = self.held().on(channel);
+        claims.retain(|claim| claim.is_shaken_by_releases());
         claims.iter().filter(|claim| claim.is_exclusive()).for_each(|claim| claim.renew_now());
         ask_one_who_shares(&claims);
     }

@@ -113,7 +113,7 @@ mod tests {
             None => Found::Nothing,
             Some(text) => Mark::read(&text).map_or(Found::Foreign, Found::Mark),
         };
-        let origin = Origin { run_id: id('a'), replid: Some(id('b')), is_fed };
+        let origin = Origin { run_id: id('a'), replid: Some(id('b')), is_fed, config: None };
         let at = Instant::from_origin(Duration::ZERO);
         Sight { found, has_witness, origin, server_time: NOW, at }
     }

@@ -16,6 +16,9 @@ pub(crate) struct Origin {
     pub(crate) replid: Option<RunId>,
     /// Whether this run has taken data in as a replica.
     pub(crate) is_fed: bool,
+    /// The number of the configuration by which it is the master, where sentinels choose that: one that was
+    /// the master, was passed over unawares and is the master again has lost what was granted meanwhile.
+    pub(crate) config: Option<u64>,
 }
 
 /// A mark as it stands on a server.
@@ -24,6 +27,7 @@ pub(crate) struct Mark {
     text: Arc<str>,
     run_id: Option<Arc<str>>,
     replid: Option<Arc<str>>,
+    config: Option<u64>,
     says: Says,
 }
 
@@ -67,8 +71,12 @@ impl Mark {
             }
             _ => return None,
         };
+        let (replid, config) = match replid.and_then(|word| word.split_once('@')) {
+            Some((replid, config)) => (Some(replid), Some(config.parse().ok()?)),
+            None => (replid, None),
+        };
         let (run_id, replid) = (run_id.map(Into::into), replid.map(Into::into));
-        Some(Self { text: text.into(), run_id, replid, says })
+        Some(Self { text: text.into(), run_id, replid, config, says })
     }
 
     /// As it stands there.
@@ -96,7 +104,9 @@ impl Mark {
             Some(_) => self.replid.as_deref() == origin.replid.as_ref().map(RunId::as_str),
             None => self.waits_until().is_some_and(|until| until > server_time),
         };
-        self.is_of_run(origin.run_id) && (!origin.is_fed || is_of_data())
+        self.is_of_run(origin.run_id)
+            && (!origin.is_fed || is_of_data())
+            && (origin.config.is_none() || self.config == origin.config)
     }
 }
 
@@ -122,7 +132,8 @@ impl Origin {
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let replid = self.replid.as_ref().map_or(UNTOLD, RunId::as_str);
-        write!(f, "{} {replid}", self.run_id)
+        write!(f, "{} {replid}", self.run_id)?;
+        self.config.map_or(Ok(()), |config| write!(f, "@{config}"))
     }
 }
 
@@ -150,7 +161,7 @@ mod tests {
     }
 
     fn origin(is_fed: bool) -> Origin {
-        Origin { run_id: id('a'), replid: Some(id('b')), is_fed }
+        Origin { run_id: id('a'), replid: Some(id('b')), is_fed, config: None }
     }
 
     #[test]
@@ -195,6 +206,24 @@ mod tests {
             assert_eq!(mark(run, replid).is_current(origin(true), 0), fed, "{run} {replid}");
             assert_eq!(mark(run, replid).is_current(origin(false), 0), unfed, "{run} {replid}");
         }
+    }
+
+    /// Nothing else shows that a master was passed over unawares.
+    #[test]
+    fn where_sentinels_choose_the_master_marks_are_of_one_configuration() {
+        let seventh = Origin { config: Some(7), ..origin(false) };
+        for (text, is_current) in [
+            (seventh.epoch("n"), true),
+            (Origin { config: Some(6), ..seventh }.epoch("n"), false),
+            (origin(false).epoch("n"), false),
+        ] {
+            let mark = Mark::read(&text).unwrap();
+            assert_eq!(mark.is_current(seventh, 0), is_current, "{text}");
+            assert!(mark.is_current(origin(false), 0), "{text}: by an address of its own");
+        }
+        let text = seventh.epoch("n");
+        assert_eq!(*text, *format!("epoch {} {}@7 n", id('a'), id('b')));
+        assert_eq!(Mark::read(&format!("epoch {} {}@x n", id('a'), id('b'))), None);
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub(crate) use identity::{Introduced, length as quarantine_length, longest as lo
 pub(crate) use judgement::{Found, Judgement, Sight, View};
 pub(crate) use knowledge::Stance;
 pub(crate) use mark::{Blessing, Mark, Origin};
-pub use policy::Quarantine;
 pub(crate) use policy::Vetting;
+pub use policy::{Failover, Quarantine};
 pub(crate) use run::{Attendance, Introduction, Rules, Standing};
 pub(crate) use run_id::RunId;

@@ -55,6 +55,35 @@ pub enum Quarantine {
     Durable,
 }
 
+/// What becomes of the votes of a master that was a replica before: a failover promotes one, and it may
+/// not have what the master had granted a moment before.
+///
+/// # Examples
+/// ```
+/// # fn main() -> Result<(), palisade::error::ConfigError> {
+/// use palisade::{Client, settings::{Failover, Sentinels}};
+///
+/// let sentinels = Sentinels::new(["sentinel-1", "sentinel-2", "sentinel-3"], "orders");
+/// let client = Client::builder().sentinels(sentinels).failover(Failover::Trust).build()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Failover {
+    /// They do not count until every lease is over that it may not have: [`Quarantine::Always`] at
+    /// least. After a failover, planned or not, nobody acquires anything for that time, 66.6 s by
+    /// default; what is held and was replicated is renewed all the while.
+    ///
+    /// It does not help against a master that is **cut off together with some of its clients** and goes on
+    /// renewing their locks for longer: that needs `min-replicas-to-write 1` on the master and
+    /// [`failover_lag`](crate::ClientBuilder::failover_lag). Java's clients never wait.
+    #[default]
+    Wait,
+    /// They count at once: the caller's word that a lock that two hold after a failover does no harm.
+    Trust,
+}
+
 /// What is looked at before a member is asked for its vote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Vetting {
@@ -68,6 +97,14 @@ pub(crate) enum Vetting {
 }
 
 impl Quarantine {
+    /// Where a master may be promoted: nothing does not forget there.
+    pub(crate) const fn of_promoted(self) -> Self {
+        match self {
+            Self::Strict => Self::Strict,
+            Self::Always | Self::Composites | Self::Durable => Self::Always,
+        }
+    }
+
     /// For a lock by itself.
     pub(crate) const fn of_single(self) -> Vetting {
         match self {

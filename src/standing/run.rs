@@ -393,7 +393,7 @@ mod tests {
 
     /// What is seen of the run `a` by a look at `at`.
     fn seen(at: u64) -> Sight {
-        let origin = Origin { run_id: run('a'), replid: None, is_fed: false };
+        let origin = Origin { run_id: run('a'), replid: None, is_fed: false, config: None };
         Sight { found: Found::Nothing, has_witness: true, origin, server_time: 0, at: s(at) }
     }
 

@@ -34,6 +34,9 @@ pub(crate) trait Contender: Send {
     /// Where releases are announced, one listener for each member.
     fn listen(&mut self) -> ByMember<Listener>;
 
+    /// Whether it has come to wait where its listeners do not hear: under another holder id.
+    fn is_told_elsewhere(&self) -> bool;
+
     /// Whether these listeners, of somebody who wants the same, are those that it would have, in its own
     /// order of members.
     fn hears_by(&mut self, listeners: &ByMember<Listener>) -> bool;

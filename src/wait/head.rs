@@ -19,6 +19,7 @@ use super::{
     others::Others,
     places::Offered,
     queue::Place,
+    strategy::Backoff,
     waiting::{OnOutage, Waiting},
 };
 use crate::{
@@ -33,9 +34,6 @@ use crate::{
 const POLL_CAP: Duration = Duration::from_secs(5);
 /// How long a subscription is waited for before the second attempt.
 const LISTEN_LIMIT: Duration = Duration::from_millis(500);
-/// The pause between attempts where no wake-up can come grows between these.
-const RETRY_MIN: Duration = Duration::from_millis(10);
-const RETRY_MAX: Duration = Duration::from_millis(100);
 
 /// The first in line, as long as it is.
 pub(super) struct Head<'a, C> {
@@ -67,13 +65,16 @@ impl<C: Contender> Head<'_, C> {
         &mut self,
         refused_by: Option<Vec<MemberId>>,
     ) -> Interrupted<Result<C::Grant, AcquireError>> {
-        let listeners = self.listeners();
+        let mut listeners = self.listeners();
         let mut refused_by = refused_by.unwrap_or_else(|| listeners.ids().collect());
-        let mut pause = Pause { random: self.waiting.random, times: 0 };
+        let mut pause = Pause::new(self.waiting);
         if planted!(NoSecondLook) {
             sleep_as_refused(&refused_by, &listeners, self.waiting).await;
         }
         loop {
+            if self.contender.is_told_elsewhere() {
+                listeners = self.listeners();
+            }
             let heard = hear(&listeners, &refused_by, self.waiting.clock);
             let deaf = self.unless_offered(heard).await?;
             let they_let_it_pass = self.until_allowed(&listeners).await?;
@@ -89,11 +90,16 @@ impl<C: Contender> Head<'_, C> {
                 Round::Refused(refusals) => {
                     self.refused();
                     refused_by = refusals.members();
-                    if deaf || refusals.enough == 0 {
+                    if self.contender.is_told_elsewhere() {
+                        continue;
+                    }
+                    if refusals.enough == 0 {
                         self.sleep_for(pause.next()).await?;
                     }
+                    let longest =
+                        if deaf { pause.next() } else { POLL_CAP + self.waiting.jitter() };
                     let cleared =
-                        until_cleared_or_alarmed(&refusals, &listeners, deaf, self.waiting);
+                        until_cleared_or_alarmed(&refusals, &listeners, longest, self.waiting);
                     if self.sleep(cleared).await? == Some(true) {
                         self.contender.alarmed();
                     }
@@ -255,17 +261,18 @@ async fn sleep_as_refused(
     waiting: &Waiting<'_>,
 ) {
     let deaf = hear(listeners, members, waiting.clock).await;
+    let longest = if deaf { waiting.backoff().longest } else { POLL_CAP };
     let by = members.iter().map(|member| (*member, None)).collect();
-    until_cleared_or_alarmed(&Refusals { by, enough: 1 }, listeners, deaf, waiting).await;
+    until_cleared_or_alarmed(&Refusals { by, enough: 1 }, listeners, longest, waiting).await;
 }
 
 /// Completes when enough of the refusing members may grant now: each is cleared by a wake-up or by the
-/// end of its holder's ttl. Or, with true, when something happened to any member: a server went away,
+/// end of its holder's ttl, `longest` at the most. Or, with true, when something happened to any member: a server went away,
 /// a client was shut down.
 async fn until_cleared_or_alarmed(
     refusals: &Refusals,
     listeners: &ByMember<Listener>,
-    deaf: bool,
+    longest: Duration,
     waiting: &Waiting<'_>,
 ) -> bool {
     let clock = waiting.clock;
@@ -275,8 +282,7 @@ async fn until_cleared_or_alarmed(
         .iter()
         .map(|(member, ttl)| {
             let listener = &listeners[*member];
-            let cap = if deaf { RETRY_MAX } else { POLL_CAP };
-            let until = now + ttl.unwrap_or(cap).min(cap) + waiting.jitter();
+            let until = now + ttl.map_or(longest, |ttl| longest.min(ttl + waiting.jitter()));
             async move {
                 let _first = select(pin!(listener.woken()), clock.sleep_until(until)).await;
             }
@@ -297,12 +303,18 @@ async fn until_cleared_or_alarmed(
 #[derive(Debug)]
 struct Pause<'a> {
     random: &'a Random,
+    backoff: Backoff,
     times: u32,
 }
 
-impl Pause<'_> {
+impl<'a> Pause<'a> {
+    fn new(waiting: &Waiting<'a>) -> Self {
+        Self { random: waiting.random, backoff: waiting.backoff(), times: 0 }
+    }
+
     fn next(&mut self) -> Duration {
-        let full = RETRY_MIN.saturating_mul(1 << self.times.min(8)).min(RETRY_MAX);
+        let Backoff { first, longest } = self.backoff;
+        let full = first.saturating_mul(1 << self.times.min(16)).min(longest);
         self.times += 1;
         self.random.most_of(full)
     }

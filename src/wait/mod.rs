@@ -10,6 +10,7 @@ mod line;
 mod others;
 mod places;
 mod queue;
+mod strategy;
 #[cfg(test)]
 mod tests;
 mod waiters;
@@ -25,6 +26,7 @@ pub(crate) use handover::Parting;
 pub(crate) use line::{Line, Overdue};
 pub(crate) use places::{Offered, Terms};
 pub(crate) use queue::Queues;
+pub use strategy::{Backoff, WaitStrategy};
 
 pub use waiting::OnOutage;
 pub(crate) use waiting::Waiting;

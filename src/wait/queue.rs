@@ -11,15 +11,24 @@ use std::{
 
 use foldhash::fast::RandomState;
 
+use crate::home::Home;
+
 use super::{
     line::{Line, Summons, Word},
     places::{Offered, Terms},
 };
 
 /// The lines of a client, or of a process' composites, by name.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Queues {
+    home: Home,
     lines: Mutex<HashMap<Arc<str>, Arc<Line>, RandomState>>,
+}
+
+impl Default for Queues {
+    fn default() -> Self {
+        Self { home: Home::here(), lines: Mutex::default() }
+    }
 }
 
 impl Queues {
@@ -102,7 +111,8 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if !self.line.leave(self.number) {
+        // A thread that the child of a fork does not have may have held the mutexes.
+        if !self.queues.home.is_here() || !self.line.leave(self.number) {
             return;
         }
         let mut lines = self.queues.lines();

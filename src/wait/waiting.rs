@@ -4,7 +4,10 @@ use std::{ops::Range, sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 
-use super::queue::Queues;
+use super::{
+    queue::Queues,
+    strategy::{Backoff, WaitStrategy},
+};
 use crate::{
     clock::{Instant, SharedClock},
     random::Random,
@@ -12,6 +15,10 @@ use crate::{
 
 /// How often nodes whose votes do not count yet are asked whether they do.
 const LOOK_AGAIN: Range<Duration> = Duration::from_millis(800)..Duration::from_millis(1_200);
+
+/// The pauses of those who want to listen and cannot.
+const RETRY: Backoff =
+    Backoff { first: Duration::from_millis(10), longest: Duration::from_millis(200) };
 
 /// Whether an acquire waits for servers that do not answer.
 ///
@@ -45,6 +52,7 @@ pub(crate) struct Waiting<'a> {
     pub(crate) key: &'a Arc<str>,
     pub(crate) deadline: Option<Instant>,
     pub(crate) on_outage: OnOutage,
+    pub(crate) strategy: WaitStrategy,
     /// Has something done where it goes on whatever becomes of the caller's runtime.
     pub(crate) attend: &'a (dyn Fn(BoxFuture<'static, ()>) + Send + Sync),
 }
@@ -59,6 +67,14 @@ impl Waiting<'_> {
     pub(super) async fn look_again(&self, counts_in: Duration) {
         let pause = self.random.within(LOOK_AGAIN).min(counts_in) + self.jitter();
         self.clock.sleep_until(self.clock.now() + pause).await;
+    }
+
+    /// The pauses between attempts where no wake-up comes.
+    pub(super) fn backoff(&self) -> Backoff {
+        match self.strategy {
+            WaitStrategy::Listen => RETRY,
+            WaitStrategy::Poll(backoff) => backoff,
+        }
     }
 
     /// Added to a sleep that many may have begun together.

@@ -92,6 +92,21 @@ pub(crate) fn member_counter(name: &str) -> Arc<str> {
     prefixed("palisade_lock_token", name)
 }
 
+/// Those who wait for the fair lock `name`, each by its holder id.
+pub(crate) fn fair_queue(name: &str) -> Arc<str> {
+    prefixed("redisson_lock_queue", name)
+}
+
+/// Until when their places last.
+pub(crate) fn fair_deadlines(name: &str) -> Arc<str> {
+    prefixed("redisson_lock_timeout", name)
+}
+
+/// Since when the first of them has not come for the free lock. Redisson does not know it.
+pub(crate) fn fair_note(name: &str) -> Arc<str> {
+    suffixed(name, &["palisade_head"])
+}
+
 /// The channel on which releases of the read/write lock `name` are announced.
 pub(crate) fn rw_channel(name: &str) -> Arc<str> {
     prefixed("redisson_rwlock", name)
@@ -106,6 +121,21 @@ pub(crate) fn rw_timer(name: &str, holder: &str) -> Arc<str> {
 /// Where a writer says that it waits for the readers of the lock `name`. Redisson does not know it.
 pub(crate) fn rw_wish(name: &str) -> Arc<str> {
     suffixed(name, &["palisade_writer"])
+}
+
+/// The channel on which it is announced that the semaphore `name` has permits.
+pub(crate) fn permits_channel(name: &str) -> Arc<str> {
+    prefixed("redisson_sc", name)
+}
+
+/// Who holds how many permits of the semaphore `name`. Redisson does not know it.
+pub(crate) fn permit_holders(name: &str) -> Arc<str> {
+    suffixed(name, &["palisade_holders"])
+}
+
+/// The permits of the semaphore `name` that have a lease, with the end of each: Redisson's.
+pub(crate) fn permit_leases(name: &str) -> Arc<str> {
+    suffixed(name, &["timeout"])
 }
 
 fn suffixed(name: &str, suffix: &[&str]) -> Arc<str> {
@@ -160,6 +190,27 @@ mod tests {
         assert!(of("rw").iter().all(|key| slot(key) == slot("rw")));
         let tagged = ["redisson_rwlock:a{b}", "a{b}:id:7:rwlock_timeout:1", "a{b}:palisade_writer"];
         assert_eq!(names("a{b}"), tagged);
+    }
+
+    #[test]
+    fn keys_of_fair_locks_are_redissons_and_in_the_slot_of_the_name() {
+        let of = |name: &str| [fair_queue(name), fair_deadlines(name), fair_note(name)];
+        let names = |name: &str| of(name).map(|key| key.to_string());
+        let plain = ["redisson_lock_queue:{f}", "redisson_lock_timeout:{f}", "{f}:palisade_head"];
+        assert_eq!(names("f"), plain);
+        assert!(of("f").iter().all(|key| slot(key) == slot("f")));
+        let tagged =
+            ["redisson_lock_queue:a{b}", "redisson_lock_timeout:a{b}", "a{b}:palisade_head"];
+        assert_eq!(names("a{b}"), tagged);
+    }
+
+    #[test]
+    fn keys_of_semaphores_are_redissons_and_in_the_slot_of_the_name() {
+        let of = |name: &str| [permits_channel(name), permit_leases(name), permit_holders(name)];
+        let names = |name: &str| of(name).map(|key| key.to_string());
+        assert_eq!(names("x"), ["redisson_sc:{x}", "{x}:timeout", "{x}:palisade_holders"]);
+        assert!(of("x").iter().all(|key| slot(key) == slot("x")));
+        assert_eq!(names("a{b}"), ["redisson_sc:a{b}", "a{b}:timeout", "a{b}:palisade_holders"]);
     }
 
     #[test]

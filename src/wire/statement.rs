@@ -136,7 +136,7 @@ impl Statement {
     }
 
     /// How much of a request it takes, roughly.
-    pub(super) fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.words.iter().map(Arg::size).sum()
     }
 
@@ -181,6 +181,8 @@ impl Outcome {
     pub(crate) const REFUSED: i64 = 0;
     /// Not done, and something was left behind that is to be [withdrawn](crate::kind::Kind::withdraw).
     pub(crate) const QUEUED: i64 = -6;
+    /// The same, and what was left is a place at the end of a queue: there was none before.
+    pub(crate) const LINED_UP: i64 = -7;
 
     /// Whether a renewal or a count found the lock held by another.
     pub(crate) const fn is_taken(self) -> bool {

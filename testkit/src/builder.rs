@@ -17,6 +17,7 @@ use crate::resp::{Connection, Reply};
 use crate::scratch::Scratch;
 use crate::server::RedisServer;
 use crate::stats;
+use crate::tls::TlsPort;
 use crate::wall_clock::WallClocks;
 
 /// Settings of a server to be started.
@@ -25,6 +26,7 @@ pub struct RedisServerBuilder {
     args: Vec<OsString>,
     password: Option<String>,
     unix_socket: bool,
+    tls: Option<Arc<TlsPort>>,
     clock: Option<Arc<WallClocks>>,
 }
 
@@ -54,6 +56,13 @@ impl RedisServerBuilder {
     #[must_use]
     pub fn unix_socket(mut self) -> Self {
         self.unix_socket = true;
+        self
+    }
+
+    /// Speaks TLS at a port of its own too: [`RedisServer::tls_port`].
+    #[must_use]
+    pub fn tls(mut self, port: TlsPort) -> Self {
+        self.tls = Some(Arc::new(port));
         self
     }
 
@@ -90,7 +99,16 @@ impl RedisServerBuilder {
     }
 
     pub(crate) fn has_unix_socket(&self) -> bool {
-        self.unix_socket
+        self.unix_socket || by_unix_socket()
+    }
+
+    /// A password asks for other users.
+    pub(crate) fn has_users_of_all(&self) -> bool {
+        self.password.is_none()
+    }
+
+    pub(crate) fn tls_port(&self) -> Option<u16> {
+        self.tls.as_ref().map(|tls| tls.port())
     }
 
     pub(crate) fn clock(&self) -> Option<&WallClocks> {
@@ -129,7 +147,7 @@ impl RedisServerBuilder {
     }
 
     fn spawn(&self, port: u16, scratch: &Scratch) -> Process {
-        let program = env::var_os("PALISADE_REDIS_SERVER").unwrap_or("redis-server".into());
+        let program = redis_server();
         let mut command = Command::new(&program);
         command.args(["--port", &port.to_string(), "--bind", "127.0.0.1"]);
         command.args(["--save", "", "--appendonly", "no"]);
@@ -137,8 +155,11 @@ impl RedisServerBuilder {
         if let Some(password) = &self.password {
             command.args(["--requirepass", password]);
         }
-        if self.unix_socket {
+        if self.has_unix_socket() {
             command.arg("--unixsocket").arg(scratch.socket());
+        }
+        for (option, value) in self.tls.iter().flat_map(|tls| tls.args()) {
+            command.args([option, &value]);
         }
         if let Some(clock) = self.clock() {
             clock.give_to(&mut command, port);
@@ -164,6 +185,12 @@ impl RedisServerBuilder {
         }
         // So that the statistics start without our own PING; refused without the right to.
         drop(connection.command(&["CONFIG", "RESETSTAT"]));
+        if let Some(rules) = rules_of_all() {
+            let mut words = vec!["ACL", "SETUSER", EVERYBODY, "reset", "on", "nopass"];
+            words.extend(rules.split_whitespace());
+            // A server whose own user may not do this has users of its own.
+            drop(connection.command(&words));
+        }
         Probe::Ready(connection)
     }
 
@@ -217,6 +244,11 @@ impl fmt::Display for NotStarted {
     }
 }
 
+/// The server's program, which is also that of sentinels.
+pub(crate) fn redis_server() -> OsString {
+    env::var_os("PALISADE_REDIS_SERVER").unwrap_or("redis-server".into())
+}
+
 fn cannot_run(program: &OsString, error: &io::Error) -> String {
     let program = program.display();
     match error.kind() {
@@ -228,9 +260,22 @@ fn cannot_run(program: &OsString, error: &io::Error) -> String {
     }
 }
 
+/// What the users of a whole suite may do, if that is said.
+pub(crate) fn rules_of_all() -> Option<String> {
+    env::var("PALISADE_RULES").ok().filter(|rules| !rules.is_empty())
+}
+
+/// Who comes to the servers of such a suite.
+pub(crate) const EVERYBODY: &str = "everybody";
+
+/// Whether the servers of a whole suite are to be reached so.
+pub(crate) fn by_unix_socket() -> bool {
+    env::var_os("PALISADE_TRANSPORT").is_some_and(|transport| transport == "unix")
+}
+
 const POLL: Duration = Duration::from_millis(2);
 /// Long, since many tests share few cores. A start usually takes some ten milliseconds.
-const START_LIMIT: Duration = Duration::from_secs(30);
+pub(crate) const START_LIMIT: Duration = Duration::from_secs(30);
 /// For one answer on the harness' own connection.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 const PORTS_TRIED: u32 = 20;

@@ -6,8 +6,10 @@
 //!
 //! * [`RedisServer`]: one server on a free port, with a folder of its own.
 //! * [`Cluster`]: several independent masters.
+//! * [`Sentinels`]: over one of them and its [replicas](RedisServer::follow).
 //! * [`FaultProxy`]: stands before a server and delays, swallows, holds back or resets.
 //! * [`WallClocks`]: lets servers' wall clocks be set.
+//! * [`Authority`]: signs certificates; a [`TlsPort`] of a server shows one.
 //! * [`Actor`]: a helper process that is spoken to by lines and may be killed or frozen.
 //!
 //! A server starts in some ten milliseconds, so every test has its own. Do not put one in a
@@ -15,6 +17,8 @@
 //!
 //! # Environment
 //! * `PALISADE_REDIS_SERVER`: the server's binary, instead of `redis-server` on the `PATH`.
+//! * `PALISADE_TRANSPORT`: `unix`, and the URLs of servers are those of unix sockets.
+//! * `PALISADE_RULES`: rules of an ACL; URLs of servers are those of a user who has these rights alone.
 //! * `PALISADE_KEEP_LOGS`: keep the folders of servers even if nothing failed.
 
 mod actor;
@@ -25,8 +29,10 @@ mod process;
 mod proxy;
 mod resp;
 mod scratch;
+mod sentinels;
 mod server;
 mod stats;
+mod tls;
 mod wall_clock;
 
 pub use actor::Actor;
@@ -34,5 +40,7 @@ pub use builder::RedisServerBuilder;
 pub use cluster::Cluster;
 pub use proxy::{Fault, FaultProxy, Way};
 pub use resp::{Connection, Reply};
+pub use sentinels::Sentinels;
 pub use server::RedisServer;
+pub use tls::{Authority, Certificate, TlsPort};
 pub use wall_clock::WallClocks;

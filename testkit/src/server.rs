@@ -6,9 +6,10 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use crate::builder::RedisServerBuilder;
+use crate::builder::{EVERYBODY, RedisServerBuilder, by_unix_socket, rules_of_all};
 use crate::port::PortClaim;
 use crate::process::Process;
 use crate::resp::{Connection, Reply};
@@ -58,8 +59,14 @@ impl RedisServer {
         RedisServerBuilder::default()
     }
 
-    /// `redis://127.0.0.1:<port>`
+    /// `redis://127.0.0.1:<port>`, or what `PALISADE_TRANSPORT` says.
     pub fn url(&self) -> String {
+        if by_unix_socket() {
+            return self.unix_url();
+        }
+        if rules_of_all().is_some() && self.settings.has_users_of_all() {
+            return format!("redis://{EVERYBODY}:any@{}", self.addr());
+        }
         format!("redis://{}", self.addr())
     }
 
@@ -85,6 +92,14 @@ impl RedisServer {
     /// The port it listens at; the same after a restart.
     pub fn port(&self) -> u16 {
         self.port.port()
+    }
+
+    /// The port at which it speaks TLS; the same after a restart.
+    ///
+    /// # Panics
+    /// The server was built without [`RedisServerBuilder::tls`].
+    pub fn tls_port(&self) -> u16 {
+        self.settings.tls_port().expect("the server was started without TLS")
     }
 
     /// The process id; another one after a restart.
@@ -246,6 +261,21 @@ impl RedisServer {
         clock.set(self.port(), ahead_ms);
     }
 
+    /// Makes it a replica of another, and waits until it has the other's data.
+    ///
+    /// # Panics
+    /// One of them is dead or frozen, or the data does not come.
+    pub fn follow(&self, master: &Self) {
+        master.cli(&["CONFIG", "SET", "repl-diskless-sync-delay", "0"]);
+        let port = master.port().to_string();
+        self.cli(&["REPLICAOF", "127.0.0.1", &port]);
+        let deadline = Instant::now() + SYNC_LIMIT;
+        while !self.cli(&["INFO", "replication"]).contains("master_link_status:up") {
+            assert!(Instant::now() < deadline, "the replica does not get its master's data");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// The folder it works in.
     pub fn folder(&self) -> &Path {
         self.scratch.path()
@@ -266,6 +296,7 @@ impl RedisServer {
     }
 }
 
+const SYNC_LIMIT: Duration = Duration::from_secs(60);
 const MARKER: &str = "palisade:marker";
 
 fn was_cut(error: &io::Error) -> bool {

@@ -11,7 +11,9 @@ use std::{
 };
 
 use futures::future::{BoxFuture, FutureExt};
-use palisade::{Client, FencedGuard, LockGuard, Masters, Owner, RedLock, embedded::Server};
+use palisade::{
+    Client, FencedGuard, LockGuard, Masters, MultiLock, Owner, RedLock, embedded::Server,
+};
 
 use crate::outside::ask;
 
@@ -166,6 +168,35 @@ dropped_at_every_poll! {
         lock.remaining_ttl().await.unwrap();
         lock.force_release().await.unwrap();
         field.masters.inspect("x").await;
+    };
+    a_dropped_fair_lock_leaves_no_key: |field| {
+        let lock = field.client().fair_lock("x");
+        let guard = lock.acquire().await.unwrap();
+        assert!(lock.try_acquire().await.unwrap().is_none());
+        guard.release().await.unwrap();
+    };
+    a_dropped_wait_in_a_queue_leaves_no_place: |field| {
+        let lock = field.client().fair_lock("x");
+        let guard = lock.acquire().await.unwrap();
+        let limit = Duration::from_millis(50);
+        let both = async { (lock.try_acquire_for(limit).await, lock.try_acquire_for(limit).await) };
+        let (waited, ()) = tokio::join!(both, release_later(guard));
+        drop(waited.0.unwrap());
+        drop(waited.1.unwrap());
+    };
+    a_dropped_wait_of_a_whole_in_a_queue_leaves_no_place: |field| {
+        // Granted out of the queue of one, it is refused by another.
+        let [one, other] = [0, 1].map(|i| field.masters.clients()[i].fair_lock("x"));
+        let guards = [one.acquire().await.unwrap(), other.acquire().await.unwrap()];
+        let whole = MultiLock::new([one, other]).unwrap();
+        let [one, other] = guards;
+        let waits = whole.try_acquire_for(Duration::from_millis(120));
+        let released = async {
+            release_later(one).await;
+            release_later(other).await;
+        };
+        let (waited, ()) = tokio::join!(waits, released);
+        drop(waited.unwrap());
     };
     a_dropped_reader_leaves_no_key: |field| {
         let lock = field.client().rw_lock("x").read();

@@ -165,7 +165,7 @@ fn time_alone_is_the_answer_where_all_have_the_lease() {
     let server = RedisServer::start();
     let both = |script, args: &[&str]| eval(&server, script, &["a", "b"], args);
     assert!(matches!(both(ACQUIRE, &["9000", NEVER, "me:1", "me:2"]), Reply::Int(_)));
-    assert!(matches!(both(RENEW, &["9000", "me:1", "me:2"]), Reply::Int(_)));
+    assert!(matches!(both(RENEW, &["9500", "me:1", "me:2"]), Reply::Int(_)));
     assert_eq!(server.hash("a"), [("me:1".to_owned(), "1".to_owned())].into());
     assert_eq!(server.hash("b"), [("me:2".to_owned(), "1".to_owned())].into());
     assert_eq!(both(RENEW, &["9000", "me:1", "me:1"]).array()[3..], [0, 1].map(Reply::Int));

@@ -1,6 +1,13 @@
 //! What every test on real servers needs: limits instead of hangs, events instead of sleeps.
 
-use std::{collections::BTreeMap, future::Future, panic::Location, time::Duration};
+use std::{
+    collections::BTreeMap,
+    future::{Future, poll_fn},
+    panic::Location,
+    pin::pin,
+    task::Poll,
+    time::Duration,
+};
 
 use palisade::{
     AcquireError, Client, ClientBuilder, Lease, Lock, LockGuard, OnOutage, Quarantine,
@@ -44,6 +51,20 @@ pub(crate) fn eventually(mut condition: impl FnMut() -> bool) -> impl Future<Out
             panic!("did not come to hold within {HANG:?}, at {caller}");
         }
     }
+}
+
+/// Polls `work` so often at most. Whether it was done by then.
+pub(crate) async fn polled(work: impl Future, mut polls: usize) -> bool {
+    let mut work = pin!(work);
+    poll_fn(|cx| match work.as_mut().poll(cx) {
+        Poll::Ready(_) => Poll::Ready(true),
+        Poll::Pending if polls == 1 => Poll::Ready(false),
+        Poll::Pending => {
+            polls -= 1;
+            Poll::Pending
+        }
+    })
+    .await
 }
 
 /// The same outside a runtime.

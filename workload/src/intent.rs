@@ -20,6 +20,8 @@ pub struct Intent {
     pub as_owner: bool,
     /// How often the lock is entered again.
     pub reentries: u32,
+    /// Whether what it has alone it shares in the end, if it can.
+    pub downgrades: bool,
     /// Does not listen to `lost()`, and asks only right before the write.
     pub careless: bool,
     /// What the section takes between reading and writing.

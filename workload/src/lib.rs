@@ -5,13 +5,15 @@
 //! time it is ([`Timekeeper`]), what the locks guard ([`Store`]) and who hears of it ([`Observer`]).
 //!
 //! The parts, each using only those before it: `timekeeper`, `store`, `intent`, `target` (the locks),
-//! `observer`, `polls`, `lane`.
+//! `permits`, `latches`, `observer`, `polls`, `lane`.
 
 #![allow(missing_docs, reason = "not published: what a field is, its name says")]
 
 mod intent;
 mod lane;
+mod latches;
 mod observer;
+mod permits;
 mod polls;
 mod store;
 mod target;
@@ -19,9 +21,11 @@ mod timekeeper;
 
 pub use intent::{Ending, Intent};
 pub use lane::Lane;
+pub use latches::{Latches, Turn};
 pub use observer::Observer;
+pub use permits::Permits;
 pub use store::{Change, Store, TooOld, Value};
-pub use target::{Answer, Call, Contended, Target, lock_on_all, lock_on_one};
+pub use target::{Answer, Call, Contended, Grant, Target, lock_on_all, lock_on_one, side};
 pub use timekeeper::Timekeeper;
 
 pub use futures::future::BoxFuture;

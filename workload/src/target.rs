@@ -2,10 +2,11 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use checkers::history::Kind;
+use checkers::history::{Kind, Share};
 use futures::future::BoxFuture;
 use palisade::{
-    AcquireError, AnyLock, Client, FencingToken, Lease, LockGuard, Masters, OnOutage, Owner,
+    AcquireError, AnyLock, Client, FencingToken, Lease, LockGuard, Masters, MultiLock, OnOutage,
+    Owner, RedLock, error::ConfigError, rw::WriteGuard, semaphore::SemaphoreGuard,
 };
 
 /// A lock, and on which servers it is.
@@ -18,6 +19,10 @@ pub struct Target {
     pub on: Vec<usize>,
     /// Whether others may have it at the same time, who share it too. They only read.
     pub shared: bool,
+    /// Of a semaphore, what is taken of it at once.
+    pub share: Option<Share>,
+    /// Whether it is granted in the order in which it was asked for.
+    pub queued: bool,
     pub lock: Arc<dyn Contended>,
 }
 
@@ -37,22 +42,57 @@ pub enum Call<'a> {
     TryAcquireFor(Duration),
 }
 
-pub type Answer = Result<Option<LockGuard>, AcquireError>;
+pub type Answer = Result<Option<Grant>, AcquireError>;
+
+/// What an acquire brings.
+#[derive(Debug)]
+pub enum Grant {
+    Lock(LockGuard),
+    Write(WriteGuard),
+    /// Permits without a lease.
+    Permits(SemaphoreGuard),
+}
+
+impl Grant {
+    /// `None` of permits that have no lease, and so nothing to lose.
+    pub(crate) fn guard(&self) -> Option<&LockGuard> {
+        match self {
+            Self::Lock(guard) => Some(guard),
+            Self::Write(guard) => Some(guard),
+            Self::Permits(_) => None,
+        }
+    }
+}
 
 impl<L: AnyLock> Contended for L {
     fn ask<'a>(&self, lease: Lease, on_outage: OnOutage, call: Call<'a>) -> BoxFuture<'a, Answer> {
         let lock = self.clone().with_lease(lease).on_outage(on_outage);
         Box::pin(async move {
-            let guard = match call {
-                Call::Acquire => Some(lock.acquire().await?),
-                Call::AcquireAs(owner) => Some(lock.acquire_as(owner).await?),
-                Call::TryAcquire => lock.try_acquire().await?,
-                Call::TryAcquireAs(owner) => lock.try_acquire_as(owner).await?,
-                Call::TryAcquireFor(limit) => lock.try_acquire_for(limit).await?,
-            };
-            Ok(guard.map(Into::into))
+            let guard = ask(&lock, call).await?;
+            Ok(guard.map(|guard| Grant::Lock(guard.into())))
         })
     }
+}
+
+/// A lock whose guards can be downgraded.
+#[derive(Debug)]
+struct Downgradable<L>(L);
+
+impl<L: AnyLock<Guard = WriteGuard>> Contended for Downgradable<L> {
+    fn ask<'a>(&self, lease: Lease, on_outage: OnOutage, call: Call<'a>) -> BoxFuture<'a, Answer> {
+        let lock = self.0.clone().with_lease(lease).on_outage(on_outage);
+        Box::pin(async move { Ok(ask(&lock, call).await?.map(Grant::Write)) })
+    }
+}
+
+async fn ask<L: AnyLock>(lock: &L, call: Call<'_>) -> Result<Option<L::Guard>, AcquireError> {
+    Ok(match call {
+        Call::Acquire => Some(lock.acquire().await?),
+        Call::AcquireAs(owner) => Some(lock.acquire_as(owner).await?),
+        Call::TryAcquire => lock.try_acquire().await?,
+        Call::TryAcquireAs(owner) => lock.try_acquire_as(owner).await?,
+        Call::TryAcquireFor(limit) => lock.try_acquire_for(limit).await?,
+    })
 }
 
 /// A composite of this kind on all masters.
@@ -68,6 +108,32 @@ pub fn lock_on_all(masters: &Masters, kind: Kind, fenced: bool, name: &str) -> A
         (Kind::MultiLock, true) => Arc::new(masters.fenced_multi_lock(name)),
         (Kind::Lock, _) => panic!("a lock is on one master"),
     }
+}
+
+/// A side of the read/write lock `name` on all of `clients`' masters, by one rule; on the first alone if
+/// that is [`Kind::Lock`].
+///
+/// # Errors
+/// As the composites have.
+pub fn side(
+    clients: &[Client],
+    kind: Kind,
+    is_shared: bool,
+    name: &str,
+) -> Result<Arc<dyn Contended>, ConfigError> {
+    let on_each = || clients.iter().map(|client| client.rw_lock(name));
+    let readers = || on_each().map(|lock| lock.read());
+    let writers = || on_each().map(|lock| lock.write());
+    Ok(match (kind, is_shared) {
+        (Kind::RedLock, true) => Arc::new(RedLock::new(readers())?),
+        (Kind::RedLock, false) => Arc::new(Downgradable(RedLock::new(writers())?)),
+        (Kind::MultiLock, true) => Arc::new(MultiLock::new(readers())?),
+        (Kind::MultiLock, false) => Arc::new(Downgradable(MultiLock::new(writers())?)),
+        (Kind::Lock, true) => Arc::new(readers().next().ok_or(ConfigError::NoMembers)?),
+        (Kind::Lock, false) => {
+            Arc::new(Downgradable(writers().next().ok_or(ConfigError::NoMembers)?))
+        }
+    })
 }
 
 #[must_use]

@@ -10,7 +10,7 @@ use crate::cargo;
 pub(crate) fn run(without_peers: bool, args: &[String]) -> ExitCode {
     // One by one: built together they would have each other's features.
     for package in ["palisade-cli", "palisade-benches"] {
-        if !cargo::run_with(&["build", "--release", "--package", package], None) {
+        if !cargo::run_with(&["build", "--release", "--package", package], &[]) {
             return ExitCode::FAILURE;
         }
     }

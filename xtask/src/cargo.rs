@@ -19,13 +19,10 @@ pub(crate) fn run(fixed: &[&str], more: &[String]) -> ExitCode {
     }
 }
 
-/// Runs cargo with flags for the compiler, if any. Whether that went well.
-pub(crate) fn run_with(args: &[&str], flags: Option<&str>) -> bool {
+/// Runs cargo with this in its environment. Whether that went well.
+pub(crate) fn run_with(args: &[&str], env: &[(&str, &str)]) -> bool {
     let mut command = cargo();
-    command.args(args).current_dir(top());
-    if let Some(flags) = flags {
-        command.env("RUSTFLAGS", flags);
-    }
+    command.args(args).current_dir(top()).envs(env.iter().copied());
     command.status().is_ok_and(|status| status.success())
 }
 

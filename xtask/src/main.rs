@@ -94,7 +94,7 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }),
         Chore::Shuttle => {
-            if cargo::run_with(&SHUTTLE, Some("--cfg shuttle")) {
+            if cargo::run_with(&SHUTTLE, &[("RUSTFLAGS", "--cfg shuttle")]) {
                 ExitCode::SUCCESS
             } else {
                 ExitCode::FAILURE

@@ -16,12 +16,14 @@ use crate::cargo;
 enum Finder {
     /// The simulation, for at most so many seeds.
     Simulation { seeds: u64 },
+    /// The tests with this in their name.
+    Test(&'static str),
     /// Real servers, and processes that block their runtimes, for so long.
     Blocking { secs: u64 },
 }
 
 /// Every bug, by its name in `src/planted/bugs.rs`, and what is to find it.
-const BUGS: [(&str, Finder); 27] = [
+const BUGS: [(&str, Finder); 35] = [
     ("no-drift", SIMULATION),
     ("quorum-minus-one", SIMULATION),
     ("wall-clock", SIMULATION),
@@ -49,6 +51,14 @@ const BUGS: [(&str, Finder); 27] = [
     ("validity-from-the-answer", SIMULATION),
     ("withdrawn-after-noscript", SIMULATION),
     ("release-ahead-of-heal", SIMULATION),
+    ("downgrade-deletes-first", SIMULATION),
+    ("intent-before-own-field", Finder::Test("rw::waiting")),
+    ("once-key-removed", Finder::Test("latch::outage")),
+    ("waiter-not-withdrawn", SIMULATION),
+    ("fair-push-not-carried-on", Finder::Test("fair::waiting")),
+    ("head-judged-without-score", Finder::Test("fair::redisson")),
+    ("permit-rolled-back-twice", SIMULATION),
+    ("score-without-skew", Finder::Test("expirable::redisson")),
 ];
 
 /// The rarest bug shows about once in 1,500 seeds.
@@ -65,8 +75,8 @@ pub(crate) fn run(only: &[String]) -> Result<ExitCode, String> {
         let names = BUGS.map(|(name, _)| name).join(", ");
         return Err(format!("there is no bug {unknown}; there are {names}"));
     }
-    let planted = Programs::build(Some("--cfg planted_bugs"), "target/planted")?;
-    let sound = Programs::build(None, "target")?;
+    let planted = Programs::build(&[("RUSTFLAGS", "--cfg planted_bugs")], "target/planted")?;
+    let sound = Programs::build(&[], "target")?;
     println!("{:<26} {:<12} {:>18}  what was seen", "planted", "found by", "after");
     let mut all_found = true;
     for (bug, finder) in &bugs {
@@ -104,16 +114,28 @@ struct Found {
 #[derive(Debug)]
 struct Programs {
     folder: PathBuf,
+    target: &'static str,
+    /// What they were built with.
+    env: &'static [(&'static str, &'static str)],
 }
 
 impl Programs {
-    fn build(flags: Option<&str>, target: &str) -> Result<Self, String> {
+    fn build(env: &'static [(&str, &str)], target: &'static str) -> Result<Self, String> {
         let programs = ["--package", "palisade-simulation", "--package", "palisade-chaos"];
         let into = ["build", "--release", "--target-dir", target];
-        if !cargo::run_with(&[&into[..], &programs].concat(), flags) {
-            return Err("the programs cannot be built".into());
+        let built = Self { folder: cargo::top().join(target).join("release"), target, env };
+        if cargo::run_with(&[&into[..], &programs].concat(), env) && built.test(&["--no-run"], &[])
+        {
+            return Ok(built);
         }
-        Ok(Self { folder: cargo::top().join(target).join("release") })
+        Err("the programs cannot be built".into())
+    }
+
+    /// Runs or builds the tests. Whether they pass.
+    fn test(&self, more: &[&str], env: &[(&str, &str)]) -> bool {
+        let tests = ["test", "--quiet", "--package", "palisade-tests", "--test", "it"];
+        let args = [&tests[..], &["--target-dir", self.target], more].concat();
+        cargo::run_with(&args, &[self.env, env].concat())
     }
 
     /// Runs a program until it finds something or has done what it is to do.
@@ -130,6 +152,12 @@ impl Programs {
                     }
                 }
                 Ok(None)
+            }
+            Finder::Test(filter) => {
+                let chosen = bug.map(|bug| (CHOICE, bug));
+                let after = || format!("{:.0} s", began.elapsed().as_secs_f64());
+                let fails = !self.test(&["--", filter], chosen.as_slice());
+                Ok(fails.then(|| Found { after: after(), what: format!("{filter} fails") }))
             }
             Finder::Blocking { secs } => {
                 let args = ["--blocking", "--seed", CHAOS_SEED, "--secs", &secs.to_string()];
@@ -177,6 +205,7 @@ impl Finder {
     const fn name(self) -> &'static str {
         match self {
             Self::Simulation { .. } => "simulation",
+            Self::Test(_) => "a test",
             Self::Blocking { .. } => "chaos",
         }
     }

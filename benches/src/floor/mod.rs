@@ -3,6 +3,8 @@
 //! No deadlines, no timers, no bookkeeping, one holder for all: less cannot be done in two round
 //! trips.
 
+pub(crate) mod kinds;
+
 use std::sync::{Arc, OnceLock};
 
 use crate::block::Pair;
@@ -150,9 +152,7 @@ async fn connect(url: &str) -> MultiplexedConnection {
     let connection = client.get_multiplexed_async_connection_with_config(&config).await;
     let mut connection = connection.expect("the server is up");
     for script in [&ACQUIRE, &RELEASE, &RENEW] {
-        let mut load = cmd("SCRIPT");
-        load.arg("LOAD").arg(script.source);
-        load.exec_async(&mut connection).await.expect("the script compiles");
+        script.load(&mut connection).await;
     }
     connection
 }
@@ -172,6 +172,12 @@ struct Script {
 impl Script {
     const fn new(source: &'static str) -> Self {
         Self { source, sha: OnceLock::new() }
+    }
+
+    async fn load(&self, connection: &mut MultiplexedConnection) {
+        let mut load = cmd("SCRIPT");
+        load.arg("LOAD").arg(self.source);
+        load.exec_async(connection).await.expect("the script compiles");
     }
 
     fn sha(&self) -> &str {

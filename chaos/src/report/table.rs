@@ -18,6 +18,7 @@ pub(super) fn write(out: &mut impl Write, history: &History) -> io::Result<()> {
     let rows = [
         ("grants", grants(history)),
         ("waits", waits(history)),
+        ("holds", holds_by_use(history)),
         ("free but wanted", free_but_wanted(history)),
         ("faults", faults(history)),
         ("quorum lost", quorum(history)),
@@ -58,9 +59,18 @@ fn waits(history: &History) -> String {
     let row = |(lock, sections): (&str, Vec<&Section>)| {
         let served = sections.iter().filter(|section| section.hold.is_some());
         let waits = Quantiles::of(served.map(|section| section.wait().length()));
-        format!("{lock:<12} {waits}")
+        format!("{lock:<15} {waits}")
     };
     history.by_lock().map(row).collect::<Vec<_>>().join("\n")
+}
+
+fn holds_by_use(history: &History) -> String {
+    let uses: Vec<_> = coverage::uses(history).into_iter().collect();
+    let row = |uses: &[(String, u64)]| {
+        let cells = uses.iter().map(|(what, count)| format!("{what:<21}{count:>6}"));
+        cells.collect::<Vec<_>>().join("   ")
+    };
+    uses.chunks(3).map(row).collect::<Vec<_>>().join("\n")
 }
 
 fn free_but_wanted(history: &History) -> String {

@@ -23,12 +23,16 @@ pub(crate) struct Fleet<'a> {
     recorder: &'a Recorder,
     program: PathBuf,
     crew: Vec<Member>,
+    /// What the holder ids of those begin with who were killed.
+    dead: Vec<String>,
 }
 
 #[derive(Debug)]
 struct Member {
     orders: Orders,
     process: Actor,
+    /// What its holder ids begin with.
+    name: String,
 }
 
 impl<'a> Fleet<'a> {
@@ -39,9 +43,9 @@ impl<'a> Fleet<'a> {
     pub(crate) fn start(recorder: &'a Recorder, orders: Vec<Orders>) -> io::Result<Self> {
         let program = std::env::current_exe()?;
         let crew = orders.into_iter().map(|orders| Member::start(&program, orders)).collect();
-        let fleet = Self { recorder, program, crew };
-        for member in &fleet.crew {
-            fleet.greet(member);
+        let mut fleet = Self { recorder, program, crew, dead: Vec::new() };
+        for place in 0..fleet.crew.len() {
+            fleet.greet(place);
         }
         Ok(fleet)
     }
@@ -84,14 +88,17 @@ impl<'a> Fleet<'a> {
 
     /// Fills the place of a worker that is gone.
     pub(crate) fn replace(&mut self, place: usize) {
+        self.dead.push(self.at(place).name.clone());
         let mut orders = self.at(place).orders.clone();
+        orders.dead.clone_from(&self.dead);
         orders.worker = orders.worker.successor();
         *self.at_mut(place) = Member::start(&self.program, orders);
-        self.greet(self.at(place));
+        self.greet(place);
     }
 
-    /// Tells all to finish, and waits for each at most for `limit`.
-    pub(crate) fn finish(mut self, limit: Duration) {
+    /// Tells all to finish, and waits for each at most for `limit`. Returns what the holder ids of those
+    /// begin with who were killed before.
+    pub(crate) fn finish(mut self, limit: Duration) -> Vec<String> {
         for member in &mut self.crew {
             member.process.close();
         }
@@ -105,6 +112,7 @@ impl<'a> Fleet<'a> {
             let (worker, problem) = (member.orders.worker, problem(ended, limit));
             self.recorder.note(Event::WorkerEnded { worker, problem });
         }
+        self.dead
     }
 
     /// A worker that has ended by itself cannot be stopped or killed; that it has is a finding.
@@ -118,10 +126,13 @@ impl<'a> Fleet<'a> {
         }
     }
 
-    fn greet(&self, member: &Member) {
+    fn greet(&mut self, place: usize) {
+        let member = self.at_mut(place);
         let worker = member.orders.worker;
         let said = member.process.recv(START_LIMIT);
-        assert_eq!(said.as_deref(), Ok(READY), "{worker} did not start");
+        let name = said.as_deref().ok().and_then(|said| said.strip_prefix(READY));
+        let name = name.unwrap_or_else(|| panic!("{worker} did not start: {said:?}"));
+        member.name = name.trim().to_owned();
         self.recorder.note(Event::WorkerBegan { worker });
     }
 
@@ -140,7 +151,7 @@ impl Member {
         let mut command = Command::new(program);
         // In a group of its own: Ctrl-C is for the parent, which knows what to end and how.
         command.args([WORKER, &told]).process_group(0);
-        Self { orders, process: Actor::spawn_command(command) }
+        Self { orders, process: Actor::spawn_command(command), name: String::new() }
     }
 }
 

@@ -67,5 +67,13 @@ impl Contended for Unwinding {
 }
 
 fn nothing(panic: Box<dyn Any + Send>) -> Answer {
-    if panic.is::<Planned>() { Ok(None) } else { resume_unwind(panic) }
+    resume_unless_planned(panic);
+    Ok(None)
+}
+
+/// What the subscriber panics with is for its user to bear.
+pub(super) fn resume_unless_planned(panic: Box<dyn Any + Send>) {
+    if !panic.is::<Planned>() {
+        resume_unwind(panic);
+    }
 }

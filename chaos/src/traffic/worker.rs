@@ -12,19 +12,20 @@ use std::{
     time::Duration,
 };
 
-use palisade::{Client, Masters, error::ConfigError};
+use palisade::{Client, Masters, OnOutage, error::ConfigError};
 use serde::{Deserialize, Serialize};
 use tokio::{
     sync::watch,
     task::JoinSet,
     time::{sleep, timeout},
 };
-use workload::{Lane, Target, lock_on_all};
+use workload::Lane;
 
 use super::{
     contender::Contender,
-    intent::{CLOCK_SKEW, LONGEST_LEASE, PRIZES, Prize},
-    subscriber::{self, Unwinding},
+    intent::{CLOCK_SKEW, LONGEST_LEASE, PRIZES},
+    steward::Steward,
+    subscriber, targets,
     witness::Witnesses,
 };
 use crate::{
@@ -46,6 +47,10 @@ pub(crate) struct Orders {
     pub(crate) ignores_lock: bool,
     /// It blocks its runtime now and then.
     pub(crate) blocks: bool,
+    /// How many workers there are.
+    pub(crate) workers: u32,
+    /// What the holder ids of all workers begin with that were killed.
+    pub(crate) dead: Vec<String>,
 }
 
 /// Tells a worker that whoever hears the library's events panics from now on.
@@ -53,7 +58,7 @@ pub(crate) const PANIC: &str = "panic";
 /// Tells it that this is over.
 pub(crate) const CALM_DOWN: &str = "calm";
 
-/// What a worker says when it works.
+/// What a worker says when it works, and then what its holder ids begin with.
 pub(super) const READY: &str = "ready";
 
 /// Works until stdin is closed; what has been asked for by then is waited for.
@@ -73,19 +78,23 @@ async fn live(orders: &Orders) -> Result<(), String> {
     let worker = orders.worker;
     let recorder = Recorder::create(&orders.folder, &worker.to_string());
     let recorder = Arc::new(recorder.map_err(|error| error.to_string())?);
-    let masters = connect(orders).map_err(|error| error.to_string())?;
+    let clients = connect(orders).map_err(|error| error.to_string())?;
+    let masters = Masters::new(clients.iter().cloned()).map_err(|error| error.to_string())?;
     let finish = when_stdin_closes(subscriber::install());
     let pulse = tokio::spawn(take_pulse(worker, Arc::clone(&recorder)));
     let mut all = JoinSet::new();
-    for contender in contenders(orders, &masters, &recorder, &finish) {
-        all.spawn(contender.run());
+    let steward = tokio::spawn(Steward::new(&clients, &orders.dead).run());
+    let name = name_of_process(&clients, worker).await;
+    for contender in contenders(orders, &clients, &recorder, &finish) {
+        all.spawn(contender.map_err(|error| error.to_string())?.run());
     }
-    writeln!(io::stdout(), "{READY}").map_err(|error| error.to_string())?;
+    writeln!(io::stdout(), "{READY} {name}").map_err(|error| error.to_string())?;
 
     let mut told = finish;
     told.wait_for(|finish| *finish).await.map_err(|error| error.to_string())?;
     let ended = timeout(LAST_WAIT, join(&mut all)).await;
     ended.map_err(|_elapsed| format!("still waits for locks after {LAST_WAIT:?}"))??;
+    steward.abort();
     let shutdown = masters.shutdown(DRAIN).await;
     pulse.abort();
     let unfinished = shutdown.err().map_or(0, |error| error.unfinished);
@@ -93,46 +102,54 @@ async fn live(orders: &Orders) -> Result<(), String> {
     Ok(())
 }
 
-fn connect(orders: &Orders) -> Result<Masters, ConfigError> {
+fn connect(orders: &Orders) -> Result<Vec<Client>, ConfigError> {
     let client = |url: &String| {
         let client = Client::builder().url(url).name(&format!("chaos-{}", orders.worker));
         client.max_lease(LONGEST_LEASE).clock_skew(CLOCK_SKEW).build()
     };
-    Masters::new(orders.urls.iter().map(client).collect::<Result<Vec<_>, _>>()?)
+    orders.urls.iter().map(client).collect()
+}
+
+/// What all holder ids of this process begin with, as a lock of its own shows.
+async fn name_of_process(clients: &[Client], worker: Worker) -> String {
+    for client in clients.iter().cycle() {
+        let lock = client.lock(format!("name of {worker}")).on_outage(OnOutage::Fail);
+        if let Ok(Some(guard)) = lock.try_acquire().await {
+            let name = guard.holder_id().split(':').next().map(str::to_owned);
+            return name.unwrap_or_default();
+        }
+        sleep(PULSE).await;
+    }
+    unreachable!("invariant: there are masters")
 }
 
 fn contenders(
     orders: &Orders,
-    masters: &Masters,
+    clients: &[Client],
     recorder: &Arc<Recorder>,
     finish: &watch::Receiver<bool>,
-) -> impl Iterator<Item = Contender> {
+) -> impl Iterator<Item = Result<Contender, ConfigError>> {
     let Worker { place, life } = orders.worker;
     let machine = Arc::new(Machine { finish: finish.clone() });
     let witnesses = Arc::new(Witnesses { folder: orders.folder.clone() });
     let prizes = PRIZES.into_iter().flat_map(|prize| [prize; CONTENDERS_FOR_A_LOCK]);
     (0..).zip(prizes).map(move |(number, prize)| {
         let (clock, store, observer) = (machine.clone(), witnesses.clone(), recorder.clone());
-        Contender {
+        let targets = targets::of(&prize, clients, orders)?;
+        // The first of those that a worker has.
+        let sets = number % 2 == 0;
+        let latches = targets::latches(&prize, clients, orders, sets);
+        Ok(Contender {
             prize,
-            target: target(orders, prize, masters),
+            targets,
+            latches,
+            recorder: recorder.clone(),
             random: Random::branch(orders.seed, &[place, life, number]),
             machine: machine.clone(),
             lane: Lane::new(orders.worker, number, clock, store, observer),
             blocks: orders.blocks,
-        }
+        })
     })
-}
-
-/// For the planted fault behind the name is a lock that nobody else wants. It has no tokens: those of
-/// another counter would be refused by the witness.
-fn target(orders: &Orders, Prize { name, kind, fenced, .. }: Prize, masters: &Masters) -> Target {
-    let lock = if orders.ignores_lock {
-        lock_on_all(masters, kind, false, &format!("{name} of {}", orders.worker))
-    } else {
-        lock_on_all(masters, kind, fenced, name)
-    };
-    Target { name, kind, on: Vec::new(), shared: false, lock: Arc::new(Unwinding(lock)) }
 }
 
 async fn join(contenders: &mut JoinSet<()>) -> Result<(), String> {
@@ -155,13 +172,18 @@ fn when_stdin_closes(panics: &'static AtomicBool) -> watch::Receiver<bool> {
     told
 }
 
-/// Notes when this runtime was not run: a checker must not blame the library for that.
+/// Notes when this runtime was run, and when not: a checker must not blame the library for that.
 async fn take_pulse(worker: Worker, recorder: Arc<Recorder>) {
+    let mut told = time::now();
     loop {
         let due = time::now() + PULSE;
         sleep(PULSE).await;
         if time::now().since(due) > IRREGULAR {
             recorder.note(Event::Stalled { worker, from: due });
+        }
+        if due.since(told) > PULSE_TOLD {
+            recorder.note(Event::Pulse { worker });
+            told = due;
         }
     }
 }
@@ -169,9 +191,11 @@ async fn take_pulse(worker: Worker, recorder: Arc<Recorder>) {
 /// More than one, so that there are waiters of the same lock within one process.
 const CONTENDERS_FOR_A_LOCK: usize = 2;
 const PULSE: Duration = Duration::from_millis(10);
+/// It is told no more often than that.
+const PULSE_TOLD: Duration = Duration::from_millis(250);
 /// Far above the precision of tokio's timers.
 const IRREGULAR: Duration = Duration::from_millis(20);
 /// A good deal more than a waiter may wait while nothing is wrong.
-const LAST_WAIT: Duration = Duration::from_secs(20);
+const LAST_WAIT: Duration = Duration::from_secs(30);
 /// Longer than any lease: after that there is nothing to be released.
 const DRAIN: Duration = Duration::from_secs(3);

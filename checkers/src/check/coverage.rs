@@ -1,10 +1,10 @@
 //! I9: whether a run has seen enough to mean something.
 
-use std::{ops::Range, time::Duration};
+use std::{collections::BTreeMap, ops::Range, time::Duration};
 
 use super::reentry;
 use crate::{
-    history::{Event, History, Kind, Refusal},
+    history::{Event, History, Kind, LatchAnswer, LatchStep, Refusal},
     spans::{Span, Spans},
     time::Time,
 };
@@ -27,6 +27,8 @@ pub struct Demands {
     pub lively_parts: u64,
     pub grants_of_a_part: u64,
     pub reentries: u64,
+    /// How often each lock was held, as [`uses`] names them.
+    pub uses: Vec<(String, u64)>,
     /// That a worker has felt.
     pub quorum_losses: u64,
     /// By kind.
@@ -48,6 +50,10 @@ pub fn shortfalls(history: &History, demands: &Demands) -> Vec<Shortfall> {
             demands.quorum_losses,
         ),
     ];
+    let uses = uses(history);
+    seen.extend(demands.uses.iter().map(|(what, wanted)| {
+        (format!("holds of {what:?}"), uses.get(what).copied().unwrap_or(0), *wanted)
+    }));
     let possible = demands.faults.iter().filter(|(kind, _)| left_out(history, kind).is_none());
     seen.extend(
         possible.map(|(kind, wanted)| {
@@ -78,6 +84,37 @@ pub fn quorum_losses(history: &History) -> QuorumLosses {
 
 pub fn grants(history: &History) -> u64 {
     history.sections.iter().filter(|section| section.hold.is_some()).count() as u64
+}
+
+/// How often each lock was held; of one with readers, how often it was read, written, and read on after
+/// that; and of latches, how often one counted down, and let somebody through who waited.
+pub fn uses(history: &History) -> BTreeMap<String, u64> {
+    let mut uses = BTreeMap::new();
+    for (lock, sections) in history.by_lock() {
+        let has_sides = sections.iter().any(|section| section.shared && section.share.is_none());
+        let held = sections.iter().filter_map(|section| Some((section, section.hold.as_ref()?)));
+        for (section, hold) in held {
+            let way = match hold.shared_from {
+                _ if !has_sides => "",
+                Some(_) => " downgraded",
+                None if section.shared => " read",
+                None => " written",
+            };
+            *uses.entry(format!("{lock}{way}")).or_default() += 1;
+        }
+    }
+    for used in history.by_latch().values().flatten() {
+        let way = match (used.step, used.ended) {
+            (LatchStep::CountDown, Some((_, LatchAnswer::Done))) => "counted down",
+            // Who was let through at once may not have waited.
+            (LatchStep::Wait, Some((at, LatchAnswer::Done))) if at.since(used.began) > AT_ONCE => {
+                "let through"
+            }
+            _ => continue,
+        };
+        *uses.entry(format!("latches {way}")).or_default() += 1;
+    }
+    uses
 }
 
 /// How many grants fell into each of `parts`.
@@ -112,6 +149,8 @@ fn felt(history: &History) -> impl Iterator<Item = Time> + '_ {
     })
 }
 
+/// Longer than a look at a latch takes.
+const AT_ONCE: Duration = Duration::from_millis(20);
 /// An attempt that began while the quorum was away may end a little after it is back.
 const ECHO: Duration = Duration::from_millis(200);
 
@@ -178,6 +217,22 @@ mod tests {
         ];
         assert_eq!(missing(&story, &demands), expected);
         assert_eq!(missing(&story, &Demands::default()), []);
+    }
+
+    #[test]
+    fn holds_are_counted_by_what_was_done_with_the_lock() {
+        let story = with_grants(&[1])
+            .section("w1.0/0#1", |s| s.on("rw").shared().asked(0).granted(5, 90).released(9))
+            .section("w1.0/0#2", |s| s.on("rw").asked(10).granted(15, 90).released(19))
+            .section("w1.0/0#3", |s| s.on("rw").asked(20).granted(25, 90).downgrading(27))
+            .section("w1.0/0#4", |s| s.on("permits").of_permits(1, 2).asked(30).granted(31, 90))
+            .section("w1.0/0#5", |s| s.on("rw").asked(40));
+        let uses = uses(&story.clone().history());
+        let uses: Vec<_> = uses.iter().map(|(what, count)| (what.as_str(), *count)).collect();
+        let expected = ["permits", "red-a", "rw downgraded", "rw read", "rw written"];
+        assert_eq!(uses, expected.map(|what| (what, 1)));
+        let demands = Demands { uses: vec![("rw read".into(), 2)], ..Demands::default() };
+        assert_eq!(missing(&story, &demands), [("holds of \"rw read\"".to_owned(), 1, 2)]);
     }
 
     #[test]

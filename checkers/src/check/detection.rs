@@ -117,6 +117,19 @@ mod tests {
     }
 
     #[test]
+    fn whoever_was_killed_may_not_have_run_since_its_last_pulse() {
+        let worker = "w0.0".parse().unwrap();
+        let story = |pulse| {
+            Story::new()
+                .section("w0.0/0#1", |s| s.asked(0).granted(5, 1_000))
+                .and(pulse, Event::Pulse { worker })
+                .killed(5_000, "w0.0")
+        };
+        assert_eq!(check(&story(900).history()), []);
+        assert_eq!(check(&story(2_000).history()).len(), 1);
+    }
+
+    #[test]
     fn a_loss_noticed_in_time_is_fine() {
         for at in [400, 1_000, 1_200] {
             assert_eq!(check(&noticed_at(at).history()), []);

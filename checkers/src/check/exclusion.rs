@@ -15,38 +15,60 @@ pub(crate) fn check(history: &History) -> Vec<Violation> {
 
 /// Every hold that begins before all earlier ones have ended that it must not meet.
 fn overlaps(history: &History, lock: &str, sections: &[&Section]) -> Vec<Violation> {
-    let holds = sections.iter().filter_map(|section| Some((section.validity()?, *section)));
-    let mut holds: Vec<_> = holds.filter(|(span, _)| !span.is_empty()).collect();
-    holds.sort_by_key(|(span, _)| span.from);
+    let holds = sections.iter().flat_map(|section| parts(section));
+    let mut holds: Vec<_> = holds.filter(|hold| !hold.span.is_empty()).collect();
+    holds.sort_by_key(|hold| hold.span.from);
+    let longest = history.settings.longest_lease();
     let mut found = Vec::new();
     // The last to end of those who share it, and of the others.
-    let mut sharing: Option<(Span, &Section)> = None;
-    let mut alone = None;
+    let (mut sharing, mut alone): (Option<Part<'_>>, Option<Part<'_>>) = (None, None);
     for next in holds {
-        let kept_out = if next.1.shared { None } else { sharing };
+        let kept_out = if next.shared { None } else { sharing };
         for before in alone.into_iter().chain(kept_out) {
-            let since = Span::new(before.1.asked, next.0.from);
-            if next.0.from < before.0.to && !promise::is_void(history, before.1, since) {
+            let since = Span::new(before.section.granted_since(longest), next.span.from);
+            if next.span.from < before.span.to && !promise::is_void(history, before.section, since)
+            {
                 found.push(overlap(lock, before, next));
             }
         }
-        let latest = if next.1.shared { &mut sharing } else { &mut alone };
-        if latest.is_none_or(|latest| next.0.to > latest.0.to) {
+        let latest = if next.shared { &mut sharing } else { &mut alone };
+        if latest.is_none_or(|latest| next.span.to > latest.span.to) {
             *latest = Some(next);
         }
     }
     found
 }
 
-fn overlap(lock: &str, first: (Span, &Section), second: (Span, &Section)) -> Violation {
-    let both: Duration = first.0.common(second.0).length();
+/// A hold, or what it is before or after it was downgraded.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    span: Span,
+    shared: bool,
+    section: &'a Section,
+}
+
+fn parts(section: &Section) -> impl Iterator<Item = Part<'_>> {
+    let part = |from, to, shared| Part { span: Span::new(from, to), shared, section };
+    let all = section.validity();
+    let shared_from = section.hold.as_ref().and_then(|hold| hold.shared_from);
+    let (first, second) = match (all, shared_from) {
+        (Some(all), Some(at)) if at < all.to => {
+            (Some(part(all.from, at, section.shared)), Some(part(at, all.to, true)))
+        }
+        (all, _) => (all.map(|all| part(all.from, all.to, section.shared)), None),
+    };
+    first.into_iter().chain(second)
+}
+
+fn overlap(lock: &str, first: Part<'_>, second: Part<'_>) -> Violation {
+    let both: Duration = first.span.common(second.span).length();
     Violation {
         invariant: Invariant::Exclusion,
         lock: Some(lock.to_owned()),
-        span: first.0.around(second.0),
+        span: first.span.around(second.span),
         what: format!(
             "{lock} was held by {} and by {} at once, for {both:?}",
-            first.1.id, second.1.id
+            first.section.id, second.section.id
         ),
     }
 }
@@ -124,6 +146,19 @@ mod tests {
         let within =
             writer(50).section("w3.0/0#1", |s| s.shared().asked(0).granted(52, 1_000).released(53));
         assert_eq!(check(&within.history()).len(), 1);
+    }
+
+    #[test]
+    fn downgraded_one_meets_those_who_share_from_then_on_and_nobody_else() {
+        let story = |reads: u64, writes: u64| {
+            Story::new()
+                .section("w0.0/0#1", |s| s.asked(0).granted(5, 1_000).downgrading(20).released(50))
+                .section("w1.0/0#1", |s| s.shared().asked(0).granted(reads, 1_000).released(45))
+                .section("w2.0/0#1", |s| s.asked(0).granted(writes, 1_000).released(60))
+        };
+        assert_eq!(check(&story(20, 50).history()), []);
+        assert_eq!(check(&story(19, 50).history()).len(), 1);
+        assert_eq!(check(&story(20, 49).history()).len(), 1);
     }
 
     #[test]

@@ -13,6 +13,9 @@
 //!   simulation has a list of its own.
 //! * `fairness` (I10): one process does not keep a lock to itself.
 //! * `order` (I11): nothing is granted behind the release of its hold.
+//! * `queue` (I12): locks with a queue are granted in its order.
+//! * `permits` (I13): no more permits are held than there are.
+//! * `latches` (I14): a latch counts each count once, and lets through at zero and not before.
 //! * `promise`: what was never promised, and excuses the first two.
 //! * `undisturbed`: where nothing breaks, nobody loses a lock that is renewed.
 //! * `conduct`: the workers ended as they should and met only errors that the faults explain.
@@ -23,10 +26,13 @@ pub mod detection;
 pub mod exclusion;
 mod fairness;
 mod ghosts;
+mod latches;
 pub mod leaks;
 mod order;
+mod permits;
 pub mod progress;
 mod promise;
+mod queue;
 pub mod reentry;
 #[cfg(any(test, feature = "stories"))]
 pub mod story;
@@ -72,6 +78,9 @@ pub enum Invariant {
     Reentry,
     Fairness,
     Order,
+    Queue,
+    Permits,
+    Latches,
     Kept,
     Conduct,
 }
@@ -90,6 +99,9 @@ impl fmt::Display for Invariant {
             Self::Reentry => "I8 re-entry",
             Self::Fairness => "I10 fairness",
             Self::Order => "I11 order",
+            Self::Queue => "I12 queue",
+            Self::Permits => "I13 permits",
+            Self::Latches => "I14 latches",
             Self::Kept => "kept while nothing breaks",
             Self::Conduct => "conduct of the workers",
         })
@@ -109,6 +121,9 @@ pub fn violations(history: &History) -> Vec<Violation> {
     found.extend(reentry::check(history));
     found.extend(fairness::check(history));
     found.extend(order::check(history));
+    found.extend(queue::check(history));
+    found.extend(permits::check(history));
+    found.extend(latches::check(history));
     found.extend(undisturbed::check(history));
     found.extend(conduct::check(history));
     found.sort_by_key(|violation| (violation.span.from, violation.invariant));

@@ -19,13 +19,14 @@ pub(crate) fn is_void(history: &History, section: &Section, span: Span) -> bool 
     let members = section.members(settings.masters);
     let kept_out = section.kind.keeps_out(members, settings.quarantine_all);
     let forgives = settings.quarantine_ms > 0 && kept_out;
-    let mut hit = BTreeSet::new();
+    let masters = history.weather.masters().iter().enumerate();
+    let forgot = masters.filter(|(master, outages)| {
+        on(*master) && !forgives && outages.forgot.iter().any(|loss| loss.overlaps(span))
+    });
+    let mut hit: BTreeSet<_> = forgot.map(|(master, _)| master).collect();
     let mut small_jumps = BTreeSet::new();
     for Record { event, .. } in history.within(span) {
         match event {
-            Event::Forgot { master } if on(*master) && !forgives => {
-                hit.insert(*master);
-            }
             // Drift and precision leave room for one jump of a millisecond.
             Event::ClockJumped { master, by_ms } if on(*master) && *by_ms > 0 => {
                 let first_small = *by_ms == 1 && small_jumps.insert(*master);

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::{
     history::{
-        Event, History, Kind, Leftovers, Manner, Record, Refusal, SectionId, Settings, Worker,
+        Event, History, Kind, Leftovers, Manner, Record, Refusal, SectionId, Settings, Share,
+        Worker,
     },
     time::Time,
 };
@@ -22,6 +23,10 @@ pub struct Told {
     lock: String,
     kind: Kind,
     shared: bool,
+    manner: Manner,
+    share: Option<Share>,
+    queued: bool,
+    on: Vec<usize>,
     records: Vec<Record>,
 }
 
@@ -40,10 +45,13 @@ impl Story {
             stamp_ms: 0,
             brisk_ms: 0,
             fair_ms: 0,
+            in_order_ms: 0,
+            absent_ms: 0,
             near: false,
             news_ms: 0,
             quarantine_all: false,
             lossy: false,
+            forgetful: false,
             seed: 1,
             secs: 10,
             masters: 3,
@@ -54,6 +62,16 @@ impl Story {
         story.and(0, Event::RunBegan(settings)).and(10_000, Event::Finishing)
     }
 
+    /// Masters that are killed lose their data, without another word.
+    pub fn forgetful(mut self) -> Self {
+        for record in &mut self.records {
+            if let Event::RunBegan(settings) = &mut record.event {
+                settings.forgetful = true;
+            }
+        }
+        self
+    }
+
     pub fn and(mut self, at_ms: u64, event: Event) -> Self {
         self.records.push(Record { at: ms(at_ms), event });
         self
@@ -62,7 +80,9 @@ impl Story {
     pub fn section(mut self, id: &str, tell: impl FnOnce(Told) -> Told) -> Self {
         let id = id.parse().expect("a name as in a history");
         let (lock, kind, shared) = ("red-a".into(), Kind::RedLock, false);
-        let told = Told { id, lock, kind, shared, records: Vec::new() };
+        let manner = Manner::Patient;
+        let (share, queued, on) = (None, false, Vec::new());
+        let told = Told { id, lock, kind, shared, manner, share, queued, on, records: Vec::new() };
         self.records.extend(tell(told).records);
         self
     }
@@ -91,6 +111,11 @@ impl Story {
 
     pub fn calm_from(self, at: u64) -> Self {
         self.and(at, Event::Calm)
+    }
+
+    pub fn master_killed(self, from: u64, to: u64, master: usize) -> Self {
+        self.and(from, Event::MasterDown { master, killed: true })
+            .and(to, Event::MasterUp { master })
     }
 
     pub fn master_down(self, from: u64, to: u64, master: usize) -> Self {
@@ -123,9 +148,31 @@ impl Told {
         self
     }
 
+    pub fn queued(mut self) -> Self {
+        self.queued = true;
+        self
+    }
+
+    /// On one master alone.
+    pub fn on_one(mut self, master: usize) -> Self {
+        (self.kind, self.on) = (Kind::Lock, vec![master]);
+        self
+    }
+
+    pub fn asking(mut self, manner: Manner) -> Self {
+        self.manner = manner;
+        self
+    }
+
+    pub fn of_permits(mut self, permits: usize, of: usize) -> Self {
+        (self.shared, self.share) = (true, Some(Share { permits, of }));
+        self
+    }
+
     pub fn asked(self, at: u64) -> Self {
         let (lock, kind, section, shared) = (self.lock.clone(), self.kind, self.id, self.shared);
-        let manner = Manner::Patient;
+        let (manner, share, queued) = (self.manner, self.share, self.queued);
+        let on = self.on.clone();
         self.note(
             at,
             Event::Asked {
@@ -135,8 +182,10 @@ impl Told {
                 renewed: true,
                 manner,
                 careless: false,
-                on: Vec::new(),
+                on,
                 shared,
+                share,
+                queued,
             },
         )
     }
@@ -169,6 +218,11 @@ impl Told {
     pub fn extended(self, at: u64, deadline: u64) -> Self {
         let section = self.id;
         self.note(at, Event::Extended { section, deadline: ms(deadline) })
+    }
+
+    pub fn downgrading(self, at: u64) -> Self {
+        let section = self.id;
+        self.note(at, Event::Downgrading { section })
     }
 
     pub fn lost(self, at: u64) -> Self {

@@ -6,7 +6,7 @@
 //! stopped between the check and the write) may overwrite anything; only a store that checks
 //! tokens could refuse it. So a chain may go on from such a write too, and they are counted.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use super::{Invariant, Violation, promise, tokens};
 use crate::{
@@ -34,7 +34,7 @@ pub(crate) fn check(history: &History) -> Vec<Violation> {
             !fenced && promise::is_void(history, section, *span)
         };
         let updates = updates(&sections);
-        let breaks = breaks(lock, &updates).into_iter();
+        let breaks = breaks(lock, &updates, history.settings.longest_lease()).into_iter();
         breaks.filter(|(both, _)| !void(both)).map(|(_, found)| found).collect::<Vec<_>>()
     };
     history.by_lock().flat_map(of_lock).collect()
@@ -77,8 +77,12 @@ fn updates<'a>(sections: &[&'a Section]) -> Vec<Update<'a>> {
 }
 
 /// Every write within a hold that does not go on from the one before it; with the time from when the
-/// first of the two asked for the lock until the second had written.
-fn breaks<'a>(lock: &str, updates: &[Update<'a>]) -> Vec<((&'a Section, Span), Violation)> {
+/// first of the two was granted the lock at the earliest until the second had written.
+fn breaks<'a>(
+    lock: &str,
+    updates: &[Update<'a>],
+    longest_lease: Duration,
+) -> Vec<((&'a Section, Span), Violation)> {
     let known: HashMap<_, _> = updates.iter().map(|update| (update.section.id, update)).collect();
     let excused = |read: Option<SectionId>| {
         let writer = read.and_then(|id| known.get(&id));
@@ -89,8 +93,9 @@ fn breaks<'a>(lock: &str, updates: &[Update<'a>]) -> Vec<((&'a Section, Span), V
     for update in updates.iter().filter(|update| update.in_time) {
         let before = last.map(|last| last.section.id);
         if update.write.read != before && !excused(update.write.read) {
-            let asked = last.map_or(update.section.asked, |last| last.section.asked);
-            let both = Span::new(asked.min(update.section.asked), update.landed);
+            let since = |section: &Section| section.granted_since(longest_lease);
+            let before = last.map_or(update.landed, |last| since(last.section));
+            let both = Span::new(before.min(since(update.section)), update.landed);
             found.push(((update.section, both), broken(lock, last, update)));
         }
         last = Some(update);

@@ -20,7 +20,8 @@ use crate::{
 };
 
 pub(crate) fn check(history: &History) -> Vec<Violation> {
-    let long = idle_stretches(history).filter(|(_, stretch)| stretch.length() > bound(history));
+    let long = idle_stretches(history)
+        .filter(|(lock, stretch)| stretch.length() > bound(history) + absence(history, lock));
     let long = long.map(|(lock, stretch)| unserved(lock, stretch));
     long.chain(sluggish(history)).chain(slow(history)).collect()
 }
@@ -74,8 +75,28 @@ fn slow(history: &History) -> Vec<Violation> {
     };
     long.filter(|(lock, stretch)| !of_multi(lock) && !may_stand(lock, *stretch))
         .filter(|(lock, stretch)| !outlives_one_who_shared_it(history, lock, *stretch))
+        .filter(|(lock, stretch)| !follows_a_lease_that_ended(history, lock, *stretch, brisk))
         .map(|(lock, stretch)| unserved(lock, stretch))
         .collect()
+}
+
+/// Whether a lock with a queue is free since a lease ended, of which nobody is told: who is the next may
+/// have looked last when it was not, and was told nothing of that lease.
+fn follows_a_lease_that_ended(
+    history: &History,
+    lock: &str,
+    stretch: Span,
+    brisk: Duration,
+) -> bool {
+    let ended = |section: &Section| {
+        let hold = section.hold.as_ref()?;
+        let by_lease = hold.orphaned || hold.deadline < hold.releasing.unwrap_or(section.over);
+        (by_lease && section.lock == lock).then(|| section.occupation()).flatten()
+    };
+    let before = Span::new(stretch.from - LOOK, stretch.to + brisk);
+    history.settings.in_order_ms > 0
+        && stretch.length() <= LOOK + brisk
+        && history.sections.iter().filter_map(ended).any(|held| !held.common(before).is_empty())
 }
 
 /// Whether the key may stand for a lease although nobody has it, since somebody who shared it went
@@ -84,7 +105,8 @@ fn outlives_one_who_shared_it(history: &History, lock: &str, stretch: Span) -> b
     let went = |section: &Section| {
         let hold = section.hold.as_ref()?;
         let was_released = matches!(hold.released, Some((_, None)));
-        (section.shared && section.lock == lock && !was_released).then(|| section.end_of_use())
+        let shared = section.shared || hold.shared_from.is_some();
+        (shared && section.lock == lock && !was_released).then(|| section.end_of_use())
     };
     history.sections.iter().filter_map(went).any(|at| at <= stretch.to)
 }
@@ -113,12 +135,20 @@ fn sluggish(history: &History) -> Option<Violation> {
 
 /// How long a waiter sleeps at most before it looks again, whatever it missed.
 pub const POLL_CAP: Duration = Duration::from_secs(5);
+/// How long who stands in a queue sleeps at most.
+const LOOK: Duration = Duration::from_secs(2);
 /// For reconnecting after a fault, and for a machine that has other things to do.
 pub const SLACK: Duration = Duration::from_secs(1);
 /// How long a lock that is wanted and to be had may lie free.
 pub fn bound(history: &History) -> Duration {
     let settings = &history.settings;
     settings.longest_lease() + settings.quarantine() + POLL_CAP + SLACK
+}
+
+/// How long it may be left to those who stood in its queue when they died.
+fn absence(history: &History, lock: &str) -> Duration {
+    let has_queue = history.sections.iter().any(|section| section.queued && section.lock == lock);
+    Duration::from_millis(if has_queue { history.settings.absent_ms } else { 0 })
 }
 /// For 99 of 100 stretches in the calm: less than what is left of the shortest lease after a short
 /// section, and a hundred times what a wake-up takes.
@@ -155,6 +185,22 @@ mod tests {
         };
         assert_eq!(check(&story(true)).len(), 1);
         assert_eq!(check(&story(false)), []);
+    }
+
+    #[test]
+    fn who_is_next_in_a_queue_may_be_late_for_a_lease_that_ended_and_for_no_release() {
+        let found = |released: u64, served: u64, in_order_ms: u64| {
+            let mut history = Story::new()
+                .section("w0.0/0#1", |s| s.asked(0).granted(5, 1_000).released(released))
+                .section("w1.0/0#1", |s| s.asked(500).granted(served, 4_500).released(served + 9))
+                .history();
+            (history.settings.brisk_ms, history.settings.in_order_ms) = (500, in_order_ms);
+            check(&history).len()
+        };
+        assert_eq!(found(1_100, 3_000, 20), 0);
+        assert_eq!(found(900, 3_000, 20), 1, "it was released");
+        assert_eq!(found(1_100, 3_000, 0), 1, "all who wait know when the lease ends");
+        assert_eq!(found(1_100, 3_501, 20), 1, "for longer than anybody sleeps");
     }
 
     #[test]

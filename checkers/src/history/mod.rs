@@ -3,18 +3,22 @@
 //! All times are on one clock.
 
 mod files;
+mod latch;
 mod record;
 mod section;
 mod weather;
 
-use std::io;
+use std::{collections::BTreeMap, io};
 
 pub use files::EXTENSION;
-pub use record::{Event, Kind, Leftovers, Manner, Record, Refusal, SectionId, Settings, Worker};
+pub use latch::{LatchAnswer, LatchStep, LatchUse};
+pub use record::{
+    Event, Kind, Leftovers, Manner, Record, Refusal, SectionId, Settings, Share, Worker,
+};
 pub use section::{Hold, Loss, Section, Write, section_of};
 pub use weather::{Outages, Weather};
 
-use crate::spans::Span;
+use crate::{spans::Span, time::Time};
 
 /// The records of a whole run, and what they amount to.
 #[derive(Debug)]
@@ -44,15 +48,25 @@ impl History {
         Ok(Self { settings, records, sections, weather })
     }
 
+    /// When a worker was found to be gone, or the history ends.
+    pub(crate) fn worker_ended(&self, worker: Worker) -> Time {
+        section::ends_of_workers(&self.records).get(&worker).copied().unwrap_or(self.weather.run.to)
+    }
+
     /// What was recorded within `span`.
     pub(crate) fn within(&self, span: Span) -> &[Record] {
         let place = |at| self.records.partition_point(|record| record.at < at);
         self.records.get(place(span.from)..place(span.to)).unwrap_or_default()
     }
 
+    /// The names of the latches, sorted, each with all that was done with it.
+    pub fn by_latch(&self) -> BTreeMap<&str, Vec<LatchUse>> {
+        latch::collect(&self.records)
+    }
+
     /// The names of the locks, sorted, each with its sections in the order in which they asked.
     pub fn by_lock(&self) -> impl Iterator<Item = (&str, Vec<&Section>)> {
-        let mut locks = std::collections::BTreeMap::<_, Vec<_>>::new();
+        let mut locks = BTreeMap::<_, Vec<_>>::new();
         for section in &self.sections {
             locks.entry(section.lock.as_str()).or_default().push(section);
         }

@@ -4,6 +4,7 @@ use std::{fmt, io, str::FromStr, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
+use super::latch::{LatchAnswer, LatchStep};
 use crate::time::Time;
 
 /// An event and when it happened.
@@ -86,6 +87,8 @@ pub enum Event {
     WorkerEnded { worker: Worker, problem: Option<String> },
     /// A worker's runtime was not run from `from` until now: the machine is busy.
     Stalled { worker: Worker, from: Time },
+    /// A worker's runtime is run. Told now and then, since who is killed while it is not cannot tell of that.
+    Pulse { worker: Worker },
     /// A worker shut its clients down; so many releases were not confirmed in time.
     ShutDown { worker: Worker, unfinished: usize },
 
@@ -105,7 +108,17 @@ pub enum Event {
         /// Whether others may have it at the same time, if they share it too.
         #[serde(default)]
         shared: bool,
+        /// Of a semaphore, what it wants.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        share: Option<Share>,
+        /// Whether the lock has a queue.
+        #[serde(default)]
+        queued: bool,
     },
+    /// A worker is about to do something with a latch.
+    Latching { section: SectionId, latch: String, on: usize, step: LatchStep },
+    /// What came of that.
+    Latched { section: SectionId, answer: LatchAnswer },
     /// It waits, but nobody looked after that from `from` until now.
     Parked { section: SectionId, from: Time },
     /// It does not want it any more.
@@ -129,6 +142,8 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token: Option<u64>,
     },
+    /// The worker is about to share what it has alone, for the rest of its hold.
+    Downgrading { section: SectionId },
     /// The guard's deadline has moved.
     Extended { section: SectionId, deadline: Time },
     /// The guard is about to be orphaned: its key stays until its lease ends.
@@ -182,6 +197,14 @@ pub struct Settings {
     /// in milliseconds; 0 if other things explain it.
     #[serde(default)]
     pub fair_ms: u64,
+    /// Who asks so much later than another who waits for the same lock, in milliseconds, is not granted it
+    /// before that one; 0 if locks have no queues, or other things explain it.
+    #[serde(default)]
+    pub in_order_ms: u64,
+    /// For how long a free lock may be left to those who stood in its queue when they died, in
+    /// milliseconds.
+    #[serde(default)]
+    pub absent_ms: u64,
     /// Whether all servers can be reached at any time, and at once.
     #[serde(default)]
     pub near: bool,
@@ -192,6 +215,10 @@ pub struct Settings {
     /// Whether messages are lost before the calm, so that no master counts as healthy there.
     #[serde(default)]
     pub lossy: bool,
+    /// Whether a master that is told to be killed has lost its data by when it is up again, without
+    /// another word.
+    #[serde(default)]
+    pub forgetful: bool,
     pub seed: u64,
     pub secs: u64,
     pub masters: usize,
@@ -239,7 +266,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Self; 2] = [Self::RedLock, Self::MultiLock];
+    pub const ALL: [Self; 3] = [Self::RedLock, Self::MultiLock, Self::Lock];
 
     /// How many of `masters` must grant.
     pub const fn need(self, masters: usize) -> usize {
@@ -269,6 +296,13 @@ impl fmt::Display for Kind {
             Self::Lock => "Lock",
         })
     }
+}
+
+/// Some permits of all that a semaphore has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    pub permits: usize,
+    pub of: usize,
 }
 
 /// How a worker asks.

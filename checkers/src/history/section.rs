@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use super::{Event, Kind, Record, Refusal, SectionId, Worker};
+use super::{Event, Kind, Manner, Record, Refusal, SectionId, Share, Worker};
 use crate::{spans::Span, time::Time};
 
 /// What the records say about one section.
@@ -15,8 +15,13 @@ pub struct Section {
     pub on: Vec<usize>,
     /// Whether others may have it at the same time, if they share it too.
     pub shared: bool,
+    /// Of a semaphore.
+    pub share: Option<Share>,
+    /// Whether its lock has a queue.
+    pub queued: bool,
     /// Whether the watchdog renews its lease.
     pub renewed: bool,
+    pub manner: Manner,
     /// Whether it does not listen to `lost()`.
     pub careless: bool,
     pub asked: Time,
@@ -40,6 +45,8 @@ pub struct Hold {
     pub lease: Duration,
     /// The fencing tokens of its guards: all the same, one would hope.
     pub tokens: Vec<u64>,
+    /// From when others may have it too who share it, of one that was downgraded.
+    pub shared_from: Option<Time>,
     /// Whether its key was left to end by itself.
     pub orphaned: bool,
     /// When a server's word had come that a key of it is gone.
@@ -83,7 +90,13 @@ impl Section {
         Span::new(self.asked, answered.unwrap_or(self.over))
     }
 
-    /// While the worker could rightly believe that it was the only holder.
+    /// Its servers granted it after this, where no lease is longer: it counts from before the request.
+    pub fn granted_since(&self, longest_lease: Duration) -> Time {
+        let granted = self.hold.as_ref().map_or(self.asked, |hold| hold.granted);
+        self.asked.max(granted - longest_lease)
+    }
+
+    /// While the worker could rightly believe that it held the lock.
     pub fn validity(&self) -> Option<Span> {
         let hold = self.hold.as_ref()?;
         Some(Span::new(hold.granted, self.end_of_use().min(hold.deadline)))
@@ -119,7 +132,19 @@ pub(crate) fn collect(records: &[Record]) -> Vec<Section> {
     let mut sections = Vec::new();
     let mut places = HashMap::new();
     for Record { at, event } in records {
-        if let Event::Asked { section, lock, kind, renewed, careless, on, shared, .. } = event {
+        if let Event::Asked {
+            section,
+            lock,
+            kind,
+            renewed,
+            manner,
+            careless,
+            on,
+            shared,
+            share,
+            queued,
+        } = event
+        {
             places.insert(*section, sections.len());
             sections.push(Section {
                 id: *section,
@@ -127,7 +152,10 @@ pub(crate) fn collect(records: &[Record]) -> Vec<Section> {
                 kind: *kind,
                 on: on.clone(),
                 shared: *shared,
+                share: *share,
+                queued: *queued,
                 renewed: *renewed,
+                manner: *manner,
                 careless: *careless,
                 asked: *at,
                 parked: Vec::new(),
@@ -167,6 +195,7 @@ impl Hold {
             deadline,
             lease: deadline.since(granted),
             tokens: token.into_iter().collect(),
+            shared_from: None,
             orphaned: false,
             told_gone: None,
             lost: None,
@@ -179,6 +208,7 @@ impl Hold {
 
     fn note(&mut self, at: Time, event: &Event) {
         match event {
+            Event::Downgrading { .. } => self.shared_from = Some(at),
             Event::Extended { deadline, .. } => self.extend(*deadline),
             Event::Lost { cause, deadline, .. } => {
                 self.extend(*deadline);
@@ -213,7 +243,7 @@ impl Hold {
     }
 }
 
-fn ends_of_workers(records: &[Record]) -> HashMap<Worker, Time> {
+pub(super) fn ends_of_workers(records: &[Record]) -> HashMap<Worker, Time> {
     let ends = records.iter().filter_map(|record| match record.event {
         Event::WorkerKilled { worker } | Event::WorkerEnded { worker, .. } => {
             Some((worker, record.at))
@@ -228,11 +258,14 @@ pub const fn section_of(event: &Event) -> Option<SectionId> {
         Event::Asked { section, .. }
         | Event::GaveUp { section, .. }
         | Event::Parked { section, .. }
+        | Event::Latching { section, .. }
+        | Event::Latched { section, .. }
         | Event::Granted { section, .. }
         | Event::Counted { section, .. }
         | Event::Orphaned { section }
         | Event::ToldGone { section }
         | Event::TooOld { section }
+        | Event::Downgrading { section }
         | Event::Extended { section, .. }
         | Event::Lost { section, .. }
         | Event::Withheld { section }

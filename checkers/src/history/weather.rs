@@ -32,6 +32,8 @@ pub struct Outages {
     pub frozen: Spans,
     /// Up, and kept out of votes for what it may have forgotten.
     pub quarantined: Spans,
+    /// In each of these it lost its data, some time.
+    pub forgot: Spans,
 }
 
 impl Weather {
@@ -51,7 +53,7 @@ impl Weather {
                 .map(|master| Outages::of(records, settings, master, end))
                 .collect(),
             stopped: spans_by(stops(records, end)),
-            stalled: spans_by(stalls(records)),
+            stalled: spans_by(stalls(records).chain(last_stalls(records))),
             denied: spans_by(denials(records)),
         }
     }
@@ -80,6 +82,12 @@ impl Weather {
     /// When a worker did not run: it was stopped, or the machine was too busy.
     pub fn asleep(&self, worker: Worker) -> Spans {
         self.stopped(worker).union(self.stalled.get(&worker).unwrap_or(&Spans::default()))
+    }
+
+    /// When a master kept what it was told: from one loss of its data until the next.
+    pub fn memories(&self, master: usize) -> Spans {
+        let all = Spans::from_iter([self.run]);
+        self.masters.get(master).map_or_else(Spans::default, |outages| all.without(&outages.forgot))
     }
 
     /// Whether somebody was refused the key of a lock at any time in `span`.
@@ -119,6 +127,11 @@ impl Outages {
                 .map(kept_out)
                 .chain(told)
                 .collect(),
+            forgot: if settings.forgetful {
+                killed().collect()
+            } else {
+                losses(records, master).collect()
+            },
         }
     }
 
@@ -126,6 +139,12 @@ impl Outages {
         let down = self.killed.union(&self.frozen);
         if kept_out { down.union(&self.quarantined) } else { down }
     }
+}
+
+/// Each of them told as it happened.
+fn losses(records: &[Record], master: usize) -> impl Iterator<Item = Span> + '_ {
+    let lost = records.iter().filter(move |record| record.event == Event::Forgot { master });
+    lost.map(|record| Span::new(record.at, record.at + Duration::from_micros(1)))
 }
 
 /// A server tells its uptime in whole seconds, and a client takes it for one less.
@@ -158,6 +177,16 @@ fn stalls(records: &[Record]) -> impl Iterator<Item = (Worker, Span)> + '_ {
     records.iter().filter_map(|record| match record.event {
         Event::Stalled { worker, from } => Some((worker, Span::new(from, record.at))),
         _ => None,
+    })
+}
+
+/// From the last pulse of a worker until it was killed: nobody knows whether it was run.
+fn last_stalls(records: &[Record]) -> impl Iterator<Item = (Worker, Span)> + '_ {
+    records.iter().enumerate().filter_map(|(place, record)| {
+        let Event::WorkerKilled { worker } = record.event else { return None };
+        let before = records.get(..place)?;
+        let last = before.iter().rfind(|record| record.event == Event::Pulse { worker })?;
+        Some((worker, Span::new(last.at, record.at)))
     })
 }
 

@@ -3,7 +3,9 @@
 mod command;
 mod outcome;
 mod settings;
+mod slots;
 mod waiting;
+mod wanted;
 mod watch;
 
 use std::{
@@ -34,6 +36,7 @@ use watch::Watch;
 pub(crate) async fn run(args: &RunArgs) -> Result<u8, Failure> {
     let servers = Servers::named(&args.servers)?;
     let settings = Settings::of(args, servers.max_lease())?;
+    slots::check(args, servers.len())?;
     command::check(args)?;
     let code = under_the_lock(args, &settings, &servers).await;
     servers.close().await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{args::RunArgs, duration, exit::Failure, servers::Patience};
+use crate::{args::RunArgs, duration, exit::Failure, sort::Sort};
 
 /// Lease, grace and patience, which fit together.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +21,13 @@ impl Settings {
             return Err(Failure::usage(format_args!(
                 "--lease {is} is above --max-lease {most}, for which restarted servers are kept \
                  out of votes"
+            )));
+        }
+        if matches!(args.sort(), Sort::Exclusive | Sort::Shared) && lease > LONGEST_SHARED {
+            let (is, most) = (duration::show(lease), duration::show(LONGEST_SHARED));
+            return Err(Failure::usage(format_args!(
+                "--lease {is} is too long with --exclusive or --shared: readers of Redisson leave \
+                 {most} of it"
             )));
         }
         if lease < SHORTEST {
@@ -51,12 +58,40 @@ impl Settings {
     }
 }
 
+/// How long to wait for a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    None,
+    For(Duration),
+    Forever,
+}
+
+impl Patience {
+    /// What is left of it after `time`.
+    pub(super) fn after(self, time: Duration) -> Self {
+        match self {
+            Self::For(limit) if limit <= time => Self::None,
+            Self::For(limit) => Self::For(limit - time),
+            other => other,
+        }
+    }
+
+    pub(super) fn at_most(self, time: Duration) -> Duration {
+        match self {
+            Self::For(limit) => limit.min(time),
+            Self::None | Self::Forever => time,
+        }
+    }
+}
+
 /// With the greatest grace, SIGTERM is due 100 ms before the middle of the lease, and the renewal
 /// only a sixth of the lease earlier: in less than a second the two would race.
 const SHORTEST: Duration = Duration::from_secs(1);
 
 const DEFAULT_LEASE: Duration = Duration::from_secs(30);
 const LONGEST_DEFAULT_GRACE: Duration = Duration::from_secs(10);
+/// The library's default for `redisson_watchdog`.
+const LONGEST_SHARED: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
 mod tests {
@@ -98,6 +133,8 @@ mod tests {
             "--lease 10s --max-lease 9s",
             "--grace 15.1",
             "--lease 2 --grace 1001ms",
+            "--shared --lease 31s",
+            "--exclusive --lease 31s",
         ] {
             assert!(settings(options).is_err(), "{options}");
         }

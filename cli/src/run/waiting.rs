@@ -3,21 +3,26 @@
 use std::{iter, time::Duration};
 
 use palisade::{
-    AcquireError, LockGuard,
+    AcquireError, Client, LockGuard,
     error::{ConfigError, InspectError},
-    inspect::{Holder, Inspection},
+    inspect::{Access, Holder, Inspection},
 };
 use tokio::time::sleep;
 
-use super::settings::Settings;
+use super::{
+    settings::{Patience, Settings},
+    slots::Slots,
+    wanted::Wanted,
+};
 use crate::{
     args::RunArgs,
     env,
     exit::{self, Failure},
-    holder::{self, Described},
+    holder::{self, Connected},
     inspect,
-    servers::{Patience, Servers, Url},
+    servers::Servers,
     signals::Signals,
+    sort::Sort,
     tell,
 };
 
@@ -29,11 +34,15 @@ pub(crate) async fn acquire(
     signals: &mut Signals,
 ) -> Result<LockGuard, Failure> {
     if !env::outer_holders().is_empty() {
-        refuse_our_own(&args.name, &servers.inspect(&args.name).await)?;
+        let shares = args.sort() == Sort::Shared;
+        refuse_our_own(&args.name, shares, &servers.inspect(&args.name).await)?;
     }
-    let lock = servers.lock(&args.name, args.all);
+    if let Some(slots) = Slots::wanted(args, settings, servers) {
+        return slots.acquire(signals).await;
+    }
+    let wanted = Wanted::of(args, settings);
     tokio::select! {
-        granted = lock.acquire(settings.lease, settings.patience) => match granted {
+        granted = wanted.acquire(servers) => match granted {
             Ok(Some(guard)) => Ok(guard),
             Ok(None) => Err(held_elsewhere(args, servers).await),
             Err(error) => Err(refused(&error)),
@@ -52,11 +61,12 @@ async fn say_who_has_it(args: &RunArgs, settings: &Settings, servers: &Servers) 
     loop {
         sleep(BEFORE_SAYING).await;
         let inspection = servers.inspect(name).await;
-        if let Err(own) = refuse_our_own(name, &inspection) {
+        // Who shares with us and keeps us waiting is waited for by a writer, and we by that.
+        if let Err(own) = refuse_our_own(name, false, &inspection) {
             return own;
         }
-        let holder = describe_holder(&inspection, servers).await;
-        let words: Vec<_> = holder.into_iter().chain(too_few_answer(args, &inspection)).collect();
+        let holders = describe_holders(args.sort(), &inspection, servers).await;
+        let words: Vec<_> = holders.into_iter().chain(too_few_answer(args, &inspection)).collect();
         // Without a word: it is being handed on right now.
         if !words.is_empty() {
             tell(format_args!("waiting for {name}: {}", words.join("; ")));
@@ -81,34 +91,51 @@ fn too_few_answer(args: &RunArgs, inspection: &Inspection) -> Option<String> {
 }
 
 /// Who else has the lock.
-async fn describe_holder(inspection: &Inspection, servers: &Servers) -> Option<String> {
-    let (holder, url) = some_holder(inspection, servers)?;
-    let place = holder::locate(url, holder).await;
-    Some(format!("held by {}", Described { holder, place: place.as_ref() }))
+async fn describe_holders(
+    sort: Sort,
+    inspection: &Inspection,
+    servers: &Servers,
+) -> Option<String> {
+    let (holders, client) = some_holders(inspection, servers)?;
+    let told = holder::tell_all(&holders, &Connected::to(client).await)?;
+    let is_plain = holders.first().is_some_and(|holder| holder.access == Access::Alone);
+    // All other sorts are named where they are told.
+    let flag = if is_plain && matches!(sort, Sort::Exclusive | Sort::Shared) {
+        ", with neither --exclusive nor --shared"
+    } else {
+        ""
+    };
+    Some(format!("{told}{flag}"))
 }
 
-/// The holder that the majority names, or else one that a server names; and a server that does.
+/// The holders on a server that names the holder that the majority names, or else on one that names any.
 /// Never us: while we wait, we are granted some servers and keep them, or give them back.
-fn some_holder<'a>(
-    inspection: &'a Inspection,
+fn some_holders<'a>(
+    inspection: &Inspection,
     servers: &'a Servers,
-) -> Option<(&'a Holder, &'a Url)> {
+) -> Option<(Vec<Holder>, &'a Client)> {
+    let others = |holders: &[Holder]| -> Vec<_> {
+        holders.iter().filter(|holder| !servers.see_us_in(holder)).cloned().collect()
+    };
     let mut named = inspection
         .iter()
-        .zip(servers.urls())
-        .filter_map(|((_, answer), url)| Some((answer.as_ref().ok()?.as_ref()?, url)))
-        .filter(|(holder, _)| !servers.see_us_in(holder));
+        .zip(servers.masters().clients())
+        .filter_map(|((_, answer), client)| Some((others(answer.as_ref().ok()?), client)))
+        .filter(|(holders, _)| !holders.is_empty());
     match inspection.majority_holder().filter(|major| !servers.see_us_in(major)) {
-        Some(major) => named.find(|(holder, _)| holder.id == major.id),
+        Some(major) => named.find(|(holders, _)| holders.iter().any(|it| it.id == major.id)),
         None => named.next(),
     }
 }
 
-/// A lock that is held by a palisade we were started from is only given back after we have ended.
-fn refuse_our_own(name: &str, inspection: &Inspection) -> Result<(), Failure> {
+/// A lock that is held by a palisade we were started from is only given back after we have ended. Those
+/// who `share` it with us do not matter.
+fn refuse_our_own(name: &str, share: bool, inspection: &Inspection) -> Result<(), Failure> {
     let outer = env::outer_holders();
-    let holders = inspection.iter().filter_map(|(_, answer)| answer.as_ref().ok()?.as_ref());
-    match holders.into_iter().find(|holder| outer.contains(&holder.id)) {
+    let mut holders = inspection.iter().filter_map(|(_, answer)| answer.as_ref().ok()).flatten();
+    let in_the_way =
+        |holder: &&Holder| outer.contains(&holder.id) && !(share && holder.access == Access::Read);
+    match holders.find(in_the_way) {
         None => Ok(()),
         Some(holder) => Err(Failure::usage(format_args!(
             "{name} is already held by the palisade that this command runs under ({}): waiting \
@@ -126,13 +153,13 @@ async fn held_elsewhere(args: &RunArgs, servers: &Servers) -> Failure {
     }
     let name = &args.name;
     let inspection = servers.inspect(name).await;
-    let holder = describe_holder(&inspection, servers).await;
-    let holder = holder.unwrap_or_else(|| "held by another".to_owned());
-    let words: Vec<_> = iter::once(holder).chain(too_few_answer(args, &inspection)).collect();
+    let holders = describe_holders(args.sort(), &inspection, servers).await;
+    let holders = holders.unwrap_or_else(|| "held by another".to_owned());
+    let words: Vec<_> = iter::once(holders).chain(too_few_answer(args, &inspection)).collect();
     Failure::new(code, format_args!("{name} is {}", words.join("; ")))
 }
 
-fn refused(error: &AcquireError) -> Failure {
+pub(super) fn refused(error: &AcquireError) -> Failure {
     match error {
         AcquireError::Config(ConfigError::InvalidSetting { .. }) => {
             Failure::new(exit::INTERNAL, error)
@@ -146,4 +173,4 @@ fn refused(error: &AcquireError) -> Failure {
 }
 
 /// Shorter waits are not worth a word.
-const BEFORE_SAYING: Duration = Duration::from_secs(1);
+pub(super) const BEFORE_SAYING: Duration = Duration::from_secs(1);

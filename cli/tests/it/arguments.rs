@@ -76,7 +76,9 @@ fn wrong_use_says_what_to_write_instead() {
         ("run -s redis://h job -n echo hi", dashes),
         ("run -s redis://h -w abc job -- true", "write 30s, 2m or 500ms; a bare number is seconds"),
         ("run -s redis://a,redis://b job -- true", "-s URL once for each server"),
-        ("run -s rediss://h job -- true", "use a tunnel"),
+        ("run -s redis://h --tls-ca ca.pem job -- true", "rediss://"),
+        ("run -s rediss://h --tls-key key.pem job -- true", "go together"),
+        ("run -s rediss://h --tls-ca /missing.pem job -- true", "tls: /missing.pem: "),
         ("run -s http://h:8080 job -- true", "write redis://host:port/db"),
     ] {
         let words: Vec<&str> = line.split_whitespace().collect();

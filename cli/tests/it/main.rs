@@ -2,6 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod acl;
 mod arguments;
 mod fencing;
 mod inspect;
@@ -9,9 +10,11 @@ mod loss;
 mod namespace;
 mod quorum;
 mod run;
+mod sorts;
 mod supervisor;
 mod support;
 mod terminal;
+mod tls;
 mod unkillable;
 mod waiting;
 mod young;

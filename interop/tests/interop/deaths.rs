@@ -17,6 +17,11 @@ fn fenced_lock_of_a_killed_holder_is_the_other_languages_when_the_lease_ends() {
 }
 
 #[test]
+fn fair_lock_of_a_killed_holder_is_the_other_languages_when_the_lease_ends() {
+    both_ways(|sides| holder_dies(["fair", "fair"], sides));
+}
+
+#[test]
 fn multi_lock_of_a_killed_holder_is_the_other_languages_when_the_lease_ends() {
     both_ways(|sides| holder_dies(["multi", "multi"], sides));
 }

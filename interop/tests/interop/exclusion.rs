@@ -19,8 +19,22 @@ fn holds_of_fenced_locks_lose_no_update_and_tokens_rise_over_both_languages() {
 }
 
 #[test]
+fn holds_of_fair_locks_lose_no_update() {
+    let seen = hammer(["fair", "fair"], 10_000);
+    seen.assert_exclusive();
+    seen.assert_handed_over();
+}
+
+#[test]
 fn holds_of_multi_locks_lose_no_update() {
     let seen = hammer(["multi", "multi"], 10_000);
+    seen.assert_exclusive();
+    seen.assert_handed_over();
+}
+
+#[test]
+fn holds_of_multi_locks_over_fair_locks_lose_no_update() {
+    let seen = hammer(["multi-fair", "multi-fair"], 10_000);
     seen.assert_exclusive();
     seen.assert_handed_over();
 }

@@ -13,6 +13,11 @@ fn fenced_lock_forced_open_by_the_other_language_is_lost_to_its_holder_and_free_
 }
 
 #[test]
+fn fair_lock_forced_open_by_the_other_language_is_lost_to_its_holder_and_free_for_who_waits() {
+    both_ways(|sides| forced(["fair", "fair"], sides));
+}
+
+#[test]
 fn write_lock_forced_open_by_the_other_language_is_lost_to_its_holder_and_free_for_who_waits() {
     both_ways(|sides| forced(["write", "write"], sides));
 }

@@ -15,6 +15,11 @@ fn hand_overs_of_a_fenced_lock_lose_none() {
 }
 
 #[test]
+fn hand_overs_of_a_fair_lock_lose_none() {
+    hand_over(["fair", "fair"], 500);
+}
+
+#[test]
 fn hand_overs_of_a_multi_lock_lose_none() {
     hand_over(["multi", "multi"], 250);
 }

@@ -8,10 +8,12 @@
 
 mod deaths;
 mod exclusion;
+mod fair_queue;
 mod forcing;
 mod handing_over;
 mod latches;
 mod members;
 mod peers;
+mod semaphores;
 mod sharing;
 mod snapshots;

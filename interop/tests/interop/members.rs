@@ -7,7 +7,17 @@ use crate::peers::{HANG, LONG_MS, Servers, Side, Witness};
 /// Each keeps what the other wants first, time and again.
 #[test]
 fn multi_locks_with_opposite_orders_both_make_progress() {
-    let servers = Servers::start_for("multi");
+    hammer_in_opposite_orders("multi");
+}
+
+/// The same in queues: each is the first in that of the other's first member.
+#[test]
+fn multi_locks_over_fair_locks_with_opposite_orders_both_make_progress() {
+    hammer_in_opposite_orders("multi-fair");
+}
+
+fn hammer_in_opposite_orders(kind: &str) {
+    let servers = Servers::start_for(kind);
     let witness = Witness::beside(&servers[0]);
     let backward: Vec<_> = servers.urls().into_iter().rev().collect();
     let mut java = Side::Java.start_at(&backward, LONG_MS);
@@ -15,7 +25,7 @@ fn multi_locks_with_opposite_orders_both_make_progress() {
     java.wait_until_up();
     rust.wait_until_up();
     for peer in [&mut java, &mut rust] {
-        peer.tell(&format!("hammer multi x 40 {}", witness.folder()));
+        peer.tell(&format!("hammer {kind} x 40 {}", witness.folder()));
     }
     for peer in [java, rust] {
         let answer = peer.answer(HANG * 5);

@@ -171,7 +171,16 @@ fn run_id(server: &RedisServer) -> String {
 pub(crate) fn listeners(server: &RedisServer) -> i64 {
     let channels = ["redisson_lock__channel:{x}", "redisson_rwlock:{x}"];
     let counted = server.command(&[&["PUBSUB", "NUMSUB"], &channels[..]].concat());
-    counted.array().iter().skip(1).step_by(2).map(Reply::int).sum()
+    let all: i64 = counted.array().iter().skip(1).step_by(2).map(Reply::int).sum();
+    // Each who waits for a fair lock has a channel.
+    let own = server.command(&["PUBSUB", "CHANNELS", "redisson_lock__channel:{x}:*"]);
+    all + i64::try_from(own.array().len()).unwrap()
+}
+
+/// Who waits for the fair lock `x`, the next one first.
+pub(crate) fn queue(server: &RedisServer) -> Vec<String> {
+    let queue = server.command(&["LRANGE", "redisson_lock_queue:{x}", "0", "-1"]);
+    queue.array().iter().map(Reply::to_string).collect()
 }
 
 /// A witness for hammers, beside the data of `server`.

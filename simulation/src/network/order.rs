@@ -48,6 +48,7 @@ impl Network {
 pub(super) fn released_by<'a>(meaning: &Meaning<'a>) -> Option<&'a [u8]> {
     match meaning {
         Meaning::Release { holder } => Some(holder),
+        Meaning::Script { name: "release", args, .. } => args.first().copied(),
         Meaning::Script { name: "count", args, .. } => match args.as_slice() {
             [holder, b"0", ..] => Some(holder),
             _ => None,

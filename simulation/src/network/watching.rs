@@ -61,6 +61,7 @@ impl Network {
             ("acquire", _) => {
                 for (holder, code) in holders.into_iter().zip(codes) {
                     match code {
+                        Some(-7 | -6) => self.log.saw("waits in a queue"),
                         Some(-1) => self.log.saw("stale acquire refused"),
                         Some(1) => {
                             self.watch_grant(inner, node, asked, holder);

@@ -12,7 +12,7 @@ use crate::{
 /// A claim on one member that granted with the token 5, in the run `a`.
 fn granted() -> Arc<Claim> {
     let members = Arc::new(ByMember::one(client().lock("x").voter().clone()));
-    let wanted = Wanted { term: term(Lease::Watchdog), permits: 1, waits: true };
+    let wanted = Wanted { term: term(Lease::Watchdog), waits: true };
     let claim = Claim::new(&members, 1, wanted);
     let mut state = claim.state();
     state.members[MemberId::FIRST].granted(1, 1, run('a'));

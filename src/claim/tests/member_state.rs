@@ -116,6 +116,7 @@ async fn answer_without_a_grant_says_what_stands_there() {
     for (code, absence, is_clean) in [
         (Outcome::REFUSED, Taken, true),
         (Outcome::QUEUED, Taken, false),
+        (Outcome::LINED_UP, Taken, false),
         (Outcome::STALE, Gone, true),
         (Outcome::FOREIGN, Gone, true),
     ] {
@@ -127,6 +128,25 @@ async fn answer_without_a_grant_says_what_stands_there() {
         member.asked(&connection, 600, false, s(11));
         member.failed(connection.epoch(), 600);
         assert_eq!(member.absence(), Gone, "{code}");
+    }
+}
+
+#[tokio::test]
+async fn place_in_a_queue_that_is_taken_anew_was_lost_and_that_is_told_once() {
+    let connection = connection().await;
+    for (answers, told) in [
+        ([Outcome::LINED_UP, Outcome::QUEUED, Outcome::LINED_UP, Outcome::LINED_UP], Some(2)),
+        // The answer to the first was lost.
+        ([Outcome::QUEUED, Outcome::LINED_UP, Outcome::QUEUED, Outcome::LINED_UP], Some(1)),
+        ([Outcome::REFUSED, Outcome::LINED_UP, Outcome::QUEUED, Outcome::QUEUED], None),
+    ] {
+        let mut member = MemberState::default();
+        let lost = answers.map(|code| {
+            member.asked(&connection, 500, false, s(10));
+            member.not_granted(connection.epoch(), 500, outcome(code))
+        });
+        let times = lost.iter().filter(|lost| **lost).count();
+        assert_eq!((lost.iter().position(|lost| *lost), times), (told, told.iter().count()));
     }
 }
 

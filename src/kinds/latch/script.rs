@@ -4,18 +4,17 @@ use std::sync::Arc;
 
 use crate::{
     kinds::once::Change,
-    wire::{Arg, Call, Items, Malformed, Script, ScriptText, Words, key, script},
+    wire::{Arg, Script, key, script},
 };
 
 static COUNT_DOWN: Script =
-    script!("latch/count_down", 0, "../once/once.lua", "count.lua", "count_down.lua");
-static SET: Script = script!("latch/set", 0, "../once/once.lua", "count.lua", "set.lua");
-static DELETE: Script = script!("latch/delete", 0, "../once/once.lua", "count.lua", "delete.lua");
-static READ: Script = script!("latch/read", 0, "count.lua", "read.lua");
+    script!("latch/count_down", 0, "../once/once.lua", "../counter/count.lua", "count_down.lua");
+static SET: Script = script!("latch/set", 0, "../once/once.lua", "../counter/count.lua", "set.lua");
+static DELETE: Script =
+    script!("latch/delete", 0, "../once/once.lua", "../counter/count.lua", "delete.lua");
 
 /// Every script of this kind.
-#[cfg(any(test, feature = "embedded"))]
-pub(crate) static SCRIPTS: [&Script; 4] = [&COUNT_DOWN, &SET, &DELETE, &READ];
+pub(crate) static SCRIPTS: [&Script; 3] = [&COUNT_DOWN, &SET, &DELETE];
 
 /// The latch, as Redisson stores its `RCountDownLatch`.
 #[derive(Debug)]
@@ -38,7 +37,7 @@ impl Latch {
         self.change(&SET, [Arg::text(&self.channel), Arg::Int(count)])
     }
 
-    pub(super) fn count_down(&self) -> Change {
+    pub(crate) fn count_down(&self) -> Change {
         self.change(&COUNT_DOWN, [Arg::text(&self.channel)])
     }
 
@@ -46,37 +45,7 @@ impl Latch {
         self.change(&DELETE, [Arg::text(&self.channel)])
     }
 
-    pub(crate) fn read(&self) -> Read {
-        Read { name: self.name.clone() }
-    }
-
     fn change<const A: usize>(&self, script: &'static Script, args: [Arg; A]) -> Change {
         Change::new(script, &self.name, args)
-    }
-}
-
-/// Asks for the count: 0 of one that is not set.
-#[derive(Debug, Clone)]
-pub(crate) struct Read {
-    name: Arc<str>,
-}
-
-impl Call for Read {
-    type Reply = u64;
-
-    fn script(&self) -> ScriptText {
-        READ.text()
-    }
-
-    fn write(&self, to: &mut Words) {
-        to.count(1).word(&*self.name);
-    }
-
-    fn decode(&self, mut items: Items) -> Result<u64, Malformed> {
-        if items.is_empty() {
-            return Ok(0);
-        }
-        // Less than none is none: nobody but an operator writes that.
-        Ok(items.text()?.parse().unwrap_or(0))
     }
 }

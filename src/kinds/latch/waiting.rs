@@ -47,8 +47,8 @@ impl CountDownLatch {
 
     /// Looks once. `None` if the server cannot be asked and is to be waited for.
     async fn is_open(&self) -> Result<Option<bool>, InspectError> {
-        match self.counter.ask(&self.latch.read()).await {
-            Ok(count) => Ok(Some(count == 0)),
+        match self.counter.read().await {
+            Ok(count) => Ok(Some(count.is_none_or(|count| count <= 0))),
             Err(InspectError::Node { source, .. }) if self.waits_for_better_times(&source) => {
                 Ok(None)
             }

@@ -95,7 +95,7 @@ impl Lock {
         Ok(self.holder().await?.and_then(|holder| holder.ttl))
     }
 
-    /// Who holds the lock.
+    /// Who holds the lock; of many readers one.
     ///
     /// # Errors
     /// [`InspectError`]; nothing was changed.
@@ -103,7 +103,18 @@ impl Lock {
     /// # Cancel safety
     /// Dropping the future changes nothing.
     pub async fn holder(&self) -> Result<Option<Holder>, InspectError> {
-        Ok(self.standing().await?.and_then(Standing::into_holder))
+        Ok(self.holders().await?.into_iter().next())
+    }
+
+    /// Who holds the lock: nobody, one, or many [readers](crate::inspect::Access).
+    ///
+    /// # Errors
+    /// [`InspectError`]; nothing was changed.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    pub async fn holders(&self) -> Result<Vec<Holder>, InspectError> {
+        Ok(self.standing().await?.into_iter().flat_map(Standing::into_holders).collect())
     }
 
     /// Deletes the lock, whoever holds it, and wakes those who wait. False if nobody held it. A key

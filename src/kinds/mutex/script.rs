@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::{
-    kind::{Holder, Kind, Request},
+    kind::{Access, Holder, Kind, Request},
     wire::{
         Arg, Call, Items, Malformed, PlainRelease, Script, ScriptText, Statement, Words, key,
         script,
@@ -87,9 +87,9 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
-    /// Whoever holds it; of many, one.
-    pub(crate) fn into_holder(self) -> Option<Holder> {
-        self.writer.into_iter().chain(self.holders).next()
+    /// Whoever holds it, the writer first.
+    pub(crate) fn into_holders(self) -> impl Iterator<Item = Holder> {
+        self.writer.into_iter().chain(self.holders)
     }
 }
 
@@ -119,13 +119,16 @@ impl Call for Inspect {
         while !items.is_empty() {
             let (field, value) = (items.text()?, items.text()?);
             // Others may count with what is no number.
-            let holder =
-                |id: &str| Holder { id: id.into(), count: value.parse().unwrap_or(0), ttl };
+            let count = value.parse().unwrap_or(0);
+            let holder = |id: &str, access| Holder { id: id.into(), count, ttl, access };
             match field.strip_suffix(":write") {
                 None if field == "mode" => standing.mode = Some(value),
-                None => standing.holders.push(holder(&field)),
-                Some(id) => standing.writer = Some(holder(id)),
+                None => standing.holders.push(holder(&field, Access::Alone)),
+                Some(id) => standing.writer = Some(holder(id, Access::Write)),
             }
+        }
+        if standing.mode.is_some() {
+            standing.holders.iter_mut().for_each(|holder| holder.access = Access::Read);
         }
         Ok(Some(standing))
     }

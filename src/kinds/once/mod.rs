@@ -118,7 +118,7 @@ impl<'a> Changing<'a> {
         let answer = connection.call(&attempt, deadline).await?;
         if answer.reply.code == Outcome::STALE {
             connection.believe_time_of(&answer);
-        } else if !self.attempts.is_in_doubt() {
+        } else if !self.attempts.is_in_doubt() || planted!(OnceKeyRemoved) {
             self.forget();
         }
         Ok(answer)

@@ -9,7 +9,6 @@ use crate::wire::{Arg, Call, Items, Malformed, Outcome, Script, ScriptText, Word
 pub(crate) static FORGET: Script = script!("once/forget", 0, "forget.lua");
 
 /// Every script of this folder that stands by itself.
-#[cfg(any(test, feature = "embedded"))]
 pub(crate) static SCRIPTS: [&Script; 1] = [&FORGET];
 
 /// A change that, executed twice, would be made twice: its script stands behind `once.lua`.
@@ -17,6 +16,8 @@ pub(crate) static SCRIPTS: [&Script; 1] = [&FORGET];
 pub(crate) struct Change {
     script: &'static Script,
     name: Arc<str>,
+    /// Besides the name and what is kept.
+    keys: SmallVec<[Arc<str>; 1]>,
     args: SmallVec<[Arg; 2]>,
 }
 
@@ -26,17 +27,24 @@ impl Change {
         name: &Arc<str>,
         args: [Arg; A],
     ) -> Self {
-        Self { script, name: name.clone(), args: args.into_iter().collect() }
+        let (name, args) = (name.clone(), args.into_iter().collect());
+        Self { script, name, keys: SmallVec::new(), args }
+    }
+
+    /// The same where one more key is touched.
+    pub(crate) fn with_key(mut self, key: &Arc<str>) -> Self {
+        self.keys.push(key.clone());
+        self
     }
 }
 
 /// One of the requests for a change. Of all that name the same key at most one makes it.
 #[derive(Debug, Clone)]
-pub(super) struct Attempt {
-    pub(super) change: Change,
-    pub(super) once: Arc<str>,
+pub(crate) struct Attempt {
+    pub(crate) change: Change,
+    pub(crate) once: Arc<str>,
     /// The server's time in µs after which it changes nothing.
-    pub(super) not_after: i64,
+    pub(crate) not_after: i64,
 }
 
 impl Call for Attempt {
@@ -47,8 +55,13 @@ impl Call for Attempt {
     }
 
     fn write(&self, to: &mut Words) {
-        to.count(2).word(&*self.change.name).word(&*self.once).int(self.not_after);
-        self.change.args.iter().for_each(|arg| arg.write(to));
+        let Change { name, keys, args, .. } = &self.change;
+        to.count(2 + keys.len()).word(&**name).word(&*self.once);
+        for key in keys {
+            to.word(&**key);
+        }
+        to.int(self.not_after);
+        args.iter().for_each(|arg| arg.write(to));
     }
 
     fn decode(&self, mut items: Items) -> Result<Outcome, Malformed> {

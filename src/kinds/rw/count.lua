@@ -15,41 +15,25 @@
 --    0, 1    taken: held by others; nothing was changed
 --   -2, 0    the key is of another type; it was not touched
 
--- The ttl stays that of those who are left: nobody here knows how much of it is theirs.
-local function release(key, timer, holder, writes, channel)
-  redis.call('HDEL', key, holder, holder .. ':write')
-  redis.call('DEL', timer)
-  if redis.call('HLEN', key) <= 1 then
-    redis.call('DEL', key)
-    return 1, announce(channel, writes and '1' or '0')
+-- The usual case first, the release of the last who holds it, and without functions, which each call would make
+-- anew: those for what is in the way come behind it.
+local call, keys, args = redis.call, KEYS, ARGV
+local time = call('TIME')
+local reply, left = { time[1] * 1000000 + time[2] }, nil
+for i = 1, #keys / 3 do
+  local key, holder, channel = keys[3 * i - 2], args[3 * i - 2], args[3 * i]
+  local found = args[3 * i - 1] == '0' and redis.pcall('HMGET', key, holder, holder .. ':write')
+  -- One of both, and no error.
+  if found and not found.err and not found[1] ~= not found[2] and call('HLEN', key) == 2 then
+    call('DEL', key)
+    if found[1] then call('DEL', keys[3 * i - 1]) end
+    local listeners = redis.pcall('PUBLISH', channel, found[2] and '1' or '0')
+    -- A 1 wakes none of Redisson's who are about to sleep: see announce.lua.
+    if found[2] and type(listeners) == 'number' then redis.pcall('PUBLISH', channel, '0') end
+    reply[2 * i], reply[2 * i + 1] = 1, type(listeners) == 'number' and listeners or -1
+  else
+    left = left or {}
+    left[i] = true
   end
-  if not writes then return 1, -1 end
-  redis.call('HSET', key, 'mode', 'read')
-  return 1, announce(channel, '1')
 end
-
-local function write(key, timer, wish, holder, count, channel)
-  local failed, _, reads, writes = look(key, holder)
-  if failed then return failure(failed) end
-  if not reads and not writes then
-    if count == 0 and redis.pcall('GET', wish) == holder then
-      redis.call('DEL', wish)
-      -- Redisson knows of no wishes.
-      redis.pcall('PUBLISH', channel, '1')
-    end
-    return 0, redis.call('PTTL', key) == -2 and 0 or 1
-  end
-  if count == 0 then return release(key, timer, holder, writes, channel) end
-  redis.call('HSET', key, writes and holder .. ':write' or holder, count)
-  return 1, 0
-end
-
-local time = redis.call('TIME')
-local reply = { time[1] * 1000000 + time[2] }
-for i = 1, #KEYS / 3 do
-  local code, value = write(KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i],
-    ARGV[3 * i - 2], tonumber(ARGV[3 * i - 1]), ARGV[3 * i])
-  if type(code) == 'table' then return code end
-  reply[2 * i], reply[2 * i + 1] = code, value
-end
-return reply
+if not left then return reply end

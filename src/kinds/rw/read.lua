@@ -19,38 +19,35 @@
 --   error, 0        a command failed for want of memory or of a right: what was written for this
 --                   lock is taken back, and the others go on
 
+-- The usual case first, a lock that nobody has or that others read, and without functions, which each call
+-- would make anew: those for what is in the way come behind it.
+local call, keys, args = redis.pcall, KEYS, ARGV
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local lease_ms, in_time = tonumber(ARGV[1]), now <= tonumber(ARGV[2])
-
-local function acquire(key, timer, wish, holder, holds)
-  local failed, mode, reads, writes = look(key, holder)
-  if failed then return failure(failed) end
-  -- Before the write: a user without the right to PTTL must not leave a key without a ttl.
-  local ttl = redis.pcall('PTTL', key)
-  if type(ttl) == 'table' then return ttl end
-  if not in_time then return -1, 0 end
-  if not reads and not writes then
-    if mode == 'write' then return 0, ttl end
-    if mode ~= 'read' and ttl ~= -2 then return other(key) end
-    local wished = holds and -2 or redis.pcall('PTTL', wish)
-    -- Whoever may not look at wishes is not kept out by them.
-    if type(wished) ~= 'table' and wished ~= -2 then return 0, wished end
+local lease_ms, in_time = tonumber(args[1]), now <= tonumber(args[2])
+local left
+for i = 1, #keys / 3 do
+  local key, timer, holder = keys[3 * i - 2], keys[3 * i - 1], args[2 * i + 1]
+  local found, is_done = in_time and call('HMGET', key, 'mode', holder, holder .. ':write'), false
+  if found and not found.err and not found[2] and not found[3] then
+    -- The ttl before the write: a user without the right to ask must not leave a key without one.
+    local ttl = call('PTTL', key)
+    -- A longer ttl, or none, is not to be shortened.
+    local is_free = ttl == -2
+      or found[1] == 'read' and type(ttl) == 'number' and ttl >= 0 and ttl <= lease_ms
+    if is_free and call('PTTL', keys[3 * i]) == -2
+      and not call('SET', timer, '1', 'PX', args[1]).err then
+      is_done = type(call('HSET', key, 'mode', 'read', holder, '1')) == 'number'
+        and call('PEXPIRE', key, args[1]) == 1
+      if not is_done then
+        call('DEL', timer)
+        if ttl == -2 then call('DEL', key) else call('HDEL', key, holder) end
+      end
+    end
   end
-  if not writes then failed = enter(key, timer, holder, mode, reads, lease_ms) end
-  if failed then return failed end
-  failed, ttl = extend(key, ttl, lease_ms)
-  if not failed then return 1, ttl end
-  if not reads and not writes then leave(key, timer, holder, mode) end
-  return failed
+  if not is_done then
+    left = left or {}
+    left[i] = true
+  end
 end
-
-local reply, is_plain = { now }, true
-for i = 1, #KEYS / 3 do
-  local code, value = acquire(
-    KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i], ARGV[2 * i + 1], ARGV[2 * i + 2] == '1')
-  if type(code) == 'table' then value = 0 end
-  is_plain = is_plain and code == 1 and value == lease_ms
-  reply[2 * i], reply[2 * i + 1] = code, value
-end
-return is_plain and now or reply
+if not left then return now end

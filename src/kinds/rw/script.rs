@@ -12,29 +12,32 @@ use crate::{
 pub(crate) static READ: Script = script!(
     "rw/read",
     2,
+    "read.lua",
     "../mutex/foreign.lua",
     "other.lua",
     "look.lua",
     "grant.lua",
     "enter.lua",
-    "read.lua"
+    "read_left.lua"
 )
 .granting()
 .in_turns();
 pub(crate) static WRITE: Script = script!(
     "rw/write",
     2,
+    "write.lua",
     "../mutex/foreign.lua",
     "other.lua",
     "look.lua",
     "grant.lua",
     "wish.lua",
-    "write.lua"
+    "write_left.lua"
 )
 .granting();
 pub(crate) static RENEW: Script =
     script!("rw/renew", 2, "look.lua", "announce.lua", "downgrade.lua", "renew.lua");
-pub(crate) static COUNT: Script = script!("rw/count", 3, "look.lua", "announce.lua", "count.lua");
+pub(crate) static COUNT: Script =
+    script!("rw/count", 3, "count.lua", "look.lua", "announce.lua", "count_left.lua");
 pub(crate) static FORCE: Script = script!(
     "rw/force",
     3,
@@ -122,10 +125,10 @@ impl Rw {
         Statement::new(&COUNT, [&self.name, &timer, &self.wish], args)
     }
 
-    fn check_term(&self, term: Term) -> Result<(), ConfigError> {
-        let (lease, redisson_watchdog) = (term.length(), self.longest);
+    fn term(&self, asked: Term) -> Result<Term, ConfigError> {
+        let (lease, redisson_watchdog) = (asked.length(), self.longest);
         if lease <= redisson_watchdog {
-            return Ok(());
+            return Ok(asked);
         }
         Err(ConfigError::LeaseAboveRedisson { lease, redisson_watchdog })
     }
@@ -160,8 +163,8 @@ impl Kind for Reading {
         Admission::Shared
     }
 
-    fn check_term(&self, term: Term) -> Result<(), ConfigError> {
-        self.0.check_term(term)
+    fn term(&self, asked: Term) -> Result<Term, ConfigError> {
+        self.0.term(asked)
     }
 
     fn acquire(&self, request: Request<'_>) -> Statement {
@@ -198,8 +201,12 @@ impl Kind for Writing {
         Some(&self.reading)
     }
 
-    fn check_term(&self, term: Term) -> Result<(), ConfigError> {
-        self.rw.check_term(term)
+    fn term(&self, asked: Term) -> Result<Term, ConfigError> {
+        self.rw.term(asked)
+    }
+
+    fn keeps_out_by_asking(&self) -> bool {
+        true
     }
 
     fn acquire(&self, request: Request<'_>) -> Statement {

@@ -21,42 +21,28 @@
 --   error, 0        a command failed for want of memory or of a right: what was written for this
 --                   lock is taken back, and the others go on
 
+-- The usual case first, a lock that nobody has, and without functions, which each call would make anew: those
+-- for what is in the way come behind it.
+local call, keys, args = redis.pcall, KEYS, ARGV
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local lease_ms, in_time = tonumber(ARGV[1]), now <= tonumber(ARGV[2])
-
-local function acquire(key, wish, holder, wisher)
-  local failed, mode, reads, writes = look(key, holder)
-  if failed then return failure(failed) end
-  -- Before the write: a user without the right to PTTL must not leave a key without a ttl.
-  local ttl = redis.pcall('PTTL', key)
-  if type(ttl) == 'table' then return ttl end
-  if not in_time then return -1, 0 end
-  if not reads and not writes and ttl ~= -2 then
-    if mode ~= 'read' and mode ~= 'write' then return other(key) end
-    if mode == 'read' and wisher ~= '' then return tell(wish, holder, wisher, ttl) end
-    return 0, ttl
-  end
-  if not reads then
-    local written = redis.pcall('HSET', key, 'mode', 'write', holder .. ':write', '1')
-    if type(written) == 'table' then return written end
-  end
-  failed, ttl = extend(key, ttl, lease_ms)
-  if failed then
+local lease_ms, in_time = tonumber(args[1]), now <= tonumber(args[2])
+local left
+for i = 1, #keys / 2 do
+  local key, wisher, is_done = keys[2 * i - 1], args[2 * i + 2], false
+  -- The ttl before the write: a user without the right to ask must not leave a key without one.
+  if in_time and call('PTTL', key) == -2
+    and call('HSET', key, 'mode', 'write', args[2 * i + 1] .. ':write', '1') == 2 then
+    is_done = call('PEXPIRE', key, args[1]) == 1
     -- Scripts do not roll back: without this it would stand for ever.
-    if not mode then redis.pcall('DEL', key) end
-    return failed
+    if not is_done then call('DEL', key) end
   end
-  if wisher ~= '' and redis.pcall('GET', wish) == wisher then redis.pcall('DEL', wish) end
-  return 1, ttl
+  if is_done then
+    local wish = keys[2 * i]
+    if wisher ~= '' and call('GET', wish) == wisher then call('DEL', wish) end
+  else
+    left = left or {}
+    left[i] = true
+  end
 end
-
-local reply, is_plain = { now }, true
-for i = 1, #KEYS / 2 do
-  local code, value =
-    acquire(KEYS[2 * i - 1], KEYS[2 * i], ARGV[2 * i + 1], ARGV[2 * i + 2])
-  if type(code) == 'table' then value = 0 end
-  is_plain = is_plain and code == 1 and value == lease_ms
-  reply[2 * i], reply[2 * i + 1] = code, value
-end
-return is_plain and now or reply
+if not left then return now end

@@ -1,6 +1,5 @@
 //! Kinds that nobody uses: probes of what everything else takes for granted about a kind.
 
-mod queued;
 mod shared;
 
 use std::sync::Arc;

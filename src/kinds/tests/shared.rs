@@ -50,8 +50,7 @@ impl Kind for Readers {
     }
 
     fn acquire(&self, request: Request<'_>) -> Statement {
-        let permits = Arg::Int(request.permits.into());
-        let args = [Arg::text(request.holder), Arg::Int(request.term.ms()), permits];
+        let args = [Arg::text(request.holder), Arg::Int(request.term.ms())];
         Statement::new(&ACQUIRE, [&self.name, &self.door], args)
     }
 
@@ -67,9 +66,9 @@ impl Kind for Readers {
 }
 
 static ACQUIRE: Script = script!(
-    3,
+    2,
     "if redis.call('EXISTS', KEYS[2]) == 1 then return { now, 0, redis.call('PTTL', KEYS[2]) } end
-     redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+     redis.call('HSET', KEYS[1], ARGV[1], 1)
      redis.call('PEXPIRE', KEYS[1], ARGV[2])
      return { now, 1, tonumber(ARGV[2]) }"
 );
@@ -95,7 +94,7 @@ macro_rules! script {
         Script::new("a probe", SOURCE, $args, || sha1_smol::Sha1::from(SOURCE).digest().to_string())
     }};
 }
-pub(super) use script;
+use script;
 
 /// Listens for what is announced of the door.
 fn listen(client: &Client) -> Listener {

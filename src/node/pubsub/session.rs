@@ -8,8 +8,8 @@ use std::{
 
 use futures::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use redis::{
-    AsyncConnectionConfig, ProtocolVersion, PushInfo, PushKind, RedisResult, Value,
-    aio::MultiplexedConnection, cmd,
+    AsyncConnectionConfig, Cmd, PushInfo, PushKind, RedisResult, Value, aio::MultiplexedConnection,
+    cmd,
 };
 use tokio::sync::Notify;
 
@@ -18,8 +18,14 @@ use super::{
     event::{Events, PubSubEvent, SubscriptionChange},
 };
 use crate::{
-    error::NodeError,
-    node::{cause, deadline::before, handshake, node_core::Core, opening::PubSubDriver},
+    error::{NodeError, Phase},
+    node::{
+        cause,
+        deadline::before,
+        handshake,
+        node_core::Core,
+        opening::{PubSubDriver, Tie},
+    },
 };
 
 /// One connection.
@@ -27,6 +33,7 @@ pub(super) struct Session {
     core: Arc<Core>,
     redis: MultiplexedConnection,
     driver: PubSubDriver,
+    tie: Tie,
     pushes: Arc<Pushes>,
     replies: FuturesUnordered<BoxFuture<'static, SessionReply>>,
     refused: BTreeSet<Arc<str>>,
@@ -56,8 +63,7 @@ impl Session {
             sink.take(push);
             Ok::<(), std::convert::Infallible>(())
         });
-        let login = core.endpoint.login().clone().set_protocol(ProtocolVersion::RESP3);
-        let (redis, driver) = core.in_time(core.open(&login, config)).await?;
+        let (redis, driver, tie) = core.open(config).await?;
         let replies = FuturesUnordered::<BoxFuture<'static, SessionReply>>::new();
         if let Some(name) = handshake::name_command(&core.settings.client_name) {
             let mut redis = redis.clone();
@@ -67,7 +73,8 @@ impl Session {
             }));
         }
         let refused = BTreeSet::new();
-        Ok(Self { core: core.clone(), redis, driver, pushes, replies, refused })
+        let core = core.clone();
+        Ok(Self { core, redis, driver, tie, pushes, replies, refused })
     }
 
     pub(super) async fn run(mut self, desk: &mut Desk) -> SessionEnd {
@@ -89,9 +96,13 @@ impl Session {
             self.subscribe(channel.clone());
         }
         let mut idle_beats = 0;
+        let mut logged_in = self.keep_logged_in();
+        let mut moved = self.moved();
         loop {
             tokio::select! {
                 biased;
+                () = &mut logged_in => return SessionEnd::Lost,
+                () = &mut moved => return SessionEnd::Lost,
                 () = &mut self.driver => return SessionEnd::Lost,
                 () = self.pushes.broken.notified() => return SessionEnd::Lost,
                 Some(reply) = self.replies.next() => self.settle(reply, desk),
@@ -114,6 +125,31 @@ impl Session {
                 }
             }
         }
+    }
+
+    fn moved(&self) -> BoxFuture<'static, ()> {
+        let (core, place) = (self.core.clone(), self.tie.place.clone());
+        Box::pin(async move { core.moved_from(place.as_ref()).await })
+    }
+
+    /// Goes on for ever.
+    fn keep_logged_in(&self) -> BoxFuture<'static, ()> {
+        let (core, redis, renew_at) =
+            (self.core.clone(), self.redis.clone(), self.tie.renew_login_at);
+        Box::pin(async move {
+            let say = |command: Cmd| -> BoxFuture<'_, Result<(), NodeError>> {
+                let (mut redis, core) = (redis.clone(), core.clone());
+                Box::pin(async move {
+                    let (clock, limit) = (&core.settings.clock, core.settings.node_timeout);
+                    let answer = redis.send_packed_command(&command);
+                    let Some(answer) = before(clock, clock.now() + limit, answer).await else {
+                        return Err(NodeError::TimedOut { phase: Phase::Answering });
+                    };
+                    answer.map(drop).map_err(cause::of_redis)
+                })
+            };
+            core.keep_logged_in(renew_at, &say).await;
+        })
     }
 
     fn obey(&mut self, change: SubscriptionChange, desk: &mut Desk) {

@@ -2,16 +2,26 @@
 -- client asks: data that was lost or replaced shows another, or none.
 --
 --   the last of KEYS   the mark
---   the last of ARGV   its text as the client knows it
--- Both are taken away: what follows finds its own.
+--   the last of ARGV   its text as the client knows it; behind a ! where a replica may have been promoted
+--                      under a socket that lived on: then the data must be of the history that the mark
+--                      names, if the server has ever taken in another-- Both are taken away: what follows finds its own.
 --
 -- Returns, if the acquire is not to go on, TIME in µs, then three integers:
 --   -4, 0, 0   another mark stands there, none, or something else; nothing was changed
 
 do
   local keys, args = #KEYS, #ARGV
-  local text = redis.pcall('GET', KEYS[keys])
-  if text ~= ARGV[args] then
+  local text, known = redis.pcall('GET', KEYS[keys]), ARGV[args]
+  if string.sub(known, 1, 1) == '!' then
+    known = string.sub(known, 2)
+    local replid = string.match(known, '^%a+ %x+ (%x+)')
+    local info = replid and redis.pcall('INFO', 'replication')
+    if type(info) == 'string' and not string.find(info, 'master_replid:' .. replid, 1, true)
+      and not string.find(info, 'master_replid2:00000000', 1, true) then
+      text = false
+    end
+  end
+  if text ~= known then
     if type(text) == 'table' and not string.find(text.err, 'WRONGTYPE', 1, true) then
       return text
     end

@@ -7,7 +7,11 @@ use crate::wire::Check;
 /// Stands before an acquire in one text.
 pub(crate) const CHECK: &str = include_str!("check.lua");
 
-/// The mark that is to stand there, if one is, in its key.
-pub(crate) fn by_mark(mark: Option<&Arc<str>>, key: &Arc<str>) -> Option<Check> {
-    mark.map(|text| Check { prologue: CHECK, key: key.clone(), text: text.clone() })
+/// The mark that is to stand there, if one is, in its key. Where the node is `followed` from server to
+/// server, the history of the data is compared, too.
+pub(crate) fn by_mark(mark: Option<&Arc<str>>, key: &Arc<str>, is_followed: bool) -> Option<Check> {
+    mark.map(|text| {
+        let text = if is_followed { format!("!{text}").into() } else { text.clone() };
+        Check { prologue: CHECK, key: key.clone(), text }
+    })
 }

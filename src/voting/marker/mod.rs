@@ -5,7 +5,8 @@ pub(crate) mod script;
 pub(crate) mod witness;
 
 #[cfg(feature = "embedded")]
-pub(crate) use self::{checked::CHECK, script::SCRIPTS};
+pub(crate) use self::checked::CHECK;
+pub(crate) use self::script::SCRIPTS;
 
 use std::{sync::Arc, time::Duration};
 

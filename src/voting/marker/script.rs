@@ -7,7 +7,6 @@ use crate::wire::{Call, Items, Malformed, Outcome, Script, ScriptText, Words, sc
 pub(crate) static WRITE: Script = script!("marker/write", 3, "write.lua");
 
 /// Every script about the mark.
-#[cfg(feature = "embedded")]
 pub(crate) static SCRIPTS: [&Script; 1] = [&WRITE];
 
 /// Puts one text in the place of another; an empty one stands for no key.

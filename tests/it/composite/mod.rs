@@ -5,3 +5,4 @@ mod gates;
 mod giving_back;
 mod holding;
 mod quorum;
+mod striped;

@@ -3,8 +3,12 @@
 use super::calls::{Call, Generator};
 use super::judge::Judge;
 use crate::sources::{
-    ACQUIRE, COUNT, COUNT_DOWN, DELETE_LATCH, FENCED_ACQUIRE, FORCE, FORGET, INSPECT, PROMOTE,
-    READ_LATCH, RENEW, RW_COUNT, RW_FORCE, RW_READ, RW_RENEW, RW_WRITE, SET_LATCH,
+    ACQUIRE, ADD_PERMITS, COUNT, COUNT_DOWN, DELETE_LATCH, DELETE_PERMITS, EXPIRABLE_ACQUIRE,
+    EXPIRABLE_COUNT, EXPIRABLE_HOLDERS, EXPIRABLE_RELEASE, EXPIRABLE_RENEW, EXPIRABLE_UPDATE,
+    FAIR_ACQUIRE, FAIR_FORCE, FAIR_KEEP, FAIR_RELEASE, FAIR_WAITING, FENCED_ACQUIRE, FORCE, FORGET,
+    INSPECT, PROMOTE, READ_NUMBER, RENEW, RW_COUNT, RW_FORCE, RW_READ, RW_RENEW, RW_WRITE,
+    SEMAPHORE_ACQUIRE, SEMAPHORE_COUNT, SEMAPHORE_DRAIN, SEMAPHORE_HOLDERS, SEMAPHORE_RENEW,
+    SET_LATCH, SET_PERMITS,
 };
 
 /// A script and how its keys and arguments are made.
@@ -72,11 +76,30 @@ pub(crate) fn scripts() -> Vec<Script> {
         Script::new(RW_RENEW, rw_renew).with_time(),
         Script::new(RW_COUNT, rw_count).with_time(),
         Script::new(RW_FORCE, rw_force).with_time(),
+        Script::new(FAIR_ACQUIRE, fair_acquire).with_time(),
+        Script::new(FAIR_RELEASE, fair_release).with_time(),
+        Script::new(FAIR_KEEP, fair_keep).with_time(),
+        Script::new(FAIR_FORCE, fair_force).with_time(),
+        Script::new(FAIR_WAITING, inspect).with_time(),
         Script::new(COUNT_DOWN, change).with_time(),
         Script::new(SET_LATCH, change).with_time(),
         Script::new(DELETE_LATCH, change).with_time(),
-        Script::new(READ_LATCH, inspect).with_time(),
+        Script::new(READ_NUMBER, inspect).with_time(),
         Script::new(FORGET, change).with_time(),
+        Script::new(SET_PERMITS, permits).with_time(),
+        Script::new(ADD_PERMITS, permits).with_time(),
+        Script::new(DELETE_PERMITS, permits).with_time(),
+        Script::new(SEMAPHORE_DRAIN, permits).with_time(),
+        Script::new(SEMAPHORE_ACQUIRE, semaphore_acquire).with_time(),
+        Script::new(SEMAPHORE_COUNT, semaphore_count).with_time(),
+        Script::new(SEMAPHORE_RENEW, semaphore_renew).with_time(),
+        Script::new(SEMAPHORE_HOLDERS, two_keys).with_time(),
+        Script::new(EXPIRABLE_ACQUIRE, expirable_acquire).with_time(),
+        Script::new(EXPIRABLE_COUNT, expirable_count).with_time(),
+        Script::new(EXPIRABLE_RENEW, expirable_renew).with_time(),
+        Script::new(EXPIRABLE_RELEASE, expirable_change).with_time(),
+        Script::new(EXPIRABLE_UPDATE, expirable_update).with_time(),
+        Script::new(EXPIRABLE_HOLDERS, expirable_holders).with_time(),
         Script::new(REDISSON_ACQUIRE, redisson).with_times(),
         Script::new(REDISSON_RELEASE, redisson).with_times(),
         Script::new(QUEUE, one_key_one_value),
@@ -206,6 +229,27 @@ fn rw_force(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     })
 }
 
+fn fair_acquire(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    let shared = vec![generator.lifetime(1000, 0), not_after(generator)];
+    locks_of(4, generator, shared, |generator| {
+        let mut args = holder_and_flag(generator);
+        args.push(generator.value());
+        args
+    })
+}
+
+fn fair_release(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    locks_of(4, generator, vec![], |generator| vec![generator.field(), generator.value()])
+}
+
+fn fair_keep(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    locks_of(3, generator, vec![], |generator| vec![generator.field()])
+}
+
+fn fair_force(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    locks_of(3, generator, vec![], |generator| vec![generator.value()])
+}
+
 fn force(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     locks(generator, vec![], |generator| vec![generator.value()])
 }
@@ -218,6 +262,77 @@ fn inspect(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
 fn change(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     let keys = vec![generator.key(), generator.key()];
     (keys, vec![not_after(generator), generator.value(), generator.integer()])
+}
+
+/// Who holds permits is in any key, too.
+fn permits(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    let keys = vec![generator.key(), generator.key(), generator.key()];
+    let flag: &[u8] = if generator.chance(50) { b"0" } else { b"1" };
+    let args = vec![not_after(generator), generator.value(), generator.integer(), flag.to_vec()];
+    (keys, args)
+}
+
+fn two_keys(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    (vec![generator.key(), generator.key()], vec![])
+}
+
+fn few(generator: &mut Generator) -> Vec<u8> {
+    (1 + generator.below(3)).to_string().into_bytes()
+}
+
+fn semaphore_acquire(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    let shared = vec![generator.lifetime(1000, 0), not_after(generator)];
+    locks_of(2, generator, shared, |generator| vec![generator.field(), few(generator)])
+}
+
+fn semaphore_count(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    locks_of(2, generator, vec![], |generator| {
+        let [holder, flag] = holder_and_flag(generator).try_into().unwrap_or_default();
+        vec![holder, flag, generator.value()]
+    })
+}
+
+fn semaphore_renew(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    locks_of(2, generator, vec![], |generator| vec![generator.field()])
+}
+
+/// One to three permits: of some holders that come again.
+fn ids(generator: &mut Generator) -> Vec<u8> {
+    let first = generator.below(4) as u8;
+    (0..=generator.below(3) as u8).flat_map(|i| [first, i].repeat(8)).collect()
+}
+
+/// Their clocks are not the same: no lease is over on one server and not on the other.
+fn skew() -> Vec<u8> {
+    b"100000000".to_vec()
+}
+
+fn expirable_acquire(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    let shared = vec![generator.lifetime(1000, 0), not_after(generator), skew()];
+    locks_of(2, generator, shared, |generator| vec![ids(generator), generator.value()])
+}
+
+fn expirable_count(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    locks_of(2, generator, vec![], |generator| vec![ids(generator), generator.value()])
+}
+
+fn expirable_renew(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    let shared = vec![generator.lifetime(1000, 0), skew()];
+    locks_of(2, generator, shared, |generator| vec![ids(generator)])
+}
+
+fn expirable_change(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    let keys = vec![generator.key(), generator.key(), generator.key()];
+    (keys, vec![not_after(generator), generator.value(), ids(generator)])
+}
+
+fn expirable_update(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    let keys = vec![generator.key(), generator.key(), generator.key()];
+    (keys, vec![not_after(generator), ids(generator), generator.lifetime(1000, 0), skew()])
+}
+
+fn expirable_holders(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    (vec![generator.key(), generator.key()], vec![skew()])
 }
 
 fn redisson(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {

@@ -1,29 +1,10 @@
 //! Futures that are dropped at every one of their polls, on in-process servers in paused time.
 
-use std::{
-    future::{Future, poll_fn},
-    pin::pin,
-    task::Poll,
-    time::Duration,
-};
+use std::time::Duration;
 
 use palisade::{CountDownLatch, embedded::Server};
 
-use crate::outside::ask;
-
-/// Polls `work` so often at most. Whether it was done by then.
-async fn polled(work: impl Future, mut polls: usize) -> bool {
-    let mut work = pin!(work);
-    poll_fn(|cx| match work.as_mut().poll(cx) {
-        Poll::Ready(_) => Poll::Ready(true),
-        Poll::Pending if polls == 1 => Poll::Ready(false),
-        Poll::Pending => {
-            polls -= 1;
-            Poll::Pending
-        }
-    })
-    .await
-}
+use crate::{outside::ask, support::polled};
 
 async fn keys(server: &Server) -> Vec<String> {
     let mut keys: Vec<String> = ask(server, &["KEYS", "*"]).await;

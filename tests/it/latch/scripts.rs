@@ -5,7 +5,7 @@ use testkit::{RedisServer, Reply};
 use super::{CHANNEL, kept};
 use crate::{
     scripts::{NEVER, OVER, eval, eval_on, now, refusal, restricted},
-    sources::{COUNT_DOWN, DELETE_LATCH, FORGET, READ_LATCH, SET_LATCH},
+    sources::{COUNT_DOWN, DELETE_LATCH, FORGET, READ_NUMBER, SET_LATCH},
     support::Look,
 };
 
@@ -84,7 +84,7 @@ fn deletion_is_announced_as_zero() {
 #[test]
 fn count_is_told_as_it_stands() {
     let server = RedisServer::start();
-    let read = || eval(&server, READ_LATCH, &["x"], &[]);
+    let read = || eval(&server, READ_NUMBER, &["x"], &[]);
     assert_eq!(read().array().len(), 1);
     for count in ["3", "0", "-3", "9007199254740993"] {
         server.cli(&["SET", "x", count]);
@@ -165,7 +165,7 @@ fn no_script_touches_a_key_that_holds_no_count() {
         for (script, once) in [(COUNT_DOWN, "a"), (SET_LATCH, "b"), (DELETE_LATCH, "c")] {
             assert_eq!(said(&server, script, once, NEVER), -2, "{write:?}");
         }
-        let error = eval(&server, READ_LATCH, &["x"], &[]);
+        let error = eval(&server, READ_NUMBER, &["x"], &[]);
         assert!(error.is_error() && error.to_string().contains("WRONGTYPE"), "{error}");
         assert_eq!(server.command(&["DUMP", "x"]), before, "{write:?}");
     }

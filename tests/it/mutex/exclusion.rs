@@ -59,7 +59,7 @@ async fn try_acquire_for_no_time_or_for_ever_still_attempts() {
 async fn other_names_and_other_databases_are_other_locks() {
     let server = RedisServer::start();
     let zero = client(&server).await;
-    let one = patient(&server).url(&format!("{}/1", server.url())).connect().await.unwrap();
+    let one = patient(&server).database(1).connect().await.unwrap();
     let _x = zero.lock("x").acquire().await.unwrap();
     assert!(zero.lock("y").try_acquire().await.unwrap().is_some());
     assert!(one.lock("x").try_acquire().await.unwrap().is_some());

@@ -130,7 +130,7 @@ async fn single_lock_waits_only_if_its_client_says_always() {
 #[tokio::test]
 async fn multi_lock_at_one_address_is_vetted_like_a_lock() {
     let server = RedisServer::start();
-    let database = |n| wary(client(&format!("{}/{n}", server.url().trim_end_matches("/0"))));
+    let database = |n| wary(client(&server.url())).database(n);
     let [zero, one] = [database(0).build().unwrap(), database(1).build().unwrap()];
     for members in [[zero.lock("x"), zero.lock("y")], [zero.lock("x"), one.lock("x")]] {
         let lock = MultiLock::new(members).unwrap();

@@ -6,6 +6,7 @@
 //! writing its own expectations.
 
 mod blessings;
+mod fair;
 mod fencing;
 mod golden;
 mod leases;
@@ -74,6 +75,9 @@ const SCENARIOS: &[Scenario] = scenarios![
     readers::read_by_two_and_written,
     readers::writer_waits_for_a_reader,
     readers::writer_downgraded,
+    fair::granted_in_order_to_two_processes,
+    fair::waited_for_in_vain,
+    fair::place_kept,
     blessings::waited_out_by_the_strict,
     blessings::given_and_looked_at,
 ];

@@ -19,15 +19,16 @@ fn client_in_two_children_of_one_process_grants_nothing_and_leaves_the_parents_h
     let mut processes = BTreeSet::new();
     for _ in 0..PAIRS * 2 {
         let line = forker.recv(HANG).unwrap();
-        for part in ["tried", "looked"] {
+        for part in ["tried", "looked", "names"] {
             assert!(line.contains(&format!("{part}: {forked}")), "{line}");
         }
         for part in ["valid", "again", "released"] {
             assert!(line.contains(&format!("{part}: held: {lost}")), "{line}");
         }
+        assert!(line.contains(&format!("permit: permits: {lost}")), "{line}");
         let (_, id) = line.rsplit_once("own client: ").unwrap();
         assert!(processes.insert(id.split(':').next().unwrap().to_owned()), "{line}");
     }
-    assert_eq!(forker.recv(HANG).unwrap(), "parent: held; released");
+    assert_eq!(forker.recv(HANG).unwrap(), "parent: held; released; permit released; turn granted");
     assert!(forker.wait(HANG).is_some_and(|status| status.success()));
 }

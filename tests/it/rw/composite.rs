@@ -61,7 +61,7 @@ async fn majority_of_readers_shares_and_keeps_a_writer_out() {
 #[tokio::test]
 async fn majority_of_readers_survives_a_dead_server_and_wins_it_back() {
     let fleet = fleet(3).await;
-    let lease = palisade::Lease::WatchdogOf(crate::support::ms(6_000));
+    let lease = palisade::Lease::WatchdogOf(crate::support::ms(24_000));
     let read = red_read(&fleet.masters).with_lease(lease).on_outage(palisade::OnOutage::Wait);
     let reader = soon(read.acquire()).await.unwrap();
     eventually(|| reader.votes() == 3).await;
@@ -128,7 +128,9 @@ async fn whole_of_any_mixture_is_held_together() {
     guard.release().await.unwrap();
     again.release().await.unwrap();
     let inspection = mixed().inspect().await;
-    assert!(inspection.iter().all(|(_, holder)| matches!(holder, Ok(None))));
+    assert!(
+        inspection.iter().all(|(_, holder)| matches!(holder, Ok(holders) if holders.is_empty()))
+    );
     let one = server.keys();
     assert!(one.iter().all(|key| key.contains("token")), "{one:?}");
 }

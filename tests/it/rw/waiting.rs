@@ -10,11 +10,11 @@ use std::{
 
 use futures::future::join_all;
 use palisade::{Owner, embedded::Server};
-use testkit::RedisServer;
+use testkit::{Fault, FaultProxy, RedisServer, Way};
 use tokio::time::Instant;
 
 use super::{client, subscribers, wish};
-use crate::support::{Look, eventually, ms, promptly, soon};
+use crate::support::{LONG_LEASE, Look, eventually, ms, patient, promptly, soon};
 
 #[tokio::test]
 async fn release_of_a_writer_wakes_all_readers_of_all_processes() {
@@ -146,4 +146,25 @@ async fn readers_of_one_process_do_not_stand_in_line() {
     let guards = join_all((0..8).map(|_| read.acquire())).await;
     assert!(guards.iter().all(Result::is_ok));
     assert!(began.elapsed() < Duration::from_millis(80), "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn reader_whose_answer_was_lost_is_not_kept_out_by_a_writer_that_waits_for_it() {
+    let server = RedisServer::start();
+    let proxy = FaultProxy::before(&server);
+    let (far, near) = (patient(&server).url(&proxy.url()), client(&server).await);
+    let read = far.redisson_watchdog(LONG_LEASE).connect().await.unwrap().rw_lock("x").read();
+    soon(read.acquire()).await.unwrap().release().await.unwrap();
+    proxy.set(Fault::Stall(Way::Replies));
+    let reader = tokio::spawn(async move { read.try_acquire().await.unwrap() });
+    eventually(|| server.exists("x")).await;
+    let write = near.rw_lock("x").write();
+    let writer = tokio::spawn(async move { write.acquire().await.unwrap() });
+    eventually(|| server.exists(&wish("x"))).await;
+    proxy.cut();
+    proxy.heal();
+    let reader = soon(reader).await.unwrap().expect("it reads already");
+    assert!(!writer.is_finished());
+    reader.release().await.unwrap();
+    drop(soon(writer).await.unwrap());
 }

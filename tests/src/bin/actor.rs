@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `acquire NAME LEASE_MS` | `acquired` when it holds the lock |
 //! | `read NAME LEASE_MS`, `write NAME LEASE_MS` | `acquired` when it holds that side of the lock |
+//! | `fair NAME LEASE_MS` | `acquired` when it holds the fair lock |
+//! | `permits NAME N` | the holder id, when it has so many permits: it never gives them back |
 //! | `release` | `released`, or why not |
 //! | `valid` | `valid`, or the cause of the loss |
 //! | `lost` | the cause, once the lock is lost |
@@ -18,7 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use palisade::{AnyLock, Client, ClientBuilder, Lease, Lock, LockGuard, OnOutage};
+use palisade::{AnyLock, Client, ClientBuilder, Lease, Lock, LockGuard, MultiLock, OnOutage};
 
 type Answer = Result<String, Box<dyn Error>>;
 
@@ -64,6 +66,20 @@ impl Actor {
             ["write", name, lease] => {
                 let lock = self.client.rw_lock(name).write();
                 self.take_hold(lock, milliseconds(lease)?).await
+            }
+            ["fair", name, lease] => {
+                let lock = self.client.fair_lock(name);
+                self.take_hold(lock, milliseconds(lease)?).await
+            }
+            ["fair-whole", one, other, lease] => {
+                let members = [one, other].map(|name| self.client.fair_lock(name));
+                self.take_hold(MultiLock::new(members)?, milliseconds(lease)?).await
+            }
+            ["permits", name, permits] => {
+                let guard = self.client.semaphore(name).acquire_many(permits.parse()?).await?;
+                let holder = guard.holder_id().unwrap_or_default().to_owned();
+                std::mem::forget(guard);
+                Ok(holder)
             }
             ["release"] => {
                 self.take()?.release().await?;

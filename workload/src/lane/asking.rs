@@ -3,18 +3,18 @@
 use std::pin::pin;
 
 use checkers::history::{Event, Manner, Refusal};
-use palisade::{AcquireError, LockGuard, OnOutage};
+use palisade::{AcquireError, OnOutage};
 use tokio::select;
 
 use super::Lane;
 use crate::{
     intent::Intent,
     polls::some_polls,
-    target::{Call, Target},
+    target::{Call, Grant, Target},
 };
 
 impl Lane {
-    pub(super) async fn ask(&self, target: &Target, intent: &Intent) -> Result<LockGuard, Refusal> {
+    pub(super) async fn ask(&self, target: &Target, intent: &Intent) -> Result<Grant, Refusal> {
         let (on_outage, call) = match intent.manner {
             Manner::Patient if intent.as_owner => (OnOutage::Wait, Call::AcquireAs(&self.owner)),
             Manner::Patient | Manner::Dropped => (OnOutage::Wait, Call::Acquire),

@@ -10,7 +10,7 @@ use super::Lane;
 use crate::{
     intent::{Ending, Intent},
     polls::some_polls,
-    target::{Call, Target, token},
+    target::{Call, Grant, Target, token},
 };
 
 impl Lane {
@@ -64,11 +64,15 @@ impl Lane {
         intent: &Intent,
     ) -> Option<LockGuard> {
         let call = Call::TryAcquireAs(&self.owner);
-        let again = target.lock.ask(intent.lease, OnOutage::Fail, call).await.ok()??;
+        let again = match target.lock.ask(intent.lease, OnOutage::Fail, call).await.ok()?? {
+            Grant::Lock(again) => again,
+            Grant::Write(again) => again.into(),
+            Grant::Permits(_) => return None,
+        };
         (again.holder_id() == first.holder_id()).then_some(again)
     }
 
-    fn lost(&self, guard: &LockGuard, cause: &LostCause) {
+    pub(super) fn lost(&self, guard: &LockGuard, cause: &LostCause) {
         self.observer.saw(match cause {
             LostCause::Expired => "lost: expired",
             LostCause::Gone => "lost: gone",
@@ -91,7 +95,12 @@ impl Lane {
 
     /// As a careful user does it: asks once more right before the write, and shows a token if there
     /// is one.
-    async fn read_modify_write(&self, target: &Target, guard: &LockGuard, intent: &Intent) {
+    pub(super) async fn read_modify_write(
+        &self,
+        target: &Target,
+        guard: &LockGuard,
+        intent: &Intent,
+    ) {
         let (section, token) = (self.section, token(guard));
         let Ok(read) = self.store.read(target.name, token) else {
             return self.record(Event::TooOld { section });
@@ -119,7 +128,7 @@ impl Lane {
     }
 
     /// Notes on the way how the deadline moves, so that it is known of a process that is killed.
-    async fn work(&self, guard: &LockGuard, length: Duration) {
+    pub(super) async fn work(&self, guard: &LockGuard, length: Duration) {
         let end = self.clock.now() + length;
         let mut known = self.deadline(guard);
         loop {
@@ -154,7 +163,7 @@ impl Lane {
         guard.release().await.ok().map(guards_left)
     }
 
-    async fn let_go(&self, guard: LockGuard, ending: Ending) {
+    pub(super) async fn let_go(&self, guard: LockGuard, ending: Ending) {
         let (section, deadline) = (self.section, self.deadline(&guard));
         self.record(Event::Releasing { section, deadline });
         let released = match ending {

@@ -1,7 +1,10 @@
 //! One contender: asks, works, lets go, and has every step recorded.
 
 mod asking;
+mod downgrading;
 mod holding;
+mod latching;
+mod spending;
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,7 +19,7 @@ use crate::{
     intent::Intent,
     observer::Observer,
     store::Store,
-    target::{Target, token},
+    target::{Grant, Target, token},
     timekeeper::Timekeeper,
 };
 
@@ -29,6 +32,8 @@ pub struct Lane {
     store: Arc<dyn Store>,
     observer: Arc<dyn Observer>,
     owner: Owner,
+    /// The last round whose latch it has set.
+    has_set: Option<u64>,
 }
 
 impl Lane {
@@ -41,7 +46,7 @@ impl Lane {
         observer: Arc<dyn Observer>,
     ) -> Self {
         let section = SectionId { worker, lane, number: 0 };
-        Self { section, clock, store, observer, owner: Owner::new() }
+        Self { section, clock, store, observer, owner: Owner::new(), has_set: None }
     }
 
     /// Asks for a lock, no longer than until `hopeless` completes, and uses what it is granted.
@@ -61,6 +66,8 @@ impl Lane {
             careless: intent.careless,
             on: target.on.clone(),
             shared: target.shared,
+            share: target.share,
+            queued: target.queued,
         });
         let asked = self.clock.now();
         let answer = select! {
@@ -69,14 +76,23 @@ impl Lane {
             () = hopeless => Err(Refusal::Dropped),
         };
         match answer {
-            Ok(guard) => {
+            Ok(grant) => {
                 if self.clock.now().since(asked) > LONG_WAIT {
                     self.observer.saw("grant: after waiting");
                 }
-                self.observer.granted(section, target, &guard);
-                let (deadline, token) = (self.deadline(&guard), token(&guard));
-                self.record(Event::Granted { section, deadline, token });
-                self.use_up(target, guard, intent).await;
+                if let Some(guard) = grant.guard() {
+                    self.observer.granted(section, target, guard);
+                    let (deadline, token) = (self.deadline(guard), token(guard));
+                    self.record(Event::Granted { section, deadline, token });
+                }
+                match grant {
+                    Grant::Write(guard) if intent.downgrades => {
+                        self.write_and_read_on(target, guard, intent).await;
+                    }
+                    Grant::Write(guard) => self.use_up(target, guard.into(), intent).await,
+                    Grant::Lock(guard) => self.use_up(target, guard, intent).await,
+                    Grant::Permits(guard) => self.spend(guard, intent).await,
+                }
             }
             Err(why) => self.record(Event::GaveUp { section, why }),
         }

@@ -20,7 +20,7 @@ mod words;
 use std::{thread, time::Duration};
 
 use self::view::View;
-use crate::peers::{HANG, LONG_MS, Peer, Servers, Side};
+use crate::peers::{LONG_MS, Peer, Servers, Side};
 
 #[test]
 fn plain_locks_leave_the_same() {
@@ -30,6 +30,11 @@ fn plain_locks_leave_the_same() {
 #[test]
 fn fenced_locks_leave_the_same() {
     play_by_both("fenced", include_str!("fenced.txt"));
+}
+
+#[test]
+fn fair_locks_leave_the_same() {
+    play_by_both("fair", include_str!("fair.txt"));
 }
 
 #[test]
@@ -50,6 +55,21 @@ fn read_write_locks_leave_the_same() {
 #[test]
 fn multi_locks_of_readers_leave_the_same() {
     play_by_both("multi-read", include_str!("multi-read.txt"));
+}
+
+#[test]
+fn multi_locks_of_fair_locks_leave_the_same() {
+    play_by_both("multi-fair", include_str!("multi-fair.txt"));
+}
+
+#[test]
+fn semaphores_leave_the_same() {
+    play_by_both("semaphore", include_str!("semaphore.txt"));
+}
+
+#[test]
+fn expirable_semaphores_leave_the_same() {
+    play_by_both("expirable", include_str!("expirable.txt"));
 }
 
 fn play_by_both(kind: &str, text: &str) {
@@ -142,4 +162,4 @@ fn difference(command: &str, expected: &[&str], seen: &[String]) -> String {
 }
 
 /// Whatever is done in the background is done by then.
-const SETTLED: Duration = HANG;
+const SETTLED: Duration = Duration::from_secs(20);

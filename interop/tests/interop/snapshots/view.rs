@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use testkit::{Connection, RedisServer, Reply};
 
-use super::words::{shown, shown_ttl};
+use super::words::{shown, shown_lease, shown_ttl};
 
 pub(super) struct View<'a> {
     server: &'a RedisServer,
@@ -80,9 +80,28 @@ fn value(server: &RedisServer, key: &str) -> Option<String> {
         "hash" => server.cli(&["HGETALL", key]),
         "string" => server.cli(&["GET", key]),
         "list" => server.cli(&["LRANGE", key, "0", "-1"]),
-        "zset" => server.cli(&["ZRANGE", key, "0", "-1", "WITHSCORES"]),
+        // Of a queue, deadlines that the snapshot has set itself.
+        "zset" if key.starts_with("redisson_lock_timeout:") => {
+            server.cli(&["ZRANGE", key, "0", "-1", "WITHSCORES"])
+        }
+        "zset" => permits(server, key),
         _ => return None,
     };
     let ttl = server.command(&["PTTL", key]).int();
     (ttl != -2).then(|| format!("{}, {}", shown(&content), shown_ttl(ttl)))
+}
+
+/// The permits of a semaphore, each with how long it still has.
+fn permits(server: &RedisServer, key: &str) -> String {
+    let time = server.command(&["TIME"]);
+    let now_ms = time.array()[0].to_string().parse::<i64>().unwrap() * 1_000;
+    let members = server.command(&["ZRANGE", key, "0", "-1", "WITHSCORES"]);
+    let shown = members.array().chunks(2).map(|pair| {
+        let lease = shown_lease(pair[1].to_string().parse::<i64>().unwrap() - now_ms);
+        match &pair[0] {
+            Reply::Bulk(bytes) if bytes.len() == 16 => format!("<permit> for {lease}"),
+            other => format!("{other} for {lease}"),
+        }
+    });
+    shown.collect::<Vec<_>>().join(" ")
 }

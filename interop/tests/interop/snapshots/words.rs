@@ -1,7 +1,9 @@
 //! PURE. How the expectations call what differs from run to run.
 
+use std::ops::Range;
+
 /// `<uuid>:<number>` is `<holder>`, 32 hexadecimal digits are `<id>`, and microseconds since 1970, as
-/// palisade's tokens are, `<now>`.
+/// palisade's tokens are, or milliseconds of this century, `<now>`.
 pub(super) fn shown(text: &str) -> String {
     text.split_whitespace().map(word_shown).collect::<Vec<_>>().join(" ")
 }
@@ -27,13 +29,16 @@ fn part_shown(part: &str) -> &str {
         PROCESS
     } else if part.len() == 32 && is_hex(part) {
         "<id>"
-    } else if part.parse::<u64>().is_ok_and(|number| number > 1_000_000_000_000_000) {
+    } else if part.parse::<u64>().is_ok_and(|number| MS.contains(&number) || number > US) {
         "<now>"
     } else {
         part
     }
 }
 
+/// Since 1970.
+const MS: Range<u64> = 1_000_000_000_000..4_000_000_000_000;
+const US: u64 = 1_000_000_000_000_000;
 const PROCESS: &str = "<process>";
 
 /// The least of some lengths that it is within: so far apart that no machine is late by as much.
@@ -43,6 +48,11 @@ pub(super) fn shown_ttl(ms: i64) -> String {
         None if ms < 0 => "no ttl".to_owned(),
         None => format!("ttl of {ms} ms"),
     }
+}
+
+/// The same of a lease, which may have begun up to a second before the clock that it is measured by.
+pub(super) fn shown_lease(ms: i64) -> String {
+    shown_ttl((ms - 1_000).max(0)).replace("ttl ", "")
 }
 
 /// The watchdog's is the third.
@@ -55,6 +65,7 @@ fn what_differs_from_run_to_run_has_a_name() {
     assert_eq!(shown(&format!("a:{{x}}:{uuid}:-5:write")), "a:{x}:<holder>:write");
     assert_eq!(shown(&format!("latch:{}", uuid.replace('-', ""))), "latch:<id>");
     assert_eq!(shown("granted 1783772000000000"), "granted <now>");
+    assert_eq!(shown("1783772000000 9000000000000"), "<now> 9000000000000");
 }
 
 #[test]

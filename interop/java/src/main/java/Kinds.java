@@ -22,10 +22,12 @@ final class Kinds {
             case "lock" -> new PeerLock(first.getLock(name));
             case "spin" -> new PeerLock(first.getSpinLock(name));
             case "fenced" -> new PeerLock.Fenced(first.getFencedLock(name));
+            case "fair" -> new PeerLock(first.getFairLock(name));
             case "read" -> new PeerLock(first.getReadWriteLock(name).readLock());
             case "write" -> new PeerLock(first.getReadWriteLock(name).writeLock());
             case "multi" -> multi(server -> server.getLock(name));
             case "multi-fenced" -> multi(server -> server.getFencedLock(name));
+            case "multi-fair" -> multi(server -> server.getFairLock(name));
             case "multi-read" -> multi(server -> server.getReadWriteLock(name).readLock());
             default -> throw new IllegalArgumentException("no such kind: " + kind);
         };

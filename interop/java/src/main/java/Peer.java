@@ -65,6 +65,7 @@ final class Peer {
                 case "held" -> as(words[3], () -> lock(words).isHeld() ? "held" : "lost");
                 case "force" -> lock(words).force() ? "forced" : "was free";
                 case "latch" -> Latches.act(kinds.first(), words);
+                case "permits" -> Semaphores.act(kinds.first(), words);
                 case "hammer" -> hammer(words);
                 default -> "failed: not understood";
             };

@@ -1,10 +1,10 @@
--- Tells the count of a latch. Changes nothing. Behind count.lua.
+-- Tells a number. Changes nothing. Behind count.lua.
 --
---   KEYS[1]      name of the latch
+--   KEYS[1]      name of the latch or semaphore
 --
 -- Returns TIME in µs, then
 --   nothing more    it is not set
---   the count, as text
+--   the number, as text
 -- A key of another type, or no number, is an error of the call (WRONGTYPE).
 
 local time = redis.call('TIME')

@@ -1,6 +1,10 @@
 //! What is a number on one server: what latches and semaphores have in common.
 
+pub(crate) mod script;
+
 use std::sync::Arc;
+
+use script::Read;
 
 use crate::{
     error::{ConfigError, InspectError, LockName, NodeError},
@@ -34,6 +38,11 @@ impl Counter {
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         self.services.check_name_of(&self.key)?;
         self.services.check_here()
+    }
+
+    /// The number that stands there, if there is one.
+    pub(crate) async fn read(&self) -> Result<Option<i64>, InspectError> {
+        self.ask(&Read { name: self.key.clone() }).await
     }
 
     /// Asks what changes nothing.

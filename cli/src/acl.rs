@@ -1,0 +1,64 @@
+//! `palisade acl`: the least rights of a user.
+
+use std::io::{self, Write};
+
+use palisade::acl::{Rights, Use};
+
+use crate::{
+    args::{AclArgs, KindOfName},
+    env,
+    exit::Failure,
+};
+
+/// Prints a command that gives them.
+pub(crate) fn acl(args: &AclArgs) -> Result<u8, Failure> {
+    let namespace = match &args.namespace {
+        Some(given) => given.clone(),
+        None => env::namespace()?,
+    };
+    let usual = [KindOfName::Lock, KindOfName::Fenced];
+    let kinds = if args.kind.is_empty() { &usual[..] } else { &args.kind };
+    let mut rights = Rights::new().namespace(&namespace).inspecting().blessing();
+    for name in &args.names {
+        if name.is_empty() {
+            return Err(Failure::usage("a name is empty"));
+        }
+        rights = kinds.iter().fold(rights, |rights, kind| rights.with(kind.usage(), name));
+    }
+    let rules: Vec<_> = rights.rules().iter().map(|rule| quoted(rule)).collect();
+    let line = format!("ACL SETUSER {} {}\n", quoted(&args.user), rules.join(" "));
+    // Whoever reads may have enough before the end, as `head` has.
+    let _nobody_reads = io::stdout().write_all(line.as_bytes());
+    Ok(0)
+}
+
+impl KindOfName {
+    fn usage(self) -> Use {
+        match self {
+            Self::Lock => Use::Lock,
+            Self::Fenced => Use::FencedLock,
+            Self::Fair => Use::FairLock,
+            Self::Rw => Use::RwLock,
+            Self::Permits => Use::ExpirableSemaphore,
+            Self::Semaphore => Use::Semaphore,
+            Self::Latch => Use::CountDownLatch,
+        }
+    }
+}
+
+/// As redis-cli reads words of a line.
+fn quoted(word: &str) -> String {
+    let is_plain = word.chars().all(|c| c.is_ascii_graphic() && !"\"'\\".contains(c));
+    if is_plain && !word.is_empty() {
+        return word.to_owned();
+    }
+    let escaped: String = word
+        .bytes()
+        .map(|byte| match byte {
+            b'"' | b'\\' => format!("\\{}", byte as char),
+            b' '..=b'~' => (byte as char).to_string(),
+            _ => format!("\\x{byte:02x}"),
+        })
+        .collect();
+    format!("\"{escaped}\"")
+}

@@ -1,0 +1,120 @@
+//! The lock that `palisade run` wants: which one of its name, on which servers, and for how long it waits.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    time::{Duration, Instant},
+};
+
+use palisade::{
+    AcquireError, AnyLock, Lease, LockGuard, MultiLock, RedLock,
+    error::{NodeError, Vote},
+};
+use tokio::time::sleep;
+
+use super::settings::{Patience, Settings};
+use crate::{args::RunArgs, servers::Servers, sort::Sort, tell};
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) sort: Sort,
+    /// On all servers, not on a majority.
+    pub(crate) all: bool,
+    lease: Duration,
+    patience: Patience,
+}
+
+type Granted = Result<Option<LockGuard>, AcquireError>;
+
+impl<'a> Wanted<'a> {
+    pub(crate) fn of(args: &'a RunArgs, settings: &Settings) -> Self {
+        let (lease, patience) = (settings.lease, settings.patience);
+        Self { name: &args.name, sort: args.sort(), all: args.all, lease, patience }
+    }
+
+    /// Acquires it with a renewed lease. `None`: another holds it.
+    ///
+    /// Too few servers are an error at once, except where a limit is given: then at its end.
+    pub(crate) async fn acquire(self, servers: &Servers) -> Granted {
+        let began = Instant::now();
+        loop {
+            let wanted = Self { patience: self.patience.after(began.elapsed()), ..self };
+            match wanted.ask(servers).await {
+                Err(error) if self.is_held_by_another_sort(&error) => {}
+                decided => return decided,
+            }
+            if wanted.patience == Patience::None {
+                return Ok(None);
+            }
+            // Those of another sort announce what we do not hear.
+            sleep(wanted.patience.at_most(LOOK_EVERY)).await;
+        }
+    }
+
+    /// With one server the lock there; over several it is fenced if it can be: there a token costs nothing,
+    /// while on one it would leave a counter behind for ever.
+    async fn ask(self, servers: &Servers) -> Granted {
+        let (name, masters) = (self.name, servers.masters());
+        let clients = masters.clients();
+        let reading = || clients.iter().map(|client| client.rw_lock(name).read());
+        let queueing = || clients.iter().map(|client| client.fair_lock(name));
+        let writing = || clients.iter().map(|client| client.rw_lock(name).write());
+        let asking: Pin<Box<dyn Future<Output = Granted>>> = match (self.sort, clients, self.all) {
+            (Sort::Plain, [only], _) => Box::pin(self.ask_for(only.lock(name))),
+            (Sort::Fair, [only], _) => Box::pin(self.ask_for(only.fair_lock(name))),
+            (Sort::Fair, _, true) => Box::pin(self.ask_for(MultiLock::new(queueing())?)),
+            (Sort::Plain, _, true) => Box::pin(self.ask_for(masters.fenced_multi_lock(name))),
+            // No majority has a queue: that was refused before.
+            (Sort::Plain | Sort::Fair, _, false) => {
+                Box::pin(self.ask_for(masters.fenced_red_lock(name)))
+            }
+            (Sort::Exclusive, [only], _) => Box::pin(self.ask_for(only.rw_lock(name).write())),
+            (Sort::Exclusive, _, true) => Box::pin(self.ask_for(MultiLock::new(writing())?)),
+            (Sort::Exclusive, _, false) => Box::pin(self.ask_for(RedLock::new(writing())?)),
+            (Sort::Shared, [only], _) => Box::pin(self.ask_for(only.rw_lock(name).read())),
+            (Sort::Shared, _, true) => Box::pin(self.ask_for(MultiLock::new(reading())?)),
+            (Sort::Shared, _, false) => Box::pin(self.ask_for(RedLock::new(reading())?)),
+        };
+        asking.await
+    }
+
+    /// Servers that are too young to vote are a word at once, and then waited for as anything else is.
+    async fn ask_for(self, lock: impl AnyLock) -> Granted {
+        let lock = lock.with_lease(Lease::WatchdogOf(self.lease));
+        let guard = match (self.patience, lock.try_acquire().await) {
+            (Patience::None, at_once) => at_once?,
+            (_, Ok(Some(guard))) => Some(guard),
+            (Patience::For(limit), Err(young @ AcquireError::Quarantined { counts_in, .. }))
+                if limit < counts_in =>
+            {
+                return Err(young);
+            }
+            (patience, at_once) => {
+                if let Err(young @ AcquireError::Quarantined { .. }) = &at_once {
+                    tell(format_args!("{young}; waiting (see `palisade bless --help`)"));
+                }
+                match patience {
+                    Patience::For(limit) => lock.try_acquire_for(limit).await?,
+                    _ => Some(lock.acquire().await?),
+                }
+            }
+        };
+        Ok(guard.map(Into::into))
+    }
+
+    /// Whether enough servers refused it since it is held there, and some of them as another sort of lock.
+    fn is_held_by_another_sort(&self, error: &AcquireError) -> bool {
+        let AcquireError::Unavailable { ballot, .. } = error else { return false };
+        let of_another_sort = |vote: &Vote| matches!(vote, Vote::Failed(NodeError::OtherKind));
+        let is_held = |vote: &Vote| of_another_sort(vote) || matches!(vote, Vote::Refused { .. });
+        let votes = || ballot.iter().map(|(_, vote)| vote);
+        let (asked, held) = (votes().count(), votes().filter(|vote| is_held(vote)).count());
+        let need = if self.all { asked } else { asked / 2 + 1 };
+        held > asked - need && votes().any(of_another_sort)
+    }
+}
+
+/// How often to look whether those of another sort are gone.
+const LOOK_EVERY: Duration = Duration::from_secs(1);

@@ -1,0 +1,40 @@
+//! The rights that are printed.
+
+use testkit::{RedisServer, Reply};
+
+use crate::support::tool::{palisade, run};
+
+/// The words of a line that needs no quotes.
+fn grant(server: &RedisServer, line: &str) {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    assert!(!matches!(server.command(&words), Reply::Error(_)), "{line}");
+    server.cli(&["ACL", "SETUSER", "jobs", "on", ">pw"]);
+}
+
+#[test]
+fn rights_that_are_printed_are_enough_for_the_tool() {
+    for (kinds, options) in [
+        ("", "-n"),
+        ("--kind rw", "-n --shared"),
+        ("--kind fair", "-n --fair"),
+        ("--kind permits", "-n --permits 1 --of 2"),
+    ] {
+        let server = RedisServer::start();
+        let line = format!("acl --user jobs {kinds} name");
+        let printed = palisade(&line.split_whitespace().collect::<Vec<_>>()).finish();
+        assert_eq!(printed.code(), 0, "{printed:?}");
+        grant(&server, &printed.output.join(""));
+        let urls = [server.url_with("jobs", "pw")];
+        assert_eq!(run(&urls, options, "exit 3").finish().code(), 3, "{options}");
+        let words = ["inspect", "-s", &urls[0], "name"];
+        assert_eq!(palisade(&words).finish().code(), 0, "{options}");
+    }
+}
+
+#[test]
+fn names_with_spaces_are_quoted_and_no_name_is_wrong_use() {
+    let printed = palisade(&["acl", "a name"]).finish();
+    assert!(printed.output.join("").contains("\"~a name\""), "{printed:?}");
+    assert_eq!(palisade(&["acl"]).finish().code(), 64);
+    assert_eq!(palisade(&["acl", ""]).finish().code(), 64);
+}

@@ -1,0 +1,28 @@
+-- What count.lua could not simply give back: this stands behind it, count.lua of counters, announce.lua,
+-- foreign.lua and leases.lua in one text.
+
+local function release(key, leases, ids, channel)
+  local permits = each(ids)
+  local left, failed = count_at(key)
+  if left == nil and failed then return failed end
+  if left == false then return -2, 0 end
+  if left == nil then
+    for _, id in ipairs(permits) do redis.pcall('ZREM', leases, id) end
+    return 0, 0
+  end
+  local ended
+  failed, ended, left = give_back(key, leases, permits)
+  if failed then return foreign_or(failed) end
+  local listeners = ended > 0 and announce(channel, left)
+  if ended < #permits then return 0, 0 end
+  return 1, listeners
+end
+
+for i = 1, #KEYS / 2 do
+  if left[i] then
+    local code, value = release(KEYS[2 * i - 1], KEYS[2 * i], ARGV[2 * i - 1], ARGV[2 * i])
+    if type(code) == 'table' then return code end
+    reply[2 * i], reply[2 * i + 1] = code, value
+  end
+end
+return reply

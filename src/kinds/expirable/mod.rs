@@ -1,0 +1,336 @@
+//! The semaphore whose permits have leases, on one node.
+
+mod guard;
+pub(crate) mod script;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+pub use guard::ExpirableGuard;
+use script::{Holders, Share, Standing, parse, release, update};
+
+use crate::{
+    acquire::{Handle, Patience, Target},
+    error::{AcquireError, ChangeError, ConfigError, InspectError},
+    kind::Holder,
+    kinds::permits::Permits,
+    lease::Lease,
+    process::NodeServices,
+    voting::Voter,
+    wait::OnOutage,
+    wire::key,
+};
+
+/// Permits on one Redis master that end with a lease, as a lock does, if their user dies.
+///
+/// Made by [`Client::expirable_semaphore`](crate::Client::expirable_semaphore); cheap to clone and to share. Somebody sets
+/// how many there are; until then there are none. Keys, channel and messages are those of Redisson's
+/// `RPermitExpirableSemaphore`: a Java service can share it.
+///
+/// # Guarantees
+/// - No more permits are held than there were set and added, by the clocks of their holders, while the
+///   server keeps its keys and no clock is further from the server's than
+///   [`clock_skew`](crate::ClientBuilder::clock_skew). Redisson ends permits by clocks of its own, so they
+///   stand that much longer than they are held, and are had by others that much later.
+/// - With a [watchdog lease](Lease::Watchdog) they are renewed until the guard is gone. If renewals do not
+///   get through, [`lost`](crate::LockGuard::lost) fires before others are granted.
+/// - A permit is taken once, though its request is sent again where an answer was lost, and given back once.
+/// - Those who wait in one process are granted in the order in which they asked: who asks for few does not
+///   pass who asks for many. Between processes it is not fair.
+/// - It is not entered again: each acquire takes permits, by [owners](crate::Owner) too.
+///
+/// Where rights are restricted, a user needs `+zadd +zrem +zscore +zrange +zrangebyscore +pttl +pexpire +get +set
+/// +incrby +decrby +del +exists +time +publish`, for the keys of the name, `{name}:*` and
+/// `palisade_once:*`, and the channels `redisson_sc:*`.
+///
+/// # Examples
+/// A worker in one of three slots, whatever runs where:
+/// ```
+/// # #[cfg(feature = "embedded")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = palisade::embedded::Server::start()?.client()?;
+/// let slots = client.expirable_semaphore("workers");
+/// if !slots.try_set_permits(3).await? && slots.total().await? != Some(3) {
+///     return Err("somebody else wants another number of slots".into());
+/// }
+/// let guard = slots.acquire().await?;
+/// guard.run(async { /* … the work … */ }).await?;
+/// guard.release().await?;
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "embedded"))]
+/// # fn main() {}
+/// ```
+///
+/// It is no member of a composite: a majority for each user would not bound how many there are.
+/// ```compile_fail
+/// # fn main() -> Result<(), palisade::error::ConfigError> {
+/// let client = palisade::Client::connect_lazy("redis://127.0.0.1:6379")?;
+/// palisade::MultiLock::new(vec![client.expirable_semaphore("workers")])?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct ExpirableSemaphore {
+    permits: Permits,
+    lease: Lease,
+    on_outage: Option<OnOutage>,
+}
+
+impl ExpirableSemaphore {
+    pub(crate) fn new(services: Arc<NodeServices>, name: &str) -> Self {
+        let permits = Permits::new(services, name, key::permit_leases);
+        Self { permits, lease: Lease::default(), on_outage: None }
+    }
+
+    /// The semaphore's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.permits.counter.name()
+    }
+
+    /// The same semaphore, with another lease for what is acquired. Defaults to [`Lease::Watchdog`].
+    #[must_use]
+    pub fn with_lease(mut self, lease: Lease) -> Self {
+        self.lease = lease;
+        self
+    }
+
+    /// Whether an acquire waits for a server that does not answer. By default [`acquire`](Self::acquire)
+    /// [fails](crate::OnOutage) at once, and [`try_acquire_for`](Self::try_acquire_for) spends its limit on
+    /// it, too.
+    #[must_use]
+    pub fn on_outage(mut self, on_outage: OnOutage) -> Self {
+        self.on_outage = Some(on_outage);
+        self
+    }
+
+    /// How many permits are to be had; 0 if they are not set. Fewer than none after more were
+    /// [taken away](Self::add) than were left.
+    ///
+    /// # Errors
+    /// [`InspectError`]; nothing was changed.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    pub async fn permits(&self) -> Result<i64, InspectError> {
+        Ok(self.standing().await?.map_or(0, |standing| standing.left))
+    }
+
+    /// How many there are, those that are held included. `None` if they are not set.
+    ///
+    /// # Errors
+    /// [`InspectError`]; nothing was changed.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    pub async fn total(&self) -> Result<Option<i64>, InspectError> {
+        let all = |Standing { left, holders }: Standing| {
+            left.saturating_add(i64::try_from(holders.len()).unwrap_or(i64::MAX))
+        };
+        Ok(self.standing().await?.map(all))
+    }
+
+    /// The permits that are held, in Java too, each with its id and how long it stands on the server unless
+    /// it is renewed: for longer than it is held, by the [`clock_skew`](crate::ClientBuilder::clock_skew)
+    /// of its holder.
+    ///
+    /// # Errors
+    /// [`InspectError`]; nothing was changed.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    pub async fn holders(&self) -> Result<Vec<Holder>, InspectError> {
+        Ok(self.standing().await?.map_or_else(Vec::new, |standing| standing.holders))
+    }
+
+    /// Sets how many there are, unless they are set: then false, and they stay as they are.
+    ///
+    /// Of the semaphore that is set nobody holds any, whatever was known of an earlier one.
+    ///
+    /// # Errors
+    /// [`ChangeError`] says whether they were set.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves it open whether they were set; what was sent may be executed until the
+    /// client's `node_timeout` is over.
+    pub async fn try_set_permits(&self, permits: u32) -> Result<bool, ChangeError> {
+        self.permits.try_set(permits).await
+    }
+
+    /// Adds permits; or takes some away, if it is negative. More than are left may be: then as many are
+    /// given back before one is to be had again.
+    ///
+    /// # Errors
+    /// [`ChangeError`] says whether they were added. They are not where there would be more than 2⁵³ − 1, or as
+    /// many less than none.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves it open whether they were added: once, or not at all. What was sent may be
+    /// executed until the client's `node_timeout` is over.
+    pub async fn add(&self, permits: i64) -> Result<(), ChangeError> {
+        self.permits.add(permits).await
+    }
+
+    /// Waits until a permit is held: [`acquire_many`](Self::acquire_many) of one.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Cancel safety
+    /// As there.
+    pub async fn acquire(&self) -> Result<ExpirableGuard, AcquireError> {
+        self.acquire_many(1).await
+    }
+
+    /// Waits until so many permits are held, at once.
+    ///
+    /// # Errors
+    /// [`Config`](AcquireError::Config): nothing was sent; [`ConfigError::PermitsOutOfRange`] for 0 and for
+    /// more than 1,024. [`Unavailable`](AcquireError::Unavailable): the server does not answer, or not so;
+    /// nothing is held, what was granted is being taken back.
+    ///
+    /// # Cancel safety
+    /// Dropping the future gives up the place in line. If the server has granted meanwhile, or still will,
+    /// the permits are given back in the background; nobody need call anything.
+    pub async fn acquire_many(&self, permits: u32) -> Result<ExpirableGuard, AcquireError> {
+        self.take(permits, Patience::Forever).await?.ok_or(AcquireError::Shutdown)
+    }
+
+    /// Attempts once, for one permit: [`try_acquire_many`](Self::try_acquire_many).
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Cancel safety
+    /// As there.
+    pub async fn try_acquire(&self) -> Result<Option<ExpirableGuard>, AcquireError> {
+        self.try_acquire_many(1).await
+    }
+
+    /// Attempts once. `None`: fewer are to be had. Passes those who wait in line.
+    ///
+    /// # Errors
+    /// As [`acquire_many`](Self::acquire_many); an outage is an error in any case.
+    ///
+    /// # Cancel safety
+    /// As [`acquire_many`](Self::acquire_many).
+    pub async fn try_acquire_many(
+        &self,
+        permits: u32,
+    ) -> Result<Option<ExpirableGuard>, AcquireError> {
+        self.take(permits, Patience::Once).await
+    }
+
+    /// Waits until a permit is held, at most `limit`: [`try_acquire_many_for`](Self::try_acquire_many_for).
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Cancel safety
+    /// As there.
+    pub async fn try_acquire_for(
+        &self,
+        limit: Duration,
+    ) -> Result<Option<ExpirableGuard>, AcquireError> {
+        self.try_acquire_many_for(1, limit).await
+    }
+
+    /// Waits until so many permits are held, at once, at most `limit`. `None`: there were not so many, or
+    /// others before us in line waited for theirs, until then.
+    ///
+    /// # Errors
+    /// As [`acquire_many`](Self::acquire_many), but for an outage: it is waited for too, and is an error if
+    /// it lasts until the limit, or with [`OnOutage::Fail`](crate::OnOutage).
+    ///
+    /// # Cancel safety
+    /// As [`acquire_many`](Self::acquire_many).
+    pub async fn try_acquire_many_for(
+        &self,
+        permits: u32,
+        limit: Duration,
+    ) -> Result<Option<ExpirableGuard>, AcquireError> {
+        self.take(permits, Patience::For(limit)).await
+    }
+
+    /// Gives back one permit by its id, whoever holds it. False if it is not held.
+    ///
+    /// Of a guard that lives it lets others in beside it: the guard is lost at its next renewal.
+    ///
+    /// # Errors
+    /// [`ChangeError`] says whether it was given back; [`ConfigError::InvalidPermitId`] for what is no id.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves it open whether it was given back: once, or not at all. What was sent may
+    /// be executed until the client's `node_timeout` is over.
+    pub async fn release_permit(&self, id: &str) -> Result<bool, ChangeError> {
+        self.permits.change(release(&self.permits.store, parsed(id)?)).await
+    }
+
+    /// Gives one permit another lease, from now on: a longer one, or a shorter. False if it is not held.
+    ///
+    /// For permits of Redisson, and for those that are [orphaned](ExpirableGuard::orphan): a guard knows
+    /// nothing of it.
+    ///
+    /// # Errors
+    /// [`ChangeError`] says whether it has the lease; [`ConfigError::InvalidPermitId`] for what is no id, and
+    /// what is said of a [fixed lease](Lease::Fixed) that is too short or too long.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves it open whether it has the lease; what was sent may be executed until the
+    /// client's `node_timeout` is over.
+    pub async fn update_lease(&self, id: &str, lease: Duration) -> Result<bool, ChangeError> {
+        let settings = &self.permits.counter.services.settings;
+        let term = Lease::Fixed(lease).term(settings.watchdog_lease, settings.max_lease)?;
+        let change = update(&self.permits.store, parsed(id)?, term, settings.clock_skew);
+        self.permits.change(change).await
+    }
+
+    /// Deletes the semaphore, whoever holds permits of it. False if it was not set.
+    ///
+    /// # Errors
+    /// [`ChangeError`] says whether it was deleted.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves it open whether it was deleted; what was sent may be executed until the
+    /// client's `node_timeout` is over.
+    pub async fn delete(&self) -> Result<bool, ChangeError> {
+        self.permits.delete().await
+    }
+
+    async fn standing(&self) -> Result<Option<Standing>, InspectError> {
+        let Permits { counter, store } = &self.permits;
+        let clock_skew = counter.services.settings.clock_skew;
+        counter.ask(&Holders { store: store.clone(), clock_skew }).await
+    }
+
+    async fn take(
+        &self,
+        permits: u32,
+        patience: Patience,
+    ) -> Result<Option<ExpirableGuard>, AcquireError> {
+        let Permits { counter, store } = &self.permits;
+        if !(1..=MOST).contains(&permits) {
+            return Err(ConfigError::PermitsOutOfRange { permits, max: MOST }.into());
+        }
+        let services = counter.services.clone();
+        let share = Arc::new(Share::of(store, permits, services.settings.clock_skew));
+        let mut handle = Handle::new(Target::one(Voter::new(services, share.clone())));
+        (handle.lease, handle.on_outage) = (self.lease, self.on_outage);
+        let guard = handle.acquire_anew(patience).await?;
+        Ok(guard.map(|guard| ExpirableGuard::new(guard, share)))
+    }
+}
+
+fn parsed(id: &str) -> Result<u128, ConfigError> {
+    parse(id).ok_or_else(|| ConfigError::InvalidPermitId { id: id.into() })
+}
+
+impl fmt::Debug for ExpirableSemaphore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.permits.show("ExpirableSemaphore", f)
+    }
+}
+
+/// The most permits of one acquire: each costs the server some microseconds, at every renewal too.
+const MOST: u32 = 1_024;

@@ -1,0 +1,229 @@
+//! What is said about a semaphore whose permits have leases: the only place that knows the order of KEYS and
+//! ARGV.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    kind::{Access, Admission, Holder, Kind, Request},
+    kinds::{once::Change, permits::script::Store},
+    lease::Term,
+    wire::{Arg, Call, Items, Malformed, Script, ScriptText, Statement, Words, script},
+};
+
+static ACQUIRE: Script = script!(
+    "expirable/acquire",
+    2,
+    "acquire.lua",
+    "../counter/count.lua",
+    "../permits/announce.lua",
+    "../semaphore/foreign.lua",
+    "leases.lua",
+    "acquire_left.lua"
+)
+.granting()
+.in_turns();
+static COUNT: Script = script!(
+    "expirable/count",
+    2,
+    "count.lua",
+    "../counter/count.lua",
+    "../permits/announce.lua",
+    "../semaphore/foreign.lua",
+    "leases.lua",
+    "count_left.lua"
+);
+static RENEW: Script =
+    script!("expirable/renew", 1, "../semaphore/foreign.lua", "leases.lua", "renew.lua");
+static RELEASE: Script = script!(
+    "expirable/release",
+    0,
+    "../once/once.lua",
+    "../counter/count.lua",
+    "../permits/announce.lua",
+    "../semaphore/foreign.lua",
+    "leases.lua",
+    "release.lua"
+);
+static UPDATE: Script = script!(
+    "expirable/update",
+    0,
+    "../once/once.lua",
+    "../counter/count.lua",
+    "../semaphore/foreign.lua",
+    "leases.lua",
+    "update.lua"
+);
+static HOLDERS: Script = script!("expirable/holders", 0, "../counter/count.lua", "holders.lua");
+
+/// Every script of this kind.
+pub(crate) static SCRIPTS: [&Script; 6] = [&ACQUIRE, &COUNT, &RENEW, &RELEASE, &UPDATE, &HOLDERS];
+
+/// Some permits of a semaphore, as one holder has them. It is known by the first of them.
+#[derive(Debug, Clone)]
+pub(crate) struct Share {
+    store: Store,
+    permits: u32,
+    /// How far clocks may be apart.
+    skew_ms: i64,
+}
+
+impl Share {
+    pub(crate) fn of(store: &Store, permits: u32, clock_skew: Duration) -> Self {
+        Self { store: store.clone(), permits, skew_ms: milliseconds(clock_skew) }
+    }
+
+    /// What the server knows the permits of a holder by. No two of a process are the same: its holders differ
+    /// in the lower digits alone.
+    pub(super) fn ids(&self, holder: &str) -> impl Iterator<Item = u128> + use<> {
+        let first = parse(holder).unwrap_or_default();
+        (0..self.permits).map(move |i| first ^ (u128::from(i) << 96))
+    }
+
+    fn bytes(&self, holder: &str) -> Arg {
+        let bytes: Vec<u8> = self.ids(holder).flat_map(u128::to_be_bytes).collect();
+        Arg::Bytes(bytes.into())
+    }
+}
+
+impl Kind for Share {
+    fn name(&self) -> &Arc<str> {
+        &self.store.name
+    }
+
+    fn channel(&self, _holder: &Arc<str>) -> Arc<str> {
+        self.store.channel.clone()
+    }
+
+    fn admission(&self) -> Admission {
+        Admission::Shared
+    }
+
+    fn has_bare_holders(&self) -> bool {
+        true
+    }
+
+    fn is_shaken_by_releases(&self) -> bool {
+        false
+    }
+
+    fn acquire(&self, request: Request<'_>) -> Statement {
+        let keys = [&self.store.name, &self.store.holders];
+        let shared = [Arg::NotAfter, Arg::Int(self.skew_ms)];
+        let args = [self.bytes(request.holder), Arg::text(&self.store.channel)];
+        Statement::leasing(&ACQUIRE, keys, request.term.ms(), shared, args)
+    }
+
+    fn renew(&self, holder: &Arc<str>, lease_ms: i64) -> Statement {
+        let keys = [&self.store.name, &self.store.holders];
+        let shared = [Arg::Int(self.skew_ms)];
+        Statement::leasing(&RENEW, keys, lease_ms, shared, [self.bytes(holder)])
+    }
+
+    fn count(&self, holder: &Arc<str>, count: u32) -> Statement {
+        if count > 0 {
+            // They are had once, however many guards there are.
+            return self.renew(holder, 0);
+        }
+        let keys = [&self.store.name, &self.store.holders];
+        Statement::new(&COUNT, keys, [self.bytes(holder), Arg::text(&self.store.channel)])
+    }
+}
+
+/// The bytes of a permit, of 32 hexadecimal digits.
+pub(super) fn parse(id: &str) -> Option<u128> {
+    let is_one = id.len() == 32 && id.bytes().all(|digit| digit.is_ascii_hexdigit());
+    is_one.then(|| u128::from_str_radix(id, 16).ok()).flatten()
+}
+
+/// Gives one permit back, whoever holds it.
+pub(super) fn release(store: &Store, id: u128) -> Change {
+    let args = [Arg::text(&store.channel), bytes(id)];
+    Change::new(&RELEASE, &store.name, args).with_key(&store.holders)
+}
+
+/// Gives one permit another lease.
+pub(super) fn update(store: &Store, id: u128, lease: Term, clock_skew: Duration) -> Change {
+    let args = [bytes(id), Arg::Int(lease.ms()), Arg::Int(milliseconds(clock_skew))];
+    Change::new(&UPDATE, &store.name, args).with_key(&store.holders)
+}
+
+fn bytes(id: u128) -> Arg {
+    Arg::Bytes(id.to_be_bytes().as_slice().into())
+}
+
+fn milliseconds(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Asks for the permits that are to be had, and for those that have a lease.
+#[derive(Debug, Clone)]
+pub(crate) struct Holders {
+    pub(crate) store: Store,
+    pub(crate) clock_skew: Duration,
+}
+
+/// The permits of a semaphore.
+#[derive(Debug)]
+pub(crate) struct Standing {
+    /// To be had.
+    pub(crate) left: i64,
+    pub(crate) holders: Vec<Holder>,
+}
+
+impl Call for Holders {
+    type Reply = Option<Standing>;
+
+    fn script(&self) -> ScriptText {
+        HOLDERS.text()
+    }
+
+    fn write(&self, to: &mut Words) {
+        to.count(2).word(&*self.store.name).word(&*self.store.holders);
+        to.int(milliseconds(self.clock_skew));
+    }
+
+    fn decode(&self, mut items: Items) -> Result<Option<Standing>, Malformed> {
+        if items.is_empty() {
+            return Ok(None);
+        }
+        let mut standing = Standing { left: items.int()?, holders: Vec::new() };
+        while !items.is_empty() {
+            let (id, ends_ms) = (items.text()?, items.int()?);
+            let ttl = Duration::from_millis(u64::try_from(ends_ms).unwrap_or(0));
+            // Redisson writes a time in the year 31,198 for one without an end.
+            let ttl = (ttl < Duration::from_millis(NEVER_MS / 2)).then_some(ttl);
+            standing.holders.push(Holder { id, count: 1, ttl, access: Access::Permits });
+        }
+        Ok(Some(standing))
+    }
+}
+
+/// What stands as the end of a permit without one, in ms since 1970.
+const NEVER_MS: u64 = 922_337_203_685_477;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn permits_of_holders_that_follow_each_other_are_all_different() {
+        let store = Store::new(&"x".into(), "y".into());
+        let share = Share::of(&store, 300, Duration::ZERO);
+        let holders = [0_u128, 1, 2, 255, 256].map(|i| format!("{:032x}", (u128::MAX / 3) + i));
+        let ids: std::collections::BTreeSet<_> =
+            holders.iter().flat_map(|holder| share.ids(holder)).collect();
+        assert_eq!(ids.len(), 5 * 300);
+        assert_eq!(share.ids(&holders[0]).next(), parse(&holders[0]));
+    }
+
+    #[test]
+    fn permits_are_32_digits() {
+        let digits = "0123456789abcdefABCDEF0000000000";
+        assert_eq!(parse(digits).map(|id| format!("{id:032x}")), Some(digits.to_lowercase()));
+        for bad in
+            ["", "0", "+123456789abcdef0123456789abcdef", &digits[1..], &format!("{digits}0")]
+        {
+            assert_eq!(parse(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The lock that is granted in the order in which it was asked for, on one node.
+
+pub(crate) mod script;
+
+use std::{sync::Arc, time::Duration};
+
+use script::Fair;
+
+use crate::{
+    acquire::{Handle, Target, lock_methods},
+    error::{InspectError, NodeError},
+    guard::LockGuard,
+    kind::Holder,
+    kinds::mutex::{Lock, script::Mutex},
+    lease::Lease,
+    process::NodeServices,
+    voting::Voter,
+    wire::Outcome,
+};
+
+/// A reentrant lock held on one Redis master, granted in the order in which it was asked for, over all
+/// processes.
+///
+/// Made by [`Client::fair_lock`](crate::Client::fair_lock); cheap to clone and to share. Those who wait
+/// stand in a queue on the server, each by itself, and only the next one is woken. Keys, channels and
+/// messages are those of Redisson's `RFairLock`: a Java service can share it.
+///
+/// # Guarantees
+/// - Those of [`Lock`](crate::Lock), but for the order. Whoever forces it open is not noticed by its
+///   holder before its next renewal.
+/// - Who waits is granted it in the order in which the server took the requests. A place is kept while
+///   the server cannot be reached, or the runtime of who waits stands still, for a minute and a half
+///   at least. It is given up when the wait ends, wherever that is.
+/// - [`try_acquire`](Self::try_acquire) passes nobody who waits, and does not stand in the queue.
+/// - A free lock is left to the next one for three seconds if nobody listens on its channel, as
+///   that of a process that died, and for ten in any case; then it is the turn of the one behind it. The
+///   shorter time counts only on a server by itself without replicas: others do not know all who listen.
+///   Who was passed over although it lives stands at the end of the queue from then on, and says so at
+///   `warn`.
+/// - Redisson's waiters go by the clocks of their machines: one that is minutes ahead sends those off
+///   whose turn has not come. They stand at the end of the queue then.
+/// - Do not ask for one name as a [`Lock`](crate::Lock) and as a fair one: both exclude each other, but
+///   the plain one passes all who wait, and wakes none of them.
+///
+/// It may be a member of a [`MultiLock`](crate::MultiLock), but of no [`RedLock`](crate::RedLock): each server has
+/// a queue of its own. It never passes from one user to the next inside a process
+/// ([`local_handover`](crate::ClientBuilder::local_handover)): others may have come first.
+///
+/// Besides what a plain lock needs, a user must have the rights `+lindex +llen +lrange +lpop +rpush
+/// +lrem +zcard +zscore +zadd +zrem +zremrangebyscore +persist +get +set`, for the keys `redisson_lock_*:{name}` and `{name}:*` too. With
+/// `+info` dead waiters are told sooner.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "embedded")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = palisade::embedded::Server::start()?.client()?;
+/// let lock = client.fair_lock("orders:42");
+/// let guard = lock.acquire().await?;
+/// assert!(lock.try_acquire().await?.is_none());
+/// assert!(lock.waiting().await?.is_empty());
+/// guard.release().await?;
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "embedded"))]
+/// # fn main() {}
+/// ```
+#[derive(Clone)]
+pub struct FairLock {
+    pub(crate) handle: Handle,
+    fair: Arc<Fair>,
+    /// The same lock for those who only look.
+    plain: Lock,
+}
+
+lock_methods!([] FairLock, LockGuard);
+
+impl FairLock {
+    pub(crate) fn new(services: Arc<NodeServices>, name: &str) -> Self {
+        let key = services.key_of(name);
+        let fair = Arc::new(Fair::new(&key));
+        let member = Voter::new(services.clone(), fair.clone());
+        let mutex = Arc::new(Mutex::new(&key));
+        let plain = Lock::of(services, mutex);
+        Self { handle: Handle::new(Target::one(member)), fair, plain }
+    }
+
+    /// The lock's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.plain.name()
+    }
+
+    /// Whether anybody holds the lock.
+    ///
+    /// # Errors
+    /// [`InspectError`]; nothing was changed.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    pub async fn is_locked(&self) -> Result<bool, InspectError> {
+        self.plain.is_locked().await
+    }
+
+    /// How much longer the lock is held unless it is renewed: [`Lock::remaining_ttl`](crate::Lock).
+    ///
+    /// # Errors
+    /// [`InspectError`]; nothing was changed.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    pub async fn remaining_ttl(&self) -> Result<Option<Duration>, InspectError> {
+        self.plain.remaining_ttl().await
+    }
+
+    /// Who holds the lock.
+    ///
+    /// # Errors
+    /// [`InspectError`]; nothing was changed.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    pub async fn holder(&self) -> Result<Option<Holder>, InspectError> {
+        self.plain.holder().await
+    }
+
+    /// Who waits, by their holder ids, the next one first.
+    ///
+    /// # Errors
+    /// [`InspectError`]; nothing was changed.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    pub async fn waiting(&self) -> Result<Vec<String>, InspectError> {
+        Ok(self.plain.ask(&self.fair.waiting()).await?.reply)
+    }
+
+    /// Deletes the lock, whoever holds it, and wakes the next one. False if nobody held it. The queue
+    /// stays. A key that is no lock is [not touched](NodeError::ForeignKey), nor is a lock of
+    /// [another kind](NodeError::OtherKind).
+    ///
+    /// Its holder learns of it with its next renewal, and with a fixed lease only at the end. Until then
+    /// two may believe that they hold the lock.
+    ///
+    /// # Errors
+    /// As [`Lock::force_release`](crate::Lock::force_release).
+    ///
+    /// # Cancel safety
+    /// As [`Lock::force_release`](crate::Lock::force_release).
+    pub async fn force_release(&self) -> Result<bool, InspectError> {
+        match self.plain.ask(&self.fair.force()).await?.reply.code {
+            Outcome::DONE => Ok(true),
+            Outcome::FOREIGN => Err(self.plain.failed(NodeError::ForeignKey)),
+            Outcome::OTHER_KIND => Err(self.plain.failed(NodeError::OtherKind)),
+            _ => Ok(false),
+        }
+    }
+
+    pub(crate) fn voter(&self) -> &Voter {
+        self.handle.target.members.first()
+    }
+
+    /// The same lock, to look at.
+    pub(crate) const fn plain(&self) -> &Lock {
+        &self.plain
+    }
+
+    /// Whether it was given a lease of its own.
+    pub(crate) fn has_own_lease(&self) -> bool {
+        self.handle.lease != Lease::default()
+    }
+}

@@ -1,0 +1,132 @@
+//! What is said about a fair lock: the only place that knows the order of KEYS and ARGV.
+
+use std::sync::Arc;
+
+use crate::{
+    kind::{Kind, Request},
+    kinds::mutex::script::Mutex,
+    wire::{Arg, Call, Items, Malformed, Script, ScriptText, Statement, Words, key, script},
+};
+
+pub(crate) static ACQUIRE: Script = script!(
+    "fair/acquire",
+    3,
+    "acquire.lua",
+    "../mutex/foreign.lua",
+    "../mutex/grant.lua",
+    "queue.lua",
+    "absent.lua",
+    "place.lua",
+    "acquire_left.lua"
+)
+.granting();
+pub(crate) static RELEASE: Script = script!("fair/release", 2, "queue.lua", "release.lua");
+pub(crate) static KEEP: Script = script!("fair/keep", 1, "queue.lua", "keep.lua");
+pub(crate) static FORCE: Script =
+    script!("fair/force", 1, "../mutex/foreign.lua", "queue.lua", "force.lua");
+pub(crate) static WAITING: Script = script!("fair/waiting", 0, "waiting.lua");
+
+/// Every script of this kind; connections load them in advance.
+pub(crate) static SCRIPTS: [&Script; 5] = [&ACQUIRE, &RELEASE, &KEEP, &FORCE, &WAITING];
+
+/// The lock that is granted in the order in which it was asked for, as Redisson stores its
+/// `RFairLock`: the hash of a mutex, and beside it who waits.
+#[derive(Debug)]
+pub(crate) struct Fair {
+    mutex: Mutex,
+    queue: Arc<str>,
+    deadlines: Arc<str>,
+    /// Since when the first in the queue has not come for a free lock.
+    note: Arc<str>,
+    /// Before the holder id of who is told.
+    channel: Arc<str>,
+}
+
+impl Fair {
+    pub(crate) fn new(name: &str) -> Self {
+        let mutex = Mutex::new(name);
+        let [queue, deadlines, note] =
+            [key::fair_queue(name), key::fair_deadlines(name), key::fair_note(name)];
+        Self { mutex, queue, deadlines, note, channel: key::lock_channel(name) }
+    }
+
+    pub(crate) fn force(&self) -> Statement {
+        let keys = [self.name(), &self.queue, &self.deadlines];
+        Statement::new(&FORCE, keys, [Arg::text(&self.channel)])
+    }
+
+    pub(crate) fn waiting(&self) -> Waiting {
+        Waiting { queue: self.queue.clone() }
+    }
+
+    fn all_keys(&self) -> [&Arc<str>; 4] {
+        [self.name(), &self.queue, &self.deadlines, &self.note]
+    }
+}
+
+impl Kind for Fair {
+    fn name(&self) -> &Arc<str> {
+        self.mutex.name()
+    }
+
+    fn mode(&self) -> &'static str {
+        "fair"
+    }
+
+    fn channel(&self, holder: &Arc<str>) -> Arc<str> {
+        [&*self.channel, ":", holder].concat().into()
+    }
+
+    fn has_own_channels(&self) -> bool {
+        true
+    }
+
+    fn acquire(&self, request: Request<'_>) -> Statement {
+        let Request { holder, term, queues, .. } = request;
+        let args = [Arg::text(holder), Arg::Int(queues.into()), Arg::text(&self.channel)];
+        Statement::leasing(&ACQUIRE, self.all_keys(), term.ms(), [Arg::NotAfter], args)
+    }
+
+    fn keep_place(&self, holder: &Arc<str>) -> Option<Statement> {
+        let keys = [self.name(), &self.queue, &self.deadlines];
+        Some(Statement::new(&KEEP, keys, [Arg::text(holder)]))
+    }
+
+    fn renew(&self, holder: &Arc<str>, lease_ms: i64) -> Statement {
+        self.mutex.renew(holder, lease_ms)
+    }
+
+    fn count(&self, holder: &Arc<str>, count: u32) -> Statement {
+        if count > 0 {
+            return self.mutex.count(holder, count);
+        }
+        let args = [Arg::text(holder), Arg::text(&self.channel)];
+        Statement::new(&RELEASE, self.all_keys(), args)
+    }
+}
+
+/// Asks who waits.
+#[derive(Debug, Clone)]
+pub(crate) struct Waiting {
+    queue: Arc<str>,
+}
+
+impl Call for Waiting {
+    type Reply = Vec<String>;
+
+    fn script(&self) -> ScriptText {
+        WAITING.text()
+    }
+
+    fn write(&self, to: &mut Words) {
+        to.count(1).word(&*self.queue);
+    }
+
+    fn decode(&self, mut items: Items) -> Result<Vec<String>, Malformed> {
+        let mut waiting = Vec::new();
+        while !items.is_empty() {
+            waiting.push(items.text()?);
+        }
+        Ok(waiting)
+    }
+}

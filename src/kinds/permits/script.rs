@@ -1,0 +1,62 @@
+//! What is said about the permits of both kinds of semaphores: the only place that knows the order of KEYS
+//! and ARGV.
+
+use std::sync::Arc;
+
+use crate::{
+    kinds::once::Change,
+    wire::{Arg, Script, key, script},
+};
+
+static SET: Script = script!(
+    "permits/set",
+    0,
+    "../once/once.lua",
+    "../counter/count.lua",
+    "announce.lua",
+    "set.lua"
+);
+static ADD: Script = script!(
+    "permits/add",
+    0,
+    "../once/once.lua",
+    "../counter/count.lua",
+    "announce.lua",
+    "add.lua"
+);
+static DELETE: Script =
+    script!("permits/delete", 0, "../once/once.lua", "../counter/count.lua", "delete.lua");
+
+/// Every script of this folder.
+pub(crate) static SCRIPTS: [&Script; 3] = [&SET, &ADD, &DELETE];
+
+/// A semaphore, as Redisson stores one: how many permits are left, and who holds some.
+#[derive(Debug, Clone)]
+pub(crate) struct Store {
+    /// A number.
+    pub(crate) name: Arc<str>,
+    /// What it is depends on the kind.
+    pub(crate) holders: Arc<str>,
+    /// Where permits are announced.
+    pub(crate) channel: Arc<str>,
+}
+
+impl Store {
+    pub(crate) fn new(name: &Arc<str>, holders: Arc<str>) -> Self {
+        Self { name: name.clone(), holders, channel: key::permits_channel(name) }
+    }
+
+    pub(super) fn set(&self, permits: u32) -> Change {
+        let args = [Arg::text(&self.channel), Arg::Int(permits.into())];
+        Change::new(&SET, &self.name, args).with_key(&self.holders)
+    }
+
+    pub(super) fn add(&self, permits: i64, only_if_there: bool) -> Change {
+        let args = [Arg::text(&self.channel), Arg::Int(permits), Arg::Int(only_if_there.into())];
+        Change::new(&ADD, &self.name, args)
+    }
+
+    pub(super) fn delete(&self) -> Change {
+        Change::new(&DELETE, &self.name, []).with_key(&self.holders)
+    }
+}

@@ -1,0 +1,208 @@
+//! Which rights a user of a server needs, as its ACL rules say them: read off the scripts.
+
+use std::{collections::BTreeSet, fmt};
+
+use super::{scripts, usage::Use};
+use crate::wire::{Script, key};
+
+/// The least rights that a user of a server needs, as rules of its ACL.
+///
+/// Names may be patterns, as in those rules: `orders:*`. Whoever is to tell who holds a lock needs
+/// [`inspecting`](Self::inspecting), whoever blesses servers [`blessing`](Self::blessing).
+///
+/// # Examples
+/// ```
+/// use palisade::acl::{Rights, Use};
+///
+/// let rights = Rights::new().with(Use::Lock, "orders:*").with(Use::FairLock, "tickets");
+/// println!("ACL SETUSER app on >… {rights}");
+/// assert!(rights.rules().contains(&"~redisson_lock_queue:{tickets}".to_owned()));
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Rights {
+    namespace: String,
+    uses: Vec<(Use, String)>,
+    inspects: bool,
+    blesses: bool,
+}
+
+impl Rights {
+    /// None but those to connect.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// And those for names that are used so.
+    #[must_use]
+    pub fn with(mut self, usage: Use, name: &str) -> Self {
+        self.uses.push((usage, name.to_owned()));
+        self
+    }
+
+    /// What stands before the names: [`ClientBuilder::namespace`](crate::ClientBuilder::namespace).
+    #[must_use]
+    pub fn namespace(mut self, namespace: &str) -> Self {
+        namespace.clone_into(&mut self.namespace);
+        self
+    }
+
+    /// And those to tell on which machine a holder is.
+    #[must_use]
+    pub fn inspecting(mut self) -> Self {
+        self.inspects = true;
+        self
+    }
+
+    /// And those to [bless](crate::Masters::bless) servers.
+    #[must_use]
+    pub fn blessing(mut self) -> Self {
+        self.blesses = true;
+        self
+    }
+
+    /// The rules: commands, keys and channels, none of which a user has before.
+    #[must_use]
+    pub fn rules(&self) -> Vec<String> {
+        let mut rules: Vec<String> =
+            ["-@all", "resetkeys", "resetchannels"].map(str::to_owned).into();
+        rules.extend(self.commands().into_iter().map(|command| format!("+{command}")));
+        let (mut keys, mut channels) = (BTreeSet::new(), BTreeSet::new());
+        keys.insert(key::marker(&self.namespace).to_string());
+        for (usage, name) in &self.uses {
+            let key = key::of_lock(&self.namespace, name);
+            for key in spellings(&key) {
+                keys.extend(usage.keys(&key));
+                channels.insert(usage.channel(&key));
+            }
+        }
+        // Redis refuses patterns beside the one of all keys.
+        if keys.contains("*") {
+            keys.retain(|key| key == "*");
+        }
+        rules.extend(keys.into_iter().map(|key| format!("~{key}")));
+        rules.extend(channels.into_iter().map(|channel| format!("&{channel}")));
+        rules
+    }
+
+    fn commands(&self) -> BTreeSet<String> {
+        let mut commands: BTreeSet<String> =
+            CONNECTING.iter().copied().map(str::to_owned).collect();
+        let scripts = self.uses.iter().flat_map(|(usage, _)| usage.scripts());
+        for script in scripts {
+            commands.extend(called_by(script.source));
+        }
+        // One that blesses may have to take a blessing back; all others only write marks.
+        let marks = scripts::of_marks().flat_map(|script| called_by(script.source));
+        commands.extend(marks.filter(|command| command != "del" || self.blesses));
+        if self.inspects {
+            commands.insert("client|list".to_owned());
+        }
+        commands
+    }
+}
+
+impl fmt::Display for Rights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.rules().join(" "))
+    }
+}
+
+impl Use {
+    fn scripts(self) -> Vec<&'static Script> {
+        scripts::of(self)
+    }
+
+    /// All that its scripts may be given.
+    fn keys(self, name: &str) -> Vec<String> {
+        let beside: Vec<std::sync::Arc<str>> = match self {
+            Self::Lock => vec![],
+            Self::FencedLock => vec![key::lock_counter(name), key::member_counter(name)],
+            Self::FairLock => {
+                vec![key::fair_queue(name), key::fair_deadlines(name), key::fair_note(name)]
+            }
+            Self::RwLock => vec![key::rw_timer(name, "*"), key::rw_wish(name)],
+            Self::Semaphore => vec![key::permit_holders(name), key::once(name, "*")],
+            Self::ExpirableSemaphore => vec![key::permit_leases(name), key::once(name, "*")],
+            Self::CountDownLatch => vec![key::once(name, "*")],
+        };
+        beside.iter().map(ToString::to_string).chain([name.to_owned()]).collect()
+    }
+
+    fn channel(self, name: &str) -> String {
+        match self {
+            Self::Lock | Self::FencedLock => key::lock_channel(name).to_string(),
+            Self::FairLock => format!("{}:*", key::lock_channel(name)),
+            Self::RwLock => key::rw_channel(name).to_string(),
+            Self::Semaphore | Self::ExpirableSemaphore => key::permits_channel(name).to_string(),
+            Self::CountDownLatch => key::latch_channel(name).to_string(),
+        }
+    }
+}
+
+/// A name that may stand for others may stand for some with braces, whose keys and channels have none of
+/// ours.
+fn spellings(name: &str) -> Vec<String> {
+    let is_pattern = name.contains(['*', '?', '[']) && !name.contains('{');
+    let braced = is_pattern.then(|| format!("{name}{{*}}*"));
+    braced.into_iter().chain([name.to_owned()]).collect()
+}
+
+/// The commands that a script calls.
+fn called_by(source: &str) -> impl Iterator<Item = String> {
+    let code = source.lines().filter(|line| !line.trim_start().starts_with("--"));
+    code.flat_map(|line| {
+        let calls = line.split("call('").skip(1);
+        calls.filter_map(|rest| rest.split('\'').next()).map(str::to_lowercase).collect::<Vec<_>>()
+    })
+}
+
+/// What is said without a script: at a connect, by those who wait, in a release, and about marks. Of `info`
+/// all that is asked is in one command.
+const CONNECTING: [&str; 13] = [
+    "client|setname",
+    "eval",
+    "evalsha",
+    "get",
+    "hdel",
+    "info",
+    "ping",
+    "publish",
+    "script|exists",
+    "script|load",
+    "select",
+    "subscribe",
+    "unsubscribe",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_those_of_the_scripts() {
+        let source = "-- call('FLUSHALL')\nlocal a = redis.pcall('HGET', k, f) or call('SET', k)";
+        assert_eq!(called_by(source).collect::<Vec<_>>(), ["hget", "set"]);
+    }
+
+    #[test]
+    fn keys_and_channels_are_those_of_the_names() {
+        let rights = Rights::new().namespace("shop:").with(Use::RwLock, "x");
+        let rules = rights.rules();
+        for rule in [
+            "~shop:x",
+            "~{shop:x}:palisade_writer",
+            "&redisson_rwlock:{shop:x}",
+            "~shop:palisade:marker",
+        ] {
+            assert!(rules.contains(&rule.to_owned()), "{rule}: {rules:?}");
+        }
+        let patterns = Rights::new().with(Use::Lock, "a:*").rules();
+        for rule in ["~a:*", "&redisson_lock__channel:{a:*}", "&redisson_lock__channel:a:*{*}*"] {
+            assert!(patterns.contains(&rule.to_owned()), "{rule}: {patterns:?}");
+        }
+        assert!(!patterns.contains(&"+lpop".to_owned()));
+        let all = Rights::new().with(Use::FairLock, "*").rules();
+        assert_eq!(all.iter().filter(|rule| rule.starts_with('~')).count(), 1, "{all:?}");
+    }
+}

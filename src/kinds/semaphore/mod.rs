@@ -1,0 +1,321 @@
+//! The semaphore on one node.
+
+mod guard;
+pub(crate) mod script;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+pub use guard::SemaphoreGuard;
+use script::{Holders, Share, drain, give_back};
+
+use crate::{
+    acquire::{Handle, Patience, Target},
+    error::{AcquireError, ChangeError, InspectError, NodeError},
+    kind::Holder,
+    kinds::permits::Permits,
+    process::NodeServices,
+    voting::Voter,
+    wait::OnOutage,
+    wire::{Outcome, key},
+};
+
+/// Permits on one Redis master, of which each user takes some and gives them back.
+///
+/// Made by [`Client::semaphore`](crate::Client::semaphore); cheap to clone and to share. Somebody sets how many there
+/// are; until then there are none. Key, channel and messages are those of Redisson's `RSemaphore`: a Java
+/// service can share it.
+///
+/// # Guarantees
+/// - No more permits are held than there were set and added, while the server keeps its keys.
+/// - A permit is taken once, though its request is sent again where an answer was lost, and given back once:
+///   who holds how many stands in a hash beside the semaphore (`{name}:palisade_holders`). Redisson keeps no
+///   such thing.
+/// - Permits have no lease. Those of a process that died are missing until somebody
+///   [reclaims](Self::reclaim) them; [`holders`](Self::holders) shows whose they are. Where that is not
+///   wanted, take an [`ExpirableSemaphore`](crate::ExpirableSemaphore).
+/// - Those who wait in one process are granted in the order in which they asked: who asks for few does not
+///   pass who asks for many. Between processes it is not fair.
+/// - It is not entered again: each acquire takes permits, by [owners](crate::Owner) too.
+///
+/// Where rights are restricted, a user needs `+hget +hset +hdel +hexists +hgetall +pttl +pexpire +persist
+/// +get +set +incrby +decrby +del +exists +time +publish`, for the keys of the name, `{name}:*` and
+/// `palisade_once:*`, and the channels `redisson_sc:*`.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "embedded")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = palisade::embedded::Server::start()?.client()?;
+/// let semaphore = client.semaphore("uploads");
+/// semaphore.try_set_permits(2).await?;
+/// let (one, other) = (semaphore.acquire().await?, semaphore.acquire().await?);
+/// assert!(semaphore.try_acquire().await?.is_none());
+/// one.release().await?;
+/// other.release().await?;
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "embedded"))]
+/// # fn main() {}
+/// ```
+///
+/// It is no member of a composite: a majority for each user would not bound how many there are.
+/// ```compile_fail
+/// # fn main() -> Result<(), palisade::error::ConfigError> {
+/// let client = palisade::Client::connect_lazy("redis://127.0.0.1:6379")?;
+/// palisade::RedLock::new(vec![client.semaphore("uploads")])?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Semaphore {
+    permits: Permits,
+    on_outage: Option<OnOutage>,
+}
+
+impl Semaphore {
+    pub(crate) fn new(services: Arc<NodeServices>, name: &str) -> Self {
+        Self { permits: Permits::new(services, name, key::permit_holders), on_outage: None }
+    }
+
+    /// The semaphore's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.permits.counter.name()
+    }
+
+    /// Whether an acquire waits for a server that does not answer. By default [`acquire`](Self::acquire)
+    /// [fails](crate::OnOutage) at once, and [`try_acquire_for`](Self::try_acquire_for) spends its limit on
+    /// it, too.
+    #[must_use]
+    pub fn on_outage(mut self, on_outage: OnOutage) -> Self {
+        self.on_outage = Some(on_outage);
+        self
+    }
+
+    /// How many permits are left; 0 if they are not set. Fewer than none after more were
+    /// [taken away](Self::add) than were left.
+    ///
+    /// # Errors
+    /// [`InspectError`]; nothing was changed.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    pub async fn permits(&self) -> Result<i64, InspectError> {
+        Ok(self.permits.counter.read().await?.unwrap_or(0))
+    }
+
+    /// Sets how many there are, unless they are set: then false, and they stay as they are.
+    ///
+    /// Of the semaphore that is set nobody holds any, whatever was known of an earlier one.
+    ///
+    /// # Errors
+    /// [`ChangeError`] says whether they were set.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves it open whether they were set; what was sent may be executed until the
+    /// client's `node_timeout` is over.
+    pub async fn try_set_permits(&self, permits: u32) -> Result<bool, ChangeError> {
+        self.permits.try_set(permits).await
+    }
+
+    /// Waits until a permit is held: [`acquire_many`](Self::acquire_many) of one.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Cancel safety
+    /// As there.
+    pub async fn acquire(&self) -> Result<SemaphoreGuard, AcquireError> {
+        self.acquire_many(1).await
+    }
+
+    /// Waits until so many permits are held, at once. 0 are granted without asking anybody.
+    ///
+    /// # Errors
+    /// [`Config`](AcquireError::Config): nothing was sent. [`Unavailable`](AcquireError::Unavailable): the
+    /// server does not answer, or not so; nothing is held, what was granted is being taken back.
+    ///
+    /// # Cancel safety
+    /// Dropping the future gives up the place in line. If the server has granted meanwhile, or still will,
+    /// the permits are given back in the background; nobody need call anything.
+    pub async fn acquire_many(&self, permits: u32) -> Result<SemaphoreGuard, AcquireError> {
+        self.take(permits, Patience::Forever).await?.ok_or(AcquireError::Shutdown)
+    }
+
+    /// Attempts once, for one permit: [`try_acquire_many`](Self::try_acquire_many).
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Cancel safety
+    /// As there.
+    pub async fn try_acquire(&self) -> Result<Option<SemaphoreGuard>, AcquireError> {
+        self.try_acquire_many(1).await
+    }
+
+    /// Attempts once. `None`: fewer are left. Passes those who wait in line.
+    ///
+    /// # Errors
+    /// As [`acquire_many`](Self::acquire_many); an outage is an error in any case.
+    ///
+    /// # Cancel safety
+    /// As [`acquire_many`](Self::acquire_many).
+    pub async fn try_acquire_many(
+        &self,
+        permits: u32,
+    ) -> Result<Option<SemaphoreGuard>, AcquireError> {
+        self.take(permits, Patience::Once).await
+    }
+
+    /// Waits until a permit is held, at most `limit`: [`try_acquire_many_for`](Self::try_acquire_many_for).
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Cancel safety
+    /// As there.
+    pub async fn try_acquire_for(
+        &self,
+        limit: Duration,
+    ) -> Result<Option<SemaphoreGuard>, AcquireError> {
+        self.try_acquire_many_for(1, limit).await
+    }
+
+    /// Waits until so many permits are held, at once, at most `limit`. `None`: there were not so many, or
+    /// others before us in line waited for theirs, until then.
+    ///
+    /// # Errors
+    /// As [`acquire_many`](Self::acquire_many), but for an outage: it is waited for too, and is an error if
+    /// it lasts until the limit, or with [`OnOutage::Fail`](crate::OnOutage).
+    ///
+    /// # Cancel safety
+    /// As [`acquire_many`](Self::acquire_many).
+    pub async fn try_acquire_many_for(
+        &self,
+        permits: u32,
+        limit: Duration,
+    ) -> Result<Option<SemaphoreGuard>, AcquireError> {
+        self.take(permits, Patience::For(limit)).await
+    }
+
+    /// Gives back permits that no guard here stands for: [forgotten](SemaphoreGuard::forget) ones, those of
+    /// Redisson, or [drained](Self::drain) ones. Whoever calls it makes sure that they are held: a semaphore
+    /// that is not set has so many permits then.
+    ///
+    /// # Errors
+    /// [`ChangeError`] says whether they were given back.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves it open whether they were given back: once, or not at all. What was sent
+    /// may be executed until the client's `node_timeout` is over.
+    pub async fn release(&self, permits: u32) -> Result<(), ChangeError> {
+        self.add(permits.into()).await
+    }
+
+    /// The same, unless there is no such semaphore: then false, and it is not made.
+    ///
+    /// # Errors
+    /// As [`release`](Self::release).
+    ///
+    /// # Cancel safety
+    /// As [`release`](Self::release).
+    pub async fn release_if_exists(&self, permits: u32) -> Result<bool, ChangeError> {
+        self.permits.add_if_exists(permits.into()).await
+    }
+
+    /// Adds permits; or takes some away, if it is negative. More than are left may be: then as many are
+    /// given back before one is to be had again.
+    ///
+    /// # Errors
+    /// [`ChangeError`] says whether they were added. They are not where there would be more than 2⁵³ − 1, or as
+    /// many less than none.
+    ///
+    /// # Cancel safety
+    /// As [`release`](Self::release).
+    pub async fn add(&self, permits: i64) -> Result<(), ChangeError> {
+        self.permits.add(permits).await
+    }
+
+    /// Takes all that are left. Returns how many.
+    ///
+    /// # Errors
+    /// [`ChangeError`] says whether they were taken.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves it open whether they were taken; what was sent may be executed until the
+    /// client's `node_timeout` is over.
+    pub async fn drain(&self) -> Result<u64, ChangeError> {
+        let taken = self.permits.counter.change(drain(&self.permits.store)).await?.value;
+        Ok(u64::try_from(taken).unwrap_or(0))
+    }
+
+    /// Who holds permits: `count` is how many, and `ttl` that of the semaphore. Who took theirs with
+    /// Redisson is not among these.
+    ///
+    /// [`Client::is_own`](crate::Client::is_own) tells those of this process.
+    ///
+    /// # Errors
+    /// [`InspectError`]; nothing was changed.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    pub async fn holders(&self) -> Result<Vec<Holder>, InspectError> {
+        self.permits.counter.ask(&Holders { store: self.permits.store.clone() }).await
+    }
+
+    /// Gives back what a [holder](Self::holders) has, whether or not it is done. False if it has nothing.
+    ///
+    /// For those of a process that died. Of one that lives it lets others in beside it; what it gives back
+    /// later is [not counted](crate::error::ReleaseError::Lost).
+    ///
+    /// # Errors
+    /// [`InspectError`]; whether they were given back is unknown if the cause
+    /// [is](NodeError::is_unknown).
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves it open whether they were given back.
+    pub async fn reclaim(&self, holder_id: &str) -> Result<bool, InspectError> {
+        let counter = &self.permits.counter;
+        match counter.ask(&give_back(&self.permits.store, &holder_id.into(), false)).await?.code {
+            Outcome::DONE => Ok(true),
+            Outcome::FOREIGN => Err(counter.failed(NodeError::ForeignKey)),
+            _ => Ok(false),
+        }
+    }
+
+    /// Deletes the semaphore, whoever holds permits of it. False if it was not set.
+    ///
+    /// # Errors
+    /// [`ChangeError`] says whether it was deleted.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves it open whether it was deleted; what was sent may be executed until the
+    /// client's `node_timeout` is over.
+    pub async fn delete(&self) -> Result<bool, ChangeError> {
+        self.permits.delete().await
+    }
+
+    async fn take(
+        &self,
+        permits: u32,
+        patience: Patience,
+    ) -> Result<Option<SemaphoreGuard>, AcquireError> {
+        let Permits { counter, store } = &self.permits;
+        if permits == 0 {
+            counter.check()?;
+            return Ok(Some(SemaphoreGuard::NONE));
+        }
+        let share = Arc::new(Share::of(store, permits));
+        let mut handle = Handle::new(Target::one(Voter::new(counter.services.clone(), share)));
+        handle.on_outage = self.on_outage;
+        let guard = handle.acquire_anew(patience).await?;
+        Ok(guard.map(|guard| SemaphoreGuard::new(guard, permits)))
+    }
+}
+
+impl fmt::Debug for Semaphore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.permits.show("Semaphore", f)
+    }
+}

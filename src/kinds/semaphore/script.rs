@@ -1,0 +1,140 @@
+//! What is said about a semaphore: the only place that knows the order of KEYS and ARGV.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    error::ConfigError,
+    kind::{Access, Admission, Holder, Kind, Request},
+    kinds::{once::Change, permits::script::Store},
+    lease::Term,
+    wire::{Arg, Call, Items, Malformed, Script, ScriptText, Statement, Words, script},
+};
+
+static ACQUIRE: Script = script!(
+    "semaphore/acquire",
+    2,
+    "acquire.lua",
+    "../counter/count.lua",
+    "foreign.lua",
+    "acquire_left.lua"
+)
+.granting()
+.in_turns();
+static COUNT: Script = script!(
+    "semaphore/count",
+    3,
+    "count.lua",
+    "../counter/count.lua",
+    "../permits/announce.lua",
+    "foreign.lua",
+    "count_left.lua"
+);
+static RENEW: Script = script!("semaphore/renew", 1, "foreign.lua", "renew.lua");
+static HOLDERS: Script = script!("semaphore/holders", 0, "holders.lua");
+static DRAIN: Script =
+    script!("semaphore/drain", 0, "../once/once.lua", "../counter/count.lua", "drain.lua");
+
+/// Every script of this kind.
+pub(crate) static SCRIPTS: [&Script; 5] = [&ACQUIRE, &COUNT, &RENEW, &HOLDERS, &DRAIN];
+
+/// Some permits of a semaphore, as one holder has them.
+#[derive(Debug, Clone)]
+pub(crate) struct Share {
+    store: Store,
+    permits: u32,
+    /// The same where somebody else gives them back; `None` if this is that.
+    forgotten: Option<Arc<dyn Kind>>,
+}
+
+impl Share {
+    pub(crate) fn of(store: &Store, permits: u32) -> Self {
+        let forgotten = Self { store: store.clone(), permits, forgotten: None };
+        Self { forgotten: Some(Arc::new(forgotten.clone())), ..forgotten }
+    }
+}
+
+impl Kind for Share {
+    fn name(&self) -> &Arc<str> {
+        &self.store.name
+    }
+
+    fn channel(&self, _holder: &Arc<str>) -> Arc<str> {
+        self.store.channel.clone()
+    }
+
+    fn admission(&self) -> Admission {
+        Admission::Shared
+    }
+
+    fn downgraded(&self) -> Option<&Arc<dyn Kind>> {
+        self.forgotten.as_ref()
+    }
+
+    fn term(&self, _asked: Term) -> Result<Term, ConfigError> {
+        Ok(Term::ENDLESS)
+    }
+
+    fn is_shaken_by_releases(&self) -> bool {
+        false
+    }
+
+    fn acquire(&self, request: Request<'_>) -> Statement {
+        let keys = [&self.store.name, &self.store.holders];
+        let args = [Arg::text(request.holder), Arg::Int(self.permits.into())];
+        Statement::leasing(&ACQUIRE, keys, request.term.ms(), [Arg::NotAfter], args)
+    }
+
+    fn renew(&self, holder: &Arc<str>, _lease_ms: i64) -> Statement {
+        let keys = [&self.store.name, &self.store.holders];
+        Statement::new(&RENEW, keys, [Arg::text(holder)])
+    }
+
+    fn count(&self, holder: &Arc<str>, count: u32) -> Statement {
+        match count {
+            0 => give_back(&self.store, holder, self.forgotten.is_none()),
+            // It is had once, however many guards there are.
+            _ => self.renew(holder, 0),
+        }
+    }
+}
+
+/// Gives back what `holder` has; or forgets it, since somebody else will.
+pub(super) fn give_back(store: &Store, holder: &Arc<str>, is_forgotten: bool) -> Statement {
+    let args = [Arg::text(holder), Arg::Int(is_forgotten.into()), Arg::text(&store.channel)];
+    Statement::new(&COUNT, [&store.name, &store.holders], args)
+}
+
+/// Takes all permits that are left.
+pub(super) fn drain(store: &Store) -> Change {
+    Change::new(&DRAIN, &store.name, [])
+}
+
+/// Asks who holds permits.
+#[derive(Debug, Clone)]
+pub(crate) struct Holders {
+    pub(crate) store: Store,
+}
+
+impl Call for Holders {
+    type Reply = Vec<Holder>;
+
+    fn script(&self) -> ScriptText {
+        HOLDERS.text()
+    }
+
+    fn write(&self, to: &mut Words) {
+        to.count(2).word(&*self.store.name).word(&*self.store.holders);
+    }
+
+    fn decode(&self, mut items: Items) -> Result<Vec<Holder>, Malformed> {
+        let ttl = u64::try_from(items.int()?).ok().map(Duration::from_millis);
+        let mut holders = Vec::new();
+        while !items.is_empty() {
+            let (id, permits) = (items.text()?, items.text()?);
+            let (count, access) = (permits.parse().unwrap_or(0), Access::Permits);
+            holders.push(Holder { id, count, ttl, access });
+        }
+        holders.sort_unstable_by(|one, other| one.id.cmp(&other.id));
+        Ok(holders)
+    }
+}

@@ -1,0 +1,300 @@
+//! Who knows which of several servers is the master now: its sentinels.
+//!
+//! All sentinels are asked, and the newest word counts: one that was cut off goes on naming the master of
+//! before. So does none that is older than what was heard already.
+
+use std::{
+    fmt, io,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use futures::{StreamExt, stream::FuturesUnordered};
+use redis::{Cmd, RedisResult, Value, cmd};
+
+#[cfg(feature = "tls")]
+use super::tls::{Secured, Tls};
+use super::{
+    Stream,
+    exchange::{Listening, exchange},
+    tcp,
+};
+#[cfg(feature = "tls")]
+use crate::error::ConfigError;
+use crate::{clock::SharedClock, panics::contained};
+
+/// Host and port.
+pub(crate) type Place = (Arc<str>, u16);
+
+/// What a place is reached by, where sentinels know of another name.
+pub(crate) type AddressMap = dyn Fn(&str, u16) -> (String, u16) + Send + Sync;
+
+/// The sentinels of one master.
+#[derive(Clone)]
+pub(crate) struct Directory {
+    pub(crate) places: Arc<[Place]>,
+    pub(crate) service: Arc<str>,
+    pub(crate) user: Option<String>,
+    pub(crate) password: Option<String>,
+    pub(crate) map: Option<Arc<AddressMap>>,
+    #[cfg(feature = "tls")]
+    tls: Option<Secured>,
+    /// The newest configuration that was heard of: they are numbered.
+    newest: Arc<AtomicU64>,
+}
+
+/// Where a master is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Whereabouts {
+    pub(super) place: Place,
+    /// The number of the configuration, which each failover raises. `None` if the user may not ask for it.
+    pub(super) config: Option<u64>,
+}
+
+impl Directory {
+    pub(crate) fn new(places: &[Place], service: &str) -> Self {
+        Self {
+            places: places.into(),
+            service: service.into(),
+            user: None,
+            password: None,
+            map: None,
+            #[cfg(feature = "tls")]
+            tls: None,
+            newest: Arc::default(),
+        }
+    }
+
+    /// The same, asked over TLS.
+    #[cfg(feature = "tls")]
+    pub(crate) fn over_tls(self, tls: &Tls) -> Result<Self, ConfigError> {
+        Ok(Self { tls: Some(Secured::new(tls)?), ..self })
+    }
+
+    #[cfg(feature = "tls")]
+    pub(super) const fn is_over_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// What users call the master.
+    pub(super) fn name(&self) -> String {
+        let places: Vec<_> = self.places.iter().map(shown).collect();
+        format!("{}@{}", self.service, places.join(","))
+    }
+
+    /// Whether both know of one master, as far as can be told before they are asked.
+    pub(super) fn is_that_of(&self, other: &Self) -> bool {
+        (&self.places, &self.service) == (&other.places, &other.service)
+    }
+
+    /// Where the master is. Those that do not answer are not waited for once another has.
+    ///
+    /// # Errors
+    /// None of them answered, or none knows the service.
+    pub(super) async fn master(&self, clock: &SharedClock) -> io::Result<Whereabouts> {
+        let mut asked: FuturesUnordered<_> =
+            self.places.iter().map(|place| self.ask(place, clock)).collect();
+        let mut newest: Option<Whereabouts> = None;
+        let mut failed = Vec::new();
+        loop {
+            let answer = match &newest {
+                None => asked.next().await,
+                Some(_) => tokio::select! {
+                    biased;
+                    answer = asked.next() => answer,
+                    () = clock.sleep_until(clock.now() + OTHERS) => None,
+                },
+            };
+            match answer {
+                Some(Ok(told)) if newest.as_ref().is_none_or(|it| it.config < told.config) => {
+                    newest = Some(told);
+                }
+                Some(Ok(_)) => {}
+                Some(Err(error)) => failed.push(error.to_string()),
+                None => break,
+            }
+        }
+        let Some(Whereabouts { place, config }) = newest else {
+            return Err(io::Error::other(format!(
+                "no sentinel tells where {} is: {}",
+                self.service,
+                failed.join("; ")
+            )));
+        };
+        let number = config.unwrap_or(0);
+        if self.newest.fetch_max(number, Ordering::AcqRel) > number {
+            return Err(io::Error::other(format!(
+                "those sentinels that answer are behind: they know of no failover of {} since \
+                 configuration {number}",
+                self.service
+            )));
+        }
+        Ok(Whereabouts { place: self.mapped(place)?, config })
+    }
+
+    async fn ask(&self, place: &Place, clock: &SharedClock) -> io::Result<Whereabouts> {
+        let said =
+            |error: &dyn fmt::Display| io::Error::other(format!("{}: {error}", shown(place)));
+        let mut stream = self.dial(place, clock).await.map_err(|error| said(&error))?;
+        let mut commands = self.login();
+        let logins = commands.len();
+        commands.push(self.sentinel("GET-MASTER-ADDR-BY-NAME"));
+        commands.push(self.sentinel("MASTER"));
+        let mut answers = exchange(&mut stream, &commands).await.into_iter();
+        for answer in answers.by_ref().take(logins) {
+            no_error(answer).map_err(|error| said(&error))?;
+        }
+        let mut next = || answers.next().unwrap_or(Ok(Value::Nil));
+        let (told, master) = (next(), next());
+        let told = no_error(told).map_err(|error| said(&error))?;
+        let place = read_place(&told).ok_or_else(|| said(&"it does not know the service"))?;
+        Ok(Whereabouts { place, config: master.ok().as_ref().and_then(read_config) })
+    }
+
+    async fn dial(&self, place: &Place, clock: &SharedClock) -> io::Result<Box<dyn Stream>> {
+        let (host, port) = place;
+        let stream: Box<dyn Stream> = Box::new(tcp::connect(host, *port, clock).await?);
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            return tls.wrap(stream, Some(host)).await.map_err(io::Error::other);
+        }
+        Ok(stream)
+    }
+
+    /// Completes when the master is elsewhere, or was meanwhile, as far as they know. Looks when one of them
+    /// says so, and now and then: it may have gone away while nobody was listened to.
+    pub(super) async fn moved_from(&self, before: &Whereabouts, clock: &SharedClock) {
+        for sentinel in self.places.iter().cycle() {
+            let listening = self.listen(sentinel, clock).await;
+            // Behind the subscription: what happened before it is seen, too.
+            if self.master(clock).await.is_ok_and(|now| now != *before) {
+                return;
+            }
+            let pause = clock.sleep_until(clock.now() + LOOK_EVERY);
+            match listening {
+                Ok(mut listening) => tokio::select! {
+                    biased;
+                    said = listening.next() => if said.is_err() {
+                        // One that hangs up on everybody is not asked in a spin.
+                        clock.sleep_until(clock.now() + RETRY).await;
+                    },
+                    () = pause => {}
+                },
+                Err(_) => clock.sleep_until(clock.now() + RETRY).await,
+            }
+        }
+    }
+
+    async fn listen(&self, place: &Place, clock: &SharedClock) -> io::Result<Listening> {
+        let limit = clock.sleep_until(clock.now() + RETRY);
+        let work = async {
+            let mut commands = self.login();
+            let mut subscribe = cmd("SUBSCRIBE");
+            subscribe.arg("+switch-master");
+            commands.push(subscribe);
+            let mut stream = self.dial(place, clock).await?;
+            for answer in exchange(&mut stream, &commands).await {
+                no_error(answer).map_err(io::Error::other)?;
+            }
+            Ok(Listening::on(stream))
+        };
+        tokio::select! {
+            biased;
+            listening = work => listening,
+            () = limit => Err(io::ErrorKind::TimedOut.into()),
+        }
+    }
+
+    fn login(&self) -> Vec<Cmd> {
+        if self.user.is_none() && self.password.is_none() {
+            return Vec::new();
+        }
+        let mut auth = cmd("AUTH");
+        auth.arg(self.user.as_deref()).arg(self.password.as_deref().unwrap_or_default());
+        vec![auth]
+    }
+
+    fn sentinel(&self, what: &str) -> Cmd {
+        let mut command = cmd("SENTINEL");
+        command.arg(what).arg(&*self.service);
+        command
+    }
+
+    fn mapped(&self, (host, port): Place) -> io::Result<Place> {
+        let Some(map) = &self.map else { return Ok((host, port)) };
+        let mapped = contained(|| map(&host, port));
+        let (host, port) = mapped.ok_or_else(|| io::Error::other("the address_map panicked"))?;
+        Ok((host.into(), port))
+    }
+}
+
+fn no_error(answer: RedisResult<Value>) -> Result<Value, String> {
+    match answer {
+        Ok(Value::ServerError(error)) => Err(redis::RedisError::from(error).to_string()),
+        Ok(value) => Ok(value),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn read_place(answer: &Value) -> Option<Place> {
+    let Value::Array(words) = answer else { return None };
+    let [host, port] = words.as_slice() else { return None };
+    Some((text(host)?.into(), text(port)?.parse().ok()?))
+}
+
+/// Of pairs of words.
+fn read_config(answer: &Value) -> Option<u64> {
+    let Value::Array(words) = answer else { return None };
+    let mut pairs = words.iter().step_by(2).zip(words.iter().skip(1).step_by(2));
+    let (_, number) = pairs.find(|(name, _)| text(name) == Some("config-epoch"))?;
+    text(number)?.parse().ok()
+}
+
+fn text(value: &Value) -> Option<&str> {
+    match value {
+        Value::BulkString(bytes) => std::str::from_utf8(bytes).ok(),
+        Value::SimpleString(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn shown((host, port): &Place) -> String {
+    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+}
+
+/// How long others are waited for once one has answered.
+const OTHERS: Duration = Duration::from_millis(50);
+/// How often it is looked where the master is while nobody says that it has moved.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+/// After a sentinel could not be listened to, and how long one may take.
+const RETRY: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::test_answers::for_any_answer;
+
+    fn words(words: &[&str]) -> Value {
+        Value::Array(words.iter().map(|word| Value::BulkString(word.as_bytes().into())).collect())
+    }
+
+    #[test]
+    fn places_and_configurations_are_read() {
+        assert_eq!(read_place(&words(&["10.0.0.1", "6379"])), Some(("10.0.0.1".into(), 6379)));
+        for bad in [words(&["10.0.0.1"]), words(&["h", "port"]), words(&["h", "99999"]), Value::Nil]
+        {
+            assert_eq!(read_place(&bad), None, "{bad:?}");
+        }
+        let told = ["name", "m", "config-epoch", "7", "flags", "master"];
+        assert_eq!(read_config(&words(&told)), Some(7));
+        assert_eq!(read_config(&words(&told[1..])), None);
+    }
+
+    #[test]
+    fn answers_of_any_shape_are_read_or_refused() {
+        for_any_answer(|answer| drop((read_place(&answer), read_config(&answer))));
+    }
+}

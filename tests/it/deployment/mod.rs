@@ -1,0 +1,8 @@
+//! Where servers are, and how they are reached.
+
+mod credentials;
+mod rights;
+mod sentinel;
+mod settings;
+mod tls;
+mod unix;

@@ -1,0 +1,204 @@
+//! Places in the queue: how they are left, lost and kept.
+
+use std::time::Duration;
+
+use futures::poll;
+use palisade::{OnOutage, embedded::Server};
+use testkit::RedisServer;
+
+use super::{DEADLINES, QUEUE, deadline, listens, nothing_is_left, queue, waiter};
+use crate::{
+    outside::ask,
+    support::{Look, client, eventually, fixed, ms, promptly},
+};
+
+#[tokio::test]
+async fn dropped_guard_wakes_the_next_one() {
+    let server = RedisServer::start();
+    let held = client(&server).await.fair_lock("x").acquire().await.unwrap();
+    let (_, waiter) = waiter(&server).await;
+    drop(held);
+    drop(promptly(&server, waiter).await.unwrap());
+    nothing_is_left(&server).await;
+}
+
+#[tokio::test]
+async fn end_of_the_holders_lease_lets_the_next_one_in() {
+    let server = RedisServer::start();
+    let lock = client(&server).await.fair_lock("x");
+    lock.with_lease(fixed(1_000)).on_outage(OnOutage::Wait).acquire().await.unwrap().orphan();
+    let (_, waiter) = waiter(&server).await;
+    promptly(&server, waiter).await.unwrap().release().await.unwrap();
+    nothing_is_left(&server).await;
+}
+
+#[tokio::test]
+async fn waiter_that_gives_up_leaves_the_queue_and_the_others_their_order() {
+    let server = RedisServer::start();
+    let lock = client(&server).await.fair_lock("x");
+    let held = lock.acquire().await.unwrap();
+    let (first, gives_up) = waiter(&server).await;
+    let (second, waiter) = waiter(&server).await;
+    let before = deadline(&server, &second).unwrap();
+    gives_up.abort();
+    eventually(|| queue(&server) == [second.clone()]).await;
+    assert_eq!(deadline(&server, &first), None);
+    assert_eq!(deadline(&server, &second), Some(before - 300_000), "it moved up");
+    assert!(lock.try_acquire_for(ms(50)).await.unwrap().is_none());
+    eventually(|| queue(&server) == [second.clone()]).await;
+    held.release().await.unwrap();
+    promptly(&server, waiter).await.unwrap().release().await.unwrap();
+    nothing_is_left(&server).await;
+}
+
+#[tokio::test]
+async fn first_that_gives_up_when_the_lock_is_free_wakes_the_next_one() {
+    let server = RedisServer::start();
+    let held = client(&server).await.fair_lock("x").acquire().await.unwrap();
+    // Told of its turn by a message that it does not look at.
+    let lock = client(&server).await.fair_lock("x");
+    let mut parked = Box::pin(lock.acquire());
+    let is_first = || queue(&server).first().is_some_and(|first| listens(&server, first));
+    while !is_first() {
+        assert!(poll!(&mut parked).is_pending());
+        tokio::time::sleep(ms(1)).await;
+    }
+    let (_, waiter) = waiter(&server).await;
+    held.release().await.unwrap();
+    assert!(!waiter.is_finished());
+    drop(parked);
+    promptly(&server, waiter).await.unwrap().release().await.unwrap();
+    nothing_is_left(&server).await;
+}
+
+/// The server is down, and then it stands still and executes late what it was asked meanwhile.
+#[tokio::test(start_paused = true)]
+async fn waiter_keeps_holder_id_and_place_through_an_outage() {
+    let server = Server::start_here();
+    let held = server.client().unwrap().fair_lock("x").acquire().await.unwrap();
+    let waiters = [(); 2].map(|()| {
+        let lock = server.client().unwrap().fair_lock("x").on_outage(OnOutage::Wait);
+        tokio::spawn(async move { lock.acquire().await.unwrap() })
+    });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let queue: Vec<String> = ask(&server, &["LRANGE", QUEUE, "0", "-1"]).await;
+    for (begin, end) in [
+        (Server::kill as fn(&Server), Server::restart as fn(&Server)),
+        (Server::freeze, Server::thaw),
+    ] {
+        begin(&server);
+        tokio::time::sleep(Duration::from_secs(8)).await;
+        end(&server);
+        tokio::time::sleep(Duration::from_secs(8)).await;
+        let now: Vec<String> = ask(&server, &["LRANGE", QUEUE, "0", "-1"]).await;
+        assert_eq!(now, queue);
+    }
+    held.release().await.unwrap();
+    let mut seen = Vec::new();
+    for waiter in waiters {
+        let guard = waiter.await.unwrap();
+        seen.push(guard.holder_id().to_owned());
+        guard.release().await.unwrap();
+    }
+    assert_eq!(seen, queue);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let keys: Vec<String> = ask(&server, &["KEYS", "*"]).await;
+    assert!(keys.is_empty(), "{keys:?}");
+}
+
+#[tokio::test]
+async fn waiter_that_was_sent_off_although_it_lives_stands_at_the_end() {
+    let server = RedisServer::start();
+    let held = client(&server).await.fair_lock("x").acquire().await.unwrap();
+    let (first, one) = waiter(&server).await;
+    let (second, other) = waiter(&server).await;
+    // As by a clock that is ahead.
+    server.command(&["ZADD", DEADLINES, "1", &first]);
+    eventually(|| queue(&server) == [second.clone(), first.clone()]).await;
+    held.release().await.unwrap();
+    promptly(&server, other).await.unwrap().release().await.unwrap();
+    promptly(&server, one).await.unwrap().release().await.unwrap();
+    nothing_is_left(&server).await;
+}
+
+#[tokio::test]
+async fn queue_that_was_given_an_end_has_none_once_somebody_looks() {
+    let server = RedisServer::start();
+    let _held = client(&server).await.fair_lock("x").acquire().await.unwrap();
+    let (_, _waiter) = waiter(&server).await;
+    for key in [QUEUE, DEADLINES] {
+        // As by Redisson's MultiLock.
+        server.command(&["PEXPIRE", key, "600000"]);
+        eventually(|| server.pttl(key) == -1).await;
+    }
+}
+
+/// Who waits is not polled, and asks nobody: its place is kept for it.
+#[tokio::test(start_paused = true)]
+async fn place_is_kept_for_hours_although_who_waits_stands_still() {
+    let server = Server::start_here();
+    let held = server.client().unwrap().fair_lock("x").acquire().await.unwrap();
+    let lock = server.client().unwrap().fair_lock("x");
+    let mut parked = Box::pin(lock.acquire());
+    let limit = tokio::time::timeout(Duration::from_secs(1), &mut parked).await;
+    assert!(limit.is_err());
+    let place: Vec<String> = ask(&server, &["LRANGE", QUEUE, "0", "-1"]).await;
+    let other = server.client().unwrap().fair_lock("x");
+    let behind = tokio::spawn(async move { other.acquire().await.unwrap() });
+    for _ in 0..60 {
+        tokio::time::sleep(Duration::from_secs(120)).await;
+        let queue: Vec<String> = ask(&server, &["LRANGE", QUEUE, "0", "-1"]).await;
+        assert_eq!((queue.len(), &queue[0]), (2, &place[0]));
+    }
+    held.release().await.unwrap();
+    let guard = parked.await.unwrap();
+    assert_eq!(guard.holder_id(), place[0]);
+    guard.release().await.unwrap();
+    behind.await.unwrap().release().await.unwrap();
+}
+
+/// With the grant of the first they move up: whose place had not moved with it would be swept, alive.
+#[tokio::test(start_paused = true)]
+async fn place_that_is_prolonged_takes_those_behind_it_along() {
+    let server = Server::start_here();
+    let _held = server.client().unwrap().fair_lock("x").acquire().await.unwrap();
+    for _ in 0..2 {
+        let lock = server.client().unwrap().fair_lock("x");
+        tokio::spawn(async move { lock.acquire().await.map(drop) });
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    let places: Vec<String> = ask(&server, &["LRANGE", QUEUE, "0", "-1"]).await;
+    let score = async |i: usize| {
+        let score: String = ask(&server, &["ZSCORE", DEADLINES, &places[i]]).await;
+        score.parse::<i64>().unwrap()
+    };
+    // The first has less than half of its time left, and the second more.
+    let first = score(0).await - 190_000;
+    let _: i64 = ask(&server, &["ZADD", DEADLINES, &first.to_string(), &places[0]]).await;
+    let second = (first + 150_000).to_string();
+    let _: i64 = ask(&server, &["ZADD", DEADLINES, &second, &places[1]]).await;
+    while score(0).await == first {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    assert_eq!(score(1).await - score(0).await, 150_000);
+}
+
+/// A future that is not polled is not to keep a free lock from others for longer.
+#[tokio::test(start_paused = true)]
+async fn first_that_does_not_come_is_passed_over_after_ten_seconds_and_comes_later() {
+    let server = Server::start_here();
+    let held = server.client().unwrap().fair_lock("x").acquire().await.unwrap();
+    let lock = server.client().unwrap().fair_lock("x");
+    let mut parked = Box::pin(lock.acquire());
+    assert!(tokio::time::timeout(Duration::from_secs(1), &mut parked).await.is_err());
+    let other = server.client().unwrap().fair_lock("x");
+    let behind = tokio::spawn(async move { other.acquire().await.unwrap() });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    held.release().await.unwrap();
+    let began = tokio::time::Instant::now();
+    let guard = behind.await.unwrap();
+    let waited = began.elapsed();
+    assert!((10..=13).contains(&waited.as_secs()), "{waited:?}");
+    guard.release().await.unwrap();
+    parked.await.unwrap().release().await.unwrap();
+}

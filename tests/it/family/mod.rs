@@ -1,0 +1,10 @@
+//! What all kinds have to bear alike.
+
+mod clocks;
+mod cluster;
+mod crowd;
+mod names;
+mod owners;
+mod rights;
+mod runtimes;
+mod storm;
