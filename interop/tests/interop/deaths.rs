@@ -78,10 +78,11 @@ fn holder_dies([kind, wanted]: [&str; 2], [dies, waits]: [Side; 2]) {
     }
 }
 
-fn waiter_dies(kind: &str, [holds, dies]: [Side; 2]) {
+/// Who holds and who waits on are of two languages: a write lock of Redisson may miss the `1` of Redisson.
+fn waiter_dies(kind: &str, [dies, waits]: [Side; 2]) {
     let servers = Servers::start_for(kind);
-    let [mut holds, mut waits] = [(); 2].map(|()| holds.start(&servers, LONG_MS));
-    let mut dies = dies.start(&servers, LONG_MS);
+    let [mut holds, mut dies] = [(); 2].map(|()| dies.start(&servers, LONG_MS));
+    let mut waits = waits.start(&servers, LONG_MS);
     let acquire = format!("acquire {kind} x a -1 {LONG_MS}");
     assert!(holds.ask(&acquire).starts_with("granted"));
     dies.tell(&acquire);

@@ -101,13 +101,18 @@ impl Peer {
     /// where this process or the server stands still, so does the count.
     #[track_caller]
     pub(crate) fn answer_promptly(&self, server: &RedisServer) -> String {
+        let answer = self.answer_if_prompt(server);
+        answer.unwrap_or_else(|| panic!("no answer within {PROMPT} turns"))
+    }
+
+    pub(crate) fn answer_if_prompt(&self, server: &RedisServer) -> Option<String> {
         for _ in 0..PROMPT {
             match self.0.recv(TURN) {
                 Err(RecvTimeoutError::Timeout) => drop(server.command(&["PING"])),
-                answer => return answer.unwrap(),
+                answer => return Some(answer.unwrap()),
             }
         }
-        panic!("no answer within {PROMPT} turns");
+        None
     }
 
     pub(crate) fn kill(&mut self) {
