@@ -10,13 +10,9 @@ use std::{
 use futures::future::BoxFuture;
 use redis::{RedisError, Value, ValueCodec};
 use tokio::io::AsyncWrite;
-use tokio_util::{
-    bytes::{Buf, BytesMut},
-    codec::Decoder,
-    io::poll_read_buf,
-};
+use tokio_util::{bytes::BytesMut, codec::Decoder, io::poll_read_buf};
 
-use super::{Stream, cause, outbox::Outbox};
+use super::{Stream, cause, integers::take_integers, outbox::Outbox};
 use crate::{clock::Instant, error::NodeError};
 
 /// Writes what is in the outbox and hands the answers back, until the stream ends or this is dropped.
@@ -94,9 +90,9 @@ impl Driver {
         }
         // What most answers are needs no parser.
         if !self.is_within
-            && let Some(number) = take_integer(&mut self.input)
+            && let Some(answer) = take_integers(&mut self.input)
         {
-            return Some(Value::Int(number));
+            return Some(answer);
         }
         let answer = self.codec.decode(&mut self.input).unwrap_or_else(|error| {
             self.nonsense = Some(cause::of_redis(error));
@@ -196,51 +192,8 @@ fn disconnected(error: io::Error) -> NodeError {
     NodeError::Disconnected { source: Arc::new(RedisError::from(error)) }
 }
 
-/// Takes an integer from the front, if one is there as a whole.
-fn take_integer(input: &mut BytesMut) -> Option<i64> {
-    let line = input.strip_prefix(b":")?;
-    let length = line.iter().take(LONGEST_INTEGER).position(|byte| *byte == b'\r')?;
-    let number = std::str::from_utf8(line.get(..length)?).ok()?.parse().ok()?;
-    if line.get(length + 1) != Some(&b'\n') {
-        return None;
-    }
-    input.advance(length + 3);
-    Some(number)
-}
-
-/// In digits, with its sign.
-const LONGEST_INTEGER: usize = 21;
-
 /// Room for the next read, in bytes.
 const INPUT: usize = 4 * 1024;
 
 /// No more is packed while so much is to be written, in bytes: what waits can still be withdrawn.
 const OUTPUT: usize = 64 * 1024;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn integers_are_taken_as_wholes_and_all_else_is_left() {
-        let taken = |bytes: &str| {
-            let mut input = BytesMut::from(bytes);
-            (take_integer(&mut input), input.len())
-        };
-        assert_eq!(taken(":7\r\n:8\r\n"), (Some(7), 4));
-        assert_eq!(taken(":-9223372036854775808\r\n"), (Some(i64::MIN), 0));
-        for other in [
-            "",
-            ":",
-            ":7",
-            ":7\r",
-            ":\r\n",
-            ":x\r\n",
-            ":7\rx",
-            "+OK\r\n",
-            ":99999999999999999999\r\n",
-        ] {
-            assert_eq!(taken(other), (None, other.len()), "{other:?}");
-        }
-    }
-}

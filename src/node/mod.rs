@@ -25,6 +25,7 @@ mod flight;
 mod group;
 mod handshake;
 mod info;
+mod integers;
 mod landing;
 mod link;
 mod login;
