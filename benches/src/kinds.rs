@@ -24,6 +24,17 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// What peers are told.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Reading => "reading",
+            Self::Writing => "writing",
+            Self::Fair => "fair",
+            Self::Semaphore => "semaphore",
+            Self::Expirable => "expirable",
+        }
+    }
+
     /// How many there are of each that has some.
     pub(crate) const PERMITS: u32 = 64;
 
@@ -31,6 +42,9 @@ impl Kind {
         matches!(self, Self::Semaphore | Self::Expirable)
     }
 }
+
+/// The name of the plain lock beside those.
+pub(crate) const LOCK: &str = "lock";
 
 /// One on one node.
 #[derive(Clone)]

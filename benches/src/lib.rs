@@ -6,6 +6,7 @@ mod block;
 mod child;
 mod command;
 mod contact;
+mod cpus;
 mod figure;
 mod floor;
 mod holds;

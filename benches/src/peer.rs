@@ -7,6 +7,7 @@ use testkit::Actor;
 use crate::{
     Flavour,
     child::{PATIENCE, Remote},
+    kinds,
     turns::{Contest, Side},
 };
 
@@ -15,6 +16,13 @@ use crate::{
 pub(crate) struct Peer {
     pub(crate) name: String,
     program: PathBuf,
+}
+
+impl Peer {
+    /// All have a lock that excludes; Redisson alone has the other kinds.
+    pub(crate) fn has(&self, kind: &str) -> bool {
+        kind == kinds::LOCK || self.name == "Redisson"
+    }
 }
 
 impl FromStr for Peer {
@@ -28,9 +36,15 @@ impl FromStr for Peer {
 
 impl Contest {
     /// With a peer, in a process of its own, on the servers of the baseline.
-    pub(crate) fn beside(mut self, peer: &Peer, flavour: Flavour, tasks: usize) -> Self {
+    pub(crate) fn beside(
+        mut self,
+        peer: &Peer,
+        flavour: Flavour,
+        tasks: usize,
+        kind: &str,
+    ) -> Self {
         let servers = &self.baseline.servers;
-        let mut args = vec![flavour.to_string(), tasks.to_string()];
+        let mut args = vec![flavour.to_string(), tasks.to_string(), kind.to_owned()];
         args.extend(servers.urls());
         let process = Actor::spawn(&peer.program, &args);
         process.recv(PATIENCE).expect("a peer gets ready");

@@ -4,7 +4,7 @@ use futures::{FutureExt, future::LocalBoxFuture};
 
 use crate::{
     Flavour::{self, CurrentThread, MultiThread},
-    command, contact,
+    command, contact, cpus,
     figure::Figure::{self, ClientCpu, P50, P99, P999, Rate, ServerCpu, Slowest},
     holds,
     kinds::{self, Kind},
@@ -50,11 +50,11 @@ pub(crate) fn rows() -> Vec<Row> {
         row("RedLock of 5, one frozen, 1 task", OneFrozen, 1).aim(P50, 1.1).aim(P99, 1.5),
         row("RedLock of 5, one frozen, 64 tasks", OneFrozen, 64).aim(Rate, 0.9).aim(P50, 1.1).aim(P99, 1.5),
         special("hand-over between processes", |setting| contact::hand_over(setting).boxed_local()),
-        row("RwLock, reading, 1 task", OfKind(Kind::Reading), 1).aim(P50, 1.2),
-        row("RwLock, writing, 1 task", OfKind(Kind::Writing), 1).aim(P50, 1.2),
-        row("FairLock, 1 task", OfKind(Kind::Fair), 1).aim(P50, 1.2),
-        row("Semaphore, 1 task", OfKind(Kind::Semaphore), 1).aim(P50, 1.2),
-        row("ExpirableSemaphore, 1 task", OfKind(Kind::Expirable), 1).aim(P50, 1.2),
+        row("RwLock, reading, 1 task", OfKind(Kind::Reading), 1).on_one_cpu().beside_peers().aim(P50, 1.2),
+        row("RwLock, writing, 1 task", OfKind(Kind::Writing), 1).on_one_cpu().beside_peers().aim(P50, 1.2),
+        row("FairLock, 1 task", OfKind(Kind::Fair), 1).on_one_cpu().beside_peers().aim(P50, 1.2),
+        row("Semaphore, 1 task", OfKind(Kind::Semaphore), 1).on_one_cpu().beside_peers().aim(P50, 1.2),
+        row("ExpirableSemaphore, 1 task", OfKind(Kind::Expirable), 1).on_one_cpu().beside_peers().aim(P50, 1.2),
         row("64 readers of one name", ReadersOfOne, 64).aim(Rate, 0.7),
         special("a writer among 16 readers", |setting| kinds::writer_among_readers(setting).boxed_local()),
         special("hand-over between processes, fair", |setting| contact::fair_hand_over(setting).boxed_local()),
@@ -81,6 +81,9 @@ pub(crate) struct Row {
     aims: Vec<(Figure, f64)>,
     longer: u32,
     beside_peers: bool,
+    /// Whether the work of both ends is done in turns: what is compared is how much there is of it, and
+    /// not on which CPU the scheduler puts it.
+    on_one_cpu: bool,
 }
 
 enum How {
@@ -102,7 +105,15 @@ pub(crate) struct Setting {
 
 fn row(name: &str, work: Work, tasks: usize) -> Row {
     let (name, how) = (name.to_owned(), How::Contest(work, tasks));
-    Row { name, flavour: MultiThread, how, aims: Vec::new(), longer: 1, beside_peers: false }
+    Row {
+        name,
+        flavour: MultiThread,
+        how,
+        aims: Vec::new(),
+        longer: 1,
+        beside_peers: false,
+        on_one_cpu: false,
+    }
 }
 
 /// Measured in a way of its own, with figures and aims of its own.
@@ -123,6 +134,11 @@ impl Row {
 
     const fn beside_peers(mut self) -> Self {
         self.beside_peers = true;
+        self
+    }
+
+    const fn on_one_cpu(mut self) -> Self {
+        self.on_one_cpu = true;
         self
     }
 
@@ -152,21 +168,29 @@ impl Row {
 
     /// All figures that could be measured.
     pub(crate) fn measure(&self, setting: &Setting) -> Vec<Line> {
-        let lines = self.flavour.runtime().block_on(async {
-            match self.how {
-                How::Contest(work, tasks) => self.contest(work, tasks, setting).await,
-                How::Special(measure) | How::Counted(measure) => measure(setting).await,
-            }
-        });
+        let lines = match self.on_one_cpu {
+            true => cpus::on_one(|| self.lines(setting)),
+            false => self.lines(setting),
+        };
         let (runtime, row) = (self.flavour.to_string(), self.name.clone());
         let named = |line| Line { runtime: runtime.clone(), row: row.clone(), ..line };
         lines.into_iter().filter(|line| line.ratio.is_finite()).map(named).collect()
     }
 
+    fn lines(&self, setting: &Setting) -> Vec<Line> {
+        self.flavour.runtime().block_on(async {
+            match self.how {
+                How::Contest(work, tasks) => self.contest(work, tasks, setting).await,
+                How::Special(measure) | How::Counted(measure) => measure(setting).await,
+            }
+        })
+    }
+
     async fn contest(&self, work: Work, tasks: usize, setting: &Setting) -> Vec<Line> {
         let mut contest = work.contest(tasks).await;
-        for peer in setting.peers.iter().filter(|_| self.beside_peers) {
-            contest = contest.beside(peer, self.flavour, tasks);
+        let kind = if let OfKind(kind) = work { kind.name() } else { kinds::LOCK };
+        for peer in setting.peers.iter().filter(|peer| self.beside_peers && peer.has(kind)) {
+            contest = contest.beside(peer, self.flavour, tasks, kind);
         }
         let outcome = contest.hold(setting.effort.longer(self.longer)).await;
         let figures = if meter::is_counting() { &Figure::COUNTED[..] } else { &Figure::TIMED };

@@ -6,7 +6,8 @@ use testkit::Cluster;
 
 use crate::{
     block::Pair,
-    floor::{Floor, Nodes, Quorum},
+    floor::{Floor, Nodes, Quorum, kinds::ByHand},
+    kinds::{Kind, OfKind},
     locks::{Red, Single, names},
 };
 
@@ -28,15 +29,26 @@ pub(crate) enum Spinner {
     Floor5,
     /// A `RedLock` of five.
     Red5,
+    /// A semaphore by hand.
+    FloorSemaphore,
+    /// A `Semaphore`.
+    Semaphore,
+    /// A write lock by hand.
+    FloorWriting,
+    /// The writing side of an `RwLock`.
+    Writing,
 }
 
 /// So many pairs, of all tasks together.
 pub(crate) async fn spin(what: Spinner, pairs: usize) {
-    use Spinner::{Floor1, Floor3, Floor5, Floor64, Lock, Lock64, Red3, Red5};
+    use Spinner::{
+        Floor1, Floor3, Floor5, Floor64, FloorSemaphore, FloorWriting, Lock, Lock64, Red3, Red5,
+        Semaphore, Writing,
+    };
     let servers = Cluster::start(match what {
-        Floor1 | Lock | Floor64 | Lock64 => 1,
         Floor3 | Red3 => 3,
         Floor5 | Red5 => 5,
+        _ => 1,
     });
     let (urls, url) = (servers.urls(), servers[0].url());
     let tasks = if matches!(what, Floor64 | Lock64) { 64 } else { 1 };
@@ -49,6 +61,10 @@ pub(crate) async fn spin(what: Spinner, pairs: usize) {
             repeat(nodes.into_iter().map(Quorum).collect(), pairs).await;
         }
         Red3 | Red5 => repeat(Red::connect(&urls, &names).await, pairs).await,
+        FloorSemaphore => repeat(ByHand::connect(Kind::Semaphore, &url, &names).await, pairs).await,
+        Semaphore => repeat(OfKind::connect(Kind::Semaphore, &url, &names).await, pairs).await,
+        FloorWriting => repeat(ByHand::connect(Kind::Writing, &url, &names).await, pairs).await,
+        Writing => repeat(OfKind::connect(Kind::Writing, &url, &names).await, pairs).await,
     }
 }
 

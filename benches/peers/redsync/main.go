@@ -22,7 +22,7 @@ import (
 const lease = 30 * time.Second
 
 func main() {
-	if len(os.Args) < 4 {
+	if len(os.Args) < 5 {
 		fail("<runtime> <tasks> <url>…")
 	}
 	if os.Args[1] == "current-thread" {
@@ -30,7 +30,7 @@ func main() {
 	}
 	tasks, err := strconv.Atoi(os.Args[2])
 	check(err)
-	locks := redsync.New(pools(os.Args[3:])...)
+	locks := redsync.New(pools(os.Args[4:])...)
 	fmt.Println("ready")
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {

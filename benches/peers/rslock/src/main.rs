@@ -7,7 +7,9 @@ use rslock::LockManager;
 
 fn main() {
     let args: Vec<_> = env::args().skip(1).collect();
-    let [runtime, tasks, urls @ ..] = &args[..] else { panic!("<runtime> <tasks> <url>…") };
+    let [runtime, tasks, _lock, urls @ ..] = &args[..] else {
+        panic!("<runtime> <tasks> lock <url>…")
+    };
     let flavour = match runtime.as_str() {
         "current-thread" => Flavour::CurrentThread,
         _ => Flavour::MultiThread,

@@ -15,11 +15,13 @@ import java.util.stream.IntStream;
 import org.redisson.Redisson;
 import org.redisson.RedissonRedLock;
 import org.redisson.api.RLock;
+import org.redisson.api.RPermitExpirableSemaphore;
+import org.redisson.api.RSemaphore;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
 /**
- * Redisson's side: {@code peer <runtime> <tasks> <url>…}, then a block for each line of stdin.
+ * Redisson's side: {@code peer <runtime> <tasks> <kind> <url>…}, then a block for each line of stdin.
  *
  * <p>A task is a thread, since that is who holds its locks.
  */
@@ -33,17 +35,20 @@ final class Peer {
     private final List<RedissonClient> servers;
     private final ExecutorService threads;
     private final int tasks;
+    private final String kind;
 
-    private Peer(List<RedissonClient> servers, int tasks) {
+    private Peer(List<RedissonClient> servers, int tasks, String kind) {
         this.servers = servers;
+        this.kind = kind;
         this.tasks = tasks;
         this.threads = Executors.newFixedThreadPool(tasks);
     }
 
     public static void main(String[] args) throws Exception {
         List<RedissonClient> servers =
-                Arrays.stream(args).skip(2).map(Peer::connect).collect(Collectors.toList());
-        Peer peer = new Peer(servers, Integer.parseInt(args[1]));
+                Arrays.stream(args).skip(3).map(Peer::connect).collect(Collectors.toList());
+        Peer peer = new Peer(servers, Integer.parseInt(args[1]), args[2]);
+        peer.setPermits();
         peer.block(WARM_UP_MS);
         System.out.println("ready");
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
@@ -52,6 +57,20 @@ final class Peer {
         }
         // Its threads would go on.
         System.exit(0);
+    }
+
+    /** More than there are tasks. */
+    private void setPermits() {
+        for (int task = 0; task < tasks; task++) {
+            switch (kind) {
+                case "semaphore" -> servers.get(0).getSemaphore("redisson:" + task).trySetPermits(64);
+                case "expirable" -> servers.get(0)
+                        .getPermitExpirableSemaphore("redisson:" + task)
+                        .trySetPermits(64);
+                default -> {
+                }
+            }
+        }
     }
 
     private static RedissonClient connect(String url) {
@@ -81,22 +100,49 @@ final class Peer {
     }
 
     /** Pairs, one after the other; at least one. */
-    private List<String> repeat(int task, long until) {
+    private List<String> repeat(int task, long until) throws InterruptedException {
         List<String> micros = new ArrayList<>();
         long ended;
         do {
             long began = System.nanoTime();
-            RLock lock = lock("redisson:" + task);
-            lock.lock(LEASE_SECONDS, TimeUnit.SECONDS);
-            lock.unlock();
+            pair("redisson:" + task);
             ended = System.nanoTime();
             micros.add((ended - began) / 1_000 + "." + (ended - began) / 100 % 10);
         } while (ended < until);
         return micros;
     }
 
+    private void pair(String name) throws InterruptedException {
+        RedissonClient first = servers.get(0);
+        switch (kind) {
+            case "semaphore" -> {
+                RSemaphore semaphore = first.getSemaphore(name);
+                semaphore.acquire();
+                semaphore.release();
+            }
+            case "expirable" -> {
+                RPermitExpirableSemaphore semaphore = first.getPermitExpirableSemaphore(name);
+                semaphore.release(semaphore.acquire(LEASE_SECONDS, TimeUnit.SECONDS));
+            }
+            default -> {
+                RLock lock = lock(first, name);
+                lock.lock(LEASE_SECONDS, TimeUnit.SECONDS);
+                lock.unlock();
+            }
+        }
+    }
+
+    private RLock lock(RedissonClient first, String name) {
+        return switch (kind) {
+            case "reading" -> first.getReadWriteLock(name).readLock();
+            case "writing" -> first.getReadWriteLock(name).writeLock();
+            case "fair" -> first.getFairLock(name);
+            default -> ofAll(name);
+        };
+    }
+
     /** Of one server, or a majority of several. */
-    private RLock lock(String name) {
+    private RLock ofAll(String name) {
         RLock[] locks = servers.stream().map(it -> it.getLock(name)).toArray(RLock[]::new);
         return locks.length == 1 ? locks[0] : new RedissonRedLock(locks);
     }
