@@ -90,8 +90,8 @@ fn understand(
     received: Instant,
 ) -> Result<(Greeting, RedisResult<Value>), NodeError> {
     let [server, replication, mark, ping, time, known] = answers;
-    let server = permitted(server)?;
-    let replication = permitted(replication)?;
+    let server = told(server)?;
+    let replication = told(replication)?;
     // INFO and TIME are answered while the data is being loaded; PING is not.
     permitted(ping)?;
     match field(&replication, "role") {
@@ -209,6 +209,16 @@ fn no_error(reply: RedisResult<Value>) -> Result<Value, NodeError> {
 fn permitted(reply: RedisResult<Value>) -> Result<Value, NodeError> {
     match no_error(reply) {
         Err(NodeError::Permission { .. }) => Ok(Value::Nil),
+        other => other,
+    }
+}
+
+/// The same of INFO, which some who run servers for others take away from all users.
+fn told(reply: RedisResult<Value>) -> Result<Value, NodeError> {
+    match permitted(reply) {
+        Err(NodeError::Server { message, .. }) if message.contains("unknown command") => {
+            Ok(Value::Nil)
+        }
         other => other,
     }
 }
