@@ -129,7 +129,7 @@ impl Acquisition {
         // By now the servers have said who they are.
         if let Err(error) = check_servers(self.target.rule, &self.target.members) {
             drop(asked);
-            roll_back(&claim, &votes.granted()).await;
+            roll_back(&claim, &votes.standing()).await;
             return Round::Failed(error);
         }
         match verdict {
@@ -144,7 +144,7 @@ impl Acquisition {
                 } else if self.has_own_place() {
                     self.next = Some(Next::Queued(attempt));
                 } else {
-                    roll_back(&claim, &votes.granted()).await;
+                    roll_back(&claim, &votes.standing()).await;
                 }
                 self.unavailable(votes.by)
             }
@@ -177,7 +177,7 @@ impl Acquisition {
         // One that was refused when its socket had broken under it may be granted late. Nobody would
         // know, and it would stand in its own way.
         if !claim.members().is_one() || !claim.is_settled() {
-            roll_back(claim, &votes.granted()).await;
+            roll_back(claim, &votes.standing()).await;
         } else if claim.is_clean() {
             self.next = Some(Next::Clean(attempt.hand_on()));
         } else {

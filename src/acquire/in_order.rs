@@ -119,7 +119,7 @@ impl InOrder {
         if attempt.claim().place().is_some() {
             self.kept = attempt.without_grants().await;
         } else {
-            roll_back(attempt.claim(), &votes.granted()).await;
+            roll_back(attempt.claim(), &votes.standing()).await;
         }
     }
 
@@ -215,7 +215,7 @@ impl InOrder {
         let (keep, give_back): (Vec<_>, Vec<_>) = order.iter().copied().partition(is_kept);
         if keep.is_empty() || !roll_back_some(&claim, &give_back).await {
             self.keep_until = None;
-            roll_back(&claim, &votes.granted()).await;
+            roll_back(&claim, &votes.standing()).await;
             return;
         }
         if attempt.ends_place() {

@@ -120,7 +120,7 @@ async fn nothing_is_kept_while_a_release_behind_it_is_not_final() {
         let (member, vote) = ask(claim.clone(), id).await;
         votes.record(member, vote);
     }
-    assert_eq!(votes.granted(), [0, 2].map(MemberId::nth));
+    assert_eq!(votes.standing(), [0, 2].map(MemberId::nth));
     scene.servers[2].freeze();
     scene.lose_by(claim, votes, nobody()).await;
     assert_eq!(scene.keeps().await, [false, false]);
@@ -192,7 +192,7 @@ async fn member_that_refused_is_asked_alone_for_a_while() {
         tokio::time::advance(later).await;
         let (attempt, mut votes) = (Attempt::new(scene.claim()), scene.no_votes());
         match scene.in_order.retry_blocker(attempt, &mut votes).await {
-            Ok(_attempt) => assert_eq!(Some(votes.granted()), granted, "{later:?}"),
+            Ok(_attempt) => assert_eq!(Some(votes.standing()), granted, "{later:?}"),
             Err(refusals) => {
                 assert_eq!((wait(&refusals), None), (alone - later, granted), "{later:?}");
                 assert_eq!(scene.in_order.has_waited(lost_at + alone), Some(alone));

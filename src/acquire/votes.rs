@@ -6,7 +6,7 @@ use super::tally::{Rule, Tally, Verdict};
 use crate::{
     by_member::{ByMember, MemberId},
     claim::InFlight,
-    error::Vote,
+    error::{NodeError, Vote},
     wait::Refusals,
 };
 
@@ -31,8 +31,12 @@ impl Votes {
         self.by.iter().filter(|(_, vote)| matches!(vote, Vote::Pending)).map(|(id, _)| id)
     }
 
-    pub(super) fn granted(&self) -> Vec<MemberId> {
-        self.by.iter().filter(|(_, vote)| matches!(vote, Vote::Granted)).map(|(id, _)| id).collect()
+    /// Where something of the round stands for sure: it was granted, counted or not.
+    pub(super) fn standing(&self) -> Vec<MemberId> {
+        let stands = |vote: &Vote| {
+            matches!(vote, Vote::Granted | Vote::Failed(NodeError::NotReplicated { .. }))
+        };
+        self.by.iter().filter(|(_, vote)| stands(vote)).map(|(id, _)| id).collect()
     }
 
     /// Takes votes until they decide the round.

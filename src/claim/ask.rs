@@ -2,14 +2,15 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::record::{Claim, ClaimPhase};
+use super::record::{Claim, ClaimPhase, ClaimState};
 use crate::{
     by_member::MemberId,
     clock::Instant,
     error::{NodeError, Phase, Vote},
     kind::{FencingToken, Request},
-    node::{Acquirer, Answer, Asked, Connection, NextSocket, Patience, Turn},
+    node::{Acquirer, Answer, Asked, Connection, Lookout, NextSocket, Patience, Turn},
     standing::{Stance, Vetting},
+    sync::MutexGuard,
     voting::by_mark,
     wire::{Acquire, Outcome},
 };
@@ -97,11 +98,14 @@ async fn ask_on(
         // Who the server is, and what its data is, is a matter of connecting, and as long may
         // that take.
         let looked_from = claim.now();
-        let mark = of.vet(&connection, looked_from + settings.connect_timeout).await?;
+        let looked_by = looked_from + settings.connect_timeout;
+        let mark = of.vet(&connection, looked_by).await?;
+        let lookout = of.services.node.look_out(connection.run_id(), looked_by).await?;
         let now = claim.now();
         time.deadline = time.deadline + now.saturating_since(looked_from);
         let mark = mark.filter(|_| !planted!(MarkNotCompared));
-        let asking = Arc::new(Asking::of(claim, member, &connection, mark, time.left));
+        let asking = Asking::of(claim, member, &connection, mark, time.left);
+        let asking = Arc::new(asking.counted_from(lookout));
         let asked = connection.acquire(asking.clone(), time.is_alone, time.patience(now)).await;
         let (answer, not_after) = match asked {
             Asked::Answered { answer, not_after } => (answer, not_after),
@@ -110,8 +114,9 @@ async fn ask_on(
             Asked::Unwanted if claim.state().phase.is_open() => continue,
             Asked::Unwanted => return Ok(Vote::Pending),
         };
-        if let Ok(Answer { sent, received, .. }) = &answer {
-            time.left = time.left.saturating_sub(received.saturating_since(*sent));
+        let told = answer.as_ref().ok().map(Told::of);
+        if let Some(Told { sent, received, .. }) = told {
+            time.left = time.left.saturating_sub(received.saturating_since(sent));
         }
         let is_forbidden = matches!(answer, Err(NodeError::Permission { .. }));
         // A stale one says that nothing was done, and is worth asking again, if the claim is
@@ -125,9 +130,26 @@ async fn ask_on(
             }
             continue;
         }
-        return Ok(vote);
+        return Ok(match (vote, told, lookout) {
+            (Vote::Granted, Some(told), Some(from)) => asking.once_replicated(told, from).await,
+            (vote, _, _) => vote,
+        });
     }
     Err(NodeError::TimedOut { phase: Phase::Answering })
+}
+
+/// What a server said of an acquire, and when.
+#[derive(Clone, Copy)]
+struct Told {
+    outcome: Outcome,
+    sent: Instant,
+    received: Instant,
+}
+
+impl Told {
+    const fn of(answer: &Answer<Outcome>) -> Self {
+        Self { outcome: answer.reply, sent: answer.sent, received: answer.received }
+    }
 }
 
 /// An acquire, which may be executed from the moment on at which its claim takes note of it.
@@ -139,6 +161,8 @@ struct Asking {
     acquire: Acquire,
     /// How long after it was sent it may be executed.
     valid: Duration,
+    /// From where its grant is looked for on replicas, if it is to be there before it counts.
+    lookout: Option<Lookout>,
 }
 
 impl Acquirer for Asking {
@@ -211,7 +235,13 @@ impl Asking {
             connection: connection.clone(),
             acquire: Acquire { statement, check },
             valid: for_the_server + settings.margin,
+            lookout: None,
         }
+    }
+
+    /// If it is to be on replicas before it counts.
+    fn counted_from(self, lookout: Option<Lookout>) -> Self {
+        Self { lookout, ..self }
     }
 
     /// Whether what was found out about the server still holds. That its mark stands, the acquire itself
@@ -244,7 +274,6 @@ impl Asking {
         // A grant that comes after a deadline that nobody has noticed must not move it.
         claim.look_for_loss(claim.state(), claim.now());
         let mut state = claim.state();
-        let (term, over) = (state.term, !state.phase.is_open());
         let known = &mut state.members[*member];
         let epoch = connection.epoch();
         let answer = match answer {
@@ -258,20 +287,8 @@ impl Asking {
         };
         if answer.reply.code == Outcome::DONE {
             known.granted(epoch, not_after, connection.run_id());
-            // A grant for a claim that is over is undone by the release behind it.
-            if !over {
-                // Of who joins a claim that is won it is nobody's: the claim's stays.
-                if let Some(token) = FencingToken::of(answer.reply.token) {
-                    known.wrote(token);
-                }
-                let next = claim.next_renewal(term, answer.received);
-                known.confirmed(term, answer.sent, answer.reply.value, next);
-                if state.phase == ClaimPhase::Held
-                    && let Some(next) = claim.next_look(&state)
-                {
-                    claim.process.watchdog.reschedule(claim.id, next);
-                }
-                claim.recount_late_grant(state);
+            if self.lookout.is_none() {
+                self.count(state, Told::of(&answer));
             }
             return Some(Vote::Granted);
         }
@@ -296,6 +313,43 @@ impl Asking {
             // Refused, or queued.
             _ => Some(Vote::Refused { ttl: milliseconds(answer.reply.value) }),
         }
+    }
+}
+
+impl Asking {
+    /// Counts a grant, unless the claim is over: then the release behind it undoes it.
+    fn count(&self, mut state: MutexGuard<'_, ClaimState>, told: Told) {
+        let Self { claim, member, .. } = self;
+        if !state.phase.is_open() {
+            return;
+        }
+        let (term, known) = (state.term, &mut state.members[*member]);
+        // Of who joins a claim that is won it is nobody's: the claim's stays.
+        if let Some(token) = FencingToken::of(told.outcome.token) {
+            known.wrote(token);
+        }
+        let next = claim.next_renewal(term, told.received);
+        known.confirmed(term, told.sent, told.outcome.value, next);
+        if state.phase == ClaimPhase::Held
+            && let Some(next) = claim.next_look(&state)
+        {
+            claim.process.watchdog.reschedule(claim.id, next);
+        }
+        claim.recount_late_grant(state);
+    }
+
+    /// Counts a grant once replicas have it. If they do not, it stands on its server all the same, and is
+    /// released with all that the claim has touched.
+    async fn once_replicated(&self, told: Told, from: Lookout) -> Vote {
+        let Self { claim, member, connection, .. } = self;
+        let node = &claim.members()[*member].services.node;
+        let most = claim.term().length() / 10;
+        if let Err(error) = node.replicated(from, connection.run_id(), most).await {
+            return Vote::Failed(error);
+        }
+        claim.look_for_loss(claim.state(), claim.now());
+        self.count(claim.state(), told);
+        Vote::Granted
     }
 }
 

@@ -35,9 +35,14 @@ async fn ask(claim: &Claim, member: MemberId, token: FencingToken) -> Result<Vot
         return Ok(Vote::Pending);
     };
     let deadline = claim.now() + term.node_timeout(of.services.settings.node_timeout);
-    let (connection, answer) = of.services.node.call(of.kind.name(), &promote, deadline).await?;
+    let node = &of.services.node;
+    let lookout = node.look_out(node.run_id(), deadline).await?;
+    let (connection, answer) = node.call(of.kind.name(), &promote, deadline).await?;
     Ok(match answer.reply.code {
         Outcome::DONE => {
+            if let Some(from) = lookout {
+                node.replicated(from, connection.run_id(), term.length() / 10).await?;
+            }
             claim.promoted(member, token, connection.run_id());
             Vote::Granted
         }

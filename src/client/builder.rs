@@ -10,7 +10,7 @@ use crate::{
     error::{ConfigError, ConnectError},
     kinds::scripts,
     lease::MIN_WATCHDOG,
-    node::{Node, NodeSettings, Spin},
+    node::{Node, NodeSettings, Replicated, Spin},
     process::{NodeServices, Process, ServiceSettings},
     standing::{Failover, Quarantine, Rules, Unidentified, longest_lease, quarantine_length},
     wait::LocalHandover,
@@ -53,6 +53,8 @@ pub struct ClientBuilder {
     unidentified: Unidentified,
     failover: Failover,
     failover_lag: Duration,
+    replicas: u32,
+    replicas_timeout: Duration,
     namespace: String,
     redact_names: bool,
     process: Option<Arc<Process>>,
@@ -77,6 +79,8 @@ impl Default for ClientBuilder {
             unidentified: Unidentified::default(),
             failover: Failover::default(),
             failover_lag: Duration::ZERO,
+            replicas: 0,
+            replicas_timeout: Duration::from_millis(500),
             namespace: String::new(),
             redact_names: false,
             process: None,
@@ -197,6 +201,46 @@ impl ClientBuilder {
         self
     }
 
+    /// How many replicas are to have each grant and each renewal before it counts: 1,000 at most. Defaults
+    /// to 0, which asks nobody.
+    ///
+    /// A grant that is on fewer is [none](crate::error::NodeError::NotReplicated), and taken back. A renewal that is on fewer
+    /// moves no deadline: it is repeated, and the lock is lost when the lease ends that replicas know of. Counts of
+    /// re-entry, releases and latches are not waited for.
+    ///
+    /// # Guarantees
+    /// With more than can be cut off or lost *together with the master*, whichever replica is promoted by
+    /// sentinels has every lock that is held: it has the newest data of those that are left. So 1 where the
+    /// master alone fails, half of all replicas and one where a network can part. Replicas must be of one
+    /// `replica-priority`: sentinels look at that first. With as many as there are, one that is down stops
+    /// everything. A master that is cut off together with its clients renews nothing for them.
+    ///
+    /// It is not written to disks by then, and it costs each grant a round trip of the master to its replicas,
+    /// and one to the master, on a connection of its own. The user needs `+info`, `+wait`, and the channel
+    /// `palisade:replicas`, with the [namespace](Self::namespace) before it. Not in a cluster.
+    ///
+    /// # Examples
+    /// ```
+    /// # fn main() -> Result<(), palisade::error::ConfigError> {
+    /// use palisade::{Client, settings::Sentinels};
+    ///
+    /// let sentinels = Sentinels::new(["sentinel-1", "sentinel-2", "sentinel-3"], "orders");
+    /// let client = Client::builder().sentinels(sentinels).replicas(1).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn replicas(mut self, n: u32) -> Self {
+        self.replicas = n;
+        self
+    }
+
+    /// How long [replicas](Self::replicas) are waited for, from the answer of the master; a tenth of the
+    /// lease if that is less, and a third for renewals. At least 1 ms. Defaults to 500 ms.
+    pub fn replicas_timeout(mut self, limit: Duration) -> Self {
+        self.replicas_timeout = limit;
+        self
+    }
+
     /// What stands before the names of locks in their keys, so that they meet no keys of others: with
     /// `shop:locks:` the lock `orders:42` is the key `shop:locks:orders:42`. Defaults to nothing.
     ///
@@ -306,6 +350,11 @@ impl ClientBuilder {
                 margin: MARGIN,
                 spin: if is_real { self.spin } else { Spin::Never },
                 rules: Rules { quarantine, unidentified: self.unidentified },
+                replicated: (self.replicas > 0).then(|| Replicated {
+                    by: self.replicas,
+                    within: self.replicas_timeout,
+                    channel: key::replicas_channel(&self.namespace),
+                }),
                 marker: key::marker(&self.namespace),
                 scripts: scripts::of_locks(),
             },
@@ -351,6 +400,12 @@ impl ClientBuilder {
         if self.connect_timeout < Duration::from_millis(1) {
             return Err(invalid("connect_timeout", "must be at least 1 ms"));
         }
+        if self.replicas > MOST_REPLICAS {
+            return Err(invalid("replicas", "must be at most 1,000"));
+        }
+        if self.replicas_timeout < Duration::from_millis(1) {
+            return Err(invalid("replicas_timeout", "must be at least 1 ms"));
+        }
         if self.name.chars().any(|c| c.is_whitespace() || c.is_control()) {
             return Err(invalid("name", "must not contain spaces or control characters"));
         }
@@ -376,6 +431,9 @@ fn no_thread(error: io::Error) -> ConfigError {
 /// What we may be wrong about a server's clock: added to not-after stamps, and the difference from
 /// which on a clock counts as set.
 const MARGIN: Duration = Duration::from_millis(100);
+
+/// No master has so many: it was meant to be something else, such as a time.
+const MOST_REPLICAS: u32 = 1_000;
 
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 

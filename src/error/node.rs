@@ -156,6 +156,17 @@ pub enum NodeError {
         /// The server's text.
         message: Arc<str>,
     },
+    /// The master has written it, and fewer replicas have confirmed that than
+    /// [are asked for](crate::ClientBuilder::replicas): another of them may become the master and not
+    /// have it. It does not count, and a grant is taken back; until then it stands on the master, and
+    /// maybe on replicas.
+    #[error("it is on {replicas} of the {wanted} replicas that are to have it")]
+    NotReplicated {
+        /// How many are to have it.
+        wanted: u32,
+        /// How many have said so in time; 0 also where nobody could be asked in the end.
+        replicas: u32,
+    },
     /// The server answered with another error. Nothing was granted.
     #[error("the server refused: {message}")]
     Server {
@@ -229,6 +240,7 @@ impl NodeError {
             Self::TimedOut { phase: Phase::Answering }
                 | Self::Disconnected { .. }
                 | Self::Malformed { .. }
+                | Self::NotReplicated { .. }
         )
     }
 

@@ -24,6 +24,7 @@ pub struct Rights {
     uses: Vec<(Use, String)>,
     inspects: bool,
     blesses: bool,
+    is_replicated: bool,
 }
 
 impl Rights {
@@ -61,6 +62,13 @@ impl Rights {
         self
     }
 
+    /// And those to wait for [replicas](crate::ClientBuilder::replicas).
+    #[must_use]
+    pub fn replicated(mut self) -> Self {
+        self.is_replicated = true;
+        self
+    }
+
     /// The rules: commands, keys and channels, none of which a user has before.
     #[must_use]
     pub fn rules(&self) -> Vec<String> {
@@ -69,6 +77,9 @@ impl Rights {
         rules.extend(self.commands().into_iter().map(|command| format!("+{command}")));
         let (mut keys, mut channels) = (BTreeSet::new(), BTreeSet::new());
         keys.insert(key::marker(&self.namespace).to_string());
+        if self.is_replicated {
+            channels.insert(key::replicas_channel(&self.namespace).to_string());
+        }
         for (usage, name) in &self.uses {
             let key = key::of_lock(&self.namespace, name);
             for key in spellings(&key) {
@@ -95,6 +106,9 @@ impl Rights {
         // One that blesses may have to take a blessing back; all others only write marks.
         let marks = scripts::of_marks().flat_map(|script| called_by(script.source));
         commands.extend(marks.filter(|command| command != "del" || self.blesses));
+        if self.is_replicated {
+            commands.insert("wait".to_owned());
+        }
         if self.inspects {
             commands.insert("client|list".to_owned());
         }

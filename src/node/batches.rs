@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::atomic::Ordering, time::Duration};
 
 use futures::{StreamExt, stream};
 
-use super::Node;
+use super::{Lookout, Node};
 use crate::{
     clock::Instant,
     error::NodeError,
@@ -86,11 +86,9 @@ impl Node {
     ) {
         let mut open = vec![call];
         while let Some(mut call) = open.pop() {
+            let from = self.look_out_for(&call).await;
             match self.call_once(&call).await {
-                Ok(answers) => {
-                    let askers = call.askers.iter().zip(answers);
-                    askers.for_each(|(asker, answer)| report(asker, Ok(answer)));
-                }
+                Ok(answers) => self.report_replicated(&call, answers, from, report).await,
                 Err(error) if error.is_crossslot() && !self.is_cut_by_slot() => {
                     self.0.core.by_slot.store(true, Ordering::Relaxed);
                     open.extend(self.calls(call.into_items()));
@@ -107,6 +105,41 @@ impl Node {
                     call.askers.iter().for_each(|asker| report(asker, Err(error.clone())));
                 }
             }
+        }
+    }
+
+    /// Where to ask afterwards whether replicas have it. That it cannot be asked is no reason not to
+    /// send it: it is to be known whether the locks are still ours, and to stand for longer there.
+    async fn look_out_for<T>(&self, call: &BatchCall<T>) -> Option<Result<Lookout, NodeError>> {
+        if call.batch.lease_ms().is_none_or(|lease_ms| lease_ms == 0) {
+            return None;
+        }
+        let deadline = self.0.core.settings.clock.now() + call.timeout;
+        self.look_out(self.run_id(), deadline).await.transpose()
+    }
+
+    /// Reports what was done once replicas have it, and all else at once.
+    async fn report_replicated<T>(
+        &self,
+        call: &BatchCall<T>,
+        answers: Vec<BatchAnswer>,
+        from: Option<Result<Lookout, NodeError>>,
+        report: &impl Fn(&T, Result<BatchAnswer, NodeError>),
+    ) {
+        let all = call.askers.iter().zip(answers);
+        let Some(from) = from else {
+            return all.for_each(|(asker, answer)| report(asker, Ok(answer)));
+        };
+        let is_done = |(_, answer): &(&T, BatchAnswer)| answer.outcome.code == Outcome::DONE;
+        let (done, others): (Vec<_>, Vec<_>) = all.partition(is_done);
+        others.into_iter().for_each(|(asker, answer)| report(asker, Ok(answer)));
+        let Some((_, BatchAnswer { run_id, .. })) = done.first() else { return };
+        let replicated = match from {
+            Ok(from) => self.replicated(from, *run_id, call.timeout).await,
+            Err(error) => Err(error),
+        };
+        for (asker, answer) in done {
+            report(asker, replicated.clone().map(|()| answer));
         }
     }
 

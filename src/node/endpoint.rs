@@ -66,6 +66,8 @@ pub(crate) struct Identity {
     #[cfg(feature = "tls")]
     tls: Option<TlsIdentity>,
     connect_timeout: Duration,
+    /// How many replicas are to have what is written, and how soon.
+    replicated: Option<(u32, Duration)>,
 }
 
 /// Makes a stream to the node.
@@ -220,7 +222,11 @@ impl Endpoint {
         }
     }
 
-    pub(super) fn identity(&self, connect_timeout: Duration) -> Identity {
+    pub(super) fn identity(
+        &self,
+        connect_timeout: Duration,
+        replicated: Option<(u32, Duration)>,
+    ) -> Identity {
         let text = |text: Option<&str>| text.map(Arc::from);
         let (user, password) = (text(self.login.username()), text(self.login.password()));
         Identity {
@@ -231,6 +237,7 @@ impl Endpoint {
             #[cfg(feature = "tls")]
             tls: self.tls.as_ref().map(|tls| tls.identity().clone()),
             connect_timeout,
+            replicated,
         }
     }
 

@@ -70,6 +70,19 @@ pub(super) async fn greet(
     Ok(greeting)
 }
 
+/// Logs in, and nothing else.
+pub(super) async fn log_in(
+    stream: &mut (impl Stream + ?Sized),
+    login: &RedisConnectionInfo,
+    client_name: &str,
+) -> Result<(), NodeError> {
+    let mut words = login_commands(login);
+    let logins = words.len();
+    words.extend(name_command(client_name));
+    let answers = exchange(stream, &words).await.into_iter();
+    answers.take(logins).try_for_each(|reply| no_error(reply).map(drop))
+}
+
 fn questions(settings: &NodeSettings) -> [Cmd; QUESTIONS] {
     [
         info("server"),
@@ -198,7 +211,7 @@ fn get(key: &str) -> Cmd {
     command
 }
 
-fn no_error(reply: RedisResult<Value>) -> Result<Value, NodeError> {
+pub(super) fn no_error(reply: RedisResult<Value>) -> Result<Value, NodeError> {
     match reply.map_err(cause::of_connecting)? {
         Value::ServerError(error) => Err(cause::of_server(&error)),
         value => Ok(value),

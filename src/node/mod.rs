@@ -36,6 +36,7 @@ mod order;
 mod outbox;
 mod plain;
 mod pubsub;
+mod replicas;
 mod request;
 mod rules;
 mod server_clock;
@@ -55,7 +56,8 @@ mod url;
 
 use std::{
     fmt,
-    sync::{Arc, MutexGuard, PoisonError, Weak},
+    sync::{Arc, MutexGuard, OnceLock, PoisonError, Weak},
+    time::Duration,
 };
 
 use tokio::runtime::{Handle, Id};
@@ -72,12 +74,14 @@ pub(crate) use self::{
     endpoint::{Endpoint, Identity},
     next_socket::NextSocket,
     pubsub::{PubSub, PubSubEvent, SubscriptionChange},
-    settings::NodeSettings,
+    replicas::Lookout,
+    settings::{NodeSettings, Replicated},
 };
 pub use self::{credentials::Credentials, spin::Spin, stream::Stream};
 use self::{
     link::{Link, Links, find},
     node_core::Core,
+    replicas::Replicas,
 };
 pub(crate) use crate::error::NodeId;
 use crate::{
@@ -94,18 +98,60 @@ pub(crate) struct Node(Arc<NodeInner>);
 struct NodeInner {
     core: Arc<Core>,
     links: Links,
+    /// If they matter.
+    replicas: OnceLock<Replicas>,
 }
 
 impl Node {
     /// Needs no runtime and sends nothing.
     pub(crate) fn new(endpoint: Endpoint, settings: NodeSettings) -> Self {
         let core = Arc::new(Core::new(endpoint, settings));
-        Self(Arc::new(NodeInner { core, links: Links::default() }))
+        let (links, replicas) = (Links::default(), OnceLock::new());
+        Self(Arc::new(NodeInner { core, links, replicas }))
     }
 
     /// Says who is concerned about the node; there is one, and it stays.
     pub(crate) fn settle(&self, resident: Weak<dyn Resident>) {
         let _the_first_stays = self.0.core.resident.set(resident);
+    }
+
+    /// Has a task on the runtime `on` ask what replicas have, if that matters.
+    pub(crate) fn watch_replicas(&self, on: &Handle) {
+        if let Some(rule) = &self.0.core.settings.replicated {
+            self.0.replicas.get_or_init(|| Replicas::of(self.0.core.clone(), rule.clone(), on));
+        }
+    }
+
+    /// To be called before anything is asked for that replicas are to have: from where to
+    /// [look](Self::replicated) for it afterwards. `None` if they do not matter.
+    ///
+    /// # Errors
+    /// As [`connection`](Self::connection): there is no connection to ask on. A right that is missing.
+    pub(crate) async fn look_out(
+        &self,
+        run_id: Option<RunId>,
+        deadline: Instant,
+    ) -> Result<Option<Lookout>, NodeError> {
+        match self.0.replicas.get() {
+            Some(replicas) => replicas.look_out(run_id, deadline).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Completes when enough replicas have what `run_id` has answered by now, within `most` at most.
+    ///
+    /// # Errors
+    /// [`NodeError::NotReplicated`].
+    pub(crate) async fn replicated(
+        &self,
+        from: Lookout,
+        run_id: Option<RunId>,
+        most: Duration,
+    ) -> Result<(), NodeError> {
+        match self.0.replicas.get() {
+            Some(replicas) => replicas.confirm(from, run_id, most).await,
+            None => Ok(()),
+        }
     }
 
     /// Whether there is a link on a runtime, connected or not.

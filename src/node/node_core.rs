@@ -38,7 +38,8 @@ pub(super) struct Core {
 impl Core {
     pub(super) fn new(endpoint: Endpoint, settings: NodeSettings) -> Self {
         let closed = CancellationToken::new();
-        let identity = Arc::new(endpoint.identity(settings.connect_timeout));
+        let replicated = settings.replicated.as_ref().map(|rule| (rule.by, rule.within));
+        let identity = Arc::new(endpoint.identity(settings.connect_timeout, replicated));
         let (standing, by_slot) = (Mutex::default(), AtomicBool::new(false));
         let resident = OnceLock::new();
         Self { endpoint, identity, settings, standing, closed, by_slot, resident }

@@ -88,6 +88,18 @@ impl Core {
         Ok((redis, Box::pin(driver), Tie { renew_login_at, place }))
     }
 
+    /// A stream on which nothing was said but who we are; and what it is tied to.
+    pub(super) async fn logged_in(
+        &self,
+        deadline: Instant,
+    ) -> Result<(Box<dyn Stream>, Tie), NodeError> {
+        let Login { info, renew_at: renew_login_at } = self.login(deadline).await?;
+        let (mut stream, place) = self.stream(deadline).await?;
+        let logging_in = handshake::log_in(&mut stream, &info, &self.settings.client_name);
+        self.in_time(deadline, "the server did not answer", logging_in).await?;
+        Ok((stream, Tie { renew_login_at, place }))
+    }
+
     /// A stream on which Redis' protocol is spoken, and where it leads.
     async fn stream(
         &self,

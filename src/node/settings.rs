@@ -5,6 +5,17 @@ use std::{sync::Arc, time::Duration};
 use super::Spin;
 use crate::{clock::SharedClock, random::SharedRandom, standing::Rules, wire::Script};
 
+/// What replicas are to have before it counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Replicated {
+    /// How many of them.
+    pub(crate) by: u32,
+    /// How long that may take.
+    pub(crate) within: Duration,
+    /// On which something is published that they hear of. Nobody listens.
+    pub(crate) channel: Arc<str>,
+}
+
 /// How one node is talked to.
 #[derive(Debug, Clone)]
 pub(crate) struct NodeSettings {
@@ -26,6 +37,8 @@ pub(crate) struct NodeSettings {
     pub(crate) margin: Duration,
     /// By which rules the server's votes count.
     pub(crate) rules: Rules,
+    /// What replicas are to have, if it is to be on some.
+    pub(crate) replicated: Option<Replicated>,
     /// The key of the marker that this client goes by.
     pub(crate) marker: Arc<str>,
     /// Whether callers look for their answers before their threads sleep.

@@ -55,6 +55,7 @@ pub(crate) fn settings() -> NodeSettings {
         backoff_max: Duration::from_millis(200),
         margin: Duration::from_millis(20),
         rules: Rules { quarantine: Duration::from_secs(66), unidentified: Unidentified::Refuse },
+        replicated: None,
         marker: crate::wire::key::marker(""),
         spin: Spin::Never,
         scripts: vec![&ECHO],

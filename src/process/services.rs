@@ -88,8 +88,8 @@ impl NodeServices {
             };
             let runtime = process.watchdog.runtime().clone();
             Self(Homebound::new(Services {
-                notifier: Notifier::new(&node, runtime, on_message),
-                node: settled(node, this),
+                notifier: Notifier::new(&node, runtime.clone(), on_message),
+                node: settled(node, this, &runtime),
                 process,
                 queues: Arc::default(),
                 drain: Arc::default(),
@@ -230,9 +230,10 @@ impl Deref for NodeServices {
     }
 }
 
-fn settled(node: Node, services: &Weak<NodeServices>) -> Node {
+fn settled(node: Node, services: &Weak<NodeServices>, runtime: &Handle) -> Node {
     let resident: Weak<dyn Resident> = services.clone();
     node.settle(resident);
+    node.watch_replicas(runtime);
     node
 }
 

@@ -76,7 +76,8 @@ pub enum Failover {
     /// default; what is held and was replicated is renewed all the while.
     ///
     /// It does not help against a master that is **cut off together with some of its clients** and goes on
-    /// renewing their locks for longer: that needs `min-replicas-to-write 1` on the master and
+    /// renewing their locks for longer: that needs [`replicas`](crate::ClientBuilder::replicas), or
+    /// `min-replicas-to-write 1` on the master and
     /// [`failover_lag`](crate::ClientBuilder::failover_lag). Java's clients never wait.
     #[default]
     Wait,

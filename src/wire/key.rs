@@ -15,6 +15,11 @@ pub(crate) fn marker(namespace: &str) -> Arc<str> {
     of_lock(namespace, "palisade:marker").into()
 }
 
+/// The channel on which is published what replicas are to hear of.
+pub(crate) fn replicas_channel(namespace: &str) -> Arc<str> {
+    of_lock(namespace, "palisade:replicas").into()
+}
+
 /// The key of the lock `name` in a namespace, which may be empty. All else that is said of a lock
 /// follows from its key, as if that were the name.
 pub(crate) fn of_lock<'a>(namespace: &str, name: &'a str) -> Cow<'a, str> {

@@ -218,6 +218,11 @@ impl Batch {
         self.statements
     }
 
+    /// The lease that all of them ask for, in ms, if they do.
+    pub(crate) fn lease_ms(&self) -> Option<i64> {
+        self.statements.first()?.lease_ms()
+    }
+
     /// The first of its keys, which stands for all: they travel together.
     pub(crate) fn key(&self) -> &str {
         self.statements.first().map_or("", Statement::key)

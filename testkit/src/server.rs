@@ -261,19 +261,31 @@ impl RedisServer {
         clock.set(self.port(), ahead_ms);
     }
 
-    /// Makes it a replica of another, and waits until it has the other's data.
+    /// Makes it a replica of another, and waits until it has the other's data, and the other knows it.
     ///
     /// # Panics
     /// One of them is dead or frozen, or the data does not come.
     pub fn follow(&self, master: &Self) {
         master.cli(&["CONFIG", "SET", "repl-diskless-sync-delay", "0"]);
-        let port = master.port().to_string();
-        self.cli(&["REPLICAOF", "127.0.0.1", &port]);
+        self.cli(&["REPLICAOF", "127.0.0.1", &master.port().to_string()]);
         let deadline = Instant::now() + SYNC_LIMIT;
-        while !self.cli(&["INFO", "replication"]).contains("master_link_status:up") {
+        let is_up = || self.cli(&["INFO", "replication"]).contains("master_link_status:up");
+        while !is_up() || !master.is_heard_by(self.port()) {
             assert!(Instant::now() < deadline, "the replica does not get its master's data");
             thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    /// Whether the replica at `port` has told that it has all that was written. Right after it got the
+    /// data it does not hear of more for up to a second, though it counts as online.
+    fn is_heard_by(&self, port: u16) -> bool {
+        self.cli(&["PUBLISH", "testkit", ""]);
+        // It is asked for a word now.
+        self.cli(&["WAIT", "99", "5"]);
+        let info = self.cli(&["INFO", "replication"]);
+        let all = info.lines().find_map(|line| line.trim().strip_prefix("master_repl_offset:"));
+        let has = format!(",port={port},state=online,offset={},", all.unwrap_or_default());
+        info.contains(&has)
     }
 
     /// The folder it works in.

@@ -2,6 +2,7 @@
 
 mod credentials;
 mod managed;
+mod replicas;
 mod rights;
 mod sentinel;
 mod settings;

@@ -1,0 +1,56 @@
+//! What is asked of the task of a connection for replicas.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::{
+    clock::Instant,
+    error::NodeError,
+    node::{node_core::Core, settings::Replicated},
+    standing::RunId,
+};
+
+/// A socket on which it is asked later what replicas have, and the run that it leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Lookout {
+    pub(super) socket: u64,
+    pub(super) run_id: RunId,
+}
+
+impl Lookout {
+    /// Whether it leads to this run; to whichever, if none is known.
+    pub(super) fn is_at(&self, run_id: Option<RunId>) -> bool {
+        run_id.is_none_or(|run_id| run_id == self.run_id)
+    }
+}
+
+#[derive(Debug)]
+pub(super) enum Request {
+    /// A socket to this run, if one is known, from now on.
+    LookOut { run_id: Option<RunId>, reply: oneshot::Sender<Result<Lookout, NodeError>> },
+    /// How many replicas have, until then, what was written up to now.
+    Count { from: Lookout, until: Instant, reply: oneshot::Sender<Result<u32, NodeError>> },
+}
+
+/// What the task has.
+pub(super) struct Desk {
+    pub(super) core: Arc<Core>,
+    pub(super) rule: Replicated,
+    pub(super) inbox: mpsc::UnboundedReceiver<Request>,
+    pub(super) live: Live,
+}
+
+/// The socket of this moment, for those who need not ask the task.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Live(Arc<Mutex<Option<Lookout>>>);
+
+impl Live {
+    pub(super) fn is(&self, lookout: Option<Lookout>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = lookout;
+    }
+
+    pub(super) fn get(&self) -> Option<Lookout> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

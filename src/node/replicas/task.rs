@@ -1,0 +1,107 @@
+//! The task of a connection for replicas: one question at a time, for all who wait for its answer.
+
+use std::future::pending;
+
+use tokio::sync::oneshot;
+
+use super::{
+    desk::{Desk, Lookout, Request},
+    session::Session,
+};
+use crate::{clock::Instant, error::NodeError, node::cause, standing::RunId};
+
+/// Answers until nobody can ask any more.
+pub(super) async fn run(mut desk: Desk) {
+    let mut session = None;
+    while let Some(requests) = next(&mut desk, &mut session).await {
+        let mut counts = Vec::new();
+        let mut tried = None;
+        for request in requests {
+            match request {
+                Request::LookOut { run_id, reply } => {
+                    let found = look_out(&desk, &mut session, run_id, &mut tried).await;
+                    let _nobody_waits = reply.send(found);
+                }
+                Request::Count { from, until, reply } => counts.push((from, until, reply)),
+            }
+        }
+        count(&desk, &mut session, counts).await;
+        desk.live.is(session.as_ref().map(|session| session.lookout));
+    }
+}
+
+/// All that is asked now, as soon as something is. Meanwhile the session may end.
+async fn next(desk: &mut Desk, session: &mut Option<Session>) -> Option<Vec<Request>> {
+    loop {
+        let is_over = async {
+            match session {
+                Some(session) => session.is_over(&desk.core).await,
+                None => pending().await,
+            }
+        };
+        let first = tokio::select! {
+            biased;
+            () = is_over => None,
+            first = desk.inbox.recv() => Some(first?),
+        };
+        if let Some(first) = first {
+            let mut requests = vec![first];
+            while let Ok(request) = desk.inbox.try_recv() {
+                requests.push(request);
+            }
+            return Some(requests);
+        }
+        *session = None;
+        desk.live.is(None);
+    }
+}
+
+/// A session that leads to this run. One attempt to make one serves all who ask at the same time.
+async fn look_out(
+    desk: &Desk,
+    session: &mut Option<Session>,
+    run_id: Option<RunId>,
+    tried: &mut Option<NodeError>,
+) -> Result<Lookout, NodeError> {
+    if let Some(session) = session.as_ref().filter(|session| session.lookout.is_at(run_id)) {
+        return Ok(session.lookout);
+    }
+    if let Some(error) = tried {
+        return Err(error.clone());
+    }
+    *session = None;
+    let opened = Session::open(&desk.core, &desk.rule).await.and_then(|opened| {
+        if opened.lookout.is_at(run_id) { Ok(opened) } else { Err(cause::unreachable(&ELSEWHERE)) }
+    });
+    match opened {
+        Ok(opened) => {
+            let lookout = opened.lookout;
+            *session = Some(opened);
+            desk.live.is(Some(lookout));
+            Ok(lookout)
+        }
+        Err(error) => Err(tried.insert(error).clone()),
+    }
+}
+
+type Count = (Lookout, Instant, oneshot::Sender<Result<u32, NodeError>>);
+
+/// One WAIT for all: it covers what was written before any of them asked.
+async fn count(desk: &Desk, session: &mut Option<Session>, counts: Vec<Count>) {
+    let Some(until) = counts.iter().map(|(_, until, _)| *until).max() else { return };
+    let (socket, counted) = match session {
+        Some(live) => (Some(live.lookout), live.count(&desk.core, &desk.rule, until).await),
+        None => (None, Err(cause::unreachable(&REPLACED))),
+    };
+    if counted.is_err() {
+        *session = None;
+    }
+    for (from, _, reply) in counts {
+        let is_covered = socket == Some(from);
+        let told = if is_covered { counted.clone() } else { Err(cause::unreachable(&REPLACED)) };
+        let _nobody_waits = reply.send(told);
+    }
+}
+
+const ELSEWHERE: &str = "the connection for its replicas leads to another server";
+const REPLACED: &str = "the connection for its replicas is another one by now";
