@@ -3,7 +3,7 @@
 use palisade::{Client, error::NodeError};
 use testkit::RedisServer;
 
-use crate::support::{causes, client, eventually, patient, soon};
+use crate::support::{LONG_LEASE, causes, client, eventually, patient, soon, watchdog};
 
 /// A client of the user `app`, who may do everything.
 async fn app(server: &RedisServer) -> Client {
@@ -48,4 +48,28 @@ async fn wait_in_a_queue_without_the_right_to_it_ends_and_the_next_one_gets_in()
 
 fn queued(server: &RedisServer) -> i64 {
     server.command(&["LLEN", "redisson_lock_queue:{x}"]).int()
+}
+
+/// It reads from now on, for all that the caller is told, and no writer gets in; the servers follow as
+/// soon as they may be told.
+#[tokio::test]
+async fn downgrade_without_the_right_to_it_is_made_up_for() {
+    for command in ["evalsha", "set", "hset", "hdel", "publish"] {
+        let server = RedisServer::start();
+        let lock = app(&server).await.rw_lock("x");
+        let writer = soon(lock.write().with_lease(watchdog(20_000)).acquire()).await.unwrap();
+        let others = patient(&server).redisson_watchdog(LONG_LEASE).connect().await.unwrap();
+        let others = others.rw_lock("x");
+        may(&server, &format!("-{command}"));
+        let reader = soon(writer.downgrade()).await.unwrap();
+        assert!(soon(others.write().try_acquire()).await.unwrap().is_none(), "{command}");
+        may(&server, &format!("+{command}"));
+        let other = soon(others.read().acquire()).await.unwrap();
+        assert!(reader.is_held() && other.is_held(), "{command}");
+        assert!(soon(others.write().try_acquire()).await.unwrap().is_none(), "{command}");
+        for guard in [reader, other] {
+            soon(guard.release()).await.unwrap();
+        }
+        eventually(|| server.keys().is_empty()).await;
+    }
 }
