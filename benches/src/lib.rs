@@ -7,6 +7,7 @@ mod child;
 mod command;
 mod contact;
 mod cpus;
+mod deployments;
 mod figure;
 mod floor;
 mod holds;

@@ -5,6 +5,7 @@ use futures::{FutureExt, future::LocalBoxFuture};
 use crate::{
     Flavour::{self, CurrentThread, MultiThread},
     command, contact, cpus,
+    deployments::Deployment,
     figure::Figure::{self, ClientCpu, P50, P99, P999, Rate, ServerCpu, Slowest},
     holds,
     kinds::{self, Kind},
@@ -12,7 +13,9 @@ use crate::{
     live, meter, one_lock, outsider,
     peer::Peer,
     turns::Effort,
-    work::Work::{self, Lock, LockBehind, MultiLock, OfKind, OneFrozen, ReadersOfOne, RedLock},
+    work::Work::{
+        self, Deployed, Lock, LockBehind, MultiLock, OfKind, OneFrozen, ReadersOfOne, RedLock,
+    },
 };
 
 /// All rows, in the order of the table.
@@ -55,6 +58,9 @@ pub(crate) fn rows() -> Vec<Row> {
         row("FairLock, 1 task", OfKind(Kind::Fair), 1).on_one_cpu().beside_peers().aim(P50, 1.2),
         row("Semaphore, 1 task", OfKind(Kind::Semaphore), 1).on_one_cpu().beside_peers().aim(P50, 1.2),
         row("ExpirableSemaphore, 1 task", OfKind(Kind::Expirable), 1).on_one_cpu().beside_peers().aim(P50, 1.2),
+        row("unix socket, 1 task", Deployed(Deployment::UnixSocket), 1).on_one_cpu(),
+        row("TLS, 1 task", Deployed(Deployment::Tls), 1).on_one_cpu(),
+        row("replicas(1), 1 task", Deployed(Deployment::Replicated), 1).on_one_cpu(),
         row("64 readers of one name", ReadersOfOne, 64).aim(Rate, 0.7),
         special("a writer among 16 readers", |setting| kinds::writer_among_readers(setting).boxed_local()),
         special("hand-over between processes, fair", |setting| contact::fair_hand_over(setting).boxed_local()),

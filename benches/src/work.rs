@@ -7,6 +7,7 @@ use testkit::{Actor, Cluster};
 use crate::{
     block::{Load, Pair, Tasks},
     child,
+    deployments::Deployment,
     floor::{All, Floor, Nodes, Quorum, kinds::ByHand},
     kinds::{Kind, OfKind},
     locks::{Multi, Red, Single, names},
@@ -24,6 +25,8 @@ pub(crate) enum Work {
     MultiLock(usize),
     /// One of another kind on one node.
     OfKind(Kind),
+    /// A lock on one node that is reached otherwise, against plain TCP.
+    Deployed(Deployment),
     /// All read one name, against one each.
     ReadersOfOne,
     /// A `RedLock` of five with one of them frozen, against one of five healthy ones.
@@ -70,6 +73,7 @@ impl Work {
                 let floor = Tasks(ByHand::connect(kind, &url, &floor).await);
                 contest("floor", &servers, floor, Tasks(OfKind::connect(kind, &url, &ours).await))
             }
+            Self::Deployed(deployment) => deployment.contest([&floor, &ours]).await,
             Self::ReadersOfOne => {
                 let servers = Arc::new(Cluster::start(1));
                 let url = servers[0].url();
