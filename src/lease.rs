@@ -101,6 +101,15 @@ impl Term {
         sent + ttl.min(self.length()).saturating_sub(self.drift())
     }
 
+    /// The same to be written again when only `left` is left of it: one that is not renewed keeps its end.
+    pub(crate) fn with_left(self, left: Duration) -> Self {
+        if self.renewed {
+            return self;
+        }
+        let left_ms = i64::try_from(left.as_millis()).unwrap_or(i64::MAX);
+        Self { ms: self.ms.min(left_ms).max(1), ..self }
+    }
+
     /// The least validity worth winning.
     pub(crate) fn min_validity(self) -> Duration {
         self.length() / 10

@@ -28,30 +28,43 @@ use crate::{
 /// Dropping the future leaves the attempt among the unanswered ones of the claim, whose end
 /// releases it; one that still waited to be sent is forgotten.
 pub(crate) async fn ask(claim: Arc<Claim>, member: MemberId) -> (MemberId, Vote) {
+    let time = Time::of(&claim, member);
+    (member, ask_in(claim, member, time).await)
+}
+
+/// Asks `member` to write a claim that is held once more, while its server grants nobody anything: see
+/// [`rewriting`](super::rewriting). Refused if it does not wait any more, or another stands there.
+///
+/// # Cancel safety
+/// As [`ask`].
+pub(super) async fn write_again(claim: Arc<Claim>, member: MemberId) -> Vote {
+    let time = Time { writes_again: true, ..Time::of(&claim, member) };
+    ask_in(claim, member, time).await
+}
+
+async fn ask_in(claim: Arc<Claim>, member: MemberId, mut time: Time) -> Vote {
     let of = &claim.members()[member];
     let (node, name) = (&of.services.node, of.kind.name());
-    let mut time = Time::of(&claim, member);
     let mut next_socket = NextSocket::for_the_broken();
-    let vote = loop {
+    loop {
         let connection = match node.connected(name) {
             Some(connection) => connection,
             None => match node.connection(name, time.deadline).await {
                 Ok(connection) => connection,
-                Err(error) => break Vote::Failed(next_socket.told(error)),
+                Err(error) => return Vote::Failed(next_socket.told(error)),
             },
         };
         let vote = ask_on(connection, &claim, member, &mut time).await;
         match vote.unwrap_or_else(Vote::Failed) {
             Vote::Failed(error) => {
                 if let Err(error) = next_socket.after(error) {
-                    break Vote::Failed(error);
+                    return Vote::Failed(error);
                 }
                 time.begin_anew(claim.now());
             }
-            vote => break vote,
+            vote => return vote,
         }
-    };
-    (member, vote)
+    }
 }
 
 /// How long a member may take.
@@ -61,13 +74,16 @@ struct Time {
     /// Until when a connection is waited for. With other members beside it, it is not asked after that.
     deadline: Instant,
     is_alone: bool,
+    /// Whether it is held, and was not there after a failover.
+    writes_again: bool,
 }
 
 impl Time {
     fn of(claim: &Claim, member: MemberId) -> Self {
         let of = &claim.members()[member];
         let left = claim.term().node_timeout(of.services.settings.node_timeout);
-        Self { left, deadline: claim.now() + left, is_alone: claim.members().is_one() }
+        let is_alone = claim.members().is_one();
+        Self { left, deadline: claim.now() + left, is_alone, writes_again: false }
     }
 
     /// After a socket that broke: whoever waits for this member alone may have waited long for its turn.
@@ -99,12 +115,22 @@ async fn ask_on(
         // that take.
         let looked_from = claim.now();
         let looked_by = looked_from + settings.connect_timeout;
-        let mark = of.vet(&connection, looked_by).await?;
+        let (mark, waits_until) = if time.writes_again {
+            match of.wait_of(&connection, looked_by).await? {
+                Some((mark, until)) => (Some(mark), Some(until)),
+                None => return Ok(Vote::Refused { ttl: None }),
+            }
+        } else {
+            let mark = of.vet(&connection, looked_by).await?;
+            (mark.filter(|_| !planted!(MarkNotCompared)), None)
+        };
         let lookout = of.services.node.look_out(connection.run_id(), looked_by).await?;
         let now = claim.now();
         time.deadline = time.deadline + now.saturating_since(looked_from);
-        let mark = mark.filter(|_| !planted!(MarkNotCompared));
         let asking = Asking::of(claim, member, &connection, mark, time.left);
+        let Some(asking) = asking.before_end_of(waits_until, now) else {
+            return Ok(Vote::Refused { ttl: None });
+        };
         let asking = Arc::new(asking.counted_from(lookout));
         let asked = connection.acquire(asking.clone(), time.is_alone, time.patience(now)).await;
         let (answer, not_after) = match asked {
@@ -161,6 +187,8 @@ struct Asking {
     acquire: Acquire,
     /// How long after it was sent it may be executed.
     valid: Duration,
+    /// By the server's clock in µs: if it is written again while that waits.
+    waits_until: Option<i64>,
     /// From where its grant is looked for on replicas, if it is to be there before it counts.
     lookout: Option<Lookout>,
 }
@@ -184,6 +212,13 @@ impl Acquirer for Asking {
         let now = self.claim.now();
         if turn == Turn::First && !self.is_vetted(now) {
             return false;
+        }
+        if let Some(until) = self.waits_until {
+            let state = self.claim.state();
+            let stands = state.members[self.member].deadline().is_some_and(|end| now < end);
+            if not_after > until || state.phase != ClaimPhase::Held || !stands {
+                return false;
+            }
         }
         let mut state = self.claim.state();
         let again = turn != Turn::First;
@@ -213,15 +248,19 @@ impl Asking {
     ) -> Self {
         let of = &claim.members()[member];
         let settings = &of.services.settings;
-        let (is_held, queues) = {
+        let (is_held, queues, term) = {
             let state = claim.state();
-            (state.phase == ClaimPhase::Held, state.queue == Some(member))
+            let is_held = state.phase == ClaimPhase::Held;
+            let ends = state.members[member].deadline().filter(|_| is_held);
+            let left = ends.map(|end| end.saturating_since(claim.now()));
+            let term = left.map_or(state.term, |left| state.term.with_left(left));
+            (is_held, state.queue == Some(member), term)
         };
         let is_followed = of.services.node.is_followed();
         let check = by_mark(mark.as_ref(), connection.marker(), is_followed);
         let statement = claim.kind(member).acquire(Request {
             holder: claim.holder(),
-            term: claim.term(),
+            term,
             hint: claim.hint(),
             skew: settings.clock_skew,
             waits: claim.wanted.waits,
@@ -235,8 +274,20 @@ impl Asking {
             connection: connection.clone(),
             acquire: Acquire { statement, check },
             valid: for_the_server + settings.margin,
+            waits_until: None,
             lookout: None,
         }
+    }
+
+    /// If it may be executed only while its server waits. `None` if that is over.
+    fn before_end_of(self, waits_until: Option<i64>, now: Instant) -> Option<Self> {
+        let Some(until) = waits_until else { return Some(self) };
+        let left = until.saturating_sub(self.connection.server_time_at(now));
+        let left = Duration::from_micros(u64::try_from(left).ok()?);
+        let settings = &self.claim.members()[self.member].services.settings;
+        // Some of it goes by before it is sent.
+        let valid = self.valid.min(left.checked_sub(settings.margin)?);
+        Some(Self { waits_until, valid, ..self })
     }
 
     /// If it is to be on replicas before it counts.
@@ -286,7 +337,11 @@ impl Asking {
             Ok(answer) => answer,
         };
         if answer.reply.code == Outcome::DONE {
-            known.granted(epoch, not_after, connection.run_id());
+            if self.waits_until.is_some() {
+                known.rewritten(epoch, not_after, connection.run_id());
+            } else {
+                known.granted(epoch, not_after, connection.run_id());
+            }
             if self.lookout.is_none() {
                 self.count(state, Told::of(&answer));
             }

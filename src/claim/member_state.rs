@@ -19,6 +19,8 @@ pub(crate) struct MemberState {
     token: Option<FencingToken>,
     /// When a renewal is due; `None` while one is under way or none is wanted.
     pub(crate) renew_at: Option<Instant>,
+    /// When it is to be written again, since it was not there after a failover.
+    pub(crate) missing_at: Option<Instant>,
     /// The lease in ms that a re-entry asked for and the server has not confirmed; 0 if none.
     owed_ms: i64,
     /// Acquires that may still be executed.
@@ -126,6 +128,27 @@ impl MemberState {
         }
     }
 
+    /// Whoever took the server's place has it now: nobody else was granted it in between.
+    pub(crate) fn moved_to(&mut self, run_id: Option<RunId>) {
+        self.run_id = run_id;
+    }
+
+    /// An acquire was granted that wrote it again there.
+    pub(crate) fn rewritten(&mut self, epoch: u64, not_after: i64, run_id: Option<RunId>) {
+        self.unanswered.answered(epoch, not_after);
+        self.moved_to(run_id);
+    }
+
+    /// It is not there after a failover, and is to be written again.
+    pub(crate) fn missing(&mut self, now: Instant) {
+        self.renew_at = None;
+        self.missing_at = Some(now);
+    }
+
+    pub(crate) fn is_missing_by(&self, now: Instant) -> bool {
+        self.missing_at.is_some_and(|at| at <= now)
+    }
+
     /// The server told the token that its counter has for this claim.
     pub(crate) fn wrote(&mut self, token: FencingToken) {
         self.token = Some(token);
@@ -148,6 +171,7 @@ impl MemberState {
         self.confirmed_at = self.confirmed_at.max(Some(sent));
         self.lost_at = None;
         self.heal_at = None;
+        self.missing_at = None;
         self.taken = false;
         if ttl_ms >= self.owed_ms {
             self.owed_ms = 0;
@@ -183,6 +207,7 @@ impl MemberState {
     ) {
         self.deadline = None;
         self.renew_at = None;
+        self.missing_at = None;
         self.lost_at = Some(now);
         self.heal_at = heal_at;
         self.taken = absence == Absence::Taken;
@@ -236,6 +261,7 @@ impl MemberState {
         self.deadline = None;
         self.token = None;
         self.renew_at = None;
+        self.missing_at = None;
         let touched = std::mem::take(&mut self.touched);
         if planted!(TimedOutNotReleased) && !self.is_settled() {
             return None;

@@ -17,6 +17,7 @@ mod promote;
 mod record;
 mod recount;
 mod renewal;
+mod rewriting;
 mod stragglers;
 mod tenancy;
 #[cfg(all(test, feature = "embedded"))]

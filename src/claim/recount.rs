@@ -72,7 +72,12 @@ impl Claim {
         if let Report::Answered { outcome, sent, .. } = report
             && outcome.code != Outcome::DONE
         {
-            known.gone(Absence::of(outcome), sent, now, next_heal);
+            if self.members[member].outlives_failovers() && known.is_granted() {
+                // It may be one that was promoted: a renewal tells what follows.
+                known.renew_at = Some(now);
+            } else {
+                known.gone(Absence::of(outcome), sent, now, next_heal);
+            }
         }
         if let Some(next) = self.look_for_loss(state, now) {
             self.process.watchdog.reschedule(self.id, next);

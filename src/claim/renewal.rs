@@ -35,7 +35,8 @@ impl Watched for Claim {
             let lease_ms = if may_extend { known.wanted_ms(term) } else { 0 };
             due.push(self.renewal(member, term, lease_ms));
         }
-        let repairs = self.heals_due(&mut state, now);
+        let mut repairs = self.heals_due(&mut state, now);
+        repairs.extend(self.rewrites_due(&mut state, now));
         Tick { due, repairs, next: self.next_look(&state) }
     }
 
@@ -64,13 +65,26 @@ impl Watched for Claim {
                 let done = outcome.code == Outcome::DONE;
                 // A restarted server may show the key from an old copy of its data; that others
                 // were not granted in between is certain only on a single server.
-                let is_gone = !done || (composite && !known.is_same_process(run_id));
+                // A replica that was promoted had nobody to grant it to yet, while our deadline stands.
+                let outlives = self.members[member].outlives_failovers()
+                    && known.deadline().is_some_and(|deadline| now < deadline);
+                let is_promoted = outlives && run_id.is_some() && !known.is_same_process(run_id);
+                let is_gone =
+                    !done || (composite && !is_promoted && !known.is_same_process(run_id));
                 if is_gone && planted!(GoneStillCounts) {
                     known.confirmed(term, sent, term.ms(), next_renewal);
+                } else if is_gone && outlives && known.is_confirmed_since(sent) {
+                    // It was written again since.
+                    known.renew_at = Some(now);
+                } else if is_gone && is_promoted && Absence::of(outcome) == Absence::Gone {
+                    known.missing(now);
                 } else if is_gone {
                     known.gone(Absence::of(outcome), sent, now, next_heal);
                 } else if may_extend && known.wanted_ms(term) > 0 {
                     known.confirmed(term, sent, outcome.value, next_renewal);
+                }
+                if is_promoted && !is_gone {
+                    known.moved_to(run_id);
                 }
                 if !is_gone && downgraded_at.is_some_and(|at| sent < at) {
                     // It was not told yet.

@@ -98,6 +98,10 @@ impl Claim {
         if state.members.is_one() {
             return state.members.first().deadline();
         }
+        // Whoever takes its place by a failover grants nobody anything until then.
+        if self.members[member].outlives_failovers() {
+            return state.members[member].deadline();
+        }
         let run_id = self.members[member].services.node.run_id();
         state.members[member].deadline_while(run_id)
     }
@@ -105,7 +109,8 @@ impl Claim {
     /// When the watchdog is to look at this claim again.
     pub(super) fn next_look(&self, state: &ClaimState) -> Option<Instant> {
         let deadline = self.deadline_of(state)?;
-        let wishes = state.members.values().flat_map(|known| [known.renew_at, known.heal_at]);
+        let wishes = state.members.values();
+        let wishes = wishes.flat_map(|known| [known.renew_at, known.heal_at, known.missing_at]);
         Some(wishes.flatten().fold(deadline, Instant::min))
     }
 

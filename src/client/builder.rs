@@ -317,9 +317,10 @@ impl ClientBuilder {
         let endpoint = self.address.endpoint(&process)?;
         let quarantine =
             quarantine_length(self.max_lease, self.clock_skew).saturating_add(self.failover_lag);
-        let protected = match (self.failover, endpoint.is_followed()) {
-            (Failover::Wait, true) => self.quarantine.of_promoted(),
-            _ => self.quarantine,
+        let waits_after_failover = self.failover == Failover::Wait && endpoint.is_followed();
+        let protected = match waits_after_failover {
+            true => self.quarantine.of_promoted(),
+            false => self.quarantine,
         };
         let settings = ServiceSettings {
             node_timeout: self.node_timeout,
@@ -332,6 +333,7 @@ impl ClientBuilder {
             clock_skew: self.clock_skew,
             margin: MARGIN,
             quarantine: protected,
+            waits_after_failover,
             quarantine_length: quarantine,
             redact_names: self.redact_names,
             namespace: self.namespace.as_str().into(),

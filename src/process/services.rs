@@ -46,6 +46,8 @@ pub(crate) struct ServiceSettings {
     pub(crate) margin: Duration,
     /// Which locks are protected from a server that forgets.
     pub(crate) quarantine: Quarantine,
+    /// Whether the server may be replaced by a replica of it, whose votes do not count for D either.
+    pub(crate) waits_after_failover: bool,
     /// D: for how long after its start a server's votes do not count.
     pub(crate) quarantine_length: Duration,
     /// What stands before the names of locks in their keys.

@@ -98,6 +98,12 @@ impl Knowledge {
         self.mark.as_ref()?.blessing()
     }
 
+    /// The mark that has the server wait, if that is the one to go by, and until when by its clock, in µs.
+    pub(super) fn wait(&self) -> Option<(Arc<str>, i64)> {
+        let mark = self.mark.as_ref().filter(|_| self.state == State::Stands)?;
+        Some((mark.text().clone(), mark.waits_until()?))
+    }
+
     pub(super) fn waits_until(&self) -> Option<Instant> {
         self.waits_until
     }

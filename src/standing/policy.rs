@@ -73,7 +73,8 @@ pub enum Quarantine {
 pub enum Failover {
     /// They do not count until every lease is over that it may not have: [`Quarantine::Always`] at
     /// least. After a failover, planned or not, nobody acquires anything for that time, 66.6 s by
-    /// default; what is held and was replicated is renewed all the while.
+    /// default; what is held is renewed all the while, and written again if it was not replicated: nobody
+    /// was granted it meanwhile.
     ///
     /// It does not help against a master that is **cut off together with some of its clients** and goes on
     /// renewing their locks for longer: that needs [`replicas`](crate::ClientBuilder::replicas), or
@@ -81,7 +82,8 @@ pub enum Failover {
     /// [`failover_lag`](crate::ClientBuilder::failover_lag). Java's clients never wait.
     #[default]
     Wait,
-    /// They count at once: the caller's word that a lock that two hold after a failover does no harm.
+    /// They count at once: the caller's word that a lock that two hold after a failover does no harm. A
+    /// hold that was not replicated is lost.
     Trust,
 }
 

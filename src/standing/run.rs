@@ -157,6 +157,11 @@ impl Standing {
         (knowledge.knew(), knowledge.text().cloned())
     }
 
+    /// The mark that has it wait, and until when by its clock, in µs.
+    pub(crate) fn wait(&self) -> Option<(Arc<str>, i64)> {
+        self.identity()?.knowledge().wait()
+    }
+
     /// Tells one look from those that began after somebody had reason to doubt.
     pub(crate) fn doubts(&self) -> u64 {
         self.identity().map_or(0, |mut identity| identity.knowledge().doubts())

@@ -60,6 +60,28 @@ impl Voter {
         }
     }
 
+    /// The mark by which its server waits and grants nobody anything, and until when by its clock, in µs.
+    /// `None` if it does not, or that cannot be known.
+    ///
+    /// # Errors
+    /// Whatever stops a look.
+    ///
+    /// # Cancel safety
+    /// As [`vet`](Self::vet).
+    pub(crate) async fn wait_of(
+        &self,
+        connection: &Connection,
+        deadline: Instant,
+    ) -> Result<Option<(Arc<str>, i64)>, NodeError> {
+        if let Ok(Stance::Doubtful) = connection.standing().stance(self.services.now()) {
+            match Box::pin(self.look_in_turn(connection, deadline)).await {
+                Ok(_) | Err(NodeError::Quarantined { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(connection.standing().wait())
+    }
+
     /// Looks, unless somebody else of this client does: one look a node serves all.
     async fn look_in_turn(
         &self,

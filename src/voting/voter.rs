@@ -71,6 +71,12 @@ impl Voter {
         Self { vetting: Vetting::None, ..self.clone() }
     }
 
+    /// Whether a hold there outlives a failover: whoever is promoted grants nothing until it would have
+    /// ended.
+    pub(crate) fn outlives_failovers(&self) -> bool {
+        self.services.settings.waits_after_failover && self.vetting != Vetting::None
+    }
+
     /// Its vote as far as it is known without asking: one that does not count, or none.
     pub(crate) fn foreseen(&self) -> Vote {
         let standing = self.services.node.standing().filter(|_| self.vetting != Vetting::None);

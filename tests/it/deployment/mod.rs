@@ -1,6 +1,7 @@
 //! Where servers are, and how they are reached.
 
 mod credentials;
+mod failover;
 mod managed;
 mod replicas;
 mod rights;

@@ -1,0 +1,69 @@
+//! A hold whose master was replaced by a replica that does not have it is written there again.
+//!
+//! The promoted replica grants nothing until every lease is over that it may not have, by its mark. A
+//! deadline that the master before has confirmed ends earlier, so whoever finds its key missing there may
+//! write it again: nobody was granted it meanwhile.
+//!
+//! # Invariants
+//! - Only a deadline that stands, and that another run confirmed: what is gone from the server that has
+//!   confirmed it was forced open, or evicted.
+//! - It is an acquire like any other, but by the mark that has the server wait, and stamped no later than
+//!   the end of that. So it is executed before anybody is granted anything, or not at all.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+
+use super::{
+    ask::write_again,
+    record::{Claim, ClaimState},
+};
+use crate::{
+    by_member::MemberId, clock::Instant, error::Vote, panics::contained, watchdog::Repair,
+};
+
+impl Claim {
+    /// Those that are to be written again.
+    pub(super) fn rewrites_due(
+        self: &Arc<Self>,
+        state: &mut ClaimState,
+        now: Instant,
+    ) -> Vec<Repair> {
+        let due = state.members.iter_mut().filter(|(_, known)| known.is_missing_by(now));
+        due.map(|(member, known)| {
+            // What comes of it sets the next time.
+            known.missing_at = None;
+            rewrite(self.clone(), member).boxed()
+        })
+        .collect()
+    }
+
+    /// It was not written: it is tried again while the deadline stands, unless the server says no.
+    fn not_rewritten(&self, member: MemberId, is_refused: bool, asked: Instant) {
+        let now = self.now();
+        let mut state = self.state();
+        let (retry, next_heal) = (now + state.term.retry(), self.next_heal(&state, now));
+        let known = &mut state.members[member];
+        if is_refused {
+            let absence = known.absence();
+            known.gone(absence, asked, now, next_heal);
+        } else if known.is_granted() {
+            known.missing_at = Some(retry);
+        }
+        if let Some(next) = self.look_for_loss(state, now) {
+            self.process.watchdog.reschedule(self.id, next);
+        }
+    }
+}
+
+async fn rewrite(claim: Arc<Claim>, member: MemberId) {
+    let (asked, node) = (claim.now(), claim.members()[member].services.node_id());
+    match write_again(claim.clone(), member).await {
+        Vote::Granted => {
+            let (lock, holder) = (claim.lock_name(), claim.holder());
+            contained(|| tracing::info!(%lock, %holder, %node, "written again after a failover"));
+        }
+        Vote::Refused { .. } => claim.not_rewritten(member, true, asked),
+        Vote::Failed(_) | Vote::Pending => claim.not_rewritten(member, false, asked),
+    }
+}
