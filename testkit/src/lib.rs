@@ -6,6 +6,7 @@
 //!
 //! * [`RedisServer`]: one server on a free port, with a folder of its own.
 //! * [`Cluster`]: several independent masters.
+//! * [`SlotCluster`]: a Redis Cluster, whose slots can be moved.
 //! * [`Sentinels`]: over one of them and its [replicas](RedisServer::follow).
 //! * [`FaultProxy`]: stands before a server and delays, swallows, holds back or resets.
 //! * [`WallClocks`]: lets servers' wall clocks be set.
@@ -31,6 +32,7 @@ mod resp;
 mod scratch;
 mod sentinels;
 mod server;
+mod slot_cluster;
 mod stats;
 mod tls;
 mod wall_clock;
@@ -42,5 +44,6 @@ pub use proxy::{Fault, FaultProxy, Way};
 pub use resp::{Connection, Reply};
 pub use sentinels::Sentinels;
 pub use server::RedisServer;
+pub use slot_cluster::SlotCluster;
 pub use tls::{Authority, Certificate, TlsPort};
 pub use wall_clock::WallClocks;

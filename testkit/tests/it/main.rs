@@ -4,3 +4,4 @@ mod actor;
 mod cluster;
 mod proxy;
 mod server;
+mod slot_cluster;

@@ -1,0 +1,299 @@
+//! Redis Cluster: masters that share the slots, and their replicas.
+
+use std::collections::BTreeSet;
+use std::ops::Index;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::port::PortClaim;
+use crate::resp::Reply;
+use crate::server::RedisServer;
+
+/// A Redis Cluster. Its masters come first, each with a third of the slots if there are three; then their
+/// replicas, in the same order.
+///
+/// A master that is dead is noticed after about half a second.
+#[derive(Debug)]
+pub struct SlotCluster {
+    servers: Vec<RedisServer>,
+    masters: usize,
+    dead: Mutex<BTreeSet<usize>>,
+    /// Those of its bus.
+    _ports: Vec<PortClaim>,
+}
+
+impl SlotCluster {
+    /// How many slots there are.
+    pub const SLOTS: u16 = 16_384;
+
+    /// Starts masters without replicas, and waits until they agree that all is well.
+    ///
+    /// # Panics
+    /// One does not start, or they do not agree.
+    #[must_use]
+    pub fn start(masters: usize) -> Self {
+        Self::start_with(masters, false)
+    }
+
+    /// The same with a replica of each.
+    ///
+    /// # Panics
+    /// One does not start, or they do not agree.
+    #[must_use]
+    pub fn replicated(masters: usize) -> Self {
+        Self::start_with(masters, true)
+    }
+
+    fn start_with(masters: usize, with_replicas: bool) -> Self {
+        let all = if with_replicas { 2 * masters } else { masters };
+        let ports: Vec<_> = (0..all).map(|_| PortClaim::new()).collect();
+        let servers = ports.iter().map(|bus| server(bus.port())).collect();
+        let cluster = Self { servers, masters, dead: Mutex::default(), _ports: ports };
+        cluster.share_slots();
+        cluster.meet();
+        if with_replicas {
+            cluster.replicate();
+        }
+        cluster.wait_until_ok();
+        cluster
+    }
+
+    fn share_slots(&self) {
+        for (n, server) in self.servers.iter().enumerate() {
+            // Two that claim the same number would have to find out who is to change it.
+            server.cli(&["CLUSTER", "SET-CONFIG-EPOCH", &(n + 1).to_string()]);
+        }
+        let bound = |n: usize| usize::from(Self::SLOTS) * n / self.masters;
+        for n in 0..self.masters {
+            let (first, last) = (bound(n).to_string(), (bound(n + 1) - 1).to_string());
+            self[n].cli(&["CLUSTER", "ADDSLOTSRANGE", &first, &last]);
+        }
+    }
+
+    fn meet(&self) {
+        for (server, bus) in self.servers.iter().zip(&self._ports).skip(1) {
+            let (port, bus) = (server.port().to_string(), bus.port().to_string());
+            self[0].cli(&["CLUSTER", "MEET", "127.0.0.1", &port, &bus]);
+        }
+        let known = format!("cluster_known_nodes:{}", self.servers.len());
+        self.until("they know each other", |server| {
+            let nodes = server.cli(&["CLUSTER", "NODES"]);
+            server.cli(&["CLUSTER", "INFO"]).contains(&known) && !nodes.contains("handshake")
+        });
+    }
+
+    fn replicate(&self) {
+        for n in 0..self.masters {
+            let master = self.id(n);
+            self[n].cli(&["CONFIG", "SET", "repl-diskless-sync-delay", "0"]);
+            self[self.masters + n].cli(&["CLUSTER", "REPLICATE", &master]);
+        }
+        self.until("the replicas have their masters' data", |server| {
+            let info = server.cli(&["INFO", "replication"]);
+            info.contains("master_link_status:up") || info.contains("connected_slaves:1")
+        });
+    }
+
+    /// Waits until all that live say that every slot is served, and by whom is the same for all.
+    ///
+    /// # Panics
+    /// They do not within a minute.
+    pub fn wait_until_ok(&self) {
+        self.until("all slots are served", |server| {
+            server.cli(&["CLUSTER", "INFO"]).contains("cluster_state:ok")
+                && owners(server) == owners(self.alive())
+        });
+    }
+
+    /// Waits until another serves the slots of this one, and all is well again.
+    ///
+    /// # Panics
+    /// They do not within a minute.
+    pub fn wait_until_replaced(&self, n: usize) {
+        let port = self[n].port();
+        self.until("another has its slots", |server| {
+            owners(server).iter().all(|(_, _, owner)| *owner != port)
+        });
+        self.wait_until_ok();
+    }
+
+    /// `host:port` of the masters that there were in the beginning.
+    #[must_use]
+    pub fn hosts(&self) -> Vec<String> {
+        self.servers.iter().take(self.masters).map(|server| server.addr().to_string()).collect()
+    }
+
+    /// In which slot a key is.
+    ///
+    /// # Panics
+    /// No server lives.
+    #[must_use]
+    pub fn slot_of(&self, key: &str) -> u16 {
+        let slot = self.alive().cli(&["CLUSTER", "KEYSLOT", key]);
+        slot.parse().expect("a slot is a number")
+    }
+
+    /// Who serves a slot, as those that live have it.
+    ///
+    /// # Panics
+    /// Nobody does.
+    #[must_use]
+    pub fn owner_of(&self, slot: u16) -> usize {
+        let owners = owners(self.alive());
+        let owner = owners.iter().find(|(first, last, _)| (*first..=*last).contains(&slot));
+        let (_, _, port) = owner.expect("somebody serves the slot");
+        let server = self.servers.iter().position(|server| server.port() == *port);
+        server.expect("it is one of ours")
+    }
+
+    /// Moves a slot with all its keys.
+    ///
+    /// # Panics
+    /// They refuse.
+    pub fn move_slot(&self, slot: u16, to: usize) {
+        self.begin_move(slot, to);
+        self.move_keys(slot, to);
+        self.finish_move(slot, to);
+    }
+
+    /// Leaves a slot half moved: its owner still has the keys that it has, and sends for all others to the
+    /// one that imports it.
+    ///
+    /// # Panics
+    /// They refuse.
+    pub fn begin_move(&self, slot: u16, to: usize) {
+        let from = self.owner_of(slot);
+        let slot = slot.to_string();
+        self[to].cli(&["CLUSTER", "SETSLOT", &slot, "IMPORTING", &self.id(from)]);
+        self[from].cli(&["CLUSTER", "SETSLOT", &slot, "MIGRATING", &self.id(to)]);
+    }
+
+    /// Moves the keys of a slot that is being moved.
+    ///
+    /// # Panics
+    /// They refuse.
+    pub fn move_keys(&self, slot: u16, to: usize) {
+        let from = self.owner_of(slot);
+        let count = ["CLUSTER", "GETKEYSINSLOT", &slot.to_string(), "1000"];
+        let keys: Vec<_> =
+            self[from].command(&count).array().iter().map(Reply::to_string).collect();
+        keys.iter().for_each(|key| self.move_key(key, to));
+    }
+
+    /// Moves one key of a slot that is being moved.
+    ///
+    /// # Panics
+    /// They refuse.
+    pub fn move_key(&self, key: &str, to: usize) {
+        let from = self.owner_of(self.slot_of(key));
+        let port = self[to].port().to_string();
+        self[from].cli(&["MIGRATE", "127.0.0.1", &port, key, "0", "5000"]);
+    }
+
+    /// Ends a move: the slot is that of the one that imports it. All are told, as `redis-cli` does.
+    ///
+    /// # Panics
+    /// They refuse.
+    pub fn finish_move(&self, slot: u16, to: usize) {
+        let (from, id, slot) = (self.owner_of(slot), self.id(to), slot.to_string());
+        let others = (0..self.masters).filter(|n| ![from, to].contains(n) && self.lives(*n));
+        for n in [to, from].into_iter().chain(others) {
+            self[n].cli(&["CLUSTER", "SETSLOT", &slot, "NODE", &id]);
+        }
+    }
+
+    /// What a server is called by the others.
+    ///
+    /// # Panics
+    /// It is dead.
+    #[must_use]
+    pub fn id(&self, n: usize) -> String {
+        self[n].cli(&["CLUSTER", "MYID"])
+    }
+
+    /// As [`RedisServer::kill`].
+    pub fn kill(&self, n: usize) {
+        self.dead().insert(n);
+        self[n].kill();
+    }
+
+    /// As [`RedisServer::restart`].
+    pub fn restart(&self, n: usize) {
+        self[n].restart();
+        self.dead().remove(&n);
+    }
+
+    /// All keys of all masters, sorted.
+    #[must_use]
+    pub fn keys(&self) -> Vec<String> {
+        let masters = owners(self.alive()).into_iter().map(|(_, _, port)| port);
+        let masters: BTreeSet<_> = masters.collect();
+        let living = self.living().filter(|server| masters.contains(&server.port()));
+        let mut keys: Vec<_> = living.flat_map(RedisServer::keys).collect();
+        keys.sort();
+        keys
+    }
+
+    fn until(&self, what: &str, done: impl Fn(&RedisServer) -> bool) {
+        let deadline = Instant::now() + LIMIT;
+        while !self.living().all(&done) {
+            assert!(Instant::now() < deadline, "never happened: {what}");
+            thread::sleep(POLL);
+        }
+    }
+
+    fn living(&self) -> impl Iterator<Item = &RedisServer> {
+        (0..self.servers.len()).filter(|n| self.lives(*n)).map(|n| &self[n])
+    }
+
+    fn alive(&self) -> &RedisServer {
+        self.living().next().expect("a server lives")
+    }
+
+    fn lives(&self, n: usize) -> bool {
+        !self.dead().contains(&n)
+    }
+
+    fn dead(&self) -> MutexGuard<'_, BTreeSet<usize>> {
+        self.dead.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Index<usize> for SlotCluster {
+    type Output = RedisServer;
+
+    fn index(&self, n: usize) -> &RedisServer {
+        self.servers.get(n).unwrap_or_else(|| panic!("server {n} of {}", self.servers.len()))
+    }
+}
+
+fn server(bus: u16) -> RedisServer {
+    RedisServer::builder()
+        .arg("--cluster-enabled", "yes")
+        .arg("--cluster-port", bus.to_string())
+        .arg("--cluster-node-timeout", NODE_TIMEOUT_MS)
+        // One that has lost its master for a moment may take its place.
+        .arg("--cluster-replica-validity-factor", "0")
+        .start()
+}
+
+/// Ranges of slots with the port of whoever serves them, sorted.
+fn owners(server: &RedisServer) -> Vec<(u16, u16, u16)> {
+    let number = |reply: &Reply| reply.to_string().parse().expect("slots and ports are numbers");
+    let range = |range: &Reply| match range.array() {
+        [first, last, master, ..] => match master.array() {
+            [_, port, ..] => (number(first), number(last), number(port)),
+            other => panic!("no address: {other:?}"),
+        },
+        other => panic!("no range of slots: {other:?}"),
+    };
+    let reply = server.command(&["CLUSTER", "SLOTS"]);
+    let mut owners: Vec<_> = reply.array().iter().map(range).collect();
+    owners.sort_unstable();
+    owners
+}
+
+const NODE_TIMEOUT_MS: &str = "500";
+const POLL: Duration = Duration::from_millis(10);
+const LIMIT: Duration = Duration::from_secs(60);
