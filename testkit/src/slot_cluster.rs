@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use crate::port::PortClaim;
 use crate::resp::Reply;
 use crate::server::RedisServer;
+use crate::stats;
 
 /// A Redis Cluster. Its masters come first, each with a third of the slots if there are three; then their
 /// replicas, in the same order.
@@ -201,6 +202,9 @@ impl SlotCluster {
         for n in [to, from].into_iter().chain(others) {
             self[n].cli(&["CLUSTER", "SETSLOT", &slot, "NODE", &id]);
         }
+        // Else the next move may take the number of this one, and they would not agree for a while.
+        let newest = epoch(&self[to]);
+        self.until("all know of the move", |server| epoch(server) >= newest);
     }
 
     /// What a server is called by the others.
@@ -276,6 +280,13 @@ fn server(bus: u16) -> RedisServer {
         // One that has lost its master for a moment may take its place.
         .arg("--cluster-replica-validity-factor", "0")
         .start()
+}
+
+/// The number of the newest change that it knows of.
+fn epoch(server: &RedisServer) -> u64 {
+    let info = server.cli(&["CLUSTER", "INFO"]);
+    let epoch = stats::field(&info, "cluster_current_epoch").and_then(|epoch| epoch.parse().ok());
+    epoch.expect("CLUSTER INFO tells it")
 }
 
 /// Ranges of slots with the port of whoever serves them, sorted.
