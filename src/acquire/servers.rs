@@ -12,7 +12,28 @@ use crate::{
 
 /// Checks what can be known before anything is sent: the same address twice.
 pub(crate) fn check_addresses(rule: Rule, members: &ByMember<Voter>) -> Result<(), ConfigError> {
-    check_pairs(rule, members, |one, other| one.services.node_id() == other.services.node_id())
+    check_pairs(rule, members, |one, other| {
+        let (one, other) = (&one.services.node, &other.services.node);
+        one.id() == other.id() || one.is_cluster() && one.shares_address(other)
+    })
+}
+
+/// Checks that nobody is to be vetted who cannot be: whether a master of a cluster is what it was when it
+/// granted, nobody looks yet.
+pub(crate) fn check_vetting(members: &ByMember<Voter>) -> Result<(), ConfigError> {
+    let is_out_of_sight =
+        |member: &&Voter| member.vetting != Vetting::None && member.services.node.is_cluster();
+    match members.values().find(is_out_of_sight) {
+        None => Ok(()),
+        Some(member) => {
+            let reason = format!(
+                "{} is a cluster, where nobody waits yet for what a master may have forgotten: \
+                 a member of a composite is to be of a client with Quarantine::Durable",
+                member.services.node_id()
+            );
+            Err(ConfigError::InvalidSetting { setting: "quarantine", reason: reason.into() })
+        }
+    }
 }
 
 /// Checks what the clients and the servers have told by now: before a round, and again after its
@@ -24,7 +45,7 @@ pub(crate) fn check_servers(rule: Rule, members: &ByMember<Voter>) -> Result<(),
     // Two addresses of one server process.
     check_pairs(rule, members, |one, other| {
         let (a, b) = (one.services.node.run_id(), other.services.node.run_id());
-        a.is_some() && a == b
+        one.services.node.shares_cluster(&other.services.node) || a.is_some() && a == b
     })?;
     Ok(check_fleets(members)?)
 }

@@ -47,9 +47,9 @@ async fn ask_in(claim: Arc<Claim>, member: MemberId, mut time: Time) -> Vote {
     let (node, name) = (&of.services.node, of.kind.name());
     let mut next_socket = NextSocket::for_the_broken();
     loop {
-        let connection = match node.connected(name) {
+        let connection = match node.connected(name).filter(|_| next_socket.is_free()) {
             Some(connection) => connection,
-            None => match node.connection(name, time.deadline).await {
+            None => match node.next_connection(&mut next_socket, name, time.deadline).await {
                 Ok(connection) => connection,
                 Err(error) => return Vote::Failed(next_socket.told(error)),
             },

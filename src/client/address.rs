@@ -6,6 +6,7 @@ use futures::future::BoxFuture;
 use redis::{ConnectionInfo, RedisConnectionInfo};
 
 use super::{
+    cluster::{self, ClusterUrl},
     sentinel::Sentinels,
     sentinel_url::{self, SentinelUrl},
 };
@@ -38,6 +39,7 @@ pub(super) enum Place {
     Host(String, u16),
     Info(Box<ConnectionInfo>),
     Sentinels(Sentinels),
+    Cluster(Vec<String>),
 }
 
 /// How a connection is made, if not by address.
@@ -52,13 +54,20 @@ impl ServerAddress {
                     let SentinelUrl { sentinels, login, is_tls } = read?;
                     self.told_by(&sentinels, login, Some(is_tls))
                 }
-                None => Endpoint::parse(url),
+                None => match cluster::read(url) {
+                    Some(read) => {
+                        let ClusterUrl { hosts, login, is_tls } = read?;
+                        self.cluster(&hosts, login, Some(is_tls))
+                    }
+                    None => Endpoint::parse(url),
+                },
             },
             Place::Host(host, port) => Endpoint::host(host, *port),
             Place::Info(info) => Endpoint::of(info),
             Place::Sentinels(sentinels) => {
                 self.told_by(sentinels, RedisConnectionInfo::default(), None)
             }
+            Place::Cluster(hosts) => self.cluster(hosts, RedisConnectionInfo::default(), None),
         }
     }
 
@@ -74,6 +83,17 @@ impl ServerAddress {
         )?;
         directory.map.clone_from(&self.map);
         Endpoint::told_by(directory, login, is_tls)
+    }
+
+    fn cluster(
+        &self,
+        hosts: &[String],
+        login: RedisConnectionInfo,
+        is_tls: Option<bool>,
+    ) -> Result<Endpoint, ConfigError> {
+        let mut places = cluster::places(hosts)?;
+        places.map.clone_from(&self.map);
+        Endpoint::cluster(places, login, is_tls)
     }
 
     pub(super) fn endpoint(self, process: &Process) -> Result<Endpoint, ConfigError> {

@@ -20,7 +20,8 @@ impl ClientBuilder {
     /// The master of [sentinels](Self::sentinels) is
     /// `redis+sentinel://[user:password@]host[:port],host[:port]/service[/db]`, with
     /// `?sentinel_username=…&sentinel_password=…&sentinel_tls=true` if they want to know, and `rediss+sentinel`
-    /// if the master speaks TLS.
+    /// if the master speaks TLS. A [cluster](Self::cluster) is
+    /// `redis+cluster://[user:password@]host[:port],host[:port]`, or `rediss+cluster`.
     pub fn url(mut self, url: &str) -> Self {
         self.address.place = Some(Place::Url(url.to_owned()));
         self
@@ -62,8 +63,42 @@ impl ClientBuilder {
         self
     }
 
-    /// What an address is reached by that [sentinels](Self::sentinels) tell, behind a NAT or in a tunnel. It
-    /// must not block.
+    /// A Redis Cluster, of which some servers are named by `host` or `host:port`; 6379 is the usual port. In
+    /// place of any server that was named before.
+    ///
+    /// A lock is where its slot is, wherever that moves while it is held or waited for. The servers tell each
+    /// other of releases by plain PUBLISH, so Java's clients that are set to shard theirs hear of ours only
+    /// when a lease ends, and ours of theirs. Besides the rights for locks the user needs `+cluster|slots`,
+    /// `+cluster|info` and `+asking`.
+    ///
+    /// **Not promised yet**, so it has to be given up in so many words: that a promoted replica waits for the
+    /// leases that it may not have. Without [`Failover::Trust`](crate::settings::Failover) a client is not
+    /// made; nor with [`Quarantine::Always`](crate::Quarantine) or `Strict`. A [`RedLock`](crate::RedLock)
+    /// or [`MultiLock`](crate::MultiLock) of several deployments takes locks of a cluster only with
+    /// [`Quarantine::Durable`](crate::Quarantine).
+    ///
+    /// While a slot moves, a call that names several keys is refused if only some of them are where it asks, and
+    /// made again within its time. So are most grants but those of a [`Lock`](crate::Lock), and the renewal of
+    /// a [write lock](crate::rw::WriteLock): one whose slot stays half moved for a lease is lost.
+    ///
+    /// # Examples
+    /// ```
+    /// # fn main() -> Result<(), palisade::error::ConfigError> {
+    /// use palisade::{Client, settings::Failover};
+    ///
+    /// let builder = Client::builder().cluster(["redis-1:7000", "redis-2:7000", "redis-3:7000"]);
+    /// let client = builder.failover(Failover::Trust).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn cluster<A: AsRef<str>>(mut self, addresses: impl IntoIterator<Item = A>) -> Self {
+        let addresses = addresses.into_iter().map(|it| it.as_ref().to_owned()).collect();
+        self.address.place = Some(Place::Cluster(addresses));
+        self
+    }
+
+    /// What an address is reached by that [sentinels](Self::sentinels) or servers of a
+    /// [cluster](Self::cluster) tell, behind a NAT or in a tunnel. It must not block.
     ///
     /// # Examples
     /// ```

@@ -4,7 +4,7 @@ use std::{fmt, io, sync::Arc, time::Duration};
 
 #[cfg(feature = "embedded")]
 use super::SimulatedProcess;
-use super::{Client, address::ServerAddress};
+use super::{Client, address::ServerAddress, cluster};
 use crate::{
     clock::Clock,
     error::{ConfigError, ConnectError},
@@ -315,6 +315,9 @@ impl ClientBuilder {
             (None, None) => Process::global().map_err(no_thread)?,
         };
         let endpoint = self.address.endpoint(&process)?;
+        if endpoint.is_cluster() {
+            cluster::check(self.failover, self.quarantine, endpoint.db())?;
+        }
         let quarantine =
             quarantine_length(self.max_lease, self.clock_skew).saturating_add(self.failover_lag);
         let waits_after_failover = self.failover == Failover::Wait && endpoint.is_followed();

@@ -3,8 +3,10 @@
 mod address;
 mod addressing;
 mod builder;
+mod cluster;
 #[cfg(feature = "embedded")]
 mod embedded;
+mod hosts;
 mod masters;
 mod sentinel;
 mod sentinel_url;
@@ -182,7 +184,8 @@ impl Client {
         self.services.node_id()
     }
 
-    /// What the connections of the server are called; those without a name are left out.
+    /// What the connections of the server are called; those without a name are left out. Of a cluster, those
+    /// of one of its masters.
     ///
     /// Those of this library are called `palisade:<uuid>:<name>`: the holder ids of a process begin with its
     /// uuid, so this tells on whose behalf a [holder](Holder) holds. The user needs `+client|list`.

@@ -1,5 +1,6 @@
 //! Masters that sentinels watch over.
 
+use super::hosts;
 #[cfg(feature = "tls")]
 use crate::node::Tls;
 use crate::{
@@ -114,23 +115,8 @@ impl std::fmt::Debug for Login {
     }
 }
 
-/// Reads `host`, `host:port`, `[number]:port`.
 fn place(address: &str) -> Result<Place, ConfigError> {
-    let (host, port) = match address.rsplit_once(':') {
-        Some((host, port))
-            if !port.ends_with(']') && (!host.contains(':') || host.ends_with(']')) =>
-        {
-            (host, port.parse().ok())
-        }
-        _ => (address, Some(PORT)),
-    };
-    let host = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
-    let is_host =
-        !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || "/@,".contains(c));
-    match port {
-        Some(port) if is_host => Ok((host.into(), port)),
-        _ => Err(invalid("an address is to be host or host:port")),
-    }
+    hosts::read(address, PORT).ok_or_else(|| invalid("an address is to be host or host:port"))
 }
 
 fn invalid(reason: &str) -> ConfigError {
@@ -138,25 +124,3 @@ fn invalid(reason: &str) -> ConfigError {
 }
 
 const PORT: u16 = 26_379;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_are_hosts_with_or_without_a_port() {
-        for (address, host, port) in [
-            ("h", "h", PORT),
-            ("h:1", "h", 1),
-            ("10.0.0.1:7", "10.0.0.1", 7),
-            ("[::1]:7", "::1", 7),
-            ("[::1]", "::1", PORT),
-            ("::1", "::1", PORT),
-        ] {
-            assert_eq!(place(address).unwrap(), (host.into(), port), "{address}");
-        }
-        for bad in ["", ":1", "h:", "h:port", "h:99999", "redis://h", "a,b", "user@h", "[]:1"] {
-            assert!(place(bad).is_err(), "{bad}");
-        }
-    }
-}

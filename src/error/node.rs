@@ -274,7 +274,10 @@ impl NodeError {
             Self::Permission { .. } | Self::ForeignKey | Self::OtherKind | Self::ForeignCounter => {
                 true
             }
-            Self::Server { code, .. } => !OF_SERVER.contains(&&**code),
+            Self::Server { code, .. } => {
+                // All keys of a call are in one slot.
+                !OF_SERVER.contains(&&**code) && !matches!(&**code, "MOVED" | "ASK")
+            }
             _ => false,
         }
     }

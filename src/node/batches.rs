@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::atomic::Ordering, time::Duration};
 
 use futures::{StreamExt, stream};
 
-use super::{Lookout, Node};
+use super::{Lookout, NextSocket, Node};
 use crate::{
     clock::Instant,
     error::NodeError,
@@ -145,7 +145,9 @@ impl Node {
 
     async fn call_once<T>(&self, call: &BatchCall<T>) -> Result<Vec<BatchAnswer>, NodeError> {
         let deadline = self.0.core.settings.clock.now() + call.timeout;
-        let (connection, answer) = self.call(call.batch.key(), &call.batch, deadline).await?;
+        let next_socket = NextSocket::for_the_unsent().divisible(call.is_divisible());
+        let (connection, answer) =
+            self.call_until(next_socket, call.batch.key(), &call.batch, deadline).await?;
         let (sent, run_id) = (answer.sent, connection.run_id());
         let outcomes = answer.reply.into_iter();
         Ok(outcomes.map(|outcome| BatchAnswer { outcome, sent, run_id }).collect())

@@ -201,10 +201,20 @@ mod tests {
         let text = "Error running script (call to f_ab): @user_script:1: -MISCONF Redis is";
         let error = of_text("ERR", text);
         assert!(!error.may_concern_one_key(), "{error:?}");
-        for code in ["ERR", "CROSSSLOT", "MOVED", "WRONGTYPE", "NOPERM"] {
+        for code in ["ERR", "CROSSSLOT", "TRYAGAIN", "WRONGTYPE", "NOPERM"] {
             assert!(of_text(code, "BUSYBODY").may_concern_one_key(), "{code}");
         }
-        for code in ["BUSY", "LOADING", "READONLY", "MASTERDOWN", "NOAUTH", "NOREPLICAS", "OOM"] {
+        for code in [
+            "BUSY",
+            "LOADING",
+            "READONLY",
+            "MASTERDOWN",
+            "NOAUTH",
+            "NOREPLICAS",
+            "OOM",
+            "MOVED",
+            "ASK",
+        ] {
             assert!(!of_text(code, "a text").may_concern_one_key(), "{code}");
         }
     }

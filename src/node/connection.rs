@@ -40,12 +40,16 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(crate) struct Connection {
     socket: Arc<Socket>,
+    /// Whether ASKING is said before each call.
+    is_asking: bool,
 }
 
 #[derive(Debug)]
 struct Socket {
     epoch: u64,
     standing: Arc<Standing>,
+    /// To which what is granted is bound.
+    run_id: Option<RunId>,
     /// By which of the sentinels' configurations it leads to the master.
     config: Option<u64>,
     marker: Arc<str>,
@@ -84,7 +88,7 @@ impl Connection {
     pub(super) fn new(
         outbox: Arc<Outbox>,
         greeting: &Greeting,
-        standing: Arc<Standing>,
+        (standing, run_id): (Arc<Standing>, Option<RunId>),
         config: Option<u64>,
         settings: &NodeSettings,
     ) -> Self {
@@ -94,6 +98,7 @@ impl Connection {
         let socket = Socket {
             epoch: EPOCHS.fetch_add(1, Ordering::Relaxed),
             standing,
+            run_id,
             config,
             marker: settings.marker.clone(),
             clock: settings.clock.clone(),
@@ -103,7 +108,16 @@ impl Connection {
             spinner: Spinner::new(settings.spin),
             outbox,
         };
-        Self { socket: Arc::new(socket) }
+        Self { socket: Arc::new(socket), is_asking: false }
+    }
+
+    /// The same socket to a server that does not have the slot yet that this is about.
+    pub(super) fn asking(self) -> Self {
+        Self { is_asking: true, ..self }
+    }
+
+    pub(super) const fn is_asking(&self) -> bool {
+        self.is_asking
     }
 
     /// The key of the marker that says whether the server may vote.
@@ -165,7 +179,8 @@ impl Connection {
         patience: Patience,
     ) -> Asked {
         let unsent_until = patience.unsent_until;
-        let departure = Departure::Acquire { acquirer, unsent_until };
+        let is_asking = self.is_asking;
+        let departure = Departure::Acquire { acquirer, unsent_until, is_asking };
         let until = Until::Patience(patience);
         let acquired = match self.fly(departure, until, Always { is_awaited_alone }).await {
             Fate::Acquired(acquired) => acquired,
@@ -205,6 +220,7 @@ impl Connection {
         deadline: Instant,
         caller: Always,
     ) -> Result<(Option<Value>, Value, Instant), NodeError> {
+        let request = Request { is_asking: self.is_asking, ..request };
         let departure = Departure::Call { request, deadline };
         match self.fly(departure, Until::Deadline(deadline), caller).await {
             Fate::Answered { first, value, sent } => Ok((first, value, sent)),
@@ -259,9 +275,10 @@ impl Connection {
         self.socket.epoch
     }
 
-    /// The run of the server that this socket leads to, if the user may know.
+    /// The run of the server that this socket leads to, if the user may know, and what is granted there
+    /// stays there. In a cluster it does not: the slot moves, and its keys with it.
     pub(crate) fn run_id(&self) -> Option<RunId> {
-        self.socket.standing.run_id()
+        self.socket.run_id
     }
 
     /// What is known of the process that this socket leads to.

@@ -132,7 +132,7 @@ impl Directory {
                 self.service
             )));
         }
-        Ok(Whereabouts { place: self.mapped(place)?, config })
+        Ok(Whereabouts { place: mapped(self.map.as_deref(), place)?, config })
     }
 
     async fn ask(&self, place: &Place, clock: &SharedClock) -> io::Result<Whereabouts> {
@@ -222,13 +222,14 @@ impl Directory {
         command.arg(what).arg(&*self.service);
         command
     }
+}
 
-    fn mapped(&self, (host, port): Place) -> io::Result<Place> {
-        let Some(map) = &self.map else { return Ok((host, port)) };
-        let mapped = contained(|| map(&host, port));
-        let (host, port) = mapped.ok_or_else(|| io::Error::other("the address_map panicked"))?;
-        Ok((host.into(), port))
-    }
+/// By what a place is reached that was told.
+pub(super) fn mapped(map: Option<&AddressMap>, (host, port): Place) -> io::Result<Place> {
+    let Some(map) = map else { return Ok((host, port)) };
+    let mapped = contained(|| map(&host, port));
+    let (host, port) = mapped.ok_or_else(|| io::Error::other("the address_map panicked"))?;
+    Ok((host.into(), port))
 }
 
 fn no_error(answer: RedisResult<Value>) -> Result<Value, String> {
@@ -261,7 +262,7 @@ fn text(value: &Value) -> Option<&str> {
     }
 }
 
-fn shown((host, port): &Place) -> String {
+pub(super) fn shown((host, port): &Place) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 

@@ -11,7 +11,8 @@ use super::tls::{Secured, Tls, TlsIdentity};
 use super::{
     Stream,
     credentials::Fetch,
-    directory::{Directory, Whereabouts},
+    directory::{Directory, Place, Whereabouts, shown},
+    places::Places,
     tcp, url,
 };
 use crate::{
@@ -30,6 +31,8 @@ pub(crate) struct Endpoint {
     /// Where user and password come from, if they change.
     fetch: Option<Arc<Fetch>>,
     spoken: Spoken,
+    /// Whether it is one of many, and what is granted there may move to another.
+    is_of_cluster: bool,
     #[cfg(feature = "tls")]
     tls: Option<Secured>,
 }
@@ -52,6 +55,8 @@ enum Address {
     Connector(Dial),
     /// As its sentinels say.
     Told(Box<Directory>),
+    /// At many, as the servers of a cluster say.
+    Cluster(Places),
 }
 
 /// What a connection is made with: where it leads, and as whom. Nothing of it is ever shown.
@@ -68,6 +73,16 @@ pub(crate) struct Identity {
     connect_timeout: Duration,
     /// How many replicas are to have what is written, and how soon.
     replicated: Option<(u32, Duration)>,
+}
+
+impl Spoken {
+    const fn of(is_tls: Option<bool>) -> Self {
+        match is_tls {
+            Some(true) => Self::Tls,
+            Some(false) => Self::Plain,
+            None => Self::AsAsked,
+        }
+    }
 }
 
 /// Makes a stream to the node.
@@ -112,12 +127,34 @@ impl Endpoint {
             return Err(ConfigError::UnsupportedUrl { scheme: "rediss".into() });
         }
         let name = directory.name();
-        let spoken = match is_tls {
-            Some(true) => Spoken::Tls,
-            Some(false) => Spoken::Plain,
-            None => Spoken::AsAsked,
-        };
-        Ok(Self::new(Address::Told(Box::new(directory)), &name, login, spoken))
+        Ok(Self::new(Address::Told(Box::new(directory)), &name, login, Spoken::of(is_tls)))
+    }
+
+    /// The servers of a cluster; over TLS as `is_tls` says, or else is asked for.
+    pub(crate) fn cluster(
+        places: Places,
+        login: RedisConnectionInfo,
+        is_tls: Option<bool>,
+    ) -> Result<Self, ConfigError> {
+        if is_tls == Some(true) && !cfg!(feature = "tls") {
+            return Err(ConfigError::UnsupportedUrl { scheme: "rediss".into() });
+        }
+        let name = places.name();
+        Ok(Self::new(Address::Cluster(places), &name, login, Spoken::of(is_tls)))
+    }
+
+    /// One server of a cluster.
+    pub(super) fn at(&self, place: &Place) -> Self {
+        let name = shown(place);
+        Self {
+            id: NodeId::new(&name),
+            name: name.into(),
+            address: Address::Tcp(place.0.clone(), place.1),
+            is_of_cluster: true,
+            #[cfg(feature = "tls")]
+            tls: self.tls.clone(),
+            ..self.clone()
+        }
     }
 
     /// A node that is reached through streams the caller makes; `label` tells it from others.
@@ -139,6 +176,7 @@ impl Endpoint {
             login: login.set_skip_set_lib_name(),
             fetch: None,
             spoken,
+            is_of_cluster: false,
             #[cfg(feature = "tls")]
             tls: None,
         }
@@ -194,7 +232,7 @@ impl Endpoint {
         };
         let secured = Secured::new(tls)?;
         self.tls = Some(match &self.address {
-            Address::Told(_) => secured,
+            Address::Told(_) | Address::Cluster(_) => secured,
             Address::Tcp(host, _) => secured.of_host(Some(host))?,
             _ => secured.of_host(None)?,
         });
@@ -218,6 +256,7 @@ impl Endpoint {
             }
             (Address::Unix(path), Address::Unix(other)) => path == other,
             (Address::Told(directory), Address::Told(other)) => directory.is_that_of(other),
+            (Address::Cluster(places), Address::Cluster(other)) => places.are_those_of(other),
             _ => self.id == other.id,
         }
     }
@@ -277,6 +316,7 @@ impl Endpoint {
                 let stream = tcp::connect(host, *port, clock).await?;
                 return Ok((Box::new(stream), Some(told)));
             }
+            Address::Cluster(places) => return any_of(&places.all(), clock).await,
         };
         Ok((stream, None))
     }
@@ -284,6 +324,33 @@ impl Endpoint {
     /// Whether it may be another server later.
     pub(crate) fn is_followed(&self) -> bool {
         self.directory().is_some()
+    }
+
+    /// Whether it is many servers.
+    pub(crate) fn is_cluster(&self) -> bool {
+        self.places().is_some()
+    }
+
+    /// Where those are.
+    pub(super) fn places(&self) -> Option<&Places> {
+        match &self.address {
+            Address::Cluster(places) => Some(places),
+            _ => None,
+        }
+    }
+
+    /// The host of one of those: each shows a certificate of its own.
+    #[cfg(feature = "tls")]
+    pub(super) fn host_of_cluster(&self) -> Option<&str> {
+        match &self.address {
+            Address::Tcp(host, _) if self.is_of_cluster => Some(host),
+            _ => None,
+        }
+    }
+
+    /// Whether it is one of those.
+    pub(super) fn is_of_cluster(&self) -> bool {
+        self.is_of_cluster
     }
 
     /// Who tells where it is, if that may change.
@@ -349,6 +416,24 @@ impl fmt::Debug for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Identity").field(&self.id).finish_non_exhaustive()
     }
+}
+
+/// A stream to one of several, whichever of them comes first that answers.
+async fn any_of(
+    places: &[Place],
+    clock: &SharedClock,
+) -> io::Result<(Box<dyn Stream>, Option<Whereabouts>)> {
+    let mut failed = io::Error::other("no server is named");
+    for place in places {
+        match tcp::connect(&place.0, place.1, clock).await {
+            Ok(stream) => {
+                let told = Whereabouts { place: place.clone(), config: None };
+                return Ok((Box::new(stream), Some(told)));
+            }
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
 }
 
 /// Whether the current runtime has sockets.

@@ -90,7 +90,8 @@ impl Order {
         if !seeker.acquirer.wants(stamp, seeker.turn) {
             return Joins::No(self.decide(ticket, Fate::Unwanted));
         }
-        let flight = Some((group.now, self.taken));
+        // Its call comes behind the word that lets it pass, if it needs one.
+        let flight = Some((group.now, self.taken + u64::from(seeker.is_asking)));
         if let Some(Entry::Acquire(seeker)) = self.calls.get_mut(ticket) {
             (seeker.stamp, seeker.flight) = (Some(stamp), flight);
         }
@@ -109,7 +110,8 @@ impl Order {
         print: u64,
     ) -> bool {
         let (one, two) = (first.acquirer.acquire(), other.acquirer.acquire());
-        let is_sent_with = |seeker: &Seeker| (seeker.turn, seeker.part, seeker.acquirer.valid());
+        let is_sent_with =
+            |seeker: &Seeker| (seeker.turn, seeker.is_asking, seeker.part, seeker.acquirer.valid());
         // The first has its stamp by now; one that was not sent yet takes the same.
         let stamp = other.stamp.or(first.stamp);
         let is_there = |other: &Seeker| other.acquirer.acquire().has_key_of(two);
@@ -141,9 +143,13 @@ impl Order {
         let all = (group.start..self.flying.len()).filter_map(|at| self.seeker(at));
         let locks = self.flying.len() - group.start;
         let Some(first) = all.clone().next() else { return false };
+        let is_asking = first.is_asking;
         let (acquire, stamp) = (first.acquirer.acquire(), first.stamp.unwrap_or(i64::MIN));
         first.form().begin(acquire.script(), &mut words);
         acquire.write_call(all.map(|one| one.acquirer.acquire()), stamp, &mut words);
+        if is_asking {
+            self.take_asking(group.now, to);
+        }
         self.take(Taken::Acquires(locks), group.now, to, |to| words.write_to(to));
         self.acquire_calls += 1;
         self.scratch = words;

@@ -162,7 +162,7 @@ pub(super) fn name_command(name: &str) -> Option<Cmd> {
     (!name.is_empty()).then_some(command)
 }
 
-fn login_commands(login: &RedisConnectionInfo) -> Vec<Cmd> {
+pub(super) fn login_commands(login: &RedisConnectionInfo) -> Vec<Cmd> {
     let mut commands = Vec::new();
     // There are users without a password; whoever names one is not to come as the default user.
     if login.username().is_some() || login.password().is_some() {

@@ -133,7 +133,8 @@ async fn keep_connected(link: &Link) {
             Ok(Opened { connection, driver, tie }) => {
                 contained(|| tracing::debug!(node = %link.core.endpoint.id(), "connected"));
                 link.state.replace(LinkState::Up(connection.clone()));
-                let is_another = run_before.is_some() && connection.run_id() != run_before;
+                let is_another =
+                    run_before.is_some() && connection.standing().run_id() != run_before;
                 if was_lost || is_another {
                     tell_that_it_is_back(link);
                 }

@@ -13,6 +13,7 @@ mod backoff;
 mod batches;
 mod caller;
 mod cause;
+mod cluster;
 mod commands;
 mod connection;
 mod credentials;
@@ -29,19 +30,23 @@ mod integers;
 mod landing;
 mod link;
 mod login;
+mod master;
 mod next_socket;
 mod node_core;
 mod opening;
 mod order;
 mod outbox;
+mod places;
 mod plain;
 mod pubsub;
+mod redirect;
 mod replicas;
 mod request;
 mod rules;
 mod server_clock;
 mod settings;
 mod silence;
+mod slot_map;
 mod spin;
 mod stream;
 mod survey;
@@ -56,7 +61,7 @@ mod url;
 
 use std::{
     fmt,
-    sync::{Arc, MutexGuard, OnceLock, PoisonError, Weak},
+    sync::{Arc, OnceLock, Weak},
     time::Duration,
 };
 
@@ -73,22 +78,21 @@ pub(crate) use self::{
     directory::{AddressMap, Directory, Place},
     endpoint::{Endpoint, Identity},
     next_socket::NextSocket,
+    places::Places,
     pubsub::{PubSub, PubSubEvent, SubscriptionChange},
     replicas::Lookout,
     settings::{NodeSettings, Replicated},
 };
-pub use self::{credentials::Credentials, spin::Spin, stream::Stream};
 use self::{
-    link::{Link, Links, find},
-    node_core::Core,
-    replicas::Replicas,
+    cluster::Cluster, master::Master, node_core::Core, redirect::Redirect, replicas::Replicas,
 };
+pub use self::{credentials::Credentials, spin::Spin, stream::Stream};
 pub(crate) use crate::error::NodeId;
 use crate::{
     clock::Instant,
     error::NodeError,
     standing::{RunId, Standing},
-    wire::Call,
+    wire::{Call, key::slot},
 };
 
 /// One Redis deployment that votes as one. A cheap handle.
@@ -97,17 +101,27 @@ pub(crate) struct Node(Arc<NodeInner>);
 
 struct NodeInner {
     core: Arc<Core>,
-    links: Links,
+    servers: Servers,
     /// If they matter.
     replicas: OnceLock<Replicas>,
+}
+
+enum Servers {
+    One(Master),
+    /// Each with its slots.
+    Many(Box<Cluster>),
 }
 
 impl Node {
     /// Needs no runtime and sends nothing.
     pub(crate) fn new(endpoint: Endpoint, settings: NodeSettings) -> Self {
+        let places = endpoint.places().cloned();
         let core = Arc::new(Core::new(endpoint, settings));
-        let (links, replicas) = (Links::default(), OnceLock::new());
-        Self(Arc::new(NodeInner { core, links, replicas }))
+        let servers = match places {
+            Some(places) => Servers::Many(Box::new(Cluster::new(core.clone(), places))),
+            None => Servers::One(Master::new(core.clone())),
+        };
+        Self(Arc::new(NodeInner { core, servers, replicas: OnceLock::new() }))
     }
 
     /// Says who is concerned about the node; there is one, and it stays.
@@ -156,7 +170,10 @@ impl Node {
 
     /// Whether there is a link on a runtime, connected or not.
     pub(crate) fn is_linked_on(&self, runtime: Id) -> bool {
-        find(&self.links(), runtime).is_some()
+        match &self.0.servers {
+            Servers::One(master) => master.is_linked_on(runtime),
+            Servers::Many(cluster) => cluster.is_linked_on(runtime),
+        }
     }
 
     pub(crate) fn id(&self) -> &NodeId {
@@ -184,6 +201,19 @@ impl Node {
         self.0.core.endpoint.shares_address(&other.0.core.endpoint)
     }
 
+    /// Whether both are one cluster, as far as it was asked by now.
+    pub(crate) fn shares_cluster(&self, other: &Self) -> bool {
+        match (&self.0.servers, &other.0.servers) {
+            (Servers::Many(cluster), Servers::Many(other)) => cluster.is_that_of(other),
+            _ => false,
+        }
+    }
+
+    /// Whether it is many servers, of which each has some of the keys.
+    pub(crate) fn is_cluster(&self) -> bool {
+        matches!(self.0.servers, Servers::Many(_))
+    }
+
     /// Whether it may be another server later.
     pub(crate) fn is_followed(&self) -> bool {
         self.0.core.endpoint.is_followed()
@@ -196,7 +226,7 @@ impl Node {
 
     /// The command connection of the current runtime for what concerns `key`, made if there is none.
     ///
-    /// One master is the right one for every key; callers name it so that a cluster can stand here.
+    /// One master is the right one for every key; in a cluster it is the one that serves the key's slot.
     ///
     /// Waits while it is being made, at most until `deadline`; fails at once while the node is
     /// known to be down, and asks for another attempt to connect.
@@ -209,10 +239,59 @@ impl Node {
     /// Dropping the future has no effect: connecting goes on.
     pub(crate) async fn connection(
         &self,
-        _key: &str,
+        key: &str,
         deadline: Instant,
     ) -> Result<Connection, NodeError> {
-        self.link()?.connection(deadline).await
+        match &self.0.servers {
+            Servers::One(master) => master.connection(deadline).await,
+            Servers::Many(_) if self.0.core.closed.is_cancelled() => Err(NodeError::Closed),
+            // A rare thing to wait for, and large.
+            Servers::Many(cluster) => Box::pin(cluster.connection(slot(key), deadline)).await,
+        }
+    }
+
+    /// The connection for a call that goes out once more: where a cluster has sent it, if it has.
+    ///
+    /// # Errors
+    /// As [`connection`](Self::connection). What the cluster said if it has for too long.
+    ///
+    /// # Cancel safety
+    /// As [`connection`](Self::connection).
+    pub(crate) async fn next_connection(
+        &self,
+        next_socket: &mut NextSocket,
+        key: &str,
+        deadline: Instant,
+    ) -> Result<Connection, NodeError> {
+        let Some((redirect, error, times, until)) = next_socket.take_redirect(deadline) else {
+            return self.connection(key, deadline).await;
+        };
+        let Servers::Many(cluster) = &self.0.servers else { return Err(error) };
+        let clock = &self.0.core.settings.clock;
+        if let Redirect::Moved(place) = &redirect {
+            // Also if it is too late for this call.
+            cluster.learn(slot(key), &cluster.told(slot(key), place.clone())?);
+        }
+        let pause = match redirect {
+            Redirect::Moved(_) | Redirect::Ask(_) if times <= SENT_ON_AT_ONCE => Duration::ZERO,
+            _ => PAUSE * times.min(MOST_PAUSES),
+        };
+        let at = clock.now() + pause;
+        if at >= until {
+            return Err(error);
+        }
+        if !pause.is_zero() {
+            clock.sleep_until(at).await;
+        }
+        match redirect {
+            Redirect::Ask(place) => {
+                let place = cluster.told(slot(key), place)?;
+                return Ok(cluster.master(&place).connection(until).await?.asking());
+            }
+            Redirect::Moved(_) | Redirect::TryAgain => {}
+            Redirect::Down => cluster.look(until).await?,
+        }
+        self.connection(key, until).await
     }
 
     /// Makes a call for what concerns `key`; the connection is that of the answer. What never left,
@@ -229,9 +308,18 @@ impl Node {
         call: &C,
         deadline: Instant,
     ) -> Result<(Connection, Answer<C::Reply>), NodeError> {
-        let mut next_socket = NextSocket::for_the_unsent();
+        self.call_until(NextSocket::for_the_unsent(), key, call, deadline).await
+    }
+
+    async fn call_until<C: Call>(
+        &self,
+        mut next_socket: NextSocket,
+        key: &str,
+        call: &C,
+        deadline: Instant,
+    ) -> Result<(Connection, Answer<C::Reply>), NodeError> {
         loop {
-            let connection = self.connection(key, deadline).await?;
+            let connection = self.next_connection(&mut next_socket, key, deadline).await?;
             match connection.call(call, deadline).await {
                 Err(error) => next_socket.after(error)?,
                 Ok(answer) => return Ok((connection, answer)),
@@ -240,12 +328,14 @@ impl Node {
     }
 
     /// The connection without waiting: the live connection if there is one now.
-    pub(crate) fn connected(&self, _key: &str) -> Option<Connection> {
-        let runtime = Handle::try_current().ok()?.id();
-        find(&self.links(), runtime)?.connected()
+    pub(crate) fn connected(&self, key: &str) -> Option<Connection> {
+        match &self.0.servers {
+            Servers::One(master) => master.connected(),
+            Servers::Many(cluster) => cluster.connected(slot(key)),
+        }
     }
 
-    /// The server's run as of the newest handshake on any runtime.
+    /// The server's run as of the newest handshake on any runtime. A cluster has none.
     pub(crate) fn run_id(&self) -> Option<RunId> {
         self.0.core.run_id()
     }
@@ -276,33 +366,29 @@ impl Node {
         PubSub::open(self.0.core.clone(), on, Arc::new(events))
     }
 
+    /// How many links there are.
+    #[cfg(test)]
+    fn links(&self) -> usize {
+        match &self.0.servers {
+            Servers::One(master) => master.count_links(),
+            Servers::Many(_) => 0,
+        }
+    }
+
     /// Ends every connection and its tasks, as dropping the last `Node` does.
     pub(crate) fn close(&self) {
         self.0.core.closed.cancel();
-    }
-
-    fn link(&self) -> Result<Arc<Link>, NodeError> {
-        if self.0.core.closed.is_cancelled() {
-            return Err(NodeError::Closed);
+        if let Servers::Many(cluster) = &self.0.servers {
+            cluster.close();
         }
-        let runtime = Handle::try_current().map_err(|_none| NodeError::NoRuntime)?;
-        let (link, task) = {
-            let mut links = self.links();
-            if let Some(link) = find(&links, runtime.id()) {
-                return Ok(link.clone());
-            }
-            let (link, task) = Link::new(self.0.core.clone(), &self.0.links);
-            links.push((runtime.id(), link.clone()));
-            (link, task)
-        };
-        runtime.spawn(task);
-        Ok(link)
-    }
-
-    fn links(&self) -> MutexGuard<'_, Vec<(Id, Arc<Link>)>> {
-        self.0.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// So often a call goes where it is sent without a pause: those who disagree are to have time.
+const SENT_ON_AT_ONCE: u32 = 4;
+/// Grows with each time that a call is sent on, up to so many.
+const PAUSE: Duration = Duration::from_millis(5);
+const MOST_PAUSES: u32 = 10;
 
 impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

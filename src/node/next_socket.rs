@@ -1,6 +1,7 @@
-//! Whether a call goes out once more on the next socket.
+//! Whether a call goes out once more on the next socket, and on which.
 
-use crate::error::NodeError;
+use super::redirect::Redirect;
+use crate::{clock::Instant, error::NodeError};
 
 /// How far a call has come that is made until a socket has carried it: a server, or something on the
 /// way to it, may have closed one on which nobody spoke, and that shows when somebody does.
@@ -11,18 +12,58 @@ pub(crate) struct NextSocket {
     /// How it broke where it may have been executed.
     broke: Option<NodeError>,
     tries_left: u8,
+    sent_on: SentOn,
+}
+
+/// How a cluster has sent a call from server to server, none of which has executed it.
+#[derive(Debug, Default)]
+struct SentOn {
+    /// Where it goes next, and how it was said.
+    next: Option<(Redirect, NodeError)>,
+    times: u32,
+    /// How long it goes on: who asks anew does not begin anew.
+    until: Option<Instant>,
+    /// What is refused since some of its keys have moved is not made again as it is.
+    is_divisible: bool,
 }
 
 impl NextSocket {
     /// For a call that is not made again where it may have been executed.
     pub(crate) const fn for_the_unsent() -> Self {
-        Self { is_idempotent: false, broke: None, tries_left: TRIES }
+        Self::new(false)
     }
 
     /// For a call that, executed twice, has done no more than once. It is made again once where its
     /// socket broke under it.
     pub(crate) const fn for_the_broken() -> Self {
-        Self { is_idempotent: true, broke: None, tries_left: TRIES }
+        Self::new(true)
+    }
+
+    const fn new(is_idempotent: bool) -> Self {
+        let sent_on = SentOn { next: None, times: 0, until: None, is_divisible: false };
+        Self { is_idempotent, broke: None, tries_left: TRIES, sent_on }
+    }
+
+    /// The same for a call that is cut in two where its keys are not in one place.
+    pub(super) const fn divisible(mut self, is_divisible: bool) -> Self {
+        self.sent_on.is_divisible = is_divisible;
+        self
+    }
+
+    /// Whether it goes out on any socket that leads to its server.
+    pub(crate) const fn is_free(&self) -> bool {
+        self.sent_on.next.is_none()
+    }
+
+    /// Where a cluster has sent it, with the number of times that it was sent on, and until when that goes
+    /// on; `deadline` counts from the first time.
+    pub(super) fn take_redirect(
+        &mut self,
+        deadline: Instant,
+    ) -> Option<(Redirect, NodeError, u32, Instant)> {
+        let (redirect, error) = self.sent_on.next.take()?;
+        let until = *self.sent_on.until.get_or_insert(deadline);
+        Some((redirect, error, self.sent_on.times, until))
     }
 
     /// Ok if the call is to go out on the next socket after it met with `error`.
@@ -31,6 +72,13 @@ impl NextSocket {
     /// What is to be told otherwise. That it may have been executed earlier is not forgotten for a later
     /// try that got nowhere.
     pub(crate) fn after(&mut self, error: NodeError) -> Result<(), NodeError> {
+        if let Some(redirect) = Redirect::of(&error)
+            && !(self.sent_on.is_divisible && redirect == Redirect::TryAgain)
+        {
+            self.sent_on.times += 1;
+            self.sent_on.next = Some((redirect, error));
+            return Ok(());
+        }
         let is_next = match error {
             NodeError::Unreachable { .. } => true,
             NodeError::Disconnected { .. } => self.is_idempotent && self.broke.is_none(),

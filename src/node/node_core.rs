@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak, atomic::Ato
 use tokio::runtime::Id;
 use tokio_util::sync::CancellationToken;
 
-use super::{Endpoint, NodeSettings, endpoint::Identity};
+use super::{Endpoint, NodeSettings, directory::Place, endpoint::Identity};
 use crate::{
     error::NodeError,
     standing::{RunId, Standing},
@@ -40,9 +40,22 @@ impl Core {
         let closed = CancellationToken::new();
         let replicated = settings.replicated.as_ref().map(|rule| (rule.by, rule.within));
         let identity = Arc::new(endpoint.identity(settings.connect_timeout, replicated));
-        let (standing, by_slot) = (Mutex::default(), AtomicBool::new(false));
+        let by_slot = AtomicBool::new(endpoint.is_cluster());
+        let standing = Mutex::default();
         let resident = OnceLock::new();
         Self { endpoint, identity, settings, standing, closed, by_slot, resident }
+    }
+
+    /// That of one server of this cluster.
+    pub(super) fn at(&self, place: &Place) -> Self {
+        let one = Self::new(self.endpoint.at(place), self.settings.clone());
+        if let Some(resident) = self.resident.get() {
+            let _the_first = one.resident.set(resident.clone());
+        }
+        if self.closed.is_cancelled() {
+            one.closed.cancel();
+        }
+        one
     }
 
     pub(super) fn resident(&self) -> Option<Arc<dyn Resident>> {

@@ -3,7 +3,9 @@
 use std::{future::pending, sync::Arc};
 
 use futures::future::BoxFuture;
-use redis::{AsyncConnectionConfig, ProtocolVersion, aio::MultiplexedConnection};
+use redis::{
+    AsyncConnectionConfig, Cmd, ProtocolVersion, RedisResult, Value, aio::MultiplexedConnection,
+};
 
 use super::{
     Stream, cause,
@@ -11,6 +13,7 @@ use super::{
     deadline::before,
     directory::Whereabouts,
     driver::Driver,
+    exchange::exchange,
     handshake::{self, Greeting},
     login::Login,
     node_core::Core,
@@ -50,6 +53,8 @@ impl Core {
         let outbox = Outbox::new(&self.settings);
         let driver = Driver::new(stream, outbox.clone());
         let config = place.as_ref().and_then(|told| told.config);
+        let run_id = standing.run_id().filter(|_| !self.endpoint.is_of_cluster());
+        let standing = (standing, run_id);
         let connection = Connection::new(outbox, &greeting, standing, config, &self.settings);
         Ok(Opened { connection, driver, tie: Tie { renew_login_at: login.renew_at, place } })
     }
@@ -100,6 +105,24 @@ impl Core {
         Ok((stream, Tie { renew_login_at, place }))
     }
 
+    /// The answers to some questions on a stream of their own, of a server that need not be a master.
+    pub(super) async fn ask_once(
+        &self,
+        questions: &[Cmd],
+    ) -> Result<Vec<RedisResult<Value>>, NodeError> {
+        let deadline = self.connected_by();
+        let login = handshake::login_commands(&self.login(deadline).await?.info);
+        let (mut stream, _place) = self.stream(deadline).await?;
+        let all = [&login, questions].concat();
+        let asked = async { Ok(exchange(&mut stream, &all).await) };
+        let mut answers = self.in_time(deadline, "the server did not answer", asked).await?;
+        let rest = answers.split_off(login.len());
+        for answer in answers {
+            handshake::no_error(answer)?;
+        }
+        Ok(rest)
+    }
+
     /// A stream on which Redis' protocol is spoken, and where it leads.
     async fn stream(
         &self,
@@ -112,7 +135,8 @@ impl Core {
         let (stream, place) = self.in_time(deadline, "not connected", dialled).await?;
         #[cfg(feature = "tls")]
         if let Some(tls) = self.endpoint.tls() {
-            let host = place.as_ref().map(|told| &*told.place.0);
+            let host =
+                place.as_ref().map(|told| &*told.place.0).or(self.endpoint.host_of_cluster());
             let wrapped = tls.wrap(stream, host);
             let stream = self.in_time(deadline, "no TLS handshake", wrapped).await?;
             return Ok((stream, place));

@@ -9,7 +9,7 @@ use slab::Slab;
 use super::{
     caller::{Acquirer, Turn},
     cause,
-    request::{Answers, Form, Request},
+    request::{ASKING, Answers, Form, Request},
     rules::Rules,
 };
 use crate::{
@@ -126,6 +126,8 @@ pub(super) struct Seeker {
     pub(super) stamp: Option<i64>,
     /// When it was taken, and in which call. `None` while it waits.
     pub(super) flight: Option<(Instant, u64)>,
+    /// Whether ASKING is said before its call.
+    pub(super) is_asking: bool,
     /// Of those that wait, only the ones with the same number share a call. 0 if it may be any.
     pub(super) part: u64,
     pub(super) caller: Sleeper,
@@ -166,6 +168,8 @@ pub(super) enum Taken {
     Pair(Ticket),
     /// So many of those that fly.
     Acquires(usize),
+    /// ASKING, whose answer nobody waits for.
+    Asking,
 }
 
 /// How a call was given up, and whether that counts where its caller waited for too long: once for a
@@ -200,6 +204,9 @@ impl Order {
                         Answers::One => Taken::Call(ticket),
                         Answers::Two => Taken::Pair(ticket),
                     };
+                    if request.is_asking {
+                        self.take_asking(now, to);
+                    }
                     self.take(what, now, to, |to| to.extend_from_slice(&request.bytes));
                 }
                 None
@@ -226,6 +233,11 @@ impl Order {
         self.taken += 1;
     }
 
+    /// Packs the word that lets the call behind it pass.
+    pub(super) fn take_asking(&mut self, now: Instant, to: &mut Vec<u8>) {
+        self.take(Taken::Asking, now, to, |to| to.extend_from_slice(ASKING));
+    }
+
     /// The next call that is answered, and when it was taken.
     pub(super) fn answer_next(&mut self) -> Option<(Taken, Instant)> {
         let next = self.departed.front_mut()?;
@@ -235,7 +247,7 @@ impl Order {
                 next.what = Taken::Call(ticket);
                 return Some((what, sent));
             }
-            Taken::Call(_) => {}
+            Taken::Call(_) | Taken::Asking => {}
             Taken::Acquires(_) => self.acquire_calls -= 1,
         }
         self.departed.pop_front();

@@ -81,13 +81,12 @@ pub(super) struct Outbox {
 /// What enters.
 pub(super) enum Departure {
     /// After its deadline nobody waits for the answer, and it is not sent.
-    Call {
-        request: Request,
-        deadline: Instant,
-    },
+    Call { request: Request, deadline: Instant },
     Acquire {
         acquirer: Arc<dyn Acquirer>,
         unsent_until: Option<Instant>,
+        /// Whether ASKING is said before it.
+        is_asking: bool,
     },
 }
 
@@ -190,10 +189,11 @@ impl Outbox {
                 order.waiting.push_back(ticket);
                 (ticket, true)
             }
-            Departure::Acquire { acquirer, unsent_until } => {
+            Departure::Acquire { acquirer, unsent_until, is_asking } => {
                 let (turn, part) = (Turn::First, 0);
                 let (stamp, flight) = (None, None);
-                let seeker = Seeker { acquirer, unsent_until, turn, stamp, flight, part, caller };
+                let seeker =
+                    Seeker { acquirer, unsent_until, turn, stamp, flight, is_asking, part, caller };
                 let ticket = order.calls.insert(Entry::Acquire(seeker));
                 order.acquires.push_back(ticket);
                 // Else an answer makes room for it, and the driver reads that.
@@ -348,6 +348,7 @@ impl Outbox {
             match what {
                 Taken::Pair(ticket) => order.answer_first(ticket, value),
                 Taken::Call(ticket) => wakers.extend(order.answer(ticket, value)),
+                Taken::Asking => {}
                 Taken::Acquires(locks) => {
                     let (received, is_live) = (self.clock.now(), self.is_live());
                     let reply = Reply { value, sent, received, is_live };
@@ -371,6 +372,9 @@ impl Outbox {
         let mut wakers = Vec::new();
         let mut order = self.order();
         while let Some((what, start)) = order.break_next() {
+            if let Taken::Asking = what {
+                continue;
+            }
             let error = if start >= taken {
                 None
             } else {
@@ -380,6 +384,7 @@ impl Outbox {
             let tickets: Vec<Ticket> = match what {
                 Taken::Call(ticket) | Taken::Pair(ticket) => vec![ticket],
                 Taken::Acquires(locks) => order.flying.drain(..locks).collect(),
+                Taken::Asking => Vec::new(),
             };
             wakers.extend(tickets.into_iter().filter_map(|ticket| order.decide(ticket, fate())));
         }

@@ -29,6 +29,10 @@ impl Connection {
         release: &PlainRelease,
         deadline: Instant,
     ) -> Result<Option<Answer<Outcome>>, NodeError> {
+        if self.is_asking() {
+            // That word is for one command, and these are two.
+            return Ok(None);
+        }
         let request = Request::release(release);
         let (removed, announced, sent) = self.exchange(request, deadline, *caller).await?;
         let code = match removed.map(|removed| self.read(removed)) {

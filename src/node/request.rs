@@ -13,6 +13,8 @@ pub(super) struct Question(pub(super) Cmd);
 pub(super) struct Request {
     pub(super) bytes: Vec<u8>,
     pub(super) answers: Answers,
+    /// Whether ASKING is said before it.
+    pub(super) is_asking: bool,
 }
 
 /// How many answers there will be.
@@ -24,14 +26,14 @@ pub(super) enum Answers {
 
 impl Request {
     pub(super) fn one(command: &Cmd) -> Self {
-        Self { bytes: command.get_packed_command(), answers: Answers::One }
+        Self::of(command.get_packed_command(), Answers::One)
     }
 
     pub(super) fn release(release: &PlainRelease) -> Self {
         let mut bytes = Vec::with_capacity(TYPICAL_BYTES);
         release.write_removal(&mut bytes);
         release.write_announcement(&mut bytes);
-        Self { bytes, answers: Answers::Two }
+        Self::of(bytes, Answers::Two)
     }
 
     pub(super) fn eval<C: Call>(form: Form, call: &C) -> Self {
@@ -40,7 +42,11 @@ impl Request {
         call.write(&mut words);
         let mut bytes = Vec::new();
         words.write_to(&mut bytes);
-        Self { bytes, answers: Answers::One }
+        Self::of(bytes, Answers::One)
+    }
+
+    fn of(bytes: Vec<u8>, answers: Answers) -> Self {
+        Self { bytes, answers, is_asking: false }
     }
 }
 
@@ -60,6 +66,9 @@ impl Form {
         };
     }
 }
+
+/// Has a server of a cluster take the command behind it for a slot that it does not have yet.
+pub(super) const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";
 
 /// What is said of one lock.
 const TYPICAL_BYTES: usize = 320;

@@ -54,7 +54,7 @@ impl Connection {
             self.end(ConnectionEnd::Unusable(NodeError::Replica));
             return Err(NodeError::Replica);
         }
-        let run_id = self.run_id().ok_or(NodeError::Unidentified)?;
+        let run_id = self.standing().run_id().ok_or(NodeError::Unidentified)?;
         let origin = read_origin(run_id, &replication, &stats);
         let origin = Origin { config: self.config(), ..origin };
         let server_time = read_time(time?)?;

@@ -45,6 +45,10 @@ pub(crate) async fn bless(nodes: &[Arc<NodeServices>], by_force: bool) -> Result
 impl<'a> Master<'a> {
     async fn meet(services: &'a NodeServices) -> Result<Self, BlessError> {
         let node = || services.node_id().clone();
+        if services.node.is_cluster() {
+            let reason = "the masters of a cluster cannot be blessed yet".into();
+            return Err(ConfigError::InvalidSetting { setting: "cluster", reason }.into());
+        }
         let deadline = services.now() + services.settings.connect_timeout;
         let connection = services.node.connection(services.node.marker(), deadline).await;
         let connection = connection.map_err(|source| BlessError::Node { node: node(), source })?;

@@ -65,9 +65,13 @@ impl Release {
         let deadline = clock.now() + self.timeout;
         let mut next_socket = NextSocket::for_the_broken();
         loop {
-            let connection = match self.connection.take().filter(Connection::is_live) {
+            let known = self.connection.take().filter(Connection::is_live);
+            let connection = match known.filter(|_| next_socket.is_free()) {
                 Some(connection) => Ok(connection),
-                None => self.node.connection(self.statement.key(), deadline).await,
+                None => {
+                    let key = self.statement.key();
+                    self.node.next_connection(&mut next_socket, key, deadline).await
+                }
             };
             let connection = connection.map_err(|error| next_socket.told(error))?;
             match self.say_on(&connection, deadline).await {

@@ -81,7 +81,7 @@ impl<'a> Changing<'a> {
         let mut next_socket = NextSocket::for_the_unsent();
         let mut pause = RETRY_MIN;
         loop {
-            let error = match self.attempt().await {
+            let error = match self.attempt(&mut next_socket).await {
                 Ok(answer) => return self.answered(&answer),
                 Err(error) => error,
             };
@@ -95,7 +95,9 @@ impl<'a> Changing<'a> {
             }
             let services = &self.counter.services;
             let until = services.now() + services.process.random.most_of(pause);
-            if !may_pass(&error) || until >= self.ends {
+            next_socket = NextSocket::for_the_unsent();
+            let is_sent_on = next_socket.after(error.clone()).is_ok();
+            if !(may_pass(&error) || is_sent_on) || until >= self.ends {
                 return Err(self.counter.unknown(error));
             }
             pause = (pause * 2).min(RETRY_MAX);
@@ -103,11 +105,15 @@ impl<'a> Changing<'a> {
         }
     }
 
-    async fn attempt(&mut self) -> Result<Answer<Outcome>, NodeError> {
+    async fn attempt(
+        &mut self,
+        next_socket: &mut NextSocket,
+    ) -> Result<Answer<Outcome>, NodeError> {
         let services = &self.counter.services;
         let now = services.now();
         let deadline = now + services.settings.node_timeout;
-        let connection = services.node.connection(&self.counter.key, deadline).await?;
+        let node = &services.node;
+        let connection = node.next_connection(next_socket, &self.counter.key, deadline).await?;
         let (now, until) = (connection.server_time_at(now), connection.server_time_at(deadline));
         let Some(not_after) = self.attempts.stamp(now, until) else {
             self.ends = services.now();

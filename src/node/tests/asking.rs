@@ -157,13 +157,15 @@ impl Desk {
     }
 
     pub(super) fn enter(&self, wish: &Arc<Wish>) -> Ticket {
-        let departure = Departure::Acquire { acquirer: wish.clone(), unsent_until: None };
+        let departure =
+            Departure::Acquire { acquirer: wish.clone(), unsent_until: None, is_asking: false };
         self.outbox.enter(departure, None, Waker::noop()).unwrap()
     }
 
     pub(super) fn enter_until(&self, wish: &Arc<Wish>, unsent_until: Instant) -> Ticket {
         let unsent_until = Some(unsent_until);
-        let departure = Departure::Acquire { acquirer: wish.clone(), unsent_until };
+        let departure =
+            Departure::Acquire { acquirer: wish.clone(), unsent_until, is_asking: false };
         self.outbox.enter(departure, None, Waker::noop()).unwrap()
     }
 

@@ -31,8 +31,13 @@ async fn ask(outbox: &Outbox, clock: &TokioClock, number: i64, is_alone: bool) -
     let unsent_until = (!is_alone).then(|| since + NODE_TIME);
     let acquirer = Wish::of(&format!("lock {number}"), number);
     let patience = Patience { since, for_the_server: NODE_TIME, unsent_until };
-    fly(outbox, None, Departure::Acquire { acquirer, unsent_until }, Until::Patience(patience))
-        .await
+    fly(
+        outbox,
+        None,
+        Departure::Acquire { acquirer, unsent_until, is_asking: false },
+        Until::Patience(patience),
+    )
+    .await
 }
 
 /// Takes and answers all that leaves, each time after a while.

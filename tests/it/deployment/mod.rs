@@ -1,5 +1,6 @@
 //! Where servers are, and how they are reached.
 
+mod cluster;
 mod credentials;
 mod failover;
 mod managed;

@@ -1,0 +1,259 @@
+//! A cluster: which of its masters serves a slot, and how that is found out.
+//!
+//! Nothing is known for sure: a call goes where the slot was last seen, and who does not have it says
+//! where it is. All are asked anew when one of them cannot be reached.
+//!
+//! # Deadlock safety
+//! `state` is locked for look-ups only; nothing is asked, dropped or spawned under it.
+
+use std::{
+    collections::BTreeMap,
+    pin::pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use futures::{StreamExt, stream::FuturesUnordered};
+use redis::{RedisResult, Value};
+use tokio::runtime::Id;
+
+use super::{
+    cause, commands::words, connection::Connection, deadline::before, directory::Place,
+    info::field, master::Master, node_core::Core, places::Places, slot_map::SlotMap,
+};
+use crate::{clock::Instant, error::NodeError, panics::contained};
+
+/// The masters of one cluster.
+pub(super) struct Cluster {
+    /// Of all of them together.
+    core: Arc<Core>,
+    places: Places,
+    state: Mutex<State>,
+    /// One look at a time serves all.
+    looking: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+struct State {
+    map: SlotMap,
+    masters: BTreeMap<Place, Seat>,
+    looked_at: Option<Instant>,
+    /// Why the last look was in vain.
+    failed: Option<NodeError>,
+}
+
+/// Who is at a place.
+struct Seat {
+    master: Master,
+    used: Instant,
+}
+
+/// What one server says of all.
+struct Said {
+    map: SlotMap,
+    /// Whether it is one of those that go on, and the number of the newest change that it knows of.
+    rank: (bool, u64),
+}
+
+impl Cluster {
+    pub(super) fn new(core: Arc<Core>, places: Places) -> Self {
+        let (state, looking) = (Mutex::default(), tokio::sync::Mutex::default());
+        Self { core, places, state, looking }
+    }
+
+    /// The connection to whoever serves `slot`, as far as is known.
+    pub(super) async fn connection(
+        &self,
+        slot: u16,
+        deadline: Instant,
+    ) -> Result<Connection, NodeError> {
+        let Some(place) = self.owner(slot) else {
+            self.look(deadline).await?;
+            let place = self.owner(slot).ok_or_else(|| self.why_nobody_serves(slot))?;
+            return self.master(&place).connection(deadline).await;
+        };
+        let master = self.master(&place);
+        if let Some(connection) = master.connected() {
+            return Ok(connection);
+        }
+        let mut connecting = pin!(master.connection(deadline));
+        // While it is waited for: it may be gone, and another in its place.
+        let looking = pin!(self.look(deadline));
+        let failed = tokio::select! {
+            biased;
+            connection = &mut connecting => match connection {
+                Err(error) => Some(error),
+                connected => return connected,
+            },
+            _looked = looking => None,
+        };
+        if failed.is_some() {
+            self.look(deadline).await?;
+        }
+        match (self.owner(slot).filter(|owner| *owner != place), failed) {
+            (Some(other), _) => self.master(&other).connection(deadline).await,
+            (None, Some(error)) => Err(error),
+            (None, None) => connecting.await,
+        }
+    }
+
+    /// The connection to whoever serves `slot`, if there is one now.
+    pub(super) fn connected(&self, slot: u16) -> Option<Connection> {
+        self.master(&self.owner(slot)?).connected()
+    }
+
+    /// Whoever is at a place that a server has told of `slot`. No host is that of who told it.
+    pub(super) fn told(&self, slot: u16, (host, port): Place) -> Result<Place, NodeError> {
+        let host = match self.owner(slot) {
+            Some((asked, _)) if host.is_empty() => asked,
+            _ => host,
+        };
+        self.places.mapped((host, port)).map_err(|error| cause::unreachable(&error))
+    }
+
+    /// The slot is served there.
+    pub(super) fn learn(&self, slot: u16, place: &Place) {
+        self.state().map.learn(slot, place);
+    }
+
+    pub(super) fn owner(&self, slot: u16) -> Option<Place> {
+        self.state().map.owner(slot).cloned()
+    }
+
+    pub(super) fn master(&self, place: &Place) -> Master {
+        let now = self.core.settings.clock.now();
+        let mut state = self.state();
+        let seat = state.masters.entry(place.clone()).or_insert_with(|| Seat {
+            master: Master::new(Arc::new(self.core.at(place))),
+            used: now,
+        });
+        seat.used = now;
+        seat.master.clone()
+    }
+
+    pub(super) fn is_linked_on(&self, runtime: Id) -> bool {
+        self.state().masters.values().any(|seat| seat.master.is_linked_on(runtime))
+    }
+
+    /// Whether both have a master in common, as far as is known.
+    pub(super) fn is_that_of(&self, other: &Self) -> bool {
+        let ids = self.state().map.ids().clone();
+        !ids.is_disjoint(other.state().map.ids())
+    }
+
+    pub(super) fn close(&self) {
+        self.state().masters.values().for_each(|seat| seat.master.core().closed.cancel());
+    }
+
+    /// Has all of them say who serves what, unless they just have.
+    ///
+    /// # Errors
+    /// None of them says it in time. What was known stays.
+    pub(super) async fn look(&self, deadline: Instant) -> Result<(), NodeError> {
+        let clock = &self.core.settings.clock;
+        let looked = async {
+            let _turn = self.looking.lock().await;
+            let since = self.state().looked_at;
+            if since.is_some_and(|at| clock.now() < at + LEAST_BETWEEN) {
+                return;
+            }
+            let said = self.ask_all().await;
+            self.take(said);
+        };
+        // What comes too late is to be known all the same, hence not the deadline's error.
+        let _late = before(clock, deadline, looked).await;
+        let state = self.state();
+        match &state.failed {
+            Some(error) if state.map.places().is_empty() => Err(error.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    fn take(&self, said: Result<SlotMap, NodeError>) {
+        let now = self.core.settings.clock.now();
+        let mut state = self.state();
+        state.looked_at = Some(now);
+        let map = match said {
+            Ok(map) => map,
+            Err(error) => {
+                state.failed = Some(error);
+                return;
+            }
+        };
+        state.failed = None;
+        self.places.are(map.places());
+        let is_needed = |place: &Place, seat: &Seat| {
+            map.places().contains(place) || now < seat.used + KEPT_UNUSED
+        };
+        let (kept, gone) = std::mem::take(&mut state.masters)
+            .into_iter()
+            .partition::<BTreeMap<_, _>, _>(|(place, seat)| is_needed(place, seat));
+        (state.masters, state.map) = (kept, map);
+        drop(state);
+        // Ends its tasks, so not under the lock.
+        drop(gone);
+    }
+
+    /// Of those that answer the one counts that goes on and knows of the newest change: one that is cut off
+    /// from the others goes on naming the masters of before.
+    async fn ask_all(&self) -> Result<SlotMap, NodeError> {
+        let clock = &self.core.settings.clock;
+        let places = self.places.all();
+        let mut asked: FuturesUnordered<_> = places.iter().map(|place| self.ask(place)).collect();
+        let mut newest: Option<Said> = None;
+        let mut failed = None;
+        loop {
+            let answer = match &newest {
+                None => asked.next().await,
+                // Those that are silent are not waited for.
+                Some(_) => before(clock, clock.now() + OTHERS, asked.next()).await.flatten(),
+            };
+            match answer {
+                Some(Ok(said)) if newest.as_ref().is_none_or(|it| it.rank < said.rank) => {
+                    newest = Some(said);
+                }
+                Some(Ok(_)) => {}
+                Some(Err(error)) => failed = Some(error),
+                None => break,
+            }
+        }
+        let nobody = || failed.unwrap_or_else(|| cause::unreachable(&"no server is named"));
+        let said = newest.ok_or_else(nobody)?.map;
+        said.mapped(|place| self.places.mapped(place)).map_err(|error| cause::unreachable(&error))
+    }
+
+    async fn ask(&self, place: &Place) -> Result<Said, NodeError> {
+        let questions = [words(&["CLUSTER", "SLOTS"]), words(&["CLUSTER", "INFO"])];
+        let answers = self.master(place).core().clone().ask_once(&questions).await;
+        let mut answers = answers.inspect_err(|error| {
+            contained(|| tracing::debug!(?place, %error, "a server of a cluster does not say who serves what"));
+        })?;
+        let info = answers.pop().and_then(RedisResult::ok).unwrap_or(Value::Nil);
+        let slots = answers.pop().unwrap_or(Ok(Value::Nil)).map_err(cause::of_redis)?;
+        if let Value::ServerError(error) = &slots {
+            return Err(cause::of_server(error));
+        }
+        let map = SlotMap::read(&slots, &place.0);
+        let map = map.ok_or_else(|| cause::malformed(&"CLUSTER SLOTS was answered by another"))?;
+        let epoch = field(&info, "cluster_current_epoch").and_then(|epoch| epoch.parse().ok());
+        let goes_on = field(&info, "cluster_state") == Some("ok");
+        Ok(Said { map, rank: (goes_on, epoch.unwrap_or(0)) })
+    }
+
+    /// As a server of it would say it.
+    fn why_nobody_serves(&self, slot: u16) -> NodeError {
+        let message = format!("CLUSTERDOWN nobody serves the slot {slot}");
+        NodeError::Server { code: "CLUSTERDOWN".into(), message: message.into() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// However many calls do not get through, all are asked at most this often.
+const LEAST_BETWEEN: Duration = Duration::from_millis(100);
+/// How long others are waited for once one has answered.
+const OTHERS: Duration = Duration::from_millis(50);
+/// For how long one is kept that serves nothing: a slot may be on its way to it.
+const KEPT_UNUSED: Duration = Duration::from_secs(60);

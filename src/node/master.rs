@@ -1,0 +1,80 @@
+//! One server: its links, by runtime.
+
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use tokio::runtime::{Handle, Id};
+
+use super::{
+    connection::Connection,
+    link::{Link, Links, find},
+    node_core::Core,
+};
+use crate::{clock::Instant, error::NodeError};
+
+/// One server that is reached as long as this is there. A cheap handle.
+#[derive(Clone)]
+pub(super) struct Master(Arc<MasterInner>);
+
+struct MasterInner {
+    core: Arc<Core>,
+    links: Links,
+}
+
+impl Master {
+    /// Needs no runtime and sends nothing.
+    pub(super) fn new(core: Arc<Core>) -> Self {
+        Self(Arc::new(MasterInner { core, links: Links::default() }))
+    }
+
+    pub(super) fn core(&self) -> &Arc<Core> {
+        &self.0.core
+    }
+
+    pub(super) fn is_linked_on(&self, runtime: Id) -> bool {
+        find(&self.links(), runtime).is_some()
+    }
+
+    /// The connection of the current runtime, made if there is none.
+    pub(super) async fn connection(&self, deadline: Instant) -> Result<Connection, NodeError> {
+        self.link()?.connection(deadline).await
+    }
+
+    /// The connection without waiting: the live connection if there is one now.
+    pub(super) fn connected(&self) -> Option<Connection> {
+        let runtime = Handle::try_current().ok()?.id();
+        find(&self.links(), runtime)?.connected()
+    }
+
+    #[cfg(test)]
+    pub(super) fn count_links(&self) -> usize {
+        self.links().len()
+    }
+
+    fn link(&self) -> Result<Arc<Link>, NodeError> {
+        if self.0.core.closed.is_cancelled() {
+            return Err(NodeError::Closed);
+        }
+        let runtime = Handle::try_current().map_err(|_none| NodeError::NoRuntime)?;
+        let (link, task) = {
+            let mut links = self.links();
+            if let Some(link) = find(&links, runtime.id()) {
+                return Ok(link.clone());
+            }
+            let (link, task) = Link::new(self.0.core.clone(), &self.0.links);
+            links.push((runtime.id(), link.clone()));
+            (link, task)
+        };
+        runtime.spawn(task);
+        Ok(link)
+    }
+
+    fn links(&self) -> MutexGuard<'_, Vec<(Id, Arc<Link>)>> {
+        self.0.links.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for MasterInner {
+    fn drop(&mut self) {
+        self.core.closed.cancel();
+    }
+}

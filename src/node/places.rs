@@ -1,0 +1,66 @@
+//! Where the servers of a cluster are: as was said in the beginning, and as is known by now.
+
+use std::{
+    io,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use super::directory::{AddressMap, Place, mapped, shown};
+
+/// The places of one cluster's servers.
+#[derive(Clone)]
+pub(crate) struct Places {
+    seeds: Arc<[Place]>,
+    pub(crate) map: Option<Arc<AddressMap>>,
+    known: Arc<Mutex<Vec<Place>>>,
+    turn: Arc<AtomicUsize>,
+}
+
+impl Places {
+    pub(crate) fn new(seeds: &[Place]) -> Self {
+        Self { seeds: seeds.into(), map: None, known: Arc::default(), turn: Arc::default() }
+    }
+
+    /// What users call the cluster.
+    pub(super) fn name(&self) -> String {
+        let seeds: Vec<_> = self.seeds.iter().map(shown).collect();
+        format!("cluster@{}", seeds.join(","))
+    }
+
+    /// Whether both are of one cluster, as far as can be told before it is asked.
+    pub(super) fn are_those_of(&self, other: &Self) -> bool {
+        self.seeds.iter().any(|seed| other.seeds.contains(seed))
+    }
+
+    /// Masters as far as they are known, then those that were named, each once. Another one comes first each
+    /// time: one that is silent is not asked first for ever.
+    pub(super) fn all(&self) -> Vec<Place> {
+        let mut all = self.known().clone();
+        for seed in &*self.seeds {
+            if !all.contains(seed) {
+                all.push(seed.clone());
+            }
+        }
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let first = turn.checked_rem(all.len()).unwrap_or(0);
+        all.rotate_left(first);
+        all
+    }
+
+    /// These are its masters now.
+    pub(super) fn are(&self, masters: &[Place]) {
+        *self.known() = masters.to_vec();
+    }
+
+    /// By what a place is reached that servers tell.
+    pub(super) fn mapped(&self, place: Place) -> io::Result<Place> {
+        mapped(self.map.as_deref(), place)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Vec<Place>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

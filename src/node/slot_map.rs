@@ -1,0 +1,141 @@
+//! Who serves which slot, as a server of a cluster says it. Pure.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use redis::Value;
+
+use super::directory::Place;
+
+/// Who serves which slot.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SlotMap {
+    /// Which of the places serves each; those beyond the end nobody does.
+    owners: Vec<Option<u16>>,
+    places: Vec<Place>,
+    /// What the masters call each other.
+    ids: BTreeSet<Arc<str>>,
+}
+
+impl SlotMap {
+    /// Reads the answer to CLUSTER SLOTS. `asked` is the host that gave it, and is meant where none is named.
+    pub(super) fn read(answer: &Value, asked: &Arc<str>) -> Option<Self> {
+        let Value::Array(ranges) = answer else { return None };
+        let mut map = Self::default();
+        for range in ranges {
+            let Value::Array(range) = range else { return None };
+            let [first, last, Value::Array(master), ..] = range.as_slice() else { return None };
+            let [host, port, rest @ ..] = master.as_slice() else { return None };
+            let host = text(host).filter(|host| !host.is_empty() && *host != "?");
+            let place = (host.map_or_else(|| asked.clone(), Arc::from), number(port)?);
+            (number(first)?..=number(last)?).for_each(|slot| map.learn(slot, &place));
+            map.ids.extend(rest.first().and_then(text).map(Arc::from));
+        }
+        Some(map)
+    }
+
+    pub(super) fn owner(&self, slot: u16) -> Option<&Place> {
+        let owner = self.owners.get(usize::from(slot)).copied().flatten()?;
+        self.places.get(usize::from(owner))
+    }
+
+    /// The slot is served there from now on.
+    pub(super) fn learn(&mut self, slot: u16, place: &Place) {
+        if slot >= SLOTS {
+            return;
+        }
+        let known = self.places.iter().position(|known| known == place).unwrap_or_else(|| {
+            self.places.push(place.clone());
+            self.places.len() - 1
+        });
+        let slot = usize::from(slot);
+        if self.owners.len() <= slot {
+            self.owners.resize(slot + 1, None);
+        }
+        if let Some(owner) = self.owners.get_mut(slot) {
+            *owner = u16::try_from(known).ok();
+        }
+    }
+
+    /// The same with places that are reached by other names.
+    pub(super) fn mapped<E>(mut self, map: impl Fn(Place) -> Result<Place, E>) -> Result<Self, E> {
+        self.places = self.places.into_iter().map(map).collect::<Result<_, _>>()?;
+        Ok(self)
+    }
+
+    /// Every master that serves something.
+    pub(super) fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    pub(super) fn ids(&self) -> &BTreeSet<Arc<str>> {
+        &self.ids
+    }
+}
+
+fn text(value: &Value) -> Option<&str> {
+    match value {
+        Value::BulkString(bytes) => std::str::from_utf8(bytes).ok(),
+        Value::SimpleString(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn number(value: &Value) -> Option<u16> {
+    match value {
+        Value::Int(number) => u16::try_from(*number).ok(),
+        _ => None,
+    }
+}
+
+/// How many there are.
+const SLOTS: u16 = 16_384;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::test_answers::for_any_answer;
+
+    fn range(first: i64, last: i64, host: &str, port: i64, id: &str) -> Value {
+        let text = |text: &str| Value::BulkString(text.as_bytes().into());
+        let master = Value::Array(vec![text(host), Value::Int(port), text(id)]);
+        let replica = Value::Array(vec![text("10.9.9.9"), Value::Int(1), text("r")]);
+        Value::Array(vec![Value::Int(first), Value::Int(last), master, replica])
+    }
+
+    fn place(host: &str, port: u16) -> Place {
+        (host.into(), port)
+    }
+
+    #[test]
+    fn each_slot_has_its_owner_or_none() {
+        let answer = Value::Array(vec![
+            range(0, 5, "10.0.0.1", 7000, "a"),
+            range(10, 16_383, "", 7001, "b"),
+            range(7, 7, "10.0.0.1", 7000, "a"),
+        ]);
+        let mut map = SlotMap::read(&answer, &"asked".into()).unwrap();
+        for (slot, owner) in [
+            (0, Some(place("10.0.0.1", 7000))),
+            (5, Some(place("10.0.0.1", 7000))),
+            (6, None),
+            (7, Some(place("10.0.0.1", 7000))),
+            (9, None),
+            (10, Some(place("asked", 7001))),
+            (16_383, Some(place("asked", 7001))),
+            (u16::MAX, None),
+        ] {
+            assert_eq!(map.owner(slot), owner.as_ref(), "{slot}");
+        }
+        assert_eq!(map.places().len(), 2);
+        assert_eq!(map.ids().iter().map(|id| &**id).collect::<Vec<_>>(), ["a", "b"]);
+        map.learn(5, &place("new", 1));
+        assert_eq!((map.owner(5), map.owner(4)), (Some(&place("new", 1)), map.owner(0)));
+        let mapped = map.mapped(|(host, port)| Ok::<_, ()>((host, port + 1))).unwrap();
+        assert_eq!(mapped.owner(5), Some(&place("new", 2)));
+    }
+
+    #[test]
+    fn answers_of_any_shape_are_read_or_refused() {
+        for_any_answer(|answer| drop(SlotMap::read(&answer, &"h".into())));
+    }
+}

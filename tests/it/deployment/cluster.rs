@@ -1,0 +1,391 @@
+//! A Redis Cluster, whose slots move and whose masters die.
+
+use std::time::Duration;
+
+use futures::future::join_all;
+use palisade::{
+    AnyGuard, AnyLock, Client, ClientBuilder, Lease, LockGuard, MultiLock, Quarantine, RedLock,
+    error::{ConfigError, ConnectError, NodeError},
+    settings::Failover,
+};
+use testkit::SlotCluster;
+
+use crate::support::{causes, eventually, soon};
+
+/// In three slots, of three masters out of three.
+const NAMES: [&str; 3] = ["a", "b", "c"];
+
+/// What has to be renewed while a test goes on.
+const SHORT: Duration = Duration::from_secs(3);
+
+fn settings(cluster: &SlotCluster) -> ClientBuilder {
+    Client::builder()
+        .cluster(cluster.hosts())
+        .failover(Failover::Trust)
+        .watchdog_lease(SHORT)
+        .node_timeout(Duration::from_secs(2))
+        .connect_timeout(Duration::from_secs(5))
+}
+
+async fn client(cluster: &SlotCluster) -> Client {
+    soon(settings(cluster).connect()).await.unwrap()
+}
+
+/// Another master than the one that has the key's slot.
+fn another(cluster: &SlotCluster, key: &str) -> usize {
+    (cluster.owner_of(cluster.slot_of(key)) + 1) % 3
+}
+
+fn ttl(cluster: &SlotCluster, server: usize, key: &str) -> i64 {
+    cluster[server].command(&["PTTL", key]).int()
+}
+
+/// Waits until the key was renewed there.
+async fn renewed(cluster: &SlotCluster, server: usize, key: &str) {
+    let mut connection = cluster[server].connect();
+    let mut end = || {
+        // Its slot may be on its way.
+        connection.command(&["ASKING"]).unwrap();
+        connection.command(&["PEXPIRETIME", key]).unwrap().int()
+    };
+    let before = end();
+    eventually(|| end() > before).await;
+}
+
+/// A few of those that are refused, as the server words it.
+fn codes(errors: &[&NodeError]) -> Vec<String> {
+    let code = |error: &&NodeError| match error {
+        NodeError::Server { code, .. } => code.to_string(),
+        other => format!("{other:?}"),
+    };
+    errors.iter().map(code).collect()
+}
+
+/// Held under all names at once, waited for, and passed on.
+async fn works<L: AnyLock>(of: impl Fn(&Client, &str) -> L) {
+    let cluster = SlotCluster::start(3);
+    let (here, there) = (client(&cluster).await, client(&cluster).await);
+    let held: Vec<_> = NAMES.iter().map(|name| of(&here, name)).collect();
+    let wanted: Vec<_> = NAMES.iter().map(|name| of(&there, name)).collect();
+    let guards: Vec<_> = soon(join_all(held.iter().map(AnyLock::acquire))).await;
+    for refused in join_all(wanted.iter().map(AnyLock::try_acquire)).await {
+        assert!(refused.unwrap().is_none());
+    }
+    let waits = join_all(wanted.iter().map(AnyLock::acquire));
+    let releases = async {
+        for guard in guards {
+            soon(guard.unwrap().release()).await.unwrap();
+        }
+    };
+    let (granted, ()) = soon(futures::future::join(waits, releases)).await;
+    for guard in granted {
+        soon(guard.unwrap().release()).await.unwrap();
+    }
+    eventually(|| cluster.keys().iter().all(|key| key.contains("token"))).await;
+}
+
+#[tokio::test]
+async fn simple_locks_work() {
+    works(|client, name| client.lock(name)).await;
+}
+
+#[tokio::test]
+async fn fenced_locks_work() {
+    works(|client, name| client.fenced_lock(name)).await;
+}
+
+#[tokio::test]
+async fn fair_locks_work() {
+    works(|client, name| client.fair_lock(name)).await;
+}
+
+#[tokio::test]
+async fn writers_work() {
+    works(|client, name| client.rw_lock(name).write()).await;
+}
+
+#[tokio::test]
+async fn locks_of_several_slots_are_held_together() {
+    works(|client, name| {
+        let names = NAMES.map(|other| format!("{name} and {other}"));
+        MultiLock::new(names.map(|name| client.lock(name))).unwrap()
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn readers_permits_and_latches_work() {
+    let cluster = SlotCluster::start(3);
+    let (here, there) = (client(&cluster).await, client(&cluster).await);
+    for name in NAMES {
+        let (one, two) = (here.rw_lock(name).read(), there.rw_lock(name).read());
+        let guards = [soon(one.acquire()).await.unwrap(), soon(two.acquire()).await.unwrap()];
+        for guard in guards {
+            guard.release().await.unwrap();
+        }
+        let (ours, theirs) = (here.semaphore(name), there.semaphore(name));
+        assert!(soon(ours.try_set_permits(1)).await.unwrap());
+        let permit = soon(theirs.acquire()).await.unwrap();
+        assert!(ours.try_acquire().await.unwrap().is_none());
+        let (next, released) = soon(futures::future::join(ours.acquire(), permit.release())).await;
+        released.unwrap();
+        next.unwrap().release().await.unwrap();
+        let latch = here.count_down_latch(format!("{name} latch"));
+        assert!(soon(latch.try_set_count(1)).await.unwrap());
+        let waits = there.count_down_latch(format!("{name} latch"));
+        let (waited, down) = soon(futures::future::join(waits.wait(), latch.count_down())).await;
+        assert!(waited.is_ok() && down.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn one_server_that_is_named_is_enough_also_a_replica_and_by_an_url() {
+    let cluster = SlotCluster::replicated(3);
+    let replica = cluster[4].addr();
+    let url = format!("redis+cluster://127.0.0.1:1,{replica}");
+    let client = Client::builder().url(&url).failover(Failover::Trust);
+    let client = soon(client.connect()).await.unwrap();
+    for name in NAMES {
+        let guard = soon(client.lock(name).acquire()).await.unwrap();
+        assert_eq!(cluster.keys(), [name]);
+        guard.release().await.unwrap();
+    }
+    assert_eq!(client.node_id().as_str(), format!("cluster@127.0.0.1:1,{replica}/0"));
+}
+
+#[tokio::test]
+async fn nobody_of_a_cluster_is_an_error_that_says_so() {
+    let (server, cluster) = (testkit::RedisServer::start(), SlotCluster::start(1));
+    let refused = async |host: String| {
+        let client = Client::builder().cluster([host]).failover(Failover::Trust);
+        let error = soon(client.connect()).await.unwrap_err();
+        let ConnectError::Node { source, .. } = error else { panic!("{error:?}") };
+        source.to_string()
+    };
+    let plain = refused(server.addr().to_string()).await;
+    assert!(plain.contains("cluster support disabled"), "{plain}");
+    cluster.kill(0);
+    let dead = refused(cluster[0].addr().to_string()).await;
+    assert!(dead.contains("Connection refused"), "{dead}");
+}
+
+#[tokio::test]
+async fn slot_that_moves_under_a_hold_and_a_waiter_loses_neither() {
+    let cluster = SlotCluster::start(3);
+    let (here, there) = (client(&cluster).await, client(&cluster).await);
+    let guard = soon(here.fenced_lock("x").acquire()).await.unwrap();
+    let waiter = tokio::spawn({
+        let lock = there.fenced_lock("x");
+        async move { lock.acquire().await }
+    });
+    eventually(|| there.subscriptions() == 1).await;
+    for _ in 0..3 {
+        let (slot, to) = (cluster.slot_of("x"), another(&cluster, "x"));
+        cluster.move_slot(slot, to);
+        renewed(&cluster, to, "x").await;
+    }
+    assert!(guard.ensure_valid().is_ok());
+    assert!(!waiter.is_finished());
+    let token = guard.fencing_token();
+    guard.release().await.unwrap();
+    let next = soon(waiter).await.unwrap().unwrap();
+    assert!(next.fencing_token() > token);
+    next.release().await.unwrap();
+}
+
+#[tokio::test]
+async fn slot_that_is_half_moved_is_asked_for_where_its_keys_are() {
+    let cluster = SlotCluster::start(3);
+    let (here, there) = (client(&cluster).await, client(&cluster).await);
+    let (slot, to) = (cluster.slot_of("x"), another(&cluster, "x"));
+    let from = cluster.owner_of(slot);
+    let (moved, stays) = (here.lock("x"), here.lock("{x}2"));
+    let guards = [soon(moved.acquire()).await.unwrap(), soon(stays.acquire()).await.unwrap()];
+    cluster.begin_move(slot, to);
+    cluster.move_key("x", to);
+    // What is renewed in one call is not in one place any more.
+    renewed(&cluster, to, "x").await;
+    renewed(&cluster, from, "{x}2").await;
+    let asked = cluster[to].calls_of("asking");
+    assert!(asked > 0);
+    assert!(there.lock("x").try_acquire().await.unwrap().is_none());
+    // What is new is granted where the slot will be.
+    let new = soon(there.lock("{x}3").acquire()).await.unwrap();
+    assert_eq!(cluster[to].keys(), ["x", "{x}3"]);
+    let waiter = tokio::spawn({
+        let lock = there.lock("x");
+        async move { lock.acquire().await }
+    });
+    eventually(|| there.subscriptions() == 1).await;
+    let [moved, stays] = guards;
+    moved.release().await.unwrap();
+    let next = soon(waiter).await.unwrap().unwrap();
+    cluster.move_keys(slot, to);
+    cluster.finish_move(slot, to);
+    renewed(&cluster, to, "{x}2").await;
+    for guard in [stays, next, new] {
+        assert!(guard.ensure_valid().is_ok());
+        guard.release().await.unwrap();
+    }
+    eventually(|| cluster.keys().is_empty()).await;
+}
+
+#[tokio::test]
+async fn keys_that_are_in_two_places_are_waited_for() {
+    let cluster = SlotCluster::start(3);
+    let client = client(&cluster).await;
+    let lock = client.fenced_lock("x");
+    let first = soon(lock.acquire()).await.unwrap();
+    let token = first.fencing_token();
+    first.release().await.unwrap();
+    // The counter is there, the key of a free lock is not.
+    let (slot, to) = (cluster.slot_of("x"), another(&cluster, "x"));
+    cluster.begin_move(slot, to);
+    let refused = soon(lock.try_acquire()).await.unwrap_err();
+    assert_eq!(codes(&causes(&refused)), ["TRYAGAIN"]);
+    let (granted, ()) = soon(futures::future::join(lock.try_acquire(), async {
+        cluster.move_keys(slot, to);
+        cluster.finish_move(slot, to);
+    }))
+    .await;
+    let guard = granted.unwrap().expect("it is free");
+    assert!(guard.fencing_token() > token);
+    guard.release().await.unwrap();
+}
+
+#[tokio::test]
+async fn master_that_dies_without_a_replica_takes_its_slots_and_no_others_holds() {
+    let cluster = SlotCluster::start(3);
+    let settings = settings(&cluster).watchdog_lease(Duration::from_secs(20));
+    let client = soon(settings.connect()).await.unwrap();
+    let locks = NAMES.map(|name| client.lock(name));
+    let held = soon(join_all(locks.iter().map(AnyLock::acquire))).await;
+    let held: Vec<LockGuard> = held.into_iter().map(Result::unwrap).collect();
+    let owner = cluster.owner_of(cluster.slot_of("x"));
+    cluster.kill(owner);
+    let alive = (owner + 1) % 3;
+    eventually(|| cluster[alive].cli(&["CLUSTER", "INFO"]).contains("cluster_state:fail")).await;
+    // A slot that lives: the cluster as a whole serves nobody.
+    let other = NAMES.iter().find(|name| cluster.owner_of(cluster.slot_of(name)) == alive);
+    let refused = soon(client.lock(other.unwrap()).try_acquire()).await.unwrap_err();
+    assert_eq!(codes(&causes(&refused)), ["CLUSTERDOWN"]);
+    cluster.restart(owner);
+    cluster.wait_until_ok();
+    // What it had is gone; what others have is renewed.
+    for guard in &held {
+        let owner_of_it = cluster.owner_of(cluster.slot_of(guard.name()));
+        if owner_of_it == owner {
+            soon(guard.lost()).await;
+        } else {
+            assert!(guard.ensure_valid().is_ok() && ttl(&cluster, owner_of_it, guard.name()) > 0);
+        }
+    }
+    let guard = soon(client.lock("x").acquire()).await.unwrap();
+    guard.release().await.unwrap();
+}
+
+#[tokio::test]
+async fn hold_lives_through_the_death_of_its_master_and_is_passed_on_by_the_next() {
+    let cluster = SlotCluster::replicated(3);
+    let lease = Duration::from_secs(20);
+    let clients =
+        [settings(&cluster), settings(&cluster)].map(|it| it.watchdog_lease(lease).connect());
+    let [here, there] = clients.map(soon);
+    let (here, there) = (here.await.unwrap(), there.await.unwrap());
+    let guard = soon(here.lock("x").acquire()).await.unwrap();
+    let waiter = tokio::spawn({
+        let lock = there.lock("x").on_outage(palisade::OnOutage::Wait);
+        async move { lock.acquire().await }
+    });
+    eventually(|| there.subscriptions() == 1).await;
+    let owner = cluster.owner_of(cluster.slot_of("x"));
+    cluster[owner].cli(&["WAIT", "1", "5000"]);
+    cluster.kill(owner);
+    cluster.wait_until_replaced(owner);
+    let next = cluster.owner_of(cluster.slot_of("x"));
+    renewed(&cluster, next, "x").await;
+    assert!(guard.ensure_valid().is_ok() && !waiter.is_finished());
+    soon(guard.release()).await.unwrap();
+    let guard = soon(waiter).await.unwrap().unwrap();
+    assert_eq!(cluster[next].keys(), ["x"]);
+    guard.release().await.unwrap();
+}
+
+#[tokio::test]
+async fn many_holds_are_renewed_while_their_slots_move() {
+    let cluster = SlotCluster::start(3);
+    let client = client(&cluster).await;
+    let names: Vec<_> = (0..60).map(|n| format!("{{{}}}{n}", n % 6)).collect();
+    let locks: Vec<_> = names.iter().map(|name| client.lock(name)).collect();
+    let held = soon(join_all(locks.iter().map(|lock| lock.acquire()))).await;
+    let held: Vec<LockGuard> = held.into_iter().map(Result::unwrap).collect();
+    for round in 0..2 {
+        for tag in 0..6 {
+            let name = format!("{{{tag}}}{tag}");
+            let (slot, to) = (cluster.slot_of(&name), another(&cluster, &name));
+            cluster.begin_move(slot, to);
+            cluster.move_key(&name, to);
+            if round == 0 {
+                renewed(&cluster, to, &name).await;
+            }
+            cluster.move_keys(slot, to);
+            cluster.finish_move(slot, to);
+        }
+    }
+    cluster.wait_until_ok();
+    for guard in held {
+        assert!(guard.ensure_valid().is_ok(), "{}", guard.name());
+        soon(guard.release()).await.unwrap();
+    }
+    eventually(|| cluster.keys().is_empty()).await;
+}
+
+#[tokio::test]
+async fn majority_takes_no_two_locks_of_one_cluster() {
+    let cluster = SlotCluster::start(3);
+    let one = soon(settings(&cluster).quarantine(Quarantine::Durable).connect()).await.unwrap();
+    let same = RedLock::new([one.lock("a"), one.lock("b")]).unwrap_err();
+    assert!(matches!(same, ConfigError::SameServer { .. }), "{same:?}");
+    // By another server of it: only they can tell.
+    let other = Client::builder().cluster(&cluster.hosts()[1..2]).failover(Failover::Trust);
+    let other = other.quarantine(Quarantine::Durable).build().unwrap();
+    let hosts = &cluster.hosts()[..1];
+    let first = Client::builder().cluster(hosts).failover(Failover::Trust);
+    let first = first.quarantine(Quarantine::Durable).build().unwrap();
+    let two = RedLock::new([first.lock("a"), other.lock("b")]).unwrap();
+    let refused = soon(two.try_acquire()).await.unwrap_err();
+    let text = format!("{refused:?}");
+    assert!(text.contains("SameServer"), "{text}");
+    eventually(|| cluster.keys().is_empty()).await;
+}
+
+#[tokio::test]
+async fn what_is_not_promised_yet_has_to_be_given_up_in_so_many_words() {
+    let cluster = || Client::builder().cluster(["127.0.0.1:1"]);
+    let refused = |builder: ClientBuilder| match builder.build().unwrap_err() {
+        ConfigError::InvalidSetting { setting, .. } => setting,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(refused(cluster()), "failover");
+    assert_eq!(refused(cluster().failover(Failover::Trust).database(1)), "database");
+    let always = cluster().failover(Failover::Trust).quarantine(Quarantine::Always);
+    assert_eq!(refused(always), "quarantine");
+    assert_eq!(refused(Client::builder().cluster(["redis://a"])), "cluster");
+    let client = cluster().failover(Failover::Trust).build().unwrap();
+    let alone = Client::connect_lazy("redis://127.0.0.1:2").unwrap();
+    let mixed = RedLock::new([client.lock("a"), alone.lock("a")]).unwrap_err();
+    assert!(mixed.to_string().contains("Quarantine::Durable"), "{mixed}");
+    let error = client.bless().await.unwrap_err();
+    assert!(error.to_string().contains("cannot be blessed"), "{error}");
+}
+
+/// Whoever connects to one server of a cluster is told where a key is, and not sent there.
+#[tokio::test]
+async fn one_server_of_a_cluster_by_itself_refuses_what_is_elsewhere() {
+    let cluster = SlotCluster::start(3);
+    let elsewhere = another(&cluster, "x");
+    let client = soon(Client::connect(&cluster[elsewhere].url())).await.unwrap();
+    let lock = client.lock("x").with_lease(Lease::Fixed(SHORT));
+    let refused = soon(lock.try_acquire()).await.unwrap_err();
+    assert_eq!(codes(&causes(&refused)), ["MOVED"]);
+}
