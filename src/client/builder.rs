@@ -316,7 +316,7 @@ impl ClientBuilder {
         };
         let endpoint = self.address.endpoint(&process)?;
         if endpoint.is_cluster() {
-            cluster::check(self.failover, self.quarantine, endpoint.db())?;
+            cluster::check(self.failover, self.quarantine, self.replicas, endpoint.db())?;
         }
         let quarantine =
             quarantine_length(self.max_lease, self.clock_skew).saturating_add(self.failover_lag);

@@ -75,6 +75,7 @@ pub(super) fn places(addresses: &[String]) -> Result<Places, ConfigError> {
 pub(super) fn check(
     failover: Failover,
     quarantine: Quarantine,
+    replicas: u32,
     database: i64,
 ) -> Result<(), ConfigError> {
     let refused =
@@ -90,6 +91,7 @@ pub(super) fn check(
             "in a cluster nobody waits yet for what a master may have forgotten that was started \
              anew",
         ),
+        _ if replicas > 0 => refused("replicas", "replicas cannot be waited for in a cluster yet"),
         _ if database != 0 => refused("database", "a cluster has no other database than 0"),
         _ => Ok(()),
     }
@@ -119,20 +121,21 @@ mod tests {
 
     #[test]
     fn what_cannot_be_kept_is_refused() {
-        for (failover, quarantine, database, refused) in [
-            (Failover::Trust, Quarantine::Composites, 0, None),
-            (Failover::Trust, Quarantine::Durable, 0, None),
-            (Failover::Trust, Quarantine::Durable, 1, Some("database")),
-            (Failover::Trust, Quarantine::Always, 0, Some("quarantine")),
-            (Failover::Trust, Quarantine::Strict, 0, Some("quarantine")),
-            (Failover::Wait, Quarantine::Composites, 0, Some("failover")),
+        for (failover, quarantine, replicas, database, refused) in [
+            (Failover::Trust, Quarantine::Composites, 0, 0, None),
+            (Failover::Trust, Quarantine::Durable, 0, 0, None),
+            (Failover::Trust, Quarantine::Durable, 0, 1, Some("database")),
+            (Failover::Trust, Quarantine::Durable, 1, 0, Some("replicas")),
+            (Failover::Trust, Quarantine::Always, 0, 0, Some("quarantine")),
+            (Failover::Trust, Quarantine::Strict, 0, 0, Some("quarantine")),
+            (Failover::Wait, Quarantine::Composites, 0, 0, Some("failover")),
         ] {
-            let error = check(failover, quarantine, database).err();
+            let error = check(failover, quarantine, replicas, database).err();
             let setting = error.map(|error| match error {
                 ConfigError::InvalidSetting { setting, .. } => setting,
                 other => panic!("{other}"),
             });
-            assert_eq!(setting, refused, "{failover:?} {quarantine:?} {database}");
+            assert_eq!(setting, refused, "{failover:?} {quarantine:?} {replicas} {database}");
         }
     }
 }
