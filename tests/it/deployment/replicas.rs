@@ -10,6 +10,7 @@ use palisade::{
 };
 use testkit::{Fault, FaultProxy, RedisServer, Sentinels};
 
+use super::sentinel::bless;
 use crate::support::{Look, causes, eventually, ms, patient, soon, watchdog};
 
 /// What a replica that is there may take on a busy machine.
@@ -161,7 +162,7 @@ async fn promoted_replica_has_what_was_granted_right_before_the_master_died() {
         .connect_timeout(Duration::from_secs(5))
         .replicas(1);
     let client = settings.connect().await.unwrap();
-    client.bless().await.unwrap();
+    bless(&client).await;
     let guard = soon(client.fenced_lock("x").acquire()).await.unwrap();
     master.kill();
     sentinels.until_moved_from(master.port());
