@@ -269,23 +269,24 @@ impl RedisServer {
         master.cli(&["CONFIG", "SET", "repl-diskless-sync-delay", "0"]);
         self.cli(&["REPLICAOF", "127.0.0.1", &master.port().to_string()]);
         let deadline = Instant::now() + SYNC_LIMIT;
-        let is_up = || self.cli(&["INFO", "replication"]).contains("master_link_status:up");
-        while !is_up() || !master.is_heard_by(self.port()) {
-            assert!(Instant::now() < deadline, "the replica does not get its master's data");
-            thread::sleep(Duration::from_millis(10));
-        }
-    }
-
-    /// Whether the replica at `port` has told that it has all that was written. Right after it got the
-    /// data it does not hear of more for up to a second, though it counts as online.
-    fn is_heard_by(&self, port: u16) -> bool {
-        self.cli(&["PUBLISH", "testkit", ""]);
-        // It is asked for a word now.
-        self.cli(&["WAIT", "99", "5"]);
-        let info = self.cli(&["INFO", "replication"]);
-        let all = info.lines().find_map(|line| line.trim().strip_prefix("master_repl_offset:"));
-        let has = format!(",port={port},state=online,offset={},", all.unwrap_or_default());
-        info.contains(&has)
+        let until = |done: &dyn Fn() -> bool| {
+            while !done() {
+                assert!(Instant::now() < deadline, "the replica does not get its master's data");
+                thread::sleep(Duration::from_millis(10));
+            }
+        };
+        until(&|| self.cli(&["INFO", "replication"]).contains("master_link_status:up"));
+        // Right after it got the data it does not hear of more for up to a second, though it counts as
+        // online.
+        master.cli(&["PUBLISH", "testkit", ""]);
+        let published = offset(&master.cli(&["INFO", "replication"]), "master_repl_offset:");
+        until(&|| {
+            // It is asked for a word now.
+            master.cli(&["WAIT", "99", "5"]);
+            let info = master.cli(&["INFO", "replication"]);
+            let online = format!(",port={},state=online,offset=", self.port());
+            offset(&info, &online) >= published
+        });
     }
 
     /// The folder it works in.
@@ -306,6 +307,13 @@ impl RedisServer {
     fn process(&self) -> MutexGuard<'_, Process> {
         lock(&self.process)
     }
+}
+
+/// The number that stands behind `label`; none before the first.
+fn offset(info: &str, label: &str) -> Option<u64> {
+    let (_, rest) = info.split_once(label)?;
+    let digits = rest.find(|of: char| !of.is_ascii_digit()).unwrap_or(rest.len());
+    rest[..digits].parse().ok()
 }
 
 const SYNC_LIMIT: Duration = Duration::from_secs(60);
