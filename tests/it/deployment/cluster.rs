@@ -256,7 +256,7 @@ async fn keys_that_are_in_two_places_are_waited_for() {
 #[tokio::test]
 async fn master_that_dies_without_a_replica_takes_its_slots_and_no_others_holds() {
     let cluster = SlotCluster::start(3);
-    let settings = settings(&cluster).watchdog_lease(Duration::from_secs(20));
+    let settings = settings(&cluster).watchdog_lease(Duration::from_secs(30));
     let client = soon(settings.connect()).await.unwrap();
     let locks = NAMES.map(|name| client.lock(name));
     let held = soon(join_all(locks.iter().map(AnyLock::acquire))).await;
@@ -280,7 +280,9 @@ async fn master_that_dies_without_a_replica_takes_its_slots_and_no_others_holds(
             assert!(guard.ensure_valid().is_ok() && ttl(&cluster, owner_of_it, guard.name()) > 0);
         }
     }
-    let guard = soon(client.lock("x").acquire()).await.unwrap();
+    // It was down a moment ago, and may not have been called again yet.
+    let lock = client.lock("x").on_outage(palisade::OnOutage::Wait);
+    let guard = soon(lock.acquire()).await.unwrap();
     guard.release().await.unwrap();
 }
 
