@@ -19,6 +19,9 @@ pub(crate) fn acl(args: &AclArgs) -> Result<u8, Failure> {
     let usual = [KindOfName::Lock, KindOfName::Fenced];
     let kinds = if args.kind.is_empty() { &usual[..] } else { &args.kind };
     let mut rights = Rights::new().namespace(&namespace).inspecting().blessing();
+    if args.replicated {
+        rights = rights.replicated();
+    }
     for name in &args.names {
         if name.is_empty() {
             return Err(Failure::usage("a name is empty"));

@@ -160,6 +160,10 @@ pub(crate) struct AclArgs {
     #[arg(long, value_name = "USER", default_value = "palisade")]
     pub(crate) user: String,
 
+    /// Also what clients need that wait for replicas
+    #[arg(long)]
+    pub(crate) replicated: bool,
+
     #[arg(long, value_name = "PREFIX", help = NAMESPACE)]
     pub(crate) namespace: Option<String>,
 
