@@ -22,6 +22,9 @@ pub(crate) fn acl(args: &AclArgs) -> Result<u8, Failure> {
     if args.replicated {
         rights = rights.replicated();
     }
+    if args.in_cluster {
+        rights = rights.in_cluster();
+    }
     for name in &args.names {
         if name.is_empty() {
             return Err(Failure::usage("a name is empty"));

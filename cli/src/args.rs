@@ -164,6 +164,10 @@ pub(crate) struct AclArgs {
     #[arg(long)]
     pub(crate) replicated: bool,
 
+    /// Also what clients need of the servers of a cluster
+    #[arg(long)]
+    pub(crate) in_cluster: bool,
+
     #[arg(long, value_name = "PREFIX", help = NAMESPACE)]
     pub(crate) namespace: Option<String>,
 

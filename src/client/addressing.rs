@@ -68,8 +68,8 @@ impl ClientBuilder {
     ///
     /// A lock is where its slot is, wherever that moves while it is held or waited for. The servers tell each
     /// other of releases by plain PUBLISH, so Java's clients that are set to shard theirs hear of ours only
-    /// when a lease ends, and ours of theirs. Besides the rights for locks the user needs `+cluster|slots`,
-    /// `+cluster|info` and `+asking`.
+    /// when a lease ends, and ours of theirs. Which rights the user needs:
+    /// [`Rights::in_cluster`](crate::acl::Rights::in_cluster).
     ///
     /// **Not promised yet**, so it has to be given up in so many words: that a promoted replica waits for the
     /// leases that it may not have. Without [`Failover::Trust`](crate::settings::Failover) a client is not

@@ -25,6 +25,7 @@ pub struct Rights {
     inspects: bool,
     blesses: bool,
     is_replicated: bool,
+    is_in_cluster: bool,
 }
 
 impl Rights {
@@ -69,6 +70,13 @@ impl Rights {
         self
     }
 
+    /// And those for the servers of a [cluster](crate::ClientBuilder::cluster).
+    #[must_use]
+    pub fn in_cluster(mut self) -> Self {
+        self.is_in_cluster = true;
+        self
+    }
+
     /// The rules: commands, keys and channels, none of which a user has before.
     #[must_use]
     pub fn rules(&self) -> Vec<String> {
@@ -108,6 +116,9 @@ impl Rights {
         commands.extend(marks.filter(|command| command != "del" || self.blesses));
         if self.is_replicated {
             commands.insert("wait".to_owned());
+        }
+        if self.is_in_cluster {
+            commands.extend(["asking", "cluster|info", "cluster|slots"].map(str::to_owned));
         }
         if self.inspects {
             commands.insert("client|list".to_owned());

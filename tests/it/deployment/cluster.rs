@@ -5,6 +5,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use palisade::{
     AnyGuard, AnyLock, Client, ClientBuilder, Lease, LockGuard, MultiLock, Quarantine, RedLock,
+    acl::{Rights, Use},
     error::{ConfigError, ConnectError, NodeError},
     settings::Failover,
 };
@@ -390,6 +391,28 @@ async fn what_is_not_promised_yet_has_to_be_given_up_in_so_many_words() {
     assert!(mixed.to_string().contains("Quarantine::Durable"), "{mixed}");
     let error = client.bless().await.unwrap_err();
     assert!(error.to_string().contains("cannot be blessed"), "{error}");
+}
+
+#[tokio::test]
+async fn least_rights_are_enough_while_a_slot_moves() {
+    let cluster = SlotCluster::start(3);
+    let rights = Rights::new().with(Use::Lock, "*").in_cluster();
+    for n in 0..3 {
+        let rules = rights.rules();
+        let user = ["ACL", "SETUSER", "app", "on", ">pw"].into_iter();
+        let words: Vec<&str> = user.chain(rules.iter().map(String::as_str)).collect();
+        assert_eq!(cluster[n].cli(&words), "OK");
+    }
+    let settings = settings(&cluster).user("app").password("pw");
+    let client = soon(settings.connect()).await.unwrap();
+    let guard = soon(client.lock("x").acquire()).await.unwrap();
+    let (slot, to) = (cluster.slot_of("x"), another(&cluster, "x"));
+    cluster.begin_move(slot, to);
+    cluster.move_keys(slot, to);
+    renewed(&cluster, to, "x").await;
+    cluster.finish_move(slot, to);
+    soon(guard.release()).await.unwrap();
+    assert!(cluster.keys().is_empty());
 }
 
 /// Whoever connects to one server of a cluster is told where a key is, and not sent there.
