@@ -18,7 +18,7 @@ impl Replicated {
     /// The master dies, and the replica takes its place.
     fn fail(&self) {
         self.master.kill();
-        self.sentinels.until_moved_from(self.master.port());
+        self.sentinels.replace(self.master.port());
     }
 }
 

@@ -165,7 +165,7 @@ async fn promoted_replica_has_what_was_granted_right_before_the_master_died() {
     bless(&client).await;
     let guard = soon(client.fenced_lock("x").acquire()).await.unwrap();
     master.kill();
-    sentinels.until_moved_from(master.port());
+    sentinels.replace(master.port());
     let port = sentinels.master();
     let promoted = replicas.iter().find(|replica| replica.port() == port).unwrap();
     assert_eq!(promoted.hash("x").keys().collect::<Vec<_>>(), [guard.holder_id()]);

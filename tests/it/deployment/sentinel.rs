@@ -54,7 +54,7 @@ impl Replicated {
     /// The master dies, and the replica takes its place, without what `lost` names.
     fn lose_master(&self, lost: &[&str]) {
         self.master.kill();
-        self.sentinels.until_moved_from(self.master.port());
+        self.sentinels.replace(self.master.port());
         for key in lost {
             self.replica.cli(&["DEL", key]);
         }
