@@ -18,24 +18,6 @@ pub(crate) fn check_addresses(rule: Rule, members: &ByMember<Voter>) -> Result<(
     })
 }
 
-/// Checks that nobody is to be vetted who cannot be: whether a master of a cluster is what it was when it
-/// granted, nobody looks yet.
-pub(crate) fn check_vetting(members: &ByMember<Voter>) -> Result<(), ConfigError> {
-    let is_out_of_sight =
-        |member: &&Voter| member.vetting != Vetting::None && member.services.node.is_cluster();
-    match members.values().find(is_out_of_sight) {
-        None => Ok(()),
-        Some(member) => {
-            let reason = format!(
-                "{} is a cluster, where nobody waits yet for what a master may have forgotten: \
-                 a member of a composite is to be of a client with Quarantine::Durable",
-                member.services.node_id()
-            );
-            Err(ConfigError::InvalidSetting { setting: "quarantine", reason: reason.into() })
-        }
-    }
-}
-
 /// Checks what the clients and the servers have told by now: before a round, and again after its
 /// votes, since the first contact tells who a server is.
 pub(crate) fn check_servers(rule: Rule, members: &ByMember<Voter>) -> Result<(), AcquireError> {

@@ -47,7 +47,6 @@ impl Target {
         let composite = Some(identity(rule, &members));
         let members =
             if is_one_server(rule, &members) { members.map(Voter::as_if_alone) } else { members };
-        servers::check_vetting(&members)?;
         Ok(Self { rule, members: Arc::new(members), composite })
     }
 

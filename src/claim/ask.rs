@@ -256,8 +256,7 @@ impl Asking {
             let term = left.map_or(state.term, |left| state.term.with_left(left));
             (is_held, state.queue == Some(member), term)
         };
-        let is_followed = of.services.node.is_followed();
-        let check = by_mark(mark.as_ref(), connection.marker(), is_followed);
+        let check = by_mark(mark.as_ref(), &of.services.node, connection);
         let statement = claim.kind(member).acquire(Request {
             holder: claim.holder(),
             term,

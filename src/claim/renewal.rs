@@ -66,9 +66,12 @@ impl Watched for Claim {
                 // A restarted server may show the key from an old copy of its data; that others
                 // were not granted in between is certain only on a single server.
                 // A replica that was promoted had nobody to grant it to yet, while our deadline stands.
-                let outlives = self.members[member].outlives_failovers()
+                let of = &self.members[member];
+                let outlives = of.outlives_failovers()
                     && known.deadline().is_some_and(|deadline| now < deadline);
                 let is_promoted = outlives && run_id.is_some() && !known.is_same_process(run_id);
+                // In a cluster nobody can tell, but for the mark of the server that is there now.
+                let is_elsewhere = is_promoted || outlives && of.services.node.is_cluster();
                 let is_gone =
                     !done || (composite && !is_promoted && !known.is_same_process(run_id));
                 if is_gone && planted!(GoneStillCounts) {
@@ -76,7 +79,7 @@ impl Watched for Claim {
                 } else if is_gone && outlives && known.is_confirmed_since(sent) {
                     // It was written again since.
                     known.renew_at = Some(now);
-                } else if is_gone && is_promoted && Absence::of(outcome) == Absence::Gone {
+                } else if is_gone && is_elsewhere && Absence::of(outcome) == Absence::Gone {
                     known.missing(now);
                 } else if is_gone {
                     known.gone(Absence::of(outcome), sent, now, next_heal);

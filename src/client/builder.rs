@@ -316,11 +316,11 @@ impl ClientBuilder {
         };
         let endpoint = self.address.endpoint(&process)?;
         if endpoint.is_cluster() {
-            cluster::check(self.failover, self.quarantine, self.replicas, endpoint.db())?;
+            cluster::check(self.replicas, endpoint.db())?;
         }
         let quarantine =
             quarantine_length(self.max_lease, self.clock_skew).saturating_add(self.failover_lag);
-        let waits_after_failover = self.failover == Failover::Wait && endpoint.is_followed();
+        let waits_after_failover = self.failover == Failover::Wait && endpoint.may_fail_over();
         let protected = match waits_after_failover {
             true => self.quarantine.of_promoted(),
             false => self.quarantine,
@@ -341,6 +341,10 @@ impl ClientBuilder {
             redact_names: self.redact_names,
             namespace: self.namespace.as_str().into(),
         };
+        let marker = match endpoint.is_cluster() {
+            true => key::marks_of_runs(&self.namespace),
+            false => key::marker(&self.namespace),
+        };
         let node = Node::new(
             endpoint,
             NodeSettings {
@@ -360,7 +364,7 @@ impl ClientBuilder {
                     within: self.replicas_timeout,
                     channel: key::replicas_channel(&self.namespace),
                 }),
-                marker: key::marker(&self.namespace),
+                marker,
                 scripts: scripts::of_locks(),
             },
         );

@@ -1,13 +1,9 @@
-//! The servers of a cluster, and what a client cannot promise there yet.
+//! The servers of a cluster, and what there cannot be there.
 
 use redis::{IntoConnectionInfo, RedisConnectionInfo};
 
 use super::hosts;
-use crate::{
-    error::ConfigError,
-    node::Places,
-    standing::{Failover, Quarantine},
-};
+use crate::{error::ConfigError, node::Places};
 
 /// What an URL says of a cluster.
 pub(super) struct ClusterUrl {
@@ -70,31 +66,17 @@ pub(super) fn places(addresses: &[String]) -> Result<Places, ConfigError> {
     }
 }
 
-/// Refuses what would be promised and not kept: nobody looks yet whether a master of a cluster is what it
-/// was when it granted.
-pub(super) fn check(
-    failover: Failover,
-    quarantine: Quarantine,
-    replicas: u32,
-    database: i64,
-) -> Result<(), ConfigError> {
+/// Refuses what would be promised and not kept.
+pub(super) fn check(replicas: u32, database: i64) -> Result<(), ConfigError> {
     let refused =
         |setting, reason: &str| Err(ConfigError::InvalidSetting { setting, reason: reason.into() });
-    match (failover, quarantine) {
-        (Failover::Wait, _) => refused(
-            "failover",
-            "in a cluster nobody waits yet for what a promoted replica may have forgotten: say \
-             Failover::Trust if a lock that two hold after a failover does no harm",
-        ),
-        (_, Quarantine::Always | Quarantine::Strict) => refused(
-            "quarantine",
-            "in a cluster nobody waits yet for what a master may have forgotten that was started \
-             anew",
-        ),
-        _ if replicas > 0 => refused("replicas", "replicas cannot be waited for in a cluster yet"),
-        _ if database != 0 => refused("database", "a cluster has no other database than 0"),
-        _ => Ok(()),
+    if replicas > 0 {
+        return refused("replicas", "replicas cannot be waited for in a cluster yet");
     }
+    if database != 0 {
+        return refused("database", "a cluster has no other database than 0");
+    }
+    Ok(())
 }
 
 const PORT: u16 = 6379;
@@ -121,21 +103,15 @@ mod tests {
 
     #[test]
     fn what_cannot_be_kept_is_refused() {
-        for (failover, quarantine, replicas, database, refused) in [
-            (Failover::Trust, Quarantine::Composites, 0, 0, None),
-            (Failover::Trust, Quarantine::Durable, 0, 0, None),
-            (Failover::Trust, Quarantine::Durable, 0, 1, Some("database")),
-            (Failover::Trust, Quarantine::Durable, 1, 0, Some("replicas")),
-            (Failover::Trust, Quarantine::Always, 0, 0, Some("quarantine")),
-            (Failover::Trust, Quarantine::Strict, 0, 0, Some("quarantine")),
-            (Failover::Wait, Quarantine::Composites, 0, 0, Some("failover")),
-        ] {
-            let error = check(failover, quarantine, replicas, database).err();
+        for (replicas, database, refused) in
+            [(0, 0, None), (0, 1, Some("database")), (1, 0, Some("replicas"))]
+        {
+            let error = check(replicas, database).err();
             let setting = error.map(|error| match error {
                 ConfigError::InvalidSetting { setting, .. } => setting,
                 other => panic!("{other}"),
             });
-            assert_eq!(setting, refused, "{failover:?} {quarantine:?} {replicas} {database}");
+            assert_eq!(setting, refused, "{replicas} {database}");
         }
     }
 }

@@ -85,6 +85,9 @@ impl Rights {
         rules.extend(self.commands().into_iter().map(|command| format!("+{command}")));
         let (mut keys, mut channels) = (BTreeSet::new(), BTreeSet::new());
         keys.insert(key::marker(&self.namespace).to_string());
+        if self.is_in_cluster {
+            keys.insert(format!("{}*", key::marks_of_runs(&self.namespace)));
+        }
         if self.is_replicated {
             channels.insert(key::replicas_channel(&self.namespace).to_string());
         }

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use futures::{StreamExt, stream::FuturesUnordered};
+use futures::{StreamExt, future::try_join_all, stream::FuturesUnordered};
 use redis::{RedisResult, Value};
 use tokio::runtime::Id;
 
@@ -78,23 +78,35 @@ impl Cluster {
         }
         let mut connecting = pin!(master.connection(deadline));
         // While it is waited for: it may be gone, and another in its place.
-        let looking = pin!(self.look(deadline));
+        let mut looking = pin!(self.look(deadline));
         let failed = tokio::select! {
             biased;
             connection = &mut connecting => match connection {
                 Err(error) => Some(error),
                 connected => return connected,
             },
-            _looked = looking => None,
+            _looked = &mut looking => None,
         };
         if failed.is_some() {
-            self.look(deadline).await?;
+            // The same look: another would wait for the turn that this one may have.
+            looking.await?;
         }
         match (self.owner(slot).filter(|owner| *owner != place), failed) {
             (Some(other), _) => self.master(&other).connection(deadline).await,
             (None, Some(error)) => Err(error),
             (None, None) => connecting.await,
         }
+    }
+
+    /// The connections to all that serve something.
+    pub(super) async fn connections(
+        &self,
+        deadline: Instant,
+    ) -> Result<Vec<Connection>, NodeError> {
+        self.look(deadline).await?;
+        let places = self.state().map.places().to_vec();
+        try_join_all(places.iter().map(async |place| self.master(place).connection(deadline).await))
+            .await
     }
 
     /// The connection to whoever serves `slot`, if there is one now.

@@ -88,10 +88,15 @@ impl Connection {
     pub(super) fn new(
         outbox: Arc<Outbox>,
         greeting: &Greeting,
-        (standing, run_id): (Arc<Standing>, Option<RunId>),
-        config: Option<u64>,
+        standing: Arc<Standing>,
+        (config, is_of_cluster): (Option<u64>, bool),
         settings: &NodeSettings,
     ) -> Self {
+        // What is granted in a cluster does not stay with its master.
+        let (run_id, marker) = match standing.run_id() {
+            Some(run) if is_of_cluster => (None, format!("{}{run}", settings.marker).into()),
+            run_id => (run_id, settings.marker.clone()),
+        };
         static EPOCHS: AtomicU64 = AtomicU64::new(1);
         let server_clock = ServerClock::new(greeting.time, settings.margin);
         outbox.introduce(server_clock, standing.is_in_cluster());
@@ -100,7 +105,7 @@ impl Connection {
             standing,
             run_id,
             config,
-            marker: settings.marker.clone(),
+            marker,
             clock: settings.clock.clone(),
             silence: Mutex::new(Silence::new(settings.frozen_after)),
             doubt: Notify::new(),
@@ -120,7 +125,7 @@ impl Connection {
         self.is_asking
     }
 
-    /// The key of the marker that says whether the server may vote.
+    /// The key of the mark that says whether the server may vote. In a cluster it may be on another one.
     pub(crate) fn marker(&self) -> &Arc<str> {
         &self.socket.marker
     }

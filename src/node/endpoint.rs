@@ -326,6 +326,11 @@ impl Endpoint {
         self.directory().is_some()
     }
 
+    /// Whether a replica may take a master's place.
+    pub(crate) fn may_fail_over(&self) -> bool {
+        self.is_followed() || self.is_cluster()
+    }
+
     /// Whether it is many servers.
     pub(crate) fn is_cluster(&self) -> bool {
         self.places().is_some()

@@ -250,6 +250,23 @@ impl Node {
         }
     }
 
+    /// The connections of the current runtime to all masters that there are, made if there are none.
+    ///
+    /// # Errors
+    /// As [`connection`](Self::connection).
+    ///
+    /// # Cancel safety
+    /// As [`connection`](Self::connection).
+    pub(crate) async fn connections(
+        &self,
+        deadline: Instant,
+    ) -> Result<Vec<Connection>, NodeError> {
+        match &self.0.servers {
+            Servers::One(master) => Ok(vec![master.connection(deadline).await?]),
+            Servers::Many(cluster) => cluster.connections(deadline).await,
+        }
+    }
+
     /// The connection for a call that goes out once more: where a cluster has sent it, if it has.
     ///
     /// # Errors

@@ -53,9 +53,8 @@ impl Core {
         let outbox = Outbox::new(&self.settings);
         let driver = Driver::new(stream, outbox.clone());
         let config = place.as_ref().and_then(|told| told.config);
-        let run_id = standing.run_id().filter(|_| !self.endpoint.is_of_cluster());
-        let standing = (standing, run_id);
-        let connection = Connection::new(outbox, &greeting, standing, config, &self.settings);
+        let place_of = (config, self.endpoint.is_of_cluster());
+        let connection = Connection::new(outbox, &greeting, standing, place_of, &self.settings);
         Ok(Opened { connection, driver, tie: Tie { renew_login_at: login.renew_at, place } })
     }
 

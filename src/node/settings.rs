@@ -39,7 +39,8 @@ pub(crate) struct NodeSettings {
     pub(crate) rules: Rules,
     /// What replicas are to have, if it is to be on some.
     pub(crate) replicated: Option<Replicated>,
-    /// The key of the marker that this client goes by.
+    /// The key of the mark that this client goes by. In a cluster what stands before the names of its
+    /// masters' runs.
     pub(crate) marker: Arc<str>,
     /// Whether callers look for their answers before their threads sleep.
     pub(crate) spin: Spin,

@@ -4,7 +4,7 @@ use futures::future::join_all;
 use redis::{Cmd, Value, cmd};
 
 use super::{
-    cause,
+    NextSocket, Node, cause,
     commands::words,
     connection::Connection,
     info::{field, read_time},
@@ -18,9 +18,10 @@ use crate::{
     wire::excerpt,
 };
 
-impl Connection {
-    /// Looks at the mark and at what it is to be compared with, in one round trip. `witness` is the
-    /// digest of a script that this run knows if it ever had a mark here.
+impl Node {
+    /// Looks at the mark of the server behind `connection`, and at what it is to be compared with, in one
+    /// round trip, in a cluster two. `witness` is the digest of a script that this run knows if it ever had
+    /// a mark.
     ///
     /// Executed in this order: what is not there is followed by the question whether it ever was.
     ///
@@ -32,18 +33,57 @@ impl Connection {
     /// Dropping the future changes nothing.
     pub(crate) async fn survey(
         &self,
+        connection: &Connection,
         witness: &str,
         deadline: Instant,
     ) -> Result<Sight, NodeError> {
+        if !self.is_cluster() {
+            let (mark, data) = futures::join!(
+                connection.ask(Question(words(&["GET", connection.marker()])), deadline),
+                connection.survey(witness, deadline),
+            );
+            return Ok(Sight { found: read_mark(mark)?, ..data? });
+        }
+        let asked = connection.now();
+        let (found, server_time) = self.mark_elsewhere(connection.marker(), deadline).await?;
+        let round_trip = i64::try_from(connection.round_trip().as_micros()).unwrap_or(i64::MAX);
+        let ours = connection.server_time_at(asked).saturating_sub(round_trip);
+        let ahead = ours.saturating_sub(server_time);
+        let data = connection.survey(witness, deadline).await?;
+        Ok(Sight { found, server_time, ahead, ..data })
+    }
+
+    /// What stands in a key, wherever in a cluster that is, and what time it is there.
+    async fn mark_elsewhere(
+        &self,
+        key: &str,
+        deadline: Instant,
+    ) -> Result<(Found, i64), NodeError> {
+        let mut next_socket = NextSocket::for_the_unsent();
+        loop {
+            let connection = self.next_connection(&mut next_socket, key, deadline).await?;
+            let (mark, time) = futures::join!(
+                connection.ask(Question(words(&["GET", key])), deadline),
+                connection.ask(Question(cmd("TIME")), deadline),
+            );
+            match read_mark(mark) {
+                Err(error) => next_socket.after(error)?,
+                Ok(found) => return Ok((found, read_time(time?)?)),
+            }
+        }
+    }
+}
+
+impl Connection {
+    /// All but the mark.
+    async fn survey(&self, witness: &str, deadline: Instant) -> Result<Sight, NodeError> {
         let ask = |command: Cmd| self.ask(Question(command), deadline);
-        let (mark, known, replication, stats, time) = futures::join!(
-            ask(words(&["GET", self.marker()])),
+        let (known, replication, stats, time) = futures::join!(
             ask(words(&["EVALSHA", witness, "0"])),
             ask(words(&["INFO", "replication"])),
             ask(words(&["INFO", "stats"])),
             ask(cmd("TIME")),
         );
-        let found = read_mark(mark)?;
         let has_witness = match known {
             Ok(_) => true,
             Err(error) if error.is_noscript() => false,
@@ -58,7 +98,8 @@ impl Connection {
         let origin = read_origin(run_id, &replication, &stats);
         let origin = Origin { config: self.config(), ..origin };
         let server_time = read_time(time?)?;
-        Ok(Sight { found, has_witness, origin, server_time, at: self.now() })
+        let found = Found::Nothing;
+        Ok(Sight { found, has_witness, origin, server_time, ahead: 0, at: self.now() })
     }
 
     /// Has the server know scripts, in one round trip.
@@ -100,10 +141,10 @@ fn permitted(reply: Result<Value, NodeError>) -> Result<Value, NodeError> {
 fn read_origin(run_id: RunId, replication: &Value, stats: &Value) -> Origin {
     let replid = field(replication, "master_replid").and_then(RunId::new);
     let second = field(replication, "master_replid2");
-    let was_promoted = second.is_some_and(|id| id.bytes().any(|digit| digit != b'0'));
+    let was_renamed = second.is_some_and(|id| id.bytes().any(|digit| digit != b'0'));
     let taken_in = field(stats, "total_net_repl_input_bytes");
     let has_taken_in = taken_in.is_none_or(|bytes| bytes != "0");
-    Origin { run_id, replid, is_fed: was_promoted && has_taken_in, config: None }
+    Origin { run_id, replid, was_renamed, is_fed: was_renamed && has_taken_in, config: None }
 }
 
 #[cfg(test)]
@@ -147,6 +188,8 @@ mod tests {
     fn who_may_not_ask_is_taken_for_a_run_that_was_never_fed() {
         let run_id = RunId::new(&"a".repeat(40)).unwrap();
         let origin = read_origin(run_id, &Value::Nil, &Value::Nil);
-        assert_eq!(origin, Origin { run_id, replid: None, is_fed: false, config: None });
+        let unknown =
+            Origin { run_id, replid: None, was_renamed: false, is_fed: false, config: None };
+        assert_eq!(origin, unknown);
     }
 }

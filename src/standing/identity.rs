@@ -264,7 +264,7 @@ mod tests {
         let text = format!("epoch {} - n", run('a'));
         see(&mut old, &text);
         assert_eq!(old.stance(s(1_000)).unwrap(), Stance::Doubtful, "the witness may be missing");
-        old.knowledge().stands();
+        old.knowledge().stands(0);
         assert_eq!(old.stance(s(1_000)).unwrap(), Stance::Marked(text.into()));
         old.knowledge().doubt();
         assert_eq!(old.stance(s(1_000)).unwrap(), Stance::Doubtful);

@@ -13,8 +13,11 @@ pub(crate) struct Sight {
     /// Whether this run has had a mark in this database.
     pub(crate) has_witness: bool,
     pub(crate) origin: Origin,
-    /// In µs of the server's clock.
+    /// In µs of the clock by which the mark counts.
     pub(crate) server_time: i64,
+    /// How far ahead of that the server's own clock is at least, in µs: 0 but in a cluster, where another
+    /// one has the mark.
+    pub(crate) ahead: i64,
     /// When the answer came, by our clock.
     pub(crate) at: Instant,
 }
@@ -113,9 +116,10 @@ mod tests {
             None => Found::Nothing,
             Some(text) => Mark::read(&text).map_or(Found::Foreign, Found::Mark),
         };
-        let origin = Origin { run_id: id('a'), replid: Some(id('b')), is_fed, config: None };
+        let (run_id, replid) = (id('a'), Some(id('b')));
+        let origin = Origin { run_id, replid, was_renamed: is_fed, is_fed, config: None };
         let at = Instant::from_origin(Duration::ZERO);
-        Sight { found, has_witness, origin, server_time: NOW, at }
+        Sight { found, has_witness, origin, server_time: NOW, ahead: 0, at }
     }
 
     const LAX: View = View { knew: false, is_old: true, is_strict: false, wait: D };

@@ -17,6 +17,8 @@ pub(super) struct Knowledge {
     knew: bool,
     /// When the time is over that the mark has the server wait.
     waits_until: Option<Instant>,
+    /// By how much the clock of the server is ahead of that of the mark: see [`Sight`](super::Sight).
+    ahead: i64,
     state: State,
     /// Counts the reasons to look again.
     doubts: u64,
@@ -51,6 +53,7 @@ pub(crate) enum Stance {
 impl Knowledge {
     /// Takes note of what stands on the server, at `server_time` and our time `at`.
     pub(super) fn saw(&mut self, mark: Option<Mark>, run_id: RunId, server_time: i64, at: Instant) {
+        self.ahead = 0;
         self.mark = mark.filter(|mark| mark.is_of_run(run_id));
         self.knew |= self.mark.is_some();
         let until = self.mark.as_ref().and_then(Mark::waits_until);
@@ -61,8 +64,9 @@ impl Knowledge {
         });
     }
 
-    /// The mark that was seen is the one to vote by.
-    pub(super) fn stands(&mut self) {
+    /// The mark that was seen is the one to vote by; the server's clock is `ahead` of its.
+    pub(super) fn stands(&mut self, ahead: i64) {
+        self.ahead = ahead;
         self.state = State::Stands;
     }
 
@@ -101,7 +105,7 @@ impl Knowledge {
     /// The mark that has the server wait, if that is the one to go by, and until when by its clock, in µs.
     pub(super) fn wait(&self) -> Option<(Arc<str>, i64)> {
         let mark = self.mark.as_ref().filter(|_| self.state == State::Stands)?;
-        Some((mark.text().clone(), mark.waits_until()?))
+        Some((mark.text().clone(), mark.waits_until()?.saturating_add(self.ahead)))
     }
 
     pub(super) fn waits_until(&self) -> Option<Instant> {

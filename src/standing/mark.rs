@@ -14,6 +14,8 @@ pub(crate) struct Origin {
     /// The name of the history that its data is: each promotion gives it another. `None` if it is
     /// not told.
     pub(crate) replid: Option<RunId>,
+    /// Whether its data had another name before: it was a replica, in this run or an earlier one.
+    pub(crate) was_renamed: bool,
     /// Whether this run has taken data in as a replica.
     pub(crate) is_fed: bool,
     /// The number of the configuration by which it is the master, where sentinels choose that: one that was
@@ -105,7 +107,7 @@ impl Mark {
             None => self.waits_until().is_some_and(|until| until > server_time),
         };
         self.is_of_run(origin.run_id)
-            && (!origin.is_fed || is_of_data())
+            && (!origin.was_renamed || is_of_data())
             && (origin.config.is_none() || self.config == origin.config)
     }
 }
@@ -161,7 +163,8 @@ mod tests {
     }
 
     fn origin(is_fed: bool) -> Origin {
-        Origin { run_id: id('a'), replid: Some(id('b')), is_fed, config: None }
+        let replid = Some(id('b'));
+        Origin { run_id: id('a'), replid, was_renamed: is_fed, is_fed, config: None }
     }
 
     #[test]

@@ -182,7 +182,7 @@ impl Standing {
         if let Some(mut identity) = self.identity() {
             identity.saw(Some(mark), sight.server_time, sight.at);
             if identity.knowledge().doubts() == doubts {
-                identity.knowledge().stands();
+                identity.knowledge().stands(sight.ahead);
             }
         }
     }
@@ -398,8 +398,21 @@ mod tests {
 
     /// What is seen of the run `a` by a look at `at`.
     fn seen(at: u64) -> Sight {
-        let origin = Origin { run_id: run('a'), replid: None, is_fed: false, config: None };
-        Sight { found: Found::Nothing, has_witness: true, origin, server_time: 0, at: s(at) }
+        let origin = Origin {
+            run_id: run('a'),
+            replid: None,
+            was_renamed: false,
+            is_fed: false,
+            config: None,
+        };
+        Sight {
+            found: Found::Nothing,
+            has_witness: true,
+            origin,
+            server_time: 0,
+            ahead: 0,
+            at: s(at),
+        }
     }
 
     fn mark(text: &str) -> Mark {

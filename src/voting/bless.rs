@@ -10,7 +10,7 @@ use crate::{
     node::Connection,
     process::NodeServices,
     standing::{Blessing, Found, Mark, RunId, Sight},
-    voting::marker::{self, witness::Witness},
+    voting::marker::{Seat, witness::Witness},
 };
 
 /// A master that is to be blessed, as it is before.
@@ -27,7 +27,8 @@ struct Master<'a> {
 /// Marks all of `nodes` as one new fleet. Looks at all of them before anything is written.
 pub(crate) async fn bless(nodes: &[Arc<NodeServices>], by_force: bool) -> Result<(), BlessError> {
     nodes.iter().try_for_each(|node| node.check_here())?;
-    let masters = try_join_all(nodes.iter().map(|node| Master::meet(node))).await?;
+    let masters = try_join_all(nodes.iter().map(|node| Master::meet_all(node))).await?;
+    let masters: Vec<_> = masters.into_iter().flatten().collect();
     check_servers(&masters)?;
     if !by_force {
         check_blessings(&masters)?;
@@ -43,22 +44,25 @@ pub(crate) async fn bless(nodes: &[Arc<NodeServices>], by_force: bool) -> Result
 }
 
 impl<'a> Master<'a> {
-    async fn meet(services: &'a NodeServices) -> Result<Self, BlessError> {
-        let node = || services.node_id().clone();
-        if services.node.is_cluster() {
-            let reason = "the masters of a cluster cannot be blessed yet".into();
-            return Err(ConfigError::InvalidSetting { setting: "cluster", reason }.into());
-        }
+    /// The one that there is, or all of a cluster.
+    async fn meet_all(services: &'a NodeServices) -> Result<Vec<Self>, BlessError> {
         let deadline = services.now() + services.settings.connect_timeout;
-        let connection = services.node.connection(services.node.marker(), deadline).await;
-        let connection = connection.map_err(|source| BlessError::Node { node: node(), source })?;
+        let connections = services.node.connections(deadline).await.map_err(|source| {
+            let node = services.node_id().clone();
+            BlessError::Node { node, source }
+        })?;
+        try_join_all(connections.into_iter().map(|one| Self::meet(services, one))).await
+    }
+
+    async fn meet(services: &'a NodeServices, connection: Connection) -> Result<Self, BlessError> {
+        let node = || services.node_id().clone();
         let standing = connection.standing();
         let Some((run_id, uptime)) = standing.run_id().zip(standing.uptime(services.now())) else {
             return Err(BlessError::Unidentified { node: node() });
         };
-        let witness = Witness::of(run_id, services.node.db(), services.node.marker());
+        let witness = Witness::of(run_id, services.node.db(), connection.marker());
         let deadline = services.now() + services.settings.node_timeout;
-        match connection.survey(&witness.sha, deadline).await {
+        match services.node.survey(&connection, &witness.sha, deadline).await {
             Ok(Sight { found: Found::Foreign, .. }) => {
                 Err(BlessError::ForeignMarker { node: node() })
             }
@@ -79,8 +83,8 @@ impl<'a> Master<'a> {
     /// Puts `after` where `before` stands. False if something else does.
     async fn replace(&self, before: &Arc<str>, after: &Arc<str>) -> Result<bool, NodeError> {
         let deadline = self.services.now() + self.services.settings.node_timeout;
-        let written = marker::replace(&self.connection, before, after, None, deadline).await?;
-        Ok(written.is_some())
+        let seat = Seat { node: &self.services.node, connection: &self.connection };
+        Ok(seat.replace(before, after, None, deadline).await?.is_some())
     }
 
     /// Puts `after` where the text still stands that was seen, or in the place of a wait that somebody
@@ -98,10 +102,10 @@ impl<'a> Master<'a> {
     }
 
     async fn look(&self) -> Result<Sight, NodeError> {
-        let witness =
-            Witness::of(self.run_id, self.services.node.db(), self.services.node.marker());
+        let node = &self.services.node;
+        let witness = Witness::of(self.run_id, node.db(), self.connection.marker());
         let deadline = self.services.now() + self.services.settings.node_timeout;
-        self.connection.survey(&witness.sha, deadline).await
+        node.survey(&self.connection, &witness.sha, deadline).await
     }
 
     /// Whether it waits by its mark, whatever its age.

@@ -12,7 +12,7 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use super::{
-    marker::{self, witness::Witness},
+    marker::{self, Seat, witness::Witness},
     voter::Voter,
 };
 use crate::{
@@ -114,13 +114,14 @@ impl Voter {
     async fn look(&self, connection: &Connection, deadline: Instant) -> Result<(), NodeError> {
         let standing = connection.standing();
         let Some(run_id) = standing.run_id() else { return Ok(()) };
-        if standing.is_in_cluster() && !self.is_strict() {
-            self.go_without(connection, "two keys of a cluster share no script");
+        let node = &self.services.node;
+        if standing.is_in_cluster() && !node.is_cluster() && !self.is_strict() {
+            self.go_without(connection, "it is one of a cluster, and spoken to as if it were not");
             return Ok(());
         }
         let doubts = standing.doubts();
-        let witness = Witness::of(run_id, self.services.node.db(), connection.marker());
-        let sight = match connection.survey(&witness.sha, deadline).await {
+        let witness = Witness::of(run_id, node.db(), connection.marker());
+        let sight = match node.survey(connection, &witness.sha, deadline).await {
             Err(NodeError::Permission { message }) if !self.is_strict() => {
                 self.go_without(connection, &message);
                 return Ok(());
@@ -202,7 +203,8 @@ impl Voter {
             Judgement::First => (sight.origin.epoch(&nonce), None),
             _ => return Ok(sight.mark().cloned()),
         };
-        let written = marker::replace(connection, &sight.text(), &after, wait, deadline).await;
+        let written = Seat { node: &self.services.node, connection };
+        let written = written.replace(&sight.text(), &after, wait, deadline).await;
         match written {
             Ok(Some(written)) => Ok(written.mark()),
             Ok(None) | Err(NodeError::ForeignKey) => Ok(None),

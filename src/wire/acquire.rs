@@ -14,13 +14,16 @@ pub(crate) struct Acquire {
     pub(crate) check: Option<Check>,
 }
 
-/// A text that is to stand in a key, or nothing is acquired.
+/// What is to be as the client knows it, or nothing is acquired.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Check {
     /// The script that compares it.
     pub(crate) prologue: &'static str,
-    pub(crate) key: Arc<str>,
+    /// The key in which the text is to stand, if it is on that server.
+    pub(crate) key: Option<Arc<str>>,
     pub(crate) text: Arc<str>,
+    /// Stands before the text, and tells what is compared.
+    pub(crate) sign: &'static str,
 }
 
 impl Acquire {
@@ -77,16 +80,20 @@ impl Acquire {
     ) {
         let statements = || all.clone().map(|one| &one.statement);
         let keys: usize = statements().map(|statement| statement.keys().len()).sum();
-        to.count(keys + usize::from(self.check.is_some()));
+        let mark = self.check.as_ref().and_then(|check| check.key.as_deref());
+        to.count(keys + usize::from(mark.is_some()));
         statements().flat_map(Statement::keys).for_each(|key| key.write(to));
         // Key and text come last, where the check takes them away.
-        if let Some(check) = &self.check {
-            to.word(&*check.key);
+        if let Some(key) = mark {
+            to.word(key);
         }
         self.statement.shared_args().for_each(|arg| arg.write_stamped(not_after, to));
         statements().flat_map(Statement::own_args).for_each(|arg| arg.write_stamped(not_after, to));
         if let Some(check) = &self.check {
-            to.word(&*check.text);
+            match check.sign {
+                "" => to.word(&*check.text),
+                sign => to.word(&*[sign, &check.text].concat()),
+            };
         }
     }
 
@@ -156,8 +163,10 @@ mod tests {
         let holder = [Arg::text(&format!("holder of {name}").into())];
         let statement =
             Statement::leasing(script, [&name.into()], lease_ms, [Arg::NotAfter], holder);
-        let check =
-            mark.map(|mark| Check { prologue: "check", key: "mark".into(), text: mark.into() });
+        let check = mark.map(|mark| {
+            let (key, text) = (Some("mark".into()), mark.into());
+            Check { prologue: "check", key, text, sign: "" }
+        });
         Acquire { statement, check }
     }
 

@@ -15,6 +15,11 @@ pub(crate) fn marker(namespace: &str) -> Arc<str> {
     of_lock(namespace, "palisade:marker").into()
 }
 
+/// What the marks of a cluster's masters begin with: each has one for its run.
+pub(crate) fn marks_of_runs(namespace: &str) -> Arc<str> {
+    of_lock(namespace, "palisade_mark:").into()
+}
+
 /// The channel on which is published what replicas are to hear of.
 pub(crate) fn replicas_channel(namespace: &str) -> Arc<str> {
     of_lock(namespace, "palisade:replicas").into()

@@ -228,6 +228,23 @@ impl SlotCluster {
         self.dead().remove(&n);
     }
 
+    /// Has a replica take the place of its master, which lives on as a replica, and waits until all know.
+    ///
+    /// # Panics
+    /// They do not within a minute.
+    pub fn fail_over_to(&self, replica: usize) {
+        let port = self[replica].port();
+        self.until("the replica is the master", |server| {
+            let done = owners(server).iter().any(|(_, _, owner)| *owner == port);
+            if !done {
+                // Refused while the one before is not over yet.
+                self[replica].command(&["CLUSTER", "FAILOVER"]);
+            }
+            done
+        });
+        self.wait_until_ok();
+    }
+
     /// All keys of all masters, sorted.
     #[must_use]
     pub fn keys(&self) -> Vec<String> {

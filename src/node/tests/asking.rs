@@ -86,7 +86,7 @@ impl Wish {
         let statement = Statement::leasing(script, [&name.into()], lease_ms, [Arg::NotAfter], args);
         let check = mark.map(|text| {
             let (key, text) = ("mark".into(), text.into());
-            Check { prologue: "-- the mark is looked at", key, text }
+            Check { prologue: "-- the mark is looked at", key: Some(key), text, sign: "" }
         });
         Arc::new(Self {
             acquire: Acquire { statement, check },

@@ -2,16 +2,30 @@
 
 use std::sync::Arc;
 
-use crate::wire::Check;
+use crate::{
+    node::{Connection, Node},
+    wire::Check,
+};
 
 /// Stands before an acquire in one text.
 pub(crate) const CHECK: &str = include_str!("check.lua");
 
-/// The mark that is to stand there, if one is, in its key. Where the node is `followed` from server to
-/// server, the history of the data is compared, too.
-pub(crate) fn by_mark(mark: Option<&Arc<str>>, key: &Arc<str>, is_followed: bool) -> Option<Check> {
-    mark.map(|text| {
-        let text = if is_followed { format!("!{text}").into() } else { text.clone() };
-        Check { prologue: CHECK, key: key.clone(), text }
-    })
+/// What is to be there as `mark` says, if there is one. In a cluster the mark itself may be on another
+/// server: there the history of the data is compared, which is what a failover changes.
+pub(crate) fn by_mark(
+    mark: Option<&Arc<str>>,
+    node: &Node,
+    connection: &Connection,
+) -> Option<Check> {
+    let key = || Some(connection.marker().clone());
+    let (key, sign) = match (node.is_cluster(), node.is_followed()) {
+        (true, _) => (None, ONLY_HISTORY),
+        (false, true) => (key(), AND_HISTORY),
+        (false, false) => (key(), ""),
+    };
+    mark.map(|text| Check { prologue: CHECK, key, text: text.clone(), sign })
 }
+
+/// As the script has them.
+const ONLY_HISTORY: &str = "@";
+const AND_HISTORY: &str = "!";

@@ -11,31 +11,54 @@ pub(crate) use self::script::SCRIPTS;
 use std::{sync::Arc, time::Duration};
 
 use self::script::Write;
-use crate::{clock::Instant, error::NodeError, node::Connection, standing::Mark, wire::Outcome};
+use crate::{
+    clock::Instant,
+    error::NodeError,
+    node::{Connection, Node},
+    standing::Mark,
+    wire::Outcome,
+};
 
-/// Puts the text `after` where `before` stands, with the time at which a `wait` ends. The mark that
-/// stands there now; `None`, and nothing is changed, if something else than `before` did. An empty
-/// text stands for no key.
-///
-/// # Errors
-/// [`NodeError::ForeignKey`] if the key is of another type, and whatever stops a call; whether it was
-/// written is unknown if the cause [is](NodeError::is_unknown).
-pub(crate) async fn replace(
-    connection: &Connection,
-    before: &Arc<str>,
-    after: &Arc<str>,
-    wait: Option<Duration>,
-    deadline: Instant,
-) -> Result<Option<Written>, NodeError> {
-    let wait_ms = wait.map_or(0, milliseconds);
-    let key = connection.marker().clone();
-    let write = Write { key, before: before.clone(), after: after.clone(), wait_ms };
-    let Outcome { code, value, .. } = connection.call(&write, deadline).await?.reply;
-    match code {
-        Outcome::DONE if wait_ms > 0 => Ok(Some(Written(format!("{after} {value}").into()))),
-        Outcome::DONE => Ok(Some(Written(after.clone()))),
-        Outcome::FOREIGN => Err(NodeError::ForeignKey),
-        _ => Ok(None),
+/// Where the mark of a server stands: on the server itself, in a cluster wherever its key's slot is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seat<'a> {
+    pub(crate) node: &'a Node,
+    /// To the server that the mark is about.
+    pub(crate) connection: &'a Connection,
+}
+
+impl Seat<'_> {
+    /// Puts the text `after` where `before` stands, with the time at which a `wait` ends. The mark that
+    /// stands there now; `None`, and nothing is changed, if something else than `before` did. An empty
+    /// text stands for no key.
+    ///
+    /// # Errors
+    /// [`NodeError::ForeignKey`] if the key is of another type, and whatever stops a call; whether it was
+    /// written is unknown if the cause [is](NodeError::is_unknown).
+    pub(crate) async fn replace(
+        self,
+        before: &Arc<str>,
+        after: &Arc<str>,
+        wait: Option<Duration>,
+        deadline: Instant,
+    ) -> Result<Option<Written>, NodeError> {
+        let wait_ms = wait.map_or(0, milliseconds);
+        let key = self.connection.marker().clone();
+        let write = Write { key, before: before.clone(), after: after.clone(), wait_ms };
+        let Outcome { code, value, .. } = self.call(&write, deadline).await?;
+        match code {
+            Outcome::DONE if wait_ms > 0 => Ok(Some(Written(format!("{after} {value}").into()))),
+            Outcome::DONE => Ok(Some(Written(after.clone()))),
+            Outcome::FOREIGN => Err(NodeError::ForeignKey),
+            _ => Ok(None),
+        }
+    }
+
+    async fn call(self, write: &Write, deadline: Instant) -> Result<Outcome, NodeError> {
+        if self.node.is_cluster() {
+            return Ok(self.node.call(&write.key, write, deadline).await?.1.reply);
+        }
+        Ok(self.connection.call(write, deadline).await?.reply)
     }
 }
 

@@ -4,6 +4,7 @@ mod cluster;
 mod credentials;
 mod failover;
 mod managed;
+mod promoted;
 mod replicas;
 mod rights;
 mod sentinel;
