@@ -71,11 +71,14 @@ impl ClientBuilder {
     /// when a lease ends, and ours of theirs. Which rights the user needs:
     /// [`Rights::in_cluster`](crate::acl::Rights::in_cluster).
     ///
-    /// **Not promised yet**, so it has to be given up in so many words: that a promoted replica waits for the
-    /// leases that it may not have. Without [`Failover::Trust`](crate::settings::Failover) a client is not
-    /// made; nor with [`Quarantine::Always`](crate::Quarantine) or `Strict`. A [`RedLock`](crate::RedLock)
-    /// or [`MultiLock`](crate::MultiLock) of several deployments takes locks of a cluster only with
-    /// [`Quarantine::Durable`](crate::Quarantine).
+    /// What is granted is protected as [`Failover`](crate::settings::Failover) says: a promoted replica, and a
+    /// master that was started anew, grant nothing in the slots that they serve until every lease is over that
+    /// they may not have. The mark of each master is a key `palisade_mark:` of its run, in whatever slot that
+    /// is. A new cluster is blessed once by [`Client::bless`](crate::Client::bless), or waits as long.
+    ///
+    /// **Not noticed**: FLUSHALL on one of several masters; a slot that is moved away from a master while that
+    /// waits, to one that does not; a lock that is forced open while its master waits, whose holder writes it
+    /// again. No replicas are waited for yet.
     ///
     /// While a slot moves, a call that names several keys is refused if only some of them are where it asks, and
     /// made again within its time. So are most grants but those of a [`Lock`](crate::Lock), and the renewal of
@@ -84,10 +87,10 @@ impl ClientBuilder {
     /// # Examples
     /// ```
     /// # fn main() -> Result<(), palisade::error::ConfigError> {
-    /// use palisade::{Client, settings::Failover};
+    /// use palisade::Client;
     ///
     /// let builder = Client::builder().cluster(["redis-1:7000", "redis-2:7000", "redis-3:7000"]);
-    /// let client = builder.failover(Failover::Trust).build()?;
+    /// let client = builder.build()?;
     /// # Ok(())
     /// # }
     /// ```

@@ -110,6 +110,30 @@ impl Client {
         Self::builder().sentinels(Sentinels::new(addresses, service)).connect().await
     }
 
+    /// Connects to a Redis Cluster of which some servers are named: see [`ClientBuilder::cluster`].
+    ///
+    /// # Errors
+    /// [`ConnectError`] if an address cannot be read, or none of the servers tells of a master that can be
+    /// reached now.
+    ///
+    /// # Cancel safety
+    /// Dropping the future closes the connections.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// use palisade::Client;
+    ///
+    /// let client = Client::cluster(["redis-1:7000", "redis-2:7000", "redis-3:7000"]).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn cluster<A: AsRef<str>>(
+        addresses: impl IntoIterator<Item = A>,
+    ) -> Result<Self, ConnectError> {
+        Self::builder().cluster(addresses).connect().await
+    }
+
     /// For all that can be set.
     pub fn builder() -> ClientBuilder {
         ClientBuilder::default()
@@ -209,10 +233,12 @@ impl Client {
     }
 
     /// The operator's word that the server is new: that it holds everything it ever granted. Then
-    /// its votes count at once for locks that would wait for it: [`Masters::bless`], of one server.
+    /// its votes count at once for locks that would wait for it: [`Masters::bless`], of one server, or of all
+    /// masters of one cluster.
     ///
-    /// By default no lock waits whose only server it is; with
-    /// [`Quarantine::Always`](crate::Quarantine) all do. The masters of a fleet are blessed together,
+    /// By default no lock waits whose only server it is, unless a failover may replace that; with
+    /// [`Quarantine::Always`](crate::Quarantine) all do. Of a cluster the ages of its masters alone tell whether
+    /// it was blessed before in an earlier life. The masters of a fleet are blessed together,
     /// and not one by one: those that were blessed apart are [no
     /// fleet](ConfigError::DifferentFleets).
     ///

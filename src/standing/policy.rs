@@ -18,8 +18,9 @@
 ///   came later. Nobody is granted anything there for the whole time, and a client that learns of it
 ///   asks for all its holds there at once.
 /// - It costs one GET in each acquire, no further round trip but the first one after each connect,
-///   and the rights for GET and SET of the key. Without them, in a cluster, and where the key holds
-///   something else, the uptime alone decides, and a warning says so.
+///   and the rights for GET and SET of the key. Without them, and where the key holds something else, the
+///   uptime alone decides, and a warning says so. A [cluster](crate::ClientBuilder::cluster) has a mark for
+///   each master, which is looked at after each connect: what is noticed there is a little less.
 /// - **Not noticed**: keys that are deleted or evicted one by one while the mark stays; an older copy
 ///   of the data that has this run's own mark; SCRIPT FLUSH before FLUSHALL, or CONFIG RESETSTAT after
 ///   a promotion, by clients that come later; FLUSHALL within the round trip of a run's first mark; any
