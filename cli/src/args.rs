@@ -285,8 +285,9 @@ fn misplaced_command(answer: &clap::Error) -> Option<&str> {
 const MOST_PERMITS: i64 = 1024;
 
 const SERVER: &str = "\
-A Redis server, redis://[user:password@]host[:port][/db], rediss:// for TLS, unix:///path, or redis+sentinel://host,host/service; repeat for several \
-independent masters. Arguments are seen in `ps`: passwords belong into the environment \
+A Redis server, redis://[user:password@]host[:port][/db], rediss:// for TLS, unix:///path, \
+redis+sentinel://host,host/service, or redis+cluster://host,host; repeat for several independent \
+masters. Arguments are seen in `ps`: passwords belong into the environment \
 [env, without -s: PALISADE_SERVERS, comma separated]";
 
 const MAX_LEASE: &str = "\

@@ -4,6 +4,7 @@
 
 mod acl;
 mod arguments;
+mod deployments;
 mod fencing;
 mod inspect;
 mod loss;

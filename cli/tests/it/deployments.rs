@@ -1,0 +1,51 @@
+//! Masters that have replicas, behind sentinels and in a cluster.
+
+use testkit::{RedisServer, Sentinels, SlotCluster};
+
+use crate::support::tool::{palisade, run};
+
+/// Distinct from the code of an outage.
+const NOT_YET: i32 = 73;
+
+/// A new deployment is blessed, and a lock of it held through the death of its master.
+fn outlives_its_master(url: String, lose_master: impl FnOnce()) {
+    let urls = [url];
+    let young = run(&urls, "-n", "exit 3").finish();
+    assert_eq!(young.code(), NOT_YET, "{young:?}");
+    let blessed = palisade(&["bless", "-s", &urls[0]]).finish();
+    assert_eq!(blessed.code(), 0, "{blessed:?}");
+    let holder = run(&urls, "-n", "echo $PALISADE_HOLDER; read line; exit 0").start();
+    let id = holder.line();
+    let inspect = || palisade(&["inspect", "-s", &urls[0], "name"]).finish();
+    let held = inspect();
+    assert!(held.output[0].contains(&id), "{held:?}");
+    lose_master();
+    let held_still = inspect();
+    assert!(held_still.output[0].contains(&id), "{held_still:?}");
+    // The new master may have forgotten what others hold.
+    let other = run(&urls, "-n", "exit 3").finish();
+    assert_eq!(other.code(), NOT_YET, "{other:?}");
+    assert_eq!(holder.finish().code(), 0);
+}
+
+#[test]
+fn lock_behind_sentinels_outlives_its_master() {
+    let (master, replica) = (RedisServer::start(), RedisServer::start());
+    replica.follow(&master);
+    let sentinels = Sentinels::over(master.addr(), 1, 3);
+    let url = format!("redis+sentinel://{}/{}", sentinels.hosts().join(","), Sentinels::SERVICE);
+    outlives_its_master(url, || {
+        master.kill();
+        sentinels.replace(master.port());
+    });
+}
+
+#[test]
+fn lock_of_a_cluster_outlives_its_master() {
+    let cluster = SlotCluster::replicated(3);
+    outlives_its_master(format!("redis+cluster://{}", cluster.hosts().join(",")), || {
+        let master = cluster.owner_of(cluster.slot_of("name"));
+        cluster.kill(master);
+        cluster.wait_until_replaced(master);
+    });
+}
