@@ -84,6 +84,9 @@ fn no_resp3() -> NodeError {
 
 fn of_text(code: &str, text: &str) -> NodeError {
     let message: Arc<str> = format!("{code} {text}").trim().into();
+    // Redis 6.2 begins with the line of the script, and no code, where a script answers with the error that
+    // it met.
+    let code = if code.starts_with("@user_script") { "ERR" } else { code };
     // An inner error that a script met comes first: then its outer code says nothing.
     let known =
         CODES.iter().find(|(known, _)| code == *known || (code == "ERR" && wraps(text, known)));
@@ -92,9 +95,9 @@ fn of_text(code: &str, text: &str) -> NodeError {
     }
     if PERMISSION_TEXTS.iter().any(|known| text.contains(known)) {
         NodeError::Permission { message }
-    } else if text.starts_with("unknown command") && text.to_ascii_lowercase().contains("'eval") {
+    } else if is_unknown_command(text, "eval") {
         NodeError::ScriptsRefused { message }
-    } else if text.starts_with("unknown command 'HELLO'") {
+    } else if is_unknown_command(text, "hello") {
         no_resp3()
     } else if text.contains("AUTH") && text.contains("without any password") {
         NodeError::Authentication { message }
@@ -102,6 +105,12 @@ fn of_text(code: &str, text: &str) -> NodeError {
         let inner = OF_SERVER.into_iter().find(|known| code == "ERR" && wraps(text, known));
         NodeError::Server { code: inner.unwrap_or(code).into(), message }
     }
+}
+
+/// Whether the server does not know a command that begins so. Redis 6.2 quotes its name by backticks.
+fn is_unknown_command(text: &str, name: &str) -> bool {
+    let quoted = text.strip_prefix("unknown command ").and_then(|rest| rest.get(1..));
+    quoted.and_then(|rest| rest.get(..name.len())).is_some_and(|it| it.eq_ignore_ascii_case(name))
 }
 
 /// Whether a script's error text carries the code of an inner error. Whole words only: the text
@@ -184,6 +193,15 @@ mod tests {
             ("ERR", "user_script:1: WRONGTYPE Operation against a key", "ForeignKey"),
             ("ERR", "unknown command 'EVALSHA', with args beginning with: 'ab'", "ScriptsRefused"),
             ("ERR", "unknown command 'eval', with args beginning with:", "ScriptsRefused"),
+            ("ERR", "unknown command `EVALSHA`, with args beginning with: `ab`", "ScriptsRefused"),
+            ("ERR", "unknown command", "Server"),
+            (
+                "@user_script:",
+                "94: -OOM command not allowed when used memory > 'max'.",
+                "OutOfMemory",
+            ),
+            ("@user_script:", "94: -READONLY You can't write against a read only", "Replica"),
+            ("@user_script:", "7: -MISCONF Redis is configured to save RDB snapshots", "Server"),
             ("ERR", "unknown command 'HELLO', with args beginning with: '3'", "Server"),
             ("ERR", "max number of clients reached", "Server"),
             ("MISCONF", "Redis is configured to save RDB snapshots", "Server"),
@@ -199,8 +217,9 @@ mod tests {
     #[test]
     fn errors_of_the_server_inside_a_script_keep_their_code() {
         let text = "Error running script (call to f_ab): @user_script:1: -MISCONF Redis is";
-        let error = of_text("ERR", text);
-        assert!(!error.may_concern_one_key(), "{error:?}");
+        for error in [of_text("ERR", text), of_text("@user_script:", "1: -MISCONF Redis is")] {
+            assert!(!error.may_concern_one_key(), "{error:?}");
+        }
         for code in ["ERR", "CROSSSLOT", "TRYAGAIN", "WRONGTYPE", "NOPERM"] {
             assert!(of_text(code, "BUSYBODY").may_concern_one_key(), "{code}");
         }
