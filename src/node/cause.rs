@@ -133,8 +133,9 @@ const CODES: [(&str, Meaning); 9] = [
     ("NOPROTO", |_| no_resp3()),
 ];
 
-/// How Redis 7 words a missing permission inside a script.
-const PERMISSION_TEXTS: [&str; 4] = [
+/// How Redis 7.0 words a missing permission inside a script, and how 7.2, 8 and Valkey do.
+const PERMISSION_TEXTS: [&str; 5] = [
+    "ACL failure in script",
     "The user executing the script can't",
     "can't run this command or subcommand",
     "can't access at least one of the keys",
@@ -172,6 +173,12 @@ mod tests {
                 "ERR",
                 "The user executing the script can't access at least one of the keys mentioned in \
                  the command arguments script: f_ab",
+                "Permission",
+            ),
+            (
+                "ERR",
+                "ACL failure in script: User app has no permissions to run the 'hset' command \
+                 script: ab, on @user_script:18.",
                 "Permission",
             ),
             ("READONLY", "You can't write against a read only replica.", "Replica"),

@@ -74,5 +74,8 @@ async fn server_without_a_clock_is_refused_by_the_name_of_the_command() {
     let server = RedisServer::builder().without("TIME").start();
     let error = soon(patient(&server).connect()).await.unwrap_err();
     let ConnectError::Node { source, .. } = &error else { panic!("{error:?}") };
-    assert!(source.to_string().contains("unknown command 'TIME'"), "{error:?}");
+    assert!(
+        source.to_string().contains("unknown command") && source.to_string().contains("TIME"),
+        "{error:?}"
+    );
 }
