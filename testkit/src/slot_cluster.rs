@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::builder::RedisServerBuilder;
 use crate::port::PortClaim;
 use crate::resp::Reply;
 use crate::server::RedisServer;
@@ -34,7 +35,19 @@ impl SlotCluster {
     /// One does not start, or they do not agree.
     #[must_use]
     pub fn start(masters: usize) -> Self {
-        Self::start_with(masters, false)
+        Self::start_with(masters, false, |server| server)
+    }
+
+    /// The same of servers that are set up further.
+    ///
+    /// # Panics
+    /// One does not start, or they do not agree.
+    #[must_use]
+    pub fn start_of(
+        masters: usize,
+        set_up: impl Fn(RedisServerBuilder) -> RedisServerBuilder,
+    ) -> Self {
+        Self::start_with(masters, false, set_up)
     }
 
     /// The same with a replica of each.
@@ -43,13 +56,17 @@ impl SlotCluster {
     /// One does not start, or they do not agree.
     #[must_use]
     pub fn replicated(masters: usize) -> Self {
-        Self::start_with(masters, true)
+        Self::start_with(masters, true, |server| server)
     }
 
-    fn start_with(masters: usize, with_replicas: bool) -> Self {
+    fn start_with(
+        masters: usize,
+        with_replicas: bool,
+        set_up: impl Fn(RedisServerBuilder) -> RedisServerBuilder,
+    ) -> Self {
         let all = if with_replicas { 2 * masters } else { masters };
         let ports: Vec<_> = (0..all).map(|_| PortClaim::new()).collect();
-        let servers = ports.iter().map(|bus| server(bus.port())).collect();
+        let servers = ports.iter().map(|bus| set_up(server(bus.port())).start()).collect();
         let cluster = Self { servers, masters, dead: Mutex::default(), _ports: ports };
         cluster.share_slots();
         cluster.meet();
@@ -289,14 +306,13 @@ impl Index<usize> for SlotCluster {
     }
 }
 
-fn server(bus: u16) -> RedisServer {
+fn server(bus: u16) -> RedisServerBuilder {
     RedisServer::builder()
         .arg("--cluster-enabled", "yes")
         .arg("--cluster-port", bus.to_string())
         .arg("--cluster-node-timeout", NODE_TIMEOUT_MS)
         // One that has lost its master for a moment may take its place.
         .arg("--cluster-replica-validity-factor", "0")
-        .start()
 }
 
 /// The number of the newest change that it knows of.

@@ -411,6 +411,21 @@ async fn least_rights_are_enough_while_a_slot_moves() {
     assert!(cluster.keys().iter().all(|key| key.starts_with("palisade_mark:")));
 }
 
+#[tokio::test]
+async fn password_is_that_of_all_servers() {
+    let cluster = SlotCluster::start_of(3, |server| server.password("a/b"));
+    let url = |login: &str| format!("redis+cluster://{login}{}", cluster.hosts()[1]);
+    let trusting = Client::builder().failover(Failover::Trust);
+    let client = soon(trusting.clone().url(&url(":a%2Fb@")).connect()).await.unwrap();
+    for name in NAMES {
+        let guard = soon(client.lock(name).acquire()).await.unwrap();
+        guard.release().await.unwrap();
+    }
+    let untold = soon(trusting.url(&url("")).connect()).await.unwrap_err();
+    let ConnectError::Node { source, .. } = &untold else { panic!("{untold:?}") };
+    assert!(matches!(source, NodeError::Authentication { .. }), "{untold:?}");
+}
+
 /// Whoever connects to one server of a cluster is told where a key is, and not sent there.
 #[tokio::test]
 async fn one_server_of_a_cluster_by_itself_refuses_what_is_elsewhere() {
