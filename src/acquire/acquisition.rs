@@ -168,10 +168,11 @@ impl Acquisition {
         }
         // Whoever has not answered is asked no further; the rollback comes behind on its socket.
         drop(asked);
+        let refusals = votes.refusals(attempt.claim(), true);
         if self.has_own_place() {
             attempt.keep_place();
             self.next = Some(Next::Queued(attempt));
-            return votes.refusals(true);
+            return refusals;
         }
         let claim = attempt.claim();
         // One that was refused when its socket had broken under it may be granted late. Nobody would
@@ -183,7 +184,7 @@ impl Acquisition {
         } else {
             self.next = Some(Next::Queued(attempt));
         }
-        votes.refusals(true)
+        refusals
     }
 
     /// Makes a round with enough grants a turn of the caller's.
@@ -218,7 +219,7 @@ impl Acquisition {
         }
         if votes.tally(false).verdict() == Verdict::LostToOthers {
             self.note_loss();
-            return Round::Refused(votes.refusals(false));
+            return Round::Refused(votes.refusals(claim, false));
         }
         for vote in votes.by.values_mut().filter(|vote| matches!(vote, Vote::Granted)) {
             *vote = Vote::Failed(NodeError::TimedOut { phase: Phase::Answering });

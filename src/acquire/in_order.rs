@@ -270,7 +270,8 @@ impl InOrder {
         // A queue that it does not stand in tells it nothing.
         let is_told = !claim.has_queue_at(member) || claim.queue() == Some(member);
         let unless_told = (!is_told).then_some(UNTOLD);
-        let ttl = ttl.into_iter().chain(left).chain(unless_told).min();
+        let unheard = claim.look_again_in(member);
+        let ttl = ttl.into_iter().chain(left).chain(unless_told).chain(unheard).min();
         Refusals { by: vec![(member, ttl)], enough: 1 }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::tally::{Rule, Tally, Verdict};
 use crate::{
     by_member::{ByMember, MemberId},
-    claim::InFlight,
+    claim::{Claim, InFlight},
     error::{NodeError, Vote},
     wait::Refusals,
 };
@@ -70,9 +70,12 @@ impl Votes {
         Tally::of(self.rule, self.by.values(), may_still_vote)
     }
 
-    /// Who refused, and how many of them must change their mind, if others `may_still_vote`.
-    pub(super) fn refusals(&self, may_still_vote: bool) -> Refusals {
-        let by = self.by.iter().filter_map(|(id, vote)| Some((id, ttl_of_refusal(vote)?)));
+    /// Who refused `claim`, and how many of them must change their mind, if others `may_still_vote`.
+    pub(super) fn refusals(&self, claim: &Claim, may_still_vote: bool) -> Refusals {
+        let by = self.by.iter().filter_map(|(id, vote)| {
+            let ttl = ttl_of_refusal(vote)?.into_iter();
+            Some((id, ttl.chain(claim.look_again_in(id)).min()))
+        });
         Refusals { by: by.collect(), enough: self.tally(may_still_vote).short_of() }
     }
 }

@@ -256,6 +256,11 @@ impl MemberState {
         self.connection.as_ref().map(Connection::round_trip)
     }
 
+    /// After what time to look whether it would grant, if nobody hears of a release there.
+    pub(crate) fn look_again_in(&self) -> Option<Duration> {
+        self.connection.as_ref()?.look_again_in()
+    }
+
     /// What a release of this member needs, if there is anything to release. Given out once.
     pub(crate) fn take_release(&mut self) -> Option<(Option<Connection>, Unanswered)> {
         self.deadline = None;

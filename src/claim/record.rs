@@ -230,6 +230,11 @@ impl Claim {
         self.state().term
     }
 
+    /// After what time to ask a member again that has refused, if nobody hears of a release there.
+    pub(crate) fn look_again_in(&self, member: MemberId) -> Option<Duration> {
+        self.state().members[member].look_again_in()
+    }
+
     pub(super) fn state(&self) -> MutexGuard<'_, ClaimState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

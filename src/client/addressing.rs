@@ -66,10 +66,9 @@ impl ClientBuilder {
     /// A Redis Cluster, of which some servers are named by `host` or `host:port`; 6379 is the usual port. In
     /// place of any server that was named before.
     ///
-    /// A lock is where its slot is, wherever that moves while it is held or waited for. The servers tell each
-    /// other of releases by plain PUBLISH, so Java's clients that are set to shard theirs hear of ours only
-    /// when a lease ends, and ours of theirs. Which rights the user needs:
-    /// [`Rights::in_cluster`](crate::acl::Rights::in_cluster).
+    /// A lock is where its slot is, wherever that moves while it is held or waited for. Who waits is
+    /// [told of releases](Self::sharded_pubsub) as Redisson's cluster client tells its own. Which rights the user
+    /// needs: [`Rights::in_cluster`](crate::acl::Rights::in_cluster).
     ///
     /// What is granted is protected as [`Failover`](crate::settings::Failover) says: a promoted replica, and a
     /// master that was started anew, grant nothing in the slots that they serve until every lease is over that
@@ -97,6 +96,34 @@ impl ClientBuilder {
     pub fn cluster<A: AsRef<str>>(mut self, addresses: impl IntoIterator<Item = A>) -> Self {
         let addresses = addresses.into_iter().map(|it| it.as_ref().to_owned()).collect();
         self.address.place = Some(Place::Cluster(addresses));
+        self
+    }
+
+    /// Whether releases are announced by sharded pub/sub, in a [cluster](Self::cluster) only: to those who wait on
+    /// the server of the lock's slot, and not by way of every server. Defaults to what the first server can
+    /// that is asked: Redis 7 and Valkey can, as does Redisson's `shardedSubscriptionMode` of `AUTO`.
+    ///
+    /// All who share locks must agree on it. Who listens in one way does not hear of releases in the other, and
+    /// looks every 5 s or when a lease ends. So say it while a cluster is upgraded from Redis 6.2, and where
+    /// the Java services have set theirs to `ON` or `OFF`; and give all users of a cluster the
+    /// [rights](crate::acl::Rights::in_cluster), since one that may not ask for `PUBSUB SHARDNUMSUB` counts as
+    /// one whose servers do not know it.
+    ///
+    /// While a slot is half moved, nobody hears what is announced where it goes to: whoever is refused there asks
+    /// every 250 ms.
+    ///
+    /// # Examples
+    /// ```
+    /// # fn main() -> Result<(), palisade::error::ConfigError> {
+    /// use palisade::{Client, settings::Failover};
+    ///
+    /// let builder = Client::builder().cluster(["redis-1", "redis-2"]).failover(Failover::Trust);
+    /// let client = builder.sharded_pubsub(false).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn sharded_pubsub(mut self, sharded: bool) -> Self {
+        self.sharded_pubsub = Some(sharded);
         self
     }
 

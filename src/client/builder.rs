@@ -10,7 +10,7 @@ use crate::{
     error::{ConfigError, ConnectError},
     kinds::scripts,
     lease::MIN_WATCHDOG,
-    node::{Node, NodeSettings, Replicated, Spin},
+    node::{Node, NodeSettings, Replicated, Sharding, Spin},
     process::{NodeServices, Process, ServiceSettings},
     standing::{Failover, Quarantine, Rules, Unidentified, longest_lease, quarantine_length},
     wait::LocalHandover,
@@ -53,6 +53,7 @@ pub struct ClientBuilder {
     unidentified: Unidentified,
     failover: Failover,
     failover_lag: Duration,
+    pub(super) sharded_pubsub: Option<bool>,
     replicas: u32,
     replicas_timeout: Duration,
     namespace: String,
@@ -79,6 +80,7 @@ impl Default for ClientBuilder {
             unidentified: Unidentified::default(),
             failover: Failover::default(),
             failover_lag: Duration::ZERO,
+            sharded_pubsub: None,
             replicas: 0,
             replicas_timeout: Duration::from_millis(500),
             namespace: String::new(),
@@ -318,6 +320,10 @@ impl ClientBuilder {
         if endpoint.is_cluster() {
             cluster::check(self.replicas, endpoint.db())?;
         }
+        let sharding = match endpoint.is_cluster() {
+            true => Sharding::of_cluster(self.sharded_pubsub),
+            false => Sharding::none(),
+        };
         let quarantine =
             quarantine_length(self.max_lease, self.clock_skew).saturating_add(self.failover_lag);
         let waits_after_failover = self.failover == Failover::Wait && endpoint.may_fail_over();
@@ -359,6 +365,7 @@ impl ClientBuilder {
                 margin: MARGIN,
                 spin: if is_real { self.spin } else { Spin::Never },
                 rules: Rules { quarantine, unidentified: self.unidentified },
+                sharding,
                 replicated: (self.replicas > 0).then(|| Replicated {
                     by: self.replicas,
                     within: self.replicas_timeout,

@@ -70,7 +70,8 @@ impl Rights {
         self
     }
 
-    /// And those for the servers of a [cluster](crate::ClientBuilder::cluster).
+    /// And those for the servers of a [cluster](crate::ClientBuilder::cluster). Before Redis 7 they do not know
+    /// `spublish`, `ssubscribe`, `sunsubscribe` and `pubsub|shardnumsub`: leave those out there.
     #[must_use]
     pub fn in_cluster(mut self) -> Self {
         self.is_in_cluster = true;
@@ -121,7 +122,7 @@ impl Rights {
             commands.insert("wait".to_owned());
         }
         if self.is_in_cluster {
-            commands.extend(["asking", "cluster|info", "cluster|slots"].map(str::to_owned));
+            commands.extend(IN_CLUSTER.map(str::to_owned));
         }
         if self.inspects {
             commands.insert("client|list".to_owned());
@@ -201,6 +202,17 @@ const CONNECTING: [&str; 13] = [
     "select",
     "subscribe",
     "unsubscribe",
+];
+
+/// And of the servers of a cluster: where a slot is, and who waits for what is in it.
+const IN_CLUSTER: [&str; 7] = [
+    "asking",
+    "cluster|info",
+    "cluster|slots",
+    "pubsub|shardnumsub",
+    "spublish",
+    "ssubscribe",
+    "sunsubscribe",
 ];
 
 #[cfg(test)]

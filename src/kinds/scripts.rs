@@ -63,7 +63,7 @@ mod tests {
     use crate::{
         kind::{FencingToken, Kind},
         lease::Lease,
-        wire::{Batch, Call, Items, test_answers::for_any_answer},
+        wire::{Batch, Call, Items, Publishing, test_answers::for_any_answer},
     };
 
     /// The header of a script documents each argument of a lock; the wrapper must agree.
@@ -89,6 +89,30 @@ mod tests {
         assert_eq!(digests.len(), all().len());
         assert!(digests.iter().all(|digest| digest.len() == 40));
     }
+
+    /// The one word by which they differ, wherever it stands.
+    #[test]
+    fn scripts_that_publish_do_so_by_shard_where_that_is_wanted() {
+        let code = |text: &str| -> String {
+            let is_code = |line: &&str| !line.trim_start().starts_with("--");
+            text.lines().filter(is_code).collect::<Vec<_>>().join("\n")
+        };
+        let publishing = all().into_iter().filter(|script| code(script.source).contains("PUBLISH"));
+        let publishing: Vec<_> = publishing.collect();
+        assert!(publishing.len() > 10, "{}", publishing.len());
+        for script in all() {
+            for plain in [script.text(), script.behind(marker::CHECK)] {
+                let sharded = plain.publishing(Publishing::Sharded);
+                assert_eq!(plain.publishing(Publishing::Broadcast).source, plain.source);
+                let others = code(sharded.source).replace("call('SPUBLISH', ", "");
+                assert!(!others.contains("PUBLISH"), "{}: {others}", script.name);
+                assert_eq!(sharded.source.replace("'SPUBLISH'", "'PUBLISH'"), plain.source);
+                assert_eq!(sharded.sha == plain.sha, sharded.source == plain.source);
+                assert_eq!(sharded.sha, sha1_smol::Sha1::from(sharded.source).digest().to_string());
+            }
+        }
+    }
+
     #[test]
     fn answers_of_any_shape_are_decoded_or_refused() {
         let (day, holder) = (std::time::Duration::from_secs(86_400), "me".into());

@@ -19,7 +19,8 @@ use tokio::runtime::Id;
 
 use super::{
     cause, commands::words, connection::Connection, deadline::before, directory::Place,
-    info::field, master::Master, node_core::Core, places::Places, slot_map::SlotMap,
+    info::field, master::Master, node_core::Core, places::Places, sharding::Sharding,
+    slot_map::SlotMap,
 };
 use crate::{clock::Instant, error::NodeError, panics::contained};
 
@@ -143,6 +144,11 @@ impl Cluster {
         seat.master.clone()
     }
 
+    /// Whether it is a master that serves something.
+    pub(super) fn has(&self, place: &Place) -> bool {
+        self.state().map.places().contains(place)
+    }
+
     pub(super) fn is_linked_on(&self, runtime: Id) -> bool {
         self.state().masters.values().any(|seat| seat.master.is_linked_on(runtime))
     }
@@ -235,11 +241,19 @@ impl Cluster {
     }
 
     async fn ask(&self, place: &Place) -> Result<Said, NodeError> {
-        let questions = [words(&["CLUSTER", "SLOTS"]), words(&["CLUSTER", "INFO"])];
+        let mut questions = vec![words(&["CLUSTER", "SLOTS"]), words(&["CLUSTER", "INFO"])];
+        let sharding = &self.core.settings.sharding;
+        if !sharding.is_found() {
+            questions.push(Sharding::question());
+        }
         let answers = self.master(place).core().clone().ask_once(&questions).await;
         let mut answers = answers.inspect_err(|error| {
             contained(|| tracing::debug!(?place, %error, "a server of a cluster does not say who serves what"));
         })?;
+        if let Some(answer) = answers.get(2) {
+            sharding.find(answer);
+        }
+        answers.truncate(2);
         let info = answers.pop().and_then(RedisResult::ok).unwrap_or(Value::Nil);
         let slots = answers.pop().unwrap_or(Ok(Value::Nil)).map_err(cause::of_redis)?;
         if let Value::ServerError(error) = &slots {
@@ -253,7 +267,7 @@ impl Cluster {
     }
 
     /// As a server of it would say it.
-    fn why_nobody_serves(&self, slot: u16) -> NodeError {
+    pub(super) fn why_nobody_serves(&self, slot: u16) -> NodeError {
         let message = format!("CLUSTERDOWN nobody serves the slot {slot}");
         NodeError::Server { code: "CLUSTERDOWN".into(), message: message.into() }
     }

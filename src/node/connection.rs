@@ -33,7 +33,7 @@ use crate::{
     clock::{Instant, SharedClock},
     error::NodeError,
     standing::{Attendance, RunId, Standing},
-    wire::{Call, Items, Outcome},
+    wire::{Call, Items, Outcome, Publishing},
 };
 
 /// One live socket. Usable from any runtime: its driver runs where it was made.
@@ -53,6 +53,7 @@ struct Socket {
     /// By which of the sentinels' configurations it leads to the master.
     config: Option<u64>,
     marker: Arc<str>,
+    publishing: Publishing,
     clock: SharedClock,
     silence: Mutex<Silence>,
     /// Notified when a call has timed out: is anybody still there?
@@ -106,6 +107,7 @@ impl Connection {
             run_id,
             config,
             marker,
+            publishing: settings.sharding.publishing(),
             clock: settings.clock.clone(),
             silence: Mutex::new(Silence::new(settings.frozen_after)),
             doubt: Notify::new(),
@@ -123,6 +125,18 @@ impl Connection {
 
     pub(super) const fn is_asking(&self) -> bool {
         self.is_asking
+    }
+
+    /// How it is published by what is said here.
+    pub(super) fn publishing(&self) -> Publishing {
+        self.socket.publishing
+    }
+
+    /// After what time to look again, if nobody hears what is published here: the slot is on its way, and
+    /// whoever listens still does so where it comes from.
+    pub(crate) fn look_again_in(&self) -> Option<Duration> {
+        let is_unheard = self.is_asking && self.publishing() == Publishing::Sharded;
+        is_unheard.then_some(UNHEARD)
     }
 
     /// The key of the mark that says whether the server may vote. In a cluster it may be on another one.
@@ -161,7 +175,8 @@ impl Connection {
         deadline: Instant,
     ) -> Result<Answer<C::Reply>, NodeError> {
         let patient = Always::default();
-        let (value, sent) = self.send(Request::eval(form, call), deadline, patient).await?;
+        let request = Request::eval(form, call, self.publishing());
+        let (value, sent) = self.send(request, deadline, patient).await?;
         let received = self.socket.clock.now();
         let mut items = Items::of(value)?;
         let server_us = items.int()?;
@@ -390,3 +405,6 @@ impl Connection {
         }
     }
 }
+
+/// How often to look where no message comes.
+const UNHEARD: Duration = Duration::from_millis(250);

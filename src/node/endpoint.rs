@@ -9,7 +9,7 @@ use tokio::net::UdpSocket;
 #[cfg(feature = "tls")]
 use super::tls::{Secured, Tls, TlsIdentity};
 use super::{
-    Stream,
+    NodeSettings, Stream,
     credentials::Fetch,
     directory::{Directory, Place, Whereabouts, shown},
     places::Places,
@@ -73,6 +73,8 @@ pub(crate) struct Identity {
     connect_timeout: Duration,
     /// How many replicas are to have what is written, and how soon.
     replicated: Option<(u32, Duration)>,
+    /// Whether the servers of a cluster publish by shard, if the user says.
+    is_sharded: Option<bool>,
 }
 
 impl Spoken {
@@ -261,11 +263,7 @@ impl Endpoint {
         }
     }
 
-    pub(super) fn identity(
-        &self,
-        connect_timeout: Duration,
-        replicated: Option<(u32, Duration)>,
-    ) -> Identity {
+    pub(super) fn identity(&self, settings: &NodeSettings) -> Identity {
         let text = |text: Option<&str>| text.map(Arc::from);
         let (user, password) = (text(self.login.username()), text(self.login.password()));
         Identity {
@@ -275,8 +273,9 @@ impl Endpoint {
             fetch: self.fetch.as_ref().map_or(0, |fetch| Arc::as_ptr(fetch).addr()),
             #[cfg(feature = "tls")]
             tls: self.tls.as_ref().map(|tls| tls.identity().clone()),
-            connect_timeout,
-            replicated,
+            connect_timeout: settings.connect_timeout,
+            replicated: settings.replicated.as_ref().map(|rule| (rule.by, rule.within)),
+            is_sharded: settings.sharding.said(),
         }
     }
 

@@ -145,7 +145,7 @@ impl Order {
         let Some(first) = all.clone().next() else { return false };
         let is_asking = first.is_asking;
         let (acquire, stamp) = (first.acquirer.acquire(), first.stamp.unwrap_or(i64::MIN));
-        first.form().begin(acquire.script(), &mut words);
+        first.form().begin(acquire.script().publishing(self.rules.publishing), &mut words);
         acquire.write_call(all.map(|one| one.acquirer.acquire()), stamp, &mut words);
         if is_asking {
             self.take_asking(group.now, to);

@@ -14,7 +14,7 @@ use crate::{
     clock::Instant,
     error::NodeError,
     standing::{Introduced, Introduction, Mark, RunId},
-    wire::Script,
+    wire::ScriptText,
 };
 
 /// What the server answered about itself.
@@ -66,7 +66,7 @@ pub(super) async fn greet(
     let answers = [(); QUESTIONS].map(|()| next());
     let (greeting, known) = understand(answers, sent, received)?;
     // Nor does an error here: EVAL follows NOSCRIPT.
-    exchange(stream, &loads(&settings.scripts, &known)).await;
+    exchange(stream, &loads(&texts(settings), &known)).await;
     Ok(greeting)
 }
 
@@ -90,7 +90,7 @@ fn questions(settings: &NodeSettings) -> [Cmd; QUESTIONS] {
         get(&settings.marker),
         cmd("PING"),
         cmd("TIME"),
-        known_scripts(&settings.scripts),
+        known_scripts(&texts(settings)),
     ]
 }
 
@@ -178,8 +178,14 @@ pub(super) fn login_commands(login: &RedisConnectionInfo) -> Vec<Cmd> {
     commands
 }
 
-fn known_scripts(scripts: &[&'static Script]) -> Cmd {
-    let digests: Vec<_> = scripts.iter().map(|script| script.text().sha).collect();
+/// Of the scripts that are loaded in advance.
+fn texts(settings: &NodeSettings) -> Vec<ScriptText> {
+    let publishing = settings.sharding.publishing();
+    settings.scripts.iter().map(|script| script.text().publishing(publishing)).collect()
+}
+
+fn known_scripts(texts: &[ScriptText]) -> Cmd {
+    let digests: Vec<_> = texts.iter().map(|text| text.sha).collect();
     let mut command = cmd("SCRIPT");
     command.arg("EXISTS").arg(digests);
     command
@@ -187,13 +193,13 @@ fn known_scripts(scripts: &[&'static Script]) -> Cmd {
 
 /// What loads the scripts that are not known by the server's answer, all if there is none: their texts
 /// are long, and a server mostly knows them.
-fn loads(scripts: &[&'static Script], answer: &RedisResult<Value>) -> Vec<Cmd> {
+fn loads(texts: &[ScriptText], answer: &RedisResult<Value>) -> Vec<Cmd> {
     let known = if let Ok(Value::Array(known)) = answer { known.as_slice() } else { &[] };
     let is_missing = |at: usize| known.get(at) != Some(&Value::Int(1));
-    let missing = scripts.iter().enumerate().filter(|(at, _)| is_missing(*at));
-    let load = |(_, script): (usize, &&'static Script)| {
+    let missing = texts.iter().enumerate().filter(|(at, _)| is_missing(*at));
+    let load = |(_, text): (usize, &ScriptText)| {
         let mut command = cmd("SCRIPT");
-        command.arg("LOAD").arg(script.source);
+        command.arg("LOAD").arg(text.source);
         command
     };
     missing.map(load).collect()
@@ -267,9 +273,9 @@ mod tests {
             (Ok(Value::Nil), 2),
             (refused, 2),
         ] {
-            assert_eq!(loads(&[&ECHO, &ECHO], &answer).len(), sent, "{answer:?}");
+            assert_eq!(loads(&[ECHO.text(), ECHO.text()], &answer).len(), sent, "{answer:?}");
         }
-        let load = loads(&[&ECHO], &known(&[0])).pop().unwrap();
+        let load = loads(&[ECHO.text()], &known(&[0])).pop().unwrap();
         assert!(load.get_packed_command().starts_with(b"*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n"));
     }
 

@@ -45,6 +45,7 @@ mod request;
 mod rules;
 mod server_clock;
 mod settings;
+mod sharding;
 mod silence;
 mod slot_map;
 mod spin;
@@ -82,6 +83,7 @@ pub(crate) use self::{
     pubsub::{PubSub, PubSubEvent, SubscriptionChange},
     replicas::Lookout,
     settings::{NodeSettings, Replicated},
+    sharding::Sharding,
 };
 use self::{
     cluster::Cluster, master::Master, node_core::Core, redirect::Redirect, replicas::Replicas,
@@ -109,7 +111,7 @@ struct NodeInner {
 enum Servers {
     One(Master),
     /// Each with its slots.
-    Many(Box<Cluster>),
+    Many(Arc<Cluster>),
 }
 
 impl Node {
@@ -118,7 +120,7 @@ impl Node {
         let places = endpoint.places().cloned();
         let core = Arc::new(Core::new(endpoint, settings));
         let servers = match places {
-            Some(places) => Servers::Many(Box::new(Cluster::new(core.clone(), places))),
+            Some(places) => Servers::Many(Arc::new(Cluster::new(core.clone(), places))),
             None => Servers::One(Master::new(core.clone())),
         };
         Self(Arc::new(NodeInner { core, servers, replicas: OnceLock::new() }))
@@ -365,7 +367,8 @@ impl Node {
     /// The texts of all that grants, behind `prologue`.
     pub(crate) fn checked_scripts(&self, prologue: &'static str) -> Vec<&'static str> {
         let scripts = self.0.core.settings.scripts.iter().filter(|script| script.grants);
-        scripts.map(|script| script.behind(prologue).source).collect()
+        let publishing = self.0.core.settings.sharding.publishing();
+        scripts.map(|script| script.behind(prologue).publishing(publishing).source).collect()
     }
 
     /// From when on its votes count: an instant in the past if they do now. `None` if that is not
@@ -374,13 +377,18 @@ impl Node {
         self.standing()?.votes_from()
     }
 
-    /// A connection for pub/sub on the runtime `on`, made at the first subscription.
+    /// A connection for pub/sub on the runtime `on`, made at the first subscription; in a cluster that
+    /// publishes by shard several, each where a slot is.
     pub(crate) fn open_pubsub(
         &self,
         on: &Handle,
         events: impl Fn(PubSubEvent) + Send + Sync + 'static,
     ) -> PubSub {
-        PubSub::open(self.0.core.clone(), on, Arc::new(events))
+        let (core, events) = (self.0.core.clone(), Arc::new(events));
+        match &self.0.servers {
+            Servers::One(_) => PubSub::open(core, on, events),
+            Servers::Many(cluster) => PubSub::open_sharded(core, cluster.clone(), on, events),
+        }
     }
 
     /// How many links there are.

@@ -38,8 +38,7 @@ pub(super) struct Core {
 impl Core {
     pub(super) fn new(endpoint: Endpoint, settings: NodeSettings) -> Self {
         let closed = CancellationToken::new();
-        let replicated = settings.replicated.as_ref().map(|rule| (rule.by, rule.within));
-        let identity = Arc::new(endpoint.identity(settings.connect_timeout, replicated));
+        let identity = Arc::new(endpoint.identity(&settings));
         let by_slot = AtomicBool::new(endpoint.is_cluster());
         let standing = Mutex::default();
         let resident = OnceLock::new();

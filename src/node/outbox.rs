@@ -94,11 +94,13 @@ impl Outbox {
     pub(super) fn new(settings: &NodeSettings) -> Arc<Self> {
         let traffic = Traffic::default();
         traffic.heard(settings.clock.now());
+        let mut order = Order::default();
+        order.rules.publishing = settings.sharding.publishing();
         Arc::new(Self {
             clock: settings.clock.clone(),
             server_clock: OnceLock::new(),
             traffic,
-            order: Mutex::default(),
+            order: Mutex::new(order),
             ending: OnceLock::new(),
             ended: Notify::new(),
             quiet: Notify::new(),

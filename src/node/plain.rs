@@ -33,7 +33,7 @@ impl Connection {
             // That word is for one command, and these are two.
             return Ok(None);
         }
-        let request = Request::release(release);
+        let request = Request::release(release, self.publishing());
         let (removed, announced, sent) = self.exchange(request, deadline, *caller).await?;
         let code = match removed.map(|removed| self.read(removed)) {
             Some(Ok(Value::Int(1))) => Outcome::DONE,

@@ -2,7 +2,7 @@
 
 use redis::Cmd;
 
-use crate::wire::{Call, PlainRelease, ScriptText, Words};
+use crate::wire::{Call, PlainRelease, Publishing, ScriptText, Words};
 
 /// A command by itself.
 #[derive(Clone)]
@@ -29,16 +29,16 @@ impl Request {
         Self::of(command.get_packed_command(), Answers::One)
     }
 
-    pub(super) fn release(release: &PlainRelease) -> Self {
+    pub(super) fn release(release: &PlainRelease, publishing: Publishing) -> Self {
         let mut bytes = Vec::with_capacity(TYPICAL_BYTES);
         release.write_removal(&mut bytes);
-        release.write_announcement(&mut bytes);
+        release.write_announcement(publishing, &mut bytes);
         Self::of(bytes, Answers::Two)
     }
 
-    pub(super) fn eval<C: Call>(form: Form, call: &C) -> Self {
+    pub(super) fn eval<C: Call>(form: Form, call: &C, publishing: Publishing) -> Self {
         let mut words = Words::with_capacity(TYPICAL_BYTES);
-        form.begin(call.script(), &mut words);
+        form.begin(call.script().publishing(publishing), &mut words);
         call.write(&mut words);
         let mut bytes = Vec::new();
         words.write_to(&mut bytes);

@@ -1,13 +1,17 @@
-//! What is known of the keys of one server: which may not share a call.
+//! What is known of one server and its keys: which may not share a call, and how it is published.
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::{clock::Instant, wire::Acquire};
+use crate::{
+    clock::Instant,
+    wire::{Acquire, Publishing},
+};
 
 #[derive(Debug, Default)]
 pub(super) struct Rules {
     /// Whether a call takes keys of one slot only.
     pub(super) by_slot: bool,
+    pub(super) publishing: Publishing,
     pub(super) loners: Loners,
 }
 

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::Spin;
+use super::{Sharding, Spin};
 use crate::{clock::SharedClock, random::SharedRandom, standing::Rules, wire::Script};
 
 /// What replicas are to have before it counts.
@@ -37,6 +37,8 @@ pub(crate) struct NodeSettings {
     pub(crate) margin: Duration,
     /// By which rules the server's votes count.
     pub(crate) rules: Rules,
+    /// How releases are published there.
+    pub(crate) sharding: Sharding,
     /// What replicas are to have, if it is to be on some.
     pub(crate) replicated: Option<Replicated>,
     /// The key of the mark that this client goes by. In a cluster what stands before the names of its

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use testkit::RedisServer;
 
-use super::{Endpoint, Node, NodeSettings, Spin};
+use super::{Endpoint, Node, NodeSettings, Sharding, Spin};
 use crate::{
     clock::{BootClock, Clock, Instant},
     standing::{Rules, Unidentified},
@@ -55,6 +55,7 @@ pub(crate) fn settings() -> NodeSettings {
         backoff_max: Duration::from_millis(200),
         margin: Duration::from_millis(20),
         rules: Rules { quarantine: Duration::from_secs(66), unidentified: Unidentified::Refuse },
+        sharding: Sharding::none(),
         replicated: None,
         marker: crate::wire::key::marker(""),
         spin: Spin::Never,

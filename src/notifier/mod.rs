@@ -118,7 +118,7 @@ impl NotifierInner {
         for signals in &effects.wake {
             match event {
                 PubSubEvent::Message(_) => drop(signals.messages.fetch_add(1, Ordering::Relaxed)),
-                PubSubEvent::Gap => signals.alarm.notify_one(),
+                PubSubEvent::Gap | PubSubEvent::GapOn(_) => signals.alarm.notify_one(),
                 _ => {}
             }
         }

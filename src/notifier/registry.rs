@@ -122,6 +122,7 @@ impl<S: Clone> Registry<S> {
             PubSubEvent::Refused(channel, error) => self.on_answer(channel, Err(error.clone())),
             PubSubEvent::Unsubscribed(channel) => self.on_unsubscribed(channel),
             PubSubEvent::Gap => self.on_gap(),
+            PubSubEvent::GapOn(channel) => self.on_gap_on(channel),
         }
     }
 
@@ -173,18 +174,26 @@ impl<S: Clone> Registry<S> {
     }
 
     fn on_gap(&mut self) -> Effects<S> {
-        for entry in self.channels.values_mut() {
-            if let Subscription::Joined = entry.subscription {
-                entry.subscription = Subscription::Joining;
-            }
-        }
+        self.channels.values_mut().for_each(Channel::interrupt);
         Effects { wake: self.everybody(), ..Effects::default() }
+    }
+
+    fn on_gap_on(&mut self, channel: &Arc<str>) -> Effects<S> {
+        let Some(entry) = self.channels.get_mut(channel) else { return Effects::default() };
+        entry.interrupt();
+        Effects { wake: entry.all(), ..Effects::default() }
     }
 }
 
 impl<S: Clone> Channel<S> {
     fn all(&self) -> Vec<S> {
         self.listeners.iter().map(|(_, listener)| listener.clone()).collect()
+    }
+
+    fn interrupt(&mut self) {
+        if let Subscription::Joined = self.subscription {
+            self.subscription = Subscription::Joining;
+        }
     }
 
     /// While it is Joining, the answer decides; see the first invariant.
@@ -296,6 +305,18 @@ mod tests {
         assert_eq!((news(&effects), effects.change), (None, None));
         let effects = registry.on_event(&PubSubEvent::Subscribed(channel()));
         assert_eq!(effects.wake, [1, 2], "what was published in between was not heard");
+    }
+
+    #[test]
+    fn a_gap_on_one_channel_wakes_those_who_listen_to_that() {
+        let (mut registry, _) = joined();
+        let other: Arc<str> = "other".into();
+        registry.add(&other, 7);
+        registry.on_event(&PubSubEvent::Subscribed(other.clone()));
+        assert_eq!(registry.on_event(&PubSubEvent::GapOn(channel())).wake, [1]);
+        assert!(!registry.is_joined(&channel()) && registry.is_joined(&other));
+        let effects = registry.on_event(&PubSubEvent::Subscribed(channel()));
+        assert_eq!(effects.wake, [1], "what was published in between was not heard");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 mod acquire;
 pub(crate) mod key;
 mod plain;
+mod publishing;
 mod reply;
 mod script;
 mod statement;
@@ -17,6 +18,7 @@ mod words;
 
 pub(crate) use acquire::{Acquire, Answers, Check};
 pub(crate) use plain::PlainRelease;
+pub(crate) use publishing::Publishing;
 pub(crate) use reply::{Items, Malformed, excerpt};
 pub(crate) use script::{Script, ScriptText, script};
 pub(crate) use statement::{Arg, Batch, Outcome, Statement};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::words::write_command;
+use super::{Publishing, words::write_command};
 
 /// The full release of a lock whose holders are fields of a hash: the holder's field goes, and with
 /// the last field the key; then it is announced. Said twice, it is announced twice.
@@ -20,7 +20,8 @@ impl PlainRelease {
     }
 
     /// Appends the announcement, which is answered with how many listened.
-    pub(crate) fn write_announcement(&self, to: &mut Vec<u8>) {
-        write_command([b"PUBLISH", self.channel.as_bytes(), b"0"], to);
+    pub(crate) fn write_announcement(&self, publishing: Publishing, to: &mut Vec<u8>) {
+        let publish = publishing.publish().as_bytes();
+        write_command([publish, self.channel.as_bytes(), b"0"], to);
     }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::{LazyLock, OnceLock};
 
+use super::Publishing;
+
 /// A Lua source file of ours, known to a server by its SHA-1.
 #[derive(Debug)]
 pub(crate) struct Script {
@@ -18,14 +20,25 @@ pub(crate) struct Script {
     /// Whether it has done with one lock before it looks at the next, so that two may have one name.
     pub(crate) in_turns: bool,
     sha: LazyLock<String, fn() -> String>,
+    sharded: Sharded,
     behind: OnceLock<Composed>,
+    behind_sharded: Sharded,
 }
 
-/// A text that was put together of two.
+/// The same text with the other command to publish, once it was sent.
+type Sharded = OnceLock<Composed>;
+
+/// A text that was put together.
 #[derive(Debug)]
 struct Composed {
     source: String,
     sha: String,
+}
+
+impl Composed {
+    fn new(source: String) -> Self {
+        Self { sha: sha1_smol::Sha1::from(&source).digest().to_string(), source }
+    }
 }
 
 /// What is sent of a script.
@@ -35,6 +48,22 @@ pub(crate) struct ScriptText {
     pub(crate) sha: &'static str,
     /// What EVAL takes.
     pub(crate) source: &'static str,
+    sharded: &'static Sharded,
+}
+
+impl ScriptText {
+    /// The same script where it is published so. The rest of it does not differ: there is one source.
+    pub(crate) fn publishing(self, publishing: Publishing) -> Self {
+        let broadcast = Publishing::Broadcast;
+        if publishing == broadcast {
+            return self;
+        }
+        let quoted = |publishing: Publishing| format!("'{}'", publishing.publish());
+        let composed = self.sharded.get_or_init(|| {
+            Composed::new(self.source.replace(&quoted(broadcast), &quoted(publishing)))
+        });
+        Self { sha: &composed.sha, source: &composed.source, ..self }
+    }
 }
 
 impl Script {
@@ -53,7 +82,9 @@ impl Script {
             grants: false,
             in_turns: false,
             sha: LazyLock::new(digest),
+            sharded: OnceLock::new(),
             behind: OnceLock::new(),
+            behind_sharded: OnceLock::new(),
         }
     }
 
@@ -79,18 +110,18 @@ impl Script {
         #[cfg(planted_bugs)]
         if let Some(source) = crate::planted::scripts::edited(self.name, self.source) {
             let sha = sha1_smol::Sha1::from(source).digest().to_string().leak();
-            return ScriptText { sha, source };
+            return ScriptText { sha, source, sharded: &self.sharded };
         }
-        ScriptText { sha: &self.sha, source: self.source }
+        ScriptText { sha: &self.sha, source: self.source, sharded: &self.sharded }
     }
 
     /// The same script behind `prologue`, which is the same at every call: there is one.
     pub(crate) fn behind(&'static self, prologue: &'static str) -> ScriptText {
-        let composed = self.behind.get_or_init(|| {
-            let source = [prologue, "\n", self.text().source].concat();
-            Composed { sha: sha1_smol::Sha1::from(&source).digest().to_string(), source }
-        });
-        ScriptText { sha: &composed.sha, source: &composed.source }
+        let composed = self
+            .behind
+            .get_or_init(|| Composed::new([prologue, "\n", self.text().source].concat()));
+        let Composed { sha, source } = composed;
+        ScriptText { sha, source, sharded: &self.behind_sharded }
     }
 }
 

@@ -17,6 +17,8 @@ pub(crate) enum PubSubEvent {
     Unsubscribed(Arc<str>),
     /// The connection was lost: messages may have been missed on every channel.
     Gap,
+    /// The same on one channel alone. `Subscribed` or `Refused` follows, as for each after a `Gap`.
+    GapOn(Arc<str>),
 }
 
 /// What is asked of the server. Whoever sends these sends one per change of a channel's state and

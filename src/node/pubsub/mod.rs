@@ -1,4 +1,5 @@
-//! The pub/sub connection of one node: what is subscribed stays subscribed.
+//! The pub/sub connection of one node: what is subscribed stays subscribed. In a cluster that publishes by
+//! shard there is one to each master that serves a channel's slot.
 //!
 //! A connection is made at the first subscription and made again when it is lost. Messages in
 //! between are lost too, so every loss and every new connection is reported as a gap.
@@ -11,7 +12,9 @@
 
 mod desk;
 mod event;
+mod routes;
 mod session;
+mod sharded;
 mod task;
 
 use std::sync::Arc;
@@ -20,7 +23,7 @@ use tokio::{runtime::Handle, sync::mpsc};
 
 pub(crate) use self::event::{PubSubEvent, SubscriptionChange};
 use self::{desk::Desk, event::Events};
-use super::node_core::Core;
+use super::{cluster::Cluster, node_core::Core};
 
 /// Subscriptions on one node. Dropping it ends its task and its connection.
 #[derive(Debug)]
@@ -36,11 +39,32 @@ impl PubSub {
         on: &Handle,
         events: Arc<dyn Fn(PubSubEvent) + Send + Sync>,
     ) -> Self {
+        Self::carried_out(core, on, Events::new(events), task::run)
+    }
+
+    /// The same of a cluster.
+    pub(super) fn open_sharded(
+        core: Arc<Core>,
+        cluster: Arc<Cluster>,
+        on: &Handle,
+        events: Arc<dyn Fn(PubSubEvent) + Send + Sync>,
+    ) -> Self {
+        Self::carried_out(core, on, Events::new(events), |desk| sharded::run(desk, cluster))
+    }
+
+    fn carried_out<F>(
+        core: Arc<Core>,
+        on: &Handle,
+        events: Events,
+        task: impl FnOnce(Desk) -> F,
+    ) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
         let (changes, inbox) = mpsc::unbounded_channel();
-        let events = Events::new(events);
-        let desk = Desk::new(core.clone(), events.clone(), inbox);
+        let task = task(Desk::new(core.clone(), events.clone(), inbox));
         let closed = core.closed.clone();
-        on.spawn(async move { closed.run_until_cancelled(task::run(desk)).await });
+        on.spawn(async move { closed.run_until_cancelled(task).await });
         Self { core, changes, events }
     }
 

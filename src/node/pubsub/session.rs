@@ -26,6 +26,7 @@ use crate::{
         node_core::Core,
         opening::{PubSubDriver, Tie},
     },
+    wire::Publishing,
 };
 
 /// One connection.
@@ -169,8 +170,9 @@ impl Session {
 
     fn subscribe(&self, channel: Arc<str>) {
         let mut redis = self.redis.clone();
+        let command = self.command(Publishing::subscribe, &channel);
         self.replies.push(Box::pin(async move {
-            let reply = redis.subscribe(&*channel).await;
+            let reply = command.exec_async(&mut redis).await;
             SessionReply::Subscribe(channel, reply)
         }));
     }
@@ -178,10 +180,17 @@ impl Session {
     fn unsubscribe(&self, channel: Arc<str>) {
         self.pushes.leaving().insert(channel.clone());
         let mut redis = self.redis.clone();
+        let command = self.command(Publishing::unsubscribe, &channel);
         self.replies.push(Box::pin(async move {
-            let _either = redis.unsubscribe(&*channel).await;
+            let _either = command.exec_async(&mut redis).await;
             SessionReply::Unsubscribe(channel)
         }));
+    }
+
+    fn command(&self, word: fn(Publishing) -> &'static str, channel: &str) -> Cmd {
+        let mut command = cmd(word(self.core.settings.sharding.publishing()));
+        command.arg(channel);
+        command
     }
 
     fn settle(&mut self, reply: SessionReply, desk: &Desk) {
@@ -241,7 +250,9 @@ impl Pushes {
     fn take(&self, push: PushInfo) {
         let Some(channel) = push.data.into_iter().next().and_then(text) else { return };
         match push.kind {
-            PushKind::Message => self.events.send(PubSubEvent::Message(channel)),
+            PushKind::Message | PushKind::SMessage => {
+                self.events.send(PubSubEvent::Message(channel))
+            }
             // redis-rs takes an unsubscription that nobody asked for as the reply to the oldest
             // request: every later reply would be one off. So this connection is done.
             PushKind::Unsubscribe | PushKind::SUnsubscribe

@@ -47,7 +47,7 @@ pub(super) async fn run(mut desk: Desk) {
 
 /// Waits before the next attempt to connect. If the last one failed, its error refuses every
 /// channel that is wanted or is subscribed meanwhile. A new subscription shortens the pause.
-async fn pause(
+pub(super) async fn pause(
     desk: &mut Desk,
     tried: Instant,
     length: Duration,

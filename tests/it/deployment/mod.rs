@@ -9,5 +9,6 @@ mod replicas;
 mod rights;
 mod sentinel;
 mod settings;
+mod sharded;
 mod tls;
 mod unix;
