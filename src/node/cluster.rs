@@ -19,8 +19,7 @@ use tokio::runtime::Id;
 
 use super::{
     cause, commands::words, connection::Connection, deadline::before, directory::Place,
-    info::field, master::Master, node_core::Core, places::Places, sharding::Sharding,
-    slot_map::SlotMap,
+    info::field, master::Master, node_core::Core, places::Places, slot_map::SlotMap,
 };
 use crate::{clock::Instant, error::NodeError, panics::contained};
 
@@ -244,7 +243,7 @@ impl Cluster {
         let mut questions = vec![words(&["CLUSTER", "SLOTS"]), words(&["CLUSTER", "INFO"])];
         let sharding = &self.core.settings.sharding;
         if !sharding.is_found() {
-            questions.push(Sharding::question());
+            questions.push(words(&["PUBSUB", "SHARDNUMSUB"]));
         }
         let answers = self.master(place).core().clone().ask_once(&questions).await;
         let mut answers = answers.inspect_err(|error| {

@@ -2,9 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use redis::{Cmd, RedisResult, Value};
+use redis::{RedisResult, Value};
 
-use super::commands::words;
 use crate::wire::Publishing;
 
 /// How it is published, said or found out once for all that a client has to do with a cluster: those who
@@ -40,12 +39,7 @@ impl Sharding {
         self.found.get().is_some()
     }
 
-    /// What a server is asked about it.
-    pub(super) fn question() -> Cmd {
-        words(&["PUBSUB", "SHARDNUMSUB"])
-    }
-
-    /// A server has answered, or its socket broke. One that refuses to tell counts as one that cannot, as for
+    /// A server was asked for `PUBSUB SHARDNUMSUB` and has answered, or its socket broke. One that refuses to tell counts as one that cannot, as for
     /// Redisson: users who lack that right mostly lack the others, too.
     pub(super) fn find(&self, answer: &RedisResult<Value>) {
         if let Ok(answer) = answer {
