@@ -27,7 +27,7 @@ use std::{
     time::Duration,
 };
 
-use palisade::{Client, Lease, LockGuard, Owner, ReleaseError};
+use palisade::{Client, Lease, LockGuard, Owner, ReleaseError, settings::Failover};
 
 use self::{hammer::Hammer, kinds::Kinds, semaphores::Semaphores};
 
@@ -54,6 +54,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 async fn connect(url: &str, watchdog: Duration) -> Result<Client, Box<dyn Error>> {
     let client = Client::builder().url(url).node_timeout(PATIENCE).connect_timeout(PATIENCE);
     let client = client.max_lease(MAX_LEASE).watchdog_lease(watchdog).redisson_watchdog(watchdog);
+    let is_cluster = url.starts_with("redis+cluster:");
+    let client = if is_cluster { client.failover(Failover::Trust) } else { client };
     Ok(client.connect().await?)
 }
 

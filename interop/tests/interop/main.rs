@@ -6,6 +6,7 @@
     reason = "helpers of tests may panic and print as the tests may"
 )]
 
+mod clusters;
 mod deaths;
 mod exclusion;
 mod fair_queue;

@@ -11,6 +11,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import org.redisson.Redisson;
 import org.redisson.api.RedissonClient;
+import org.redisson.config.ClusterServersConfig;
 import org.redisson.config.Config;
 
 /**
@@ -48,14 +49,28 @@ final class Peer {
         // Few, since many of these processes share the machine.
         config.setThreads(2);
         config.setNettyThreads(2);
-        config.useSingleServer()
-                .setAddress(url)
-                .setConnectionMinimumIdleSize(1)
-                .setConnectionPoolSize(4)
-                // So long, no machine stands still: what is late is a bug.
-                .setTimeout(20_000);
+        if (url.startsWith(CLUSTER)) {
+            ClusterServersConfig cluster = config.useClusterServers()
+                    .setMasterConnectionMinimumIdleSize(1)
+                    .setMasterConnectionPoolSize(4)
+                    .setTimeout(PATIENCE_MS);
+            for (String host : url.substring(CLUSTER.length()).split(",")) {
+                cluster.addNodeAddress("redis://" + host);
+            }
+        } else {
+            config.useSingleServer()
+                    .setAddress(url)
+                    .setConnectionMinimumIdleSize(1)
+                    .setConnectionPoolSize(4)
+                    .setTimeout(PATIENCE_MS);
+        }
         return Redisson.create(config);
     }
+
+    private static final String CLUSTER = "redis+cluster://";
+
+    /** So long, no machine stands still: what is late is a bug. */
+    private static final int PATIENCE_MS = 20_000;
 
     private String answer(String[] words) throws InterruptedException {
         try {
