@@ -249,10 +249,7 @@ impl Cluster {
         let mut answers = answers.inspect_err(|error| {
             contained(|| tracing::debug!(?place, %error, "a server of a cluster does not say who serves what"));
         })?;
-        if let Some(answer) = answers.get(2) {
-            sharding.find(answer);
-        }
-        answers.truncate(2);
+        let shards = if answers.len() > 2 { answers.pop() } else { None };
         let info = answers.pop().and_then(RedisResult::ok).unwrap_or(Value::Nil);
         let slots = answers.pop().unwrap_or(Ok(Value::Nil)).map_err(cause::of_redis)?;
         if let Value::ServerError(error) = &slots {
@@ -260,6 +257,10 @@ impl Cluster {
         }
         let map = SlotMap::read(&slots, &place.0);
         let map = map.ok_or_else(|| cause::malformed(&"CLUSTER SLOTS was answered by another"))?;
+        if let Some(answer) = shards {
+            // Else somebody would publish in one way and listen in the other.
+            sharding.find(&answer.map_err(cause::of_redis)?);
+        }
         let epoch = field(&info, "cluster_current_epoch").and_then(|epoch| epoch.parse().ok());
         let goes_on = field(&info, "cluster_state") == Some("ok");
         Ok(Said { map, rank: (goes_on, epoch.unwrap_or(0)) })

@@ -175,7 +175,7 @@ async fn permits_and_latches_are_announced_by_shard() {
     let waiter = tokio::spawn(async move { wanted.acquire().await });
     eventually(|| channels(at) == 1).await;
     soon(permit.release()).await.unwrap();
-    promptly(&cluster[at], waiter).await.unwrap().unwrap();
+    drop(promptly(&cluster[at], waiter).await.unwrap().unwrap());
     eventually(|| channels(at) == 0).await;
 
     let latch = here.count_down_latch("latch");
