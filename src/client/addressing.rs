@@ -115,9 +115,9 @@ impl ClientBuilder {
     /// # Examples
     /// ```
     /// # fn main() -> Result<(), palisade::error::ConfigError> {
-    /// use palisade::{Client, settings::Failover};
+    /// use palisade::Client;
     ///
-    /// let builder = Client::builder().cluster(["redis-1", "redis-2"]).failover(Failover::Trust);
+    /// let builder = Client::builder().cluster(["redis-1", "redis-2"]);
     /// let client = builder.sharded_pubsub(false).build()?;
     /// # Ok(())
     /// # }
