@@ -62,7 +62,7 @@ pub(crate) fn told_by(event: &Event, at: Time) -> Option<&'static str> {
 }
 
 /// What must be seen.
-pub const SOMETIMES: [&str; 86] = [
+pub const SOMETIMES: [&str; 91] = [
     "downgraded",
     "fault: request lost",
     "fault: answer lost",
@@ -79,6 +79,9 @@ pub const SOMETIMES: [&str; 86] = [
     "fault: one right lost",
     "fault: rights lost",
     "fault: freeze",
+    "fault: failover",
+    "fault: failover, and back",
+    "fault: passed over unawares",
     "fault: scripts forgotten",
     "fault: clock jump",
     "fault: partition",
@@ -95,6 +98,8 @@ pub const SOMETIMES: [&str; 86] = [
     "grant: FencedLock",
     "grant: FencedMultiLock",
     "grant: FencedRedLock",
+    "behind sentinels",
+    "held, and granted once more after a failover",
     "storm",
     "late to lost data",
     "two users",

@@ -22,6 +22,7 @@ impl Plan {
         let leases = Leases::draw(&mut random, &network);
         let mut plan = Self {
             seed,
+            replicas: Vec::new(),
             nodes: (0..nodes).map(|_| NodePlan::draw(&mut random, 10_000 - client_ppm)).collect(),
             processes: (0..processes)
                 .map(|_| ProcessPlan::draw(&mut random, client_ppm, faulty))
@@ -46,12 +47,13 @@ impl Plan {
                 plan.brew_storm(&mut random);
             }
         } else {
-            match random.below(8) {
+            match random.below(9) {
                 0 => plan.draw_hanging_up(&mut random),
                 1 => plan.draw_one_restart(&mut random),
                 2 => plan.draw_latecomers(&mut random),
                 3 => plan.draw_rights(&mut random),
                 4..=6 => plan.draw_crowd(&mut random),
+                7 => plan.draw_failover(&mut random),
                 _ => {}
             }
         }
@@ -61,10 +63,14 @@ impl Plan {
         if plan.about == About::Everything && random.one_in(QUEUE_ONE_IN) {
             plan.about = About::Queueing;
         }
-        if plan.about == About::Everything && random.one_in(PERMITS_ONE_IN) {
+        if plan.faulty && !passes_on && random.one_in(FOLLOW_ONE_IN) {
+            plan.draw_failovers(&mut random);
+        }
+        let keeps_its_data = !plan.is_followed();
+        if plan.about == About::Everything && keeps_its_data && random.one_in(PERMITS_ONE_IN) {
             plan.draw_permits();
         }
-        if plan.about == About::Everything && random.one_in(LATCHES_ONE_IN) {
+        if plan.about == About::Everything && keeps_its_data && random.one_in(LATCHES_ONE_IN) {
             plan.draw_latches();
         }
         plan
@@ -191,7 +197,7 @@ impl ProcessPlan {
 }
 
 /// All within 300 ms. Drift adds to that, and the sum stays within `clock_skew`.
-fn wall_clock(random: &mut Random) -> u64 {
+pub(crate) fn wall_clock(random: &mut Random) -> u64 {
     1_700_000_000 * SECOND + random.below(300 * MS)
 }
 
@@ -262,6 +268,7 @@ const PASS_ON_ONE_IN: u64 = 10;
 const SHARE_ONE_IN: u64 = 4;
 /// Of what is left.
 const QUEUE_ONE_IN: u64 = 7;
+const FOLLOW_ONE_IN: u64 = 5;
 const PERMITS_ONE_IN: u64 = 6;
 const LATCHES_ONE_IN: u64 = 6;
 const MS: u64 = 1_000;

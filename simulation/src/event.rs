@@ -9,6 +9,22 @@ pub(crate) type UserId = usize;
 /// A place in the list of all connections that ever were.
 pub(crate) type ConnId = usize;
 
+/// One of the two processes behind an address that is followed: sentinels choose which is the master.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seat {
+    First,
+    Second,
+}
+
+impl Seat {
+    pub(crate) const fn other(self) -> Self {
+        match self {
+            Self::First => Self::Second,
+            Self::Second => Self::First,
+        }
+    }
+}
+
 /// Something that will happen.
 #[derive(Debug)]
 pub(crate) enum Event {
@@ -45,6 +61,8 @@ pub(crate) enum NetEvent {
 pub(crate) struct Request {
     pub(crate) by: ProcessId,
     pub(crate) user: UserId,
+    /// To whom.
+    pub(crate) seat: Seat,
     pub(crate) sent: u64,
     pub(crate) bytes: Vec<u8>,
 }

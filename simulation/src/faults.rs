@@ -65,6 +65,12 @@ impl Stage {
             }
             Fault::Deny { denial, for_us } => self.deny(denial, now + for_us, end),
             Fault::Lose { node, roles } => self.lose(node, roles),
+            Fault::FallBehind { node } => {
+                self.network.with_node(node, |node| node.fall_behind());
+            }
+            Fault::Promote { node, unawares, noticed_us } => {
+                self.promote(damage, node, unawares, noticed_us);
+            }
             Fault::Unlearn { node } => self.unlearn(node),
             Fault::Reset { node } => self.network.reset_all(|_, of| of == node),
             Fault::HangUp { node } => self.network.hang_up_on_the_idle(node),
@@ -75,10 +81,11 @@ impl Stage {
 
     fn undo(&self, fault: Fault) {
         match fault {
-            Fault::Crash { node, .. } if !self.is_left_broken(node) => self.restart(node),
-            Fault::Freeze { node, .. } if !self.is_left_broken(node) => {
-                self.network.freeze(node, false);
-                self.log.record(Told::MasterUp { master: node });
+            // Unless another has taken its place.
+            Fault::Crash { node, .. } | Fault::Freeze { node, .. }
+                if !self.is_left_broken(node) =>
+            {
+                self.mend(node);
             }
             Fault::Cut { process, node, way, .. } if !self.is_left_broken(node) => {
                 self.network.set_cut(process, node, way, false);
@@ -136,6 +143,30 @@ impl Stage {
         self.log.record(Told::Forgot { master: node });
         let now = self.world.now_us();
         self.network.with_node(node, |node| node.lose(roles, now));
+    }
+
+    /// Of a stream of bytes it is not known where a request ends that a replica is to refuse.
+    fn promote(&self, damage: &mut Damage, node: usize, unawares: bool, noticed_us: u64) {
+        if !self.network.knows_requests() {
+            return;
+        }
+        let (worked, is_back) = self
+            .network
+            .with_node(node, |node| (node.works(), node.config > 1))
+            .unwrap_or((true, false));
+        self.log.saw(match (is_back, unawares) {
+            (true, _) => "fault: failover, and back",
+            (_, true) => "fault: passed over unawares",
+            _ => "fault: failover",
+        });
+        self.log.record(Told::Forgot { master: node });
+        self.network.promote(node, unawares, noticed_us);
+        if !worked {
+            self.log.record(Told::MasterUp { master: node });
+        }
+        if let Some(until) = damage.nodes.get_mut(node) {
+            *until = self.world.now_us();
+        }
     }
 
     fn unlearn(&self, node: usize) {

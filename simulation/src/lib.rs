@@ -6,7 +6,7 @@
 //!
 //! The parts, each using only those before it: `event`, `plan` (what a run is to be), `semaphores` (permits), `latches`, `targets` (the
 //! locks), `storm`, `latecomers`, `rights`,
-//! `queueing` and `handover` (runs about one thing alone), `draw` (what a
+//! `queueing` and `handover` (runs about one thing alone), `failover` (replicas that are promoted), `draw` (what a
 //! seed decides), `world` (time and what happens next), `clock`, `coverage` (what was seen) and `log`
 //! (what is told), `frame` (what requests say), `nodes` (the servers), `network`, `stream`, `memory`
 //! (what is guarded), `waiting` (who waits), `stage` (what all share), `observer` (what is made of the
@@ -19,6 +19,7 @@ mod coverage;
 mod crowd;
 mod draw;
 mod event;
+mod failover;
 mod faults;
 mod frame;
 mod handover;

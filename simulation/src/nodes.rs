@@ -4,11 +4,20 @@ use std::{sync::Arc, time::Duration};
 
 use palisade::embedded::Server;
 
-use crate::{plan::NodePlan, world::World};
+use crate::{event::Seat, plan::NodePlan, world::World};
 
 #[derive(Debug)]
 pub(crate) struct Node {
+    /// The master.
     pub(crate) server: Server,
+    /// If it is followed.
+    standby: Option<Standby>,
+    /// Which of the two is the master.
+    pub(crate) seat: Seat,
+    /// By which of the sentinels' configurations.
+    pub(crate) config: u64,
+    /// When that changed last.
+    pub(crate) promoted_us: Option<u64>,
     pub(crate) state: State,
     /// Nothing is executed; connections stay.
     pub(crate) frozen: bool,
@@ -23,6 +32,16 @@ pub(crate) struct Node {
     pub(crate) is_strict: bool,
 }
 
+/// The one that is not the master.
+#[derive(Debug)]
+struct Standby {
+    server: Server,
+    /// Whether it has what it will have when it is promoted: nothing more reaches it.
+    is_behind: bool,
+    /// Whether it was passed over unawares, and nothing reaches it at all.
+    is_unaware: bool,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     Up,
@@ -34,20 +53,67 @@ pub(crate) enum State {
 
 impl Node {
     pub(crate) fn start(plan: &NodePlan, world: &Arc<World>, seed: u64, is_strict: bool) -> Self {
-        let time = world.clone();
-        let server = Server::builder()
-            .seed(seed)
-            .wall_clock(Duration::from_micros(plan.wall_clock_us))
-            .time(move || Duration::from_micros(time.now_us()))
-            .start_here();
-        server.set_clock_rate(plan.ppm);
-        let state = State::Up;
-        let (may_have_to_wait, lost_us) = (false, None);
-        Self { server, state, frozen: false, life: 0, may_have_to_wait, lost_us, is_strict }
+        Self {
+            server: server(plan, world, seed),
+            standby: None,
+            seat: Seat::First,
+            config: 1,
+            promoted_us: None,
+            state: State::Up,
+            frozen: false,
+            life: 0,
+            may_have_to_wait: false,
+            lost_us: None,
+            is_strict,
+        }
+    }
+
+    /// The same, with a replica that is to take its place.
+    pub(crate) fn with_replica(self, plan: &NodePlan, world: &Arc<World>, seed: u64) -> Self {
+        let server = server(plan, world, seed);
+        Self { standby: Some(Standby { server, is_behind: false, is_unaware: false }), ..self }
     }
 
     pub(crate) fn works(&self) -> bool {
         self.state == State::Up && !self.frozen
+    }
+
+    /// Whether what is sent to one of the two is heard there.
+    pub(crate) fn hears(&self, seat: Seat) -> bool {
+        if seat == self.seat {
+            return !self.frozen && self.state != State::Gone;
+        }
+        !self.standby.as_ref().is_some_and(|standby| standby.is_unaware)
+    }
+
+    /// Nothing more reaches the replica.
+    pub(crate) fn fall_behind(&mut self) {
+        if let Some(standby) = self.standby.as_mut().filter(|standby| !standby.is_unaware) {
+            standby.server.replicate(&self.server);
+            standby.is_behind = true;
+        }
+    }
+
+    /// The other of the two is the master from now on.
+    pub(crate) fn promote(&mut self, unawares: bool, now_us: u64) {
+        let is_dead = self.state != State::Up;
+        let Some(standby) = &mut self.standby else { return };
+        if !standby.is_unaware {
+            if !standby.is_behind {
+                standby.server.replicate(&self.server);
+            }
+            standby.server.promote();
+        }
+        if is_dead {
+            // As a replica.
+            self.server.restart();
+        }
+        std::mem::swap(&mut self.server, &mut standby.server);
+        (standby.is_behind, standby.is_unaware) = (false, unawares && !is_dead);
+        self.seat = self.seat.other();
+        self.config += 1;
+        self.promoted_us = Some(now_us);
+        (self.state, self.frozen, self.may_have_to_wait) = (State::Up, false, true);
     }
 
     pub(crate) fn crash(&mut self, amnesia: bool, silent: bool) {
@@ -147,4 +213,15 @@ impl Node {
         let words = text.split("\r\n").filter(|line| !line.starts_with(['*', '$', '-']));
         words.filter(|line| !line.is_empty()).map(str::to_owned).collect()
     }
+}
+
+fn server(plan: &NodePlan, world: &Arc<World>, seed: u64) -> Server {
+    let time = world.clone();
+    let server = Server::builder()
+        .seed(seed)
+        .wall_clock(Duration::from_micros(plan.wall_clock_us))
+        .time(move || Duration::from_micros(time.now_us()))
+        .start_here();
+    server.set_clock_rate(plan.ppm);
+    server
 }

@@ -9,6 +9,8 @@ use crate::event::{ProcessId, UserId};
 pub(crate) struct Plan {
     pub(crate) seed: u64,
     pub(crate) nodes: Vec<NodePlan>,
+    /// If not empty, the replica of each server, and sentinels that may choose it.
+    pub(crate) replicas: Vec<NodePlan>,
     pub(crate) processes: Vec<ProcessPlan>,
     pub(crate) network: NetworkPlan,
     pub(crate) leases: Leases,
@@ -79,7 +81,13 @@ impl Plan {
     /// Whether only a lost wake-up can keep a free lock from somebody who waits: nothing breaks, and
     /// no server waits for a marker.
     pub(crate) fn is_brisk(&self) -> bool {
-        self.is_undisturbed() && self.leases.quarantine != Quarantine::Strict
+        let waits = self.leases.quarantine == Quarantine::Strict || self.is_followed();
+        self.is_undisturbed() && !waits
+    }
+
+    /// Whether other servers may take the places of those that there are.
+    pub(crate) fn is_followed(&self) -> bool {
+        !self.replicas.is_empty()
     }
 
     /// Whether a new socket is made, and a vote given there, well within the time of a vote.
@@ -246,6 +254,18 @@ pub(crate) enum Fault {
     Lose {
         node: usize,
         roles: bool,
+    },
+    /// Nothing of what is written from now on reaches the replica of a server.
+    FallBehind {
+        node: usize,
+    },
+    /// The replica becomes the master. Unawares: whoever was that does not hear of it, is out of reach as
+    /// long as it is not the master again, and has what it had then.
+    Promote {
+        node: usize,
+        unawares: bool,
+        /// How long a client may hold on to a socket to whoever was the master.
+        noticed_us: u64,
     },
     /// A server forgets its scripts.
     Unlearn {

@@ -6,7 +6,7 @@ use checkers::{
     history::{Event, Worker},
     random::Random,
 };
-use futures::future::join_all;
+use futures::{TryFutureExt, future::join_all};
 use palisade::{Client, clock::Clock, embedded::SimulatedProcess, error::ConfigError};
 use workload::Lane;
 
@@ -95,11 +95,17 @@ fn clients(
     let clients = (0..nodes * stage.plan.users()).map(|number| {
         let (user, node) = (number / nodes, number % nodes);
         let (network, clock) = (stage.network.clone(), clock.clone());
-        Client::builder()
+        let label = format!("n{node}");
+        let connect =
+            move || SimStream::connect(network.clone(), id, node, user, clock.clone());
+        let builder = if stage.plan.is_followed() {
+            Client::builder().simulated_sentinels(&label, connect)
+        } else {
+            let connect = move || connect().map_ok(|(stream, _)| stream);
+            Client::builder().connector(&label, connect)
+        };
+        builder
             .simulated(process)
-            .connector(&format!("n{node}"), move || {
-                SimStream::connect(network.clone(), id, node, user, clock.clone())
-            })
             .max_lease(Duration::from_millis(leases.max_ms))
             .watchdog_lease(Duration::from_millis(leases.watchdog_ms))
             .clock_skew(Duration::from_millis(leases.clock_skew_ms))

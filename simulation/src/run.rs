@@ -86,13 +86,14 @@ fn settings(plan: &Plan) -> Settings {
         longest_lease_ms: plan.leases.max_ms * 101 / 100 + back,
         slack_ms: late / 1_000 + 2,
         quarantine_ms: plan.leases.quarantine_ms(),
-        quarantine_all: plan.leases.quarantine == Quarantine::Always,
+        quarantine_all: plan.leases.quarantine == Quarantine::Always || plan.is_followed(),
         stamp_ms: stamp_ms(&plan.leases) + back,
         brisk_ms: brisk_ms(plan),
         fair_ms: plan.fair_ms(),
         in_order_ms: plan.in_order_ms(),
         absent_ms: plan.absent_ms(),
         near: plan.is_near(),
+        failover_ms: plan.failover_ms(),
         news_ms: if plan.has_one_restart() { NEWS_MS } else { 0 },
         lossy: plan.faulty,
         forgetful: false,
@@ -130,7 +131,11 @@ async fn play(plan: Plan, settings: &Settings, options: &Options) -> (Finished, 
     let mut seeds = random(2);
     let is_strict = plan.leases.quarantine == Quarantine::Strict;
     let start = |node| Node::start(node, &world, seeds.draw(), is_strict);
-    let nodes = plan.nodes.iter().map(start).collect();
+    let mut nodes: Vec<_> = plan.nodes.iter().map(start).collect();
+    if plan.is_followed() {
+        let both = nodes.into_iter().zip(&plan.replicas);
+        nodes = both.map(|(node, it)| node.with_replica(it, &world, seeds.draw())).collect();
+    }
     let network = Network::new(&world, &log, &plan, random(3), nodes, options.tcp);
     log.record(Told::RunBegan(settings.clone()));
     say_what_it_is_about(&plan, &log);
@@ -158,6 +163,9 @@ async fn play(plan: Plan, settings: &Settings, options: &Options) -> (Finished, 
 fn say_what_it_is_about(plan: &Plan, log: &Log) {
     if plan.is_undisturbed() {
         log.record(Told::Undisturbed);
+    }
+    if plan.is_followed() {
+        log.saw("behind sentinels");
     }
     match plan.about {
         About::Everything => {}
@@ -259,10 +267,11 @@ impl Play {
         }
     }
 
-    /// Orphans, what came twice, what belongs to a process that was killed; and where a clock was set
-    /// back, what its holder rightly takes for over.
+    /// Orphans, what came twice, what belongs to a process that was killed; where a clock was set
+    /// back, what its holder rightly takes for over; and what comes back with a replica that has not heard
+    /// of its release.
     fn may_stay(&self, holder: &str) -> bool {
-        if self.stage.plan.sets_clocks_back_ms() > 0 {
+        if self.stage.plan.sets_clocks_back_ms() > 0 || self.stage.plan.is_followed() {
             return true;
         }
         let names = self.stage.names();

@@ -24,17 +24,17 @@ pub(crate) struct SimStream {
 }
 
 impl SimStream {
-    /// What [`palisade::ClientBuilder::connector`] wants.
+    /// What [`palisade::ClientBuilder::simulated_sentinels`] wants.
     pub(crate) async fn connect(
         network: Arc<Network>,
         process: ProcessId,
         node: usize,
         user: UserId,
         clock: SimClock,
-    ) -> io::Result<Self> {
+    ) -> io::Result<(Self, u64)> {
         clock.sleep(Duration::from_micros(network.connect_us())).await;
         match network.try_connect(process, node, user) {
-            Some(Ok(conn)) => Ok(Self { network, conn }),
+            Some(Ok((conn, config))) => Ok((Self { network, conn }, config)),
             Some(Err(error)) => Err(error),
             None => std::future::pending().await,
         }

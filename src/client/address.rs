@@ -24,6 +24,9 @@ pub(super) struct ServerAddress {
     pub(super) place: Option<Place>,
     /// With a label. Then the place says only who logs in, and what the server is called.
     pub(super) connector: Option<(String, Arc<Connector>)>,
+    /// The same, to a master that is followed.
+    #[cfg(feature = "embedded")]
+    pub(super) lead: Option<(String, crate::node::Lead)>,
     pub(super) user: Option<String>,
     pub(super) password: Option<String>,
     pub(super) database: Option<u32>,
@@ -101,6 +104,11 @@ impl ServerAddress {
         let connector = self.connector.map(|(label, connect)| {
             let label = format!("{label}#{}", process.connector_number());
             Endpoint::connector(&label, move || connect())
+        });
+        #[cfg(feature = "embedded")]
+        let connector = connector.or_else(|| {
+            let (label, lead) = self.lead?;
+            Some(Endpoint::led(&format!("{label}#{}", process.connector_number()), lead))
         });
         #[cfg(feature = "tls")]
         let secured = |endpoint: Endpoint| endpoint.secured(self.tls.as_ref());

@@ -235,6 +235,36 @@ impl Server {
         self.owner.engine.between_requests(State::change_roles);
     }
 
+    /// Takes over the data of another server, in place of its own, as a replica does: nothing of what is
+    /// written there later. Its run, scripts and connections stay, and it answers as before; see
+    /// [`promote`](Self::promote).
+    ///
+    /// # Examples
+    /// ```
+    /// # use palisade::embedded::Server;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let (master, replica) = (Server::start_here(), Server::start_here());
+    /// master.direct().expect("it is up").send(b"SET k v\r\n");
+    /// replica.replicate(&master);
+    /// replica.promote();
+    /// let (mut direct, mut answer) = (replica.direct().expect("it is up"), Vec::new());
+    /// direct.send(b"GET k\r\n");
+    /// direct.receive(&mut answer);
+    /// assert_eq!(answer, b"$1\r\nv\r\n");
+    /// # }
+    /// ```
+    pub fn replicate(&self, master: &Self) {
+        let snapshot = master.owner.engine.between_requests(|state| state.snapshot());
+        self.owner.engine.between_requests(|state| state.take_in(snapshot));
+    }
+
+    /// Begins a history of its own for the data that it has [taken over](Self::replicate), as a replica does
+    /// that becomes the master.
+    pub fn promote(&self) {
+        self.owner.engine.between_requests(|state| state.life.promote());
+    }
+
     /// Moves the server's wall clock by so many milliseconds. Times to live follow it, as in Redis:
     /// a jump ahead ends leases early, a jump back makes them last longer.
     pub fn jump_clock(&self, by_ms: i64) {

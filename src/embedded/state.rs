@@ -73,6 +73,13 @@ pub(crate) struct History {
     promotions: u64,
 }
 
+/// All data of a server at a moment.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    databases: BTreeMap<usize, Keyspace>,
+    replid: String,
+}
+
 /// Stands for the name of no history.
 pub(crate) const NO_HISTORY: &str = "0000000000000000000000000000000000000000";
 
@@ -129,6 +136,18 @@ impl State {
         self.flush();
         self.stats.taken_in += EMPTY_SNAPSHOT;
         self.life.promote();
+    }
+
+    /// What a replica is sent.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        Snapshot { databases: self.databases.clone(), replid: self.life.history.replid.clone() }
+    }
+
+    /// The data becomes that of a master.
+    pub(crate) fn take_in(&mut self, snapshot: Snapshot) {
+        self.databases = snapshot.databases;
+        self.life.history.replid = snapshot.replid;
+        self.stats.taken_in += EMPTY_SNAPSHOT;
     }
 
     /// Admits a connection, unless the server is down.
@@ -203,7 +222,7 @@ impl Life {
         Self { run_id, started_ms, history }
     }
 
-    fn promote(&mut self) {
+    pub(crate) fn promote(&mut self) {
         self.history.promotions += 1;
         let now = replid(&self.run_id, self.history.promotions);
         self.history.before = std::mem::replace(&mut self.history.replid, now);

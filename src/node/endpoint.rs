@@ -53,6 +53,9 @@ enum Address {
     Tcp(Arc<str>, u16),
     Unix(PathBuf),
     Connector(Dial),
+    /// The same, to whichever of several servers is the master.
+    #[cfg(feature = "embedded")]
+    Led(Lead),
     /// As its sentinels say.
     Told(Box<Directory>),
     /// At many, as the servers of a cluster say.
@@ -89,6 +92,11 @@ impl Spoken {
 
 /// Makes a stream to the node.
 type Dial = Arc<dyn Fn() -> BoxFuture<'static, io::Result<Box<dyn Stream>>> + Send + Sync>;
+
+/// Makes a stream to the master, and tells the number of the configuration by which it is that.
+#[cfg(feature = "embedded")]
+pub(crate) type Lead =
+    Arc<dyn Fn() -> BoxFuture<'static, io::Result<(Box<dyn Stream>, u64)>> + Send + Sync>;
 
 impl Endpoint {
     /// Reads an URL.
@@ -164,9 +172,17 @@ impl Endpoint {
     where
         F: Fn() -> BoxFuture<'static, io::Result<Box<dyn Stream>>> + Send + Sync + 'static,
     {
-        let login = RedisConnectionInfo::default().set_skip_set_lib_name();
-        let address = Address::Connector(Arc::new(connect));
-        let endpoint = Self::new(address, label, login, Spoken::AsAsked);
+        Self::reached_through(Address::Connector(Arc::new(connect)), label)
+    }
+
+    /// The same, to a master that is followed.
+    #[cfg(feature = "embedded")]
+    pub(crate) fn led(label: &str, lead: Lead) -> Self {
+        Self::reached_through(Address::Led(lead), label)
+    }
+
+    fn reached_through(address: Address, label: &str) -> Self {
+        let endpoint = Self::new(address, label, RedisConnectionInfo::default(), Spoken::AsAsked);
         Self { id: NodeId::new(label), ..endpoint }
     }
 
@@ -204,7 +220,7 @@ impl Endpoint {
         }
         if let Some(database) = database {
             self.login = self.login.set_db(database.into());
-            if !matches!(self.address, Address::Connector(_)) {
+            if !self.address.is_of_callers_making() {
                 self.id = NodeId::new(&format!("{}/{database}", self.name));
             }
         }
@@ -291,7 +307,7 @@ impl Endpoint {
     /// Whether streams cannot be made on the current runtime. For those of a caller's making it may
     /// need no sockets.
     pub(super) fn lacks_io_here(&self) -> bool {
-        !matches!(self.address, Address::Connector(_)) && !has_io()
+        !self.address.is_of_callers_making() && !has_io()
     }
 
     /// Makes a stream, on which nothing has been sent yet; and where it leads, if that may change.
@@ -309,6 +325,12 @@ impl Endpoint {
             #[cfg(not(unix))]
             Address::Unix(_) => return Err(io::ErrorKind::Unsupported.into()),
             Address::Connector(connect) => connect().await?,
+            #[cfg(feature = "embedded")]
+            Address::Led(lead) => {
+                let (stream, config) = lead().await?;
+                let told = Whereabouts { place: (self.name.clone(), 0), config: Some(config) };
+                return Ok((stream, Some(told)));
+            }
             Address::Told(directory) => {
                 let told = directory.master(clock).await?;
                 let (host, port) = &told.place;
@@ -322,6 +344,10 @@ impl Endpoint {
 
     /// Whether it may be another server later.
     pub(crate) fn is_followed(&self) -> bool {
+        #[cfg(feature = "embedded")]
+        if matches!(self.address, Address::Led(_)) {
+            return true;
+        }
         self.directory().is_some()
     }
 
@@ -407,6 +433,15 @@ impl Address {
         let is_ipv6 = host.contains(':');
         let name = if is_ipv6 { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
         Ok(Some((Self::Tcp(host.as_str().into(), *port), name, spoken)))
+    }
+
+    /// Whether its streams are made by the caller.
+    const fn is_of_callers_making(&self) -> bool {
+        #[cfg(feature = "embedded")]
+        if matches!(self, Self::Led(_)) {
+            return true;
+        }
+        matches!(self, Self::Connector(_))
     }
 }
 

@@ -69,6 +69,8 @@ use std::{
 use tokio::runtime::{Handle, Id};
 
 pub(crate) use self::node_core::Resident;
+#[cfg(feature = "embedded")]
+pub(crate) use self::endpoint::Lead;
 #[cfg(feature = "tls")]
 pub use self::tls::Tls;
 pub(crate) use self::{

@@ -49,6 +49,7 @@ impl Story {
             absent_ms: 0,
             near: false,
             news_ms: 0,
+            failover_ms: 0,
             quarantine_all: false,
             lossy: false,
             forgetful: false,

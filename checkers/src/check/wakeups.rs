@@ -23,7 +23,23 @@ pub(crate) fn check(history: &History) -> Vec<Violation> {
     let long = idle_stretches(history)
         .filter(|(lock, stretch)| stretch.length() > bound(history) + absence(history, lock));
     let long = long.map(|(lock, stretch)| unserved(lock, stretch));
-    long.chain(sluggish(history)).chain(slow(history)).collect()
+    let late = late_after_a_failover(history);
+    long.chain(sluggish(history)).chain(slow(history)).chain(late).collect()
+}
+
+/// Where nothing happens but a failover, a lock that is free and wanted is granted once the replica that was
+/// promoted has waited.
+fn late_after_a_failover(history: &History) -> Vec<Violation> {
+    let limit = Duration::from_millis(history.settings.failover_ms);
+    if limit.is_zero() {
+        return Vec::new();
+    }
+    let run = Spans::from_iter([history.weather.run]);
+    let stretches = history.by_lock().flat_map(|(lock, sections)| {
+        let wanted = wanted_and_free(history, &sections).intersection(&run);
+        wanted.iter().map(|stretch| unserved(lock, stretch)).collect::<Vec<_>>()
+    });
+    stretches.filter(|violation| violation.span.length() > limit).collect()
 }
 
 /// When a lock was free and wanted although enough masters were up.
@@ -43,6 +59,11 @@ pub fn calm_stretches(history: &History) -> Quantiles {
 
 fn idle(history: &History, sections: &[&Section]) -> Spans {
     let Some(first) = sections.first() else { return Spans::default() };
+    let healthy = history.weather.healthy_on(first.kind, &first.on);
+    wanted_and_free(history, sections).intersection(&healthy)
+}
+
+fn wanted_and_free(history: &History, sections: &[&Section]) -> Spans {
     let wanted = sections.iter().flat_map(|section| {
         let wait: Spans = [section.wait()].into_iter().collect();
         // Those who stand behind somebody who is not looked after cannot be served either.
@@ -53,7 +74,7 @@ fn idle(history: &History, sections: &[&Section]) -> Spans {
     });
     let wanted: Spans = wanted.collect();
     let occupied: Spans = sections.iter().filter_map(|section| section.occupation()).collect();
-    wanted.without(&occupied).intersection(&history.weather.healthy_on(first.kind, &first.on))
+    wanted.without(&occupied)
 }
 
 /// Where nothing but a lost wake-up lets a lock lie free for long. A `MultiLock` that keeps the

@@ -212,6 +212,10 @@ pub struct Settings {
     /// milliseconds; 0 if other things explain it.
     #[serde(default)]
     pub news_ms: u64,
+    /// How long a lock that is wanted may lie free behind a failover, in milliseconds, if nothing else
+    /// happens; 0 if other things do.
+    #[serde(default)]
+    pub failover_ms: u64,
     /// Whether messages are lost before the calm, so that no master counts as healthy there.
     #[serde(default)]
     pub lossy: bool,

@@ -8,7 +8,7 @@ use std::{
 use palisade::embedded::Direct;
 
 use super::Answer;
-use crate::event::{ProcessId, Request, UserId};
+use crate::event::{ProcessId, Request, Seat, UserId};
 
 #[derive(Debug)]
 pub(super) struct Conn {
@@ -16,6 +16,8 @@ pub(super) struct Conn {
     /// Whose client made it.
     pub(super) user: UserId,
     pub(super) node: usize,
+    /// To which of its processes it leads.
+    pub(super) seat: Seat,
     /// Which life of the server it leads to.
     pub(super) life: u32,
     pub(super) server: Option<Direct>,
@@ -66,7 +68,7 @@ impl Conn {
     pub(super) fn new(
         process: ProcessId,
         user: UserId,
-        node: usize,
+        (node, seat): (usize, Seat),
         life: u32,
         server: Option<Direct>,
     ) -> Self {
@@ -74,6 +76,7 @@ impl Conn {
             process,
             user,
             node,
+            seat,
             life,
             server,
             partial: Vec::new(),

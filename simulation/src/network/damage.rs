@@ -23,7 +23,10 @@ impl Network {
         if let Some(node) = inner.nodes.get_mut(node) {
             node.crash(amnesia, silent);
         }
-        for conn in inner.conns_of(|this| this.node == node && this.server.is_some()) {
+        let seat = inner.nodes.get(node).map(|node| node.seat);
+        let is_cut =
+            |this: &Conn| this.node == node && Some(this.seat) == seat && this.server.is_some();
+        for conn in inner.conns_of(is_cut) {
             let on_the_wire = inner.random.one_in(2);
             let Some(this) = inner.conns.get_mut(conn) else { continue };
             this.server = None;
@@ -36,6 +39,22 @@ impl Network {
                 self.reset_in(&mut inner, conn, 0);
             }
         }
+    }
+
+    /// The replica of a server takes its place. Those who are connected with that hear of it some time.
+    pub(crate) fn promote(&self, node: usize, unawares: bool, noticed_us: u64) {
+        let mut inner = self.inner();
+        let now_us = self.world.now_us();
+        let Some(target) = inner.nodes.get_mut(node) else { return };
+        let before = target.seat;
+        target.promote(unawares, now_us);
+        for conn in inner.conns_of(|this| this.node == node && this.seat == before) {
+            let is_told = !unawares && inner.random.one_in(2);
+            let after = if is_told { 0 } else { inner.random.below(noticed_us) };
+            self.reset_in(&mut inner, conn, after);
+        }
+        drop(inner);
+        self.unblock();
     }
 
     pub(crate) fn restart(&self, node: usize) {

@@ -17,13 +17,14 @@ impl Network {
         2 * self.inner().delay()
     }
 
-    /// A new connection, or the refusal of who is there; `None` if nobody answers.
+    /// A new connection, and by which configuration it leads to the master; or the refusal of who is there;
+    /// `None` if nobody answers.
     pub(crate) fn try_connect(
         &self,
         process: ProcessId,
         node: usize,
         user: UserId,
-    ) -> Option<io::Result<ConnId>> {
+    ) -> Option<io::Result<(ConnId, u64)>> {
         let mut inner = self.inner();
         let cut = inner.cut(process, node);
         if cut.requests || cut.answers {
@@ -35,18 +36,19 @@ impl Network {
             State::Down => return Some(Err(io::ErrorKind::ConnectionRefused.into())),
             State::Up => {}
         }
-        let (server, life) = (target.server.direct(), target.life);
+        let (server, life, config) = (target.server.direct(), target.life, target.config);
+        let seat = target.seat;
         let mut earlier = inner.conns.iter();
         if earlier.any(|conn| conn.process == process && conn.node == node && conn.is_over()) {
             self.log.saw("connected again");
         }
         let conn = inner.conns.len();
-        inner.conns.push(Conn::new(process, user, node, life, server));
+        inner.conns.push(Conn::new(process, user, (node, seat), life, server));
         drop(inner);
         self.log.note([1, conn as u64, node as u64], || {
             format!("p{process} → n{node} c{conn} connected")
         });
-        Some(Ok(conn))
+        Some(Ok((conn, config)))
     }
 
     /// The client has dropped its end.

@@ -46,8 +46,8 @@ impl Network {
         let (now, spike_us) = (self.world.now_us(), inner.plan.spike_us);
         let at = now + inner.delay() + inner.random.below(spike_us);
         let Some(this) = inner.conns.get(conn) else { return };
-        let (by, user) = (this.process, this.user);
-        let again = Request { by, user, sent: now, bytes: request.to_vec() };
+        let (by, user, seat) = (this.process, this.user, this.seat);
+        let again = Request { by, user, seat, sent: now, bytes: request.to_vec() };
         self.world.schedule(at, Event::Net(NetEvent::Again(this.node, again)));
     }
 
@@ -61,18 +61,19 @@ impl Network {
         if this.requests.lost && !request.is_empty() {
             return;
         }
-        let (by, user) = (this.process, this.user);
-        let request = Request { by, user, sent: self.world.now_us(), bytes: request };
+        let (by, user, seat) = (this.process, this.user, this.seat);
+        let request = Request { by, user, seat, sent: self.world.now_us(), bytes: request };
         let at = this.requests.push(request, at);
         self.world.schedule(at, Event::Net(NetEvent::Arrive(conn)));
     }
 
     pub(super) fn arrive(&self, inner: &mut Inner, conn: ConnId) {
         let Some(this) = inner.conns.get(conn) else { return };
-        let (process, node_id, life) = (this.process, this.node, this.life);
+        let (process, node_id, life, seat) = (this.process, this.node, this.life, this.seat);
         let Some(node) = inner.nodes.get(node_id) else { return };
-        let (frozen, state, now_life) = (node.frozen, node.state, node.life);
-        let blocked = inner.cut(process, node_id).requests || frozen || state == State::Gone;
+        let is_down = node.seat == seat && node.state != State::Up;
+        let is_another = life != node.life || is_down;
+        let blocked = inner.cut(process, node_id).requests || !node.hears(seat);
         let Some(this) = inner.conns.get_mut(conn) else { return };
         if blocked {
             this.requests.owed += 1;
@@ -83,7 +84,7 @@ impl Network {
             this.server = None;
             return;
         }
-        if life != now_life || state != State::Up {
+        if is_another {
             // Nobody knows this connection there.
             this.server = None;
             self.reset_in(inner, conn, 1);
@@ -105,7 +106,12 @@ impl Network {
             return;
         }
         this.listens |= meaning == Meaning::Subscribe || bytes;
-        let refusal = self.refusal(inner, node, asked.user, request);
+        let is_replica = inner.nodes.get(node).is_some_and(|node| node.seat != asked.seat);
+        let refusal = if is_replica {
+            Some(READ_ONLY)
+        } else {
+            self.refusal(inner, node, asked.user, request)
+        };
         let Some(server) = inner.conns.get_mut(conn).and_then(|this| this.server.as_mut()) else {
             return;
         };
@@ -167,7 +173,8 @@ impl Network {
     /// The same request from elsewhere: nobody waits for its answer.
     pub(super) fn execute_again(&self, inner: &mut Inner, node: usize, asked: &Request) {
         let request = asked.bytes.as_slice();
-        let Some(target) = inner.nodes.get(node).filter(|node| node.works()) else { return };
+        let is_there = |node: &&Node| node.works() && node.seat == asked.seat;
+        let Some(target) = inner.nodes.get(node).filter(is_there) else { return };
         if self.refusal(inner, node, asked.user, request).is_some() {
             return;
         }
@@ -210,8 +217,20 @@ pub(super) fn may_have_lost_since_the_look(node: &Node, write: &Request) -> bool
     node.lost_us.is_some_and(|lost_us| lost_us > looked_us)
 }
 
+/// Whether somebody may still look at it on a socket of an earlier configuration.
+pub(super) fn was_promoted_lately(node: &Node, write: &Request) -> bool {
+    let looked_us = write.sent.saturating_sub(LOOK_US + NOTICED_US);
+    node.promoted_us.is_some_and(|promoted_us| promoted_us > looked_us)
+}
+
+/// What a master says that has become a replica, whatever it is asked.
+const READ_ONLY: &[u8] = b"-READONLY You can't write against a read only replica.\r\n";
+
 /// A look is answered before so long, or its client has given it up.
 const LOOK_US: u64 = 400_000;
+
+/// Within so long all clients have noticed that the master is elsewhere.
+const NOTICED_US: u64 = 2_000_000;
 
 impl Inner {
     pub(super) fn listens(&self, conn: ConnId) -> bool {

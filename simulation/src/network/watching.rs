@@ -2,7 +2,7 @@
 
 use checkers::history::{Event as Told, SectionId};
 
-use super::{Inner, Network, requests::may_have_lost_since_the_look};
+use super::{Inner, Network, requests::{may_have_lost_since_the_look, was_promoted_lately}};
 use crate::{
     event::{ConnId, Request},
     frame::{self, Meaning},
@@ -65,6 +65,7 @@ impl Network {
                         Some(-1) => self.log.saw("stale acquire refused"),
                         Some(1) => {
                             self.watch_grant(inner, node, asked, holder);
+                            self.watch_rewriting(inner, node, holder);
                             conn.into_iter().for_each(|conn| self.watch_order(inner, conn, holder));
                         }
                         _ => {}
@@ -78,8 +79,12 @@ impl Network {
             ("promote", Some(_)) => self.log.saw("phase 2: refused"),
             ("renew", Some(_)) => {
                 let holders = holders.into_iter();
+                // What a promoted replica lacks is written again there.
+                let was_promoted =
+                    inner.nodes.get(node).is_some_and(|node| node.promoted_us.is_some());
+                let gone = holders.filter(|_| !was_promoted);
                 let gone =
-                    holders.zip(&codes).filter(|(_, code)| code.is_some_and(|code| code <= 0));
+                    gone.zip(&codes).filter(|(_, code)| code.is_some_and(|code| code <= 0));
                 return gone.filter_map(|(holder, _)| inner.turns.section(holder)).collect();
             }
             _ => {}
@@ -93,9 +98,18 @@ impl Network {
     fn watch_wait(&self, inner: &mut Inner, master: usize, asked: &Request) {
         let Some(node) = inner.nodes.get_mut(master) else { return };
         let for_nothing = !node.may_have_to_wait && !node.is_strict;
-        node.may_have_to_wait &= may_have_lost_since_the_look(node, asked);
+        node.may_have_to_wait &=
+            may_have_lost_since_the_look(node, asked) || was_promoted_lately(node, asked);
         self.log.saw("lost data noticed");
         self.log.record(Told::Waits { master, for_nothing });
+    }
+
+    /// Notes that a hold is granted once more where a replica was promoted.
+    fn watch_rewriting(&self, inner: &Inner, node: usize, holder: &[u8]) {
+        let was_promoted = inner.nodes.get(node).is_some_and(|node| node.promoted_us.is_some());
+        if was_promoted && inner.turns.section(holder).is_some() {
+            self.log.saw("held, and granted once more after a failover");
+        }
     }
 
     /// Tells of a grant that came long after it was asked for.

@@ -12,13 +12,13 @@ use std::collections::BTreeMap;
 use super::super::resp::Refusal;
 use super::{Typed, Value};
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Keyspace {
     entries: BTreeMap<Vec<u8>, Entry>,
     now_ms: i64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     value: Value,
     /// In Unix time, by the server's clock.
