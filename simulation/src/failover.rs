@@ -7,6 +7,7 @@
 //! waits, and the master again with the data it had.
 
 use checkers::random::Random;
+use palisade::Quarantine;
 
 use crate::{
     draw::wall_clock,
@@ -18,14 +19,29 @@ impl Plan {
     pub(crate) fn draw_failovers(&mut self, random: &mut Random) {
         self.draw_replicas(random);
         // Who may not read a mark goes without for a minute, and then no failover is noticed.
-        self.faults
-            .retain(|(_, fault)| !matches!(fault, Fault::Deny { denial, .. } if denial.key.is_none()));
+        self.faults.retain(
+            |(_, fault)| !matches!(fault, Fault::Deny { denial, .. } if denial.key.is_none()),
+        );
         for _ in 0..1 + random.below(3) {
             let node = self.draw_node(random);
             let at = random.below(self.calm_at);
             let promoted_at = self.draw_one_failover(random, node, at);
             if random.one_in(2) {
                 self.draw_way_back(random, node, promoted_at);
+            }
+        }
+        self.draw_newcomers(random);
+    }
+
+    /// Who knew whoever was the master before waits for that alone: others go by what they find.
+    fn draw_newcomers(&mut self, random: &mut Random) {
+        let times = self.faults.iter().filter_map(|(at, fault)| {
+            (matches!(fault, Fault::Promote { .. }) && *at < self.calm_at).then_some(*at)
+        });
+        let last_at = times.max().unwrap_or(0);
+        for process in self.processes.iter_mut().skip(1) {
+            if random.one_in(3) {
+                process.begins_us = last_at + random.below(1_000 * MS);
             }
         }
     }
@@ -59,13 +75,16 @@ impl Plan {
 
     /// For how long a lock may lie free behind a failover, if nothing else happens.
     pub(crate) fn failover_ms(&self) -> u64 {
-        let times = self.faults.iter().filter_map(|(at, fault)| {
-            matches!(fault, Fault::Promote { .. }).then_some(at / MS)
-        });
+        let times = self
+            .faults
+            .iter()
+            .filter_map(|(at, fault)| matches!(fault, Fault::Promote { .. }).then_some(at / MS));
         let times: Vec<_> = times.collect();
+        // Those that are strict wait at the first contact, too.
+        let waits = if self.leases.quarantine == Quarantine::Strict { 2 } else { 1 };
         match (times.iter().min(), times.iter().max()) {
             (Some(first), Some(last)) if !self.faulty => {
-                self.leases.quarantine_ms() + (last - first) + AFTER_WAIT_MS
+                waits * self.leases.quarantine_ms() + (last - first) + AFTER_WAIT_MS
             }
             _ => 0,
         }

@@ -86,6 +86,11 @@ impl Node {
         !self.standby.as_ref().is_some_and(|standby| standby.is_unaware)
     }
 
+    /// Whether another process, or another run, may be the master by now, where that is followed.
+    pub(crate) fn may_be_another(&self) -> bool {
+        self.standby.is_some() && (self.promoted_us.is_some() || self.life > 0)
+    }
+
     /// Nothing more reaches the replica.
     pub(crate) fn fall_behind(&mut self) {
         if let Some(standby) = self.standby.as_mut().filter(|standby| !standby.is_unaware) {

@@ -96,8 +96,7 @@ fn clients(
         let (user, node) = (number / nodes, number % nodes);
         let (network, clock) = (stage.network.clone(), clock.clone());
         let label = format!("n{node}");
-        let connect =
-            move || SimStream::connect(network.clone(), id, node, user, clock.clone());
+        let connect = move || SimStream::connect(network.clone(), id, node, user, clock.clone());
         let builder = if stage.plan.is_followed() {
             Client::builder().simulated_sentinels(&label, connect)
         } else {

@@ -79,7 +79,11 @@ impl Watched for Claim {
                 } else if is_gone && outlives && known.is_confirmed_since(sent) {
                     // It was written again since.
                     known.renew_at = Some(now);
-                } else if is_gone && is_elsewhere && Absence::of(outcome) == Absence::Gone {
+                } else if is_gone
+                    && is_elsewhere
+                    && Absence::of(outcome) == Absence::Gone
+                    && !planted!(MissingNotRewritten)
+                {
                     known.missing(now);
                 } else if is_gone {
                     known.gone(Absence::of(outcome), sent, now, next_heal);

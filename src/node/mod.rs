@@ -68,9 +68,9 @@ use std::{
 
 use tokio::runtime::{Handle, Id};
 
-pub(crate) use self::node_core::Resident;
 #[cfg(feature = "embedded")]
 pub(crate) use self::endpoint::Lead;
+pub(crate) use self::node_core::Resident;
 #[cfg(feature = "tls")]
 pub use self::tls::Tls;
 pub(crate) use self::{

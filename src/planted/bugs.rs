@@ -76,11 +76,17 @@ pub enum Bug {
     PermitRolledBackTwice,
     /// A permit ends when its lease does, by whatever clock.
     ScoreWithoutSkew,
+    /// The mark of another run passes for that of a promoted replica.
+    RunNotCompared,
+    /// The mark of a run passes for current whatever data it has by now.
+    ReplidNotCompared,
+    /// A hold that a promoted replica lacks is lost.
+    MissingNotRewritten,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 38] = [
         Self::NoDrift,
         Self::QuorumMinusOne,
         Self::WallClock,
@@ -116,6 +122,9 @@ impl Bug {
         Self::HeadJudgedWithoutScore,
         Self::PermitRolledBackTwice,
         Self::ScoreWithoutSkew,
+        Self::RunNotCompared,
+        Self::ReplidNotCompared,
+        Self::MissingNotRewritten,
     ];
 
     /// What it is called in `PALISADE_PLANTED` and in tables.
@@ -157,6 +166,9 @@ impl Bug {
             Self::HeadJudgedWithoutScore => "head-judged-without-score",
             Self::PermitRolledBackTwice => "permit-rolled-back-twice",
             Self::ScoreWithoutSkew => "score-without-skew",
+            Self::RunNotCompared => "run-not-compared",
+            Self::ReplidNotCompared => "replid-not-compared",
+            Self::MissingNotRewritten => "missing-not-rewritten",
         }
     }
 }

@@ -23,7 +23,7 @@ enum Finder {
 }
 
 /// Every bug, by its name in `src/planted/bugs.rs`, and what is to find it.
-const BUGS: [(&str, Finder); 35] = [
+const BUGS: [(&str, Finder); 38] = [
     ("no-drift", SIMULATION),
     ("quorum-minus-one", SIMULATION),
     ("wall-clock", SIMULATION),
@@ -59,6 +59,9 @@ const BUGS: [(&str, Finder); 35] = [
     ("head-judged-without-score", Finder::Test("fair::redisson")),
     ("permit-rolled-back-twice", SIMULATION),
     ("score-without-skew", Finder::Test("expirable::redisson")),
+    ("run-not-compared", SIMULATION),
+    ("replid-not-compared", SIMULATION),
+    ("missing-not-rewritten", SIMULATION),
 ];
 
 /// The rarest bug shows about once in 1,500 seeds.

@@ -2,10 +2,14 @@
 
 use checkers::history::{Event as Told, SectionId};
 
-use super::{Inner, Network, requests::{may_have_lost_since_the_look, was_promoted_lately}};
+use super::{
+    Inner, Network,
+    requests::{may_have_lost_since_the_look, was_promoted_lately},
+};
 use crate::{
     event::{ConnId, Request},
     frame::{self, Meaning},
+    nodes::Node,
 };
 
 impl Network {
@@ -79,12 +83,10 @@ impl Network {
             ("promote", Some(_)) => self.log.saw("phase 2: refused"),
             ("renew", Some(_)) => {
                 let holders = holders.into_iter();
-                // What a promoted replica lacks is written again there.
-                let was_promoted =
-                    inner.nodes.get(node).is_some_and(|node| node.promoted_us.is_some());
-                let gone = holders.filter(|_| !was_promoted);
-                let gone =
-                    gone.zip(&codes).filter(|(_, code)| code.is_some_and(|code| code <= 0));
+                // What another process lacks that took a master's place is written again there.
+                let is_another = inner.nodes.get(node).is_some_and(Node::may_be_another);
+                let gone = holders.filter(|_| !is_another);
+                let gone = gone.zip(&codes).filter(|(_, code)| code.is_some_and(|code| code <= 0));
                 return gone.filter_map(|(holder, _)| inner.turns.section(holder)).collect();
             }
             _ => {}

@@ -20,6 +20,8 @@ pub(crate) fn by_mark(
     let key = || Some(connection.marker().clone());
     let (key, sign) = match (node.is_cluster(), node.is_followed()) {
         (true, _) => (None, ONLY_HISTORY),
+        (false, true) if planted!(RunNotCompared) => (key(), ""),
+        (false, true) if planted!(ReplidNotCompared) => (key(), ""),
         (false, true) => (key(), AND_HISTORY),
         (false, false) => (key(), ""),
     };

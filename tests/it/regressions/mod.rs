@@ -27,6 +27,7 @@
 //! | a user's record under the name of a lock, acquired, inspected and forced open | `bad_input/foreign.rs` |
 //! | a `MultiLock` over one server that was just started, which waited without a word | `quarantine/fresh.rs`: `multi_lock_at_one_address_…`, `names.rs`: `wait_for_a_quarantine_…` |
 //! | a socket that was closed or forgotten while nobody spoke, and one that broke under an acquire or a release | [`idle`] |
+//! | a master behind sentinels that lost its data under a socket that lived on | [`followed`] |
 //! | a replica behind the URL | `bad_input/contact.rs`: `replica_cannot_vote` |
 //!
 //! Those that stand elsewhere were there already. Each was seen to fail with the code broken for it.
@@ -37,6 +38,7 @@ mod channels;
 mod connector;
 mod far;
 mod first_publish;
+mod followed;
 mod fork;
 mod idle;
 mod keeping;

@@ -1,0 +1,36 @@
+//! A master behind sentinels that loses its data under sockets that live on.
+//!
+//! What an acquire compares there is more than the text of the mark; whoever took it for the text never looked
+//! again, and was refused by that master for ever.
+
+use std::time::Duration;
+
+use palisade::{Client, embedded::Server};
+use tokio::time::{Instant, timeout};
+
+/// D for a lease of 2 s and a skew of 1 s.
+const QUARANTINE: Duration = Duration::from_millis(4_020);
+
+#[tokio::test(start_paused = true)]
+async fn master_behind_sentinels_that_lost_its_data_grants_again_after_the_quarantine() {
+    for lose in [Server::flush, Server::change_roles] {
+        let server = Server::start_here();
+        let master = server.clone();
+        let client = Client::builder()
+            .simulated_sentinels("orders", move || {
+                let master = master.clone();
+                async move { master.connect().await.map(|stream| (stream, 1)) }
+            })
+            .max_lease(Duration::from_secs(2))
+            .clock_skew(Duration::from_secs(1))
+            .build()
+            .unwrap();
+        let lock = client.lock("x");
+        lock.acquire().await.unwrap().release().await.unwrap();
+        lose(&server);
+        let lost = Instant::now();
+        let acquired = timeout(2 * QUARANTINE, lock.acquire()).await;
+        acquired.expect("it is looked at again").unwrap().release().await.unwrap();
+        assert!(lost.elapsed() >= QUARANTINE, "{:?}", lost.elapsed());
+    }
+}
