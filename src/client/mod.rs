@@ -7,6 +7,8 @@ mod cluster;
 #[cfg(feature = "embedded")]
 mod embedded;
 mod hosts;
+#[cfg(feature = "embedded")]
+mod led;
 mod masters;
 mod sentinel;
 mod sentinel_url;

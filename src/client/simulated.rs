@@ -1,11 +1,8 @@
 //! Processes that a simulation runs, several of them on one thread.
 
-use std::{io, sync::Arc};
+use std::sync::Arc;
 
-use futures::FutureExt;
-
-use super::ClientBuilder;
-use crate::{clock::Clock, kinds::scripts, node::Stream, process::Process};
+use crate::{clock::Clock, kinds::scripts, process::Process};
 
 /// **For deterministic simulations only**: what a process is to the library, with nothing in it left
 /// to chance.
@@ -62,50 +59,5 @@ impl SimulatedProcess {
     #[must_use]
     pub fn scripts() -> Vec<(&'static str, String)> {
         scripts::named().collect()
-    }
-}
-
-impl ClientBuilder {
-    /// **For simulations**: the master that sentinels would name, as [`sentinels`](Self::sentinels) has it,
-    /// reached as by a [`connector`](Self::connector).
-    ///
-    /// Each stream comes with the number of the configuration by which it leads to the master: each
-    /// failover raises it. Nobody tells that the master is elsewhere: its streams are to break.
-    ///
-    /// # Examples
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// use palisade::{Client, embedded::Server};
-    ///
-    /// let server = Server::start_here();
-    /// let master = move || {
-    ///     let server = server.clone();
-    ///     async move { server.connect().await.map(|stream| (stream, 1)) }
-    /// };
-    /// let client = Client::builder().simulated_sentinels("orders", master).build()?;
-    /// client.lock("report").acquire().await?.release().await?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn simulated_sentinels<S, F>(
-        mut self,
-        label: &str,
-        connect: impl Fn() -> F + Send + Sync + 'static,
-    ) -> Self
-    where
-        S: Stream,
-        F: Future<Output = io::Result<(S, u64)>> + Send + 'static,
-    {
-        let lead = move || {
-            let led = connect();
-            async move {
-                let (stream, config) = led.await?;
-                Ok((Box::new(stream) as Box<dyn Stream>, config))
-            }
-            .boxed()
-        };
-        self.address.lead = Some((label.to_owned(), Arc::new(lead)));
-        self
     }
 }
