@@ -78,15 +78,13 @@ pub enum Bug {
     ScoreWithoutSkew,
     /// The mark of another run passes for that of a promoted replica.
     RunNotCompared,
-    /// The mark of a run passes for current whatever data it has by now.
-    ReplidNotCompared,
     /// A hold that a promoted replica lacks is lost.
     MissingNotRewritten,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 37] = [
         Self::NoDrift,
         Self::QuorumMinusOne,
         Self::WallClock,
@@ -123,7 +121,6 @@ impl Bug {
         Self::PermitRolledBackTwice,
         Self::ScoreWithoutSkew,
         Self::RunNotCompared,
-        Self::ReplidNotCompared,
         Self::MissingNotRewritten,
     ];
 
@@ -167,7 +164,6 @@ impl Bug {
             Self::PermitRolledBackTwice => "permit-rolled-back-twice",
             Self::ScoreWithoutSkew => "score-without-skew",
             Self::RunNotCompared => "run-not-compared",
-            Self::ReplidNotCompared => "replid-not-compared",
             Self::MissingNotRewritten => "missing-not-rewritten",
         }
     }

@@ -110,15 +110,12 @@ impl Mark {
             return true;
         }
         let is_of_data = || match &self.run_id {
-            _ if planted!(ReplidNotCompared) => true,
             Some(_) => self.replid.as_deref() == origin.replid.as_ref().map(RunId::as_str),
             None => self.waits_until().is_some_and(|until| until > server_time),
         };
         self.is_of_run(origin.run_id)
             && (!origin.was_renamed || is_of_data())
-            && (origin.config.is_none()
-                || self.config == origin.config
-                || planted!(ReplidNotCompared))
+            && (origin.config.is_none() || self.config == origin.config)
     }
 }
 

@@ -21,7 +21,6 @@ pub(crate) fn by_mark(
     let (key, sign) = match (node.is_cluster(), node.is_followed()) {
         (true, _) => (None, ONLY_HISTORY),
         (false, true) if planted!(RunNotCompared) => (key(), ""),
-        (false, true) if planted!(ReplidNotCompared) => (key(), ""),
         (false, true) => (key(), AND_HISTORY),
         (false, false) => (key(), ""),
     };
