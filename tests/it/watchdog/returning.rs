@@ -65,15 +65,12 @@ async fn broken_connections_bring_renewals_forward_once_a_second() {
     // Each of them sets a ttl.
     let renewals = || server.calls_of("pexpire");
     let (granted, began) = (renewals(), Instant::now());
-    let mut connections = 0;
     while renewals() < granted + 40 {
         proxy.cut();
-        connections += 1;
         eventually("it is connected again", || server.connected_clients() > 0).await;
-        assert!(connections < 10_000, "{} renewals", renewals() - granted);
+        assert!(began.elapsed() < OUTAGE * 10, "{} renewals", renewals() - granted);
         tokio::task::yield_now().await;
     }
-    println!("{connections} connections, {} renewals", renewals() - granted);
     assert!(began.elapsed() >= Duration::from_millis(900), "{:?}", began.elapsed());
     assert!(guards.iter().all(palisade::LockGuard::is_held));
 }
