@@ -15,6 +15,15 @@ use crate::{
 };
 
 impl Plan {
+    /// Nobody takes another's place where streams are cut anywhere; what was to happen beside that stays away
+    /// with it.
+    pub(crate) fn promote_nobody(&mut self) {
+        if self.is_followed() {
+            self.replicas.clear();
+            self.faults.clear();
+        }
+    }
+
     /// Adds failovers to what happens.
     pub(crate) fn draw_failovers(&mut self, random: &mut Random) {
         self.draw_replicas(random);

@@ -66,7 +66,10 @@ pub struct Outcome {
 /// The runtime cannot be made.
 #[must_use]
 pub fn run(seed: u64, options: &Options) -> Outcome {
-    let plan = Plan::of(seed);
+    let mut plan = Plan::of(seed);
+    if options.tcp {
+        plan.promote_nobody();
+    }
     let settings = settings(&plan);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
