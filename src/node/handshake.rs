@@ -23,6 +23,8 @@ pub(super) struct Greeting {
     pub(super) run_id: Option<RunId>,
     /// For how long the process has been running, in whole seconds.
     pub(super) uptime: Option<Duration>,
+    /// Of what data it is the master.
+    pub(super) replid: Option<RunId>,
     /// Whether it is one of a cluster.
     pub(super) is_in_cluster: bool,
     /// Read behind the uptime, as everything that is asked here.
@@ -125,6 +127,7 @@ fn understand(
     let greeting = Greeting {
         run_id: field(&server, "run_id").and_then(RunId::new),
         uptime,
+        replid: field(&replication, "master_replid").and_then(RunId::new),
         // Redis and Valkey.
         is_in_cluster: ["redis_mode", "server_mode"]
             .iter()
@@ -235,6 +238,12 @@ fn permitted(reply: RedisResult<Value>) -> Result<Value, NodeError> {
 /// The same of INFO, which some who run servers for others take away from all users.
 fn told(reply: RedisResult<Value>) -> Result<Value, NodeError> {
     match permitted(reply) {
+        // So says Envoy, and Redis never does.
+        Err(NodeError::Server { message, .. }) if message.starts_with("unsupported command") => {
+            Err(unsupported(
+                "a proxy before several servers, such as Envoy; go to the servers behind it",
+            ))
+        }
         Err(NodeError::Server { message, .. }) if message.contains("unknown command") => {
             Ok(Value::Nil)
         }

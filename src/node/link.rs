@@ -147,7 +147,7 @@ async fn keep_connected(link: &Link) {
                 let ending = tokio::select! {
                     biased;
                     ending = drive(&connection, driver) => ending,
-                    () = link.core.moved_from(tie.place.as_ref()) => {
+                    () = link.core.moved_from(&tie) => {
                         connection.end(ConnectionEnd::Lost);
                         ConnectionEnd::Lost
                     }

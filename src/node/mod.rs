@@ -43,6 +43,7 @@ mod redirect;
 mod replicas;
 mod request;
 mod rules;
+mod runs;
 mod server_clock;
 mod settings;
 mod sharding;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak, atomic::Ato
 use tokio::runtime::Id;
 use tokio_util::sync::CancellationToken;
 
-use super::{Endpoint, NodeSettings, directory::Place, endpoint::Identity};
+use super::{Endpoint, NodeSettings, directory::Place, endpoint::Identity, runs::Runs};
 use crate::{
     error::NodeError,
     standing::{RunId, Standing},
@@ -29,6 +29,7 @@ pub(super) struct Core {
     pub(super) settings: NodeSettings,
     /// Of the newest handshake on any runtime.
     standing: Mutex<Option<Arc<Standing>>>,
+    pub(super) runs: Runs,
     pub(super) closed: CancellationToken,
     /// Whether a call takes keys of one slot only: the server is one of a cluster, as it has said.
     pub(super) by_slot: AtomicBool,
@@ -41,8 +42,8 @@ impl Core {
         let identity = Arc::new(endpoint.identity(&settings));
         let by_slot = AtomicBool::new(endpoint.is_cluster());
         let standing = Mutex::default();
-        let resident = OnceLock::new();
-        Self { endpoint, identity, settings, standing, closed, by_slot, resident }
+        let (runs, resident) = (Runs::default(), OnceLock::new());
+        Self { endpoint, identity, settings, standing, runs, closed, by_slot, resident }
     }
 
     /// That of one server of this cluster.

@@ -18,8 +18,14 @@ use super::{
     login::Login,
     node_core::Core,
     outbox::Outbox,
+    runs::{Dial, Reign},
 };
-use crate::{clock::Instant, error::NodeError, panics::contained, standing::Standing};
+use crate::{
+    clock::Instant,
+    error::NodeError,
+    panics::contained,
+    standing::{RunId, Standing},
+};
 
 /// What reads and writes the socket of a connection for pub/sub, which is redis-rs's.
 pub(super) type PubSubDriver = BoxFuture<'static, ()>;
@@ -35,6 +41,9 @@ pub(super) struct Opened {
 #[derive(Clone)]
 pub(super) struct Tie {
     pub(super) renew_login_at: Option<Instant>,
+    dial: Dial,
+    /// To whom it leads, if that was asked.
+    run_id: Option<RunId>,
     /// Where it leads, if the node may be elsewhere later.
     pub(super) place: Option<Whereabouts>,
 }
@@ -43,19 +52,32 @@ impl Core {
     pub(super) async fn connect(&self) -> Result<Opened, NodeError> {
         let deadline = self.connected_by();
         let login = self.login(deadline).await?;
+        let dial = self.runs.dial();
         let (mut stream, place) = self.stream(deadline).await?;
         let greeting = async {
             let greeting = handshake::greet(&mut stream, &login.info, &self.settings);
             greeting.await.map_err(|error| self.hung_up(error))
         };
         let greeting = self.in_time(deadline, "the server did not answer", greeting).await?;
+        self.recognise(dial, &greeting)?;
         let standing = self.identify(&greeting);
         let outbox = Outbox::new(&self.settings);
         let driver = Driver::new(stream, outbox.clone());
         let config = place.as_ref().and_then(|told| told.config);
         let place_of = (config, self.endpoint.is_of_cluster());
         let connection = Connection::new(outbox, &greeting, standing, place_of, &self.settings);
-        Ok(Opened { connection, driver, tie: Tie { renew_login_at: login.renew_at, place } })
+        let (renew_login_at, run_id) = (login.renew_at, greeting.run_id);
+        let tie = Tie { renew_login_at, dial, run_id, place };
+        Ok(Opened { connection, driver, tie })
+    }
+
+    /// Notes which of the processes at this address it is.
+    fn recognise(&self, dial: Dial, greeting: &Greeting) -> Result<(), NodeError> {
+        let Some(run_id) = greeting.run_id else { return Ok(()) };
+        // Of those that sentinels name in turn, the later word is the truth.
+        let replid = greeting.replid.filter(|_| !self.endpoint.is_followed());
+        let (now, alone_for) = (self.settings.clock.now(), self.settings.rules.quarantine);
+        self.runs.met(dial, Reign { run_id, replid }, now, alone_for)
     }
 
     /// Notes who the server is. Warns if the user may not ask, unless that was so before.
@@ -85,11 +107,12 @@ impl Core {
         let deadline = self.connected_by();
         let Login { info, renew_at: renew_login_at } = self.login(deadline).await?;
         let info = info.set_protocol(ProtocolVersion::RESP3);
+        let dial = self.runs.dial();
         let (stream, place) = self.stream(deadline).await?;
         let opened = MultiplexedConnection::new_with_config(&info, stream, config);
         let opened = async { opened.await.map_err(cause::of_connecting) };
         let (redis, driver) = self.in_time(deadline, "the server did not answer", opened).await?;
-        Ok((redis, Box::pin(driver), Tie { renew_login_at, place }))
+        Ok((redis, Box::pin(driver), Tie { renew_login_at, dial, run_id: None, place }))
     }
 
     /// A stream on which nothing was said but who we are; and what it is tied to.
@@ -98,10 +121,11 @@ impl Core {
         deadline: Instant,
     ) -> Result<(Box<dyn Stream>, Tie), NodeError> {
         let Login { info, renew_at: renew_login_at } = self.login(deadline).await?;
+        let dial = self.runs.dial();
         let (mut stream, place) = self.stream(deadline).await?;
         let logging_in = handshake::log_in(&mut stream, &info, &self.settings.client_name);
         self.in_time(deadline, "the server did not answer", logging_in).await?;
-        Ok((stream, Tie { renew_login_at, place }))
+        Ok((stream, Tie { renew_login_at, dial, run_id: None, place }))
     }
 
     /// The answers to some questions on a stream of their own, of a server that need not be a master.
@@ -144,7 +168,19 @@ impl Core {
     }
 
     /// Completes when a connection is to be given up, since its node is elsewhere.
-    pub(super) async fn moved_from(&self, place: Option<&Whereabouts>) {
+    pub(super) async fn moved_from(&self, tie: &Tie) {
+        tokio::select! {
+            biased;
+            () = self.runs.succeeded(tie.dial, tie.run_id) => {
+                contained(
+                    || tracing::info!(node = %self.endpoint.id(), "another server has its place now"),
+                );
+            }
+            () = self.told_away_from(tie.place.as_ref()) => {}
+        }
+    }
+
+    async fn told_away_from(&self, place: Option<&Whereabouts>) {
         match self.endpoint.directory().zip(place) {
             Some((directory, place)) => {
                 directory.moved_from(place, &self.settings.clock).await;
@@ -162,7 +198,10 @@ impl Core {
             NodeError::Unreachable { reason }
                 if !self.endpoint.is_secured() && *reason != *cause::NO_REDIS =>
             {
-                cause::unreachable(&format_args!("{reason}; if TLS is spoken there, say rediss://"))
+                cause::unreachable(&format_args!(
+                    "{reason}; if TLS is spoken there, say rediss://; if it is a proxy such as twemproxy, go to \
+                     the servers behind it"
+                ))
             }
             other => other,
         }

@@ -42,12 +42,27 @@ impl FaultProxy {
     /// There is no free port.
     #[must_use]
     pub fn to(upstream: SocketAddr) -> Self {
+        Self::in_turn_to(&[upstream])
+    }
+
+    /// A proxy that leads each connection to the next of several servers.
+    ///
+    /// # Panics
+    /// There is no free port.
+    #[must_use]
+    pub fn in_turn_before(servers: &[&RedisServer]) -> Self {
+        let upstreams: Vec<_> = servers.iter().map(|server| server.addr()).collect();
+        Self::in_turn_to(&upstreams)
+    }
+
+    fn in_turn_to(upstreams: &[SocketAddr]) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
         let addr = listener.local_addr().expect("a bound listener has an address");
         let shared = Arc::new(Shared::default());
+        shared.lock().upstreams = upstreams.to_vec();
         let accepting = {
             let shared = Arc::clone(&shared);
-            thread::spawn(move || accept(&listener, upstream, &shared))
+            thread::spawn(move || accept(&listener, &shared))
         };
         Self { addr, shared, accepting: Some(accepting) }
     }
@@ -60,6 +75,11 @@ impl FaultProxy {
     /// `redis://127.0.0.1:<port>`
     pub fn url(&self) -> String {
         format!("redis://{}", self.addr)
+    }
+
+    /// New connections lead to `server`; those that there are go on.
+    pub fn lead_to(&self, server: &RedisServer) {
+        self.shared.lock().upstreams = vec![server.addr()];
     }
 
     /// From now on, for bytes under way too.
@@ -157,6 +177,8 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     fault: Fault,
+    /// Whoever is first is next.
+    upstreams: Vec<SocketAddr>,
     links: Vec<Weak<Link>>,
     closed: bool,
 }
@@ -229,12 +251,20 @@ impl Link {
     }
 }
 
-fn accept(listener: &TcpListener, upstream: SocketAddr, shared: &Arc<Shared>) {
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     for client in listener.incoming() {
-        if shared.lock().closed {
-            return;
-        }
-        let Ok(client) = client else { continue };
+        let upstream = {
+            let mut state = shared.lock();
+            if state.closed {
+                return;
+            }
+            let next = state.upstreams.first().copied();
+            if next.is_some() {
+                state.upstreams.rotate_left(1);
+            }
+            next
+        };
+        let (Ok(client), Some(upstream)) = (client, upstream) else { continue };
         match TcpStream::connect(upstream) {
             Ok(server) => serve(client, server, shared),
             // What the client would see without us; nothing to do if it has left.

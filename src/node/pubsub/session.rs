@@ -129,8 +129,8 @@ impl Session {
     }
 
     fn moved(&self) -> BoxFuture<'static, ()> {
-        let (core, place) = (self.core.clone(), self.tie.place.clone());
-        Box::pin(async move { core.moved_from(place.as_ref()).await })
+        let (core, tie) = (self.core.clone(), self.tie.clone());
+        Box::pin(async move { core.moved_from(&tie).await })
     }
 
     /// Goes on for ever.

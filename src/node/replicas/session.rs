@@ -111,7 +111,7 @@ impl Session {
             biased;
             // Nobody speaks there unasked but who hangs up.
             _read = stream.read(&mut nothing) => {}
-            () = core.moved_from(tie.place.as_ref()) => {}
+            () = core.moved_from(tie) => {}
             () = login_ends => {}
         }
     }

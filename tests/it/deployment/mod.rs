@@ -3,6 +3,7 @@
 mod cluster;
 mod credentials;
 mod failover;
+mod in_turn;
 mod managed;
 mod promoted;
 mod replicas;
