@@ -124,14 +124,15 @@ async fn ask_on(
             let mark = of.vet(&connection, looked_by).await?;
             (mark.filter(|_| !planted!(MarkNotCompared)), None)
         };
-        let lookout = of.services.node.look_out(connection.run_id(), looked_by).await?;
+        let node = &of.services.node;
+        let lookout = node.look_out(of.kind.name(), Some(&connection), looked_by).await?;
         let now = claim.now();
         time.deadline = time.deadline + now.saturating_since(looked_from);
         let asking = Asking::of(claim, member, &connection, mark, time.left);
         let Some(asking) = asking.before_end_of(waits_until, now) else {
             return Ok(Vote::Refused { ttl: None });
         };
-        let asking = Arc::new(asking.counted_from(lookout));
+        let asking = Arc::new(asking.counted_from(lookout.clone()));
         let asked = connection.acquire(asking.clone(), time.is_alone, time.patience(now)).await;
         let (answer, not_after) = match asked {
             Asked::Answered { answer, not_after } => (answer, not_after),
@@ -395,10 +396,9 @@ impl Asking {
     /// Counts a grant once replicas have it. If they do not, it stands on its server all the same, and is
     /// released with all that the claim has touched.
     async fn once_replicated(&self, told: Told, from: Lookout) -> Vote {
-        let Self { claim, member, connection, .. } = self;
-        let node = &claim.members()[*member].services.node;
+        let Self { claim, connection, .. } = self;
         let most = claim.term().length() / 10;
-        if let Err(error) = node.replicated(from, connection.run_id(), most).await {
+        if let Err(error) = from.replicated(connection.server_run(), most).await {
             return Vote::Failed(error);
         }
         claim.look_for_loss(claim.state(), claim.now());

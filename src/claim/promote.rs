@@ -36,12 +36,19 @@ async fn ask(claim: &Claim, member: MemberId, token: FencingToken) -> Result<Vot
     };
     let deadline = claim.now() + term.node_timeout(of.services.settings.node_timeout);
     let node = &of.services.node;
-    let lookout = node.look_out(node.run_id(), deadline).await?;
-    let (connection, answer) = node.call(of.kind.name(), &promote, deadline).await?;
+    let mut lookout = node.look_out(of.kind.name(), None, deadline).await?;
+    let (mut connection, mut answer) = node.call(of.kind.name(), &promote, deadline).await?;
+    if let Some(from) = &lookout
+        && from.is_elsewhere(connection.server_run())
+    {
+        // Its slot has moved, or is about to: said once more to whoever has answered.
+        lookout = node.look_out(of.kind.name(), Some(&connection), deadline).await?;
+        (connection, answer) = node.call(of.kind.name(), &promote, deadline).await?;
+    }
     Ok(match answer.reply.code {
         Outcome::DONE => {
             if let Some(from) = lookout {
-                node.replicated(from, connection.run_id(), term.length() / 10).await?;
+                from.replicated(connection.server_run(), term.length() / 10).await?;
             }
             claim.promoted(member, token, connection.run_id());
             Vote::Granted

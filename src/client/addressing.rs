@@ -77,7 +77,7 @@ impl ClientBuilder {
     ///
     /// **Not noticed**: FLUSHALL on one of several masters; a slot that is moved away from a master while that
     /// waits, to one that does not; a lock that is forced open while its master waits, whose holder writes it
-    /// again. No replicas are waited for yet.
+    /// again.
     ///
     /// While a slot moves, a call that names several keys is refused if only some of them are where it asks, and
     /// made again within its time. So are most grants but those of a [`Lock`](crate::Lock), and the renewal of

@@ -4,7 +4,7 @@ use std::{fmt, io, sync::Arc, time::Duration};
 
 #[cfg(feature = "embedded")]
 use super::SimulatedProcess;
-use super::{Client, address::ServerAddress, cluster};
+use super::{Client, address::ServerAddress};
 use crate::{
     clock::Clock,
     error::{ConfigError, ConnectError},
@@ -219,7 +219,8 @@ impl ClientBuilder {
     ///
     /// It is not written to disks by then, and it costs each grant a round trip of the master to its replicas,
     /// and one to the master, on a connection of its own. The user needs `+info`, `+wait`, and the channel
-    /// `palisade:replicas`, with the [namespace](Self::namespace) before it. Not in a cluster.
+    /// `palisade:replicas`, with the [namespace](Self::namespace) before it; in a cluster, where such a message is
+    /// for nobody, the keys `palisade_replicas:*`, one for a moment for each master.
     ///
     /// # Examples
     /// ```
@@ -317,8 +318,9 @@ impl ClientBuilder {
             (None, None) => Process::global().map_err(no_thread)?,
         };
         let endpoint = self.address.endpoint(&process)?;
-        if endpoint.is_cluster() {
-            cluster::check(self.replicas, endpoint.db())?;
+        if endpoint.is_cluster() && endpoint.db() != 0 {
+            let reason = "a cluster has no other database than 0".into();
+            return Err(ConfigError::InvalidSetting { setting: "database", reason });
         }
         let sharding = match endpoint.is_cluster() {
             true => Sharding::of_cluster(self.sharded_pubsub),
@@ -370,6 +372,7 @@ impl ClientBuilder {
                     by: self.replicas,
                     within: self.replicas_timeout,
                     channel: key::replicas_channel(&self.namespace),
+                    keys: key::replicas_keys(&self.namespace),
                 }),
                 marker,
                 scripts: scripts::of_locks(),

@@ -66,19 +66,6 @@ pub(super) fn places(addresses: &[String]) -> Result<Places, ConfigError> {
     }
 }
 
-/// Refuses what would be promised and not kept.
-pub(super) fn check(replicas: u32, database: i64) -> Result<(), ConfigError> {
-    let refused =
-        |setting, reason: &str| Err(ConfigError::InvalidSetting { setting, reason: reason.into() });
-    if replicas > 0 {
-        return refused("replicas", "replicas cannot be waited for in a cluster yet");
-    }
-    if database != 0 {
-        return refused("database", "a cluster has no other database than 0");
-    }
-    Ok(())
-}
-
 const PORT: u16 = 6379;
 
 #[cfg(test)]
@@ -98,20 +85,6 @@ mod tests {
         for bad in ["redis+cluster://:s3/cr3t@a", "redis+cluster://:s3cr3t@a?db=2"] {
             let Some(Err(error)) = read(bad) else { panic!("{bad}") };
             assert!(!error.to_string().contains("cr3t"), "{error}");
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_kept_is_refused() {
-        for (replicas, database, refused) in
-            [(0, 0, None), (0, 1, Some("database")), (1, 0, Some("replicas"))]
-        {
-            let error = check(replicas, database).err();
-            let setting = error.map(|error| match error {
-                ConfigError::InvalidSetting { setting, .. } => setting,
-                other => panic!("{other}"),
-            });
-            assert_eq!(setting, refused, "{replicas} {database}");
         }
     }
 }

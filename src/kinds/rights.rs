@@ -90,6 +90,9 @@ impl Rights {
             keys.insert(format!("{}*", key::marks_of_runs(&self.namespace)));
         }
         if self.is_replicated {
+            if self.is_in_cluster {
+                keys.insert(format!("{}*", key::replicas_keys(&self.namespace)));
+            }
             channels.insert(key::replicas_channel(&self.namespace).to_string());
         }
         for (usage, name) in &self.uses {

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::atomic::Ordering, time::Duration};
 
 use futures::{StreamExt, stream};
 
-use super::{Lookout, NextSocket, Node};
+use super::{Connection, Lookout, NextSocket, Node};
 use crate::{
     clock::Instant,
     error::NodeError,
@@ -86,9 +86,8 @@ impl Node {
     ) {
         let mut open = vec![call];
         while let Some(mut call) = open.pop() {
-            let from = self.look_out_for(&call).await;
-            match self.call_once(&call).await {
-                Ok(answers) => self.report_replicated(&call, answers, from, report).await,
+            match self.call_looking_out(&call).await {
+                Ok(answered) => self.report_replicated(&call, answered, report).await,
                 Err(error) if error.is_crossslot() && !self.is_cut_by_slot() => {
                     self.0.core.by_slot.store(true, Ordering::Relaxed);
                     open.extend(self.calls(call.into_items()));
@@ -110,20 +109,36 @@ impl Node {
 
     /// Where to ask afterwards whether replicas have it. That it cannot be asked is no reason not to
     /// send it: it is to be known whether the locks are still ours, and to stand for longer there.
-    async fn look_out_for<T>(&self, call: &BatchCall<T>) -> Option<Result<Lookout, NodeError>> {
+    async fn look_out_for<T>(
+        &self,
+        call: &BatchCall<T>,
+        connection: Option<&Connection>,
+    ) -> Option<Result<Lookout, NodeError>> {
         if call.batch.lease_ms().is_none_or(|lease_ms| lease_ms == 0) {
             return None;
         }
         let deadline = self.0.core.settings.clock.now() + call.timeout;
-        self.look_out(self.run_id(), deadline).await.transpose()
+        self.look_out(call.batch.key(), connection, deadline).await.transpose()
+    }
+
+    /// Makes a call with somebody looking out where it is answered.
+    async fn call_looking_out<T>(&self, call: &BatchCall<T>) -> Result<Answered, NodeError> {
+        let mut from = self.look_out_for(call, None).await;
+        let (mut answers, mut connection) = self.call_once(call).await?;
+        let run_id = connection.server_run();
+        if matches!(&from, Some(Ok(from)) if from.is_elsewhere(run_id)) {
+            // The slot has moved, or is about to: said once more to whoever has answered.
+            from = self.look_out_for(call, Some(&connection)).await;
+            (answers, connection) = self.call_once(call).await?;
+        }
+        Ok(Answered { answers, run_id: connection.server_run(), from })
     }
 
     /// Reports what was done once replicas have it, and all else at once.
     async fn report_replicated<T>(
         &self,
         call: &BatchCall<T>,
-        answers: Vec<BatchAnswer>,
-        from: Option<Result<Lookout, NodeError>>,
+        Answered { answers, run_id, from }: Answered,
         report: &impl Fn(&T, Result<BatchAnswer, NodeError>),
     ) {
         let all = call.askers.iter().zip(answers);
@@ -133,9 +148,11 @@ impl Node {
         let is_done = |(_, answer): &(&T, BatchAnswer)| answer.outcome.code == Outcome::DONE;
         let (done, others): (Vec<_>, Vec<_>) = all.partition(is_done);
         others.into_iter().for_each(|(asker, answer)| report(asker, Ok(answer)));
-        let Some((_, BatchAnswer { run_id, .. })) = done.first() else { return };
+        if done.is_empty() {
+            return;
+        }
         let replicated = match from {
-            Ok(from) => self.replicated(from, *run_id, call.timeout).await,
+            Ok(from) => from.replicated(run_id, call.timeout).await,
             Err(error) => Err(error),
         };
         for (asker, answer) in done {
@@ -143,15 +160,27 @@ impl Node {
         }
     }
 
-    async fn call_once<T>(&self, call: &BatchCall<T>) -> Result<Vec<BatchAnswer>, NodeError> {
+    async fn call_once<T>(
+        &self,
+        call: &BatchCall<T>,
+    ) -> Result<(Vec<BatchAnswer>, Connection), NodeError> {
         let deadline = self.0.core.settings.clock.now() + call.timeout;
         let next_socket = NextSocket::for_the_unsent().divisible(call.is_divisible());
         let (connection, answer) =
             self.call_until(next_socket, call.batch.key(), &call.batch, deadline).await?;
         let (sent, run_id) = (answer.sent, connection.run_id());
         let outcomes = answer.reply.into_iter();
-        Ok(outcomes.map(|outcome| BatchAnswer { outcome, sent, run_id }).collect())
+        let answers = outcomes.map(|outcome| BatchAnswer { outcome, sent, run_id }).collect();
+        Ok((answers, connection))
     }
+}
+
+/// What one call was answered, by which run, and from where to look whether replicas have it, if that
+/// matters.
+struct Answered {
+    answers: Vec<BatchAnswer>,
+    run_id: Option<RunId>,
+    from: Option<Result<Lookout, NodeError>>,
 }
 
 /// The statements of one call, and in the same order who is to get their answers.

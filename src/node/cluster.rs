@@ -143,6 +143,18 @@ impl Cluster {
         seat.master.clone()
     }
 
+    /// A few slots that are served there, `slot` before others; that alone if none is.
+    pub(super) fn slots_of(&self, place: &Place, slot: u16) -> Vec<u16> {
+        let state = self.state();
+        let is_here = state.map.owner(slot) == Some(place);
+        let others = state.map.slots_of(place).filter(|other| *other != slot);
+        let mut slots: Vec<_> = is_here.then_some(slot).into_iter().chain(others).take(3).collect();
+        if slots.is_empty() {
+            slots.push(slot);
+        }
+        slots
+    }
+
     /// Whether it is a master that serves something.
     pub(super) fn has(&self, place: &Place) -> bool {
         self.state().map.places().contains(place)

@@ -20,6 +20,7 @@ use super::{
     NodeSettings,
     caller::{Acquirer, Always, Patience},
     cause,
+    directory::Place,
     flight::{Hurry, Until, fly},
     handshake::Greeting,
     order::{Acquired, Fate},
@@ -52,6 +53,8 @@ struct Socket {
     run_id: Option<RunId>,
     /// By which of the sentinels' configurations it leads to the master.
     config: Option<u64>,
+    /// If it is one of a cluster's.
+    place: Option<Place>,
     marker: Arc<str>,
     publishing: Publishing,
     clock: SharedClock,
@@ -90,12 +93,12 @@ impl Connection {
         outbox: Arc<Outbox>,
         greeting: &Greeting,
         standing: Arc<Standing>,
-        (config, is_of_cluster): (Option<u64>, bool),
+        (config, place): (Option<u64>, Option<Place>),
         settings: &NodeSettings,
     ) -> Self {
         // What is granted in a cluster does not stay with its master.
         let (run_id, marker) = match standing.run_id() {
-            Some(run) if is_of_cluster => (None, format!("{}{run}", settings.marker).into()),
+            Some(run) if place.is_some() => (None, format!("{}{run}", settings.marker).into()),
             run_id => (run_id, settings.marker.clone()),
         };
         static EPOCHS: AtomicU64 = AtomicU64::new(1);
@@ -106,6 +109,7 @@ impl Connection {
             standing,
             run_id,
             config,
+            place,
             marker,
             publishing: settings.sharding.publishing(),
             clock: settings.clock.clone(),
@@ -125,6 +129,16 @@ impl Connection {
 
     pub(super) const fn is_asking(&self) -> bool {
         self.is_asking
+    }
+
+    /// Which of a cluster's servers it leads to.
+    pub(super) fn place(&self) -> Option<&Place> {
+        self.socket.place.as_ref()
+    }
+
+    /// The run that it leads to, whatever what is granted is bound to.
+    pub(crate) fn server_run(&self) -> Option<RunId> {
+        self.socket.standing.run_id()
     }
 
     /// How it is published by what is said here.

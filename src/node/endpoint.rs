@@ -378,6 +378,14 @@ impl Endpoint {
         }
     }
 
+    /// Which of those it is.
+    pub(super) fn place_in_cluster(&self) -> Option<Place> {
+        match &self.address {
+            Address::Tcp(host, port) if self.is_of_cluster => Some((host.clone(), *port)),
+            _ => None,
+        }
+    }
+
     /// Whether it is one of those.
     pub(super) fn is_of_cluster(&self) -> bool {
         self.is_of_cluster

@@ -1,6 +1,6 @@
 //! One server: its links, by runtime.
 
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, OnceLock, PoisonError};
 
 use tokio::runtime::{Handle, Id};
 
@@ -8,6 +8,7 @@ use super::{
     connection::Connection,
     link::{Link, Links, find},
     node_core::Core,
+    replicas::Replicas,
 };
 use crate::{clock::Instant, error::NodeError};
 
@@ -18,12 +19,13 @@ pub(super) struct Master(Arc<MasterInner>);
 struct MasterInner {
     core: Arc<Core>,
     links: Links,
+    replicas: OnceLock<Replicas>,
 }
 
 impl Master {
     /// Needs no runtime and sends nothing.
     pub(super) fn new(core: Arc<Core>) -> Self {
-        Self(Arc::new(MasterInner { core, links: Links::default() }))
+        Self(Arc::new(MasterInner { core, links: Links::default(), replicas: OnceLock::new() }))
     }
 
     pub(super) fn core(&self) -> &Arc<Core> {
@@ -43,6 +45,13 @@ impl Master {
     pub(super) fn connected(&self) -> Option<Connection> {
         let runtime = Handle::try_current().ok()?.id();
         find(&self.links(), runtime)?.connected()
+    }
+
+    /// Its replicas, if it matters what they have.
+    pub(super) fn replicas(&self) -> Option<&Replicas> {
+        let core = &self.0.core;
+        let (rule, on) = core.settings.replicated.as_ref().zip(core.replicas_on.get())?;
+        Some(self.0.replicas.get_or_init(|| Replicas::of(core.clone(), rule.clone(), on)))
     }
 
     #[cfg(test)]

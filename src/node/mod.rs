@@ -63,7 +63,7 @@ mod url;
 
 use std::{
     fmt,
-    sync::{Arc, OnceLock, Weak},
+    sync::{Arc, Weak},
     time::Duration,
 };
 
@@ -88,9 +88,7 @@ pub(crate) use self::{
     settings::{NodeSettings, Replicated},
     sharding::Sharding,
 };
-use self::{
-    cluster::Cluster, master::Master, node_core::Core, redirect::Redirect, replicas::Replicas,
-};
+use self::{cluster::Cluster, master::Master, node_core::Core, redirect::Redirect};
 pub use self::{credentials::Credentials, spin::Spin, stream::Stream};
 pub(crate) use crate::error::NodeId;
 use crate::{
@@ -107,8 +105,6 @@ pub(crate) struct Node(Arc<NodeInner>);
 struct NodeInner {
     core: Arc<Core>,
     servers: Servers,
-    /// If they matter.
-    replicas: OnceLock<Replicas>,
 }
 
 enum Servers {
@@ -126,7 +122,7 @@ impl Node {
             Some(places) => Servers::Many(Arc::new(Cluster::new(core.clone(), places))),
             None => Servers::One(Master::new(core.clone())),
         };
-        Self(Arc::new(NodeInner { core, servers, replicas: OnceLock::new() }))
+        Self(Arc::new(NodeInner { core, servers }))
     }
 
     /// Says who is concerned about the node; there is one, and it stays.
@@ -136,40 +132,42 @@ impl Node {
 
     /// Has a task on the runtime `on` ask what replicas have, if that matters.
     pub(crate) fn watch_replicas(&self, on: &Handle) {
-        if let Some(rule) = &self.0.core.settings.replicated {
-            self.0.replicas.get_or_init(|| Replicas::of(self.0.core.clone(), rule.clone(), on));
-        }
+        let _the_first_stays = self.0.core.replicas_on.set(on.clone());
     }
 
     /// To be called before anything is asked for that replicas are to have: from where to
-    /// [look](Self::replicated) for it afterwards. `None` if they do not matter.
+    /// [look](Lookout::replicated) for it afterwards. `None` if they do not matter. What is asked for is in
+    /// the slot of `key`, and asked on `connection`, if that is there already.
     ///
     /// # Errors
     /// As [`connection`](Self::connection): there is no connection to ask on. A right that is missing.
     pub(crate) async fn look_out(
         &self,
-        run_id: Option<RunId>,
+        key: &str,
+        connection: Option<&Connection>,
         deadline: Instant,
     ) -> Result<Option<Lookout>, NodeError> {
-        match self.0.replicas.get() {
-            Some(replicas) => replicas.look_out(run_id, deadline).await.map(Some),
-            None => Ok(None),
+        let core = &self.0.core;
+        if core.settings.replicated.is_none() {
+            return Ok(None);
         }
-    }
-
-    /// Completes when enough replicas have what `run_id` has answered by now, within `most` at most.
-    ///
-    /// # Errors
-    /// [`NodeError::NotReplicated`].
-    pub(crate) async fn replicated(
-        &self,
-        from: Lookout,
-        run_id: Option<RunId>,
-        most: Duration,
-    ) -> Result<(), NodeError> {
-        match self.0.replicas.get() {
-            Some(replicas) => replicas.confirm(from, run_id, most).await,
-            None => Ok(()),
+        let run_id = connection.map(Connection::server_run);
+        match &self.0.servers {
+            Servers::One(master) => {
+                let Some(replicas) = master.replicas() else { return Ok(None) };
+                let run_id = run_id.unwrap_or_else(|| core.run_id());
+                replicas.look_out(run_id, Vec::new, deadline).await.map(Some)
+            }
+            Servers::Many(cluster) => {
+                let slot = slot(key);
+                let told = connection.and_then(Connection::place).cloned();
+                let place = told.or_else(|| cluster.owner(slot));
+                let place = place.ok_or_else(|| cluster.why_nobody_serves(slot))?;
+                let master = cluster.master(&place);
+                let Some(replicas) = master.replicas() else { return Ok(None) };
+                let slots = || cluster.slots_of(&place, slot);
+                replicas.look_out(run_id.flatten(), slots, deadline).await.map(Some)
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak, atomic::AtomicBool};
 
-use tokio::runtime::Id;
+use tokio::runtime::{Handle, Id};
 use tokio_util::sync::CancellationToken;
 
 use super::{Endpoint, NodeSettings, directory::Place, endpoint::Identity, runs::Runs};
@@ -34,6 +34,8 @@ pub(super) struct Core {
     /// Whether a call takes keys of one slot only: the server is one of a cluster, as it has said.
     pub(super) by_slot: AtomicBool,
     pub(super) resident: OnceLock<Weak<dyn Resident>>,
+    /// Where it is asked what replicas have, if that matters.
+    pub(super) replicas_on: OnceLock<Handle>,
 }
 
 impl Core {
@@ -42,8 +44,17 @@ impl Core {
         let identity = Arc::new(endpoint.identity(&settings));
         let by_slot = AtomicBool::new(endpoint.is_cluster());
         let standing = Mutex::default();
-        let (runs, resident) = (Runs::default(), OnceLock::new());
-        Self { endpoint, identity, settings, standing, runs, closed, by_slot, resident }
+        Self {
+            endpoint,
+            identity,
+            settings,
+            standing,
+            runs: Runs::default(),
+            closed,
+            by_slot,
+            resident: OnceLock::new(),
+            replicas_on: OnceLock::new(),
+        }
     }
 
     /// That of one server of this cluster.
@@ -51,6 +62,9 @@ impl Core {
         let one = Self::new(self.endpoint.at(place), self.settings.clone());
         if let Some(resident) = self.resident.get() {
             let _the_first = one.resident.set(resident.clone());
+        }
+        if let Some(runtime) = self.replicas_on.get() {
+            let _the_first = one.replicas_on.set(runtime.clone());
         }
         if self.closed.is_cancelled() {
             one.closed.cancel();

@@ -64,7 +64,7 @@ impl Core {
         let outbox = Outbox::new(&self.settings);
         let driver = Driver::new(stream, outbox.clone());
         let config = place.as_ref().and_then(|told| told.config);
-        let place_of = (config, self.endpoint.is_of_cluster());
+        let place_of = (config, self.endpoint.place_in_cluster());
         let connection = Connection::new(outbox, &greeting, standing, place_of, &self.settings);
         let (renew_login_at, run_id) = (login.renew_at, greeting.run_id);
         let tie = Tie { renew_login_at, dial, run_id, place };

@@ -14,6 +14,8 @@ pub(crate) struct Replicated {
     pub(crate) within: Duration,
     /// On which something is published that they hear of. Nobody listens.
     pub(crate) channel: Arc<str>,
+    /// What the keys begin with that are written in its place in a cluster.
+    pub(crate) keys: Arc<str>,
 }
 
 /// How one node is talked to.

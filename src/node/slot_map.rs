@@ -38,6 +38,14 @@ impl SlotMap {
         self.places.get(usize::from(owner))
     }
 
+    /// The slots that are served there, in their order.
+    pub(super) fn slots_of(&self, place: &Place) -> impl Iterator<Item = u16> {
+        let known = self.places.iter().position(|known| known == place);
+        let known = known.and_then(|known| u16::try_from(known).ok());
+        let owners = (0..SLOTS).zip(&self.owners);
+        owners.filter(move |(_, owner)| known.is_some() && **owner == known).map(|(slot, _)| slot)
+    }
+
     /// The slot is served there from now on.
     pub(super) fn learn(&mut self, slot: u16, place: &Place) {
         if slot >= SLOTS {

@@ -25,6 +25,20 @@ pub(crate) fn replicas_channel(namespace: &str) -> Arc<str> {
     of_lock(namespace, "palisade:replicas").into()
 }
 
+/// What the keys begin with that are written for the same purpose in a cluster, where messages are not for
+/// replicas: each has one for a slot of its own.
+pub(crate) fn replicas_keys(namespace: &str) -> Arc<str> {
+    of_lock(namespace, "palisade_replicas:").into()
+}
+
+/// A key in `slot` that begins with `prefix`; wherever the prefix has it, if that says so.
+pub(crate) fn in_slot(prefix: &str, slot: u16) -> String {
+    let candidates = (0_u32..).map(|number| format!("{prefix}{{{number}}}"));
+    let pinned = prefix.contains('{');
+    let mut right = candidates.filter(|key| pinned || self::slot(key) == slot);
+    right.next().unwrap_or_default()
+}
+
 /// The key of the lock `name` in a namespace, which may be empty. All else that is said of a lock
 /// follows from its key, as if that were the name.
 pub(crate) fn of_lock<'a>(namespace: &str, name: &'a str) -> Cow<'a, str> {

@@ -13,24 +13,31 @@ use crate::{
 
 /// A socket on which it is asked later what replicas have, and the run that it leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Lookout {
+pub(super) struct Post {
     pub(super) socket: u64,
     pub(super) run_id: RunId,
 }
 
-impl Lookout {
+impl Post {
     /// Whether it leads to this run; to whichever, if none is known.
     pub(super) fn is_at(&self, run_id: Option<RunId>) -> bool {
         run_id.is_none_or(|run_id| run_id == self.run_id)
     }
 }
 
+/// To which run a socket is to lead, if that is known, and, in a cluster, slots that are there.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) run_id: Option<RunId>,
+    pub(super) slots: Vec<u16>,
+}
+
 #[derive(Debug)]
 pub(super) enum Request {
     /// A socket to this run, if one is known, from now on.
-    LookOut { run_id: Option<RunId>, reply: oneshot::Sender<Result<Lookout, NodeError>> },
+    LookOut { wanted: Wanted, reply: oneshot::Sender<Result<Post, NodeError>> },
     /// How many replicas have, until then, what was written up to now.
-    Count { from: Lookout, until: Instant, reply: oneshot::Sender<Result<u32, NodeError>> },
+    Count { from: Post, until: Instant, reply: oneshot::Sender<Result<u32, NodeError>> },
 }
 
 /// What the task has.
@@ -43,14 +50,14 @@ pub(super) struct Desk {
 
 /// The socket of this moment, for those who need not ask the task.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Live(Arc<Mutex<Option<Lookout>>>);
+pub(super) struct Live(Arc<Mutex<Option<Post>>>);
 
 impl Live {
-    pub(super) fn is(&self, lookout: Option<Lookout>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = lookout;
+    pub(super) fn is(&self, post: Option<Post>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = post;
     }
 
-    pub(super) fn get(&self) -> Option<Lookout> {
+    pub(super) fn get(&self) -> Option<Post> {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! WAIT is about what its own connection has written last, so it stands behind a PUBLISH there: that
 //! comes after all that was answered before, and replicas are told of it, too. A PING would do up to
-//! Redis 7.0; since 7.2 it moves nothing, and WAIT would at once count all replicas that are there.
+//! Redis 7.0; since 7.2 it moves nothing, and WAIT would at once count all replicas that are there. In a
+//! cluster messages go another way, so there a key is written, for a moment.
 //!
 //! # Invariants
 //! - Whoever is granted something has looked out before: the socket is the one of then, its run the one
@@ -20,8 +21,7 @@ use tokio::{
     sync::{mpsc, oneshot},
 };
 
-pub(crate) use self::desk::Lookout;
-use self::desk::{Desk, Live, Request};
+use self::desk::{Desk, Live, Post, Request, Wanted};
 use super::{deadline::before, node_core::Core, settings::Replicated};
 use crate::{
     clock::Instant,
@@ -30,12 +30,19 @@ use crate::{
 };
 
 /// The replicas of one node, asked on one connection. Dropping it ends its task and that.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Replicas {
     core: Arc<Core>,
     rule: Replicated,
     requests: mpsc::UnboundedSender<Request>,
     live: Live,
+}
+
+/// From where to look whether replicas have what was granted since.
+#[derive(Debug, Clone)]
+pub(crate) struct Lookout {
+    replicas: Replicas,
+    post: Post,
 }
 
 impl Replicas {
@@ -49,30 +56,31 @@ impl Replicas {
         Self { core, rule, requests, live }
     }
 
-    /// A socket to the run that is going to be asked for something.
+    /// A socket to the run that is going to be asked for something; `slots` are some that are there, if it is
+    /// one of a cluster.
     ///
     /// # Errors
     /// Why there is none; nothing was granted.
     pub(super) async fn look_out(
         &self,
         run_id: Option<RunId>,
+        slots: impl FnOnce() -> Vec<u16>,
         deadline: Instant,
     ) -> Result<Lookout, NodeError> {
-        if let Some(lookout) = self.live.get().filter(|lookout| lookout.is_at(run_id)) {
-            return Ok(lookout);
-        }
-        let late = NodeError::TimedOut { phase: Phase::Connecting };
-        self.ask(deadline, late, |reply| Request::LookOut { run_id, reply }).await
+        let post = match self.live.get().filter(|post| post.is_at(run_id)) {
+            Some(post) => post,
+            None => {
+                let late = NodeError::TimedOut { phase: Phase::Connecting };
+                let wanted = Wanted { run_id, slots: slots() };
+                self.ask(deadline, late, |reply| Request::LookOut { wanted, reply }).await?
+            }
+        };
+        Ok(Lookout { replicas: self.clone(), post })
     }
 
-    /// Waits until enough replicas have what `run_id` has answered since `from`, at most as long as is
-    /// set, or `most`.
-    ///
-    /// # Errors
-    /// [`NodeError::NotReplicated`], whatever the reason.
-    pub(super) async fn confirm(
+    async fn confirm(
         &self,
-        from: Lookout,
+        from: Post,
         run_id: Option<RunId>,
         most: Duration,
     ) -> Result<(), NodeError> {
@@ -107,5 +115,24 @@ impl Replicas {
             Some(Err(_over)) => Err(self.core.why_over()),
             None => Err(late),
         }
+    }
+}
+
+impl Lookout {
+    /// Whether it tells nothing about what `run_id` has answered.
+    pub(crate) fn is_elsewhere(&self, run_id: Option<RunId>) -> bool {
+        Some(self.post.run_id) != run_id
+    }
+
+    /// Completes when enough replicas have what `run_id` has answered by now, within `most` at most.
+    ///
+    /// # Errors
+    /// [`NodeError::NotReplicated`], whatever the reason.
+    pub(crate) async fn replicated(
+        &self,
+        run_id: Option<RunId>,
+        most: Duration,
+    ) -> Result<(), NodeError> {
+        self.replicas.confirm(self.post, run_id, most).await
     }
 }

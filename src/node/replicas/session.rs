@@ -8,7 +8,7 @@ use std::{
 use redis::{Cmd, FromRedisValue, RedisResult, Value, cmd};
 use tokio::io::AsyncReadExt;
 
-use super::desk::Lookout;
+use super::desk::Post;
 use crate::{
     clock::Instant,
     error::{NodeError, Phase},
@@ -17,50 +17,55 @@ use crate::{
         info::field, node_core::Core, opening::Tie, settings::Replicated,
     },
     standing::RunId,
-    wire::excerpt,
+    wire::{excerpt, key},
 };
 
 pub(super) struct Session {
-    pub(super) lookout: Lookout,
+    pub(super) post: Post,
     /// Of the data, when the socket was made: another one since, and what was written in between may
     /// be gone from the master itself.
     replid: RunId,
+    /// What the server writes itself, and sends to its replicas as it would an acquire.
+    announcement: Cmd,
     stream: Box<dyn Stream>,
     tie: Tie,
 }
 
 impl Session {
     /// Asks at once all that is asked later, so that a right which is missing is known before anything
-    /// is granted.
-    pub(super) async fn open(core: &Core, rule: &Replicated) -> Result<Self, NodeError> {
+    /// is granted. In a cluster something is written in the first of `slots` where that can be.
+    pub(super) async fn open(
+        core: &Core,
+        rule: &Replicated,
+        slots: &[u16],
+    ) -> Result<Self, NodeError> {
         static SOCKETS: AtomicU64 = AtomicU64::new(1);
         let deadline = core.connected_by();
         let (mut stream, tie) = core.logged_in(deadline).await?;
-        let questions = [
-            words(&["INFO", "server"]),
-            words(&["INFO", "replication"]),
-            announcement(rule),
-            wait(0, 1),
-        ];
+        let announcements = announcements(core, rule, slots);
+        let questions = [words(&["INFO", "server"]), words(&["INFO", "replication"]), wait(0, 1)];
+        let questions = [&questions[..], &announcements].concat();
         let asked = async { Ok(exchange(&mut stream, &questions).await) };
-        let answers = core.in_time(deadline, "the server did not answer", asked).await?;
-        let [server, replication, announced, waited] = four(answers)?;
-        for answer in [announced, waited] {
-            read_count(answer)?;
-        }
+        let mut answers = core.in_time(deadline, "the server did not answer", asked).await?;
+        let announced = answers.split_off(answers.len().min(3));
+        let [server, replication, waited] = three(answers)?;
+        read_count(waited)?;
+        let announcement = first_taken(announcements, announced)?;
         let told = |info, name| field(info, name).and_then(RunId::new);
         let run_id = told(&server, "run_id").ok_or(NodeError::Unidentified)?;
         let replid = told(&replication, "master_replid").ok_or(NodeError::Unidentified)?;
         if field(&replication, "role") == Some("slave") {
             return Err(NodeError::Replica);
         }
-        if field(&server, "redis_mode").or(field(&server, "server_mode")) == Some("cluster") {
+        let mode = field(&server, "redis_mode").or(field(&server, "server_mode"));
+        if mode == Some("cluster") && !core.endpoint.is_of_cluster() {
             // There a PUBLISH goes to all and is written nowhere.
-            let what = "replicas cannot be waited for in a cluster".into();
-            return Err(NodeError::Unsupported { what });
+            let what =
+                "replicas can be waited for in a cluster if it is named as one, redis+cluster://";
+            return Err(NodeError::Unsupported { what: what.into() });
         }
         let socket = SOCKETS.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { lookout: Lookout { socket, run_id }, replid, stream, tie })
+        Ok(Self { post: Post { socket, run_id }, replid, announcement, stream, tie })
     }
 
     /// How many replicas have, until then, what this run has written up to now.
@@ -77,13 +82,14 @@ impl Session {
         let now = clock.now();
         // 0 ms would be for ever.
         let ms = until.saturating_since(now).as_micros().div_ceil(1_000).max(1);
-        let questions = [announcement(rule), wait(rule.by, ms), words(&["INFO", "replication"])];
+        let questions =
+            [self.announcement.clone(), wait(rule.by, ms), words(&["INFO", "replication"])];
         let asked = exchange(&mut self.stream, &questions);
         let answered = before(clock, now.max(until) + core.settings.node_timeout, asked).await;
         let answers = answered.ok_or(NodeError::TimedOut { phase: Phase::Answering })?;
         let mut answers = answers.into_iter();
         let mut next = || no_error(answers.next().unwrap_or(Ok(Value::Nil)));
-        read_count(next()?)?;
+        next()?;
         let count = read_count(next()?)?;
         // Asked last: whoever is master of the same data now has been it all the while.
         let replication = next()?;
@@ -117,9 +123,25 @@ impl Session {
     }
 }
 
-/// What the server writes itself, and sends to its replicas as it would an acquire.
-fn announcement(rule: &Replicated) -> Cmd {
-    words(&["PUBLISH", &rule.channel, ""])
+/// Any of which does. In a cluster a slot that is half moved takes no keys that it does not have.
+fn announcements(core: &Core, rule: &Replicated, slots: &[u16]) -> Vec<Cmd> {
+    if !core.endpoint.is_of_cluster() {
+        return vec![words(&["PUBLISH", &rule.channel, ""])];
+    }
+    let set = |slot| words(&["SET", &key::in_slot(&rule.keys, slot), "", "PX", STANDS_FOR_MS]);
+    slots.iter().copied().map(set).collect()
+}
+
+/// The first of them that the server has executed; else its first error.
+fn first_taken(all: Vec<Cmd>, answers: Vec<RedisResult<Value>>) -> Result<Cmd, NodeError> {
+    let mut failed = None;
+    for (command, answer) in all.into_iter().zip(answers) {
+        match no_error(answer) {
+            Ok(_) => return Ok(command),
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    Err(failed.unwrap_or_else(|| cause::malformed(&"nothing was answered")))
 }
 
 fn wait(replicas: u32, ms: impl ToString) -> Cmd {
@@ -128,13 +150,16 @@ fn wait(replicas: u32, ms: impl ToString) -> Cmd {
     command
 }
 
-fn four(answers: Vec<RedisResult<Value>>) -> Result<[Value; 4], NodeError> {
+fn three(answers: Vec<RedisResult<Value>>) -> Result<[Value; 3], NodeError> {
     let answers: Result<Vec<_>, _> = answers.into_iter().map(no_error).collect();
-    let answers = <[Value; 4]>::try_from(answers?);
-    answers.map_err(|_others| cause::malformed(&"four questions have other answers"))
+    let answers = <[Value; 3]>::try_from(answers?);
+    answers.map_err(|_others| cause::malformed(&"three questions have other answers"))
 }
 
 fn read_count(answer: Value) -> Result<u32, NodeError> {
     let what = || cause::malformed(&format!("a count was expected, not {}", excerpt(&answer)));
     u32::from_redis_value_ref(&answer).map_err(|_ignored| what())
 }
+
+/// How long a key stands that was written for replicas only.
+const STANDS_FOR_MS: &str = "1000";

@@ -5,10 +5,10 @@ use std::future::pending;
 use tokio::sync::oneshot;
 
 use super::{
-    desk::{Desk, Lookout, Request},
+    desk::{Desk, Post, Request, Wanted},
     session::Session,
 };
-use crate::{clock::Instant, error::NodeError, node::cause, standing::RunId};
+use crate::{clock::Instant, error::NodeError, node::cause};
 
 /// Answers until nobody can ask any more.
 pub(super) async fn run(mut desk: Desk) {
@@ -18,15 +18,15 @@ pub(super) async fn run(mut desk: Desk) {
         let mut tried = None;
         for request in requests {
             match request {
-                Request::LookOut { run_id, reply } => {
-                    let found = look_out(&desk, &mut session, run_id, &mut tried).await;
+                Request::LookOut { wanted, reply } => {
+                    let found = look_out(&desk, &mut session, &wanted, &mut tried).await;
                     let _nobody_waits = reply.send(found);
                 }
                 Request::Count { from, until, reply } => counts.push((from, until, reply)),
             }
         }
         count(&desk, &mut session, counts).await;
-        desk.live.is(session.as_ref().map(|session| session.lookout));
+        desk.live.is(session.as_ref().map(|session| session.post));
     }
 }
 
@@ -60,37 +60,38 @@ async fn next(desk: &mut Desk, session: &mut Option<Session>) -> Option<Vec<Requ
 async fn look_out(
     desk: &Desk,
     session: &mut Option<Session>,
-    run_id: Option<RunId>,
+    wanted: &Wanted,
     tried: &mut Option<NodeError>,
-) -> Result<Lookout, NodeError> {
-    if let Some(session) = session.as_ref().filter(|session| session.lookout.is_at(run_id)) {
-        return Ok(session.lookout);
+) -> Result<Post, NodeError> {
+    let is_right = |post: &Post| post.is_at(wanted.run_id);
+    if let Some(post) = session.as_ref().map(|session| session.post).filter(is_right) {
+        return Ok(post);
     }
     if let Some(error) = tried {
         return Err(error.clone());
     }
     *session = None;
-    let opened = Session::open(&desk.core, &desk.rule).await.and_then(|opened| {
-        if opened.lookout.is_at(run_id) { Ok(opened) } else { Err(cause::unreachable(&ELSEWHERE)) }
+    let opened = Session::open(&desk.core, &desk.rule, &wanted.slots).await.and_then(|opened| {
+        if is_right(&opened.post) { Ok(opened) } else { Err(cause::unreachable(&ELSEWHERE)) }
     });
     match opened {
         Ok(opened) => {
-            let lookout = opened.lookout;
+            let post = opened.post;
             *session = Some(opened);
-            desk.live.is(Some(lookout));
-            Ok(lookout)
+            desk.live.is(Some(post));
+            Ok(post)
         }
         Err(error) => Err(tried.insert(error).clone()),
     }
 }
 
-type Count = (Lookout, Instant, oneshot::Sender<Result<u32, NodeError>>);
+type Count = (Post, Instant, oneshot::Sender<Result<u32, NodeError>>);
 
 /// One WAIT for all: it covers what was written before any of them asked.
 async fn count(desk: &Desk, session: &mut Option<Session>, counts: Vec<Count>) {
     let Some(until) = counts.iter().map(|(_, until, _)| *until).max() else { return };
     let (socket, counted) = match session {
-        Some(live) => (Some(live.lookout), live.count(&desk.core, &desk.rule, until).await),
+        Some(live) => (Some(live.post), live.count(&desk.core, &desk.rule, until).await),
         None => (None, Err(cause::unreachable(&REPLACED))),
     };
     if counted.is_err() {

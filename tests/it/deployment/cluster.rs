@@ -379,7 +379,6 @@ async fn what_cannot_be_promised_is_refused_before_anything_is_sent() {
         other => panic!("{other:?}"),
     };
     assert_eq!(refused(cluster().database(1)), "database");
-    assert_eq!(refused(cluster().replicas(1)), "replicas");
     assert_eq!(refused(Client::builder().cluster(["redis://a"])), "cluster");
 }
 

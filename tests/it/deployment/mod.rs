@@ -7,6 +7,7 @@ mod in_turn;
 mod managed;
 mod promoted;
 mod replicas;
+mod replicas_of_cluster;
 mod rights;
 mod sentinel;
 mod settings;
