@@ -83,10 +83,14 @@ fn no_resp3() -> NodeError {
 }
 
 fn of_text(code: &str, text: &str) -> NodeError {
+    // Where a script answers with the error that it met, Redis 6.2 has the line of the script before it.
+    if code.starts_with("@user_script")
+        && let Some((_, inner)) = text.split_once(": -")
+    {
+        let (code, text) = inner.split_once(' ').unwrap_or((inner, ""));
+        return of_text(code, text);
+    }
     let message: Arc<str> = format!("{code} {text}").trim().into();
-    // Redis 6.2 begins with the line of the script, and no code, where a script answers with the error that
-    // it met.
-    let code = if code.starts_with("@user_script") { "ERR" } else { code };
     // An inner error that a script met comes first: then its outer code says nothing.
     let known =
         CODES.iter().find(|(known, _)| code == *known || (code == "ERR" && wraps(text, known)));

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -36,6 +36,13 @@ impl RedisServerBuilder {
     pub fn arg(mut self, option: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.args.extend([option.into(), value.into()]);
         self
+    }
+
+    /// Knows DEBUG.
+    #[must_use]
+    pub fn debuggable(self) -> Self {
+        // Before, it always did.
+        if major_version() >= 7 { self.arg("--enable-debug-command", "yes") } else { self }
     }
 
     /// Takes a command away, as some who run servers for others do.
@@ -247,6 +254,20 @@ impl fmt::Display for NotStarted {
 /// The server's program, which is also that of sentinels.
 pub(crate) fn redis_server() -> OsString {
     env::var_os("PALISADE_REDIS_SERVER").unwrap_or("redis-server".into())
+}
+
+/// The first number of its version.
+pub(crate) fn major_version() -> u32 {
+    static KNOWN: OnceLock<u32> = OnceLock::new();
+    *KNOWN.get_or_init(|| {
+        let program = redis_server();
+        let said = Command::new(&program).arg("--version").output();
+        let said = said.unwrap_or_else(|error| panic!("{}", cannot_run(&program, &error)));
+        let said = String::from_utf8_lossy(&said.stdout);
+        let version = said.split_once("v=").map(|(_, version)| version);
+        let major = version.and_then(|version| version.split('.').next()?.parse().ok());
+        major.unwrap_or_else(|| panic!("no version: {said}"))
+    })
 }
 
 fn cannot_run(program: &OsString, error: &io::Error) -> String {

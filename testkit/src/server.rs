@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -141,6 +142,46 @@ impl RedisServer {
     /// What the server has logged so far.
     pub fn log(&self) -> String {
         fs::read_to_string(self.scratch.log()).unwrap_or_default()
+    }
+
+    /// The version of Redis that it is, or is like.
+    ///
+    /// # Panics
+    /// It does not tell.
+    pub fn version(&self) -> (u32, u32) {
+        let info = self.cli(&["INFO", "server"]);
+        let version = stats::field(&info, "redis_version").expect("INFO tells the version");
+        let mut numbers = version.split('.').map(|number| number.parse().expect("a number"));
+        let mut next = || numbers.next().expect("a version has two numbers");
+        (next(), next())
+    }
+
+    /// Serves these slots from now on; it is one of a cluster.
+    ///
+    /// # Panics
+    /// It refuses.
+    pub fn serve_slots(&self, slots: Range<u16>) {
+        let words = ["CLUSTER", "ADDSLOTS"].map(str::to_owned);
+        let words: Vec<_> = words.into_iter().chain(slots.map(|slot| slot.to_string())).collect();
+        let reply = self.command(&words);
+        assert!(!reply.is_error(), "{reply}");
+    }
+
+    /// When a key ends, in ms since 1970; negative as PTTL tells it.
+    ///
+    /// # Panics
+    /// The server is dead or frozen.
+    pub fn end_of(&self, key: &str) -> i64 {
+        // PEXPIRETIME is of Redis 7. What is left counts from the millisecond in which it is asked.
+        let text = "local at, left, since
+            repeat
+              since = redis.call('TIME')
+              left = redis.call('PTTL', KEYS[1])
+              at = redis.call('TIME')
+            until since[1] == at[1] and math.floor(since[2] / 1000) == math.floor(at[2] / 1000)
+            if left < 0 then return left end
+            return left + at[1] * 1000 + math.floor(at[2] / 1000)";
+        self.command(&["EVAL", text, "1", key]).int()
     }
 
     /// Opens one more connection, which [`connected_clients`](Self::connected_clients) counts as

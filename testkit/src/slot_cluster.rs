@@ -6,11 +6,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::builder::RedisServerBuilder;
+use crate::builder::{RedisServerBuilder, major_version};
 use crate::port::PortClaim;
 use crate::resp::Reply;
 use crate::server::RedisServer;
 use crate::stats;
+use crate::tls::{Authority, TlsPort};
 
 /// A Redis Cluster. Its masters come first, each with a third of the slots if there are three; then their
 /// replicas, in the same order.
@@ -21,8 +22,9 @@ pub struct SlotCluster {
     servers: Vec<RedisServer>,
     masters: usize,
     dead: Mutex<BTreeSet<usize>>,
-    /// Those of its bus.
-    _ports: Vec<PortClaim>,
+    /// Those of its bus, if they can be chosen.
+    buses: Vec<Option<PortClaim>>,
+    is_over_tls: bool,
 }
 
 impl SlotCluster {
@@ -59,15 +61,40 @@ impl SlotCluster {
         Self::start_with(masters, true, |server| server)
     }
 
+    /// Masters that speak TLS, also among themselves, with certificates of this authority for 127.0.0.1.
+    ///
+    /// # Panics
+    /// One does not start, or they do not agree.
+    #[must_use]
+    pub fn over_tls(masters: usize, authority: &Authority) -> Self {
+        let certificate = authority.issue(&["127.0.0.1"]);
+        let secured = |server: RedisServerBuilder| {
+            let port = TlsPort::of_cluster(&certificate, &authority.root());
+            server.tls(port).arg("--tls-cluster", "yes").arg("--tls-replication", "yes")
+        };
+        Self::form(masters, masters, true, secured)
+    }
+
     fn start_with(
         masters: usize,
         with_replicas: bool,
         set_up: impl Fn(RedisServerBuilder) -> RedisServerBuilder,
     ) -> Self {
         let all = if with_replicas { 2 * masters } else { masters };
-        let ports: Vec<_> = (0..all).map(|_| PortClaim::new()).collect();
-        let servers = ports.iter().map(|bus| set_up(server(bus.port())).start()).collect();
-        let cluster = Self { servers, masters, dead: Mutex::default(), _ports: ports };
+        Self::form(masters, all, false, set_up)
+    }
+
+    fn form(
+        masters: usize,
+        all: usize,
+        is_over_tls: bool,
+        set_up: impl Fn(RedisServerBuilder) -> RedisServerBuilder,
+    ) -> Self {
+        let with_replicas = all > masters;
+        let may_choose = major_version() >= 7;
+        let buses: Vec<_> = (0..all).map(|_| may_choose.then(PortClaim::new)).collect();
+        let servers = buses.iter().map(|bus| set_up(server(bus.as_ref())).start()).collect();
+        let cluster = Self { servers, masters, dead: Mutex::default(), buses, is_over_tls };
         cluster.share_slots();
         cluster.meet();
         if with_replicas {
@@ -82,17 +109,15 @@ impl SlotCluster {
             // Two that claim the same number would have to find out who is to change it.
             server.cli(&["CLUSTER", "SET-CONFIG-EPOCH", &(n + 1).to_string()]);
         }
-        let bound = |n: usize| usize::from(Self::SLOTS) * n / self.masters;
-        for n in 0..self.masters {
-            let (first, last) = (bound(n).to_string(), (bound(n + 1) - 1).to_string());
-            self[n].cli(&["CLUSTER", "ADDSLOTSRANGE", &first, &last]);
-        }
+        let bound = |n: usize| u16::try_from(usize::from(Self::SLOTS) * n / self.masters);
+        let bound = |n| bound(n).expect("invariant: not more than all slots");
+        (0..self.masters).for_each(|n| self[n].serve_slots(bound(n)..bound(n + 1)));
     }
 
     fn meet(&self) {
-        for (server, bus) in self.servers.iter().zip(&self._ports).skip(1) {
-            let (port, bus) = (server.port().to_string(), bus.port().to_string());
-            self[0].cli(&["CLUSTER", "MEET", "127.0.0.1", &port, &bus]);
+        for (n, bus) in self.buses.iter().enumerate().skip(1) {
+            let bus = bus.as_ref().map_or(self[n].port() + BUS, PortClaim::port).to_string();
+            self[0].cli(&["CLUSTER", "MEET", "127.0.0.1", &self.port(n).to_string(), &bus]);
         }
         let known = format!("cluster_known_nodes:{}", self.servers.len());
         self.until("they know each other", |server| {
@@ -139,7 +164,11 @@ impl SlotCluster {
     /// `host:port` of the masters that there were in the beginning.
     #[must_use]
     pub fn hosts(&self) -> Vec<String> {
-        self.servers.iter().take(self.masters).map(|server| server.addr().to_string()).collect()
+        (0..self.masters).map(|n| format!("127.0.0.1:{}", self.port(n))).collect()
+    }
+
+    fn port(&self, n: usize) -> u16 {
+        if self.is_over_tls { self[n].tls_port() } else { self[n].port() }
     }
 
     /// In which slot a key is.
@@ -205,7 +234,7 @@ impl SlotCluster {
     /// They refuse.
     pub fn move_key(&self, key: &str, to: usize) {
         let from = self.owner_of(self.slot_of(key));
-        let port = self[to].port().to_string();
+        let port = self.port(to).to_string();
         self[from].cli(&["MIGRATE", "127.0.0.1", &port, key, "0", "5000"]);
     }
 
@@ -306,10 +335,13 @@ impl Index<usize> for SlotCluster {
     }
 }
 
-fn server(bus: u16) -> RedisServerBuilder {
-    RedisServer::builder()
-        .arg("--cluster-enabled", "yes")
-        .arg("--cluster-port", bus.to_string())
+fn server(bus: Option<&PortClaim>) -> RedisServerBuilder {
+    let server = RedisServer::builder().arg("--cluster-enabled", "yes");
+    let server = match bus {
+        Some(bus) => server.arg("--cluster-port", bus.port().to_string()),
+        None => server,
+    };
+    server
         .arg("--cluster-node-timeout", NODE_TIMEOUT_MS)
         // One that has lost its master for a moment may take its place.
         .arg("--cluster-replica-validity-factor", "0")
@@ -338,6 +370,8 @@ fn owners(server: &RedisServer) -> Vec<(u16, u16, u16)> {
     owners
 }
 
+/// So much is added to a server's port where that of its bus cannot be chosen.
+const BUS: u16 = 10_000;
 const NODE_TIMEOUT_MS: &str = "500";
 const POLL: Duration = Duration::from_millis(10);
 const LIMIT: Duration = Duration::from_secs(60);

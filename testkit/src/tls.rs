@@ -93,6 +93,12 @@ impl TlsPort {
         Self { port: PortClaim::new(), server, trusts, clients: "no" }
     }
 
+    /// The same certificate for all of a cluster, who trust each other by this root.
+    #[must_use]
+    pub fn of_cluster(server: &Certificate, root: &Path) -> Self {
+        Self { trusts: root.to_owned(), ..Self::new(server) }
+    }
+
     /// Whoever comes without a certificate that leads to this root is sent away.
     #[must_use]
     pub fn trusting_only(self, root: &Path) -> Self {

@@ -24,7 +24,7 @@ async fn key_of_another_type_is_not_touched() {
     ];
     for create in keys {
         server.cli(create);
-        let before = (server.command(&["DUMP", "x"]), server.command(&["PEXPIRETIME", "x"]));
+        let before = (server.command(&["DUMP", "x"]), server.end_of("x"));
         for lock in Any::all(&client, "x") {
             let (cause, text) = lock.refused_by_server().await;
             assert!(matches!(cause, NodeError::ForeignKey), "{cause:?}");
@@ -42,7 +42,7 @@ async fn key_of_another_type_is_not_touched() {
                 matches!(&error, InspectError::Node { source: NodeError::ForeignKey, .. });
             assert!(foreign, "{error:?}");
         }
-        let after = (server.command(&["DUMP", "x"]), server.command(&["PEXPIRETIME", "x"]));
+        let after = (server.command(&["DUMP", "x"]), server.end_of("x"));
         assert_eq!(after, before, "{create:?}");
         server.flush();
     }
@@ -131,7 +131,7 @@ async fn replica_cannot_vote() {
 
 #[tokio::test]
 async fn server_that_loads_its_data_cannot_vote_yet() {
-    let server = RedisServer::builder().arg("--enable-debug-command", "yes").start();
+    let server = RedisServer::builder().debuggable().start();
     let client = client(&server).await;
     server.cli(&["DEBUG", "POPULATE", "3000"]);
     for (name, value) in

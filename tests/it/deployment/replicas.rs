@@ -223,7 +223,7 @@ async fn right_that_is_missing_is_known_before_anything_is_written() {
 #[tokio::test]
 async fn cluster_is_refused_before_anything_is_written() {
     let server = RedisServer::builder().arg("--cluster-enabled", "yes").start();
-    server.cli(&["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
+    server.serve_slots(0..16_384);
     eventually(|| server.cli(&["CLUSTER", "INFO"]).contains("cluster_state:ok")).await;
     let client = patient(&server).replicas(1).connect().await.unwrap();
     let error = soon(client.lock("x").try_acquire()).await.unwrap_err();

@@ -5,9 +5,9 @@ use std::{fs, sync::Arc, time::Duration};
 use palisade::{
     Client, ClientBuilder, Quarantine,
     error::{ConfigError, ConnectError, NodeError},
-    settings::Tls,
+    settings::{Failover, Tls},
 };
-use testkit::{Authority, Certificate, Fault, FaultProxy, RedisServer, TlsPort, Way};
+use testkit::{Authority, Certificate, Fault, FaultProxy, RedisServer, SlotCluster, TlsPort, Way};
 use tokio_rustls::rustls::{
     ClientConfig, RootCertStore,
     crypto::ring,
@@ -234,4 +234,28 @@ fn settings_that_cannot_work_are_told_before_anything_is_sent() {
         );
         assert!(known, "{error:?}");
     }
+}
+
+/// Each of its servers shows a certificate, the ones that only others have told of, too.
+#[tokio::test]
+async fn cluster_is_reached_over_tls_wherever_a_slot_goes() {
+    let authority = Authority::new();
+    let cluster = SlotCluster::over_tls(3, &authority);
+    let settings = Client::builder().cluster(&cluster.hosts()[..1]).failover(Failover::Trust);
+    let client = settings.tls(Tls::new().ca_file(authority.root())).connect();
+    let client = soon(client).await.unwrap();
+    for name in ["a", "b", "c"] {
+        let guard = soon(client.fenced_lock(name).acquire()).await.unwrap();
+        let slot = cluster.slot_of(name);
+        cluster.move_slot(slot, (cluster.owner_of(slot) + 1) % 3);
+        let token = guard.fencing_token();
+        soon(guard.release()).await.unwrap();
+        let guard = soon(client.fenced_lock(name).acquire()).await.unwrap();
+        assert!(guard.fencing_token() > token);
+        soon(guard.release()).await.unwrap();
+    }
+    let stranger = Authority::new();
+    let mistrusting = Client::builder().cluster(cluster.hosts());
+    let error = refused(mistrusting.tls(Tls::new().ca_file(stranger.root()))).await;
+    assert!(matches!(error, NodeError::Tls { .. }), "{error:?}");
 }

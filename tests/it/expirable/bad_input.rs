@@ -56,7 +56,7 @@ async fn unknown_permit_is_false() {
 #[tokio::test]
 async fn tagged_name_works_in_a_cluster_too() {
     let cluster = RedisServer::builder().arg("--cluster-enabled", "yes").start();
-    cluster.cli(&["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
+    cluster.serve_slots(0..16_384);
     eventually(|| cluster.cli(&["CLUSTER", "INFO"]).contains("state:ok")).await;
     let client = client(&cluster).await;
     for name in ["x", "{a}x", "x{a}"] {
@@ -98,7 +98,8 @@ async fn client_needs_no_right_but_those_of_its_scripts() {
     let server = RedisServer::start();
     let rights = "+evalsha +eval +script|load +time +get +set +incrby +decrby +del +exists +zadd +zrem \
                   +zscore +zrange +zrangebyscore +pttl +pexpire +publish +ping";
-    let mut rules = vec!["ACL", "SETUSER", "app", "reset", "on", ">pw", "~x", "~{x}:*"];
+    let mut rules =
+        vec!["ACL", "SETUSER", "app", "reset", "resetchannels", "on", ">pw", "~x", "~{x}:*"];
     rules.extend(["~palisade_once:*", "&redisson_sc:*"]);
     rules.extend(rights.split_ascii_whitespace());
     server.cli(&rules);

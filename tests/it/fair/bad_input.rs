@@ -90,7 +90,8 @@ async fn client_needs_no_right_but_those_of_its_scripts() {
     let rights = "+evalsha +eval +script|load +time +hset +hget +hdel +hexists +hlen +hgetall +del +exists \
                   +pexpire +pttl +publish +subscribe +unsubscribe +ping +lindex +llen +lrange +lpop +rpush +lrem \
                   +zcard +zscore +zadd +zrem +zremrangebyscore +persist +get +set";
-    let mut rules = vec!["ACL", "SETUSER", "app", "reset", "on", ">pw", "~x", "~{x}:*"];
+    let mut rules =
+        vec!["ACL", "SETUSER", "app", "reset", "resetchannels", "on", ">pw", "~x", "~{x}:*"];
     rules.extend(["~redisson_lock_*:{x}", "&redisson_lock__channel:*"]);
     rules.extend(rights.split_ascii_whitespace());
     server.cli(&rules);

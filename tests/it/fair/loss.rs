@@ -103,7 +103,7 @@ async fn lease_is_renewed() {
     let lock = client(&server).await.fair_lock("x").with_lease(watchdog(3_000));
     let guard = soon(lock.on_outage(OnOutage::Wait).acquire()).await.unwrap();
     for _ in 0..3 {
-        let end = || server.command(&["PEXPIRETIME", "x"]).int();
+        let end = || server.end_of("x");
         let before = end();
         eventually(|| end() > before).await;
     }

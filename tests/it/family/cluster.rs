@@ -14,7 +14,7 @@ const NAMES: [&str; 3] = ["x", "y", "{a}z"];
 
 async fn server() -> RedisServer {
     let server = RedisServer::builder().arg("--cluster-enabled", "yes").start();
-    server.cli(&["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
+    server.serve_slots(0..16_384);
     eventually(|| server.cli(&["CLUSTER", "INFO"]).contains("state:ok")).await;
     server
 }
@@ -28,7 +28,7 @@ async fn works<L: AnyLock>(of: impl Fn(&Client, &str) -> L) {
     let held = soon(join_all(held.iter().map(AnyLock::acquire))).await;
     for _ in 0..2 {
         for name in NAMES {
-            let end = || server.command(&["PEXPIRETIME", name]).int();
+            let end = || server.end_of(name);
             let before = end();
             eventually(|| end() > before).await;
         }

@@ -72,7 +72,7 @@ async fn tagged_name_works_but_in_a_cluster() {
     soon(latch.wait()).await.unwrap();
 
     let cluster = RedisServer::builder().arg("--cluster-enabled", "yes").start();
-    cluster.cli(&["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
+    cluster.serve_slots(0..16_384);
     crate::support::eventually(|| cluster.cli(&["CLUSTER", "INFO"]).contains("state:ok")).await;
     let client = client(&cluster).await;
     for error in refusals(&client.count_down_latch("{a}x")).await {
@@ -142,7 +142,17 @@ async fn client_needs_no_right_but_those_of_its_scripts() {
     let server = RedisServer::start();
     let rights = "+evalsha +eval +script|load +time +get +set +decr +del +publish +subscribe \
                   +unsubscribe +ping";
-    let mut rules = vec!["ACL", "SETUSER", "app", "reset", "on", ">pw", "~x", "~palisade_once:*"];
+    let mut rules = vec![
+        "ACL",
+        "SETUSER",
+        "app",
+        "reset",
+        "resetchannels",
+        "on",
+        ">pw",
+        "~x",
+        "~palisade_once:*",
+    ];
     rules.push("&redisson_countdownlatch__channel__*");
     rules.extend(rights.split_ascii_whitespace());
     server.cli(&rules);

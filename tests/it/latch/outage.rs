@@ -135,19 +135,24 @@ async fn server_that_was_killed_in_the_middle_counts_once() {
 
 #[tokio::test]
 async fn pause_of_the_server_longer_than_the_time_out_counts_once() {
-    let server = RedisServer::start();
+    let server = RedisServer::builder().debuggable().start();
     let latch = patient(&server).node_timeout(ms(200)).connect().await.unwrap();
     let latch = latch.count_down_latch("x");
-    for (i, words) in
-        [["CLIENT", "PAUSE", "700"], ["DEBUG", "SLEEP", "0.7"]].into_iter().enumerate()
+    // One answers at once, the other when it is over.
+    for (words, is_at_once) in
+        [(["CLIENT", "PAUSE", "700"], true), (["DEBUG", "SLEEP", "0.7"], false)]
     {
         assert!(soon(latch.try_set_count(9)).await.unwrap());
         let mut admin = server.connect();
         let pause = std::thread::spawn(move || admin.command(&words).unwrap());
-        if i == 0 {
+        if is_at_once {
             pause.join().unwrap();
+            assert!(soon(latch.count_down()).await.unwrap());
+        } else {
+            assert!(soon(latch.count_down()).await.unwrap());
+            let slept = pause.join().unwrap();
+            assert!(!slept.is_error(), "{slept}");
         }
-        assert!(soon(latch.count_down()).await.unwrap());
         assert_eq!(soon(latch.count()).await.unwrap(), 8, "{words:?}");
         assert!(soon(latch.delete()).await.unwrap());
     }

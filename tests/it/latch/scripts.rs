@@ -142,7 +142,7 @@ fn answer_is_kept_for_a_minute_past_the_stamp() {
     let server = RedisServer::start();
     let stamp = now(&server) + 20_000_000;
     assert_eq!(said(&server, COUNT_DOWN, ONCE, &stamp.to_string()), 0);
-    let ends_ms = server.command(&["PEXPIRETIME", ONCE]).int();
+    let ends_ms = server.end_of(ONCE);
     assert!((0..=1_000).contains(&(ends_ms - stamp / 1_000 - 60_000)), "{ends_ms} {stamp}");
 }
 

@@ -212,7 +212,7 @@ async fn shorter_lease_of_a_reentry_shortens_nothing() {
     let lock = client(&server).await.lock("x");
     let owner = Owner::new();
     let guard = lock.clone().with_lease(fixed(600_000)).acquire_as(&owner).await.unwrap();
-    let expires = || server.command(&["PEXPIRETIME", "x"]).int();
+    let expires = || server.end_of("x");
     let (deadline, before) = (guard.deadline(), expires());
     let again = lock.with_lease(fixed(1_000)).acquire_as(&owner).await.unwrap();
     eventually(|| server.count("x") == 2).await;

@@ -44,7 +44,7 @@ async fn fixed_lease_is_the_ttl_to_the_millisecond() {
     let _guard = client.lock("x").with_lease(fixed(54_321)).acquire().await.unwrap();
     let ttl = server.pttl("x");
     assert!((44_321..=54_321).contains(&ttl), "{ttl}");
-    let expires = server.command(&["PEXPIRETIME", "x"]).int();
+    let expires = server.end_of("x");
     let now = server.command(&["TIME"]);
     let now_ms = now.array()[0].to_string().parse::<i64>().unwrap() * 1000;
     assert!(expires <= now_ms + 1000 + 54_321, "never later than the lease from now");
@@ -84,10 +84,10 @@ async fn refused_attempt_changes_nothing_on_the_server() {
     let server = RedisServer::start();
     let client = client(&server).await;
     let guard = client.lock("x").with_lease(fixed(200_000)).acquire().await.unwrap();
-    let before = (server.hash("x"), server.command(&["PEXPIRETIME", "x"]));
+    let before = (server.hash("x"), server.end_of("x"));
     let other = client.lock("x").with_lease(fixed(600_000));
     assert!(other.try_acquire().await.unwrap().is_none());
-    assert_eq!((server.hash("x"), server.command(&["PEXPIRETIME", "x"])), before);
+    assert_eq!((server.hash("x"), server.end_of("x")), before);
     guard.release().await.unwrap();
 }
 

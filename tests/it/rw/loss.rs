@@ -54,7 +54,7 @@ async fn leases_of_both_sides_are_renewed_with_the_timer() {
             vec!["x".to_owned()]
         };
         for _ in 0..3 {
-            let ends = || keys.iter().map(|key| server.command(&["PEXPIRETIME", key]).int());
+            let ends = || keys.iter().map(|key| server.end_of(key));
             let before: Vec<_> = ends().collect();
             eventually(|| ends().zip(&before).all(|(end, before)| end > *before)).await;
         }

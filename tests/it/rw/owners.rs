@@ -52,8 +52,8 @@ async fn writer_is_renewed_on_after_its_nested_reader_is_gone() {
     let reader = soon(read.with_lease(watchdog(3_000)).acquire_as(&owner)).await.unwrap();
     reader.release().await.unwrap();
     for _ in 0..3 {
-        let before = server.command(&["PEXPIRETIME", "x"]).int();
-        eventually(|| server.command(&["PEXPIRETIME", "x"]).int() > before).await;
+        let before = server.end_of("x");
+        eventually(|| server.end_of("x") > before).await;
     }
     assert!(writer.is_held());
     assert_eq!(server.hash("x")["mode"], "write");

@@ -48,9 +48,9 @@ async fn second_reader_lengthens_the_lease_of_all_and_never_shortens_it() {
     assert!(server.pttl("x") > 400_000);
     // Nor does a release give any of it back, or touch what is another's.
     let left = [timer("x", first.holder_id()), timer("x", brief.holder_id())];
-    let before = (server.command(&["PEXPIRETIME", "x"]), left.clone().map(|key| server.pttl(&key)));
+    let before = (server.end_of("x"), left.clone().map(|key| server.pttl(&key)));
     long.release().await.unwrap();
-    assert_eq!(server.command(&["PEXPIRETIME", "x"]), before.0);
+    assert_eq!(server.end_of("x"), before.0);
     assert!(left.iter().zip(before.1).all(|(key, ttl)| (0..=ttl).contains(&server.pttl(key))));
     brief.release().await.unwrap();
     assert_eq!(server.hash("x"), fields([("mode", "read"), (first.holder_id(), "1")]));

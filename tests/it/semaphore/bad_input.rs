@@ -152,7 +152,8 @@ async fn client_needs_no_right_but_those_of_its_scripts() {
     let server = RedisServer::start();
     let rights = "+evalsha +eval +script|load +time +get +set +incrby +decrby +del +exists +hget +hset \
                   +hdel +hexists +hgetall +pttl +pexpire +persist +publish +subscribe +unsubscribe +ping";
-    let mut rules = vec!["ACL", "SETUSER", "app", "reset", "on", ">pw", "~x", "~{x}:*"];
+    let mut rules =
+        vec!["ACL", "SETUSER", "app", "reset", "resetchannels", "on", ">pw", "~x", "~{x}:*"];
     rules.extend(["~palisade_once:*", "&redisson_sc:*"]);
     rules.extend(rights.split_ascii_whitespace());
     server.cli(&rules);
