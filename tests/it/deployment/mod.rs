@@ -2,6 +2,7 @@
 
 mod cluster;
 mod credentials;
+mod cut_off;
 mod failover;
 mod in_turn;
 mod managed;

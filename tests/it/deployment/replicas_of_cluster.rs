@@ -10,6 +10,7 @@ use palisade::{
 };
 use testkit::SlotCluster;
 
+use super::cluster::known;
 use crate::support::{causes, eventually, soon};
 
 /// In three slots, of three masters out of three.
@@ -125,7 +126,7 @@ async fn least_rights_are_enough() {
     let rights = Rights::new().with(Use::Lock, "a").in_cluster();
     for (rules, may) in [(rights.rules(), false), (rights.replicated().rules(), true)] {
         let mut words = vec!["ACL", "SETUSER", "app", "reset", "on", ">pw"];
-        words.extend(rules.iter().map(String::as_str));
+        words.extend(known(&cluster, &rules));
         (0..6).for_each(|n| drop(cluster[n].cli(&words)));
         let client = soon(settings(&cluster).user("app").password("pw").connect()).await.unwrap();
         let granted = soon(client.lock("a").try_acquire()).await;

@@ -63,7 +63,7 @@ async fn bad_name_is_refused_before_anything_is_sent() {
 #[tokio::test]
 async fn tagged_name_works_in_a_cluster_too() {
     let cluster = RedisServer::builder().arg("--cluster-enabled", "yes").start();
-    cluster.cli(&["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
+    cluster.serve_slots(0..16_384);
     eventually(|| cluster.cli(&["CLUSTER", "INFO"]).contains("state:ok")).await;
     let client = client(&cluster).await;
     for name in ["x", "{a}x", "x{a}"] {

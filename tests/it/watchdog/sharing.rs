@@ -19,7 +19,7 @@ const LEASE: Duration = Duration::from_secs(3);
 #[tokio::test]
 async fn locks_in_different_slots_of_a_cluster_are_all_renewed() {
     let server = RedisServer::builder().arg("--cluster-enabled", "yes").start();
-    server.cli(&["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
+    server.serve_slots(0..16_384);
     let is_up = || server.cli(&["CLUSTER", "INFO"]).starts_with("cluster_state:ok");
     eventually("all slots are served", is_up).await;
     let client = client(&server.url()).connect().await.unwrap();
