@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use palisade::{Client, ClientBuilder, settings::Tls};
-use testkit::{Authority, Cluster, RedisServer, TlsPort};
+use palisade::{Client, ClientBuilder, error::BlessError, settings::Tls};
+use testkit::{Authority, Cluster, RedisServer, SlotCluster, TlsPort};
 
 use crate::{
     block::Tasks,
@@ -18,45 +18,71 @@ pub(crate) enum Deployment {
     Tls,
     /// One replica has a grant before it counts.
     Replicated,
+    /// Three masters share the slots.
+    Clustered,
 }
 
 impl Deployment {
     pub(crate) async fn contest(self, [plain, ours]: [&[String]; 2]) -> Contest {
         let authority = Authority::new();
-        let servers = Arc::new(self.servers(&authority));
-        let (settings, url) = self.settings(&servers[0], &authority);
-        let plain = Tasks(Single::connect(&servers[0].url(), plain).await);
+        let Started { plain: server, servers, url, settings } = self.start(&authority);
+        let plain = Tasks(Single::connect(&server[0].url(), plain).await);
+        bless(&settings.clone().url(&url).connect().await.expect("the server is up")).await;
         let ours = Tasks(Single::connect_with(settings, &url, ours).await);
-        let (baseline, ours) = (Side::new(plain, &servers), Side::new(ours, &servers));
+        let (baseline, ours) = (Side::new(plain, &server), Side::new(ours, &servers));
         Contest { against: "plain TCP", baseline, ours, peers: Vec::new() }
     }
 
-    /// The master comes first.
-    fn servers(self, authority: &Authority) -> Cluster {
-        let builder = RedisServer::builder();
+    fn start(self, authority: &Authority) -> Started {
+        let (server, client) = (RedisServer::builder(), Client::builder());
         match self {
-            Self::UnixSocket => Cluster::start_with(1, &builder.unix_socket()),
+            Self::UnixSocket => {
+                let servers = Cluster::start_with(1, &server.unix_socket());
+                let url = servers[0].unix_url();
+                Started::of(servers, url, client)
+            }
             Self::Tls => {
                 let certificate = authority.issue(&["127.0.0.1"]);
-                Cluster::start_with(1, &builder.tls(TlsPort::new(&certificate)))
+                let servers = Cluster::start_with(1, &server.tls(TlsPort::new(&certificate)));
+                let url = format!("rediss://127.0.0.1:{}", servers[0].tls_port());
+                Started::of(servers, url, client.tls(Tls::new().ca_file(authority.root())))
             }
             Self::Replicated => {
                 let servers = Cluster::start(2);
                 servers[1].follow(&servers[0]);
-                servers
+                let url = servers[0].url();
+                Started::of(servers, url, client.replicas(1))
+            }
+            Self::Clustered => {
+                let cluster = SlotCluster::start(3);
+                let url = format!("redis+cluster://{}", cluster.hosts().join(","));
+                let plain = Arc::new(Cluster::start(1));
+                Started { plain, ..Started::of(cluster.into_servers(), url, client) }
             }
         }
     }
+}
 
-    fn settings(self, master: &RedisServer, authority: &Authority) -> (ClientBuilder, String) {
-        let builder = Client::builder();
-        match self {
-            Self::UnixSocket => (builder, master.unix_url()),
-            Self::Tls => {
-                let trusted = builder.tls(Tls::new().ca_file(authority.root()));
-                (trusted, format!("rediss://127.0.0.1:{}", master.tls_port()))
-            }
-            Self::Replicated => (builder.replicas(1), master.url()),
-        }
+/// Servers, and how one of them is reached by plain TCP, all by another way.
+struct Started {
+    /// The master comes first.
+    plain: Arc<Cluster>,
+    servers: Arc<Cluster>,
+    url: String,
+    settings: ClientBuilder,
+}
+
+impl Started {
+    fn of(servers: Cluster, url: String, settings: ClientBuilder) -> Self {
+        let servers = Arc::new(servers);
+        Self { plain: Arc::clone(&servers), servers, url, settings }
+    }
+}
+
+/// A new cluster would wait.
+async fn bless(client: &Client) {
+    match client.bless().await {
+        Ok(()) | Err(BlessError::Old { .. }) => {}
+        Err(other) => panic!("{other}"),
     }
 }

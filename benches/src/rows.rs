@@ -61,6 +61,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("unix socket, 1 task", Deployed(Deployment::UnixSocket), 1).on_one_cpu(),
         row("TLS, 1 task", Deployed(Deployment::Tls), 1).on_one_cpu(),
         row("replicas(1), 1 task", Deployed(Deployment::Replicated), 1).on_one_cpu(),
+        row("cluster of 3, 1 task", Deployed(Deployment::Clustered), 1).on_one_cpu(),
         row("64 readers of one name", ReadersOfOne, 64).aim(Rate, 0.7),
         special("a writer among 16 readers", |setting| kinds::writer_among_readers(setting).boxed_local()),
         special("hand-over between processes, fair", |setting| contact::fair_hand_over(setting).boxed_local()),

@@ -40,6 +40,10 @@ impl Cluster {
         Self { servers: first.into_iter().chain(others).collect() }
     }
 
+    pub(crate) fn of(servers: Vec<RedisServer>) -> Self {
+        Self { servers }
+    }
+
     /// The same servers, each [blessed](RedisServer::bless).
     #[must_use]
     pub fn blessed(self) -> Self {

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::builder::{RedisServerBuilder, major_version};
+use crate::cluster::Cluster;
 use crate::port::PortClaim;
 use crate::resp::Reply;
 use crate::server::RedisServer;
@@ -159,6 +160,13 @@ impl SlotCluster {
             owners(server).iter().all(|(_, _, owner)| *owner != port)
         });
         self.wait_until_ok();
+    }
+
+    /// Its servers, for those who need nothing but these. Another may then take the port of a bus while its
+    /// server is dead.
+    #[must_use]
+    pub fn into_servers(self) -> Cluster {
+        Cluster::of(self.servers)
     }
 
     /// `host:port` of the masters that there were in the beginning.
