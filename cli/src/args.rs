@@ -207,6 +207,16 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "PREFIX", help = NAMESPACE)]
     pub(crate) namespace: Option<String>,
 
+    /// Count a lock as held only while so many replicas of its master have it: more than can be lost
+    /// or cut off together with the master [env: PALISADE_REPLICAS]
+    #[arg(long, value_name = "N")]
+    pub(crate) replicas: Option<u32>,
+
+    /// Have a promoted master wait for so much longer, where masters go by min-replicas-to-write: their
+    /// min-replicas-max-lag and a second; the same everywhere [env: PALISADE_FAILOVER_LAG]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    pub(crate) failover_lag: Option<Duration>,
+
     #[command(flatten)]
     pub(crate) tls: TlsArgs,
 }

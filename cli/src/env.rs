@@ -2,6 +2,7 @@
 
 use std::{
     env::{self, VarError},
+    fmt::Display,
     process::Command,
     time::Duration,
 };
@@ -14,6 +15,10 @@ use crate::{duration, exit::Failure};
 pub(crate) const SERVERS: &str = "PALISADE_SERVERS";
 /// The longest lease that anybody uses on the servers.
 pub(crate) const MAX_LEASE: &str = "PALISADE_MAX_LEASE";
+/// How many replicas are to have each grant.
+const REPLICAS: &str = "PALISADE_REPLICAS";
+/// For how much longer a promoted master waits.
+const FAILOVER_LAG: &str = "PALISADE_FAILOVER_LAG";
 /// What stands before the names of locks in their keys.
 const NAMESPACE: &str = "PALISADE_NAMESPACE";
 /// The name of the lock.
@@ -43,12 +48,29 @@ pub(crate) fn prepare(command: &mut Command, name: &str, guard: &LockGuard, keep
 
 /// What [`MAX_LEASE`] says, if it says anything.
 pub(crate) fn max_lease() -> Result<Option<Duration>, Failure> {
-    let said = env::var(MAX_LEASE).unwrap_or_default();
+    read(MAX_LEASE, duration::parse)
+}
+
+/// What [`REPLICAS`] says, if it says anything.
+pub(crate) fn replicas() -> Result<Option<u32>, Failure> {
+    read(REPLICAS, str::parse)
+}
+
+/// What [`FAILOVER_LAG`] says, if it says anything.
+pub(crate) fn failover_lag() -> Result<Option<Duration>, Failure> {
+    read(FAILOVER_LAG, duration::parse)
+}
+
+fn read<T, E: Display>(
+    variable: &str,
+    parse: impl Fn(&str) -> Result<T, E>,
+) -> Result<Option<T>, Failure> {
+    let said = env::var(variable).unwrap_or_default();
     if said.is_empty() {
         return Ok(None);
     }
-    let lease = duration::parse(&said);
-    lease.map(Some).map_err(|wrong| Failure::usage(format_args!("{MAX_LEASE}={said}: {wrong}")))
+    let read = parse(&said);
+    read.map(Some).map_err(|wrong| Failure::usage(format_args!("{variable}={said}: {wrong}")))
 }
 
 /// What [`NAMESPACE`] says; nothing if it is not set.

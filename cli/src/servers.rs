@@ -3,7 +3,7 @@
 use std::{env, time::Duration};
 
 use palisade::{
-    Client, Masters,
+    Client, ClientBuilder, Masters,
     error::{BlessError, ConfigError},
     inspect::{Holder, Inspection},
 };
@@ -12,7 +12,7 @@ use rustix::{process::getpid, system::uname};
 use crate::{
     args::ServerArgs,
     duration,
-    env::{SERVERS, max_lease, namespace},
+    env::{SERVERS, failover_lag, max_lease, namespace, replicas},
     exit::{Failure, USAGE},
     tls,
 };
@@ -33,8 +33,8 @@ impl Servers {
             Some(given) => given.clone(),
             None => namespace()?,
         };
-        let settings =
-            Client::builder().name(&our_name()).max_lease(max_lease).namespace(&namespace);
+        let settings = Client::builder().name(&our_name()).max_lease(max_lease);
+        let settings = replicated(settings.namespace(&namespace), args)?;
         let tls = tls::named(&args.tls, &urls)?;
         let clients = urls.iter().enumerate().map(|(at, url)| {
             let settings = settings.clone().url(url);
@@ -84,6 +84,13 @@ impl Servers {
     pub(crate) async fn close(&self) {
         let _left_to_its_lease = self.masters.shutdown(CLOSING).await;
     }
+}
+
+/// What is said of replicas, on the command line or else in the environment.
+fn replicated(settings: ClientBuilder, args: &ServerArgs) -> Result<ClientBuilder, Failure> {
+    let replicas = args.replicas.map_or_else(replicas, |given| Ok(Some(given)))?;
+    let lag = args.failover_lag.map_or_else(failover_lag, |given| Ok(Some(given)))?;
+    Ok(settings.replicas(replicas.unwrap_or_default()).failover_lag(lag.unwrap_or_default()))
 }
 
 /// The name our connections go by: the library puts `palisade:<uuid>:` before it, and the uuid is

@@ -4,6 +4,7 @@ use testkit::{RedisServer, Sentinels, SlotCluster};
 
 use crate::support::tool::{palisade, run};
 
+const OUTAGE: i32 = 69;
 /// Distinct from the code of an outage.
 const NOT_YET: i32 = 73;
 
@@ -48,4 +49,23 @@ fn lock_of_a_cluster_outlives_its_master() {
         cluster.kill(master);
         cluster.wait_until_replaced(master);
     });
+}
+
+#[test]
+fn lock_counts_once_replicas_have_it() {
+    let (master, replica) = (RedisServer::start(), RedisServer::start());
+    replica.follow(&master);
+    let urls = [master.url()];
+    let replicated = |command: &str| {
+        let mut words = vec!["run", "-s", &urls[0], "-n", "--replicas", "1", "name"];
+        words.extend(["--", "sh", "-c", command]);
+        palisade(&words).finish()
+    };
+    assert_eq!(replicated("exit 3").code(), 3);
+    replica.freeze();
+    let refused = replicated("exit 3");
+    assert_eq!(refused.code(), OUTAGE, "{refused:?}");
+    assert!(format!("{refused:?}").contains("0 of the 1 replicas"), "{refused:?}");
+    let too_many = palisade(&["inspect", "-s", &urls[0], "--replicas", "1001", "name"]).finish();
+    assert_eq!(too_many.code(), 64, "{too_many:?}");
 }
