@@ -80,11 +80,13 @@ pub enum Bug {
     RunNotCompared,
     /// A hold that a promoted replica lacks is lost.
     MissingNotRewritten,
+    /// A channel stays subscribed where its slot was.
+    NoResubscribe,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 37] = [
+    pub const ALL: [Self; 38] = [
         Self::NoDrift,
         Self::QuorumMinusOne,
         Self::WallClock,
@@ -122,6 +124,7 @@ impl Bug {
         Self::ScoreWithoutSkew,
         Self::RunNotCompared,
         Self::MissingNotRewritten,
+        Self::NoResubscribe,
     ];
 
     /// What it is called in `PALISADE_PLANTED` and in tables.
@@ -165,6 +168,7 @@ impl Bug {
             Self::ScoreWithoutSkew => "score-without-skew",
             Self::RunNotCompared => "run-not-compared",
             Self::MissingNotRewritten => "missing-not-rewritten",
+            Self::NoResubscribe => "no-resubscribe",
         }
     }
 }

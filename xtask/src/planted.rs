@@ -23,7 +23,7 @@ enum Finder {
 }
 
 /// Every bug, by its name in `src/planted/bugs.rs`, and what is to find it.
-const BUGS: [(&str, Finder); 37] = [
+const BUGS: [(&str, Finder); 38] = [
     ("no-drift", SIMULATION),
     ("quorum-minus-one", SIMULATION),
     ("wall-clock", SIMULATION),
@@ -61,6 +61,7 @@ const BUGS: [(&str, Finder); 37] = [
     ("score-without-skew", Finder::Test("expirable::redisson")),
     ("run-not-compared", SIMULATION),
     ("missing-not-rewritten", SIMULATION),
+    ("no-resubscribe", Finder::Test("deployment::sharded::waiter_listens_where")),
 ];
 
 /// The rarest bug shows about once in 1,500 seeds.

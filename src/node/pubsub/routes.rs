@@ -55,7 +55,7 @@ impl Routes {
     /// Has it subscribed where it belongs by now, if it is elsewhere.
     pub(super) fn settle(&mut self, channel: &Arc<str>, owner: Option<&Place>) -> Vec<Step> {
         let (Some(at), Some(owner)) = (self.wanted.get_mut(channel), owner) else { return vec![] };
-        if at.as_ref() == Some(owner) {
+        if at.as_ref() == Some(owner) || at.is_some() && planted!(NoResubscribe) {
             return vec![];
         }
         let mut steps = Vec::new();
