@@ -21,6 +21,9 @@ pub(super) enum Redirect {
 impl Redirect {
     /// What an error says about it, if it does.
     pub(super) fn of(error: &NodeError) -> Option<Self> {
+        if planted!(MovedSentBlindly) && matches!(error, NodeError::Disconnected { .. }) {
+            return Some(Self::Down);
+        }
         let NodeError::Server { code, message } = error else { return None };
         match &**code {
             "MOVED" => read_place(message).map(Self::Moved),

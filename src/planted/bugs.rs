@@ -82,11 +82,13 @@ pub enum Bug {
     MissingNotRewritten,
     /// A channel stays subscribed where its slot was.
     NoResubscribe,
+    /// What met a broken socket of a cluster is sent on, as if nothing had been executed.
+    MovedSentBlindly,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 39] = [
         Self::NoDrift,
         Self::QuorumMinusOne,
         Self::WallClock,
@@ -125,6 +127,7 @@ impl Bug {
         Self::RunNotCompared,
         Self::MissingNotRewritten,
         Self::NoResubscribe,
+        Self::MovedSentBlindly,
     ];
 
     /// What it is called in `PALISADE_PLANTED` and in tables.
@@ -169,6 +172,7 @@ impl Bug {
             Self::RunNotCompared => "run-not-compared",
             Self::MissingNotRewritten => "missing-not-rewritten",
             Self::NoResubscribe => "no-resubscribe",
+            Self::MovedSentBlindly => "moved-sent-blindly",
         }
     }
 }

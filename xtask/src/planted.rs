@@ -23,7 +23,7 @@ enum Finder {
 }
 
 /// Every bug, by its name in `src/planted/bugs.rs`, and what is to find it.
-const BUGS: [(&str, Finder); 38] = [
+const BUGS: [(&str, Finder); 39] = [
     ("no-drift", SIMULATION),
     ("quorum-minus-one", SIMULATION),
     ("wall-clock", SIMULATION),
@@ -62,6 +62,7 @@ const BUGS: [(&str, Finder); 38] = [
     ("run-not-compared", SIMULATION),
     ("missing-not-rewritten", SIMULATION),
     ("no-resubscribe", Finder::Test("deployment::sharded::waiter_listens_where")),
+    ("moved-sent-blindly", Finder::Test("deployment::cluster::lock_that_may_have")),
 ];
 
 /// The rarest bug shows about once in 1,500 seeds.

@@ -1,15 +1,15 @@
 //! A Redis Cluster, whose slots move and whose masters die.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use futures::future::join_all;
 use palisade::{
     AnyGuard, AnyLock, Client, ClientBuilder, Lease, LockGuard, MultiLock, RedLock,
     acl::{Rights, Use},
-    error::{ConfigError, ConnectError, NodeError},
+    error::{ConfigError, ConnectError, InspectError, NodeError},
     settings::Failover,
 };
-use testkit::SlotCluster;
+use testkit::{Fault, FaultProxy, SlotCluster, Way};
 
 use crate::support::{causes, eventually, soon};
 
@@ -274,6 +274,49 @@ async fn keys_that_are_in_two_places_are_waited_for() {
     let guard = granted.unwrap().expect("it is free");
     assert!(guard.fencing_token() > token);
     guard.release().await.unwrap();
+}
+
+/// A client that reaches each master through a proxy.
+async fn through_proxies(cluster: &SlotCluster) -> (Client, Vec<Arc<FaultProxy>>) {
+    let proxies: Vec<_> = (0..3).map(|n| Arc::new(FaultProxy::before(&cluster[n]))).collect();
+    let behind: Vec<_> =
+        proxies.iter().enumerate().map(|(n, it)| (cluster[n].port(), it.addr().port())).collect();
+    let settings = settings(cluster).node_timeout(Duration::from_secs(30));
+    let mapped = settings.address_map(move |host, port| {
+        let (_, reached) = behind.iter().find(|(told, _)| *told == port).unwrap();
+        (host.to_owned(), *reached)
+    });
+    (soon(mapped.connect()).await.unwrap(), proxies)
+}
+
+/// A socket that breaks says nothing of what was executed, wherever the slot is by then.
+#[tokio::test]
+async fn lock_that_may_have_been_forced_open_is_not_forced_open_again() {
+    let cluster = SlotCluster::start(3);
+    let (here, there) = (client(&cluster).await, client(&cluster).await);
+    let (cut_off, proxies) = through_proxies(&cluster).await;
+    let lock = cut_off.lock("x");
+    assert!(!soon(lock.is_locked()).await.unwrap());
+    let guard = soon(here.lock("x").acquire()).await.unwrap();
+    let waiter = tokio::spawn({
+        let lock = there.lock("x");
+        async move { lock.acquire().await }
+    });
+    eventually(|| there.subscriptions() == 1).await;
+    let owner = cluster.owner_of(cluster.slot_of("x"));
+    proxies[owner].set(Fault::Stall(Way::Replies));
+    let forcing = tokio::spawn(async move { lock.force_release().await });
+    // It was done, and whoever waited is next.
+    let next = soon(waiter).await.unwrap().unwrap();
+    proxies[owner].cut();
+    proxies[owner].heal();
+    let InspectError::Node { source, .. } = soon(forcing).await.unwrap().unwrap_err() else {
+        panic!("it is a matter of the server");
+    };
+    assert!(source.is_unknown(), "{source:?}");
+    assert_eq!(cluster.keys(), ["x"], "the next one's was forced open");
+    drop(guard);
+    soon(next.release()).await.unwrap();
 }
 
 #[tokio::test]
