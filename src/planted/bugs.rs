@@ -84,11 +84,13 @@ pub enum Bug {
     NoResubscribe,
     /// What met a broken socket of a cluster is sent on, as if nothing had been executed.
     MovedSentBlindly,
+    /// A renewal names a key that need not exist.
+    RenewalNamesMissingKey,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 39] = [
+    pub const ALL: [Self; 40] = [
         Self::NoDrift,
         Self::QuorumMinusOne,
         Self::WallClock,
@@ -128,6 +130,7 @@ impl Bug {
         Self::MissingNotRewritten,
         Self::NoResubscribe,
         Self::MovedSentBlindly,
+        Self::RenewalNamesMissingKey,
     ];
 
     /// What it is called in `PALISADE_PLANTED` and in tables.
@@ -173,6 +176,7 @@ impl Bug {
             Self::MissingNotRewritten => "missing-not-rewritten",
             Self::NoResubscribe => "no-resubscribe",
             Self::MovedSentBlindly => "moved-sent-blindly",
+            Self::RenewalNamesMissingKey => "renewal-names-missing-key",
         }
     }
 }

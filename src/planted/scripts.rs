@@ -13,7 +13,7 @@ struct Edit {
     to: &'static str,
 }
 
-const EDITS: [Edit; 6] = [
+const EDITS: [Edit; 7] = [
     Edit {
         is_planted: || planted!(IntentBeforeOwnField),
         script: "rw/read",
@@ -50,6 +50,13 @@ const EDITS: [Edit; 6] = [
         script: "expirable/acquire",
         from: "until_ms = now_ms + lease_ms + skew_ms",
         to: "until_ms = now_ms + lease_ms",
+    },
+    Edit {
+        is_planted: || planted!(RenewalNamesMissingKey),
+        script: "mutex/renew",
+        from: "keys, args = redis.pcall, redis.call, KEYS, ARGV\n",
+        to: "keys, args = redis.pcall, redis.call, {}, ARGV
+for i = 1, #KEYS, 2 do keys[#keys + 1] = KEYS[i] end\n",
     },
 ];
 

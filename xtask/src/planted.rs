@@ -23,7 +23,7 @@ enum Finder {
 }
 
 /// Every bug, by its name in `src/planted/bugs.rs`, and what is to find it.
-const BUGS: [(&str, Finder); 39] = [
+const BUGS: [(&str, Finder); 40] = [
     ("no-drift", SIMULATION),
     ("quorum-minus-one", SIMULATION),
     ("wall-clock", SIMULATION),
@@ -63,6 +63,7 @@ const BUGS: [(&str, Finder); 39] = [
     ("missing-not-rewritten", SIMULATION),
     ("no-resubscribe", Finder::Test("deployment::sharded::waiter_listens_where")),
     ("moved-sent-blindly", Finder::Test("deployment::cluster::lock_that_may_have")),
+    ("renewal-names-missing-key", Finder::Test("deployment::cluster::slot_that_is_half_moved")),
 ];
 
 /// The rarest bug shows about once in 1,500 seeds.

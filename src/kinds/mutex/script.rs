@@ -61,6 +61,10 @@ impl Kind for Mutex {
     }
 
     fn renew(&self, holder: &Arc<str>, lease_ms: i64) -> Statement {
+        if planted!(RenewalNamesMissingKey) {
+            let keys = [&self.name, &key::lock_counter(&self.name)];
+            return Statement::leasing(&RENEW, keys, lease_ms, [], [Arg::text(holder)]);
+        }
         Statement::leasing(&RENEW, [&self.name], lease_ms, [], [Arg::text(holder)])
     }
 
