@@ -86,11 +86,13 @@ pub enum Bug {
     MovedSentBlindly,
     /// A renewal names a key that need not exist.
     RenewalNamesMissingKey,
+    /// An acquire does not compare the name of the data's history.
+    ReplidNotCompared,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 40] = [
+    pub const ALL: [Self; 41] = [
         Self::NoDrift,
         Self::QuorumMinusOne,
         Self::WallClock,
@@ -131,6 +133,7 @@ impl Bug {
         Self::NoResubscribe,
         Self::MovedSentBlindly,
         Self::RenewalNamesMissingKey,
+        Self::ReplidNotCompared,
     ];
 
     /// What it is called in `PALISADE_PLANTED` and in tables.
@@ -177,6 +180,7 @@ impl Bug {
             Self::NoResubscribe => "no-resubscribe",
             Self::MovedSentBlindly => "moved-sent-blindly",
             Self::RenewalNamesMissingKey => "renewal-names-missing-key",
+            Self::ReplidNotCompared => "replid-not-compared",
         }
     }
 }

@@ -23,7 +23,7 @@ enum Finder {
 }
 
 /// Every bug, by its name in `src/planted/bugs.rs`, and what is to find it.
-const BUGS: [(&str, Finder); 40] = [
+const BUGS: [(&str, Finder); 41] = [
     ("no-drift", SIMULATION),
     ("quorum-minus-one", SIMULATION),
     ("wall-clock", SIMULATION),
@@ -64,6 +64,7 @@ const BUGS: [(&str, Finder); 40] = [
     ("no-resubscribe", Finder::Test("deployment::sharded::waiter_listens_where")),
     ("moved-sent-blindly", Finder::Test("deployment::cluster::lock_that_may_have")),
     ("renewal-names-missing-key", Finder::Test("deployment::cluster::slot_that_is_half_moved")),
+    ("replid-not-compared", Finder::Test("deployment::promoted::over_and_back")),
 ];
 
 /// The rarest bug shows about once in 1,500 seeds.

@@ -21,10 +21,13 @@ pub(crate) fn by_mark(
     let (key, sign) = match (node.is_cluster(), node.is_followed()) {
         (true, _) => (None, ONLY_HISTORY),
         (false, true) if planted!(RunNotCompared) => (key(), ""),
+        (false, true) if planted!(ReplidNotCompared) => (key(), ""),
         (false, true) => (key(), AND_HISTORY),
         (false, false) => (key(), ""),
     };
-    mark.map(|text| Check { prologue: CHECK, key, text: text.clone(), sign })
+    let names_nothing = node.is_cluster() && planted!(ReplidNotCompared);
+    let text = |known: &Arc<str>| if names_nothing { "".into() } else { known.clone() };
+    mark.map(|known| Check { prologue: CHECK, key, text: text(known), sign })
 }
 
 /// As the script has them.
