@@ -286,7 +286,9 @@ impl Node {
         let Some((redirect, error, times, until)) = next_socket.take_redirect(deadline) else {
             return self.connection(key, deadline).await;
         };
-        let Servers::Many(cluster) = &self.0.servers else { return Err(error) };
+        let Servers::Many(cluster) = &self.0.servers else {
+            return Err(next_socket.not_sent_on(error));
+        };
         let clock = &self.0.core.settings.clock;
         if let Redirect::Moved(place) = &redirect {
             // Also if it is too late for this call.
@@ -298,7 +300,7 @@ impl Node {
         };
         let at = clock.now() + pause;
         if at >= until {
-            return Err(error);
+            return Err(next_socket.not_sent_on(error));
         }
         if !pause.is_zero() {
             clock.sleep_until(at).await;

@@ -25,6 +25,8 @@ struct SentOn {
     until: Option<Instant>,
     /// What is refused since some of its keys have moved is not made again as it is.
     is_divisible: bool,
+    /// It was sent on for too long, or cannot be: who says so again ends it.
+    is_over: bool,
 }
 
 impl NextSocket {
@@ -40,7 +42,8 @@ impl NextSocket {
     }
 
     const fn new(is_idempotent: bool) -> Self {
-        let sent_on = SentOn { next: None, times: 0, until: None, is_divisible: false };
+        let (next, until) = (None, None);
+        let sent_on = SentOn { next, times: 0, until, is_divisible: false, is_over: false };
         Self { is_idempotent, broke: None, tries_left: TRIES, sent_on }
     }
 
@@ -66,6 +69,12 @@ impl NextSocket {
         Some((redirect, error, self.sent_on.times, until))
     }
 
+    /// What ends a call that is not sent on any more, though a cluster has said so.
+    pub(super) fn not_sent_on(&mut self, error: NodeError) -> NodeError {
+        self.sent_on.is_over = true;
+        error
+    }
+
     /// Ok if the call is to go out on the next socket after it met with `error`.
     ///
     /// # Errors
@@ -74,6 +83,7 @@ impl NextSocket {
     pub(crate) fn after(&mut self, error: NodeError) -> Result<(), NodeError> {
         if let Some(redirect) = Redirect::of(&error)
             && !(self.sent_on.is_divisible && redirect == Redirect::TryAgain)
+            && !self.sent_on.is_over
         {
             self.sent_on.times += 1;
             self.sent_on.next = Some((redirect, error));
@@ -154,6 +164,18 @@ mod tests {
                 assert_eq!(end.as_ref().map(letter), expected, "{errors} {socket:?}");
             }
         }
+    }
+
+    /// Whoever asks until it is told otherwise would ask for ever.
+    #[test]
+    fn call_that_is_not_sent_on_ends_with_the_next_word_of_it() {
+        let down = || NodeError::Server { code: "CLUSTERDOWN".into(), message: "".into() };
+        let mut socket = NextSocket::for_the_unsent();
+        for _ in 0..10 {
+            socket.after(down()).unwrap();
+        }
+        let error = socket.not_sent_on(down());
+        assert!(matches!(socket.after(error), Err(NodeError::Server { .. })));
     }
 
     #[test]

@@ -1,17 +1,22 @@
 //! A Redis Cluster, whose slots move and whose masters die.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    future::Future,
+    sync::{Arc, mpsc},
+    thread,
+    time::Duration,
+};
 
 use futures::future::join_all;
 use palisade::{
     AnyGuard, AnyLock, Client, ClientBuilder, Lease, LockGuard, MultiLock, RedLock,
     acl::{Rights, Use},
-    error::{ConfigError, ConnectError, InspectError, NodeError},
+    error::{ChangeError, ConfigError, ConnectError, InspectError, NodeError},
     settings::Failover,
 };
 use testkit::{Fault, FaultProxy, SlotCluster, Way};
 
-use crate::support::{causes, eventually, soon};
+use crate::support::{HANG, causes, eventually, soon};
 
 /// In three slots, of three masters out of three.
 const NAMES: [&str; 3] = ["a", "b", "c"];
@@ -479,6 +484,43 @@ async fn password_is_that_of_all_servers() {
     let untold = soon(trusting.url(&url("")).connect()).await.unwrap_err();
     let ConnectError::Node { source, .. } = &untold else { panic!("{untold:?}") };
     assert!(matches!(source, NodeError::Authentication { .. }), "{untold:?}");
+}
+
+/// The output of `work`, on a thread of its own: what never waits would let no time pass, and no runtime end.
+fn apart<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        tell.send(runtime.block_on(work)).unwrap();
+    });
+    told.recv_timeout(HANG).expect("it does not end")
+}
+
+/// Why a semaphore was not set up.
+fn why_not_made(settings: ClientBuilder) -> String {
+    let error = apart(async move {
+        let client = settings.build().unwrap();
+        client.semaphore("x").try_set_permits(1).await.unwrap_err()
+    });
+    let ChangeError::NotMade { source, .. } = &error else { panic!("{error:?}") };
+    codes(&[source]).concat()
+}
+
+#[tokio::test]
+async fn change_is_not_made_if_the_cluster_is_down_for_too_long() {
+    let cluster = SlotCluster::start(3);
+    let settings = settings(&cluster).node_timeout(Duration::from_millis(500));
+    let owner = cluster.owner_of(cluster.slot_of("x"));
+    cluster.kill((owner + 1) % 3);
+    eventually(|| cluster[owner].cli(&["CLUSTER", "INFO"]).contains("cluster_state:fail")).await;
+    assert_eq!(why_not_made(settings), "CLUSTERDOWN");
+}
+
+#[tokio::test]
+async fn change_is_not_made_by_one_server_of_a_cluster_if_it_is_elsewhere() {
+    let cluster = SlotCluster::start(3);
+    let elsewhere = another(&cluster, "x");
+    assert_eq!(why_not_made(Client::builder().url(&cluster[elsewhere].url())), "MOVED");
 }
 
 /// Whoever connects to one server of a cluster is told where a key is, and not sent there.
