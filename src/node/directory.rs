@@ -165,19 +165,25 @@ impl Directory {
     }
 
     /// Completes when the master is elsewhere, or was meanwhile, as far as they know. Looks when one of them
-    /// says so, and now and then: it may have gone away while nobody was listened to.
+    /// says so, and now and then: it may have gone away while nobody was listened to. After some news it is
+    /// looked a few times: those that answer in time may know less than the one that told.
     pub(super) async fn moved_from(&self, before: &Whereabouts, clock: &SharedClock) {
+        let mut looks = 0_u32;
         for sentinel in self.places.iter().cycle() {
             let listening = self.listen(sentinel, clock).await;
             // Behind the subscription: what happened before it is seen, too.
             if self.master(clock).await.is_ok_and(|now| now != *before) {
                 return;
             }
-            let pause = clock.sleep_until(clock.now() + LOOK_EVERY);
+            let pause = if looks > 0 { LOOK_AGAIN } else { LOOK_EVERY };
+            let pause = clock.sleep_until(clock.now() + pause);
+            looks = looks.saturating_sub(1);
             match listening {
                 Ok(mut listening) => tokio::select! {
                     biased;
-                    said = listening.next() => if said.is_err() {
+                    said = listening.next() => if said.is_ok() {
+                        looks = LOOKS;
+                    } else {
                         // One that hangs up on everybody is not asked in a spin.
                         clock.sleep_until(clock.now() + RETRY).await;
                     },
@@ -192,9 +198,11 @@ impl Directory {
         let limit = clock.sleep_until(clock.now() + RETRY);
         let work = async {
             let mut commands = self.login();
-            let mut subscribe = cmd("SUBSCRIBE");
-            subscribe.arg("+switch-master");
-            commands.push(subscribe);
+            commands.extend(NEWS.map(|channel| {
+                let mut subscribe = cmd("SUBSCRIBE");
+                subscribe.arg(channel);
+                subscribe
+            }));
             let mut stream = self.dial(place, clock).await?;
             for answer in exchange(&mut stream, &commands).await {
                 no_error(answer).map_err(io::Error::other)?;
@@ -266,10 +274,16 @@ pub(super) fn shown((host, port): &Place) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
+/// Whoever leads a failover says the first when a replica is the master, and the second when all others follow
+/// it, which may take minutes: as long as the old master lives, it grants what the new one does not know.
+const NEWS: [&str; 2] = ["+promoted-slave", "+switch-master"];
 /// How long others are waited for once one has answered.
 const OTHERS: Duration = Duration::from_millis(50);
 /// How often it is looked where the master is while nobody says that it has moved.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
+/// The same after some news, and how often.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+const LOOKS: u32 = 10;
 /// After a sentinel could not be listened to, and how long one may take.
 const RETRY: Duration = Duration::from_secs(1);
 

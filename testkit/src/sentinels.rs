@@ -13,6 +13,7 @@ use crate::port::PortClaim;
 use crate::process::Process;
 use crate::resp::{Connection, Reply};
 use crate::scratch::Scratch;
+use crate::server::RedisServer;
 
 /// Sentinels that agree on where a master is, and promote a replica when it is gone. They call it
 /// [`SERVICE`](Self::SERVICE).
@@ -23,10 +24,12 @@ pub struct Sentinels {
 
 #[derive(Debug)]
 struct Sentinel {
+    /// Whether it was killed.
+    is_dead: bool,
     // The process ends before its folder and its port are given up.
     process: Process,
     port: PortClaim,
-    _scratch: Scratch,
+    scratch: Scratch,
 }
 
 impl Sentinels {
@@ -70,9 +73,32 @@ impl Sentinels {
         self.addrs().iter().map(ToString::to_string).collect()
     }
 
-    /// SIGKILL for one of them.
+    /// SIGKILL for one of them. From now on nothing is expected of it.
     pub fn kill(&mut self, n: usize) {
+        self.sentinels[n].is_dead = true;
         self.sentinels[n].process.kill();
+    }
+
+    /// Starts one that was killed, with all that it knew.
+    ///
+    /// # Panics
+    /// It does not start.
+    pub fn restart(&mut self, n: usize) {
+        let sentinel = &mut self.sentinels[n];
+        sentinel.process = launch(&sentinel.scratch);
+        sentinel.is_dead = false;
+        sentinel.wait_until_it_answers();
+    }
+
+    /// Has them ask servers for their roles ten times a second in place of every ten seconds, so that they
+    /// choose by what is, and not by what was. Redis 7 and later; others go on as they were. They take nobody
+    /// for dead who is only slow: they have to be told.
+    pub fn hasten(&self) {
+        for sentinel in &self.sentinels {
+            let patience = ["SENTINEL", "SET", Self::SERVICE, "down-after-milliseconds", "5000"];
+            drop(sentinel.ask(&patience));
+            drop(sentinel.ask(&["SENTINEL", "DEBUG", "INFO-PERIOD", "100"]));
+        }
     }
 
     /// SIGSTOP for one of them.
@@ -95,13 +121,34 @@ impl Sentinels {
     /// # Panics
     /// They do not.
     pub fn fail_over(&self) {
-        let before = self.master();
-        // Not so soon after the last one, they say.
-        self.until("they agree to a failover", |sentinel| {
-            sentinel.addr() != self.sentinels[0].addr()
-                || sentinel.ask(&["SENTINEL", "FAILOVER", Self::SERVICE]).to_string() == "OK"
+        // One that was begun may come to nothing.
+        self.replace(self.master());
+    }
+
+    /// Has the first of them begin to make a replica the master. It goes on naming the old one until all other
+    /// replicas follow the new one, for three seconds at most.
+    ///
+    /// # Panics
+    /// It does not answer, or does not want to.
+    pub fn begin_failover(&self) {
+        let begun = self.sentinels[0].ask(&["SENTINEL", "FAILOVER", Self::SERVICE]);
+        assert_eq!(begun.to_string(), "OK");
+    }
+
+    /// Has them make this replica the master, and waits until they all say so. They have to be
+    /// [hasty](Self::hasten).
+    ///
+    /// # Panics
+    /// They do not.
+    pub fn fail_over_to(&self, wanted: &RedisServer) {
+        let port = wanted.port();
+        let prefer = |priority| wanted.cli(&["CONFIG", "SET", "replica-priority", priority]);
+        prefer("1");
+        self.until("they know which replica is preferred", |sentinel| {
+            sentinel.priority_of(port).as_deref() == Some("1")
         });
-        self.until_moved_from(before);
+        self.push_until(|sentinel| sentinel.field("port") == Some(port.to_string()));
+        prefer("100");
     }
 
     /// Has them replace a master that is gone, and waits until they all say so. They would find it out by
@@ -110,8 +157,12 @@ impl Sentinels {
     /// # Panics
     /// They do not within a minute.
     pub fn replace(&self, gone: u16) {
-        self.until(MOVED, |sentinel| {
-            let done = sentinel.is_moved_from(gone);
+        self.push_until(|sentinel| sentinel.is_moved_from(gone));
+    }
+
+    fn push_until(&self, done: impl Fn(&Sentinel) -> bool) {
+        self.until("the master is another", |sentinel| {
+            let done = done(sentinel);
             if !done && sentinel.addr() == self.sentinels[0].addr() {
                 // Refused while it is being done.
                 sentinel.try_ask(&["SENTINEL", "FAILOVER", Self::SERVICE]);
@@ -120,13 +171,9 @@ impl Sentinels {
         });
     }
 
-    fn until_moved_from(&self, port: u16) {
-        self.until(MOVED, |sentinel| sentinel.is_moved_from(port));
-    }
-
     fn until(&self, what: &str, done: impl Fn(&Sentinel) -> bool) {
         let deadline = Instant::now() + LIMIT;
-        while !self.sentinels.iter().all(&done) {
+        while !self.sentinels.iter().filter(|sentinel| !sentinel.is_dead).all(&done) {
             assert!(Instant::now() < deadline, "never happened: {what}");
             thread::sleep(POLL);
         }
@@ -147,19 +194,19 @@ impl Sentinel {
             scratch.log().display(),
             master.port()
         );
-        let file = scratch.path().join("sentinel.conf");
-        fs::write(&file, settings).expect("a sentinel's settings can be written");
-        let mut command = Command::new(redis_server());
-        command.arg(&file).arg("--sentinel").stdin(Stdio::null()).stdout(Stdio::null());
-        let process = Process::spawn(command.stderr(scratch.open_log()));
-        let process = process.expect("redis-server can be run");
-        let sentinel = Self { process, port, _scratch: scratch };
+        fs::write(scratch.path().join(SETTINGS), settings)
+            .expect("a sentinel's settings can be written");
+        let sentinel = Self { is_dead: false, process: launch(&scratch), port, scratch };
+        sentinel.wait_until_it_answers();
+        sentinel
+    }
+
+    fn wait_until_it_answers(&self) {
         let deadline = Instant::now() + START_LIMIT;
-        while sentinel.try_ask(&["PING"]).is_none() {
+        while self.try_ask(&["PING"]).is_none() {
             assert!(Instant::now() < deadline, "a sentinel does not start");
             thread::sleep(POLL);
         }
-        sentinel
     }
 
     fn addr(&self) -> SocketAddr {
@@ -181,12 +228,33 @@ impl Sentinel {
     /// One of the words that it has for the master.
     fn field(&self, name: &str) -> Option<String> {
         let told = self.try_ask(&["SENTINEL", "MASTER", Sentinels::SERVICE])?;
-        let words: Vec<_> = told.array().iter().map(ToString::to_string).collect();
-        words.chunks(2).find(|pair| pair[0] == name).map(|pair| pair[1].clone())
+        word(&told, name)
+    }
+
+    /// What it has read of the replica at this port.
+    fn priority_of(&self, port: u16) -> Option<String> {
+        let told = self.try_ask(&["SENTINEL", "REPLICAS", Sentinels::SERVICE])?;
+        let is_it = |replica: &&Reply| word(replica, "port") == Some(port.to_string());
+        word(told.array().iter().find(is_it)?, "slave-priority")
     }
 }
 
-const MOVED: &str = "the master is another";
+/// By the settings that lie there, and what the one before added to them.
+fn launch(scratch: &Scratch) -> Process {
+    let mut command = Command::new(redis_server());
+    command.arg(scratch.path().join(SETTINGS)).arg("--sentinel");
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    Process::spawn(command.stderr(scratch.open_log())).expect("redis-server can be run")
+}
+
+/// What stands behind a name in a list of names and values.
+fn word(told: &Reply, name: &str) -> Option<String> {
+    let words: Vec<_> = told.array().iter().map(ToString::to_string).collect();
+    words.chunks(2).find(|pair| pair[0] == name).map(|pair| pair[1].clone())
+}
+
+const SETTINGS: &str = "sentinel.conf";
+
 const POLL: Duration = Duration::from_millis(10);
 const LIMIT: Duration = Duration::from_secs(60);
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);

@@ -62,6 +62,18 @@ impl SlotCluster {
         Self::start_with(masters, true, |server| server)
     }
 
+    /// The same of servers that are set up further.
+    ///
+    /// # Panics
+    /// One does not start, or they do not agree.
+    #[must_use]
+    pub fn replicated_of(
+        masters: usize,
+        set_up: impl Fn(RedisServerBuilder) -> RedisServerBuilder,
+    ) -> Self {
+        Self::start_with(masters, true, set_up)
+    }
+
     /// Masters that speak TLS, also among themselves, with certificates of this authority for 127.0.0.1.
     ///
     /// # Panics
@@ -202,6 +214,19 @@ impl SlotCluster {
         server.expect("it is one of ours")
     }
 
+    /// Who serves any slot, as those that live have it.
+    #[must_use]
+    pub fn serving(&self) -> Vec<usize> {
+        let ports: BTreeSet<_> =
+            owners(self.alive()).into_iter().map(|(_, _, port)| port).collect();
+        (0..self.servers.len()).filter(|n| ports.contains(&self[*n].port())).collect()
+    }
+
+    /// All that live.
+    pub fn servers(&self) -> impl Iterator<Item = &RedisServer> {
+        self.living()
+    }
+
     /// Moves a slot with all its keys.
     ///
     /// # Panics
@@ -243,7 +268,18 @@ impl SlotCluster {
     pub fn move_key(&self, key: &str, to: usize) {
         let from = self.owner_of(self.slot_of(key));
         let port = self.port(to).to_string();
-        self[from].cli(&["MIGRATE", "127.0.0.1", &port, key, "0", "5000"]);
+        // A failover may have left an older copy there.
+        let migrate = ["MIGRATE", "127.0.0.1", &port, key, "0", "5000", "REPLACE"];
+        let deadline = Instant::now() + LIMIT;
+        loop {
+            let reply = self[from].command(&migrate);
+            let is_passing = reply.to_string().contains("CLUSTERDOWN");
+            if !reply.is_error() {
+                return;
+            }
+            assert!(is_passing && Instant::now() < deadline, "not moved: {reply}");
+            thread::sleep(POLL);
+        }
     }
 
     /// Ends a move: the slot is that of the one that imports it. All are told, as `redis-cli` does.
@@ -252,7 +288,8 @@ impl SlotCluster {
     /// They refuse.
     pub fn finish_move(&self, slot: u16, to: usize) {
         let (from, id, slot) = (self.owner_of(slot), self.id(to), slot.to_string());
-        let others = (0..self.masters).filter(|n| ![from, to].contains(n) && self.lives(*n));
+        let serving = self.serving().into_iter();
+        let others = serving.filter(|n| ![from, to].contains(n) && self.lives(*n));
         for n in [to, from].into_iter().chain(others) {
             self[n].cli(&["CLUSTER", "SETSLOT", &slot, "NODE", &id]);
         }

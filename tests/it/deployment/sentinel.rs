@@ -15,6 +15,8 @@ use crate::support::{causes, eventually, soon};
 pub(super) struct Replicated {
     pub(super) master: RedisServer,
     pub(super) replica: RedisServer,
+    /// Further replicas.
+    others: Vec<RedisServer>,
     pub(super) sentinels: Sentinels,
 }
 
@@ -31,10 +33,15 @@ pub(super) const LEASE: Duration = Duration::from_secs(15);
 
 impl Replicated {
     pub(super) async fn start() -> Self {
+        Self::start_of(1).await
+    }
+
+    async fn start_of(replicas: usize) -> Self {
         let (master, replica) = (RedisServer::start(), RedisServer::start());
-        replica.follow(&master);
-        let sentinels = Sentinels::over(master.addr(), 1, 3);
-        let redis = Self { master, replica, sentinels };
+        let others: Vec<_> = (1..replicas).map(|_| RedisServer::start()).collect();
+        others.iter().chain([&replica]).for_each(|replica| replica.follow(&master));
+        let sentinels = Sentinels::over(master.addr(), replicas, 3);
+        let redis = Self { master, replica, others, sentinels };
         bless(&redis.client().await).await;
         redis
     }
@@ -155,6 +162,29 @@ async fn promoted_replica_grants_nothing_that_it_may_have_forgotten() {
     let next = soon(waiter).await.unwrap().unwrap();
     assert!(guard.ensure_valid().is_err(), "two held it");
     next.release().await.unwrap();
+}
+
+/// The first sentinel leads, and announces the new master to those who connected before when it has made all
+/// other replicas follow that. Until then the old one lives, and would grant what the new one never hears of.
+#[tokio::test]
+async fn old_master_is_left_when_its_successor_is_promoted() {
+    let redis = Replicated::start_of(2).await;
+    let client = redis.client().await;
+    let guard = client.lock("x").acquire().await.unwrap();
+    let waiter = tokio::spawn({
+        let lock = redis.client().await.lock("x");
+        async move { lock.acquire().await }
+    });
+    redis.sentinels.begin_failover();
+    let is_master =
+        |server: &RedisServer| server.cli(&["INFO", "replication"]).contains("role:master");
+    let replicas = || redis.others.iter().chain([&redis.replica]);
+    eventually(|| replicas().any(is_master)).await;
+    let promoted = replicas().find(|server| is_master(server)).unwrap();
+    eventually(|| promoted.calls_of("pexpire") > 0).await;
+    assert_eq!(redis.sentinels.master(), redis.master.port(), "it was told before");
+    guard.release().await.unwrap();
+    soon(waiter).await.unwrap().unwrap().release().await.unwrap();
 }
 
 /// What the wait is for.
