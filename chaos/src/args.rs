@@ -9,6 +9,7 @@ use std::{
 
 use crate::{
     history::Settings,
+    profile::{self, TRUST},
     traffic::{LONGEST_LEASE_MS, Orders, QUARANTINE_MS},
 };
 
@@ -36,19 +37,25 @@ pub(crate) const WORKER: &str = "worker";
 pub(crate) const NO_LOCK: &str = "no-lock";
 
 pub(crate) const USAGE: &str = "\
-usage: palisade-chaos [--seed S] [--secs T] [--masters 3|5] [--workers N] [--keep]
-                      [--blocking] [--planted no-lock]
+usage: palisade-chaos [--profile P] [--seed S] [--secs T] [--masters 3|5]
+                      [--workers N] [--keep] [--blocking] [--planted no-lock] [--trust]
        palisade-chaos check HISTORY
 
+  --profile P   which servers, and what happens to them (default: masters)
+                  masters      some that know nothing of each other
+                  failover     one behind sentinels, whose replicas take its place
+                  resharding   a cluster whose slots move, and whose masters are replaced
   --seed S      which faults come when, and what the workers want (default: any)
   --secs T      how long the workers work (default: 60); from 120 on every other minute is calmer
-  --masters N   redis-servers, 3 or 5 (default: 3)
+  --masters N   of those that know nothing of each other, 3 or 5 (default: 3)
   --workers N   worker processes, at least 6 (default: 6)
   --keep        keep the history also when nothing is wrong
   --blocking    no faults; workers block their runtimes for longer than a lease now and then, and
                 lose no lock by that
   --planted no-lock
                 one worker takes what it wants: the run must end with violations
+  --trust       with the profile failover: replicas that were promoted grant at once, so the run
+                must end with violations
   check HISTORY go through a kept history once more
 
 exit: 0 no violation, 1 violations, 2 the run has seen too little to mean anything,
@@ -72,7 +79,7 @@ const SLACK_MS: u64 = 250;
 const IN_ORDER_MS: u64 = 250;
 /// Both contenders of two workers that were killed are the first in a queue, one after the other: each is
 /// left its turn for 3 s, and others look every 2 s.
-pub(crate) const ABSENT_MS: u64 = 2 * 2 * (3_000 + 2_000);
+const ABSENT_MS: u64 = 2 * 2 * (3_000 + 2_000);
 
 fn options(mut args: impl Iterator<Item = String>) -> Result<Options, Problem> {
     let settings = Settings {
@@ -90,6 +97,7 @@ fn options(mut args: impl Iterator<Item = String>) -> Result<Options, Problem> {
         quarantine_all: false,
         lossy: false,
         forgetful: true,
+        profile: profile::ALL[0].name().to_owned(),
         seed: any_seed(),
         secs: 60,
         masters: 3,
@@ -100,6 +108,8 @@ fn options(mut args: impl Iterator<Item = String>) -> Result<Options, Problem> {
     while let Some(arg) = args.next() {
         let settings = &mut options.settings;
         match arg.as_str() {
+            "--profile" => settings.profile = args.next().unwrap_or_default(),
+            "--trust" => settings.planted = Some(TRUST.to_owned()),
             "--seed" => settings.seed = number(&arg, args.next())?,
             "--secs" => settings.secs = number(&arg, args.next())?,
             "--masters" => settings.masters = number(&arg, args.next())?,
@@ -111,6 +121,7 @@ fn options(mut args: impl Iterator<Item = String>) -> Result<Options, Problem> {
         }
     }
     validate(&options.settings)?;
+    profile::of(&options.settings).adapt(&mut options.settings);
     Ok(options)
 }
 
@@ -125,10 +136,15 @@ fn validate(settings: &Settings) -> Result<(), Problem> {
     if settings.secs < 5 {
         return say("--secs is 5 at least");
     }
-    if settings.planted.as_deref().is_some_and(|planted| planted != NO_LOCK) {
-        return say("--planted knows no-lock only");
+    let Some(profile) = profile::named(&settings.profile) else {
+        return say("--profile is masters, failover or resharding");
+    };
+    match settings.planted.as_deref() {
+        None | Some(NO_LOCK) => Ok(()),
+        Some(TRUST) if profile.loses_grants() => Ok(()),
+        Some(TRUST) => say("--trust is for --profile failover"),
+        Some(_) => say("--planted knows no-lock only"),
     }
-    Ok(())
 }
 
 fn number<T: FromStr>(option: &str, value: Option<String>) -> Result<T, Problem> {
@@ -192,6 +208,7 @@ mod tests {
             quarantine_all: false,
             lossy: false,
             forgetful: true,
+            profile: "masters".to_owned(),
             seed: 7,
             secs: 9,
             masters: 5,
@@ -209,6 +226,14 @@ mod tests {
     }
 
     #[test]
+    fn profile_says_what_is_promised() {
+        let settings = run("--profile failover --trust").unwrap().settings;
+        assert_eq!((settings.masters, settings.quarantine_all), (1, true));
+        assert_eq!(settings.failover_ms, settings.quarantine_ms + 5_000);
+        assert_eq!(settings.planted.as_deref(), Some(TRUST));
+    }
+
+    #[test]
     fn what_cannot_be_run_is_refused() {
         for line in [
             "--masters 4",
@@ -217,6 +242,10 @@ mod tests {
             "--seed",
             "--seed x",
             "--planted x",
+            "--profile x",
+            "--profile",
+            "--trust",
+            "--profile resharding --trust",
             "--help",
         ] {
             assert!(run(line).is_err(), "{line}");

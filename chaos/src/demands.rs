@@ -6,7 +6,7 @@ use crate::{
     check::coverage::Demands,
     faults::{Pace, Schedule, TABLE, stretches},
     history::{Event, History, Settings},
-    traffic::{PRIZES, What},
+    traffic::Prizes,
 };
 
 /// Those of the run that `history` tells of.
@@ -35,21 +35,9 @@ fn of_traffic(settings: &Settings) -> Demands {
         parts: parts(settings),
         grants_of_a_part: GRANTS_AT_LEAST,
         reentries: of_stretches(settings, REENTRIES * all.len() as u64),
-        uses: uses().map(|what| (what, of_stretches(settings, USES))).collect(),
+        uses: Prizes::Masters.uses().map(|what| (what, of_stretches(settings, USES))).collect(),
         ..Demands::default()
     }
-}
-
-/// Each way of holding something, as the report names it.
-fn uses() -> impl Iterator<Item = String> {
-    PRIZES.iter().flat_map(|prize| {
-        let ways: &[_] = match prize.what {
-            What::Sides(_) => &[" read", " written", " downgraded"],
-            What::Latches(_) => &[" counted down", " let through"],
-            _ => &[""],
-        };
-        ways.iter().map(|way| format!("{}{way}", prize.name))
-    })
 }
 
 /// Of a stretch, on average: half as many as a machine with two cores can do that builds something
@@ -143,12 +131,12 @@ mod tests {
     }
 
     fn demanded_uses() -> Vec<(String, u64)> {
-        uses().map(|what| (what, 3)).collect()
+        Prizes::Masters.uses().map(|what| (what, 3)).collect()
     }
 
     #[test]
     fn all_sides_are_demanded() {
-        let uses: Vec<_> = uses().collect();
+        let uses: Vec<_> = Prizes::Masters.uses().collect();
         for what in [
             "rw-multi read",
             "rw-red downgraded",

@@ -4,17 +4,24 @@ use testkit::{RedisServer, Reply};
 
 use crate::{
     history::Leftovers,
-    traffic::{LEASED_SEMAPHORE, PERMITS, PRIZES, SEMAPHORE},
+    traffic::{LEASED_SEMAPHORE, NAME_OF_WORKERS, PERMITS, Prize, SEMAPHORE},
 };
 
 /// The holder ids of workers that were killed begin with one of `dead`: nobody has taken those out of a
 /// queue, or has given back their permits.
-pub(crate) fn on(master: usize, server: &RedisServer, dead: &[String]) -> Leftovers {
-    let channels = server.cli(&["PUBSUB", "CHANNELS"]).lines().map(str::to_owned).collect();
+pub(crate) fn on(
+    master: usize,
+    server: &RedisServer,
+    prizes: &[Prize],
+    dead: &[String],
+) -> Leftovers {
+    let channels = server.cli(&["PUBSUB", "CHANNELS"]);
+    let channels = channels.lines().filter(|channel| !channel.starts_with("__sentinel__"));
+    let channels = channels.map(str::to_owned).collect();
     let mut keys = server.keys();
     keys.retain(|key| !stays(key) && !is_of(key, SEMAPHORE) && !is_of(key, LEASED_SEMAPHORE));
     keys.retain(|key| !is_queue_of_dead(server, key, dead));
-    for prize in PRIZES.iter().filter(|prize| prize.what.home() == Some(master)) {
+    for prize in prizes.iter().filter(|prize| prize.what.home() == Some(master)) {
         keys.extend(match prize.name {
             SEMAPHORE => wrong_permits(server, dead),
             LEASED_SEMAPHORE => wrong_leased_permits(server),
@@ -24,10 +31,16 @@ pub(crate) fn on(master: usize, server: &RedisServer, dead: &[String]) -> Leftov
     Leftovers { master, keys, channels, connections: server.connected_clients() }
 }
 
+/// How many connections of workers a server has, to which others have some of their own.
+pub(crate) fn connections_of_workers(server: &RedisServer) -> u64 {
+    let list = server.cli(&["CLIENT", "LIST"]);
+    list.lines().filter(|line| line.contains(&format!(" name={NAME_OF_WORKERS}"))).count() as u64
+}
+
 /// A counter of tokens for a day, since a holder after the next must get a greater one still; what was made
 /// of a change for a minute; who was seen at the head of a queue for five; a latch until it is at zero.
 fn stays(key: &str) -> bool {
-    ["palisade_lock_token:", "palisade_once:", "latch-"]
+    ["palisade_mark:", "palisade_lock_token:", "redisson_lock_token:", "palisade_once:", "latch-"]
         .iter()
         .any(|prefix| key.starts_with(prefix))
         || key.ends_with(":palisade_head")

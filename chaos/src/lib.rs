@@ -14,6 +14,7 @@ mod demands;
 mod faults;
 mod leftovers;
 mod masters;
+mod profile;
 mod recorder;
 mod report;
 mod scenario;

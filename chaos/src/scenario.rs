@@ -2,7 +2,6 @@
 
 use std::{
     io::{self, Write},
-    panic::resume_unwind,
     path::{Path, PathBuf},
     process::ExitCode,
     thread,
@@ -16,15 +15,14 @@ use tokio::{
 };
 
 use crate::{
-    args::{ABSENT_MS, Options},
+    args::{NO_LOCK, Options},
     check::wakeups,
-    faults::{Interrupt, Interrupted, Schedule, calm, masters_track, workers_track},
-    history::{Event, History, Settings, Worker},
-    leftovers,
-    masters::Masters,
+    faults::{Interrupt, Interrupted, calm},
+    history::{Event, History, Worker},
+    profile::{self, Course},
     recorder::Recorder,
     report::{self, Findings},
-    traffic::{Fleet, LONGEST_LEASE, Orders},
+    traffic::{Access, Fleet, LONGEST_LEASE, Orders, Prizes},
 };
 
 /// Runs, reports, and says by the exit code how it went.
@@ -83,67 +81,46 @@ fn run_and_report(options: &Options) -> Result<ExitCode, Stopped> {
 fn run(options: &Options, folder: &Path, interrupt: &Interrupt) -> Result<(), Stopped> {
     let settings = &options.settings;
     let recorder = Recorder::create(folder, "parent")?;
-    let masters = Masters::start(settings.masters);
+    let profile = profile::of(settings);
+    let ground = profile.start(settings)?;
     recorder.note(Event::RunBegan(settings.clone()));
-    if let Some(reason) = masters.no_clocks() {
-        let (fault, why) = ("step-clock".to_owned(), format!("no shim for the clock: {reason}"));
-        recorder.note(Event::LeftOut { fault, why });
+    if let Some((fault, why)) = ground.left_out() {
+        recorder.note(Event::LeftOut { fault: fault.to_owned(), why });
     }
-    let mut fleet = Fleet::start(&recorder, orders(options, folder, &masters))?;
+    let mut fleet =
+        Fleet::start(&recorder, orders(options, folder, ground.access(), profile.prizes()))?;
     let whole = Duration::from_secs(settings.secs);
     let end = Instant::now() + whole;
     if options.blocking {
         recorder.note(Event::Undisturbed);
         interrupt.sleep_until(end - calm(whole))?;
     } else {
-        torment(settings, &recorder, &masters, &mut fleet, interrupt)?;
+        let course = Course { settings, recorder: &recorder, interrupt, began: Instant::now() };
+        ground.torment(&course, &mut fleet)?;
     }
     recorder.note(Event::Calm);
     // On a busy machine, or where masters were waited for, the faults end late.
     interrupt.sleep_until(end.max(Instant::now() + calm(whole)))?;
     recorder.note(Event::Finishing);
     let served = LONGEST_LEASE + wakeups::POLL_CAP + wakeups::SLACK;
-    let dead = fleet.finish(served + Duration::from_millis(ABSENT_MS) + MARGIN);
+    let dead = fleet.finish(served + Duration::from_millis(settings.absent_ms) + MARGIN);
     // What killed workers held is let go of by the servers alone.
     interrupt.sleep_until(Instant::now() + LONGEST_LEASE + MARGIN)?;
-    for (master, server) in masters.servers().iter().enumerate() {
-        recorder.note(Event::Left(leftovers::on(master, server, &dead)));
+    for left in ground.leftovers(&dead) {
+        recorder.note(Event::Left(left));
     }
     Ok(())
 }
 
-/// All the faults of a run. The tracks end with everything healed.
-fn torment(
-    settings: &Settings,
-    recorder: &Recorder,
-    masters: &Masters,
-    fleet: &mut Fleet<'_>,
-    interrupt: &Interrupt,
-) -> Result<(), Interrupted> {
-    let began = Instant::now();
-    let whole = Duration::from_secs(settings.secs);
-    let workers = settings.workers as usize;
-    let schedule = Schedule::draw(settings.seed, settings.masters, workers, whole);
-    thread::scope(|scope| {
-        let tracks = [&schedule.processes, &schedule.service]
-            .map(|plan| scope.spawn(|| masters_track(masters, recorder, plan, began, interrupt)));
-        let workers = workers_track(fleet, recorder, &schedule.workers, began, interrupt);
-        let ended = tracks.map(|track| track.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        ended.into_iter().fold(workers, Result::and)
-    })?;
-    // What is half open still would be noticed in the calm.
-    (0..settings.masters).for_each(|master| masters.wire(master).heal());
-    Ok(())
-}
-
-fn orders(options: &Options, folder: &Path, masters: &Masters) -> Vec<Orders> {
+fn orders(options: &Options, folder: &Path, access: &Access, prizes: Prizes) -> Vec<Orders> {
     let settings = &options.settings;
     let one = |place| Orders {
         worker: Worker { place, life: 0 },
         seed: settings.seed,
-        urls: masters.urls(),
+        access: access.clone(),
+        prizes,
         folder: folder.to_owned(),
-        ignores_lock: settings.planted.is_some() && place == 0,
+        ignores_lock: settings.planted.as_deref() == Some(NO_LOCK) && place == 0,
         blocks: options.blocking,
         workers: settings.workers,
         dead: Vec::new(),

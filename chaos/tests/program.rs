@@ -46,6 +46,18 @@ fn a_short_run_ends_without_violations_and_leaves_no_folder() {
 }
 
 #[test]
+fn short_runs_of_other_profiles_end_without_violations() {
+    for profile in ["failover", "resharding"] {
+        let ended = run(&format!("--profile {profile} --seed 2 --secs 8"));
+        let said = text(&ended);
+        assert_eq!(ended.status.code(), Some(0), "{said}");
+        assert!(said.contains("\n0 violations\n"), "{said}");
+        let again = format!("again: cargo xtask chaos --seed 2 --secs 8 --profile {profile} ");
+        assert!(said.contains(&again), "{said}");
+    }
+}
+
+#[test]
 fn arguments_that_make_no_sense_are_refused_with_the_usage() {
     let refused = run("--masters 4");
     assert_eq!(refused.status.code(), Some(64));

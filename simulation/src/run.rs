@@ -100,6 +100,7 @@ fn settings(plan: &Plan) -> Settings {
         news_ms: if plan.has_one_restart() { NEWS_MS } else { 0 },
         lossy: plan.faulty,
         forgetful: false,
+        profile: String::new(),
         seed: plan.seed,
         secs: plan.finish_at / 1_000_000,
         masters: plan.nodes.len(),

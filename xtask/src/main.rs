@@ -28,9 +28,9 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
-    /// Contends for locks on real servers while they are killed, frozen and restarted.
+    /// Contends for locks on real servers while they are killed, frozen, replaced and resharded.
     Chaos {
-        /// Passed to the program: `--seed S --secs T`.
+        /// Passed to the program: `--profile P --seed S --secs T`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },

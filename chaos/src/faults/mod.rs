@@ -16,6 +16,7 @@ mod tracks;
 
 use std::{ops::Range, time::Duration};
 
+pub(crate) use planned::Planned;
 pub(crate) use schedule::Schedule;
 pub(crate) use stretches::{Pace, calm, stretches};
 use testkit::{Fault as WireFault, Way};

@@ -21,8 +21,8 @@ use crate::{
         self, Violation,
         coverage::{self, Shortfall},
     },
-    demands::demands,
     history::{History, Settings},
+    profile::{self, TRUST},
 };
 
 /// What is wrong with a run.
@@ -36,7 +36,10 @@ impl Findings {
     pub(crate) fn of(history: &History) -> Self {
         Self {
             violations: check::violations(history),
-            shortfalls: coverage::shortfalls(history, &demands(history)),
+            shortfalls: coverage::shortfalls(
+                history,
+                &profile::of(&history.settings).demands(history),
+            ),
         }
     }
 
@@ -57,17 +60,22 @@ impl Findings {
 
 /// What is run, and how to run it again. Printed first and last.
 pub(crate) fn announce(out: &mut impl Write, settings: &Settings) -> io::Result<()> {
-    let Settings { seed, secs, masters, workers, planted, .. } = settings;
+    let Settings { seed, secs, workers, .. } = settings;
+    let profile = profile::of(settings);
     writeln!(
         out,
-        "seed {seed} · {secs} s · {masters} masters · {workers} workers · commit {}",
+        "seed {seed} · {secs} s · {} · {workers} workers · commit {}",
+        profile.words(settings),
         commit().unwrap_or_else(|| "unknown".to_owned())
     )?;
-    let planted = planted.as_ref().map(|planted| format!(" --planted {planted}"));
+    let planted = settings.planted.as_deref().map(|planted| match planted {
+        TRUST => " --trust".to_owned(),
+        planted => format!(" --planted {planted}"),
+    });
     writeln!(
         out,
-        "again: cargo xtask chaos \
-         --seed {seed} --secs {secs} --masters {masters} --workers {workers}{}",
+        "again: cargo xtask chaos --seed {seed} --secs {secs} {} --workers {workers}{}",
+        profile.flags(settings),
         planted.unwrap_or_default()
     )
 }

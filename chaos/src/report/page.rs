@@ -6,6 +6,7 @@ use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 use crate::{
     check::Violation,
     history::{Event, History, Section, Worker},
+    profile,
     spans::Span,
     time::Time,
 };
@@ -91,9 +92,9 @@ impl<'a> Picture<'a> {
         let settings = &self.history.settings;
         let planted = settings.planted.as_ref().map(|planted| format!(", planted {planted}"));
         let run = format!(
-            "palisade chaos, seed {}, {} masters, {} workers{}",
+            "palisade chaos, seed {}, {}, {} workers{}",
             settings.seed,
-            settings.masters,
+            profile::of(settings).words(settings),
             settings.workers,
             planted.unwrap_or_default()
         );

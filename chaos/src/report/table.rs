@@ -9,8 +9,8 @@ use std::{
 use crate::{
     check::{coverage, detection, reentry, updates, wakeups},
     demands::parts,
-    faults::TABLE,
     history::{Event, History, Hold, Kind, Record, Refusal, Section},
+    profile,
     quantiles::Quantiles,
 };
 
@@ -85,14 +85,14 @@ fn free_but_wanted(history: &History) -> String {
 }
 
 fn faults(history: &History) -> String {
-    let left_out = TABLE.iter().filter_map(|fault| {
-        let why = coverage::left_out(history, fault.name)?;
-        Some(format!("{} is left out, {why}", fault.name))
+    let all = profile::of(&history.settings).faults();
+    let left_out = all.iter().filter_map(|fault| {
+        let why = coverage::left_out(history, fault)?;
+        Some(format!("{fault} is left out, {why}"))
     });
-    let row = TABLE.chunks(3).map(|faults| {
+    let row = all.chunks(3).map(|faults| {
         let count = |name| coverage::count_faults(history, name);
-        let cells =
-            faults.iter().map(|fault| format!("{:<18}{:>3}", fault.name, count(fault.name)));
+        let cells = faults.iter().map(|fault| format!("{fault:<18}{:>3}", count(fault)));
         cells.collect::<Vec<_>>().join("   ")
     });
     row.chain(left_out).collect::<Vec<_>>().join("\n")

@@ -6,7 +6,8 @@ use futures::FutureExt;
 use workload::{Lane, Latches, Target, Timekeeper, Turn};
 
 use super::{
-    intent::{self, MOST_COUNTED, Prize},
+    intent,
+    prizes::{MOST_COUNTED, Prize},
     subscriber,
 };
 use crate::{

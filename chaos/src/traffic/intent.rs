@@ -5,135 +5,11 @@ use std::{ops::Range, time::Duration};
 use palisade::Lease;
 use workload::{Ending, Intent};
 
-use crate::{
-    history::{Kind, Manner},
-    random::Random,
+use super::{
+    prizes::Prize,
+    sorts::{Work, ms},
 };
-
-/// What is contended for.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Prize {
-    pub(crate) name: &'static str,
-    pub(crate) what: What,
-    sorts: &'static [(u32, Sort)],
-}
-
-/// A lock or a semaphore, and the only master that it is on.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum What {
-    /// One holder at a time, on all masters; with tokens or not.
-    Plain(Kind, bool),
-    /// Readers and writers, on all masters or on the second.
-    Sides(Kind),
-    Fair(usize),
-    Permits(usize),
-    LeasedPermits(usize),
-    /// A new latch every second.
-    Latches(usize),
-}
-
-/// Of those on all masters two: one that is handed over all the time, and one that is held whenever a
-/// fault strikes. Contenders of the one do not wait for the other. Those that change hands often have
-/// fencing tokens, the others do without.
-pub(crate) const PRIZES: [Prize; 11] = [
-    Prize { name: "red-brisk", what: What::Plain(Kind::RedLock, true), sorts: &BRISK },
-    Prize { name: "red-slow", what: What::Plain(Kind::RedLock, false), sorts: &SLOW },
-    Prize { name: "multi-brisk", what: What::Plain(Kind::MultiLock, true), sorts: &BRISK },
-    Prize { name: "multi-slow", what: What::Plain(Kind::MultiLock, false), sorts: &SLOW },
-    Prize { name: "rw-red", what: What::Sides(Kind::RedLock), sorts: &MIXED },
-    Prize { name: "rw-multi", what: What::Sides(Kind::MultiLock), sorts: &MIXED },
-    Prize { name: "rw-single", what: What::Sides(Kind::Lock), sorts: &MIXED },
-    Prize { name: "fair", what: What::Fair(0), sorts: &QUEUED },
-    Prize { name: SEMAPHORE, what: What::Permits(2), sorts: &MIXED },
-    Prize { name: LEASED_SEMAPHORE, what: What::LeasedPermits(2), sorts: &MIXED },
-    Prize { name: "latches", what: What::Latches(0), sorts: &BRISK },
-];
-pub(crate) const SEMAPHORE: &str = "permits";
-pub(crate) const LEASED_SEMAPHORE: &str = "leased-permits";
-/// To how much a latch is set at most: about what is counted down in a second.
-pub(crate) const MOST_COUNTED: u64 = 40;
-/// How many permits each of them has.
-pub(crate) const PERMITS: u32 = 3;
-
-impl What {
-    /// Which votes are counted.
-    pub(crate) const fn kind(self) -> Kind {
-        match self {
-            Self::Plain(kind, _) | Self::Sides(kind) => kind,
-            Self::Fair(_) | Self::Permits(_) | Self::LeasedPermits(_) | Self::Latches(_) => {
-                Kind::Lock
-            }
-        }
-    }
-
-    /// The master that it is on, if that is only one.
-    pub(crate) const fn home(self) -> Option<usize> {
-        match self {
-            Self::Sides(Kind::Lock) => Some(1),
-            Self::Plain(..) | Self::Sides(_) => None,
-            Self::Fair(home)
-            | Self::Permits(home)
-            | Self::LeasedPermits(home)
-            | Self::Latches(home) => Some(home),
-        }
-    }
-}
-
-/// A sort of section.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Sort {
-    renewed: bool,
-    work: Work,
-}
-
-/// How long a section works between reading and writing.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Work {
-    Short,
-    /// Several wait meanwhile.
-    Brief,
-    /// Long enough to be renewed, and to outlast a fixed lease.
-    Long,
-    /// Long enough to see several faults come and go.
-    Endless,
-}
-
-const BRISK: [(u32, Sort); 3] = [
-    (199, Sort { renewed: true, work: Work::Short }),
-    (199, Sort { renewed: false, work: Work::Short }),
-    (2, Sort { renewed: false, work: Work::Long }),
-];
-const SLOW: [(u32, Sort); 4] = [
-    (34, Sort { renewed: true, work: Work::Short }),
-    (25, Sort { renewed: true, work: Work::Long }),
-    (25, Sort { renewed: false, work: Work::Long }),
-    (16, Sort { renewed: true, work: Work::Endless }),
-];
-
-/// Of what several may hold at once.
-const MIXED: [(u32, Sort); 4] = [
-    (45, Sort { renewed: true, work: Work::Brief }),
-    (45, Sort { renewed: false, work: Work::Brief }),
-    (5, Sort { renewed: true, work: Work::Long }),
-    (5, Sort { renewed: false, work: Work::Long }),
-];
-/// Of what only one may, while all others stand in line.
-const QUEUED: [(u32, Sort); 3] = [
-    (49, Sort { renewed: true, work: Work::Brief }),
-    (49, Sort { renewed: false, work: Work::Brief }),
-    (2, Sort { renewed: false, work: Work::Long }),
-];
-
-impl Work {
-    fn lasts(self) -> Range<Duration> {
-        match self {
-            Self::Short => ms(0)..ms(3),
-            Self::Brief => ms(3)..ms(60),
-            Self::Long => ms(300)..ms(1_500),
-            Self::Endless => ms(3_000)..ms(6_000),
-        }
-    }
-}
+use crate::{history::Manner, random::Random};
 
 pub(super) fn draw(prize: &Prize, random: &mut Random) -> Intent {
     let sort = random.weighted(prize.sorts);
@@ -147,7 +23,7 @@ pub(super) fn draw(prize: &Prize, random: &mut Random) -> Intent {
         reentries: random.weighted(&REENTRIES),
         ending: if random.one_in(ONE_DROP_IN) { Ending::Drop } else { Ending::Release },
         rest: random.within(&REST),
-        downgrades: matches!(prize.what, What::Sides(_)) && random.one_in(ONE_DOWNGRADE_IN),
+        downgrades: prize.what.has_sides() && random.one_in(ONE_DOWNGRADE_IN),
         // Left to the simulation.
         polls: None,
         parks: None,
@@ -191,13 +67,10 @@ const ONE_DROP_IN: u64 = 8;
 const ONE_DOWNGRADE_IN: u64 = 2;
 const REST: Range<Duration> = ms(0)..ms(10);
 
-const fn ms(ms: u64) -> Duration {
-    Duration::from_millis(ms)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{history::Kind, traffic::prizes::PRIZES};
 
     fn draw(prize: &Prize, seed: u64) -> Vec<Intent> {
         let mut random = Random::new(seed);

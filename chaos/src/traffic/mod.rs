@@ -2,6 +2,8 @@
 //! over. What they do with a lock is `workload`'s.
 //!
 //! * `intent`: what a contender is going to do next, drawn by the seed. Pure.
+//! * `prizes`: what they contend for; `sorts`: for how long. Pure.
+//! * `access`: how the servers are reached.
 //! * `contender`: does it, until it is told to finish.
 //! * `targets`: the locks and semaphores themselves.
 //! * `steward`: sees that there are permits.
@@ -10,18 +12,20 @@
 //! * `subscriber`: hears the library's events, and panics when it is told to.
 //! * `fleet`: the processes, as the parent sees them.
 
+mod access;
 mod contender;
 mod fleet;
 mod intent;
+mod prizes;
+mod sorts;
 mod steward;
 mod subscriber;
 mod targets;
 mod witness;
 mod worker;
 
+pub(crate) use access::Access;
 pub(crate) use fleet::Fleet;
-pub(crate) use intent::{
-    CLOCK_STEP_MS, LEASED_SEMAPHORE, LONGEST_LEASE, LONGEST_LEASE_MS, PERMITS, PRIZES,
-    QUARANTINE_MS, SEMAPHORE, What,
-};
-pub(crate) use worker::{CALM_DOWN, Orders, PANIC, work};
+pub(crate) use intent::{CLOCK_STEP_MS, LONGEST_LEASE, LONGEST_LEASE_MS, QUARANTINE_MS};
+pub(crate) use prizes::{LEASED_SEMAPHORE, PERMITS, Prize, Prizes, SEMAPHORE, names};
+pub(crate) use worker::{CALM_DOWN, NAME_OF_WORKERS, Orders, PANIC, work};

@@ -7,7 +7,10 @@ use futures::FutureExt;
 use palisade::{Client, ExpirableSemaphore, Semaphore};
 use tokio::time::sleep;
 
-use super::intent::{LEASED_SEMAPHORE, PERMITS, PRIZES, SEMAPHORE};
+use super::{
+    prizes::{LEASED_SEMAPHORE, PERMITS, SEMAPHORE},
+    worker::Orders,
+};
 
 #[derive(Debug)]
 pub(super) struct Steward {
@@ -18,9 +21,9 @@ pub(super) struct Steward {
 }
 
 impl Steward {
-    pub(super) fn new(clients: &[Client], dead: &[String]) -> Self {
+    pub(super) fn new(clients: &[Client], orders: &Orders) -> Self {
         let home = |name: &'static str| {
-            let prizes = PRIZES.iter().filter(move |prize| prize.name == name);
+            let prizes = orders.prizes.all().iter().filter(move |prize| prize.name == name);
             prizes.filter_map(|prize| clients.get(prize.what.home()?))
         };
         Self {
@@ -28,7 +31,7 @@ impl Steward {
             leased: home(LEASED_SEMAPHORE)
                 .map(|client| client.expirable_semaphore(LEASED_SEMAPHORE))
                 .collect(),
-            dead: dead.to_vec(),
+            dead: orders.dead.clone(),
         }
     }
 

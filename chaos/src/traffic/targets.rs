@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use palisade::{Client, Masters, error::ConfigError};
-use workload::{Contended, Latches, Permits, Target, lock_on_all, side};
+use palisade::{Client, Masters, MultiLock, error::ConfigError};
+use workload::{Contended, Latches, Permits, Target, lock_on_all, lock_on_one, side};
 
 use super::{
-    intent::{PERMITS, Prize, What},
+    prizes::{PERMITS, Prize, What},
     subscriber::Unwinding,
     worker::Orders,
 };
-use crate::history::{Kind, Share};
+use crate::history::Share;
 
 /// All sides of a prize, one of which is wanted each time.
 pub(super) fn of(
@@ -29,10 +29,19 @@ pub(super) fn of(
             let fenced = fenced && !orders.ignores_lock;
             targets.push(target(prize, lock_on_all(&masters, kind, fenced, &called)));
         }
-        What::Sides(kind) => {
-            let on = if kind == Kind::Lock { std::slice::from_ref(home?) } else { clients };
+        What::One(_, fenced) => {
+            let fenced = fenced && !orders.ignores_lock;
+            targets.push(target(prize, lock_on_one(home?, fenced, &called)));
+        }
+        What::Together(_, names) => {
+            let home = home?;
+            let locks = names.map(|name| home.lock(self::called(name, orders)));
+            targets.push(target(prize, Arc::new(MultiLock::new(locks)?)));
+        }
+        What::Sides(_) | What::SidesOn(_) => {
+            let on = home.as_ref().map_or(clients, |home| std::slice::from_ref(*home));
             for shared in [true, false] {
-                let lock = side(on, kind, shared, &called)?;
+                let lock = side(on, what.kind(), shared, &called)?;
                 targets.push(Target { shared, ..target(prize, lock) });
             }
         }

@@ -22,10 +22,7 @@ use tokio::{
 use workload::Lane;
 
 use super::{
-    contender::Contender,
-    intent::{CLOCK_SKEW, LONGEST_LEASE, PRIZES},
-    steward::Steward,
-    subscriber, targets,
+    access::Access, contender::Contender, prizes::Prizes, steward::Steward, subscriber, targets,
     witness::Witnesses,
 };
 use crate::{
@@ -40,7 +37,8 @@ use crate::{
 pub(crate) struct Orders {
     pub(crate) worker: Worker,
     pub(crate) seed: u64,
-    pub(crate) urls: Vec<String>,
+    pub(crate) access: Access,
+    pub(crate) prizes: Prizes,
     /// For its records and the witnesses.
     pub(crate) folder: PathBuf,
     /// The planted fault: it takes locks that nobody else wants.
@@ -78,12 +76,13 @@ async fn live(orders: &Orders) -> Result<(), String> {
     let worker = orders.worker;
     let recorder = Recorder::create(&orders.folder, &worker.to_string());
     let recorder = Arc::new(recorder.map_err(|error| error.to_string())?);
-    let clients = connect(orders).map_err(|error| error.to_string())?;
+    let called = format!("{NAME_OF_WORKERS}{worker}");
+    let clients = orders.access.clients(&called).map_err(|error| error.to_string())?;
     let masters = Masters::new(clients.iter().cloned()).map_err(|error| error.to_string())?;
     let finish = when_stdin_closes(subscriber::install());
     let pulse = tokio::spawn(take_pulse(worker, Arc::clone(&recorder)));
     let mut all = JoinSet::new();
-    let steward = tokio::spawn(Steward::new(&clients, &orders.dead).run());
+    let steward = tokio::spawn(Steward::new(&clients, orders).run());
     let name = name_of_process(&clients, worker).await;
     for contender in contenders(orders, &clients, &recorder, &finish) {
         all.spawn(contender.map_err(|error| error.to_string())?.run());
@@ -100,14 +99,6 @@ async fn live(orders: &Orders) -> Result<(), String> {
     let unfinished = shutdown.err().map_or(0, |error| error.unfinished);
     recorder.note(Event::ShutDown { worker, unfinished });
     Ok(())
-}
-
-fn connect(orders: &Orders) -> Result<Vec<Client>, ConfigError> {
-    let client = |url: &String| {
-        let client = Client::builder().url(url).name(&format!("chaos-{}", orders.worker));
-        client.max_lease(LONGEST_LEASE).clock_skew(CLOCK_SKEW).build()
-    };
-    orders.urls.iter().map(client).collect()
 }
 
 /// What all holder ids of this process begin with, as a lock of its own shows.
@@ -132,7 +123,8 @@ fn contenders(
     let Worker { place, life } = orders.worker;
     let machine = Arc::new(Machine { finish: finish.clone() });
     let witnesses = Arc::new(Witnesses { folder: orders.folder.clone() });
-    let prizes = PRIZES.into_iter().flat_map(|prize| [prize; CONTENDERS_FOR_A_LOCK]);
+    let prizes = orders.prizes.all().iter();
+    let prizes = prizes.flat_map(|prize| [*prize; CONTENDERS_FOR_A_LOCK]);
     (0..).zip(prizes).map(move |(number, prize)| {
         let (clock, store, observer) = (machine.clone(), witnesses.clone(), recorder.clone());
         let targets = targets::of(&prize, clients, orders)?;
@@ -188,6 +180,8 @@ async fn take_pulse(worker: Worker, recorder: Arc<Recorder>) {
     }
 }
 
+/// What their connections are called begins with this.
+pub(crate) const NAME_OF_WORKERS: &str = "chaos-";
 /// More than one, so that there are waiters of the same lock within one process.
 const CONTENDERS_FOR_A_LOCK: usize = 2;
 const PULSE: Duration = Duration::from_millis(10);
@@ -195,7 +189,7 @@ const PULSE: Duration = Duration::from_millis(10);
 const PULSE_TOLD: Duration = Duration::from_millis(250);
 /// Far above the precision of tokio's timers.
 const IRREGULAR: Duration = Duration::from_millis(20);
-/// A good deal more than a waiter may wait while nothing is wrong.
-const LAST_WAIT: Duration = Duration::from_secs(30);
+/// More than a waiter may wait while nothing is wrong, whatever is done to the servers; the parent waits for less.
+const LAST_WAIT: Duration = Duration::from_secs(120);
 /// Longer than any lease: after that there is nothing to be released.
 const DRAIN: Duration = Duration::from_secs(3);

@@ -53,6 +53,7 @@ impl Story {
             quarantine_all: false,
             lossy: false,
             forgetful: false,
+            profile: String::new(),
             seed: 1,
             secs: 10,
             masters: 3,

@@ -34,12 +34,14 @@ fn late_after_a_failover(history: &History) -> Vec<Violation> {
     if limit.is_zero() {
         return Vec::new();
     }
-    let run = Spans::from_iter([history.weather.run]);
     let stretches = history.by_lock().flat_map(|(lock, sections)| {
-        let wanted = wanted_and_free(history, &sections).intersection(&run);
-        wanted.iter().map(|stretch| unserved(lock, stretch)).collect::<Vec<_>>()
+        let up = sections.first().map(|section| history.weather.up(&section.on));
+        let wanted = wanted_and_free(history, &sections).intersection(&up.unwrap_or_default());
+        let limit = limit + absence(history, lock);
+        let long = wanted.iter().filter(|stretch| stretch.length() > limit);
+        long.map(|stretch| unserved(lock, stretch)).collect::<Vec<_>>()
     });
-    stretches.filter(|violation| violation.span.length() > limit).collect()
+    stretches.collect()
 }
 
 /// When a lock was free and wanted although enough masters were up.

@@ -223,6 +223,9 @@ pub struct Settings {
     /// another word.
     #[serde(default)]
     pub forgetful: bool,
+    /// What the run is about, where there is more than one thing; empty: the first.
+    #[serde(default)]
+    pub profile: String,
     pub seed: u64,
     pub secs: u64,
     pub masters: usize,

@@ -79,6 +79,15 @@ impl Weather {
         at_least(kind.need(up.len()), up.iter().flat_map(Spans::iter))
     }
 
+    /// When all of the masters `on` were up, whether their votes counted or not; empty: all there are.
+    pub fn up(&self, on: &[usize]) -> Spans {
+        let masters = self.masters.iter().enumerate();
+        let members = masters.filter(|(master, _)| on.is_empty() || on.contains(master));
+        members.fold(Spans::from_iter([self.run]), |up, (_, outages)| {
+            up.without(&outages.killed).without(&outages.frozen)
+        })
+    }
+
     /// When a worker did not run: it was stopped, or the machine was too busy.
     pub fn asleep(&self, worker: Worker) -> Spans {
         self.stopped(worker).union(self.stalled.get(&worker).unwrap_or(&Spans::default()))
