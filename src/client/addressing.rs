@@ -81,7 +81,8 @@ impl ClientBuilder {
     ///
     /// While a slot moves, a call that names several keys is refused if only some of them are where it asks, and
     /// made again within its time. So are most grants but those of a [`Lock`](crate::Lock), and the renewal of
-    /// a [write lock](crate::rw::WriteLock): one whose slot stays half moved for a lease is lost.
+    /// a [write lock](crate::rw::WriteLock): one whose slot stays half moved for a lease is lost, and so is whatever
+    /// has keys of its own on both sides for so long.
     ///
     /// # Examples
     /// ```

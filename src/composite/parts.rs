@@ -75,7 +75,7 @@ pub(crate) trait Part: Clone + fmt::Debug + Send + Sync + 'static {
     fn voter(&self) -> Voter;
 
     /// The same lock, to look at.
-    fn plain(&self) -> &Lock;
+    fn plain(&self) -> Lock;
 }
 
 impl MultiMember for Member {
@@ -91,7 +91,7 @@ macro_rules! member {
 
         impl From<$Lock> for Member {
             fn from(lock: $Lock) -> Self {
-                let (voter, plain) = (Part::voter(&lock), Part::plain(&lock).clone());
+                let (voter, plain) = (Part::voter(&lock), Part::plain(&lock));
                 Self { voter, has_own_lease: lock.has_own_lease(), plain }
             }
         }
@@ -105,13 +105,13 @@ macro_rules! member {
                 $voter(self)
             }
 
-            fn plain(&self) -> &Lock {
+            fn plain(&self) -> Lock {
                 $plain(self)
             }
         }
     };
 }
-member!(Lock, LockGuard, |lock: &Self| lock.voter().in_composite(), std::convert::identity);
+member!(Lock, LockGuard, |lock: &Self| lock.voter().in_composite(), Self::clone);
 member!(FencedLock, FencedGuard, Self::as_member, Self::plain);
 member!(ReadLock, ReadGuard, |lock: &Self| lock.voter().in_composite(), Self::plain);
 member!(WriteLock, WriteGuard, |lock: &Self| lock.voter().in_composite(), Self::plain);
@@ -136,8 +136,8 @@ impl Part for Member {
         self.voter.clone()
     }
 
-    fn plain(&self) -> &Lock {
-        &self.plain
+    fn plain(&self) -> Lock {
+        self.plain.clone()
     }
 }
 
@@ -157,5 +157,5 @@ pub(super) fn composite<P: Part>(
         return Err(ConfigError::MemberLease { member: own.voter().shown_identity() });
     }
     let target = Target::of_several(rule, parts.iter().map(Part::voter))?;
-    Ok((target, parts.iter().map(|part| part.plain().clone()).collect()))
+    Ok((target, parts.iter().map(|part| part.plain()).collect()))
 }

@@ -11,7 +11,7 @@ use crate::{
     error::{InspectError, NodeError},
     guard::LockGuard,
     kind::Holder,
-    kinds::mutex::{Lock, script::Mutex},
+    kinds::mutex::Lock,
     lease::Lease,
     process::NodeServices,
     voting::Voter,
@@ -70,8 +70,6 @@ use crate::{
 pub struct FairLock {
     pub(crate) handle: Handle,
     fair: Arc<Fair>,
-    /// The same lock for those who only look.
-    plain: Lock,
 }
 
 lock_methods!([] FairLock, LockGuard);
@@ -80,16 +78,14 @@ impl FairLock {
     pub(crate) fn new(services: Arc<NodeServices>, name: &str) -> Self {
         let key = services.key_of(name);
         let fair = Arc::new(Fair::new(&key));
-        let member = Voter::new(services.clone(), fair.clone());
-        let mutex = Arc::new(Mutex::new(&key));
-        let plain = Lock::of(services, mutex);
-        Self { handle: Handle::new(Target::one(member)), fair, plain }
+        let member = Voter::new(services, fair.clone());
+        Self { handle: Handle::new(Target::one(member)), fair }
     }
 
     /// The lock's name.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.plain.name()
+        self.voter().name()
     }
 
     /// Whether anybody holds the lock.
@@ -100,7 +96,7 @@ impl FairLock {
     /// # Cancel safety
     /// Dropping the future changes nothing.
     pub async fn is_locked(&self) -> Result<bool, InspectError> {
-        self.plain.is_locked().await
+        self.plain().is_locked().await
     }
 
     /// How much longer the lock is held unless it is renewed: [`Lock::remaining_ttl`](crate::Lock).
@@ -111,7 +107,7 @@ impl FairLock {
     /// # Cancel safety
     /// Dropping the future changes nothing.
     pub async fn remaining_ttl(&self) -> Result<Option<Duration>, InspectError> {
-        self.plain.remaining_ttl().await
+        self.plain().remaining_ttl().await
     }
 
     /// Who holds the lock.
@@ -122,7 +118,7 @@ impl FairLock {
     /// # Cancel safety
     /// Dropping the future changes nothing.
     pub async fn holder(&self) -> Result<Option<Holder>, InspectError> {
-        self.plain.holder().await
+        self.plain().holder().await
     }
 
     /// Who waits, by their holder ids, the next one first.
@@ -133,7 +129,7 @@ impl FairLock {
     /// # Cancel safety
     /// Dropping the future changes nothing.
     pub async fn waiting(&self) -> Result<Vec<String>, InspectError> {
-        Ok(self.plain.ask(&self.fair.waiting()).await?.reply)
+        Ok(self.plain().ask(&self.fair.waiting()).await?.reply)
     }
 
     /// Deletes the lock, whoever holds it, and wakes the next one. False if nobody held it. The queue
@@ -149,10 +145,11 @@ impl FairLock {
     /// # Cancel safety
     /// As [`Lock::force_release`](crate::Lock::force_release).
     pub async fn force_release(&self) -> Result<bool, InspectError> {
-        match self.plain.ask(&self.fair.force()).await?.reply.code {
+        let plain = self.plain();
+        match plain.ask(&self.fair.force()).await?.reply.code {
             Outcome::DONE => Ok(true),
-            Outcome::FOREIGN => Err(self.plain.failed(NodeError::ForeignKey)),
-            Outcome::OTHER_KIND => Err(self.plain.failed(NodeError::OtherKind)),
+            Outcome::FOREIGN => Err(plain.failed(NodeError::ForeignKey)),
+            Outcome::OTHER_KIND => Err(plain.failed(NodeError::OtherKind)),
             _ => Ok(false),
         }
     }
@@ -162,8 +159,8 @@ impl FairLock {
     }
 
     /// The same lock, to look at.
-    pub(crate) const fn plain(&self) -> &Lock {
-        &self.plain
+    pub(crate) fn plain(&self) -> Lock {
+        Lock::beside(self.voter())
     }
 
     /// Whether it was given a lease of its own.

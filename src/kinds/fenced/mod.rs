@@ -16,7 +16,7 @@ use crate::{
     acquire::{Handle, Target, lock_methods},
     error::InspectError,
     kind::Holder,
-    kinds::mutex::{Lock, script::Mutex},
+    kinds::mutex::Lock,
     lease::Lease,
     process::NodeServices,
     voting::Voter,
@@ -63,8 +63,6 @@ use crate::{
 #[derive(Clone)]
 pub struct FencedLock {
     pub(crate) handle: Handle<FencedGuard>,
-    /// The same lock for those who only look.
-    plain: Lock,
 }
 
 lock_methods!([] FencedLock, FencedGuard);
@@ -72,16 +70,14 @@ lock_methods!([] FencedLock, FencedGuard);
 impl FencedLock {
     pub(crate) fn new(services: Arc<NodeServices>, name: &str) -> Self {
         let key = services.key_of(name);
-        let member = Voter::new(services.clone(), Arc::new(Fenced::alone(&key)));
-        let mutex = Arc::new(Mutex::new(&key));
-        let plain = Lock::of(services, mutex);
-        Self { handle: Handle::new(Target::one(member)), plain }
+        let member = Voter::new(services, Arc::new(Fenced::alone(&key)));
+        Self { handle: Handle::new(Target::one(member)) }
     }
 
     /// The lock's name.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.plain.name()
+        self.voter().name()
     }
 
     /// Whether anybody holds the lock, fenced or not.
@@ -92,7 +88,7 @@ impl FencedLock {
     /// # Cancel safety
     /// Dropping the future changes nothing.
     pub async fn is_locked(&self) -> Result<bool, InspectError> {
-        self.plain.is_locked().await
+        self.plain().is_locked().await
     }
 
     /// [`Lock::remaining_ttl`].
@@ -103,7 +99,7 @@ impl FencedLock {
     /// # Cancel safety
     /// Dropping the future changes nothing.
     pub async fn remaining_ttl(&self) -> Result<Option<Duration>, InspectError> {
-        self.plain.remaining_ttl().await
+        self.plain().remaining_ttl().await
     }
 
     /// Who holds the lock, fenced or not.
@@ -114,7 +110,7 @@ impl FencedLock {
     /// # Cancel safety
     /// Dropping the future changes nothing.
     pub async fn holder(&self) -> Result<Option<Holder>, InspectError> {
-        self.plain.holder().await
+        self.plain().holder().await
     }
 
     /// [`Lock::force_release`]. The counter stays: the next token is greater all the same.
@@ -125,19 +121,23 @@ impl FencedLock {
     /// # Cancel safety
     /// As [`Lock::force_release`].
     pub async fn force_release(&self) -> Result<bool, InspectError> {
-        self.plain.force_release().await
+        self.plain().force_release().await
     }
 
     /// How the lock takes part in a composite: with a counter for that.
     pub(crate) fn as_member(&self) -> Voter {
-        let plain = self.plain.voter();
-        let kind = Arc::new(Fenced::member(plain.kind.name()));
-        Voter { kind, ..plain.in_composite() }
+        let alone = self.voter();
+        let kind = Arc::new(Fenced::member(alone.kind.name()));
+        Voter { kind, ..alone.in_composite() }
+    }
+
+    fn voter(&self) -> &Voter {
+        self.handle.target.members.first()
     }
 
     /// The same lock without tokens.
-    pub(crate) fn plain(&self) -> &Lock {
-        &self.plain
+    pub(crate) fn plain(&self) -> Lock {
+        Lock::beside(self.voter())
     }
 
     /// Whether the lock was given a lease of its own.

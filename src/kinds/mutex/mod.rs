@@ -66,6 +66,11 @@ impl Lock {
         Self { handle: Handle::new(Target::one(member)), mutex }
     }
 
+    /// The plain lock of the same name, to look at what stands there.
+    pub(crate) fn beside(other: &Voter) -> Self {
+        Self::of(other.services.clone(), Arc::new(Mutex::new(other.kind.name())))
+    }
+
     /// The lock's name.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -12,7 +12,7 @@ pub use guard::{ReadGuard, WriteGuard};
 pub use read::ReadLock;
 pub use write::WriteLock;
 
-use self::{script::Rw, side::Side};
+use self::script::Rw;
 use crate::process::NodeServices;
 
 /// A lock with many readers or one writer, held on one Redis master.
@@ -60,39 +60,38 @@ use crate::process::NodeServices;
 /// ```
 #[derive(Clone)]
 pub struct RwLock {
-    read: ReadLock,
-    write: WriteLock,
+    services: Arc<NodeServices>,
+    rw: Arc<Rw>,
 }
 
 impl RwLock {
     pub(crate) fn new(services: &Arc<NodeServices>, name: &str) -> Self {
         let key = services.key_of(name);
         let rw = Arc::new(Rw::new(&key, services.settings.redisson_watchdog));
-        let side = Side::new(services, &rw);
-        Self { read: ReadLock::new(side.clone()), write: WriteLock::new(side) }
+        Self { services: services.clone(), rw }
     }
 
     /// The lock's name.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.read.name()
+        self.services.name_of(self.rw.name())
     }
 
     /// The lock of those who read.
     #[must_use]
     pub fn read(&self) -> ReadLock {
-        self.read.clone()
+        ReadLock::new(self.services.clone(), self.rw.clone())
     }
 
     /// The lock of those who write.
     #[must_use]
     pub fn write(&self) -> WriteLock {
-        self.write.clone()
+        WriteLock::new(self.services.clone(), self.rw.clone())
     }
 }
 
 impl fmt::Debug for RwLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.read.handle.show("RwLock", f)
+        self.read().handle.show("RwLock", f)
     }
 }

@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     guard::ReadGuard,
-    script::{Mode, Reading},
-    side::Side,
+    script::{Mode, Reading, Rw},
+    side::{force_release, standing},
 };
 use crate::{
     acquire::{Handle, Target, lock_methods},
@@ -13,6 +13,7 @@ use crate::{
     kind::Holder,
     kinds::mutex::Lock,
     lease::Lease,
+    process::NodeServices,
     voting::Voter,
 };
 
@@ -38,21 +39,21 @@ use crate::{
 #[derive(Clone)]
 pub struct ReadLock {
     pub(crate) handle: Handle<ReadGuard>,
-    side: Side,
+    rw: Arc<Rw>,
 }
 
 lock_methods!([] ReadLock, ReadGuard);
 
 impl ReadLock {
-    pub(super) fn new(side: Side) -> Self {
-        let member = side.voter(Arc::new(Reading::of(&side.rw)));
-        Self { handle: Handle::new(Target::one(member)), side }
+    pub(super) fn new(services: Arc<NodeServices>, rw: Arc<Rw>) -> Self {
+        let member = Voter::new(services, Arc::new(Reading::of(&rw)));
+        Self { handle: Handle::new(Target::one(member)), rw }
     }
 
     /// The lock's name.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.side.name()
+        self.voter().name()
     }
 
     /// Whether anybody reads.
@@ -86,7 +87,7 @@ impl ReadLock {
     /// # Cancel safety
     /// Dropping the future changes nothing.
     pub async fn holders(&self) -> Result<Vec<Holder>, InspectError> {
-        Ok(self.side.standing().await?.holders)
+        Ok(standing(&self.plain()).await?.holders)
     }
 
     /// Takes the lock from all who read, and wakes those who wait. False if nobody did; a writer keeps
@@ -98,7 +99,7 @@ impl ReadLock {
     /// # Cancel safety
     /// As [`Lock::force_release`].
     pub async fn force_release(&self) -> Result<bool, InspectError> {
-        self.side.force_release(Mode::Read).await
+        force_release(&self.plain(), &self.rw, Mode::Read).await
     }
 
     pub(crate) fn voter(&self) -> &Voter {
@@ -106,8 +107,8 @@ impl ReadLock {
     }
 
     /// The lock of the same name, to look at.
-    pub(crate) fn plain(&self) -> &Lock {
-        self.side.plain()
+    pub(crate) fn plain(&self) -> Lock {
+        Lock::beside(self.voter())
     }
 
     /// Whether the lock was given a lease of its own.

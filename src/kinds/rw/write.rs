@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     guard::WriteGuard,
-    script::{Mode, Writing},
-    side::Side,
+    script::{Mode, Rw, Writing},
+    side::{force_release, standing},
 };
 use crate::{
     acquire::{Handle, Target, lock_methods},
@@ -13,6 +13,7 @@ use crate::{
     kind::Holder,
     kinds::mutex::Lock,
     lease::Lease,
+    process::NodeServices,
     voting::Voter,
 };
 
@@ -40,21 +41,21 @@ use crate::{
 #[derive(Clone)]
 pub struct WriteLock {
     pub(crate) handle: Handle<WriteGuard>,
-    side: Side,
+    rw: Arc<Rw>,
 }
 
 lock_methods!([] WriteLock, WriteGuard);
 
 impl WriteLock {
-    pub(super) fn new(side: Side) -> Self {
-        let member = side.voter(Arc::new(Writing::of(&side.rw)));
-        Self { handle: Handle::new(Target::one(member)), side }
+    pub(super) fn new(services: Arc<NodeServices>, rw: Arc<Rw>) -> Self {
+        let member = Voter::new(services, Arc::new(Writing::of(&rw)));
+        Self { handle: Handle::new(Target::one(member)), rw }
     }
 
     /// The lock's name.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.side.name()
+        self.voter().name()
     }
 
     /// Whether anybody writes.
@@ -88,7 +89,7 @@ impl WriteLock {
     /// # Cancel safety
     /// Dropping the future changes nothing.
     pub async fn holder(&self) -> Result<Option<Holder>, InspectError> {
-        Ok(self.side.standing().await?.writer)
+        Ok(standing(&self.plain()).await?.writer)
     }
 
     /// Takes the lock from who writes, and wakes those who wait. False if nobody did; readers keep it.
@@ -100,7 +101,7 @@ impl WriteLock {
     /// # Cancel safety
     /// As [`Lock::force_release`].
     pub async fn force_release(&self) -> Result<bool, InspectError> {
-        self.side.force_release(Mode::Write).await
+        force_release(&self.plain(), &self.rw, Mode::Write).await
     }
 
     pub(crate) fn voter(&self) -> &Voter {
@@ -108,8 +109,8 @@ impl WriteLock {
     }
 
     /// The lock of the same name, to look at.
-    pub(crate) fn plain(&self) -> &Lock {
-        self.side.plain()
+    pub(crate) fn plain(&self) -> Lock {
+        Lock::beside(self.voter())
     }
 
     /// Whether the lock was given a lease of its own.
