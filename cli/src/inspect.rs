@@ -44,6 +44,9 @@ struct Finding {
     /// The holder that more than half of the servers name.
     majority_holder: Option<String>,
     servers: Vec<Answer>,
+    /// What this does not show.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<&'static str>,
 }
 
 /// What one server says.
@@ -112,7 +115,9 @@ impl Finding {
         let failed = |it: &&Answer| matches!(it.state, State::Error { .. });
         let answered = answers.len() - answers.iter().filter(failed).count();
         let majority_holder = inspection.majority_holder().map(|it| it.id.clone());
-        Ok(Self { name: name.to_owned(), answered, majority_holder, servers: answers })
+        let name = name.to_owned();
+        let warning = servers.may_be_cut_off().then_some(CUT_OFF);
+        Ok(Self { name, answered, majority_holder, servers: answers, warning })
     }
 
     fn to_json(&self) -> Result<String, Failure> {
@@ -159,7 +164,7 @@ impl By {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.servers.iter().try_for_each(|Answer { server, state }| match state {
+        let shown = self.servers.iter().try_for_each(|Answer { server, state }| match state {
             State::Free => writeln!(f, "{server}: free"),
             State::Held { told, queue, .. } if !queue.is_empty() => {
                 writeln!(f, "{server}: {told}; {} wait in its queue", queue.len())
@@ -171,9 +176,17 @@ impl fmt::Display for Finding {
                 writeln!(f, "{server}: {left} permits are left, {} are held", by.len())
             }
             State::Error { error } => writeln!(f, "{server}: {error}"),
-        })
+        });
+        shown?;
+        self.warning.map_or(Ok(()), |warning| writeln!(f, "{warning}"))
     }
 }
+
+/// Where replicas take their masters' places, and nothing else is said of them.
+const CUT_OFF: &str = "\
+A master that is cut off together with clients goes on renewing their locks while another takes its \
+place: neither --replicas nor --failover-lag is given. Clients of Redisson do not wait after a \
+failover, whatever is given.";
 
 /// The error without the server's name, which stands before it.
 pub(crate) fn cause(error: &InspectError) -> String {

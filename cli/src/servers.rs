@@ -3,7 +3,7 @@
 use std::{env, time::Duration};
 
 use palisade::{
-    Client, ClientBuilder, Masters,
+    Client, Masters,
     error::{BlessError, ConfigError},
     inspect::{Holder, Inspection},
 };
@@ -22,6 +22,8 @@ use crate::{
 pub(crate) struct Servers {
     masters: Masters,
     max_lease: Duration,
+    /// One of them is replaced by a replica when it dies, and nothing guards against its living on.
+    may_be_cut_off: bool,
 }
 
 impl Servers {
@@ -34,7 +36,12 @@ impl Servers {
             None => namespace()?,
         };
         let settings = Client::builder().name(&our_name()).max_lease(max_lease);
-        let settings = replicated(settings.namespace(&namespace), args)?;
+        let replicas = args.replicas.map_or_else(replicas, |given| Ok(Some(given)))?;
+        let lag = args.failover_lag.map_or_else(failover_lag, |given| Ok(Some(given)))?;
+        let (replicas, lag) = (replicas.unwrap_or_default(), lag.unwrap_or_default());
+        let settings = settings.namespace(&namespace).replicas(replicas).failover_lag(lag);
+        let is_guarded = replicas > 0 || !lag.is_zero();
+        let may_be_cut_off = !is_guarded && urls.iter().any(|url| has_replicas(url));
         let tls = tls::named(&args.tls, &urls)?;
         let clients = urls.iter().enumerate().map(|(at, url)| {
             let settings = settings.clone().url(url);
@@ -48,7 +55,7 @@ impl Servers {
             })
         });
         let masters = Masters::new(clients.collect::<Result<Vec<_>, _>>()?).map_err(unusable)?;
-        Ok(Self { masters, max_lease })
+        Ok(Self { masters, max_lease, may_be_cut_off })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -58,6 +65,11 @@ impl Servers {
     /// The cap on every lease.
     pub(crate) fn max_lease(&self) -> Duration {
         self.max_lease
+    }
+
+    /// Whether a master that is cut off with some clients would go on beside its successor.
+    pub(crate) fn may_be_cut_off(&self) -> bool {
+        self.may_be_cut_off
     }
 
     pub(crate) fn masters(&self) -> &Masters {
@@ -86,11 +98,10 @@ impl Servers {
     }
 }
 
-/// What is said of replicas, on the command line or else in the environment.
-fn replicated(settings: ClientBuilder, args: &ServerArgs) -> Result<ClientBuilder, Failure> {
-    let replicas = args.replicas.map_or_else(replicas, |given| Ok(Some(given)))?;
-    let lag = args.failover_lag.map_or_else(failover_lag, |given| Ok(Some(given)))?;
-    Ok(settings.replicas(replicas.unwrap_or_default()).failover_lag(lag.unwrap_or_default()))
+/// Whether this is where replicas take their masters' places.
+fn has_replicas(url: &str) -> bool {
+    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+    scheme.ends_with("sentinel") || scheme.ends_with("cluster")
 }
 
 /// The name our connections go by: the library puts `palisade:<uuid>:` before it, and the uuid is

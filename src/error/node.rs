@@ -117,8 +117,8 @@ pub enum NodeError {
     /// The server is a replica, or was demoted to one (READONLY): it cannot vote.
     #[error("the server is a read-only replica")]
     Replica,
-    /// The server is one that locks cannot rest on: too old, or one of several masters of the same data. Nothing
-    /// was executed.
+    /// The server is one that locks cannot rest on: too old, one of several masters of the same data, or one of
+    /// several that answer at its address in turn, as behind a load balancer. Nothing was executed.
     #[error("the server is not supported: {what}")]
     Unsupported {
         /// What it is, and what is needed.

@@ -20,6 +20,10 @@ fn outlives_its_master(url: String, lose_master: impl FnOnce()) {
     let inspect = || palisade(&["inspect", "-s", &urls[0], "name"]).finish();
     let held = inspect();
     assert!(held.output.iter().any(|line| line.contains(&id)), "{held:?}");
+    assert!(held.output.iter().any(|line| line.contains("cut off")), "{held:?}");
+    let lagging = ["inspect", "-s", &urls[0], "--failover-lag", "2s", "name"];
+    let guarded = palisade(&lagging).finish();
+    assert!(!guarded.output.iter().any(|line| line.contains("cut off")), "{guarded:?}");
     lose_master();
     let held_still = inspect();
     assert!(held_still.output.iter().any(|line| line.contains(&id)), "{held_still:?}");
