@@ -71,12 +71,11 @@ async fn permits_with_leases_work() {
     }
     let guards = soon(join_all(semaphores.iter().map(|it| it.acquire_many(2)))).await;
     let guards: Vec<_> = guards.into_iter().map(Result::unwrap).collect();
-    let ends = || semaphores.each_ref().map(|it| it.holders());
-    let before = join_all(ends()).await;
+    let before = join_all(semaphores.each_ref().map(|it| it.holders())).await;
     assert!(before.iter().all(|holders| holders.as_ref().unwrap().len() == 2));
-    let left = guards.iter().map(|guard| guard.remaining()).collect::<Vec<_>>();
-    for (guard, left) in guards.iter().zip(left) {
-        eventually(|| guard.remaining() > left).await;
+    let ends = guards.iter().map(|guard| guard.deadline()).collect::<Vec<_>>();
+    for (guard, end) in guards.iter().zip(ends) {
+        eventually(|| guard.deadline() > end).await;
     }
     for (guard, semaphore) in guards.into_iter().zip(&semaphores) {
         let id = guard.permit_ids().next().unwrap();
