@@ -30,6 +30,9 @@ pub(crate) struct Args {
     /// How often, with --spin.
     #[arg(long, default_value_t = 10_000)]
     pub(crate) pairs: usize,
+    /// By how many tasks, with --spin.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) tasks: usize,
     /// With --spin: on the multi-thread runtime.
     #[arg(long)]
     pub(crate) multi_thread: bool,

@@ -17,10 +17,6 @@ pub(crate) enum Spinner {
     Floor1,
     /// A `Lock`.
     Lock,
-    /// One node by hand, 64 tasks.
-    Floor64,
-    /// Locks of 64 tasks.
-    Lock64,
     /// Three nodes by hand, until two have answered.
     Floor3,
     /// A `RedLock` of three.
@@ -40,10 +36,9 @@ pub(crate) enum Spinner {
 }
 
 /// So many pairs, of all tasks together.
-pub(crate) async fn spin(what: Spinner, pairs: usize) {
+pub(crate) async fn spin(what: Spinner, tasks: usize, pairs: usize) {
     use Spinner::{
-        Floor1, Floor3, Floor5, Floor64, FloorSemaphore, FloorWriting, Lock, Lock64, Red3, Red5,
-        Semaphore, Writing,
+        Floor1, Floor3, Floor5, FloorSemaphore, FloorWriting, Lock, Red3, Red5, Semaphore, Writing,
     };
     let servers = Cluster::start(match what {
         Floor3 | Red3 => 3,
@@ -51,11 +46,10 @@ pub(crate) async fn spin(what: Spinner, pairs: usize) {
         _ => 1,
     });
     let (urls, url) = (servers.urls(), servers[0].url());
-    let tasks = if matches!(what, Floor64 | Lock64) { 64 } else { 1 };
     let names = names("spin", tasks);
     match what {
-        Floor1 | Floor64 => repeat(Floor::connect(&url, &names).await, pairs).await,
-        Lock | Lock64 => repeat(Single::connect(&url, &names).await, pairs).await,
+        Floor1 => repeat(Floor::connect(&url, &names).await, pairs).await,
+        Lock => repeat(Single::connect(&url, &names).await, pairs).await,
         Floor3 | Floor5 => {
             let nodes = Nodes::connect(&urls, &names).await;
             repeat(nodes.into_iter().map(Quorum).collect(), pairs).await;
