@@ -1,6 +1,7 @@
 //! Reads and writes one socket, on the runtime that it was made on.
 
 use std::{
+    collections::VecDeque,
     io,
     pin::Pin,
     sync::Arc,
@@ -17,7 +18,10 @@ use crate::{clock::Instant, error::NodeError};
 
 /// Writes what is in the outbox and hands the answers back, until the stream ends or this is dropped.
 ///
-/// What was put in by then leaves in one write: callers that run in turns on one thread share it.
+/// What was put in by then leaves in one write: callers that run in turns on one thread share it. Of
+/// many answers [some](AT_ONCE) are handed over at a time, and what their callers say to it is written
+/// before the next: all at once, the server would stand still until the last of them has run, and they
+/// until it has answered the last.
 pub(super) struct Driver {
     stream: Box<dyn Stream>,
     outbox: Arc<Outbox>,
@@ -25,8 +29,10 @@ pub(super) struct Driver {
     codec: ValueCodec,
     /// Whether the codec has read the beginning of an answer.
     is_within: bool,
-    /// Read and not handed over; kept for its room.
-    answers: Vec<Value>,
+    /// Read and not handed over.
+    answers: VecDeque<Value>,
+    /// How many were woken in this turn.
+    woken: usize,
     /// Packed, and taken by the stream up to `written`.
     output: Vec<u8>,
     written: usize,
@@ -41,6 +47,15 @@ pub(super) struct Driver {
     cause: Option<NodeError>,
 }
 
+/// What the driver does once all is written.
+#[derive(Clone, Copy)]
+enum Then {
+    /// Until something comes, or is put in.
+    Sleeps,
+    /// It is polled again without either.
+    ComesAgain,
+}
+
 impl Driver {
     pub(super) fn new(stream: Box<dyn Stream>, outbox: Arc<Outbox>) -> Self {
         Self {
@@ -49,7 +64,8 @@ impl Driver {
             input: BytesMut::new(),
             codec: ValueCodec::default(),
             is_within: false,
-            answers: Vec::new(),
+            answers: VecDeque::new(),
+            woken: 0,
             output: Vec::new(),
             written: 0,
             needs_flush: false,
@@ -60,28 +76,46 @@ impl Driver {
         }
     }
 
-    /// Reads all that there is. Ready when nothing more will come.
-    fn poll_answers(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    /// Reads all that there is, until so many are woken. Ready when nothing more will come.
+    fn poll_answers(&mut self, cx: &mut Context<'_>, most: usize) -> Poll<()> {
         loop {
-            self.input.reserve(INPUT);
-            match ready!(poll_read_buf(Pin::new(&mut self.stream), cx, &mut self.input)) {
-                Ok(0) => self.cause = Some(disconnected(io::ErrorKind::UnexpectedEof.into())),
-                Ok(_) => self.outbox.heard(),
-                Err(error) => self.cause = Some(disconnected(error)),
-            }
-            if self.cause.is_some() || !self.hand_over_answers() {
+            if !self.hand_over_answers(most) {
                 return Poll::Ready(());
             }
+            if !self.answers.is_empty() {
+                return Poll::Pending;
+            }
+            self.input.reserve(INPUT);
+            let ended = match ready!(poll_read_buf(Pin::new(&mut self.stream), cx, &mut self.input))
+            {
+                Ok(0) => Some(io::ErrorKind::UnexpectedEof.into()),
+                Ok(_) => None,
+                Err(error) => Some(error),
+            };
+            if let Some(error) = ended {
+                // Why nothing more could be written says more.
+                self.cause.get_or_insert_with(|| disconnected(error));
+                return Poll::Ready(());
+            }
+            self.outbox.heard();
+            let mut answers = std::mem::take(&mut self.answers);
+            answers.extend(std::iter::from_fn(|| self.next_answer()));
+            self.answers = answers;
         }
     }
 
-    /// Hands over what was read. False if that is no answer.
-    fn hand_over_answers(&mut self) -> bool {
-        let mut answers = std::mem::take(&mut self.answers);
-        answers.extend(std::iter::from_fn(|| self.next_answer()));
-        let is_asked = self.outbox.answered(answers.drain(..));
-        self.answers = answers;
-        is_asked && self.nonsense.is_none()
+    /// Hands over what was read, until so many are woken. False if what comes next is no answer.
+    fn hand_over_answers(&mut self, most: usize) -> bool {
+        let most = most.saturating_sub(self.woken);
+        let Some(woken) = self.outbox.answered(&mut self.answers, most) else { return false };
+        self.woken += woken;
+        !self.answers.is_empty() || self.nonsense.is_none()
+    }
+
+    /// Once nothing more can be written. The server may have said why it hung up.
+    fn hear_last_words(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let _either_way = self.poll_answers(cx, usize::MAX);
+        Poll::Ready(())
     }
 
     fn next_answer(&mut self) -> Option<Value> {
@@ -103,13 +137,14 @@ impl Driver {
     }
 
     /// Writes all that there is. Ready if the stream takes nothing any more.
-    fn poll_calls(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    fn poll_calls(&mut self, cx: &mut Context<'_>, then: Then) -> Poll<()> {
         loop {
             if self.written == self.output.len() {
                 self.output.clear();
                 self.written = 0;
             }
-            let next_wake = self.outbox.pack(&mut self.output, OUTPUT, cx);
+            let sleeper = matches!(then, Then::Sleeps).then(|| cx.waker());
+            let next_wake = self.outbox.pack(&mut self.output, OUTPUT, sleeper);
             self.poll_alarm(next_wake, cx);
             let rest = self.output.get(self.written..).unwrap_or_default();
             let stream = Pin::new(&mut self.stream);
@@ -167,14 +202,25 @@ impl Future for Driver {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        // Answers first: whoever is woken by one may have another call to write.
-        if self.poll_answers(cx).is_ready() {
+        // Those who were woken last have calls to write by now: the server is to work on them while
+        // the next ones are woken.
+        if !self.answers.is_empty() && self.poll_calls(cx, Then::ComesAgain).is_ready() {
+            return self.hear_last_words(cx);
+        }
+        self.woken = 0;
+        // Answers first: one to a call with acquires makes room for the next.
+        if self.poll_answers(cx, AT_ONCE).is_ready() {
             return Poll::Ready(());
         }
-        if self.poll_calls(cx).is_ready() {
-            // The server may have said why it hung up.
-            let _the_last_words = self.poll_answers(cx);
-            return Poll::Ready(());
+        let is_crowd = self.woken > 1 || !self.answers.is_empty();
+        let then = if is_crowd { Then::ComesAgain } else { Then::Sleeps };
+        if self.poll_calls(cx, then).is_ready() {
+            return self.hear_last_words(cx);
+        }
+        if is_crowd {
+            // Behind them in the runtime's queue. The first of them would wake this at once, and each
+            // of their calls leave by itself.
+            cx.waker().wake_by_ref();
         }
         Poll::Pending
     }
@@ -182,6 +228,7 @@ impl Future for Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
+        self.hand_over_answers(usize::MAX);
         let gone = || disconnected(io::ErrorKind::ConnectionAborted.into());
         let cause = self.cause.take().unwrap_or_else(gone);
         self.outbox.broken(self.taken, self.nonsense.take(), &cause);
@@ -191,6 +238,10 @@ impl Drop for Driver {
 fn disconnected(error: io::Error) -> NodeError {
     NodeError::Disconnected { source: Arc::new(RedisError::from(error)) }
 }
+
+/// How many callers are woken at a time, of locks in one call perhaps some more. With fewer the writes cost
+/// more than is gained.
+const AT_ONCE: usize = 16;
 
 /// Room for the next read, in bytes.
 const INPUT: usize = 4 * 1024;

@@ -26,6 +26,7 @@
 //! task may own a call.
 
 use std::{
+    collections::VecDeque,
     fmt,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     task::{Context, Poll, Waker},
@@ -277,8 +278,14 @@ impl Outbox {
     }
 
     /// For the driver: packs what waits behind what is in `to`, until that is `full`. Before any of it
-    /// is written, as the answers' times need it. Returns when somebody is to be woken.
-    pub(super) fn pack(&self, to: &mut Vec<u8>, full: usize, cx: &Context<'_>) -> Option<Instant> {
+    /// is written, as the answers' times need it. Whoever enters a call later wakes the `sleeper`.
+    /// Returns when somebody is to be woken.
+    pub(super) fn pack(
+        &self,
+        to: &mut Vec<u8>,
+        full: usize,
+        sleeper: Option<&Waker>,
+    ) -> Option<Instant> {
         let mut unsent = Vec::new();
         let mut order = self.order();
         let waits = !order.waiting.is_empty() || !order.acquires.is_empty();
@@ -295,8 +302,9 @@ impl Outbox {
                 self.quiet.notify_one();
             }
         }
-        if order.driver.as_ref().is_none_or(|driver| !driver.will_wake(cx.waker())) {
-            order.driver = Some(cx.waker().clone());
+        match (sleeper, &order.driver) {
+            (Some(sleeper), Some(driver)) if driver.will_wake(sleeper) => {}
+            (sleeper, _) => order.driver = sleeper.cloned(),
         }
         let next_wake = order.next_wake;
         drop(order);
@@ -336,13 +344,15 @@ impl Outbox {
         self.traffic.read(self.clock.now());
     }
 
-    /// For the driver: the answers that came, in their order. False if the server said more than it was
-    /// asked.
-    pub(super) fn answered(&self, values: impl Iterator<Item = Value>) -> bool {
+    /// For the driver: the answers that came, in their order, until so many are woken. How many were;
+    /// `None` if the server said more than it was asked.
+    pub(super) fn answered(&self, values: &mut VecDeque<Value>, most: usize) -> Option<usize> {
         let mut wakers = Vec::new();
         let mut order = self.order();
         let mut is_asked = true;
-        for value in values {
+        while wakers.len() < most
+            && let Some(value) = values.pop_front()
+        {
             let Some((what, sent)) = order.answer_next() else {
                 is_asked = false;
                 break;
@@ -363,8 +373,9 @@ impl Outbox {
             }
         }
         drop(order);
+        let woken = wakers.len();
         wakers.into_iter().for_each(Waker::wake);
-        is_asked
+        is_asked.then_some(woken)
     }
 
     /// For the driver, when it ends: the stream took so many bytes and not one more. The first of those

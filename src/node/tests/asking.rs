@@ -2,6 +2,7 @@
 //! here.
 
 use std::{
+    collections::VecDeque,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
@@ -185,7 +186,7 @@ impl Desk {
     /// What the driver takes and writes now.
     pub(super) fn written(&mut self) -> Vec<Words> {
         let mut bytes = Vec::new();
-        self.outbox.pack(&mut bytes, usize::MAX, &Context::from_waker(Waker::noop()));
+        self.outbox.pack(&mut bytes, usize::MAX, Some(Waker::noop()));
         self.bytes += bytes.len() as u64;
         let mut rest = bytes.as_slice();
         let mut requests = Vec::new();
@@ -210,7 +211,7 @@ impl Desk {
     /// The server answers, in RESP.
     pub(super) fn answer(&self, answer: &str) {
         let value = parse_redis_value(answer.as_bytes()).unwrap();
-        assert!(self.outbox.answered([value].into_iter()));
+        assert!(self.outbox.answered(&mut VecDeque::from([value]), usize::MAX).is_some());
     }
 
     /// The same to a call with acquires, with a code and a value for each lock.

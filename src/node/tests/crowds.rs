@@ -45,12 +45,13 @@ async fn serve(outbox: &Outbox) {
     let done = || parse_redis_value(b":1700000000000000\r\n").unwrap();
     loop {
         let mut bytes = Vec::new();
-        outbox.pack(&mut bytes, usize::MAX, &Context::from_waker(std::task::Waker::noop()));
+        outbox.pack(&mut bytes, usize::MAX, Some(std::task::Waker::noop()));
         let calls = bytes.windows(9).filter(|bytes| *bytes == b"\nEVALSHA\r").count();
         tokio::time::sleep(Duration::from_millis(1)).await;
         if calls > 0 {
             outbox.heard();
-            assert!(outbox.answered(std::iter::repeat_with(done).take(calls)));
+            let mut answers = std::iter::repeat_with(done).take(calls).collect();
+            assert!(outbox.answered(&mut answers, usize::MAX).is_some());
         }
     }
 }
@@ -99,7 +100,7 @@ async fn a_frozen_server_holds_nobody_and_its_silence_counts_once_for_each_call(
         tokio::task::yield_now().await;
         let mut bytes = Vec::new();
         let cx = Context::from_waker(std::task::Waker::noop());
-        let mut next = outbox.pack(&mut bytes, usize::MAX, &cx);
+        let mut next = outbox.pack(&mut bytes, usize::MAX, Some(cx.waker()));
         while let Some(at) = next {
             clock.sleep_until(at).await;
             next = outbox.wake_overdue();

@@ -6,6 +6,7 @@ mod batches;
 mod calls;
 mod causes;
 mod crowds;
+mod driver;
 mod gate;
 mod groups;
 mod outages;
