@@ -1,5 +1,7 @@
 //! The command line.
 
+use std::num::NonZeroUsize;
+
 use clap::Parser;
 
 use crate::{child::Child, peer::Peer, spin::Spinner};
@@ -31,8 +33,8 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 10_000)]
     pub(crate) pairs: usize,
     /// By how many tasks, with --spin.
-    #[arg(long, default_value_t = 1)]
-    pub(crate) tasks: usize,
+    #[arg(long, default_value = "1")]
+    pub(crate) tasks: NonZeroUsize,
     /// With --spin: on the multi-thread runtime.
     #[arg(long)]
     pub(crate) multi_thread: bool,

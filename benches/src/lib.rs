@@ -85,7 +85,7 @@ pub fn run(count: Option<Count>) -> ExitCode {
     }
     if let Some(spinner) = args.spin {
         let flavour = if args.multi_thread { Flavour::MultiThread } else { Flavour::CurrentThread };
-        flavour.runtime().block_on(spin::spin(spinner, args.tasks, args.pairs));
+        flavour.runtime().block_on(spin::spin(spinner, args.tasks.get(), args.pairs));
         return ExitCode::SUCCESS;
     }
     match run::run(&args) {
