@@ -18,10 +18,11 @@ use crate::{clock::Instant, error::NodeError};
 
 /// Writes what is in the outbox and hands the answers back, until the stream ends or this is dropped.
 ///
-/// What was put in by then leaves in one write: callers that run in turns on one thread share it. Of
-/// many answers [some](AT_ONCE) are handed over at a time, and what their callers say to it is written
-/// before the next: all at once, the server would stand still until the last of them has run, and they
-/// until it has answered the last.
+/// What was put in by then leaves in one write: callers that run in turns on one thread share it.
+///
+/// Of many answers [some](AT_ONCE) are handed over at a time, and the next calls of those who get them
+/// are written before it goes on. If all were handed over at once, the server would stand idle until the
+/// last caller has run, and then all callers until the server has answered.
 pub(super) struct Driver {
     stream: Box<dyn Stream>,
     outbox: Arc<Outbox>,
@@ -50,9 +51,9 @@ pub(super) struct Driver {
 /// What the driver does once all is written.
 #[derive(Clone, Copy)]
 enum Then {
-    /// Until something comes, or is put in.
+    /// It waits until an answer comes, or a call is put in.
     Sleeps,
-    /// It is polled again without either.
+    /// It is polled again anyway, so calls that are put in need not wake it.
     ComesAgain,
 }
 
@@ -239,8 +240,8 @@ fn disconnected(error: io::Error) -> NodeError {
     NodeError::Disconnected { source: Arc::new(RedisError::from(error)) }
 }
 
-/// How many callers are woken at a time, of locks in one call perhaps some more. With fewer the writes cost
-/// more than is gained.
+/// How many callers are woken at a time; a call of several locks may add some. With fewer, writing costs
+/// more than working at the same time gains.
 const AT_ONCE: usize = 16;
 
 /// Room for the next read, in bytes.
