@@ -32,8 +32,16 @@ pub(crate) struct ByMember<T>(SmallVec<[T; 1]>);
 impl<T> ByMember<T> {
     /// `None` if there is none.
     pub(crate) fn new(each: impl IntoIterator<Item = T>) -> Option<Self> {
-        let each: SmallVec<[T; 1]> = each.into_iter().collect();
-        (!each.is_empty()).then_some(Self(each))
+        let each = Self::collect(each);
+        (!each.0.is_empty()).then_some(each)
+    }
+
+    /// With no more room than it takes: a `SmallVec` would make it a power of two.
+    fn collect(each: impl IntoIterator<Item = T>) -> Self {
+        let each = each.into_iter();
+        let mut all = SmallVec::with_capacity(each.size_hint().0);
+        all.extend(each);
+        Self(all)
     }
 
     pub(crate) fn one(only: T) -> Self {
@@ -75,7 +83,7 @@ impl<T> ByMember<T> {
 
     /// Something else for each of the same members.
     pub(crate) fn map<U>(&self, make: impl FnMut(&T) -> U) -> ByMember<U> {
-        ByMember(self.0.iter().map(make).collect())
+        ByMember::collect(self.0.iter().map(make))
     }
 
     pub(crate) fn into_values(self) -> impl Iterator<Item = T> {

@@ -13,7 +13,7 @@ use crate::{
 /// Checks what can be known before anything is sent: the same address twice.
 pub(crate) fn check_addresses(rule: Rule, members: &ByMember<Voter>) -> Result<(), ConfigError> {
     check_pairs(rule, members, |one, other| {
-        let (one, other) = (&one.services.node, &other.services.node);
+        let (one, other) = (&members[one].services.node, &members[other].services.node);
         one.id() == other.id() || one.is_cluster() && one.shares_address(other)
     })
 }
@@ -25,9 +25,10 @@ pub(crate) fn check_servers(rule: Rule, members: &ByMember<Voter>) -> Result<(),
         return Err(AcquireError::Shutdown);
     }
     // Two addresses of one server process.
+    let runs = members.map(|member| member.services.node.run_id());
     check_pairs(rule, members, |one, other| {
-        let (a, b) = (one.services.node.run_id(), other.services.node.run_id());
-        one.services.node.shares_cluster(&other.services.node) || a.is_some() && a == b
+        let of = |member| &members[member].services.node;
+        runs[one].is_some() && runs[one] == runs[other] || of(one).shares_cluster(of(other))
     })?;
     Ok(check_fleets(members)?)
 }
@@ -37,10 +38,11 @@ pub(crate) fn check_servers(rule: Rule, members: &ByMember<Voter>) -> Result<(),
 fn check_pairs(
     rule: Rule,
     members: &ByMember<Voter>,
-    on_one_server: impl Fn(&Voter, &Voter) -> bool,
+    on_one_server: impl Fn(MemberId, MemberId) -> bool,
 ) -> Result<(), ConfigError> {
-    for (i, one) in members.values().enumerate() {
-        for other in members.values().skip(i + 1).filter(|other| on_one_server(one, other)) {
+    for (one_id, one) in members.iter() {
+        let others = members.iter().filter(|(other, _)| one_id < *other);
+        for (_, other) in others.filter(|(other, _)| on_one_server(one_id, *other)) {
             let is_same_key = one.kind.name() == other.kind.name()
                 && one.services.node.db() == other.services.node.db();
             match rule {

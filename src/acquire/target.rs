@@ -149,7 +149,7 @@ fn is_one_server(rule: Rule, members: &ByMember<Voter>) -> bool {
 fn identity(rule: Rule, members: &ByMember<Voter>) -> Arc<str> {
     let is_shared = |member: &Voter| member.kind.admission() == Admission::Shared;
     let is_uniform = members.values().all(|member| is_shared(member) == is_shared(members.first()));
-    let mut parts: Vec<[&str; 3]> = members
+    let mut members: Vec<[&str; 3]> = members
         .values()
         .map(|member| {
             // Where some are shared and others are not, a hold of another mixture is no re-entry.
@@ -157,11 +157,15 @@ fn identity(rule: Rule, members: &ByMember<Voter>) -> Arc<str> {
             [member.services.node_id().as_str(), member.kind.name(), mode]
         })
         .collect();
-    parts.sort_unstable();
-    let mut identity = String::from(rule.name());
-    // With its length, since a name may hold anything, the next member's separator too.
-    for part in parts.concat() {
-        identity.push_str(&part.len().to_string());
+    members.sort_unstable();
+    let parts = || members.iter().flatten();
+    // Three digits and a space.
+    let length = rule.name().len() + parts().map(|part| part.len() + 4).sum::<usize>();
+    let mut identity = String::with_capacity(length);
+    identity.push_str(rule.name());
+    for part in parts() {
+        // With its length, since a name may hold anything, the next member's separator too.
+        identity.push_str(itoa::Buffer::new().format(part.len()));
         identity.push(' ');
         identity.push_str(part);
     }
