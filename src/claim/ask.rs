@@ -27,9 +27,12 @@ use crate::{
 /// # Cancel safety
 /// Dropping the future leaves the attempt among the unanswered ones of the claim, whose end
 /// releases it; one that still waited to be sent is forgotten.
-pub(crate) async fn ask(claim: Arc<Claim>, member: MemberId) -> (MemberId, Vote) {
-    let time = Time::of(&claim, member);
-    (member, ask_in(claim, member, time).await)
+pub(crate) fn ask(
+    claim: Arc<Claim>,
+    member: MemberId,
+) -> impl Future<Output = (MemberId, Vote)> + Send {
+    let mut time = Time::of(&claim, member);
+    async move { (member, ask_in(&claim, member, &mut time).await) }
 }
 
 /// Asks `member` to write a claim that is held once more, while its server grants nobody anything: see
@@ -38,11 +41,11 @@ pub(crate) async fn ask(claim: Arc<Claim>, member: MemberId) -> (MemberId, Vote)
 /// # Cancel safety
 /// As [`ask`].
 pub(super) async fn write_again(claim: Arc<Claim>, member: MemberId) -> Vote {
-    let time = Time { writes_again: true, ..Time::of(&claim, member) };
-    ask_in(claim, member, time).await
+    let mut time = Time { writes_again: true, ..Time::of(&claim, member) };
+    ask_in(&claim, member, &mut time).await
 }
 
-async fn ask_in(claim: Arc<Claim>, member: MemberId, mut time: Time) -> Vote {
+async fn ask_in(claim: &Arc<Claim>, member: MemberId, time: &mut Time) -> Vote {
     let of = &claim.members()[member];
     let (node, name) = (&of.services.node, of.kind.name());
     let mut next_socket = NextSocket::for_the_broken();
@@ -54,7 +57,7 @@ async fn ask_in(claim: Arc<Claim>, member: MemberId, mut time: Time) -> Vote {
                 Err(error) => return Vote::Failed(next_socket.told(error)),
             },
         };
-        let vote = ask_on(connection, &claim, member, &mut time).await;
+        let vote = ask_on(&connection, claim, member, time).await;
         match vote.unwrap_or_else(Vote::Failed) {
             Vote::Failed(error) => {
                 if let Err(error) = next_socket.after(error) {
@@ -102,7 +105,7 @@ impl Time {
 /// The same on one socket. [`NodeError::Unreachable`] if the acquire never left there, and
 /// [`NodeError::Disconnected`] if it may have: then the socket is out of use.
 async fn ask_on(
-    connection: Connection,
+    connection: &Connection,
     claim: &Arc<Claim>,
     member: MemberId,
     time: &mut Time,
@@ -116,23 +119,26 @@ async fn ask_on(
         let looked_from = claim.now();
         let looked_by = looked_from + settings.connect_timeout;
         let (mark, waits_until) = if time.writes_again {
-            match of.wait_of(&connection, looked_by).await? {
+            match of.wait_of(connection, looked_by).await? {
                 Some((mark, until)) => (Some(mark), Some(until)),
                 None => return Ok(Vote::Refused { ttl: None }),
             }
         } else {
-            let mark = of.vet(&connection, looked_by).await?;
+            let mark = of.vet(connection, looked_by).await?;
             (mark.filter(|_| !planted!(MarkNotCompared)), None)
         };
         let node = &of.services.node;
-        let lookout = node.look_out(of.kind.name(), Some(&connection), looked_by).await?;
+        let lookout = node.look_out(of.kind.name(), Some(connection), looked_by).await?;
         let now = claim.now();
         time.deadline = time.deadline + now.saturating_since(looked_from);
-        let asking = Asking::of(claim, member, &connection, mark, time.left);
-        let Some(asking) = asking.before_end_of(waits_until, now) else {
+        let counts_on_replicas = lookout.is_some();
+        let asking = || Asking {
+            counts_on_replicas,
+            ..Asking::of(claim, member, connection, mark, time.left)
+        };
+        let Some(asking) = asking().before_end_of(waits_until, now).map(Arc::new) else {
             return Ok(Vote::Refused { ttl: None });
         };
-        let asking = Arc::new(asking.counted_from(lookout.clone()));
         let asked = connection.acquire(asking.clone(), time.is_alone, time.patience(now)).await;
         let (answer, not_after) = match asked {
             Asked::Answered { answer, not_after } => (answer, not_after),
@@ -158,7 +164,9 @@ async fn ask_on(
             continue;
         }
         return Ok(match (vote, told, lookout) {
-            (Vote::Granted, Some(told), Some(from)) => asking.once_replicated(told, from).await,
+            (Vote::Granted, Some(told), Some(from)) => {
+                Box::pin(asking.once_replicated(told, &from)).await
+            }
             (vote, _, _) => vote,
         });
     }
@@ -190,8 +198,8 @@ struct Asking {
     valid: Duration,
     /// By the server's clock in µs: if it is written again while that waits.
     waits_until: Option<i64>,
-    /// From where its grant is looked for on replicas, if it is to be there before it counts.
-    lookout: Option<Lookout>,
+    /// Whether its grant is to be on replicas before it counts.
+    counts_on_replicas: bool,
 }
 
 impl Acquirer for Asking {
@@ -275,7 +283,7 @@ impl Asking {
             acquire: Acquire { statement, check },
             valid: for_the_server + settings.margin,
             waits_until: None,
-            lookout: None,
+            counts_on_replicas: false,
         }
     }
 
@@ -288,11 +296,6 @@ impl Asking {
         // Some of it goes by before it is sent.
         let valid = self.valid.min(left.checked_sub(settings.margin)?);
         Some(Self { waits_until, valid, ..self })
-    }
-
-    /// If it is to be on replicas before it counts.
-    fn counted_from(self, lookout: Option<Lookout>) -> Self {
-        Self { lookout, ..self }
     }
 
     /// Whether what was found out about the server still holds. That its mark stands, the acquire itself
@@ -342,7 +345,7 @@ impl Asking {
             } else {
                 known.granted(epoch, not_after, connection.run_id());
             }
-            if self.lookout.is_none() {
+            if !self.counts_on_replicas {
                 self.count(state, Told::of(&answer));
             }
             return Some(Vote::Granted);
@@ -395,7 +398,7 @@ impl Asking {
 
     /// Counts a grant once replicas have it. If they do not, it stands on its server all the same, and is
     /// released with all that the claim has touched.
-    async fn once_replicated(&self, told: Told, from: Lookout) -> Vote {
+    async fn once_replicated(&self, told: Told, from: &Lookout) -> Vote {
         let Self { claim, connection, .. } = self;
         let most = claim.term().length() / 10;
         if let Err(error) = from.replicated(connection.server_run(), most).await {

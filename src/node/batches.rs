@@ -113,7 +113,7 @@ impl Node {
         &self,
         call: &BatchCall<T>,
         connection: Option<&Connection>,
-    ) -> Option<Result<Lookout, NodeError>> {
+    ) -> Option<Result<Box<Lookout>, NodeError>> {
         if call.batch.lease_ms().is_none_or(|lease_ms| lease_ms == 0) {
             return None;
         }
@@ -180,7 +180,7 @@ impl Node {
 struct Answered {
     answers: Vec<BatchAnswer>,
     run_id: Option<RunId>,
-    from: Option<Result<Lookout, NodeError>>,
+    from: Option<Result<Box<Lookout>, NodeError>>,
 }
 
 /// The statements of one call, and in the same order who is to get their answers.

@@ -13,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use futures::FutureExt;
 use redis::{Value, cmd};
 use tokio::sync::Notify;
 
@@ -175,22 +176,21 @@ impl Connection {
         call: &C,
         deadline: Instant,
     ) -> Result<Answer<C::Reply>, NodeError> {
-        let answer = self.call_once(Form::Digest, call, deadline).await;
-        match answer {
-            Err(error) if error.is_noscript() => self.call_once(Form::Text, call, deadline).await,
-            answer => answer,
+        let mut form = Form::Digest;
+        loop {
+            let request = Request::eval(form, call, self.publishing());
+            match self.send(request, deadline, Always::default()).await {
+                Err(error) if error.is_noscript() && form == Form::Digest => form = Form::Text,
+                answer => return self.answer_to(call, answer?),
+            }
         }
     }
 
-    async fn call_once<C: Call>(
+    fn answer_to<C: Call>(
         &self,
-        form: Form,
         call: &C,
-        deadline: Instant,
+        (value, sent): (Value, Instant),
     ) -> Result<Answer<C::Reply>, NodeError> {
-        let patient = Always::default();
-        let request = Request::eval(form, call, self.publishing());
-        let (value, sent) = self.send(request, deadline, patient).await?;
         let received = self.socket.clock.now();
         let mut items = Items::of(value)?;
         let server_us = items.int()?;
@@ -206,17 +206,21 @@ impl Connection {
     /// # Cancel safety
     /// If the future is dropped while the acquire waits for its turn, it is never sent. After that it
     /// may or may not be executed.
-    pub(crate) async fn acquire(
+    pub(crate) fn acquire(
         &self,
         acquirer: Arc<dyn Acquirer>,
         is_awaited_alone: bool,
         patience: Patience,
-    ) -> Asked {
+    ) -> impl Future<Output = Asked> + Send {
         let unsent_until = patience.unsent_until;
         let is_asking = self.is_asking;
         let departure = Departure::Acquire { acquirer, unsent_until, is_asking };
         let until = Until::Patience(patience);
-        let acquired = match self.fly(departure, until, Always { is_awaited_alone }).await {
+        self.fly(departure, until, Always { is_awaited_alone }).map(|fate| self.asked(fate))
+    }
+
+    fn asked(&self, fate: Fate) -> Asked {
+        let acquired = match fate {
             Fate::Acquired(acquired) => acquired,
             Fate::Unwanted => return Asked::Unwanted,
             other => return Asked::Failed(self.failed(other)),
@@ -236,30 +240,32 @@ impl Connection {
     }
 
     /// Sends a request, and waits for the answer, of a caller that may be in a hurry.
-    async fn send(
+    fn send(
         &self,
         request: Request,
         deadline: Instant,
         caller: Always,
-    ) -> Result<(Value, Instant), NodeError> {
-        let (_, value, sent) = self.exchange(request, deadline, caller).await?;
-        Ok((self.read(value)?, sent))
+    ) -> impl Future<Output = Result<(Value, Instant), NodeError>> + Send {
+        self.exchange(request, deadline, caller).map(|answered| {
+            let (_, value, sent) = answered?;
+            Ok((self.read(value)?, sent))
+        })
     }
 
     /// The same, with the answer before the last if there are two. What the server refused is not told
     /// apart yet: see [`read`](Self::read).
-    pub(super) async fn exchange(
+    pub(super) fn exchange(
         &self,
         request: Request,
         deadline: Instant,
         caller: Always,
-    ) -> Result<(Option<Value>, Value, Instant), NodeError> {
+    ) -> impl Future<Output = Result<(Option<Value>, Value, Instant), NodeError>> + Send {
         let request = Request { is_asking: self.is_asking, ..request };
         let departure = Departure::Call { request, deadline };
-        match self.fly(departure, Until::Deadline(deadline), caller).await {
+        self.fly(departure, Until::Deadline(deadline), caller).map(|fate| match fate {
             Fate::Answered { first, value, sent } => Ok((first, value, sent)),
             other => Err(self.failed(other)),
-        }
+        })
     }
 
     /// An answer, unless it is an error.
@@ -270,11 +276,16 @@ impl Connection {
         }
     }
 
-    async fn fly(&self, departure: Departure, until: Until, caller: Always) -> Fate {
+    fn fly(
+        &self,
+        departure: Departure,
+        until: Until,
+        caller: Always,
+    ) -> impl Future<Output = Fate> + Send {
         let Socket { outbox, spinner, .. } = &*self.socket;
         let round_trip = || self.round_trip();
         let hurry = caller.is_awaited_alone.then(|| Hurry { spinner, round_trip: round_trip() });
-        fly(outbox, hurry, departure, until).await
+        fly(outbox, hurry, departure, until)
     }
 
     /// Why there is no answer.

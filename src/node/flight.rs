@@ -26,39 +26,32 @@ pub(super) enum Until {
 ///
 /// # Cancel safety
 /// If the future is dropped while the call waits for its turn, the call is never sent.
-pub(super) async fn fly(
-    outbox: &Outbox,
-    hurry: Option<Hurry<'_>>,
+pub(super) fn fly<'a>(
+    outbox: &'a Outbox,
+    hurry: Option<Hurry<'a>>,
     departure: Departure,
     until: Until,
-) -> Fate {
+) -> impl Future<Output = Fate> + Send + use<'a> {
     let (deadline, patience) = match until {
         Until::Deadline(deadline) => (deadline, None),
         Until::Patience(patience) => (patience.since + patience.for_the_server, Some(patience)),
     };
     let wake_at = outbox.wakes_here().then_some(deadline);
     let mut flight = Flight { outbox, wake_at, deadline, stage: Stage::New(departure) };
-    if let Some(hurry) = hurry
-        && let Some(fate) = flight.spin(hurry).await
-    {
-        return fate;
-    }
-    loop {
-        if let Some(fate) = flight.until_deadline().await {
+    // The future of an `async fn` would hold all this twice, as what it was given and as what it made of it.
+    async move {
+        if let Some(hurry) = hurry
+            && let Some(fate) = flight.spin(hurry).await
+        {
             return fate;
         }
-        match (&flight.stage, &patience) {
-            (Stage::Entered(ticket), Some(patience)) => {
-                let (ticket, later) = (*ticket, outbox.waits_until(*ticket, patience));
-                if later <= outbox.clock().now() {
-                    return flight.abort();
-                }
-                flight.deadline = later;
-                if flight.wake_at.is_some() {
-                    outbox.wake_later(ticket, later);
-                }
+        loop {
+            if let Some(fate) = flight.until_deadline().await {
+                return fate;
             }
-            _ => return flight.abort(),
+            if !patience.as_ref().is_some_and(|patience| flight.goes_on(patience)) {
+                return flight.abort();
+            }
         }
     }
 }
@@ -107,6 +100,20 @@ impl Flight<'_> {
         }
     }
 
+    /// Whether its caller waits on, after its deadline.
+    fn goes_on(&mut self, patience: &Patience) -> bool {
+        let Stage::Entered(ticket) = self.stage else { return false };
+        let later = self.outbox.waits_until(ticket, patience);
+        if later <= self.outbox.clock().now() {
+            return false;
+        }
+        self.deadline = later;
+        if self.wake_at.is_some() {
+            self.outbox.wake_later(ticket, later);
+        }
+        true
+    }
+
     /// `None` if there is no answer by then.
     async fn until_deadline(&mut self) -> Option<Fate> {
         let (clock, deadline) = (self.outbox.clock(), self.deadline);
@@ -131,19 +138,20 @@ impl Flight<'_> {
     /// Looks for the answer again and again, and lets the runtime go round in between: it reads the
     /// socket each time. `None` if the call does not come alone, or the answer not in time.
     async fn spin(&mut self, hurry: Hurry<'_>) -> Option<Fate> {
-        let (clock, Hurry { spinner, round_trip }) = (self.outbox.clock(), hurry);
-        let mut fate = poll_once(|cx| self.poll(cx)).await;
-        if fate.is_some() || !self.outbox.has_one_call() {
-            return fate;
+        if let Some(fate) = poll_once(|cx| self.poll(cx)).await {
+            return Some(fate);
         }
-        let since = clock.now();
-        let until = spinner.until(since, round_trip)?;
+        if !self.outbox.has_one_call() {
+            return None;
+        }
+        let since = self.outbox.clock().now();
+        let until = hurry.spinner.until(since, hurry.round_trip)?;
         loop {
             tokio::task::yield_now().await;
-            fate = poll_once(|cx| self.poll(cx)).await;
-            let now = clock.now();
+            let fate = poll_once(|cx| self.poll(cx)).await;
+            let now = self.outbox.clock().now();
             if fate.is_some() || now >= until {
-                spinner.note(fate.is_some(), since, now);
+                hurry.spinner.note(fate.is_some(), since, now);
                 return fate;
             }
         }

@@ -67,6 +67,7 @@ use std::{
     time::Duration,
 };
 
+use futures::future::BoxFuture;
 use tokio::runtime::{Handle, Id};
 
 #[cfg(feature = "embedded")]
@@ -146,11 +147,22 @@ impl Node {
         key: &str,
         connection: Option<&Connection>,
         deadline: Instant,
-    ) -> Result<Option<Lookout>, NodeError> {
-        let core = &self.0.core;
-        if core.settings.replicated.is_none() {
+    ) -> Result<Option<Box<Lookout>>, NodeError> {
+        if self.0.core.settings.replicated.is_none() {
             return Ok(None);
         }
+        // What is rare is on the heap: the usual acquire is not to carry its size about.
+        let lookout = Box::pin(self.look_out_on_replicas(key, connection, deadline)).await?;
+        Ok(lookout.map(Box::new))
+    }
+
+    async fn look_out_on_replicas(
+        &self,
+        key: &str,
+        connection: Option<&Connection>,
+        deadline: Instant,
+    ) -> Result<Option<Lookout>, NodeError> {
+        let core = &self.0.core;
         let run_id = connection.map(Connection::server_run);
         match &self.0.servers {
             Servers::One(master) => {
@@ -277,15 +289,25 @@ impl Node {
     ///
     /// # Cancel safety
     /// As [`connection`](Self::connection).
-    pub(crate) async fn next_connection(
+    pub(crate) fn next_connection<'a>(
+        &'a self,
+        next_socket: &'a mut NextSocket,
+        key: &'a str,
+        deadline: Instant,
+    ) -> BoxFuture<'a, Result<Connection, NodeError>> {
+        // Large, and rare for whoever asks often: they have a connection.
+        match next_socket.take_redirect(deadline) {
+            None => Box::pin(self.connection(key, deadline)),
+            Some(sent_on) => Box::pin(self.connection_after(sent_on, next_socket, key)),
+        }
+    }
+
+    async fn connection_after(
         &self,
+        (redirect, error, times, until): (Redirect, NodeError, u32, Instant),
         next_socket: &mut NextSocket,
         key: &str,
-        deadline: Instant,
     ) -> Result<Connection, NodeError> {
-        let Some((redirect, error, times, until)) = next_socket.take_redirect(deadline) else {
-            return self.connection(key, deadline).await;
-        };
         let Servers::Many(cluster) = &self.0.servers else {
             return Err(next_socket.not_sent_on(error));
         };

@@ -19,7 +19,7 @@ pub(crate) struct NextSocket {
 #[derive(Debug, Default)]
 struct SentOn {
     /// Where it goes next, and how it was said.
-    next: Option<(Redirect, NodeError)>,
+    next: Option<Box<(Redirect, NodeError)>>,
     times: u32,
     /// How long it goes on: who asks anew does not begin anew.
     until: Option<Instant>,
@@ -64,7 +64,7 @@ impl NextSocket {
         &mut self,
         deadline: Instant,
     ) -> Option<(Redirect, NodeError, u32, Instant)> {
-        let (redirect, error) = self.sent_on.next.take()?;
+        let (redirect, error) = *self.sent_on.next.take()?;
         let until = *self.sent_on.until.get_or_insert(deadline);
         Some((redirect, error, self.sent_on.times, until))
     }
@@ -86,7 +86,7 @@ impl NextSocket {
             && !self.sent_on.is_over
         {
             self.sent_on.times += 1;
-            self.sent_on.next = Some((redirect, error));
+            self.sent_on.next = Some(Box::new((redirect, error)));
             return Ok(());
         }
         let is_next = match error {
