@@ -101,7 +101,7 @@ impl Mark {
     }
 
     fn names(&self, run_id: RunId) -> bool {
-        self.run_id.as_ref().is_none_or(|named| **named == *run_id.as_str())
+        self.run_id.as_ref().is_none_or(|named| RunId::new(named) == Some(run_id))
     }
 
     /// Whether it is about this run and its data.
@@ -110,7 +110,10 @@ impl Mark {
             return true;
         }
         let is_of_data = || match &self.run_id {
-            Some(_) => self.replid.as_deref() == origin.replid.as_ref().map(RunId::as_str),
+            Some(_) => match (self.replid.as_deref(), origin.replid) {
+                (Some(named), Some(replid)) => RunId::new(named) == Some(replid),
+                (named, told) => named.is_none() && told.is_none(),
+            },
             None => self.waits_until().is_some_and(|until| until > server_time),
         };
         self.is_of_run(origin.run_id)
@@ -140,8 +143,10 @@ impl Origin {
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let replid = self.replid.as_ref().map_or(UNTOLD, RunId::as_str);
-        write!(f, "{} {replid}", self.run_id)?;
+        match self.replid {
+            Some(replid) => write!(f, "{} {replid}", self.run_id)?,
+            None => write!(f, "{} {UNTOLD}", self.run_id)?,
+        }
         self.config.map_or(Ok(()), |config| write!(f, "@{config}"))
     }
 }
