@@ -66,7 +66,7 @@ async fn measure<L: Hold>(servers: &Cluster, locks: &[L]) -> Vec<Line> {
         [&beside[..], &dropping].map(|some| Sides::once(p99(&alone), p99(some)));
     let memory = Sides::once(900.0, (most - empty.0) / locks.len() as f64);
     let times = Sides::once(acquiring.as_secs_f64(), releasing.as_secs_f64());
-    let mut lines = kept.lines().await;
+    let mut lines = kept.lines(locks.len()).await;
     lines.extend([
         Line::new("p99 beside them, µs", Better::Less, "without them", &beside).aim(1.5),
         Line::new("p99 as they drop, µs", Better::Less, "without them", &dropping).aim(1.5),
@@ -116,19 +116,19 @@ impl Kept {
         Self::of(servers.iter(), sleep(WINDOW)).await
     }
 
-    /// The least that many renewals can cost: they know their holders, and go in large calls.
-    async fn by_hand() -> Self {
+    /// The least that renewing as many can cost: it knows their holders, and they go in large calls.
+    async fn by_hand(locks: usize) -> Self {
         let server = RedisServer::start();
-        let names = names("by hand", 10_000);
+        let names = names("by hand", locks);
         let mut floor = Floor::connect(&server.url(), &names).await;
         stream::iter(&mut floor).for_each_concurrent(AT_ONCE, Floor::acquire).await;
         let calls: Vec<_> = floor.chunks(256).collect();
-        let renew = stream::iter(calls.repeat(10)).for_each_concurrent(4, Floor::renew);
+        let renew = stream::iter(calls.repeat(3)).for_each_concurrent(4, Floor::renew);
         Self::of([&server].into_iter(), renew).await
     }
 
-    async fn lines(&self) -> Vec<Line> {
-        let by_hand = Self::by_hand().await;
+    async fn lines(&self, locks: usize) -> Vec<Line> {
+        let by_hand = Self::by_hand(locks).await;
         let renewed = Sides::once(by_hand.renewals_a_core(), self.renewals_a_core());
         let watchdog = Sides::once(0.03, self.client_cpu.as_secs_f64() / WINDOW.as_secs_f64());
         vec![

@@ -2,6 +2,8 @@
 
 use std::{sync::Weak, time::Duration};
 
+use smallvec::SmallVec;
+
 use super::{
     absence::cause_of_loss,
     margin::margin,
@@ -85,7 +87,7 @@ impl Claim {
             return only.deadline().filter(|_| counts(only));
         }
         let among = state.members.iter().filter(|(_, known)| counts(known));
-        let mut deadlines: Vec<_> =
+        let mut deadlines: SmallVec<[_; USUAL]> =
             among.filter_map(|(id, _)| self.confirmed_until(state, id)).collect();
         deadlines.sort_unstable();
         let index = deadlines.len().checked_sub(self.need)?;
@@ -108,10 +110,7 @@ impl Claim {
 
     /// When the watchdog is to look at this claim again.
     pub(super) fn next_look(&self, state: &ClaimState) -> Option<Instant> {
-        let deadline = self.deadline_of(state)?;
-        let wishes = state.members.values();
-        let wishes = wishes.flat_map(|known| [known.renew_at, known.heal_at, known.missing_at]);
-        Some(wishes.flatten().fold(deadline, Instant::min))
+        Some(next_look_before(self.deadline_of(state)?, state))
     }
 
     pub(super) fn next_renewal(&self, term: Term, now: Instant) -> Option<Instant> {
@@ -130,7 +129,7 @@ impl Claim {
             return None;
         }
         let cause = match self.deadline_of(&state) {
-            Some(deadline) if now < deadline => return self.next_look(&state),
+            Some(deadline) if now < deadline => return Some(next_look_before(deadline, &state)),
             Some(_) => LostCause::Expired,
             None => self.cause_of_too_few(&state),
         };
@@ -169,3 +168,13 @@ impl Claim {
         }
     }
 }
+
+/// The first time at which a member wants something, and `deadline` at the latest.
+fn next_look_before(deadline: Instant, state: &ClaimState) -> Instant {
+    let members = state.members.values();
+    let wishes = members.flat_map(|known| [known.renew_at, known.heal_at, known.missing_at]);
+    wishes.flatten().fold(deadline, Instant::min)
+}
+
+/// How many members most locks have at most.
+const USUAL: usize = 7;

@@ -22,6 +22,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Standing {
     /// `None` if the server does not tell.
+    run_id: Option<RunId>,
     identity: Option<Mutex<Identity>>,
     unidentified: Unidentified,
     presence: Mutex<Presence>,
@@ -84,14 +85,15 @@ impl Standing {
 
     fn new(identity: Option<Identity>, unidentified: Unidentified, now: Instant) -> Self {
         Self {
+            run_id: identity.as_ref().map(Identity::run_id),
             identity: identity.map(Mutex::new),
             unidentified,
             presence: Mutex::new(Presence { connections: 0, heard: now, look_from: now + LOOK }),
         }
     }
 
-    pub(crate) fn run_id(&self) -> Option<RunId> {
-        Some(self.identity()?.run_id())
+    pub(crate) const fn run_id(&self) -> Option<RunId> {
+        self.run_id
     }
 
     pub(crate) fn is_identified(&self) -> bool {
