@@ -2,19 +2,70 @@
 
 use std::thread;
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::{
+    process::Pid,
+    thread::{CpuSet, sched_getaffinity, sched_setaffinity},
+};
+use testkit::Cluster;
 
-/// Runs `measure` so that all threads and processes that it starts share one CPU.
-pub(crate) fn on_one<T: Send>(measure: impl FnOnce() -> T + Send) -> T {
-    thread::scope(|scope| {
-        let pinned = scope.spawn(|| {
-            let allowed = sched_getaffinity(None).expect("a thread may ask for its own CPUs");
-            let last = (0..CpuSet::MAX_CPU).rev().find(|cpu| allowed.is_set(*cpu));
-            let mut one = CpuSet::new();
-            one.set(last.expect("a thread runs somewhere"));
-            sched_setaffinity(None, &one).expect("fewer CPUs are always allowed");
-            measure()
-        });
-        pinned.join().expect("a measurement does not panic")
-    })
+/// Where both ends of a work run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Wherever the scheduler puts them.
+    Anywhere,
+    /// All on one CPU, in turns: what is compared is how much work there is.
+    OneCpu,
+    /// The servers on a CPU of theirs, as on a machine of theirs: else a single task's figures say on
+    /// which CPU the scheduler has put whom.
+    Apart,
+}
+
+impl Place {
+    /// Runs `measure` where the client's end belongs, with all threads and processes that it starts.
+    pub(crate) fn run<T: Send>(self, measure: impl FnOnce() -> T + Send) -> T {
+        let ours = match self {
+            Self::Anywhere => return measure(),
+            Self::OneCpu => vec![last()],
+            Self::Apart => others(),
+        };
+        thread::scope(|scope| {
+            let pinned = scope.spawn(|| {
+                pin(None, &ours);
+                measure()
+            });
+            pinned.join().expect("a measurement does not panic")
+        })
+    }
+
+    /// Puts servers where they belong.
+    pub(crate) fn settle(self, servers: &Cluster) {
+        if self == Self::Apart {
+            let pid = |pid: u32| i32::try_from(pid).ok().and_then(Pid::from_raw);
+            servers.iter().for_each(|server| pin(pid(server.pid()), &[last()]));
+        }
+    }
+}
+
+fn allowed() -> Vec<usize> {
+    // Of the process: a thread may be pinned already.
+    let process = Pid::from_raw(std::process::id().cast_signed());
+    let allowed = sched_getaffinity(process).expect("a thread may ask for its own CPUs");
+    (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect()
+}
+
+fn last() -> usize {
+    *allowed().last().expect("a thread runs somewhere")
+}
+
+/// All but the last, if there are several.
+fn others() -> Vec<usize> {
+    let mut all = allowed();
+    all.truncate((all.len() - 1).max(1));
+    all
+}
+
+fn pin(thread: Option<Pid>, cpus: &[usize]) {
+    let mut set = CpuSet::new();
+    cpus.iter().for_each(|cpu| set.set(*cpu));
+    sched_setaffinity(thread, &set).expect("fewer CPUs are always allowed");
 }

@@ -4,7 +4,8 @@ use futures::{FutureExt, future::LocalBoxFuture};
 
 use crate::{
     Flavour::{self, CurrentThread, MultiThread},
-    command, contact, cpus,
+    command, contact,
+    cpus::Place::{self, Anywhere, Apart, OneCpu},
     deployments::Deployment,
     figure::Figure::{self, ClientCpu, P50, P99, P999, Rate, ServerCpu, Slowest},
     holds,
@@ -24,11 +25,11 @@ use crate::{
 #[rustfmt::skip]
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = vec![
-        row("1 node, 1 task", Lock, 1).on(CurrentThread).beside_peers().aim(P50, 0.6).aim(ClientCpu, 1.5),
-        row("1 node, 1 task", Lock, 1).beside_peers().aim(P50, 0.95).aim(ClientCpu, 1.2),
+        row("1 node, 1 task", Lock, 1).placed(Apart).on(CurrentThread).beside_peers().aim(P50, 0.6).aim(ClientCpu, 1.5),
+        row("1 node, 1 task", Lock, 1).placed(Apart).beside_peers().aim(P50, 0.95).aim(ClientCpu, 1.2),
     ];
     for flavour in [CurrentThread, MultiThread] {
-        rows.extend([2, 8, 16].map(|tasks| row(&format!("1 node, {tasks} tasks"), Lock, tasks).on(flavour)));
+        rows.extend([2, 8, 16].map(|tasks| row(&format!("1 node, {tasks} tasks"), Lock, tasks).placed(Apart).on(flavour)));
         rows.extend([64, 256].map(|tasks| {
             row(&format!("1 node, {tasks} tasks"), Lock, tasks).on(flavour).beside_peers()
                 .aim(Rate, 1.4).aim(ServerCpu, 0.6).aim(ClientCpu, 1.0).aim(P999, 1.0).aim(Slowest, 0.8)
@@ -42,26 +43,26 @@ pub(crate) fn rows() -> Vec<Row> {
     }
     for flavour in [CurrentThread, MultiThread] {
         rows.extend([
-            row("RedLock of 3, 1 task", RedLock(3), 1).on(flavour).aim(P50, 1.1),
-            row("RedLock of 5, 1 task", RedLock(5), 1).on(flavour).beside_peers().aim(P50, 1.1),
+            row("RedLock of 3, 1 task", RedLock(3), 1).placed(Apart).on(flavour).aim(P50, 1.1),
+            row("RedLock of 5, 1 task", RedLock(5), 1).placed(Apart).on(flavour).beside_peers().aim(P50, 1.1),
             row("RedLock of 5, 64 tasks", RedLock(5), 64).on(flavour).beside_peers().aim(Rate, 1.2),
-            row("MultiLock of 3, 1 task", MultiLock(3), 1).on(flavour).aim(P50, 1.05),
-            row("MultiLock of 5, 1 task", MultiLock(5), 1).on(flavour).aim(P50, 1.05),
+            row("MultiLock of 3, 1 task", MultiLock(3), 1).placed(Apart).on(flavour).aim(P50, 1.05),
+            row("MultiLock of 5, 1 task", MultiLock(5), 1).placed(Apart).on(flavour).aim(P50, 1.05),
         ]);
     }
     rows.extend([
         row("RedLock of 5, one frozen, 1 task", OneFrozen, 1).aim(P50, 1.1).aim(P99, 1.5),
         row("RedLock of 5, one frozen, 64 tasks", OneFrozen, 64).aim(Rate, 0.9).aim(P50, 1.1).aim(P99, 1.5),
         special("hand-over between processes", |setting| contact::hand_over(setting).boxed_local()),
-        row("RwLock, reading, 1 task", OfKind(Kind::Reading), 1).on_one_cpu().beside_peers().aim(P50, 1.2),
-        row("RwLock, writing, 1 task", OfKind(Kind::Writing), 1).on_one_cpu().beside_peers().aim(P50, 1.2),
-        row("FairLock, 1 task", OfKind(Kind::Fair), 1).on_one_cpu().beside_peers().aim(P50, 1.2),
-        row("Semaphore, 1 task", OfKind(Kind::Semaphore), 1).on_one_cpu().beside_peers().aim(P50, 1.2),
-        row("ExpirableSemaphore, 1 task", OfKind(Kind::Expirable), 1).on_one_cpu().beside_peers().aim(P50, 1.2),
-        row("unix socket, 1 task", Deployed(Deployment::UnixSocket), 1).on_one_cpu(),
-        row("TLS, 1 task", Deployed(Deployment::Tls), 1).on_one_cpu(),
-        row("replicas(1), 1 task", Deployed(Deployment::Replicated), 1).on_one_cpu(),
-        row("cluster of 3, 1 task", Deployed(Deployment::Clustered), 1).on_one_cpu(),
+        row("RwLock, reading, 1 task", OfKind(Kind::Reading), 1).placed(OneCpu).beside_peers().aim(P50, 1.2),
+        row("RwLock, writing, 1 task", OfKind(Kind::Writing), 1).placed(OneCpu).beside_peers().aim(P50, 1.2),
+        row("FairLock, 1 task", OfKind(Kind::Fair), 1).placed(OneCpu).beside_peers().aim(P50, 1.2),
+        row("Semaphore, 1 task", OfKind(Kind::Semaphore), 1).placed(OneCpu).beside_peers().aim(P50, 1.2),
+        row("ExpirableSemaphore, 1 task", OfKind(Kind::Expirable), 1).placed(OneCpu).beside_peers().aim(P50, 1.2),
+        row("unix socket, 1 task", Deployed(Deployment::UnixSocket), 1).placed(OneCpu),
+        row("TLS, 1 task", Deployed(Deployment::Tls), 1).placed(OneCpu),
+        row("replicas(1), 1 task", Deployed(Deployment::Replicated), 1).placed(OneCpu),
+        row("cluster of 3, 1 task", Deployed(Deployment::Clustered), 1).placed(OneCpu),
         row("64 readers of one name", ReadersOfOne, 64).aim(Rate, 0.7),
         special("a writer among 16 readers", |setting| kinds::writer_among_readers(setting).boxed_local()),
         special("hand-over between processes, fair", |setting| contact::fair_hand_over(setting).boxed_local()),
@@ -88,9 +89,7 @@ pub(crate) struct Row {
     aims: Vec<(Figure, f64)>,
     longer: u32,
     beside_peers: bool,
-    /// Whether the work of both ends is done in turns: what is compared is how much there is of it, and
-    /// not on which CPU the scheduler puts it.
-    on_one_cpu: bool,
+    cpus: Place,
 }
 
 enum How {
@@ -119,7 +118,7 @@ fn row(name: &str, work: Work, tasks: usize) -> Row {
         aims: Vec::new(),
         longer: 1,
         beside_peers: false,
-        on_one_cpu: false,
+        cpus: Anywhere,
     }
 }
 
@@ -144,8 +143,8 @@ impl Row {
         self
     }
 
-    const fn on_one_cpu(mut self) -> Self {
-        self.on_one_cpu = true;
+    const fn placed(mut self, cpus: Place) -> Self {
+        self.cpus = cpus;
         self
     }
 
@@ -175,10 +174,7 @@ impl Row {
 
     /// All figures that could be measured.
     pub(crate) fn measure(&self, setting: &Setting) -> Vec<Line> {
-        let lines = match self.on_one_cpu {
-            true => cpus::on_one(|| self.lines(setting)),
-            false => self.lines(setting),
-        };
+        let lines = self.cpus.run(|| self.lines(setting));
         let (runtime, row) = (self.flavour.to_string(), self.name.clone());
         let named = |line| Line { runtime: runtime.clone(), row: row.clone(), ..line };
         lines.into_iter().filter(|line| line.ratio.is_finite()).map(named).collect()
@@ -195,6 +191,9 @@ impl Row {
 
     async fn contest(&self, work: Work, tasks: usize, setting: &Setting) -> Vec<Line> {
         let mut contest = work.contest(tasks).await;
+        for side in [&contest.baseline, &contest.ours] {
+            self.cpus.settle(&side.servers);
+        }
         let kind = if let OfKind(kind) = work { kind.name() } else { kinds::LOCK };
         for peer in setting.peers.iter().filter(|peer| self.beside_peers && peer.has(kind)) {
             contest = contest.beside(peer, self.flavour, tasks, kind);
