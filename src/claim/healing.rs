@@ -29,7 +29,7 @@ impl Claim {
     /// fixed lease, which promises its end, nor where all members must confirm, since then the claim
     /// is lost.
     pub(super) fn next_heal(&self, state: &ClaimState, now: Instant) -> Option<Instant> {
-        let is_wanted = self.need < self.members.len() && state.may_extend(now);
+        let is_wanted = self.need() < self.members.len() && state.may_extend(now);
         self.next_renewal(state.term, now).filter(|_| is_wanted)
     }
 

@@ -43,7 +43,8 @@ pub(crate) struct Claim {
     pub(super) holder: Arc<str>,
     pub(super) members: Members,
     /// How many members are enough.
-    pub(super) need: usize,
+    /// Beside what else is small: there may be very many claims.
+    need: u32,
     pub(super) wanted: Wanted,
     /// Whether its holder has given up a part of it, for good: see [`kind`](Self::kind).
     pub(super) is_downgraded: AtomicBool,
@@ -162,7 +163,7 @@ impl Claim {
             id: next_id(),
             holder,
             members: members.clone(),
-            need,
+            need: u32::try_from(need).unwrap_or(u32::MAX),
             wanted,
             is_downgraded: AtomicBool::new(false),
             hint_us: u64::try_from(hint).unwrap_or(u64::MAX),
@@ -215,7 +216,7 @@ impl Claim {
     }
 
     pub(crate) fn need(&self) -> usize {
-        self.need
+        self.need as usize
     }
 
     pub(crate) fn process(&self) -> &Arc<Process> {

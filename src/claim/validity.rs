@@ -62,7 +62,7 @@ impl Claim {
 
     /// How many more of them may forget it before another can be granted.
     pub(crate) fn margin(&self) -> usize {
-        margin(self.votes(), self.need, self.members.len())
+        margin(self.votes(), self.need(), self.members.len())
     }
 
     /// Ends the claim for its tenant.
@@ -90,7 +90,7 @@ impl Claim {
         let mut deadlines: SmallVec<[_; USUAL]> =
             among.filter_map(|(id, _)| self.confirmed_until(state, id)).collect();
         deadlines.sort_unstable();
-        let index = deadlines.len().checked_sub(self.need)?;
+        let index = deadlines.len().checked_sub(self.need())?;
         deadlines.get(index).copied()
     }
 
@@ -142,7 +142,7 @@ impl Claim {
         for id in state.members.ids().filter(|id| self.confirmed_until(state, *id).is_some()) {
             absent[id] = None;
         }
-        cause_of_loss(&self.members, self.need, &absent)
+        cause_of_loss(&self.members, self.need(), &absent)
     }
 
     pub(super) fn lose_locked(&self, mut state: MutexGuard<'_, ClaimState>, cause: LostCause) {
