@@ -108,9 +108,10 @@ fn finish<F>(claim: &Claim, sending: InFlight<F>)
 where
     F: Future<Output = Confirmation> + Send + 'static,
 {
+    let Some(sending) = sending.rest() else { return };
     let watchdog = &claim.process().watchdog;
     match Handle::try_current() {
-        Ok(runtime) if !sending.is_done() && may_stop(&runtime, watchdog) => {
+        Ok(runtime) if may_stop(&runtime, watchdog) => {
             let timeouts = claim.members().values().map(|of| of.services.settings.node_timeout);
             let timeout = claim.term().node_timeout(timeouts.max().unwrap_or_default());
             let rest: Arc<dyn Straggling> = Stragglers::driven_by(&runtime, sending);

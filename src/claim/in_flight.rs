@@ -37,11 +37,14 @@ impl<F: Future> InFlight<F> {
 
     /// More of them, sent now.
     pub(crate) fn add(&mut self, requests: impl IntoIterator<Item = F>) {
-        let under_way = self.under_way.get_or_insert_default();
-        under_way.extend(requests);
-        while let Some(Some(output)) = under_way.next().now_or_never() {
+        self.under_way.get_or_insert_default().extend(requests);
+        while let Some(output) = self.next_ready() {
             self.done.push_back(output);
         }
+    }
+
+    fn next_ready(&mut self) -> Option<F::Output> {
+        self.under_way.as_mut()?.next().now_or_never()?
     }
 
     /// The next answer; `None` after the last.
@@ -55,8 +58,15 @@ impl<F: Future> InFlight<F> {
         self.under_way.as_mut()?.next().await
     }
 
-    pub(crate) fn is_done(&self) -> bool {
+    /// Whether nothing is under way any more, whatever the answers are that came by now.
+    fn is_done(&mut self) -> bool {
+        while self.next_ready().is_some() {}
         self.under_way.as_ref().is_none_or(FuturesUnordered::is_empty)
+    }
+
+    /// What is under way still, for whoever finishes it, if that is anything.
+    pub(super) fn rest(mut self) -> Option<Self> {
+        (!self.is_done()).then_some(self)
     }
 
     /// Drives what is under way, whatever the answers are.
@@ -74,10 +84,8 @@ where
     /// The slow rest goes on without us; if there is no runtime, or it ends meanwhile, it is
     /// dropped.
     pub(crate) fn finish_in_background(self) {
-        if self.is_done() {
-            return;
-        }
-        if let (Some(mut under_way), Ok(runtime)) = (self.under_way, Handle::try_current()) {
+        let under_way = self.rest().and_then(|rest| rest.under_way);
+        if let (Some(mut under_way), Ok(runtime)) = (under_way, Handle::try_current()) {
             runtime.spawn(async move { while under_way.next().await.is_some() {} });
         }
     }
