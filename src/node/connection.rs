@@ -74,7 +74,7 @@ pub(crate) struct Answer<R> {
     /// Before the first byte of the request that was executed left.
     pub(crate) sent: Instant,
     pub(crate) received: Instant,
-    /// The server's clock in µs while it ran the script.
+    /// The server's clock in µs while it ran the script; before all others if nobody asked for it.
     pub(crate) server_time: i64,
 }
 
@@ -193,6 +193,10 @@ impl Connection {
     ) -> Result<Answer<C::Reply>, NodeError> {
         let received = self.socket.clock.now();
         let mut items = Items::of(value)?;
+        if call.leaves_out_time(&items) {
+            let server_time = i64::MIN;
+            return Ok(Answer { reply: call.decode(items)?, sent, received, server_time });
+        }
         let server_us = items.int()?;
         if let Some(mut server_clock) = self.socket.outbox.server_clock() {
             server_clock.observe(Sample { sent, received, server_us });

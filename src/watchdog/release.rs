@@ -93,17 +93,20 @@ impl Release {
     }
 
     async fn say_on(
-        &self,
+        &mut self,
         connection: &Connection,
         deadline: Instant,
     ) -> Result<Answer<Outcome>, NodeError> {
+        let is_last = self.unanswered.is_all_on(connection.epoch());
         if let Some(plain) = &self.plain
-            && self.unanswered.is_all_on(connection.epoch())
+            && is_last
             && let Some(answer) =
                 connection.release_plainly(&self.caller(), plain, deadline).await?
         {
             return Ok(answer);
         }
+        // The time tells how much later it is than what may follow.
+        self.statement.set_brief(is_last);
         connection.call(&self.statement, deadline).await
     }
 

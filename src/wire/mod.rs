@@ -2,8 +2,9 @@
 //!
 //! Every script is written for k locks in one call and answers
 //! `[TIME in µs, code 1, value 1, …, code k, value k]`, or with a fencing token behind each value;
-//! see [`Outcome`]. Those that give a lease answer with TIME alone where all locks have it. An acquire
-//! that fails for one lock says so in the place of its code, and goes on: see [`Answers`].
+//! see [`Outcome`]. Those that give a lease answer with TIME alone where all locks have it, and a release
+//! with its value alone where nobody [asks for the time](Statement::set_brief). An acquire that fails for
+//! one lock says so in the place of its code, and goes on: see [`Answers`].
 
 mod acquire;
 pub(crate) mod key;
@@ -34,6 +35,11 @@ pub(crate) trait Call: Clone + Send + Sync + 'static {
 
     /// Appends the number of keys, the keys and the arguments.
     fn write(&self, to: &mut Words);
+
+    /// Whether the server's time is not there, since nobody asked for it.
+    fn leaves_out_time(&self, _items: &Items) -> bool {
+        false
+    }
 
     /// Reads what follows the server's time in the answer.
     fn decode(&self, items: Items) -> Result<Self::Reply, Malformed>;

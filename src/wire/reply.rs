@@ -88,6 +88,11 @@ impl Items {
         }
     }
 
+    /// Whether one is left, and was all that was told.
+    pub(super) fn is_one(&self) -> bool {
+        self.0.size_hint() == (1, Some(1))
+    }
+
     /// Whether everything has been read.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.size_hint() == (0, Some(0))

@@ -19,6 +19,8 @@ pub(crate) struct Script {
     pub(crate) grants: bool,
     /// Whether it has done with one lock before it looks at the next, so that two may have one name.
     pub(crate) in_turns: bool,
+    /// Whether it can be asked for [one number alone](super::Statement::set_brief).
+    pub(super) can_be_brief: bool,
     sha: LazyLock<String, fn() -> String>,
     sharded: Sharded,
     behind: OnceLock<Composed>,
@@ -81,6 +83,7 @@ impl Script {
             tells_token: false,
             grants: false,
             in_turns: false,
+            can_be_brief: false,
             sha: LazyLock::new(digest),
             sharded: OnceLock::new(),
             behind: OnceLock::new(),
@@ -97,6 +100,13 @@ impl Script {
     /// It has done with one lock before it looks at the next.
     pub(crate) const fn in_turns(mut self) -> Self {
         self.in_turns = true;
+        self
+    }
+
+    /// It answers with one number alone where a word behind its arguments says so, if there is nothing else
+    /// to tell.
+    pub(crate) const fn brief_if_asked(mut self) -> Self {
+        self.can_be_brief = true;
         self
     }
 

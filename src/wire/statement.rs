@@ -59,6 +59,8 @@ pub(crate) struct Statement {
     shared: usize,
     /// The lease that is asked for, in ms: what is told by an answer without a word about each lock.
     lease_ms: Option<i64>,
+    /// Whether nobody asks for the server's time.
+    is_brief: bool,
     words: SmallVec<[Arg; 4]>,
 }
 
@@ -97,7 +99,13 @@ impl Statement {
         words.extend(shared);
         words.extend(args);
         let shared = words.len() - K - A;
-        Self { script, keys: K, shared, lease_ms, words }
+        Self { script, keys: K, shared, lease_ms, is_brief: false, words }
+    }
+
+    /// The same where nobody asks for the server's time, which a script can leave out then: it and the answer
+    /// that has it cost as much as three commands. Not for one of several in a call.
+    pub(crate) fn set_brief(&mut self, is_brief: bool) {
+        self.is_brief = is_brief && self.script.can_be_brief;
     }
 
     /// The first key, which is the lock's name and stands for all.
@@ -259,9 +267,19 @@ impl Call for Statement {
 
     fn write(&self, to: &mut Words) {
         write_all(std::slice::from_ref(self), to);
+        if self.is_brief {
+            to.int(1);
+        }
+    }
+
+    fn leaves_out_time(&self, items: &Items) -> bool {
+        self.is_brief && items.is_one()
     }
 
     fn decode(&self, mut items: Items) -> Result<Outcome, Malformed> {
+        if self.leaves_out_time(&items) {
+            return Ok(Outcome { code: Outcome::DONE, value: items.int()?, token: 0 });
+        }
         self.all_done(&items).map_or_else(|| self.decode_one(&mut items), Ok)
     }
 }
@@ -272,4 +290,58 @@ fn write_all(statements: &[Statement], to: &mut Words) {
     statements.iter().flat_map(Statement::keys).for_each(|key| key.write(to));
     statements.iter().take(1).flat_map(Statement::shared_args).for_each(|arg| arg.write(to));
     statements.iter().flat_map(Statement::own_args).for_each(|arg| arg.write(to));
+}
+
+#[cfg(test)]
+mod tests {
+    use redis::Value;
+
+    use super::*;
+    use crate::wire::test_answers::for_any_answer;
+
+    static PLAIN: Script = Script::new("plain", "text", 1, || "a".repeat(40));
+    static BRIEF: Script = Script::new("brief", "text", 1, || "b".repeat(40)).brief_if_asked();
+
+    fn of(script: &'static Script, is_brief: bool) -> Statement {
+        let mut statement = Statement::new(script, [&"x".into()], [Arg::Int(7)]);
+        statement.set_brief(is_brief);
+        statement
+    }
+
+    fn said(statement: &Statement) -> String {
+        let (mut words, mut bytes) = (Words::default(), Vec::new());
+        statement.write(&mut words);
+        words.write_to(&mut bytes);
+        let lines = String::from_utf8(bytes).unwrap();
+        lines.split("\r\n").skip(2).step_by(2).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn scripts_are_told_that_nobody_asks_for_the_time_if_they_can_leave_it_out() {
+        assert_eq!(said(&of(&BRIEF, true)), "1 x 7 1");
+        for statement in [of(&BRIEF, false), of(&PLAIN, true)] {
+            assert_eq!(said(&statement), "1 x 7");
+        }
+        let mut again = of(&BRIEF, true);
+        again.set_brief(false);
+        assert_eq!(said(&again), "1 x 7");
+    }
+
+    #[test]
+    fn number_alone_is_no_time_where_nobody_asked_for_it() {
+        let leaves_out = |statement: Statement, answer: &Value| {
+            statement.leaves_out_time(&Items::of(answer.clone()).unwrap())
+        };
+        let alone = Value::Int(3);
+        assert!(leaves_out(of(&BRIEF, true), &alone));
+        assert!(!leaves_out(of(&BRIEF, false), &alone));
+        assert!(!leaves_out(of(&PLAIN, true), &alone));
+        let all = Value::Array([9, 0, 1].map(Value::Int).into());
+        assert!(!leaves_out(of(&BRIEF, true), &all));
+        let done = of(&BRIEF, true).decode(Items::of(alone).unwrap());
+        assert_eq!(done, Ok(Outcome { code: Outcome::DONE, value: 3, token: 0 }));
+        for_any_answer(|answer| {
+            drop(Items::of(answer).map(|items| of(&BRIEF, true).decode(items)));
+        });
+    }
 }

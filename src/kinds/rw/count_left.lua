@@ -29,12 +29,12 @@ local function write(key, timer, wish, holder, count, channel)
   return 1, 0
 end
 
+time = time or redis.call('TIME')
+local reply = { time[1] * 1000000 + time[2] }
 for i = 1, #KEYS / 3 do
-  if left[i] then
-    local code, value = write(KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i],
-      ARGV[3 * i - 2], tonumber(ARGV[3 * i - 1]), ARGV[3 * i])
-    if type(code) == 'table' then return code end
-    reply[2 * i], reply[2 * i + 1] = code, value
-  end
+  local code, value = write(KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i],
+    ARGV[3 * i - 2], tonumber(ARGV[3 * i - 1]), ARGV[3 * i])
+  if type(code) == 'table' then return code end
+  reply[2 * i], reply[2 * i + 1] = code, value
 end
 return reply

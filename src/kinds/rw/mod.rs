@@ -37,7 +37,7 @@ use crate::process::NodeServices;
 /// - The rest as with [`Lock`](crate::Lock). A lock of one kind under the name of another is an
 ///   [error](crate::error::NodeError::OtherKind).
 ///
-/// Besides what a plain lock needs, a user must have the rights `+hmget +hdel +get +set`, for the keys
+/// Besides what a plain lock needs, a user must have the rights `+hmget +hdel +get +set +exists`, for the keys
 /// `{name}:*` too, and the channels `redisson_rwlock:*`.
 ///
 /// # Examples

@@ -28,21 +28,24 @@ local lease_ms, in_time = tonumber(args[1]), now <= tonumber(args[2])
 local left
 for i = 1, #keys / 3 do
   local key, timer, holder = keys[3 * i - 2], keys[3 * i - 1], args[2 * i + 1]
-  local found, is_done = in_time and call('HMGET', key, 'mode', holder, holder .. ':write'), false
-  if found and not found.err and not found[2] and not found[3] then
-    -- The ttl before the write: a user without the right to ask must not leave a key without one.
-    local ttl = call('PTTL', key)
-    -- A longer ttl, or none, is not to be shortened.
-    local is_free = ttl == -2
-      or found[1] == 'read' and type(ttl) == 'number' and ttl >= 0 and ttl <= lease_ms
-    if is_free and call('PTTL', keys[3 * i]) == -2
-      and not call('SET', timer, '1', 'PX', args[1]).err then
-      is_done = type(call('HSET', key, 'mode', 'read', holder, '1')) == 'number'
-        and call('PEXPIRE', key, args[1]) == 1
-      if not is_done then
-        call('DEL', timer)
-        if ttl == -2 then call('DEL', key) else call('HDEL', key, holder) end
-      end
+  -- The lock, or a wish: how many of both there are.
+  local there, is_done = in_time and call('EXISTS', key, keys[3 * i]), false
+  local ttl = there == 0 and -2
+  if there == 1 then
+    local found = call('HMGET', key, 'mode', holder, holder .. ':write')
+    if not found.err and found[1] == 'read' and not found[2] and not found[3] then
+      ttl = call('PTTL', key)
+      -- A longer ttl, or none, is not to be shortened.
+      if type(ttl) ~= 'number' or ttl < 0 or ttl > lease_ms then ttl = false end
+    end
+  end
+  if ttl and not call('SET', timer, '1', 'PX', args[1]).err then
+    is_done = type(call('HSET', key, 'mode', 'read', holder, '1')) == 'number'
+      and call('PEXPIRE', key, args[1]) == 1
+    -- Scripts do not roll back: without this a lock that was nobody's would stand for ever.
+    if not is_done then
+      call('DEL', timer)
+      if ttl == -2 then call('DEL', key) else call('HDEL', key, holder) end
     end
   end
   if not is_done then

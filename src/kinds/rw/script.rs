@@ -37,7 +37,8 @@ pub(crate) static WRITE: Script = script!(
 pub(crate) static RENEW: Script =
     script!("rw/renew", 2, "look.lua", "announce.lua", "downgrade.lua", "renew.lua");
 pub(crate) static COUNT: Script =
-    script!("rw/count", 3, "count.lua", "look.lua", "announce.lua", "count_left.lua");
+    script!("rw/count", 3, "count.lua", "look.lua", "announce.lua", "count_left.lua")
+        .brief_if_asked();
 pub(crate) static FORCE: Script = script!(
     "rw/force",
     3,

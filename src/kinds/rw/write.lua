@@ -21,26 +21,22 @@
 --   error, 0        a command failed for want of memory or of a right: what was written for this
 --                   lock is taken back, and the others go on
 
--- The usual case first, a lock that nobody has, and without functions, which each call would make anew: those
--- for what is in the way come behind it.
+-- The usual case first, a lock that nobody has and no writer wishes for, and without functions, which each call
+-- would make anew: those for what is in the way come behind it.
 local call, keys, args = redis.pcall, KEYS, ARGV
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local lease_ms, in_time = tonumber(args[1]), now <= tonumber(args[2])
 local left
 for i = 1, #keys / 2 do
-  local key, wisher, is_done = keys[2 * i - 1], args[2 * i + 2], false
-  -- The ttl before the write: a user without the right to ask must not leave a key without one.
-  if in_time and call('PTTL', key) == -2
+  local key, is_done = keys[2 * i - 1], false
+  if in_time and call('EXISTS', key, keys[2 * i]) == 0
     and call('HSET', key, 'mode', 'write', args[2 * i + 1] .. ':write', '1') == 2 then
     is_done = call('PEXPIRE', key, args[1]) == 1
     -- Scripts do not roll back: without this it would stand for ever.
     if not is_done then call('DEL', key) end
   end
-  if is_done then
-    local wish = keys[2 * i]
-    if wisher ~= '' and call('GET', wish) == wisher then call('DEL', wish) end
-  else
+  if not is_done then
     left = left or {}
     left[i] = true
   end

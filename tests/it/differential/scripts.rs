@@ -171,6 +171,18 @@ fn locks_of(
     (keys, shared)
 }
 
+/// Of one lock nobody may ask for the time.
+fn or_brief(
+    keys: usize,
+    (all_keys, mut args): (Vec<Vec<u8>>, Vec<Vec<u8>>),
+    generator: &mut Generator,
+) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    if all_keys.len() == keys && generator.chance(50) {
+        args.push(b"1".to_vec());
+    }
+    (all_keys, args)
+}
+
 fn renew(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     let shared = vec![generator.lifetime(1000, 0)];
     locks(generator, shared, |generator| vec![generator.field()])
@@ -216,10 +228,11 @@ fn rw_renew(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
 }
 
 fn rw_count(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-    locks_of(3, generator, vec![], |generator| {
+    let words = locks_of(3, generator, vec![], |generator| {
         let count: &[u8] = if generator.chance(50) { b"0" } else { b"2" };
         vec![generator.field(), count.to_vec(), generator.value()]
-    })
+    });
+    or_brief(3, words, generator)
 }
 
 fn rw_force(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
@@ -239,7 +252,9 @@ fn fair_acquire(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
 }
 
 fn fair_release(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-    locks_of(4, generator, vec![], |generator| vec![generator.field(), generator.value()])
+    let words =
+        locks_of(4, generator, vec![], |generator| vec![generator.field(), generator.value()]);
+    or_brief(4, words, generator)
 }
 
 fn fair_keep(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
@@ -286,10 +301,11 @@ fn semaphore_acquire(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) 
 }
 
 fn semaphore_count(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-    locks_of(2, generator, vec![], |generator| {
+    let words = locks_of(2, generator, vec![], |generator| {
         let [holder, flag] = holder_and_flag(generator).try_into().unwrap_or_default();
         vec![holder, flag, generator.value()]
-    })
+    });
+    or_brief(2, words, generator)
 }
 
 fn semaphore_renew(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
@@ -313,7 +329,8 @@ fn expirable_acquire(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) 
 }
 
 fn expirable_count(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-    locks_of(2, generator, vec![], |generator| vec![ids(generator), generator.value()])
+    let words = locks_of(2, generator, vec![], |generator| vec![ids(generator), generator.value()]);
+    or_brief(2, words, generator)
 }
 
 fn expirable_renew(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {

@@ -310,6 +310,28 @@ fn count_releases_withdraws_and_touches_nobody_else() {
 }
 
 #[test]
+fn release_of_which_nobody_asks_the_time_answers_with_those_who_heard_of_it_alone() {
+    let server = RedisServer::start();
+    let brief = |holder: &str, count: &str| {
+        eval(&server, RW_COUNT, &["x", &timer(holder), "wish"], &[holder, count, "c", "1"])
+    };
+    let mut listener = server.connect();
+    listener.command(&["SUBSCRIBE", "c"]).unwrap();
+    read(&server, "9000", NEVER, "me:1", "0");
+    read(&server, "9000", NEVER, "me:2", "0");
+    assert_eq!(brief("me:1", "0").array()[1..], [1, -1].map(Reply::Int), "another reads");
+    assert_eq!(brief("me:2", "0"), Reply::Int(1));
+    assert_eq!(brief("me:2", "0").array()[1..], [0, 0].map(Reply::Int));
+    assert_eq!(server.size(), 0);
+    write(&server, "9000", NEVER, "me:1", "0");
+    assert_eq!(brief("me:1", "2").array()[1..], [1, 0].map(Reply::Int));
+    assert_eq!(brief("me:1", "0"), Reply::Int(1));
+    assert_eq!(server.size(), 0);
+    let told = [(); 3].map(|()| listener.read().unwrap().array()[2].to_string());
+    assert_eq!(told, ["0", "1", "0"]);
+}
+
+#[test]
 fn release_of_a_writer_among_readers_leaves_them_the_lock() {
     let server = RedisServer::start();
     write(&server, "9000", NEVER, "me:1", "0");
@@ -389,6 +411,10 @@ fn user_who_lacks_a_right_leaves_nothing_without_a_ttl() {
     for rule in ["-hmget", "-pttl", "-set", "-hset", "-pexpire"] {
         let mut user = restricted(&server, &[rule]);
         for mode in ["", "read"] {
+            if mode.is_empty() && ["-hmget", "-pttl"].contains(&rule) {
+                // A free lock needs neither.
+                continue;
+            }
             if !mode.is_empty() {
                 read(&server, "30000", NEVER, "you:1", "0");
             }
@@ -401,8 +427,8 @@ fn user_who_lacks_a_right_leaves_nothing_without_a_ttl() {
             assert_eq!((server.hash("x"), server.size()), before, "{rule} {mode}");
         }
         server.flush();
-        // A writer of a free lock needs neither.
-        if !["-set", "-hmget"].contains(&rule) {
+        // A writer of a free lock needs none of those.
+        if !["-set", "-hmget", "-pttl"].contains(&rule) {
             let refused =
                 eval_on(&mut user, RW_WRITE, &["x", "wish"], &["9", NEVER, "me:1", "me:1"]);
             assert!(refusal(&refused).is_some(), "{rule}: {refused}");
