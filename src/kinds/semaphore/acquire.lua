@@ -31,11 +31,13 @@ for i = 1, #keys / 2 do
     and tonumber(count) >= tonumber(permits) and call('HSET', holders, holder, permits) == 1 then
     -- Who holds them is known for as long as the semaphore lives. Redisson takes the ttl of one away when
     -- it adds permits.
-    local ttl = call('PTTL', key)
-    if type(ttl) == 'number' then
-      local lives = ttl > 0 and call('PEXPIRE', holders, ttl) or call('PERSIST', holders)
-      is_done = type(lives) == 'number' and type(call('DECRBY', key, permits)) == 'number'
+    local ttl, lives = call('PTTL', key), nil
+    if ttl == -1 then
+      lives = call('PERSIST', holders)
+    elseif type(ttl) == 'number' then
+      lives = ttl > 0 and call('PEXPIRE', holders, ttl) or call('PERSIST', holders)
     end
+    is_done = (lives == 0 or lives == 1) and type(call('DECRBY', key, permits)) == 'number'
     if not is_done then call('HDEL', holders, holder) end
   end
   if not is_done then

@@ -28,7 +28,8 @@ static COUNT: Script = script!(
     "../permits/announce.lua",
     "foreign.lua",
     "count_left.lua"
-);
+)
+.brief_if_asked();
 static RENEW: Script = script!("semaphore/renew", 1, "foreign.lua", "renew.lua");
 static HOLDERS: Script = script!("semaphore/holders", 0, "holders.lua");
 static DRAIN: Script =

@@ -275,3 +275,23 @@ fn server_out_of_memory_takes_permits_back_and_gives_none() {
     assert_eq!(count(&server, "me:1", "0").0, 1);
     assert_eq!((left(&server).as_str(), server.exists(HOLDERS)), ("3", false));
 }
+
+#[test]
+fn release_of_which_nobody_asks_the_time_answers_with_those_who_heard_of_it_alone() {
+    let server = RedisServer::start();
+    let brief = |holder: &str, forget: &str| {
+        eval(&server, SEMAPHORE_COUNT, &KEYS, &[holder, forget, CHANNEL, "1"])
+    };
+    let mut listener = server.connect();
+    listener.command(&["SUBSCRIBE", CHANNEL]).unwrap();
+    server.cli(&["SET", "x", "5"]);
+    for holder in ["me:1", "me:2"] {
+        assert_eq!(acquire(&server, NEVER, holder, "2").0, 1);
+    }
+    assert_eq!(brief("me:1", "0"), Reply::Int(1));
+    assert_eq!(listener.read().unwrap().array()[2].to_string(), "3");
+    assert_eq!(brief("me:1", "0").array()[1..], [0, 0].map(Reply::Int));
+    assert_eq!(brief("me:2", "1").array()[1..], [1, -1].map(Reply::Int));
+    assert_eq!(server.cli(&["GET", "x"]), "3");
+    assert_eq!(server.keys(), ["x"]);
+}
