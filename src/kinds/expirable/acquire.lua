@@ -37,7 +37,7 @@ for i = 1, #keys / 2 do
     local ttl = call('PTTL', key)
     -- As Redisson has it: leases live as long as the semaphore.
     if type(ttl) == 'number' and (ttl <= 0 or call('PEXPIRE', leases, ttl) == 1) then
-      is_done = type(call('DECRBY', key, 1)) == 'number'
+      is_done = type(call('DECRBY', key, '1')) == 'number'
     end
     if not is_done then call('ZREM', leases, id) end
   end

@@ -18,11 +18,11 @@ local function release(key, leases, ids, channel)
   return 1, listeners
 end
 
+time = time or redis.call('TIME')
+local reply = { time[1] * 1000000 + time[2] }
 for i = 1, #KEYS / 2 do
-  if left[i] then
-    local code, value = release(KEYS[2 * i - 1], KEYS[2 * i], ARGV[2 * i - 1], ARGV[2 * i])
-    if type(code) == 'table' then return code end
-    reply[2 * i], reply[2 * i + 1] = code, value
-  end
+  local code, value = release(KEYS[2 * i - 1], KEYS[2 * i], ARGV[2 * i - 1], ARGV[2 * i])
+  if type(code) == 'table' then return code end
+  reply[2 * i], reply[2 * i + 1] = code, value
 end
 return reply

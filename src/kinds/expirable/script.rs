@@ -3,6 +3,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use smallvec::SmallVec;
+
 use crate::{
     kind::{Access, Admission, Holder, Kind, Request},
     kinds::{once::Change, permits::script::Store},
@@ -31,7 +33,8 @@ static COUNT: Script = script!(
     "../semaphore/foreign.lua",
     "leases.lua",
     "count_left.lua"
-);
+)
+.brief_if_asked();
 static RENEW: Script =
     script!("expirable/renew", 1, "../semaphore/foreign.lua", "leases.lua", "renew.lua");
 static RELEASE: Script = script!(
@@ -80,8 +83,8 @@ impl Share {
     }
 
     fn bytes(&self, holder: &str) -> Arg {
-        let bytes: Vec<u8> = self.ids(holder).flat_map(u128::to_be_bytes).collect();
-        Arg::Bytes(bytes.into())
+        let bytes: SmallVec<[u8; 16]> = self.ids(holder).flat_map(u128::to_be_bytes).collect();
+        Arg::Bytes(bytes.as_slice().into())
     }
 }
 

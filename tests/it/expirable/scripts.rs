@@ -352,3 +352,21 @@ fn leases_are_renewed_on_a_server_that_is_out_of_memory() {
     let ends = ends_in(&server, &mine[..16]);
     assert!(ends > 90_000, "{ends}");
 }
+
+#[test]
+fn release_of_which_nobody_asks_the_time_answers_with_those_who_heard_of_it_alone() {
+    let server = RedisServer::start();
+    let brief = |ids: &str| eval(&server, EXPIRABLE_COUNT, &KEYS, &[ids, CHANNEL, "1"]);
+    let mut listener = server.connect();
+    listener.command(&["SUBSCRIBE", CHANNEL]).unwrap();
+    server.cli(&["SET", "x", "5"]);
+    for ids in [ids('a', 1), ids('b', 2)] {
+        assert_eq!(acquire(&server, NEVER, &ids).0, 1);
+    }
+    assert_eq!(brief(&ids('a', 1)), Reply::Int(1));
+    assert_eq!(listener.read().unwrap().array()[2].to_string(), "3");
+    assert_eq!(brief(&ids('a', 1)).array()[1..], [0, 0].map(Reply::Int));
+    assert_eq!(brief(&ids('b', 2)).array()[1..], [1, 1].map(Reply::Int), "several");
+    assert_eq!(server.cli(&["GET", "x"]), "5");
+    assert_eq!(server.keys(), ["x"]);
+}
