@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, sync::Arc};
 
+use smallvec::SmallVec;
+
 use crate::error::ConfigError;
 
 /// The longest name of a lock, in bytes.
@@ -164,7 +166,7 @@ pub(crate) fn permit_leases(name: &str) -> Arc<str> {
 
 fn suffixed(name: &str, suffix: &[&str]) -> Arc<str> {
     let tagged: &[&str] = if name.contains('{') { &[name, ":"] } else { &["{", name, "}:"] };
-    [tagged.concat(), suffix.concat()].concat().into()
+    joined(&[tagged, suffix])
 }
 
 /// Where the latch `name` announces that it is at zero, or set anew: always in braces, so that one with
@@ -179,12 +181,20 @@ pub(crate) fn once(name: &str, id: &str) -> Arc<str> {
 }
 
 fn prefixed(prefix: &str, name: &str) -> Arc<str> {
-    if name.contains('{') {
-        [prefix, ":", name].concat()
-    } else {
-        [prefix, ":{", name, "}"].concat()
+    let parts: &[&str] =
+        if name.contains('{') { &[prefix, ":", name] } else { &[prefix, ":{", name, "}"] };
+    joined(&[parts])
+}
+
+/// One after the other. Some are made for each lock that somebody names, so usual ones are put together
+/// where they cost no allocation but their own.
+pub(crate) fn joined(parts: &[&[&str]]) -> Arc<str> {
+    let mut all = SmallVec::<[u8; 160]>::new();
+    for part in parts.iter().copied().flatten() {
+        all.extend_from_slice(part.as_bytes());
     }
-    .into()
+    // Nothing is lost of what consists of texts.
+    String::from_utf8_lossy(&all).into()
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ pub(crate) struct Statement {
     lease_ms: Option<i64>,
     /// Whether nobody asks for the server's time.
     is_brief: bool,
-    words: SmallVec<[Arg; 4]>,
+    words: SmallVec<[Arg; 7]>,
 }
 
 impl Statement {
