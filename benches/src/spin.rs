@@ -29,17 +29,46 @@ pub(crate) enum Spinner {
     FloorSemaphore,
     /// A `Semaphore`.
     Semaphore,
+    /// A read lock by hand.
+    FloorReading,
+    /// The reading side of an `RwLock`.
+    Reading,
     /// A write lock by hand.
     FloorWriting,
     /// The writing side of an `RwLock`.
     Writing,
+    /// A fair lock by hand.
+    FloorFair,
+    /// A `FairLock`.
+    Fair,
+    /// A semaphore with leases by hand.
+    FloorExpirable,
+    /// An `ExpirableSemaphore`.
+    Expirable,
+}
+
+impl Spinner {
+    /// If it is one of the other kinds: which, and whether it is by hand.
+    const fn of_kind(self) -> Option<(Kind, bool)> {
+        Some(match self {
+            Self::FloorSemaphore => (Kind::Semaphore, true),
+            Self::Semaphore => (Kind::Semaphore, false),
+            Self::FloorReading => (Kind::Reading, true),
+            Self::Reading => (Kind::Reading, false),
+            Self::FloorWriting => (Kind::Writing, true),
+            Self::Writing => (Kind::Writing, false),
+            Self::FloorFair => (Kind::Fair, true),
+            Self::Fair => (Kind::Fair, false),
+            Self::FloorExpirable => (Kind::Expirable, true),
+            Self::Expirable => (Kind::Expirable, false),
+            _ => return None,
+        })
+    }
 }
 
 /// So many pairs, of all tasks together.
 pub(crate) async fn spin(what: Spinner, tasks: usize, pairs: usize) {
-    use Spinner::{
-        Floor1, Floor3, Floor5, FloorSemaphore, FloorWriting, Lock, Red3, Red5, Semaphore, Writing,
-    };
+    use Spinner::{Floor1, Floor3, Floor5, Lock, Red3, Red5};
     let servers = Cluster::start(match what {
         Floor3 | Red3 => 3,
         Floor5 | Red5 => 5,
@@ -55,10 +84,11 @@ pub(crate) async fn spin(what: Spinner, tasks: usize, pairs: usize) {
             repeat(nodes.into_iter().map(Quorum).collect(), pairs).await;
         }
         Red3 | Red5 => repeat(Red::connect(&urls, &names).await, pairs).await,
-        FloorSemaphore => repeat(ByHand::connect(Kind::Semaphore, &url, &names).await, pairs).await,
-        Semaphore => repeat(OfKind::connect(Kind::Semaphore, &url, &names).await, pairs).await,
-        FloorWriting => repeat(ByHand::connect(Kind::Writing, &url, &names).await, pairs).await,
-        Writing => repeat(OfKind::connect(Kind::Writing, &url, &names).await, pairs).await,
+        other => match other.of_kind() {
+            Some((kind, true)) => repeat(ByHand::connect(kind, &url, &names).await, pairs).await,
+            Some((kind, false)) => repeat(OfKind::connect(kind, &url, &names).await, pairs).await,
+            None => unreachable!("all others are kinds"),
+        },
     }
 }
 
