@@ -207,6 +207,25 @@ mod tests {
         }
     }
 
+    /// Its script leaves the time out where nobody asks for it.
+    #[tokio::test(start_paused = true)]
+    async fn release_of_what_is_held_tells_the_time_where_an_acquire_may_follow() {
+        for (stamps, sleeps) in [(vec![], vec![]), (vec![5_000], vec![5_001])] {
+            let (server, clock) = (Server::start_here(), Arc::new(Noting::default()));
+            let client = server.client().unwrap();
+            let lock = client.rw_lock("x").write();
+            let guard = lock.acquire().await.unwrap();
+            let now = server.wall_clock_us();
+            let stamps: Vec<_> = stamps.iter().map(|ms| now + ms * 1_000).collect();
+            let holder: Arc<str> = guard.holder_id().into();
+            let statement = lock.voter().kind.count(&holder, 0);
+            let release = Release { holder, statement, ..release(&client, &clock, &stamps) };
+            perform_release(&shared(&clock), release).await;
+            assert_eq!(clock.sleeps(), sleeps);
+            assert!(!lock.is_locked().await.unwrap());
+        }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn release_that_is_not_answered_is_tried_ever_less_often_until_the_key_has_ended() {
         let (server, clock) = (Server::start_here(), Arc::new(Noting::default()));
