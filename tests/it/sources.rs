@@ -112,7 +112,8 @@ pub(crate) const FAIR_ACQUIRE: &str = script!(
     "fair/place.lua",
     "fair/acquire_left.lua"
 );
-pub(crate) const FAIR_RELEASE: &str = script!("fair/queue.lua", "fair/release.lua");
+pub(crate) const FAIR_RELEASE: &str =
+    script!("fair/release.lua", "fair/queue.lua", "fair/release_left.lua");
 pub(crate) const FAIR_KEEP: &str = script!("fair/queue.lua", "fair/keep.lua");
 pub(crate) const FAIR_FORCE: &str =
     script!("mutex/foreign.lua", "fair/queue.lua", "fair/force.lua");

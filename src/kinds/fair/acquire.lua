@@ -31,7 +31,7 @@ local lease, in_time = args[1], now <= tonumber(args[2])
 local left
 for i = 1, #keys / 4 do
   local key = keys[4 * i - 3]
-  if not (in_time and call('PTTL', key) == -2 and call('LINDEX', keys[4 * i - 2], 0) == false
+  if not (in_time and call('EXISTS', key, keys[4 * i - 2]) == 0
     and call('HSET', key, args[3 * i], '1') == 1 and call('PEXPIRE', key, lease) == 1) then
     left = left or {}
     left[i] = true

@@ -47,7 +47,7 @@ use crate::{
 /// ([`local_handover`](crate::ClientBuilder::local_handover)): others may have come first.
 ///
 /// Besides what a plain lock needs, a user must have the rights `+lindex +llen +lrange +lpop +rpush
-/// +lrem +zcard +zscore +zadd +zrem +zremrangebyscore +persist +get +set`, for the keys `redisson_lock_*:{name}` and `{name}:*` too. With
+/// +lrem +zcard +zscore +zadd +zrem +zremrangebyscore +persist +get +set +exists`, for the keys `redisson_lock_*:{name}` and `{name}:*` too. With
 /// `+info` dead waiters are told sooner.
 ///
 /// # Examples

@@ -20,7 +20,8 @@ pub(crate) static ACQUIRE: Script = script!(
     "acquire_left.lua"
 )
 .granting();
-pub(crate) static RELEASE: Script = script!("fair/release", 2, "queue.lua", "release.lua");
+pub(crate) static RELEASE: Script =
+    script!("fair/release", 2, "release.lua", "queue.lua", "release_left.lua").brief_if_asked();
 pub(crate) static KEEP: Script = script!("fair/keep", 1, "queue.lua", "keep.lua");
 pub(crate) static FORCE: Script =
     script!("fair/force", 1, "../mutex/foreign.lua", "queue.lua", "force.lua");
@@ -74,7 +75,7 @@ impl Kind for Fair {
     }
 
     fn channel(&self, holder: &Arc<str>) -> Arc<str> {
-        [&*self.channel, ":", holder].concat().into()
+        key::joined(&[&[&self.channel, ":", holder]])
     }
 
     fn has_own_channels(&self) -> bool {
