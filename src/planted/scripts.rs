@@ -36,8 +36,8 @@ const EDITS: [Edit; 7] = [
     Edit {
         is_planted: || planted!(HeadJudgedWithoutScore),
         script: "fair/acquire",
-        from: "' ' .. score .. ' ' .. head",
-        to: "' ' .. head",
+        from: "this = ' ' .. score .. ' ' .. head",
+        to: "this = ' ' .. head",
     },
     Edit {
         is_planted: || planted!(PermitRolledBackTwice),

@@ -116,6 +116,9 @@ impl Process {
     }
 
     fn new(uuid: Uuid, clock: SharedClock, random: SharedRandom, watchdog: Watchdog) -> Arc<Self> {
+        // Of version 8, by which a queue tells our waiters from Redisson's, whose uuids have version 4: only
+        // ours look by themselves (`kinds/fair/silent.lua`).
+        let uuid = uuid::Builder::from_custom_bytes(uuid.into_bytes()).into_uuid();
         #[cfg(planted_bugs)]
         let clock = crate::planted::wall_clock::measured_by(clock);
         Arc::new(Self {

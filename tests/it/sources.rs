@@ -108,6 +108,7 @@ pub(crate) const FAIR_ACQUIRE: &str = script!(
     "mutex/foreign.lua",
     "mutex/grant.lua",
     "fair/queue.lua",
+    "fair/silent.lua",
     "fair/absent.lua",
     "fair/place.lua",
     "fair/acquire_left.lua"

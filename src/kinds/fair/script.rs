@@ -15,6 +15,7 @@ pub(crate) static ACQUIRE: Script = script!(
     "../mutex/foreign.lua",
     "../mutex/grant.lua",
     "queue.lua",
+    "silent.lua",
     "absent.lua",
     "place.lua",
     "acquire_left.lua"

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use palisade::{
-    AcquireError, AnyGuard, Client, ClientBuilder, Lease, MultiLock,
+    AcquireError, AnyGuard, Client, ClientBuilder, Lease, MultiLock, OnOutage,
     error::{BlessError, NodeError},
     settings::Failover,
 };
@@ -204,5 +204,32 @@ async fn mark_is_found_wherever_its_slot_is() {
         cluster.finish_move(slot, to);
     }
     let guard = soon(client(&cluster).await.lock("x").acquire()).await.unwrap();
+    soon(guard.release()).await.unwrap();
+}
+
+/// Of those who left while the replica did not hear of it, or with the master.
+#[tokio::test]
+async fn dead_places_that_came_back_with_a_replica_keep_nobody_out_one_by_one() {
+    const QUEUE: &str = "redisson_lock_queue:{x}";
+    let cluster = SlotCluster::replicated(3);
+    let client = soon(settings(&cluster).failover(Failover::Trust).connect()).await.unwrap();
+    let lock = client.fair_lock("x").on_outage(OnOutage::Wait);
+    let held = soon(lock.acquire()).await.unwrap();
+    let (process, _) = held.holder_id().split_once(':').unwrap();
+    for place in 1..=5 {
+        let server = &cluster[owner(&cluster, "x")];
+        let (end, dead) = (format!("900000000000{place}"), format!("{process}:90{place}"));
+        server.cli(&["ZADD", "redisson_lock_timeout:{x}", &end, &dead]);
+        server.cli(&["RPUSH", QUEUE, &dead]);
+        assert_eq!(server.cli(&["WAIT", "1", "10000"]).trim(), "1");
+    }
+    soon(held.release()).await.unwrap();
+    lose_master_of(&cluster, "x", &[]);
+    assert_eq!(cluster[owner(&cluster, "x")].cli(&["LLEN", QUEUE]).trim(), "5");
+    let began = std::time::Instant::now();
+    let guard = soon(lock.acquire()).await.unwrap();
+    // Ten seconds for all of them, not for each.
+    assert!(began.elapsed() < Duration::from_secs(25), "{:?}", began.elapsed());
+    assert_eq!(soon(lock.waiting()).await.unwrap(), Vec::<String>::new());
     soon(guard.release()).await.unwrap();
 }

@@ -34,6 +34,7 @@ async fn holder_id_is_the_process_uuid_and_a_number_that_is_never_used_again() {
     assert!(a != b && b != c && a != c);
     let groups: Vec<_> = uuid.split('-').map(str::len).collect();
     assert_eq!(groups, [8, 4, 4, 4, 12], "{uuid}");
+    assert_eq!(uuid.as_bytes()[14], b'8', "a version that Redisson's have not: {uuid}");
     assert!(uuid.chars().all(|c| c == '-' || matches!(c, '0'..='9' | 'a'..='f')), "{uuid}");
 }
 
