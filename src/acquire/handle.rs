@@ -165,7 +165,7 @@ impl<P: Proof> Handle<P> {
     ) -> Result<Option<LockGuard>, AcquireError> {
         let waits = !matches!(patience, Patience::Once);
         let wanted = Wanted { term, waits };
-        let listens = self.strategy == WaitStrategy::Listen;
+        let listens = self.strategy.listens();
         let mut contender = Acquisition::new(self.target.clone(), wanted, is_anonymous, listens);
         if let Patience::Once = patience {
             return match contender.round().await {

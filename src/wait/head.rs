@@ -19,7 +19,7 @@ use super::{
     others::Others,
     places::Offered,
     queue::Place,
-    strategy::Backoff,
+    strategy::{Backoff, WaitStrategy},
     waiting::{OnOutage, Waiting},
 };
 use crate::{
@@ -96,8 +96,7 @@ impl<C: Contender> Head<'_, C> {
                     if refusals.enough == 0 {
                         self.sleep_for(pause.next()).await?;
                     }
-                    let longest =
-                        if deaf { pause.next() } else { POLL_CAP + self.waiting.jitter() };
+                    let longest = self.longest_sleep(deaf, &mut pause);
                     let cleared =
                         until_cleared_or_alarmed(&refusals, &listeners, longest, self.waiting);
                     if self.sleep(cleared).await? == Some(true) {
@@ -198,6 +197,14 @@ impl<C: Contender> Head<'_, C> {
         Ok(is_left_to_others && !released.others_had_it(listeners))
     }
 
+    fn longest_sleep(&self, deaf: bool, pause: &mut Pause<'_>) -> Duration {
+        match self.waiting.strategy {
+            _ if deaf => pause.next(),
+            WaitStrategy::ListenAndPoll(_) => pause.next().min(POLL_CAP),
+            WaitStrategy::Listen | WaitStrategy::Poll(_) => POLL_CAP + self.waiting.jitter(),
+        }
+    }
+
     async fn sleep_for(&self, time: Duration) -> Interrupted<()> {
         let clock = self.waiting.clock;
         self.sleep(clock.sleep_until(clock.now() + time)).await.map(drop)
@@ -227,7 +234,11 @@ async fn sleep_as_successor(
     waiting: &Waiting<'_>,
 ) {
     let clock = waiting.clock;
-    let until = look_at.min(clock.now() + POLL_CAP) + waiting.jitter();
+    let longest = match waiting.strategy {
+        WaitStrategy::ListenAndPoll(backoff) => backoff.longest.min(POLL_CAP),
+        WaitStrategy::Listen | WaitStrategy::Poll(_) => POLL_CAP,
+    };
+    let until = look_at.min(clock.now() + longest) + waiting.jitter();
     let _first = select(pin!(wake_up(listeners)), clock.sleep_until(until)).await;
 }
 

@@ -36,16 +36,23 @@ pub enum WaitStrategy {
     /// used, and beside those who announce nothing, such as Redisson's `RedissonSpinLock`. Who stands in a
     /// queue of the server, as for a [`FairLock`](crate::FairLock), asks once a second at least.
     Poll(Backoff),
+    /// Both: listens, and asks with pauses as well, of five seconds at most. For names that are shared with
+    /// those who announce their releases elsewhere, as the holder of a [`FairLock`](crate::FairLock) does to who
+    /// wants a plain [`Lock`](crate::Lock).
+    ListenAndPoll(Backoff),
 }
 
 impl WaitStrategy {
+    pub(crate) const fn listens(self) -> bool {
+        !matches!(self, Self::Poll(_))
+    }
+
     /// The same with no pause longer than this.
     pub(crate) fn with_pauses_of_at_most(self, most: Duration) -> Self {
         match self {
             Self::Listen => Self::Listen,
-            Self::Poll(Backoff { first, longest }) => {
-                Self::Poll(Backoff { first: first.min(most), longest: longest.min(most) })
-            }
+            Self::Poll(backoff) => Self::Poll(backoff.of_at_most(most)),
+            Self::ListenAndPoll(backoff) => Self::ListenAndPoll(backoff.of_at_most(most)),
         }
     }
 }
@@ -79,6 +86,10 @@ impl Backoff {
         let reason =
             format!("from {first:?} to {longest:?}: must be within {SHORTEST:?} … {LONGEST:?}");
         Err(ConfigError::InvalidSetting { setting: "backoff", reason: reason.into() })
+    }
+
+    fn of_at_most(self, most: Duration) -> Self {
+        Self { first: self.first.min(most), longest: self.longest.min(most) }
     }
 }
 

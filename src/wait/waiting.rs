@@ -73,7 +73,7 @@ impl Waiting<'_> {
     pub(super) fn backoff(&self) -> Backoff {
         match self.strategy {
             WaitStrategy::Listen => RETRY,
-            WaitStrategy::Poll(backoff) => backoff,
+            WaitStrategy::Poll(backoff) | WaitStrategy::ListenAndPoll(backoff) => backoff,
         }
     }
 

@@ -8,7 +8,8 @@ use std::{
 
 use palisade::{
     AcquireError, AnyLock, Lease, LockGuard, MultiLock, RedLock,
-    error::{NodeError, Vote},
+    error::{ConfigError, NodeError, Vote},
+    waiting::{Backoff, WaitStrategy},
 };
 use tokio::time::sleep;
 
@@ -82,7 +83,7 @@ impl<'a> Wanted<'a> {
 
     /// Servers that are too young to vote are a word at once, and then waited for as anything else is.
     async fn ask_for(self, lock: impl AnyLock) -> Granted {
-        let lock = lock.with_lease(Lease::WatchdogOf(self.lease));
+        let lock = lock.with_lease(Lease::WatchdogOf(self.lease)).wait_strategy(self.strategy()?);
         let guard = match (self.patience, lock.try_acquire().await) {
             (Patience::None, at_once) => at_once?,
             (_, Ok(Some(guard))) => Some(guard),
@@ -102,6 +103,16 @@ impl<'a> Wanted<'a> {
             }
         };
         Ok(guard.map(Into::into))
+    }
+
+    fn strategy(self) -> Result<WaitStrategy, ConfigError> {
+        Ok(match self.sort {
+            // They look alike, and neither announces its end where the other listens.
+            Sort::Plain | Sort::Fair => {
+                WaitStrategy::ListenAndPoll(Backoff::new(LOOK_EVERY, LOOK_EVERY)?)
+            }
+            Sort::Exclusive | Sort::Shared => WaitStrategy::Listen,
+        })
     }
 
     /// Whether enough servers refused it since it is held there, and some of them as another sort of lock.

@@ -1,6 +1,9 @@
 //! The sorts of locks that one name can be: all exclude each other, but for those that share.
 
-use std::borrow::Borrow;
+use std::{
+    borrow::Borrow,
+    time::{Duration, Instant},
+};
 
 use testkit::{Cluster, RedisServer};
 
@@ -90,6 +93,30 @@ fn those_who_wait_for_another_sort_say_so_once_and_get_in() {
         assert!(waiter.errors.is_empty(), "{waiter:?}");
     }
     assert_eq!(server.keys(), Vec::<String>::new());
+}
+
+/// They look alike: no refusal tells one that its turn is announced elsewhere.
+#[test]
+fn those_in_a_queue_and_those_in_none_look_every_second_whether_the_other_is_gone() {
+    for (held, wanted) in [("--fair", ""), ("", "--fair")] {
+        let server = RedisServer::start();
+        let urls = [server.url()];
+        let mut holder = run(&urls, held, "echo up; read line").start();
+        assert_eq!(holder.line(), "up");
+        let waiter = run(&urls, wanted, "true").start();
+        let notice = waiter.complaint();
+        assert!(notice.contains("waiting for name: held "), "{notice}");
+        let (began, before) = (Instant::now(), server.calls_of("evalsha"));
+        until("looks", || (server.calls_of("evalsha") >= before + 10).then_some(()));
+        // Ten seconds and a renewal, and not fifty or twenty.
+        assert!(
+            began.elapsed() < Duration::from_secs(15),
+            "{held} {wanted}: {:?}",
+            began.elapsed()
+        );
+        holder.write("go\n");
+        assert_eq!((holder.finish().code(), waiter.finish().code()), (0, 0));
+    }
 }
 
 #[test]
