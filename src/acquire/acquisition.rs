@@ -28,6 +28,7 @@ use crate::{
     guard::{LockGuard, Succession, Tenure},
     kind::Admission,
     notifier::Listener,
+    panics::contained,
     voting::{Voter, ballot},
     wait::{Contender, Offered, Refusals, Round, Terms},
 };
@@ -295,11 +296,13 @@ impl Contender for Acquisition {
     fn say_not_yet(&mut self, error: &AcquireError) {
         if !replace(&mut self.has_said_not_yet, true) {
             let lock = self.target.lock_name();
-            tracing::warn!(
-                %lock, %error,
-                "an acquire waits until votes count; where all servers are new, `palisade bless`, \
-                 Client::bless or Masters::bless makes them count at once"
-            );
+            contained(|| {
+                tracing::warn!(
+                    %lock, %error,
+                    "an acquire waits until votes count; where all servers are new, `palisade bless`, \
+                     Client::bless or Masters::bless makes them count at once"
+                );
+            });
         }
     }
 

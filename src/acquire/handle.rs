@@ -10,6 +10,7 @@ use crate::{
     guard::{LockGuard, Occupied, Owner, Proof, Tenure},
     kind::Admission,
     lease::{Lease, Term},
+    panics::contained,
     wait::{self, Contender, OnOutage, Round, WaitStrategy, Waiting},
 };
 
@@ -218,9 +219,12 @@ impl<P: Proof> Handle<P> {
         let claim = guard.tenure().claim().clone();
         if let Err(error) = guard.release().await {
             let (lock, holder) = (claim.lock_name(), claim.holder());
-            tracing::warn!(
-                %lock, %holder, %error, "the lock was not given back cleanly after its work was done"
-            );
+            contained(|| {
+                tracing::warn!(
+                    %lock, %holder, %error,
+                    "the lock was not given back cleanly after its work was done"
+                );
+            });
         }
         Ok(value)
     }

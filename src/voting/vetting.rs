@@ -19,6 +19,7 @@ use crate::{
     clock::Instant,
     error::{NodeError, Phase},
     node::Connection,
+    panics::contained,
     standing::{Judgement, Mark, Sight, Stance, Vetting, View},
 };
 
@@ -174,11 +175,13 @@ impl Voter {
             connection.load(&sources, deadline).await?;
         }
         if judgement == Judgement::Lost {
-            tracing::warn!(
-                node = %self.services.node_id(),
-                "the data of this server is not known to be what it granted on: its votes do not \
-                 count for a while"
-            );
+            contained(|| {
+                tracing::warn!(
+                    node = %self.services.node_id(),
+                    "the data of this server is not known to be what it granted on: its votes do not \
+                     count for a while"
+                );
+            });
         }
         if judgement == Judgement::Lost || (knew && known_text.as_ref() != Some(mark.text())) {
             self.services.renew_all_soon();
@@ -216,12 +219,14 @@ impl Voter {
     fn go_without(&self, connection: &Connection, why: &str) {
         connection.standing().give_up_marks(self.services.now());
         if !self.services.warned_of_no_mark.swap(true, Ordering::Relaxed) {
-            tracing::warn!(
-                node = %self.services.node_id(),
-                why,
-                "there can be no mark in the data of this server, so it goes unnoticed if that is \
-                 lost while the server runs: only restarts are noticed"
-            );
+            contained(|| {
+                tracing::warn!(
+                    node = %self.services.node_id(),
+                    why,
+                    "there can be no mark in the data of this server, so it goes unnoticed if that is \
+                     lost while the server runs: only restarts are noticed"
+                );
+            });
         }
     }
 

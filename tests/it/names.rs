@@ -197,6 +197,8 @@ thread_local! {
 impl Events {
     /// The lock of whose events a watchdog's thread panics.
     pub(crate) const PANICKING: &str = "panicking";
+    /// The lock of whose events any thread panics.
+    pub(crate) const PANICKING_ANYWHERE: &str = "panicking anywhere";
 
     /// From now on those of this thread are kept.
     fn keep() {
@@ -238,10 +240,12 @@ impl Subscriber for Events {
     }
 
     fn event(&self, event: &Event<'_>) {
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let lock = fields.get("lock");
+        assert_ne!(lock, Some(Self::PANICKING_ANYWHERE), "as it is meant to");
         if std::thread::current().name() == Some("palisade-watchdog") {
-            let mut fields = Fields::default();
-            event.record(&mut fields);
-            assert_ne!(fields.get("lock"), Some(Self::PANICKING), "as it is meant to");
+            assert_ne!(lock, Some(Self::PANICKING), "as it is meant to");
         }
         KEPT.with_borrow_mut(|kept| {
             if let Some(kept) = kept {

@@ -8,6 +8,7 @@ use testkit::RedisServer;
 
 use super::{DEADLINES, QUEUE, deadline, listens, nothing_is_left, queue, waiter};
 use crate::{
+    names::Events,
     outside::ask,
     support::{Look, client, eventually, fixed, ms, promptly},
 };
@@ -118,6 +119,36 @@ async fn waiter_that_was_sent_off_although_it_lives_stands_at_the_end() {
     held.release().await.unwrap();
     promptly(&server, other).await.unwrap().release().await.unwrap();
     promptly(&server, one).await.unwrap().release().await.unwrap();
+    nothing_is_left(&server).await;
+}
+
+/// That it was sent off is said at `warn`.
+#[tokio::test]
+async fn panic_of_a_subscriber_costs_neither_the_wait_nor_the_place() {
+    const NAME: &str = Events::PANICKING_ANYWHERE;
+    Events::install();
+    let server = RedisServer::start();
+    let queue = format!("redisson_lock_queue:{{{NAME}}}");
+    let deadlines = format!("redisson_lock_timeout:{{{NAME}}}");
+    let queued = || server.command(&["LRANGE", &queue, "0", "-1"]).array().to_vec();
+    let holder = client(&server).await.fair_lock(NAME);
+    let held = holder.acquire().await.unwrap();
+    let mut ids = Vec::new();
+    let mut waiters = Vec::new();
+    for place in 1..=2 {
+        let lock = client(&server).await.fair_lock(NAME);
+        waiters.push(tokio::spawn(async move { lock.acquire().await.unwrap() }));
+        eventually(|| queued().len() == place).await;
+        ids.push(queued()[place - 1].clone());
+    }
+    server.command(&["ZADD", &deadlines, "1", &ids[0].to_string()]);
+    eventually(|| queued() == [ids[1].clone(), ids[0].clone()]).await;
+    held.release().await.unwrap();
+    for (waiter, id) in waiters.into_iter().zip(ids).rev() {
+        let guard = promptly(&server, waiter).await.unwrap();
+        assert_eq!(guard.holder_id(), id.to_string());
+        guard.release().await.unwrap();
+    }
     nothing_is_left(&server).await;
 }
 

@@ -247,6 +247,24 @@ fn time_is_taken_from_the_clock_alone() {
     }
 }
 
+/// A subscriber is the user's code, and may panic: in the middle of ours, that would leave half of it undone.
+#[test]
+fn events_are_told_behind_a_fence() {
+    for source in sources() {
+        for level in ["error", "warn", "info", "debug", "trace"] {
+            for (start, _) in source.code.match_indices(&format!("tracing::{level}!")) {
+                let before = source.code[..start].trim_end().trim_end_matches('{').trim_end();
+                let before = before.strip_suffix("||").map_or("", str::trim_end);
+                assert!(
+                    before.ends_with("contained("),
+                    "{} tells of {level} unfenced",
+                    source.path
+                );
+            }
+        }
+    }
+}
+
 /// What differs from run to run although nothing else does would keep a simulation from repeating.
 #[test]
 fn nothing_is_left_to_chance_but_what_a_process_may_draw() {
