@@ -8,7 +8,7 @@ use super::{Client, ClientBuilder};
 use crate::{
     composite::{FencedMultiLock, FencedRedLock, Inspection, MultiLock, RedLock},
     error::{BlessError, ConfigError, ShutdownError},
-    kinds::{FencedLock, Lock, Mutex},
+    kinds::{FencedLock, Lock, Mutex, ReadLock, RwLock, WriteLock},
     process::NodeServices,
     voting::bless,
 };
@@ -134,6 +134,59 @@ impl Masters {
         lock.expect("invariant: checked when the masters were made")
     }
 
+    /// The side of those who read of the lock `name` with many readers or one writer, held by a majority. Asks
+    /// nobody.
+    ///
+    /// # Examples
+    /// ```
+    /// # #[cfg(feature = "embedded")]
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use palisade::{Masters, embedded::Server};
+    ///
+    /// let servers = [Server::start()?, Server::start()?, Server::start()?];
+    /// let clients = [servers[0].client()?, servers[1].client()?, servers[2].client()?];
+    /// let masters = Masters::new(clients)?;
+    /// let one = masters.red_read_lock("config").acquire().await?;
+    /// let other = masters.red_read_lock("config").acquire().await?;
+    /// assert!(masters.red_write_lock("config").try_acquire().await?.is_none());
+    /// one.release().await?;
+    /// other.release().await?;
+    /// masters.red_write_lock("config").acquire().await?.release().await?;
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(feature = "embedded"))]
+    /// # fn main() {}
+    /// ```
+    #[must_use]
+    pub fn red_read_lock(&self, name: impl AsRef<str>) -> RedLock<ReadLock> {
+        RedLock::new(self.rw_members(name.as_ref()).map(|lock| lock.read()))
+            .expect("invariant: checked when the masters were made")
+    }
+
+    /// The side of those who write of the lock `name` with many readers or one writer, held by a majority.
+    /// Asks nobody.
+    #[must_use]
+    pub fn red_write_lock(&self, name: impl AsRef<str>) -> RedLock<WriteLock> {
+        RedLock::new(self.rw_members(name.as_ref()).map(|lock| lock.write()))
+            .expect("invariant: checked when the masters were made")
+    }
+
+    /// The side of those who read of the lock `name` with many readers or one writer, held by all. Asks nobody.
+    #[must_use]
+    pub fn multi_read_lock(&self, name: impl AsRef<str>) -> MultiLock<ReadLock> {
+        MultiLock::new(self.rw_members(name.as_ref()).map(|lock| lock.read()))
+            .expect("invariant: checked when the masters were made")
+    }
+
+    /// The side of those who write of the lock `name` with many readers or one writer, held by all. Asks
+    /// nobody.
+    #[must_use]
+    pub fn multi_write_lock(&self, name: impl AsRef<str>) -> MultiLock<WriteLock> {
+        MultiLock::new(self.rw_members(name.as_ref()).map(|lock| lock.write()))
+            .expect("invariant: checked when the masters were made")
+    }
+
     /// What each server says of the lock `name`.
     ///
     /// # Cancel safety
@@ -204,6 +257,10 @@ impl Masters {
 
     fn fenced_members(&self, name: &str) -> impl Iterator<Item = FencedLock> {
         self.clients.iter().map(move |client| client.fenced_lock(name))
+    }
+
+    fn rw_members(&self, name: &str) -> impl Iterator<Item = RwLock> {
+        self.clients.iter().map(move |client| client.rw_lock(name))
     }
 
     fn members(&self, name: &str) -> Vec<Lock> {

@@ -40,6 +40,10 @@ fn name_may_be_given_in_any_form() {
     assert!(has_name(&client.fenced_lock(format!("orders:{id}")), &owned));
     assert!(has_name(&masters.red_lock(format!("orders:{id}")), &owned));
     assert!(has_name(&masters.multi_lock(&owned), &owned));
+    assert!(has_name(&masters.red_read_lock(&owned), &owned));
+    assert!(has_name(&masters.red_write_lock(&owned), &owned));
+    assert!(has_name(&masters.multi_read_lock(&owned), &owned));
+    assert!(has_name(&masters.multi_write_lock(&owned), &owned));
     assert!(has_name(&masters.fenced_red_lock(owned.clone()), &owned));
     assert!(has_name(&masters.fenced_multi_lock(&*owned), &owned));
     drop(masters.inspect(format!("orders:{id}")));

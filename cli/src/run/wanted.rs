@@ -7,7 +7,7 @@ use std::{
 };
 
 use palisade::{
-    AcquireError, AnyLock, Lease, LockGuard, MultiLock, RedLock,
+    AcquireError, AnyLock, Lease, LockGuard, MultiLock,
     error::{ConfigError, NodeError, Vote},
     waiting::{Backoff, WaitStrategy},
 };
@@ -59,9 +59,7 @@ impl<'a> Wanted<'a> {
     async fn ask(self, servers: &Servers) -> Granted {
         let (name, masters) = (self.name, servers.masters());
         let clients = masters.clients();
-        let reading = || clients.iter().map(|client| client.rw_lock(name).read());
         let queueing = || clients.iter().map(|client| client.fair_lock(name));
-        let writing = || clients.iter().map(|client| client.rw_lock(name).write());
         let asking: Pin<Box<dyn Future<Output = Granted>>> = match (self.sort, clients, self.all) {
             (Sort::Plain, [only], _) => Box::pin(self.ask_for(only.lock(name))),
             (Sort::Fair, [only], _) => Box::pin(self.ask_for(only.fair_lock(name))),
@@ -72,11 +70,11 @@ impl<'a> Wanted<'a> {
                 Box::pin(self.ask_for(masters.fenced_red_lock(name)))
             }
             (Sort::Exclusive, [only], _) => Box::pin(self.ask_for(only.rw_lock(name).write())),
-            (Sort::Exclusive, _, true) => Box::pin(self.ask_for(MultiLock::new(writing())?)),
-            (Sort::Exclusive, _, false) => Box::pin(self.ask_for(RedLock::new(writing())?)),
+            (Sort::Exclusive, _, true) => Box::pin(self.ask_for(masters.multi_write_lock(name))),
+            (Sort::Exclusive, _, false) => Box::pin(self.ask_for(masters.red_write_lock(name))),
             (Sort::Shared, [only], _) => Box::pin(self.ask_for(only.rw_lock(name).read())),
-            (Sort::Shared, _, true) => Box::pin(self.ask_for(MultiLock::new(reading())?)),
-            (Sort::Shared, _, false) => Box::pin(self.ask_for(RedLock::new(reading())?)),
+            (Sort::Shared, _, true) => Box::pin(self.ask_for(masters.multi_read_lock(name))),
+            (Sort::Shared, _, false) => Box::pin(self.ask_for(masters.red_read_lock(name))),
         };
         asking.await
     }

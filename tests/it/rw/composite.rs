@@ -33,11 +33,11 @@ async fn fleet(n: usize) -> Fleet {
 }
 
 fn red_read(masters: &Masters) -> RedLock<ReadLock> {
-    RedLock::new(masters.clients().iter().map(|client| client.rw_lock("x").read())).unwrap()
+    masters.red_read_lock("x")
 }
 
 fn red_write(masters: &Masters) -> RedLock<WriteLock> {
-    RedLock::new(masters.clients().iter().map(|client| client.rw_lock("x").write())).unwrap()
+    masters.red_write_lock("x")
 }
 
 #[tokio::test]
