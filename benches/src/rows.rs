@@ -29,7 +29,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("1 node, 1 task", Lock, 1).placed(Apart).beside_peers().aim(P50, 0.95).aim(ClientCpu, 1.2),
     ];
     for flavour in [CurrentThread, MultiThread] {
-        rows.extend([2, 8, 16].map(|tasks| row(&format!("1 node, {tasks} tasks"), Lock, tasks).placed(Apart).on(flavour)));
+        rows.extend([2, 8, 16].map(|tasks| row(&format!("1 node, {tasks} tasks"), Lock, tasks).on(flavour)));
         rows.extend([64, 256].map(|tasks| {
             row(&format!("1 node, {tasks} tasks"), Lock, tasks).on(flavour).beside_peers()
                 .aim(Rate, 1.4).aim(ServerCpu, 0.6).aim(ClientCpu, 1.0).aim(P999, 1.0).aim(Slowest, 0.8)
