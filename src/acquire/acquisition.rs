@@ -319,7 +319,14 @@ impl Contender for Acquisition {
     }
 
     fn is_told_elsewhere(&self) -> bool {
-        let queued_as = self.in_order.as_ref().and_then(InOrder::queued_as);
+        let queued_as = match (&self.in_order, &self.next) {
+            (Some(in_order), _) => in_order.queued_as(),
+            // Whose grant came too late has taken it back, and stands there as somebody else.
+            (None, Some(Next::Queued(attempt))) if self.has_own_place() => {
+                Some(attempt.claim().holder())
+            }
+            (None, _) => None,
+        };
         self.listens && queued_as.is_some_and(|holder| *holder != self.listens_as)
     }
 

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use futures::poll;
 use palisade::{OnOutage, embedded::Server};
-use testkit::RedisServer;
+use testkit::{Fault, FaultProxy, RedisServer, Way};
 
 use super::{DEADLINES, QUEUE, deadline, listens, nothing_is_left, queue, waiter};
 use crate::{
     names::Events,
     outside::ask,
-    support::{Look, client, eventually, fixed, ms, promptly},
+    support::{Look, client, eventually, fixed, ms, patient, promptly},
 };
 
 #[tokio::test]
@@ -68,6 +68,42 @@ async fn first_that_gives_up_when_the_lock_is_free_wakes_the_next_one() {
     held.release().await.unwrap();
     assert!(!waiter.is_finished());
     drop(parked);
+    promptly(&server, waiter).await.unwrap().release().await.unwrap();
+    nothing_is_left(&server).await;
+}
+
+/// Its runtime stands still until the lease is over that it was granted. It has lost its turn, and takes a
+/// place under another holder id.
+#[tokio::test]
+async fn waiter_that_learns_too_late_of_its_grant_is_told_of_its_next_turn() {
+    let server = RedisServer::start();
+    let proxy = FaultProxy::before(&server);
+    let other = client(&server).await.fair_lock("x");
+    let held = other.acquire().await.unwrap();
+    let far = patient(&server).url(&proxy.url()).connect().await.unwrap();
+    let lock = far.fair_lock("x").with_lease(fixed(300)).on_outage(OnOutage::Wait);
+    let mut late = Box::pin(async move { lock.acquire().await.unwrap() });
+    let mut poll_until = async |condition: &dyn Fn() -> bool| {
+        while !condition() {
+            assert!(poll!(&mut late).is_pending());
+            tokio::time::sleep(ms(1)).await;
+        }
+    };
+    poll_until(&|| queue(&server).first().is_some_and(|first| listens(&server, first))).await;
+    let id = queue(&server)[0].clone();
+    proxy.set(Fault::Stall(Way::Replies));
+    held.release().await.unwrap();
+    poll_until(&|| queue(&server).is_empty()).await;
+    proxy.heal();
+    // All answers before this one have come.
+    far.lock("x").is_locked().await.unwrap();
+    let held = promptly(&server, other.acquire()).await.unwrap();
+    let waiter = tokio::spawn(late);
+    eventually(|| !queue(&server).is_empty()).await;
+    let new_id = queue(&server)[0].clone();
+    assert_ne!(new_id, id);
+    eventually(|| listens(&server, &new_id)).await;
+    held.release().await.unwrap();
     promptly(&server, waiter).await.unwrap().release().await.unwrap();
     nothing_is_left(&server).await;
 }
