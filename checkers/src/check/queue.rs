@@ -26,7 +26,7 @@ pub(crate) fn check(history: &History) -> Vec<Violation> {
             let is_passed = |first: &&Section| {
                 waits(first)
                     && since <= first.asked
-                    && !slept(history, first, apart)
+                    && !slept(history, first, apart, at)
                     && first.asked + apart < other.asked
                     && at < first.wait().to
             };
@@ -45,10 +45,11 @@ fn undisturbed_since(history: &History) -> Time {
     faults.next().map_or(from, |_| history.weather.calm.from + SETTLED)
 }
 
-/// Whether its process did not run when it asked, and it came to stand in line later than it says.
-fn slept(history: &History, section: &Section, apart: Duration) -> bool {
-    let asking = Span::new(section.asked - apart, section.asked + apart);
-    !history.weather.asleep(section.id.worker).within(asking).is_zero()
+/// Whether its process did not run when it asked, and it came to stand in line later than it says; or while
+/// it waited, and what it was granted was over before it could know.
+fn slept(history: &History, section: &Section, apart: Duration, until: Time) -> bool {
+    let waiting = Span::new(section.asked - apart, until);
+    !history.weather.asleep(section.id.worker).within(waiting).is_zero()
 }
 
 /// Who attempts once has no place.
@@ -144,9 +145,11 @@ mod tests {
     }
 
     #[test]
-    fn whose_process_stood_still_when_it_asked_came_late() {
-        assert_eq!(passed_in(Story::new().stalled(4_900, 5_100, "w0.0")), 0);
-        assert_eq!(passed_in(Story::new().stalled(4_900, 5_100, "w1.0")), 1);
+    fn whose_process_stood_still_came_late_or_missed_its_turn() {
+        assert_eq!(passed_in(Story::new().stalled(4_700, 4_800, "w0.0")), 0, "as it asked");
+        assert_eq!(passed_in(Story::new().stalled(5_100, 5_599, "w0.0")), 0, "as it waited");
+        assert_eq!(passed_in(Story::new().stalled(4_700, 5_599, "w1.0")), 1, "the other one");
+        assert_eq!(passed_in(Story::new().stalled(5_600, 5_700, "w0.0")), 1, "later");
     }
 
     #[test]

@@ -55,8 +55,18 @@ pub fn idle_stretches(history: &History) -> impl Iterator<Item = (&str, Span)> {
 /// How long these stretches were in the calm, once every lease of a killed process was over.
 pub fn calm_stretches(history: &History) -> Quantiles {
     let settled = history.weather.calm.from + history.settings.longest_lease();
-    let stretches = idle_stretches(history).map(|(_, stretch)| stretch);
-    Quantiles::of(stretches.filter(|stretch| stretch.from >= settled).map(Span::length))
+    let stretches = idle_stretches(history).filter(|(_, stretch)| stretch.from >= settled);
+    Quantiles::of(stretches.map(|(lock, stretch)| while_all_ran(history, lock, stretch)))
+}
+
+/// How much of a stretch is left without the time in which the process of one that waited did not run: it
+/// may have been granted the lock without knowing.
+fn while_all_ran(history: &History, lock: &str, stretch: Span) -> Duration {
+    let waited = |section: &&Section| section.lock == lock && section.wait().overlaps(stretch);
+    let waiting = history.sections.iter().filter(waited);
+    let asleep = waiting
+        .flat_map(|section| history.weather.asleep(section.id.worker).iter().collect::<Vec<_>>());
+    stretch.length() - asleep.collect::<Spans>().within(stretch)
 }
 
 fn idle(history: &History, sections: &[&Section]) -> Spans {
@@ -346,5 +356,20 @@ mod tests {
         assert_eq!(found(20, 1_000), 1);
         assert_eq!(found(101, 1_000), 0, "one in two hundred is within the budget");
         assert_eq!(found(20, 9_000), 0, "faults explain it");
+    }
+
+    #[test]
+    fn what_a_process_that_stands_still_is_granted_is_not_late_before_it_runs() {
+        let found = |worker, until| {
+            let story = (0..10).fold(handovers(20).calm_from(1_000), |story, number| {
+                // Each twentieth is granted to the second process.
+                let asked = 3_000 + number * (19 * 3 + 402) + 19 * 3;
+                story.stalled(asked, asked + until, worker)
+            });
+            check(&story.history()).len()
+        };
+        assert_eq!(found("w0.0", 390), 0);
+        assert_eq!(found("w0.0", 100), 1, "it ran most of the time");
+        assert_eq!(found("w1.0", 390), 1, "it was not the one that waited");
     }
 }
