@@ -160,6 +160,10 @@ impl Programs {
                 Ok(None)
             }
             Finder::Test(filter) => {
+                // Whatever does not compile has found nothing.
+                if !self.test(&["--no-run"], &[]) {
+                    return Err("the tests cannot be built".into());
+                }
                 let chosen = bug.map(|bug| (CHOICE, bug));
                 let after = || format!("{:.0} s", began.elapsed().as_secs_f64());
                 let fails = !self.test(&["--", filter], chosen.as_slice());
