@@ -314,7 +314,7 @@ impl Contender for Acquisition {
             self.listens_as = self.next_holder();
         }
         let holder = &self.listens_as;
-        let listen = |of: &Voter| of.services.notifier.listen(of.kind.channel(holder));
+        let listen = |of: &Voter| of.services.notifier.listen(of.kind.channel_of(holder));
         self.target.members.map(listen)
     }
 
@@ -337,8 +337,7 @@ impl Contender for Acquisition {
         }
         let hears = |(listener, of): (&Listener, &Voter)| {
             // Those that have a channel for each holder are never another's.
-            !of.kind.has_own_channels()
-                && listener.is_of(&of.services.notifier, &of.kind.channel(&Arc::default()))
+            !of.kind.has_own_channels() && listener.is_of(&of.services.notifier, of.kind.channel())
         };
         listeners.len() == members.len() && listeners.values().zip(members.values()).all(hears)
     }
@@ -364,6 +363,11 @@ impl Contender for Acquisition {
         let mut kinds = self.target.members.values().map(|member| &member.kind);
         let is_exclusive = kinds.any(|kind| kind.admission() == Admission::Exclusive);
         is_exclusive.then(|| self.wanted.term.length())
+    }
+
+    fn needs_order(&self) -> bool {
+        // Who waits on a server stands in a line by itself.
+        !self.is_told_apart() && self.keeps_out().is_some()
     }
 
     fn stagger(&mut self) -> Duration {

@@ -20,7 +20,7 @@ pub(super) struct Heard {
 impl Heard {
     /// Before the release is sent.
     pub(super) fn of(claim: &Claim) -> Self {
-        let hears = |of: &Voter| of.services.notifier.hears(&of.kind.channel(claim.holder()));
+        let hears = |of: &Voter| of.services.notifier.hears(&of.kind.channel_of(claim.holder()));
         Self { ours: claim.members().map(hears), others: SmallVec::new() }
     }
 

@@ -196,8 +196,8 @@ impl Claim {
     /// How what it has of a member is spoken of.
     pub(super) fn kind(&self, member: MemberId) -> &Arc<dyn Kind> {
         let kind = &self.members[member].kind;
-        let downgraded = kind.downgraded().filter(|_| self.is_downgraded.load(Ordering::SeqCst));
-        downgraded.unwrap_or(kind)
+        let is_downgraded = self.is_downgraded.load(Ordering::SeqCst);
+        is_downgraded.then(|| kind.downgraded()).flatten().unwrap_or(kind)
     }
 
     /// Whether everything that it has of its members is `admission`.

@@ -160,7 +160,7 @@ impl Claim {
         self.forget();
         for (member, of) in self.members.iter() {
             if self.kind(member).admission() == Admission::Shared {
-                of.services.lost_where_others_share(&of.kind.channel(&self.holder));
+                of.services.lost_where_others_share(of.kind.channel());
             }
         }
         if let Some(tenant) = tenant.as_ref().and_then(Weak::upgrade) {

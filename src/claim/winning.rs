@@ -41,7 +41,7 @@ impl Claim {
         drop(state);
         let listed: Arc<dyn Listed> = self.clone();
         for member in self.members.values() {
-            member.services.now_held(&member.kind.channel(&self.holder), &listed);
+            member.services.now_held(member.kind.channel(), &listed);
         }
         if let Some(next) = next {
             self.process.watchdog.watch(self.id, next, self.clone());

@@ -61,9 +61,14 @@ pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
         ""
     }
 
-    /// Where it is announced to `holder` that it may ask again: for most kinds the same for all.
-    /// Known before the first request.
-    fn channel(&self, holder: &Arc<str>) -> Arc<str>;
+    /// Where it is announced that one may ask again. Where each holder has a channel of its own: what those
+    /// begin with, and what holds are listed under all the same.
+    fn channel(&self) -> &Arc<str>;
+
+    /// Where that is announced to `holder`. Known before the first request.
+    fn channel_of(&self, _holder: &Arc<str>) -> Arc<str> {
+        self.channel().clone()
+    }
 
     /// Whether each holder has a channel of its own. Then each who waits stands in the server's queue, and
     /// not in a line of its process.

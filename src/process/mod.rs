@@ -167,6 +167,6 @@ impl Process {
     /// 16 bytes in hexadecimal digits that were never used before.
     pub(crate) fn fresh_id(&self) -> String {
         let number = self.next_id.fetch_add(1, Ordering::Relaxed);
-        format!("{:032x}", self.uuid.as_u128().wrapping_add(number.into()))
+        hex::encode(self.uuid.as_u128().wrapping_add(number.into()).to_be_bytes())
     }
 }

@@ -56,6 +56,12 @@ pub(crate) trait Contender: Send {
     /// How long a grant lasts if nobody renews it; `None` if it keeps nobody else out.
     fn keeps_out(&self) -> Option<Duration>;
 
+    /// Whether those of this process who want the same are to ask one after the other, even if nobody waits
+    /// yet. Those who keep nobody out need no order among themselves.
+    fn needs_order(&self) -> bool {
+        self.keeps_out().is_some()
+    }
+
     /// What to wait at random before the next round, so that equals do not meet again.
     fn stagger(&mut self) -> Duration;
 }

@@ -45,8 +45,7 @@ pub(crate) async fn acquire<C: Contender>(
     mut contender: C,
     waiting: Waiting<'_>,
 ) -> Result<Option<C::Grant>, AcquireError> {
-    // Those who keep nobody out need no order among themselves, unless somebody waits.
-    let is_in_line = contender.keeps_out().is_some() || waiting.queues.line(waiting.key).is_some();
+    let is_in_line = contender.needs_order() || waiting.queues.line(waiting.key).is_some();
     let place = is_in_line.then(|| take_place(&contender, &waiting));
     let mut round = None;
     if place.as_ref().is_none_or(Place::is_first) {

@@ -2,8 +2,6 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use smallvec::SmallVec;
-
 use crate::error::ConfigError;
 
 /// The longest name of a lock, in bytes.
@@ -186,15 +184,12 @@ fn prefixed(prefix: &str, name: &str) -> Arc<str> {
     joined(&[parts])
 }
 
-/// One after the other. Some are made for each lock that somebody names, so usual ones are put together
-/// where they cost no allocation but their own.
+/// One after the other. Some are made for each lock that somebody names.
 pub(crate) fn joined(parts: &[&[&str]]) -> Arc<str> {
-    let mut all = SmallVec::<[u8; 160]>::new();
-    for part in parts.iter().copied().flatten() {
-        all.extend_from_slice(part.as_bytes());
-    }
-    // Nothing is lost of what consists of texts.
-    String::from_utf8_lossy(&all).into()
+    let parts = || parts.iter().copied().flatten();
+    let mut all = String::with_capacity(parts().map(|part| part.len()).sum());
+    parts().for_each(|part| all.push_str(part));
+    all.into()
 }
 
 #[cfg(test)]

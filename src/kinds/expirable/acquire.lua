@@ -32,7 +32,8 @@ local left
 for i = 1, #keys / 2 do
   local key, leases, id = keys[2 * i - 1], keys[2 * i], args[2 * i + 2]
   local count, is_done = in_time and #id == 16 and call('GET', key), false
-  if type(count) == 'string' and #count <= 15 and string.find(count, '^[1-9]%d*$')
+  -- Whether it is a number as Redis writes them, DECRBY knows.
+  if type(count) == 'string' and (tonumber(count) or 0) >= 1
     and call('ZADD', leases, 'NX', until_ms, id) == 1 then
     local ttl = call('PTTL', key)
     -- As Redisson has it: leases live as long as the semaphore.

@@ -20,15 +20,12 @@ local brief = #keys == 2 and args[3]
 local time = not brief and redis.call('TIME')
 if #keys == 2 and #args[1] == 16 then
   local key, leases, id = keys[1], keys[2], args[1]
-  local count, sum = call('GET', key), nil
-  if type(count) == 'string' and #count <= 15 and (count == '0' or string.find(count, '^%-?[1-9]%d*$')) then
-    local ends = call('ZSCORE', leases, id)
-    -- ZREM first: on a server that is out of memory a script that has written may write more.
-    if type(ends) == 'string' and call('ZREM', leases, id) == 1 then
-      -- As text: a number is written with seventeen digits first.
-      sum = call('INCRBY', key, '1')
-      if type(sum) == 'table' then call('ZADD', leases, ends, id) end
-    end
+  local ends, sum = call('EXISTS', key) == 1 and call('ZSCORE', leases, id), nil
+  -- ZREM first: on a server that is out of memory a script that has written may write more.
+  if type(ends) == 'string' and call('ZREM', leases, id) == 1 then
+    -- As text: a number is written with seventeen digits first.
+    sum = call('INCRBY', key, '1')
+    if type(sum) == 'table' then call('ZADD', leases, ends, id) end
   end
   if type(sum) == 'number' then
     -- None to be had is not announced: Redisson's listeners fail on it.

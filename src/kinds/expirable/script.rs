@@ -83,7 +83,8 @@ impl Share {
     }
 
     fn bytes(&self, holder: &str) -> Arg {
-        let bytes: SmallVec<[u8; 16]> = self.ids(holder).flat_map(u128::to_be_bytes).collect();
+        let mut bytes = SmallVec::<[u8; 16]>::new();
+        self.ids(holder).for_each(|id| bytes.extend_from_slice(&id.to_be_bytes()));
         Arg::Bytes(bytes.as_slice().into())
     }
 }
@@ -93,8 +94,8 @@ impl Kind for Share {
         &self.store.name
     }
 
-    fn channel(&self, _holder: &Arc<str>) -> Arc<str> {
-        self.store.channel.clone()
+    fn channel(&self) -> &Arc<str> {
+        &self.store.channel
     }
 
     fn admission(&self) -> Admission {
@@ -134,8 +135,9 @@ impl Kind for Share {
 
 /// The bytes of a permit, of 32 hexadecimal digits.
 pub(super) fn parse(id: &str) -> Option<u128> {
-    let is_one = id.len() == 32 && id.bytes().all(|digit| digit.is_ascii_hexdigit());
-    is_one.then(|| u128::from_str_radix(id, 16).ok()).flatten()
+    let mut bytes = [0; 16];
+    hex::decode_to_slice(id, &mut bytes).ok()?;
+    Some(u128::from_be_bytes(bytes))
 }
 
 /// Gives one permit back, whoever holds it.

@@ -40,8 +40,6 @@ pub(crate) struct Fair {
     deadlines: Arc<str>,
     /// Since when the first in the queue has not come for a free lock.
     note: Arc<str>,
-    /// Before the holder id of who is told.
-    channel: Arc<str>,
 }
 
 impl Fair {
@@ -49,12 +47,12 @@ impl Fair {
         let mutex = Mutex::new(name);
         let [queue, deadlines, note] =
             [key::fair_queue(name), key::fair_deadlines(name), key::fair_note(name)];
-        Self { mutex, queue, deadlines, note, channel: key::lock_channel(name) }
+        Self { mutex, queue, deadlines, note }
     }
 
     pub(crate) fn force(&self) -> Statement {
         let keys = [self.name(), &self.queue, &self.deadlines];
-        Statement::new(&FORCE, keys, [Arg::text(&self.channel)])
+        Statement::new(&FORCE, keys, [Arg::text(self.channel())])
     }
 
     pub(crate) fn waiting(&self) -> Waiting {
@@ -75,8 +73,12 @@ impl Kind for Fair {
         "fair"
     }
 
-    fn channel(&self, holder: &Arc<str>) -> Arc<str> {
-        key::joined(&[&[&self.channel, ":", holder]])
+    fn channel(&self) -> &Arc<str> {
+        self.mutex.channel()
+    }
+
+    fn channel_of(&self, holder: &Arc<str>) -> Arc<str> {
+        key::joined(&[&[self.channel(), ":", holder]])
     }
 
     fn has_own_channels(&self) -> bool {
@@ -85,7 +87,7 @@ impl Kind for Fair {
 
     fn acquire(&self, request: Request<'_>) -> Statement {
         let Request { holder, term, queues, .. } = request;
-        let args = [Arg::text(holder), Arg::Int(queues.into()), Arg::text(&self.channel)];
+        let args = [Arg::text(holder), Arg::Int(queues.into()), Arg::text(self.channel())];
         Statement::leasing(&ACQUIRE, self.all_keys(), term.ms(), [Arg::NotAfter], args)
     }
 
@@ -102,7 +104,7 @@ impl Kind for Fair {
         if count > 0 {
             return self.mutex.count(holder, count);
         }
-        let args = [Arg::text(holder), Arg::text(&self.channel)];
+        let args = [Arg::text(holder), Arg::text(self.channel())];
         Statement::new(&RELEASE, self.all_keys(), args)
     }
 }

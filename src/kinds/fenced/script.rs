@@ -62,8 +62,8 @@ impl Kind for Fenced {
         self.mutex.name()
     }
 
-    fn channel(&self, holder: &Arc<str>) -> Arc<str> {
-        self.mutex.channel(holder)
+    fn channel(&self) -> &Arc<str> {
+        self.mutex.channel()
     }
 
     fn is_fenced(&self) -> bool {

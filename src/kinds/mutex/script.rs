@@ -51,8 +51,8 @@ impl Kind for Mutex {
         &self.name
     }
 
-    fn channel(&self, _holder: &Arc<str>) -> Arc<str> {
-        self.channel.clone()
+    fn channel(&self) -> &Arc<str> {
+        &self.channel
     }
 
     fn acquire(&self, request: Request<'_>) -> Statement {

@@ -1,6 +1,9 @@
 //! What is said about a read/write lock: the only place that knows the order of KEYS and ARGV.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use crate::{
     error::ConfigError,
@@ -78,7 +81,8 @@ pub(crate) struct Reading(Arc<Rw>);
 #[derive(Debug)]
 pub(crate) struct Writing {
     rw: Arc<Rw>,
-    reading: Arc<dyn Kind>,
+    /// Made when somebody asks: few ever downgrade.
+    reading: OnceLock<Arc<dyn Kind>>,
 }
 
 impl Mode {
@@ -143,7 +147,7 @@ impl Reading {
 
 impl Writing {
     pub(crate) fn of(rw: &Arc<Rw>) -> Self {
-        Self { rw: rw.clone(), reading: Arc::new(Reading::of(rw)) }
+        Self { rw: rw.clone(), reading: OnceLock::new() }
     }
 }
 
@@ -156,8 +160,8 @@ impl Kind for Reading {
         MODE
     }
 
-    fn channel(&self, _holder: &Arc<str>) -> Arc<str> {
-        self.0.channel.clone()
+    fn channel(&self) -> &Arc<str> {
+        &self.0.channel
     }
 
     fn admission(&self) -> Admission {
@@ -194,12 +198,12 @@ impl Kind for Writing {
         MODE
     }
 
-    fn channel(&self, _holder: &Arc<str>) -> Arc<str> {
-        self.rw.channel.clone()
+    fn channel(&self) -> &Arc<str> {
+        &self.rw.channel
     }
 
     fn downgraded(&self) -> Option<&Arc<dyn Kind>> {
-        Some(&self.reading)
+        Some(self.reading.get_or_init(|| Arc::new(Reading::of(&self.rw))))
     }
 
     fn term(&self, asked: Term) -> Result<Term, ConfigError> {

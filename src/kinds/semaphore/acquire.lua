@@ -27,8 +27,9 @@ local left
 for i = 1, #keys / 2 do
   local key, holders, holder, permits = keys[2 * i - 1], keys[2 * i], args[2 * i + 1], args[2 * i + 2]
   local count, is_done = in_time and call('GET', key), false
-  if type(count) == 'string' and #count <= 15 and string.find(count, '^[1-9]%d*$')
-    and tonumber(count) >= tonumber(permits) and call('HSET', holders, holder, permits) == 1 then
+  -- Whether it is a number as Redis writes them, DECRBY knows.
+  if type(count) == 'string' and (tonumber(count) or 0) >= tonumber(permits)
+    and call('HSET', holders, holder, permits) == 1 then
     -- Who holds them is known for as long as the semaphore lives. Redisson takes the ttl of one away when
     -- it adds permits.
     local ttl, lives = call('PTTL', key), nil

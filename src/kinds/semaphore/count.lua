@@ -4,7 +4,7 @@
 --   KEYS[2i-1]   name of the semaphore: a string, how many permits are left
 --   KEYS[2i]     who holds how many: a hash {holder id: permits}
 --   ARGV[3i-2]   holder id
---   ARGV[3i-1]   1 if its permits are given back by somebody else
+--   ARGV[3i-1]   how many permits it has: 0 if that is not known, -1 if they are given back by somebody else
 --   ARGV[3i]     channel on which permits are announced
 --   ARGV[3k+1]   there of one semaphore if nobody asks for the time
 --
@@ -19,13 +19,11 @@
 local call, keys, args = redis.pcall, KEYS, ARGV
 local brief = #keys == 2 and args[4]
 local time = not brief and redis.call('TIME')
-if #keys == 2 and args[2] ~= '1' then
-  local key, holders, holder = keys[1], keys[2], args[1]
-  local permits, sum = call('HGET', holders, holder), nil
-  local count = type(permits) == 'string' and call('GET', key)
+local permits = args[2]
+if #keys == 2 and permits ~= '0' and permits ~= '-1' then
+  local key, holders, holder, sum = keys[1], keys[2], args[1], nil
   -- HDEL first: on a server that is out of memory a script that has written may write more.
-  if type(count) == 'string' and #count <= 15 and (count == '0' or string.find(count, '^%-?[1-9]%d*$'))
-    and call('HDEL', holders, holder) == 1 then
+  if call('EXISTS', key) == 1 and call('HDEL', holders, holder) == 1 then
     sum = call('INCRBY', key, permits)
     if type(sum) == 'table' then call('HSET', holders, holder, permits) end
   end

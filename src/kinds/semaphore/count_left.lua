@@ -22,7 +22,7 @@ time = time or redis.call('TIME')
 local reply = { time[1] * 1000000 + time[2] }
 for i = 1, #KEYS / 2 do
   local code, value = give_back(KEYS[2 * i - 1], KEYS[2 * i],
-    ARGV[3 * i - 2], ARGV[3 * i - 1] == '1', ARGV[3 * i])
+    ARGV[3 * i - 2], ARGV[3 * i - 1] == '-1', ARGV[3 * i])
   if type(code) == 'table' then return code end
   reply[2 * i], reply[2 * i + 1] = code, value
 end

@@ -277,7 +277,7 @@ impl Semaphore {
     /// Dropping the future leaves it open whether they were given back.
     pub async fn reclaim(&self, holder_id: &str) -> Result<bool, InspectError> {
         let counter = &self.permits.counter;
-        match counter.ask(&give_back(&self.permits.store, &holder_id.into(), false)).await?.code {
+        match counter.ask(&give_back(&self.permits.store, &holder_id.into())).await?.code {
             Outcome::DONE => Ok(true),
             Outcome::FOREIGN => Err(counter.failed(NodeError::ForeignKey)),
             _ => Ok(false),

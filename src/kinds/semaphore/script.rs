@@ -59,8 +59,8 @@ impl Kind for Share {
         &self.store.name
     }
 
-    fn channel(&self, _holder: &Arc<str>) -> Arc<str> {
-        self.store.channel.clone()
+    fn channel(&self) -> &Arc<str> {
+        &self.store.channel
     }
 
     fn admission(&self) -> Admission {
@@ -92,16 +92,21 @@ impl Kind for Share {
 
     fn count(&self, holder: &Arc<str>, count: u32) -> Statement {
         match count {
-            0 => give_back(&self.store, holder, self.forgotten.is_none()),
+            0 if self.forgotten.is_none() => parting(&self.store, holder, -1),
+            0 => parting(&self.store, holder, self.permits.into()),
             // It is had once, however many guards there are.
             _ => self.renew(holder, 0),
         }
     }
 }
 
-/// Gives back what `holder` has; or forgets it, since somebody else will.
-pub(super) fn give_back(store: &Store, holder: &Arc<str>, is_forgotten: bool) -> Statement {
-    let args = [Arg::text(holder), Arg::Int(is_forgotten.into()), Arg::text(&store.channel)];
+/// Gives back what `holder` has, however many permits that are.
+pub(super) fn give_back(store: &Store, holder: &Arc<str>) -> Statement {
+    parting(store, holder, 0)
+}
+
+fn parting(store: &Store, holder: &Arc<str>, permits: i64) -> Statement {
+    let args = [Arg::text(holder), Arg::Int(permits), Arg::text(&store.channel)];
     Statement::new(&COUNT, [&store.name, &store.holders], args)
 }
 

@@ -41,8 +41,8 @@ impl Kind for Readers {
         &self.name
     }
 
-    fn channel(&self, _holder: &Arc<str>) -> Arc<str> {
-        self.channel.clone()
+    fn channel(&self) -> &Arc<str> {
+        &self.channel
     }
 
     fn admission(&self) -> Admission {
@@ -100,7 +100,7 @@ use script;
 fn listen(client: &Client) -> Listener {
     let door = client.lock("door");
     let (services, kind) = (&door.voter().services, &door.voter().kind);
-    services.notifier.listen(kind.channel(&Arc::default()))
+    services.notifier.listen(kind.channel().clone())
 }
 
 #[tokio::test(start_paused = true)]

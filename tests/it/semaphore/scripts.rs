@@ -25,9 +25,14 @@ fn acquire(server: &RedisServer, stamp: &str, holder: &str, permits: &str) -> (i
     outcome(&eval(server, SEMAPHORE_ACQUIRE, &KEYS, &["700", stamp, holder, permits]))
 }
 
-fn count(server: &RedisServer, holder: &str, forget: &str) -> (i64, i64) {
-    outcome(&eval(server, SEMAPHORE_COUNT, &KEYS, &[holder, forget, CHANNEL]))
+fn count(server: &RedisServer, holder: &str, permits: &str) -> (i64, i64) {
+    outcome(&eval(server, SEMAPHORE_COUNT, &KEYS, &[holder, permits, CHANNEL]))
 }
+
+/// How many permits somebody has, for whoever does not know it.
+const UNKNOWN: &str = "0";
+/// The same, where somebody else gives them back.
+const FORGOTTEN: &str = "-1";
 
 fn renew(server: &RedisServer, holder: &str) -> (i64, i64) {
     outcome(&eval(server, SEMAPHORE_RENEW, &KEYS, &[holder]))
@@ -89,12 +94,14 @@ fn several_acquires_of_one_semaphore_in_a_call_take_turns() {
 fn permits_are_given_back_once() {
     let server = RedisServer::start();
     server.cli(&["SET", "x", "3"]);
-    acquire(&server, NEVER, "me:1", "2");
-    assert_eq!(renew(&server, "me:1"), (1, 0));
-    assert_eq!(count(&server, "me:1", "0"), (1, 0));
-    assert_eq!(count(&server, "me:1", "0"), (0, 0));
-    assert_eq!(renew(&server, "me:1"), (0, 0));
-    assert_eq!((left(&server).as_str(), server.size()), ("3", 1));
+    for permits in ["2", UNKNOWN] {
+        acquire(&server, NEVER, "me:1", "2");
+        assert_eq!(renew(&server, "me:1"), (1, 0));
+        assert_eq!(count(&server, "me:1", permits), (1, 0));
+        assert_eq!(count(&server, "me:1", permits), (0, 0));
+        assert_eq!(renew(&server, "me:1"), (0, 0));
+        assert_eq!((left(&server).as_str(), server.size()), ("3", 1));
+    }
 }
 
 #[test]
@@ -106,8 +113,8 @@ fn permits_that_are_still_owed_are_not_announced() {
     acquire(&server, NEVER, "me:1", "1");
     acquire(&server, NEVER, "me:2", "1");
     server.cli(&["DECRBY", "x", "1"]);
-    assert_eq!(count(&server, "me:1", "0"), (1, -1));
-    assert_eq!(count(&server, "me:2", "0"), (1, 1));
+    assert_eq!(count(&server, "me:1", "1"), (1, -1));
+    assert_eq!(count(&server, "me:2", "1"), (1, 1));
     assert_eq!(listener.read().unwrap().array()[2].to_string(), "1");
 }
 
@@ -116,8 +123,8 @@ fn permits_are_forgotten_and_not_given_back() {
     let server = RedisServer::start();
     server.cli(&["SET", "x", "3"]);
     acquire(&server, NEVER, "me:1", "2");
-    assert_eq!(count(&server, "me:1", "1"), (1, -1));
-    assert_eq!(count(&server, "me:1", "0"), (0, 0));
+    assert_eq!(count(&server, "me:1", FORGOTTEN), (1, -1));
+    assert_eq!(count(&server, "me:1", "2"), (0, 0));
     assert_eq!((left(&server).as_str(), server.size()), ("1", 1));
 }
 
@@ -128,7 +135,7 @@ fn nothing_is_given_back_to_a_semaphore_that_is_gone() {
     acquire(&server, NEVER, "me:1", "2");
     server.cli(&["DEL", "x"]);
     assert_eq!(renew(&server, "me:1"), (0, 0));
-    assert_eq!(count(&server, "me:1", "0"), (0, 0));
+    assert_eq!(count(&server, "me:1", "2"), (0, 0));
     assert_eq!(server.size(), 0);
 }
 
@@ -205,14 +212,17 @@ fn no_script_touches_a_key_that_holds_no_number() {
         }
         assert_eq!(acquire(&server, NEVER, "me:1", "1"), (-2, 0), "{write:?}");
         server.cli(&["HSET", HOLDERS, "me:1", "1"]);
-        assert_eq!(count(&server, "me:1", "0"), (-2, 0), "{write:?}");
+        for permits in ["1", UNKNOWN] {
+            assert_eq!(count(&server, "me:1", permits), (-2, 0), "{write:?}");
+            assert_eq!(server.hash(HOLDERS)["me:1"], "1", "{write:?}");
+        }
         assert_eq!(server.command(&["DUMP", "x"]), before, "{write:?}");
     }
     server.flush();
     server.cli(&["SET", "x", "3"]);
     server.cli(&["SET", HOLDERS, "text"]);
     assert_eq!(acquire(&server, NEVER, "me:1", "1"), (-2, 0));
-    assert_eq!(count(&server, "me:1", "0"), (-2, 0));
+    assert_eq!(count(&server, "me:1", "1"), (-2, 0));
     assert_eq!(renew(&server, "me:1"), (-2, 0));
     assert_eq!((left(&server).as_str(), &*server.cli(&["GET", HOLDERS])), ("3", "text"));
 }
@@ -237,9 +247,15 @@ fn call_that_fails_half_way_takes_nothing_and_leaves_nothing() {
         assert_eq!((server.size(), left(&server).as_str()), (1, "3"), "{rules:?}");
     }
     acquire(&server, NEVER, "me:1", "1");
-    for rules in [["-incrby"].as_slice(), &["-hdel"], &["-hget"]] {
+    for (permits, rules) in [
+        ("1", ["-incrby"].as_slice()),
+        ("1", &["-hdel"]),
+        (UNKNOWN, &["-incrby"]),
+        (UNKNOWN, &["-hdel"]),
+        (UNKNOWN, &["-hget"]),
+    ] {
         let mut user = restricted(&server, rules);
-        let reply = eval_on(&mut user, SEMAPHORE_COUNT, &KEYS, &["me:1", "0", CHANNEL]);
+        let reply = eval_on(&mut user, SEMAPHORE_COUNT, &KEYS, &["me:1", permits, CHANNEL]);
         assert!(reply.is_error(), "{rules:?}: {reply}");
         assert_eq!(
             (left(&server).as_str(), &*server.hash(HOLDERS)["me:1"]),
@@ -253,10 +269,10 @@ fn call_that_fails_half_way_takes_nothing_and_leaves_nothing() {
 fn release_goes_through_unannounced_by_a_user_who_may_not_announce_it() {
     let server = RedisServer::start();
     server.cli(&["SET", "x", "3"]);
-    for rules in [["-publish"].as_slice(), &["resetchannels"]] {
+    for rules in [["-publish"].as_slice(), &["resetchannels"], &["-exists", "-publish"]] {
         acquire(&server, NEVER, "me:1", "1");
         let mut user = restricted(&server, rules);
-        let reply = eval_on(&mut user, SEMAPHORE_COUNT, &KEYS, &["me:1", "0", CHANNEL]);
+        let reply = eval_on(&mut user, SEMAPHORE_COUNT, &KEYS, &["me:1", "1", CHANNEL]);
         assert_eq!(outcome(&reply), (1, -1), "{rules:?}");
         assert_eq!(left(&server), "3", "{rules:?}");
     }
@@ -272,15 +288,15 @@ fn server_out_of_memory_takes_permits_back_and_gives_none() {
     let told = refusal(&reply).map(Reply::to_string);
     assert!(told.is_some_and(|told| told.contains("OOM")), "{reply}");
     assert_eq!((left(&server).as_str(), server.hash(HOLDERS).len()), ("1", 1));
-    assert_eq!(count(&server, "me:1", "0").0, 1);
+    assert_eq!(count(&server, "me:1", "2").0, 1);
     assert_eq!((left(&server).as_str(), server.exists(HOLDERS)), ("3", false));
 }
 
 #[test]
 fn release_of_which_nobody_asks_the_time_answers_with_those_who_heard_of_it_alone() {
     let server = RedisServer::start();
-    let brief = |holder: &str, forget: &str| {
-        eval(&server, SEMAPHORE_COUNT, &KEYS, &[holder, forget, CHANNEL, "1"])
+    let brief = |holder: &str, permits: &str| {
+        eval(&server, SEMAPHORE_COUNT, &KEYS, &[holder, permits, CHANNEL, "1"])
     };
     let mut listener = server.connect();
     listener.command(&["SUBSCRIBE", CHANNEL]).unwrap();
@@ -288,10 +304,10 @@ fn release_of_which_nobody_asks_the_time_answers_with_those_who_heard_of_it_alon
     for holder in ["me:1", "me:2"] {
         assert_eq!(acquire(&server, NEVER, holder, "2").0, 1);
     }
-    assert_eq!(brief("me:1", "0"), Reply::Int(1));
+    assert_eq!(brief("me:1", "2"), Reply::Int(1));
     assert_eq!(listener.read().unwrap().array()[2].to_string(), "3");
-    assert_eq!(brief("me:1", "0").array()[1..], [0, 0].map(Reply::Int));
-    assert_eq!(brief("me:2", "1").array()[1..], [1, -1].map(Reply::Int));
+    assert_eq!(brief("me:1", "2").array()[1..], [0, 0].map(Reply::Int));
+    assert_eq!(brief("me:2", FORGOTTEN).array()[1..], [1, -1].map(Reply::Int));
     assert_eq!(server.cli(&["GET", "x"]), "3");
     assert_eq!(server.keys(), ["x"]);
 }
