@@ -140,38 +140,39 @@ impl Driver {
     /// Writes all that there is. Ready if the stream takes nothing any more.
     fn poll_calls(&mut self, cx: &mut Context<'_>, then: Then) -> Poll<()> {
         loop {
-            if self.written == self.output.len() {
-                self.output.clear();
-                self.written = 0;
-            }
             let sleeper = matches!(then, Then::Sleeps).then(|| cx.waker());
             let next_wake = self.outbox.pack(&mut self.output, OUTPUT, sleeper);
             self.poll_alarm(next_wake, cx);
-            let rest = self.output.get(self.written..).unwrap_or_default();
-            let stream = Pin::new(&mut self.stream);
-            let failed = if !rest.is_empty() {
-                match ready!(stream.poll_write(cx, rest)) {
-                    Ok(0) => Some(io::ErrorKind::WriteZero.into()),
-                    Ok(bytes) => {
-                        self.written += bytes;
-                        self.taken += bytes as u64;
-                        self.needs_flush = true;
-                        None
-                    }
-                    Err(error) => Some(error),
-                }
-            } else if self.needs_flush {
-                let flushed = ready!(stream.poll_flush(cx));
-                self.needs_flush = false;
-                flushed.err()
-            } else {
-                return Poll::Pending;
-            };
-            if let Some(error) = failed {
+            // Whoever puts something in from here on wakes the sleeper.
+            let is_all = self.output.len() < OUTPUT;
+            if let Err(error) = ready!(self.poll_output(cx)) {
                 self.cause = Some(disconnected(error));
                 return Poll::Ready(());
             }
+            if is_all {
+                return Poll::Pending;
+            }
         }
+    }
+
+    /// Writes what is packed.
+    fn poll_output(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while let Some(rest) = self.output.get(self.written..).filter(|rest| !rest.is_empty()) {
+            let bytes = ready!(Pin::new(&mut self.stream).poll_write(cx, rest))?;
+            if bytes == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.written += bytes;
+            self.taken += bytes as u64;
+            self.needs_flush = true;
+        }
+        self.output.clear();
+        self.written = 0;
+        if self.needs_flush {
+            ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
+            self.needs_flush = false;
+        }
+        Poll::Ready(Ok(()))
     }
 }
 

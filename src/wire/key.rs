@@ -1,6 +1,6 @@
 //! Names: every key and channel is formed here, as Redisson forms them.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, io::Write, sync::Arc};
 
 use crate::error::ConfigError;
 
@@ -184,12 +184,16 @@ fn prefixed(prefix: &str, name: &str) -> Arc<str> {
     joined(&[parts])
 }
 
-/// One after the other. Some are made for each lock that somebody names.
+/// One after the other. Some are made for each lock that somebody names, so usual ones are put together
+/// where they cost no allocation but their own.
 pub(crate) fn joined(parts: &[&[&str]]) -> Arc<str> {
-    let parts = || parts.iter().copied().flatten();
-    let mut all = String::with_capacity(parts().map(|part| part.len()).sum());
-    parts().for_each(|part| all.push_str(part));
-    all.into()
+    let mut usual = [0; 192];
+    let mut left = &mut usual[..];
+    let fits = parts.iter().copied().flatten().all(|part| left.write_all(part.as_bytes()).is_ok());
+    let unused = left.len();
+    let (written, _) = usual.split_at(usual.len() - unused);
+    let text = str::from_utf8(written).ok().filter(|_| fits);
+    text.map_or_else(|| parts.concat().concat().into(), Arc::from)
 }
 
 #[cfg(test)]
@@ -200,6 +204,14 @@ mod tests {
     fn channels_are_redissons() {
         assert_eq!(&*lock_channel("orders:42"), "redisson_lock__channel:{orders:42}");
         assert_eq!(&*lock_channel("{tenant}:x"), "redisson_lock__channel:{tenant}:x");
+    }
+
+    #[test]
+    fn long_names_have_their_keys_too() {
+        for len in [100, 160, 190, 200, MAX_NAME] {
+            let name = "\u{2603}".repeat(len / 3);
+            assert_eq!(*lock_channel(&name), format!("redisson_lock__channel:{{{name}}}"));
+        }
     }
 
     #[test]
