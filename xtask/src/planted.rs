@@ -67,7 +67,7 @@ const BUGS: [(&str, Finder); 41] = [
     ("replid-not-compared", Finder::Test("deployment::promoted::over_and_back")),
 ];
 
-/// The rarest bug shows about once in 1,500 seeds.
+/// The rarest bugs show about once in 2,000 seeds.
 const SIMULATION: Finder = Finder::Simulation { seeds: 10_000 };
 /// For the library as it is: more is what `cargo xtask sim` is for.
 const SOUND: Finder = Finder::Simulation { seeds: 4_000 };
