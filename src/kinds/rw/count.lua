@@ -9,22 +9,30 @@
 --   ARGV[3i]     channel on which a release is announced: 0 by the last reader, 1 and 0 by a writer
 --   ARGV[3k+1]   there of one lock if nobody asks for the time
 --
--- Returns n alone if nobody asks for the time and the last who held the lock has released it. Else TIME in
--- µs, then two integers for each lock:
+-- Returns n alone if nobody asks for the time, and who had it as the last or read it with others has released
+-- it. Else TIME in µs, then two integers for each lock:
 --    1, n    done. For a count of 0: announced to n listeners, -1 if it was not announced, since
 --            others still read or the user may not
 --    0, 0    gone: nobody holds it
 --    0, 1    taken: held by others; nothing was changed
 --   -2, 0    the key is of another type; it was not touched
 
--- The usual case first, the release of the last who holds one, and without functions, which each call would make
--- anew: those for what is in the way come behind it. A table costs as much as two commands, be it of an answer.
+-- The usual cases first, the release of the last who holds one, or of one of many readers, and without functions,
+-- which each call would make anew: those for what is in the way come behind it. A table costs as much as two
+-- commands, be it of an answer.
 local call, keys, args = redis.pcall, KEYS, ARGV
 local brief = #keys == 3 and args[4]
 local time = not brief and redis.call('TIME')
-if #keys == 3 and args[2] == '0' and call('HLEN', keys[1]) == 2 then
+local fields = #keys == 3 and args[2] == '0' and call('HLEN', keys[1])
+if type(fields) == 'number' and fields >= 2 then
   local key, holder, channel, listeners = keys[1], args[1], args[3], nil
-  if call('HEXISTS', key, holder .. ':write') == 1 then
+  if fields > 2 then
+    -- One that writes, too, is not for here.
+    if call('HEXISTS', key, holder .. ':write') == 0 and call('HDEL', key, holder) == 1 then
+      redis.call('DEL', keys[2])
+      listeners = -1
+    end
+  elseif call('HEXISTS', key, holder .. ':write') == 1 then
     redis.call('DEL', key)
     listeners = call('PUBLISH', channel, '1')
     -- A 1 wakes none of Redisson's who are about to sleep: see announce.lua.

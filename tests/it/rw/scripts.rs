@@ -319,7 +319,9 @@ fn release_of_which_nobody_asks_the_time_answers_with_those_who_heard_of_it_alon
     listener.command(&["SUBSCRIBE", "c"]).unwrap();
     read(&server, "9000", NEVER, "me:1", "0");
     read(&server, "9000", NEVER, "me:2", "0");
-    assert_eq!(brief("me:1", "0").array()[1..], [1, -1].map(Reply::Int), "another reads");
+    assert_eq!(brief("me:1", "0"), Reply::Int(-1), "another reads");
+    assert_eq!(brief("me:1", "0").array()[1..], [0, 1].map(Reply::Int), "said again");
+    assert_eq!((server.exists(&timer("me:1")), server.exists(&timer("me:2"))), (false, true));
     assert_eq!(brief("me:2", "0"), Reply::Int(1));
     assert_eq!(brief("me:2", "0").array()[1..], [0, 0].map(Reply::Int));
     assert_eq!(server.size(), 0);
