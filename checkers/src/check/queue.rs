@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn whose_process_stood_still_came_late_or_missed_its_turn() {
         assert_eq!(passed_in(Story::new().stalled(4_700, 4_800, "w0.0")), 0, "as it asked");
-        assert_eq!(passed_in(Story::new().stalled(5_100, 5_599, "w0.0")), 0, "as it waited");
+        assert_eq!(passed_in(Story::new().stalled(5_300, 5_599, "w0.0")), 0, "as it waited");
         assert_eq!(passed_in(Story::new().stalled(4_700, 5_599, "w1.0")), 1, "the other one");
         assert_eq!(passed_in(Story::new().stalled(5_600, 5_700, "w0.0")), 1, "later");
     }
