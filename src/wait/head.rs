@@ -148,7 +148,7 @@ impl<C: Contender> Head<'_, C> {
 
     /// The servers granted.
     pub(super) fn won(&mut self, they_let_it_pass: bool) {
-        let (line, clock) = (self.place.line(), self.waiting.clock);
+        let (Some(line), clock) = (self.place.line_if_any(), self.waiting.clock) else { return };
         line.granted(|| Some(clock.now() + self.contender.keeps_out()?));
         if they_let_it_pass {
             line.others(Others::let_it_pass);

@@ -113,6 +113,9 @@ pub(crate) enum Overdue {
 }
 
 impl Line {
+    /// The place of who comes to a new one.
+    pub(super) const FIRST: u64 = 0;
+
     /// Takes a place. True if somebody is to [look after](Self::look_after_first) the first from now on.
     pub(super) fn join(&self, takes: Option<Terms>) -> (u64, bool) {
         let mut state = self.state();

@@ -1,12 +1,16 @@
 //! Who stands in which line: one line for each name, for as long as somebody stands in it.
 //!
-//! A release thus costs a server one attempt for each *process* that waits, not for each waiter.
+//! A release thus costs a server one attempt for each *process* that waits, not for each waiter. Most who
+//! come find nobody, and are granted before the next one comes: to stand alone takes no line.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     future::poll_fn,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use foldhash::fast::RandomState;
@@ -22,35 +26,91 @@ use super::{
 #[derive(Debug)]
 pub(crate) struct Queues {
     home: Home,
-    lines: Mutex<HashMap<Arc<str>, Arc<Line>, RandomState>>,
+    standing: Mutex<HashMap<Arc<str>, Standing, RandomState>>,
+    /// How many lines were made for those who stood alone: each of them looks for its own when there are more.
+    lined_up: AtomicU64,
+}
+
+/// Who stands there for one name.
+#[derive(Debug)]
+enum Standing {
+    /// One who takes over a hold on these terms.
+    Alone(Option<Terms>),
+    InLine(Arc<Line>),
 }
 
 impl Default for Queues {
     fn default() -> Self {
-        Self { home: Home::here(), lines: Mutex::default() }
+        Self { home: Home::here(), standing: Mutex::default(), lined_up: AtomicU64::new(0) }
     }
 }
 
 impl Queues {
-    /// The line of a name, if somebody stands in it.
+    /// The line of a name, if somebody stands there.
     pub(crate) fn line(&self, key: &str) -> Option<Arc<Line>> {
-        self.lines().get(key).cloned()
+        Some(self.line_of(self.standing().get_mut(key)?))
     }
 
-    /// Takes a place at the end of a line, for somebody who takes over a hold on the terms `takes`. True if
+    /// Takes a place behind all others, for somebody who takes over a hold on the terms `takes`. True if
     /// somebody is to look after the first in line from now on.
     pub(crate) fn join(self: &Arc<Self>, key: &Arc<str>, takes: Option<Terms>) -> (Place, bool) {
-        let mut lines = self.lines();
-        let line = lines.entry(key.clone()).or_default().clone();
-        // Before the lines are let go: who leaves last removes the line.
-        let (number, attends) = line.join(takes);
-        drop(lines);
-        let place = Place { queues: self.clone(), key: key.clone(), line, number };
-        (place, attends)
+        let looked_at = AtomicU64::new(self.lined_up.load(Ordering::Relaxed));
+        let mut standing = self.standing();
+        let (line, number, attends) = match standing.entry(key.clone()) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(Standing::Alone(takes));
+                (OnceLock::new(), Line::FIRST, false)
+            }
+            Entry::Occupied(mut occupied) => {
+                let line = self.line_of(occupied.get_mut());
+                // Before the lock is let go: who leaves last removes the line.
+                let (number, attends) = line.join(takes);
+                (line.into(), number, attends)
+            }
+        };
+        drop(standing);
+        (Place { queues: self.clone(), key: key.clone(), number, line, looked_at }, attends)
     }
 
-    fn lines(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Line>, RandomState>> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Whoever stands alone is the first in a line from now on.
+    fn line_of(&self, standing: &mut Standing) -> Arc<Line> {
+        let takes = match standing {
+            Standing::InLine(line) => return line.clone(),
+            Standing::Alone(takes) => *takes,
+        };
+        let line = Arc::<Line>::default();
+        line.join(takes);
+        *standing = Standing::InLine(line.clone());
+        self.lined_up.fetch_add(1, Ordering::Relaxed);
+        line
+    }
+
+    /// Gives up the place of somebody who stands alone. The line, if it is in one.
+    fn leave_alone(&self, key: &Arc<str>) -> Option<Arc<Line>> {
+        match self.standing().entry(key.clone()) {
+            Entry::Vacant(_) => None,
+            Entry::Occupied(mut mine) => match mine.get_mut() {
+                Standing::InLine(line) => Some(line.clone()),
+                Standing::Alone(_) => {
+                    mine.remove();
+                    None
+                }
+            },
+        }
+    }
+
+    /// Removes a line that the last has left, unless somebody has come since.
+    fn remove_if_over(&self, key: &str) {
+        let mut standing = self.standing();
+        let is_over = |of: &Standing| matches!(of, Standing::InLine(line) if line.is_empty());
+        let over = if standing.get(key).is_some_and(is_over) { standing.remove(key) } else { None };
+        drop(standing);
+        // Without the mutex: its listeners unsubscribe.
+        drop(over);
+    }
+
+    fn standing(&self) -> MutexGuard<'_, HashMap<Arc<str>, Standing, RandomState>> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -59,17 +119,37 @@ impl Queues {
 pub(crate) struct Place {
     queues: Arc<Queues>,
     key: Arc<str>,
-    line: Arc<Line>,
     number: u64,
+    /// Missing as long as nobody else took an interest in who stands here.
+    line: OnceLock<Arc<Line>>,
+    /// How many lines had been made when it looked for its own last.
+    looked_at: AtomicU64,
 }
 
 impl Place {
+    /// The line, made if it stands alone.
     pub(super) fn line(&self) -> &Arc<Line> {
-        &self.line
+        self.line.get_or_init(|| {
+            let line = self.queues.line(&self.key);
+            line.expect("invariant: whoever has a place stands in the queues")
+        })
+    }
+
+    /// The line, unless it stands alone.
+    pub(super) fn line_if_any(&self) -> Option<&Arc<Line>> {
+        let lined_up = self.queues.lined_up.load(Ordering::Relaxed);
+        if self.line.get().is_none() && lined_up != self.looked_at.swap(lined_up, Ordering::Relaxed)
+        {
+            match self.queues.standing().get(&self.key) {
+                Some(Standing::InLine(line)) => drop(self.line.set(line.clone())),
+                Some(Standing::Alone(_)) | None => {}
+            }
+        }
+        self.line.get()
     }
 
     pub(super) fn is_first(&self) -> bool {
-        self.line.is_first(self.number)
+        self.line_if_any().is_none_or(|line| line.is_first(self.number))
     }
 
     /// Completes when it is the first, or is offered something.
@@ -77,7 +157,7 @@ impl Place {
     /// # Cancel safety
     /// Dropping the future loses nothing.
     pub(super) async fn summons(&self) -> Summons {
-        poll_fn(|cx| self.line.poll_summons(self.number, cx)).await
+        poll_fn(|cx| self.line().poll_summons(self.number, cx)).await
     }
 
     /// For the first: does something else, and still comes when it is called.
@@ -86,7 +166,9 @@ impl Place {
     /// That of `work`.
     pub(super) async fn busy_with<F: Future>(&self, mut work: Pin<&mut F>) -> F::Output {
         poll_fn(|cx| {
-            self.line.comes(self.number, cx);
+            if let Some(line) = self.line_if_any() {
+                line.comes(self.number, cx);
+            }
             work.as_mut().poll(cx)
         })
         .await
@@ -97,7 +179,7 @@ impl Place {
     /// # Cancel safety
     /// Dropping the future loses nothing, unless it has completed.
     pub(super) async fn word(&self) -> Word {
-        poll_fn(|cx| self.line.poll_word(self.number, cx)).await
+        poll_fn(|cx| self.line().poll_word(self.number, cx)).await
     }
 
     /// For the first: completes when it is offered something.
@@ -105,22 +187,85 @@ impl Place {
     /// # Cancel safety
     /// As [`word`](Self::word).
     pub(super) async fn offer(&self) -> Arc<dyn Offered> {
-        poll_fn(|cx| self.line.poll_offer(self.number, cx)).await
+        poll_fn(|cx| self.line().poll_offer(self.number, cx)).await
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         // A thread that the child of a fork does not have may have held the mutexes.
-        if !self.queues.home.is_here() || !self.line.leave(self.number) {
+        if !self.queues.home.is_here() {
             return;
         }
-        let mut lines = self.queues.lines();
-        // Somebody may have come since.
-        let is_over = lines.get(&self.key).is_some_and(|line| line.is_empty());
-        let line = if is_over { lines.remove(&self.key) } else { None };
-        drop(lines);
-        // Without the mutex: its listeners unsubscribe.
-        drop(line);
+        let line = self.line.take().or_else(|| self.queues.leave_alone(&self.key));
+        if line.is_some_and(|line| line.leave(self.number)) {
+            self.queues.remove_if_over(&self.key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        future::pending,
+        task::{Context, Poll, Waker},
+    };
+
+    use futures::FutureExt;
+
+    use super::*;
+
+    fn stands_alone(queues: &Queues) -> bool {
+        matches!(queues.standing().get("x"), Some(Standing::Alone(_)))
+    }
+
+    #[test]
+    fn who_stands_alone_has_no_line_and_leaves_nothing() {
+        let (queues, key) = (Arc::<Queues>::default(), Arc::from("x"));
+        let (place, attends) = queues.join(&key, None);
+        assert!(place.is_first() && !attends && stands_alone(&queues));
+        assert!(place.line_if_any().is_none());
+        drop(place);
+        assert!(queues.line("x").is_none() && queues.standing().is_empty());
+    }
+
+    #[test]
+    fn who_stood_alone_is_the_first_in_the_line_of_the_next() {
+        let (queues, key) = (Arc::<Queues>::default(), Arc::from("x"));
+        let (first, _) = queues.join(&key, None);
+        let (second, attends) = queues.join(&key, None);
+        assert!(attends && first.is_first() && !second.is_first());
+        assert!(Arc::ptr_eq(first.line(), second.line()));
+        drop(first);
+        assert!(second.is_first());
+        drop(second);
+        assert!(queues.standing().is_empty());
+    }
+
+    #[test]
+    fn who_stood_alone_leaves_the_line_that_it_never_saw() {
+        let (queues, key) = (Arc::<Queues>::default(), Arc::from("x"));
+        let (first, _) = queues.join(&key, None);
+        let line = queues.line("x").expect("somebody stands there");
+        assert!(first.line.get().is_none() && !line.is_empty());
+        drop(first);
+        assert!(line.is_empty() && queues.standing().is_empty());
+    }
+
+    #[test]
+    fn who_is_busy_comes_to_the_line_that_others_made() {
+        let (queues, key) = (Arc::<Queues>::default(), Arc::from("x"));
+        let (first, _) = queues.join(&key, None);
+        let mut work = pending::<()>();
+        let mut busy = Box::pin(first.busy_with(Pin::new(&mut work)));
+        let mut poll = || busy.poll_unpin(&mut Context::from_waker(Waker::noop()));
+        assert_eq!(poll(), Poll::Pending);
+        let (second, _) = queues.join(&key, None);
+        let line = second.line();
+        for _ in 0..3 {
+            line.look_after_first();
+            assert_eq!(poll(), Poll::Pending);
+            assert!(!second.is_first(), "the first comes when it is called");
+        }
     }
 }
