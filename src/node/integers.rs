@@ -30,14 +30,18 @@ fn array(input: &[u8]) -> Option<(Value, usize)> {
 
 /// The number behind the first byte, and how many bytes its line takes.
 fn number(line: &[u8]) -> Option<(i64, usize)> {
-    let digits = line.get(1..)?;
-    let length = digits.iter().take(LONGEST_INTEGER).position(|byte| *byte == b'\r')?;
-    let number = std::str::from_utf8(digits.get(..length)?).ok()?.parse().ok()?;
-    (digits.get(length + 1) == Some(&b'\n')).then_some((number, length + 3))
+    let behind = line.get(1..)?;
+    let sign = usize::from(*behind.first()? == b'-');
+    let values = behind.iter().skip(sign).map(|digit| digit.wrapping_sub(b'0'));
+    // Below zero there is room for one more.
+    let (mut below_zero, mut end) = (0_i64, sign);
+    for digit in values.take_while(|value| *value < 10) {
+        below_zero = below_zero.checked_mul(10)?.checked_sub(digit.into())?;
+        end += 1;
+    }
+    let number = if sign == 1 { below_zero } else { below_zero.checked_neg()? };
+    (end > sign && behind.get(end..end + 2)? == b"\r\n").then_some((number, end + 3))
 }
-
-/// In digits, with its sign.
-const LONGEST_INTEGER: usize = 21;
 
 /// In elements: what comes in many pieces is not begun anew with each.
 const LONGEST_ARRAY: usize = 256;
@@ -55,6 +59,7 @@ mod tests {
     fn integers_are_taken_as_wholes() {
         assert_eq!(taken(":7\r\n:8\r\n"), (Some(Value::Int(7)), 4));
         assert_eq!(taken(":-9223372036854775808\r\n"), (Some(Value::Int(i64::MIN)), 0));
+        assert_eq!(taken(":9223372036854775807\r\n"), (Some(Value::Int(i64::MAX)), 0));
     }
 
     #[test]
@@ -73,10 +78,13 @@ mod tests {
             ":7",
             ":7\r",
             ":\r\n",
+            ":-\r\n",
             ":x\r\n",
             ":7\rx",
             "+OK\r\n",
             ":99999999999999999999\r\n",
+            ":9223372036854775808\r\n",
+            ":-9223372036854775809\r\n",
             "*-1\r\n",
             "*2\r\n",
             "*2\r\n:7\r\n",

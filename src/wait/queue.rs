@@ -8,7 +8,7 @@ use std::{
     future::poll_fn,
     pin::Pin,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -87,7 +87,14 @@ impl Queues {
 
     /// Gives up the place of somebody who stands alone. The line, if it is in one.
     fn leave_alone(&self, key: &Arc<str>) -> Option<Arc<Line>> {
-        match self.standing().entry(key.clone()) {
+        let mut standing = match self.standing.try_lock() {
+            // No thread holds it, so which process this is need not be asked: that takes a system call.
+            Ok(standing) => standing,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) if self.home.is_here() => self.standing(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        match standing.entry(key.clone()) {
             Entry::Vacant(_) => None,
             Entry::Occupied(mut mine) => match mine.get_mut() {
                 Standing::InLine(line) => Some(line.clone()),
@@ -193,12 +200,11 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // A thread that the child of a fork does not have may have held the mutexes.
-        if !self.queues.home.is_here() {
-            return;
-        }
         let line = self.line.take().or_else(|| self.queues.leave_alone(&self.key));
-        if line.is_some_and(|line| line.leave(self.number)) {
+        // A thread that the child of a fork does not have may have held the mutexes.
+        if let Some(line) = line.filter(|_| self.queues.home.is_here())
+            && line.leave(self.number)
+        {
             self.queues.remove_if_over(&self.key);
         }
     }

@@ -93,11 +93,10 @@ impl Statement {
         args: [Arg; A],
     ) -> Self {
         debug_assert_eq!(A, script.args_per_lock, "{}", script.name);
-        let mut words = SmallVec::new();
-        words.extend(keys.map(Arg::text));
-        words.extend(lease_ms.map(Arg::Int));
-        words.extend(shared);
-        words.extend(args);
+        let mut words = SmallVec::with_capacity(K + 1 + S + A);
+        keys.into_iter().for_each(|key| words.push(Arg::text(key)));
+        lease_ms.into_iter().for_each(|lease| words.push(Arg::Int(lease)));
+        shared.into_iter().chain(args).for_each(|arg| words.push(arg));
         let shared = words.len() - K - A;
         Self { script, keys: K, shared, lease_ms, is_brief: false, words }
     }

@@ -217,12 +217,12 @@ impl Kind for Writing {
     fn acquire(&self, request: Request<'_>) -> Statement {
         let Request { holder, term, waits, is_alone, .. } = request;
         let wisher = match (waits, holder.split_once(':')) {
-            (false, _) => "".into(),
+            (false, _) => Arg::Int(0),
             // Each attempt for several members has a holder id of its own; the process stays the same.
-            (true, Some((process, _))) if !is_alone => process.into(),
-            (true, _) => holder.clone(),
+            (true, Some((process, _))) if !is_alone => Arg::text(&process.into()),
+            (true, _) => Arg::Int(1),
         };
-        let args = [Arg::text(holder), Arg::text(&wisher)];
+        let args = [Arg::text(holder), wisher];
         let keys = [&self.rw.name, &self.rw.wish];
         Statement::leasing(&WRITE, keys, term.ms(), [Arg::NotAfter], args)
     }

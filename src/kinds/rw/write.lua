@@ -6,8 +6,8 @@
 --   ARGV[1]      lease of all, ms
 --   ARGV[2]      not-after stamp of all, µs of this server's clock: a later execution changes nothing
 --   ARGV[1+2i]   holder id. Its count is set to 1, not raised: a repeated call changes nothing
---   ARGV[2+2i]   who wishes, for readers to be told, if the caller waits; else empty: the holder id
---                if that stays the same while it waits
+--   ARGV[2+2i]   who wishes, for readers to be told: 1 for the holder id, which stays the same while the
+--                caller waits; a process; or 0 if it does not wait
 --
 -- Returns TIME in µs, and nothing else if all are held now, for the lease. Otherwise an array of it
 -- and two integers for each lock:
@@ -26,7 +26,7 @@
 local call, keys, args = redis.pcall, KEYS, ARGV
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local lease_ms, in_time = tonumber(args[1]), now <= tonumber(args[2])
+local in_time = now <= tonumber(args[2])
 local left
 for i = 1, #keys / 2 do
   local key, is_done = keys[2 * i - 1], false

@@ -1,5 +1,7 @@
 -- What write.lua could not simply grant: this stands behind it, and behind all that it uses, in one text.
 
+local lease_ms = tonumber(ARGV[1])
+
 local function acquire(key, wish, holder, wisher)
   local failed, mode, reads, writes = look(key, holder)
   if failed then return failure(failed) end
@@ -9,7 +11,7 @@ local function acquire(key, wish, holder, wisher)
   if not in_time then return -1, 0 end
   if not reads and not writes and ttl ~= -2 then
     if mode ~= 'read' and mode ~= 'write' then return other(key) end
-    if mode == 'read' and wisher ~= '' then return tell(wish, holder, wisher, ttl) end
+    if mode == 'read' and wisher then return tell(wish, holder, wisher, ttl) end
     return 0, ttl
   end
   if not reads then
@@ -22,7 +24,7 @@ local function acquire(key, wish, holder, wisher)
     if not mode then redis.pcall('DEL', key) end
     return failed
   end
-  if wisher ~= '' and redis.pcall('GET', wish) == wisher then redis.pcall('DEL', wish) end
+  if wisher and redis.pcall('GET', wish) == wisher then redis.pcall('DEL', wish) end
   return 1, ttl
 end
 
@@ -30,7 +32,9 @@ local reply, is_plain = { now }, true
 for i = 1, #KEYS / 2 do
   local code, value = 1, lease_ms
   if left[i] then
-    code, value = acquire(KEYS[2 * i - 1], KEYS[2 * i], ARGV[2 * i + 1], ARGV[2 * i + 2])
+    local holder, wisher = ARGV[2 * i + 1], ARGV[2 * i + 2]
+    if wisher == '0' then wisher = nil elseif wisher == '1' then wisher = holder end
+    code, value = acquire(KEYS[2 * i - 1], KEYS[2 * i], holder, wisher)
   end
   if type(code) == 'table' then value = 0 end
   is_plain = is_plain and code == 1 and value == lease_ms

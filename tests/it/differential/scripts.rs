@@ -206,8 +206,8 @@ fn rw_write(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     locks_of(2, generator, shared, |generator| {
         let holder = generator.field();
         let wisher = match generator.below(3) {
-            0 => vec![],
-            1 => holder.clone(),
+            0 => b"0".to_vec(),
+            1 => b"1".to_vec(),
             _ => generator.value(),
         };
         vec![holder, wisher]

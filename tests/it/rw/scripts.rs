@@ -28,8 +28,7 @@ fn read(server: &RedisServer, lease: &str, stamp: &str, holder: &str, holds: &st
 
 /// `waits` is 1 of one who waits.
 fn write(server: &RedisServer, lease: &str, stamp: &str, holder: &str, waits: &str) -> (i64, i64) {
-    let wisher = if waits == "1" { holder } else { "" };
-    outcome(&eval(server, RW_WRITE, &["x", "wish"], &[lease, stamp, holder, wisher]), lease)
+    outcome(&eval(server, RW_WRITE, &["x", "wish"], &[lease, stamp, holder, waits]), lease)
 }
 
 fn renew(server: &RedisServer, lease: &str, holder: &str, channel: &str) -> (i64, i64) {
@@ -364,7 +363,7 @@ fn one_call_serves_several_locks() {
     let keys = ["a", "ta", "wa", "b", "tb", "wb"];
     let reply = eval(&server, RW_READ, &keys, &["9000", NEVER, "me:1", "0", "me:2", "0"]);
     assert!(matches!(reply, Reply::Int(_)), "{reply}");
-    let args = ["9000", NEVER, "me:3", "me:3", "me:4", ""];
+    let args = ["9000", NEVER, "me:3", "1", "me:4", "0"];
     let reply = eval(&server, RW_WRITE, &["a", "wa", "c", "wc"], &args);
     let told: Vec<_> = reply.array()[1..].iter().map(Reply::int).collect();
     assert_eq!(told, [-6, 500, 1, 9_000]);
@@ -388,7 +387,7 @@ fn server_out_of_memory_refuses_grants_and_still_renews_downgrades_and_releases(
     let keys = ["x", &timer("me:2"), "wish"];
     for reply in [
         eval(&server, RW_READ, &keys, &["9000", NEVER, "me:2", "0"]),
-        eval(&server, RW_WRITE, &["y", "wish"], &["9000", NEVER, "me:2", ""]),
+        eval(&server, RW_WRITE, &["y", "wish"], &["9000", NEVER, "me:2", "0"]),
     ] {
         assert!(refusal(&reply).is_some_and(|it| it.to_string().contains("OOM")), "{reply}");
     }
@@ -431,8 +430,7 @@ fn user_who_lacks_a_right_leaves_nothing_without_a_ttl() {
         server.flush();
         // A writer of a free lock needs none of those.
         if !["-set", "-hmget", "-pttl"].contains(&rule) {
-            let refused =
-                eval_on(&mut user, RW_WRITE, &["x", "wish"], &["9", NEVER, "me:1", "me:1"]);
+            let refused = eval_on(&mut user, RW_WRITE, &["x", "wish"], &["9", NEVER, "me:1", "1"]);
             assert!(refusal(&refused).is_some(), "{rule}: {refused}");
         }
         assert_eq!(server.size(), 0, "{rule}");
