@@ -115,39 +115,49 @@ impl Acquisition {
     }
 
     /// Asks all members that have not voted yet, at once, until the round is decided.
-    async fn ask_others(&mut self, attempt: Attempt, mut votes: Votes) -> Round<LockGuard> {
+    fn ask_others(
+        &mut self,
+        attempt: Attempt,
+        mut votes: Votes,
+    ) -> impl Future<Output = Round<LockGuard>> + Send {
         let claim = attempt.claim().clone();
         let mut asked = InFlight::none();
-        let verdict = if self.target.members.is_one() {
-            // The everyday case needs nothing that keeps several futures apart.
-            let (member, vote) = ask(claim.clone(), MemberId::FIRST).await;
-            votes.record(member, vote);
-            votes.tally(false).verdict()
-        } else {
-            asked.add(votes.pending().map(|member| ask(claim.clone(), member)));
-            votes.collect(&mut asked).await
-        };
-        // By now the servers have said who they are.
-        if let Err(error) = check_servers(self.target.rule, &self.target.members) {
-            drop(asked);
-            roll_back(&claim, &votes.standing()).await;
-            return Round::Failed(error);
-        }
-        match verdict {
-            Verdict::Won => self.enough_granted(attempt, asked, votes).await,
-            Verdict::LostToOthers => Round::Refused(self.lost(attempt, asked, votes).await),
-            Verdict::LostToOutage | Verdict::Pending => {
-                // Whoever has not answered is asked no further; the rollback comes behind on its
-                // socket.
+        // The future of an `async fn` would hold all this twice.
+        async move {
+            let verdict = if self.target.members.is_one() {
+                // The everyday case needs nothing that keeps several futures apart.
+                let (member, vote) = ask(claim.clone(), MemberId::FIRST).await;
+                votes.record(member, vote);
+                votes.tally(false).verdict()
+            } else {
+                asked.add(votes.pending().map(|member| ask(claim.clone(), member)));
+                votes.collect(&mut asked).await
+            };
+            // By now the servers have said who they are.
+            if let Err(error) = check_servers(self.target.rule, &self.target.members) {
                 drop(asked);
-                if let Some(in_order) = &mut self.in_order {
-                    in_order.failed(attempt, &votes).await;
-                } else if self.has_own_place() {
-                    self.next = Some(Next::Queued(attempt));
-                } else {
-                    roll_back(&claim, &votes.standing()).await;
+                roll_back(&claim, &votes.standing()).await;
+                return Round::Failed(error);
+            }
+            match verdict {
+                Verdict::Won => self.enough_granted(attempt, asked, votes).await,
+                // On the heap: most rounds are won.
+                Verdict::LostToOthers => {
+                    Round::Refused(Box::pin(self.lost(attempt, asked, votes)).await)
                 }
-                self.unavailable(votes.by)
+                Verdict::LostToOutage | Verdict::Pending => {
+                    // Whoever has not answered is asked no further; the rollback comes behind on its
+                    // socket.
+                    drop(asked);
+                    if let Some(in_order) = &mut self.in_order {
+                        in_order.failed(attempt, &votes).await;
+                    } else if self.has_own_place() {
+                        self.next = Some(Next::Queued(attempt));
+                    } else {
+                        roll_back(&claim, &votes.standing()).await;
+                    }
+                    self.unavailable(votes.by)
+                }
             }
         }
     }
@@ -189,26 +199,28 @@ impl Acquisition {
     }
 
     /// Makes a round with enough grants a turn of the caller's.
-    async fn enough_granted<A>(
+    fn enough_granted<A>(
         &mut self,
         attempt: Attempt,
         mut asked: InFlight<A>,
         mut votes: Votes,
-    ) -> Round<LockGuard>
+    ) -> impl Future<Output = Round<LockGuard>> + Send
     where
         A: Future<Output = (MemberId, Vote)> + Send + 'static,
     {
         let claim = attempt.claim().clone();
-        let token =
-            if claim.is_fenced() { agree(&claim, &mut asked, &mut votes).await } else { None };
-        let tenure = Tenure::new(claim.clone(), token, self.succession.clone());
-        if claim.win(token, tenure.as_tenant()) {
-            attempt.hand_on();
-            asked.finish_in_background();
-            return Round::Granted(LockGuard::new(tenure));
+        async move {
+            let token =
+                if claim.is_fenced() { agree(&claim, &mut asked, &mut votes).await } else { None };
+            let tenure = Tenure::new(claim.clone(), token, self.succession.clone());
+            if claim.win(token, tenure.as_tenant()) {
+                attempt.hand_on();
+                asked.finish_in_background();
+                return Round::Granted(LockGuard::new(tenure));
+            }
+            drop(asked);
+            Box::pin(self.not_won(&claim, votes)).await
         }
-        drop(asked);
-        self.not_won(&claim, votes).await
     }
 
     /// Takes back, everywhere, a round that had enough grants: the answers came so late that too

@@ -196,7 +196,7 @@ impl<P: Proof> Handle<P> {
             strategy: self.strategy(),
             attend: &|work| watchdog.attend(work),
         };
-        wait::acquire(contender, waiting).await
+        wait::acquire(&mut contender, &waiting).await
     }
 
     /// A turn in a queue of a server is missed by those who sleep.

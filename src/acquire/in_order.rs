@@ -138,7 +138,8 @@ impl InOrder {
         let Some((member, until)) = self.waits_for.take().filter(is_time) else {
             return Ok(attempt);
         };
-        let (attempt, vote) = attempt.ask_alone(member).await;
+        // On the heap: mostly nobody is waited for.
+        let (attempt, vote) = Box::pin(attempt.ask_alone(member)).await;
         if let Vote::Refused { ttl } = vote {
             self.waits_for = Some((member, until));
             let claim = attempt.claim().clone();

@@ -2,6 +2,7 @@
 
 use std::{future::Future, sync::Arc};
 
+use futures::future::OptionFuture;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::{
@@ -30,8 +31,10 @@ pub(crate) async fn release(
     let mut count = Confirmations::new(claim, &releases, heard);
     if claim.members().is_one() {
         // The everyday case needs nothing that keeps several futures apart.
-        for sending in sendings(claim, releases) {
-            count.record(sending.await);
+        let mut sendings = sendings(claim, releases);
+        // With a name, what is awaited would stand in the future twice.
+        while let Some(confirmation) = OptionFuture::from(sendings.next()).await {
+            count.record(confirmation);
         }
         return count.result(need);
     }

@@ -42,11 +42,11 @@ use crate::{by_member::MemberId, clock::SharedClock, error::AcquireError};
 ///
 /// Whoever is the first in line makes one attempt in any case.
 pub(crate) async fn acquire<C: Contender>(
-    mut contender: C,
-    waiting: Waiting<'_>,
+    contender: &mut C,
+    waiting: &Waiting<'_>,
 ) -> Result<Option<C::Grant>, AcquireError> {
     let is_in_line = contender.needs_order() || waiting.queues.line(waiting.key).is_some();
-    let place = is_in_line.then(|| take_place(&contender, &waiting));
+    let place = is_in_line.then(|| take_place(contender, waiting));
     let mut round = None;
     if place.as_ref().is_none_or(Place::is_first) {
         let mut asking = pin!(contender.round());
@@ -60,15 +60,11 @@ pub(crate) async fn acquire<C: Contender>(
     {
         return Ok(Some(grant));
     }
-    let place = place.unwrap_or_else(|| take_place(&contender, &waiting));
+    let place = place.unwrap_or_else(|| take_place(contender, waiting));
     let (mut outage, mut refused_by) = (None, None);
     if let Some(round) = round {
-        let mut head = Head {
-            contender: &mut contender,
-            place: &place,
-            waiting: &waiting,
-            outage: &mut outage,
-        };
+        let mut head =
+            Head { contender: &mut *contender, place: &place, waiting, outage: &mut outage };
         match round {
             Round::Granted(grant) => {
                 head.won(false);
@@ -88,8 +84,7 @@ pub(crate) async fn acquire<C: Contender>(
         return Err(error);
     }
     // On the heap: most acquires never wait, and their callers' futures should not pay for it.
-    let persist =
-        Box::pin(stand_in_line(&mut contender, &place, &waiting, refused_by, &mut outage));
+    let persist = Box::pin(stand_in_line(contender, &place, waiting, refused_by, &mut outage));
     let granted = match waiting.deadline {
         None => Some(persist.await),
         Some(deadline) => tokio::select! {
