@@ -24,12 +24,14 @@ pub(crate) fn check_servers(rule: Rule, members: &ByMember<Voter>) -> Result<(),
     if members.values().any(|member| member.services.is_closed()) {
         return Err(AcquireError::Shutdown);
     }
-    // Two addresses of one server process.
-    let runs = members.map(|member| member.services.node.run_id());
-    check_pairs(rule, members, |one, other| {
-        let of = |member| &members[member].services.node;
-        runs[one].is_some() && runs[one] == runs[other] || of(one).shares_cluster(of(other))
-    })?;
+    if !members.is_one() {
+        // Two addresses of one server process.
+        let runs = members.map(|member| member.services.node.run_id());
+        check_pairs(rule, members, |one, other| {
+            let of = |member| &members[member].services.node;
+            runs[one].is_some() && runs[one] == runs[other] || of(one).shares_cluster(of(other))
+        })?;
+    }
     Ok(check_fleets(members)?)
 }
 
