@@ -6,6 +6,7 @@ mod cut_off;
 mod failover;
 mod in_turn;
 mod managed;
+mod moving_slots;
 mod promoted;
 mod replicas;
 mod replicas_of_cluster;

@@ -16,4 +16,5 @@ mod pubsub;
 mod random;
 mod scripts;
 mod shapes;
+mod texts;
 mod wire;
