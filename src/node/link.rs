@@ -113,7 +113,13 @@ impl Drop for Membership {
             connection.end(ConnectionEnd::Lost);
         }
         let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
-        links.retain(|(_, link)| !Arc::ptr_eq(link, &self.link));
+        let mut gone = links.extract_if(.., |(_, link)| Arc::ptr_eq(link, &self.link));
+        let runtime = gone.next().map(|(runtime, _)| runtime);
+        drop(gone);
+        drop(links);
+        if let Some(runtime) = runtime {
+            self.link.core.host.withdraw(runtime);
+        }
     }
 }
 

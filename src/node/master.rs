@@ -73,6 +73,7 @@ impl Master {
             links.push((runtime.id(), link.clone()));
             (link, task)
         };
+        self.0.core.host.offer(&runtime);
         runtime.spawn(task);
         Ok(link)
     }

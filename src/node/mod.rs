@@ -25,6 +25,7 @@ mod exchange;
 mod flight;
 mod group;
 mod handshake;
+mod host;
 mod info;
 mod integers;
 mod landing;

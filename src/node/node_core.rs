@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak, atomic::Ato
 use tokio::runtime::{Handle, Id};
 use tokio_util::sync::CancellationToken;
 
-use super::{Endpoint, NodeSettings, directory::Place, endpoint::Identity, runs::Runs};
+use super::{Endpoint, NodeSettings, directory::Place, endpoint::Identity, host::Host, runs::Runs};
 use crate::{
     error::NodeError,
     standing::{RunId, Standing},
@@ -36,6 +36,8 @@ pub(super) struct Core {
     pub(super) resident: OnceLock<Weak<dyn Resident>>,
     /// Where it is asked what replicas have, if that matters.
     pub(super) replicas_on: OnceLock<Handle>,
+    /// Where messages are read.
+    pub(super) host: Host,
 }
 
 impl Core {
@@ -54,6 +56,7 @@ impl Core {
             by_slot,
             resident: OnceLock::new(),
             replicas_on: OnceLock::new(),
+            host: Host::default(),
         }
     }
 

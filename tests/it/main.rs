@@ -18,6 +18,7 @@ mod fleet;
 mod handover;
 mod healing;
 mod holds;
+mod hosts;
 mod jumps;
 mod latch;
 mod mutex;

@@ -12,6 +12,7 @@
 
 mod desk;
 mod event;
+mod hosted;
 mod routes;
 mod session;
 mod sharded;

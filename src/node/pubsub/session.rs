@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 use super::{
     desk::Desk,
     event::{Events, PubSubEvent, SubscriptionChange},
+    hosted,
 };
 use crate::{
     error::{NodeError, Phase},
@@ -64,7 +65,7 @@ impl Session {
             sink.take(push);
             Ok::<(), std::convert::Infallible>(())
         });
-        let (redis, driver, tie) = core.open(config).await?;
+        let (redis, driver, tie) = hosted::open(core, config).await?;
         let replies = FuturesUnordered::<BoxFuture<'static, SessionReply>>::new();
         if let Some(name) = handshake::name_command(&core.settings.client_name) {
             let mut redis = redis.clone();
