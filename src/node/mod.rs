@@ -403,8 +403,8 @@ impl Node {
         self.standing()?.votes_from()
     }
 
-    /// A connection for pub/sub on the runtime `on`, made at the first subscription; in a cluster that
-    /// publishes by shard several, each where a slot is.
+    /// A connection for pub/sub, made at the first subscription; in a cluster that publishes by shard
+    /// several, each where a slot is. The runtime `on` keeps them, and reads what has no [host](host::Host).
     pub(crate) fn open_pubsub(
         &self,
         on: &Handle,

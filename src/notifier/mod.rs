@@ -53,8 +53,8 @@ struct Signals {
 }
 
 impl Notifier {
-    /// Sends nothing yet. The connection will live on `on`; `on_message` is called for every
-    /// message on a channel that is listened to, and must not block.
+    /// Sends nothing yet. The connection will be kept on `on`; `on_message` is called for every
+    /// message on a channel that is listened to, on any thread, and must not block.
     pub(crate) fn new(
         node: &Node,
         on: Handle,

@@ -2,7 +2,8 @@
 //! shard there is one to each master that serves a channel's slot.
 //!
 //! A connection is made at the first subscription and made again when it is lost. Messages in
-//! between are lost too, so every loss and every new connection is reported as a gap.
+//! between are lost too, so every loss and every new connection is reported as a gap. It is kept by a task,
+//! and read on the [host](super::host) of its node.
 //!
 //! # Invariants
 //! - A wanted channel is either being subscribed, subscribed or was refused; each of its outcomes
