@@ -1,8 +1,9 @@
 //! On which runtime the messages of a node are read: where somebody waits for them.
 //!
-//! If the watchdog's thread read them, each would wake that thread first, and then the one that waits: a fourth
+//! If the watchdog's thread read them, each would wake that thread first, and then the one that waits: a sixth
 //! of what a lock takes from one process to another. But a runtime of a single thread goes on only while
-//! somebody blocks on it, and any may be kept busy, or end. Then messages are read by the watchdog's.
+//! somebody blocks on it, and any may be kept busy, or end. Then messages are read by the watchdog's; so are those
+//! of a cluster, whose connections for messages are not of the servers that links lead to.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -67,10 +67,11 @@ impl Link {
     pub(super) fn new(
         core: Arc<Core>,
         links: &Links,
+        runtime: Id,
     ) -> (Arc<Self>, impl Future<Output = ()> + Send + 'static) {
         let state = Latest::new(LinkState::Connecting);
         let link = Arc::new(Self { core, state, nudge: Notify::new() });
-        let membership = Membership { link: link.clone(), links: links.clone() };
+        let membership = Membership { link: link.clone(), links: links.clone(), runtime };
         (link, supervise(membership))
     }
 
@@ -104,6 +105,7 @@ impl Link {
 struct Membership {
     link: Arc<Link>,
     links: Links,
+    runtime: Id,
 }
 
 impl Drop for Membership {
@@ -113,13 +115,9 @@ impl Drop for Membership {
             connection.end(ConnectionEnd::Lost);
         }
         let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut gone = links.extract_if(.., |(_, link)| Arc::ptr_eq(link, &self.link));
-        let runtime = gone.next().map(|(runtime, _)| runtime);
-        drop(gone);
+        links.retain(|(_, link)| !Arc::ptr_eq(link, &self.link));
         drop(links);
-        if let Some(runtime) = runtime {
-            self.link.core.host.withdraw(runtime);
-        }
+        self.link.core.host.withdraw(self.runtime);
     }
 }
 

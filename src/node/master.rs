@@ -69,7 +69,7 @@ impl Master {
             if let Some(link) = find(&links, runtime.id()) {
                 return Ok(link.clone());
             }
-            let (link, task) = Link::new(self.0.core.clone(), &self.0.links);
+            let (link, task) = Link::new(self.0.core.clone(), &self.0.links, runtime.id());
             links.push((runtime.id(), link.clone()));
             (link, task)
         };

@@ -30,6 +30,9 @@ use crate::{
 /// What reads and writes the socket of a connection for pub/sub, which is redis-rs's.
 pub(super) type PubSubDriver = BoxFuture<'static, ()>;
 
+/// A connection for pub/sub, made.
+pub(super) type OpenedPubSub = (MultiplexedConnection, PubSubDriver, Tie);
+
 /// A connection for commands, made.
 pub(super) struct Opened {
     pub(super) connection: Connection,
@@ -103,7 +106,7 @@ impl Core {
     pub(super) async fn open(
         &self,
         config: AsyncConnectionConfig,
-    ) -> Result<(MultiplexedConnection, PubSubDriver, Tie), NodeError> {
+    ) -> Result<OpenedPubSub, NodeError> {
         let deadline = self.connected_by();
         let Login { info, renew_at: renew_login_at } = self.login(deadline).await?;
         let info = info.set_protocol(ProtocolVersion::RESP3);

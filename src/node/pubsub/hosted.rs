@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use redis::{AsyncConnectionConfig, aio::MultiplexedConnection};
+use redis::AsyncConnectionConfig;
 use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -11,7 +11,7 @@ use crate::{
     node::{
         deadline::before,
         node_core::Core,
-        opening::{PubSubDriver, Tie},
+        opening::{OpenedPubSub, PubSubDriver},
     },
 };
 
@@ -19,7 +19,7 @@ use crate::{
 pub(super) async fn open(
     core: &Arc<Core>,
     config: AsyncConnectionConfig,
-) -> Result<(MultiplexedConnection, PubSubDriver, Tie), NodeError> {
+) -> Result<OpenedPubSub, NodeError> {
     if let Some(host) = core.host.get()
         && let Some(opened) = open_on(&host, core, config.clone()).await
     {
@@ -33,7 +33,7 @@ async fn open_on(
     host: &Handle,
     core: &Arc<Core>,
     config: AsyncConnectionConfig,
-) -> Option<Result<(MultiplexedConnection, PubSubDriver, Tie), NodeError>> {
+) -> Option<Result<OpenedPubSub, NodeError>> {
     let opening = {
         let core = core.clone();
         async move { core.open(config).await }
