@@ -2,8 +2,8 @@
 //!
 //! If the watchdog's thread read them, each would wake that thread first, and then the one that waits: a sixth
 //! of what a lock takes from one process to another. But a runtime of a single thread goes on only while
-//! somebody blocks on it, and any may be kept busy, or end. Then messages are read by the watchdog's; so are those
-//! of a cluster, whose connections for messages are not of the servers that links lead to.
+//! somebody blocks on it, and any may be kept busy, or end. Then messages are read by the watchdog's. The servers of
+//! a cluster share one host.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

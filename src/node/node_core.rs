@@ -36,8 +36,8 @@ pub(super) struct Core {
     pub(super) resident: OnceLock<Weak<dyn Resident>>,
     /// Where it is asked what replicas have, if that matters.
     pub(super) replicas_on: OnceLock<Handle>,
-    /// Where messages are read.
-    pub(super) host: Host,
+    /// Where messages are read: of a cluster, those of all its servers.
+    pub(super) host: Arc<Host>,
 }
 
 impl Core {
@@ -56,13 +56,14 @@ impl Core {
             by_slot,
             resident: OnceLock::new(),
             replicas_on: OnceLock::new(),
-            host: Host::default(),
+            host: Arc::default(),
         }
     }
 
     /// That of one server of this cluster.
     pub(super) fn at(&self, place: &Place) -> Self {
         let one = Self::new(self.endpoint.at(place), self.settings.clone());
+        let one = Self { host: self.host.clone(), ..one };
         if let Some(resident) = self.resident.get() {
             let _the_first = one.resident.set(resident.clone());
         }

@@ -104,11 +104,14 @@ pub(crate) async fn client(server: &RedisServer) -> Client {
     patient(server).connect().await.unwrap()
 }
 
-/// Settings with time limits that no busy machine exceeds. Servers of tests are always young: here
-/// they are trusted all the same.
+/// Settings with time limits that no busy machine exceeds.
 pub(crate) fn patient(server: &RedisServer) -> ClientBuilder {
-    Client::builder()
-        .url(&server.url())
+    patiently(Client::builder().url(&server.url()))
+}
+
+/// The same of whatever servers. Those of tests are always young: here they are trusted all the same.
+pub(crate) fn patiently(settings: ClientBuilder) -> ClientBuilder {
+    settings
         .max_lease(LONG_LEASE)
         .watchdog_lease(LONG_LEASE)
         .node_timeout(PATIENCE)
