@@ -299,7 +299,11 @@ impl Contender for Acquisition {
     }
 
     fn not_yet(&self) -> Option<(AcquireError, Duration)> {
-        match self.unavailable(self.target.members.map(Voter::foreseen)) {
+        let foreseen = self.target.members.map(Voter::foreseen);
+        if foreseen.values().all(|vote| matches!(vote, Vote::Pending)) {
+            return None;
+        }
+        match self.unavailable(foreseen) {
             Round::NotYet { error, counts_in } => Some((error, counts_in)),
             _ => None,
         }

@@ -45,8 +45,12 @@ pub(crate) async fn acquire<C: Contender>(
     contender: &mut C,
     waiting: &Waiting<'_>,
 ) -> Result<Option<C::Grant>, AcquireError> {
-    let is_in_line = contender.needs_order() || waiting.queues.line(waiting.key).is_some();
-    let place = is_in_line.then(|| take_place(contender, waiting));
+    let place = if contender.needs_order() {
+        Some(take_place(contender, waiting))
+    } else {
+        let taken = waiting.queues.join_others(waiting.key, || contender.takes_over());
+        taken.map(|taken| attended(taken, waiting))
+    };
     let mut round = None;
     if place.as_ref().is_none_or(Place::is_first) {
         let mut asking = pin!(contender.round());
@@ -94,14 +98,20 @@ pub(crate) async fn acquire<C: Contender>(
         },
     };
     match granted {
-        Some(result) => result.map(Some),
+        Some(result) => {
+            place.leave();
+            result.map(Some)
+        }
         // Neither granted nor refused: the caller must learn that it was not a matter of waiting.
         None => outage.or_else(|| place.line().trouble()).map_or(Ok(None), Err),
     }
 }
 
 fn take_place<C: Contender>(contender: &C, waiting: &Waiting<'_>) -> Place {
-    let (place, attends) = waiting.queues.join(waiting.key, contender.takes_over());
+    attended(waiting.queues.join(waiting.key, contender.takes_over()), waiting)
+}
+
+fn attended((place, attends): (Place, bool), waiting: &Waiting<'_>) -> Place {
     if attends {
         (waiting.attend)(look_after(place.line().clone(), waiting.clock.clone()).boxed());
     }

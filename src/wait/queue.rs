@@ -54,22 +54,41 @@ impl Queues {
     /// Takes a place behind all others, for somebody who takes over a hold on the terms `takes`. True if
     /// somebody is to look after the first in line from now on.
     pub(crate) fn join(self: &Arc<Self>, key: &Arc<str>, takes: Option<Terms>) -> (Place, bool) {
-        let looked_at = AtomicU64::new(self.lined_up.load(Ordering::Relaxed));
         let mut standing = self.standing();
-        let (line, number, attends) = match standing.entry(key.clone()) {
+        match standing.entry(key.clone()) {
             Entry::Vacant(vacant) => {
                 vacant.insert(Standing::Alone(takes));
-                (OnceLock::new(), Line::FIRST, false)
+                (self.place(key, Line::FIRST, OnceLock::new()), false)
             }
-            Entry::Occupied(mut occupied) => {
-                let line = self.line_of(occupied.get_mut());
-                // Before the lock is let go: who leaves last removes the line.
-                let (number, attends) = line.join(takes);
-                (line.into(), number, attends)
-            }
-        };
-        drop(standing);
-        (Place { queues: self.clone(), key: key.clone(), number, line, looked_at }, attends)
+            Entry::Occupied(mut occupied) => self.join_behind(key, occupied.get_mut(), takes),
+        }
+    }
+
+    /// The same, if there are others.
+    pub(super) fn join_others(
+        self: &Arc<Self>,
+        key: &Arc<str>,
+        takes: impl FnOnce() -> Option<Terms>,
+    ) -> Option<(Place, bool)> {
+        let mut standing = self.standing();
+        Some(self.join_behind(key, standing.get_mut(key)?, takes()))
+    }
+
+    /// With the lock on who stands where: who leaves last removes the line.
+    fn join_behind(
+        self: &Arc<Self>,
+        key: &Arc<str>,
+        others: &mut Standing,
+        takes: Option<Terms>,
+    ) -> (Place, bool) {
+        let line = self.line_of(others);
+        let (number, attends) = line.join(takes);
+        (self.place(key, number, line.into()), attends)
+    }
+
+    fn place(self: &Arc<Self>, key: &Arc<str>, number: u64, line: OnceLock<Arc<Line>>) -> Place {
+        let looked_at = AtomicU64::new(self.lined_up.load(Ordering::Relaxed));
+        Place { queues: self.clone(), key: key.clone(), number, line, looked_at, is_here: false }
     }
 
     /// Whoever stands alone is the first in a line from now on.
@@ -131,9 +150,17 @@ pub(crate) struct Place {
     line: OnceLock<Arc<Line>>,
     /// How many lines had been made when it looked for its own last.
     looked_at: AtomicU64,
+    /// Whether this is known to be the process that took it.
+    is_here: bool,
 }
 
 impl Place {
+    /// Gives it up where it has just been waited for: a drop asks first which process this is, which takes
+    /// a system call.
+    pub(super) fn leave(mut self) {
+        self.is_here = true;
+    }
+
     /// The line, made if it stands alone.
     pub(super) fn line(&self) -> &Arc<Line> {
         self.line.get_or_init(|| {
@@ -202,7 +229,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         let line = self.line.take().or_else(|| self.queues.leave_alone(&self.key));
         // A thread that the child of a fork does not have may have held the mutexes.
-        if let Some(line) = line.filter(|_| self.queues.home.is_here())
+        if let Some(line) = line.filter(|_| self.is_here || self.queues.home.is_here())
             && line.leave(self.number)
         {
             self.queues.remove_if_over(&self.key);
