@@ -11,7 +11,7 @@ use super::{
 use crate::{
     by_member::MemberId,
     error::NodeError,
-    node::Identity,
+    node::{Connection, Identity},
     panics::{contained, contained_async},
 };
 
@@ -35,10 +35,9 @@ pub(super) async fn work(shared: &Shared, inbox: &mut mpsc::UnboundedReceiver<Jo
 
 /// The job, if it may begin.
 fn admitted(turns: &mut Turns<Arc<Identity>, Job>, job: Job) -> Option<Job> {
-    match node_of(&job) {
-        Some(node) => turns.admit(node, job),
-        None => Some(job),
-    }
+    let Job::Release(release, _) = &job else { return Some(job) };
+    let round_trip = release.connection.as_ref().map(Connection::round_trip);
+    turns.admit(release.node.identity().clone(), round_trip, job)
 }
 
 /// The node that a release is for.
