@@ -15,7 +15,7 @@ use super::{
     attempt::{Attempt, Next},
     in_order::InOrder,
     minting::mint,
-    servers::check_servers,
+    servers::{check_open, check_servers},
     tally::{Rule, Verdict},
     target::Target,
     votes::Votes,
@@ -29,6 +29,7 @@ use crate::{
     kind::Admission,
     notifier::Listener,
     panics::contained,
+    standing::learned,
     voting::{Voter, ballot},
     wait::{Contender, Offered, Refusals, Round, Terms},
 };
@@ -48,6 +49,8 @@ pub(crate) struct Acquisition {
     /// As whom it listens, where each holder id has a channel of its own.
     listens_as: Arc<str>,
     has_asked: bool,
+    /// How much was [learned](learned) of servers when those of the members were compared last.
+    compared_at: Option<u64>,
     /// How many rounds were lost in quick succession, and when the last was.
     lost_rounds: (u32, Instant),
     has_said_not_yet: bool,
@@ -66,6 +69,7 @@ impl Acquisition {
             listens,
             listens_as: Arc::default(),
             has_asked: false,
+            compared_at: None,
             lost_rounds: (0, Instant::from_origin(Duration::ZERO)),
             has_said_not_yet: false,
         }
@@ -134,7 +138,7 @@ impl Acquisition {
                 votes.collect(&mut asked).await
             };
             // By now the servers have said who they are.
-            if let Err(error) = check_servers(self.target.rule, &self.target.members) {
+            if let Err(error) = self.check_servers() {
                 drop(asked);
                 roll_back(&claim, &votes.standing()).await;
                 return Round::Failed(error);
@@ -160,6 +164,20 @@ impl Acquisition {
                 }
             }
         }
+    }
+
+    /// Checks what the clients and the servers have told by now: before a round, and again after its
+    /// votes, since the first contact tells who a server is.
+    fn check_servers(&mut self) -> Result<(), AcquireError> {
+        let (members, learned) = (&self.target.members, learned());
+        check_open(members)?;
+        if self.compared_at != Some(learned) {
+            check_servers(self.target.rule, members)?;
+            // The servers of a cluster say who they are at any time.
+            let is_cluster = |member: &Voter| member.services.node.is_cluster();
+            self.compared_at = (!members.values().any(is_cluster)).then_some(learned);
+        }
+        Ok(())
     }
 
     fn note_loss(&mut self) {
@@ -265,7 +283,7 @@ impl Contender for Acquisition {
         {
             return Round::Failed(error.into());
         }
-        if let Err(error) = check_servers(self.target.rule, &self.target.members) {
+        if let Err(error) = self.check_servers() {
             return Round::Failed(error);
         }
         if let Some(in_order) = &mut self.in_order {

@@ -18,12 +18,14 @@ pub(crate) fn check_addresses(rule: Rule, members: &ByMember<Voter>) -> Result<(
     })
 }
 
-/// Checks what the clients and the servers have told by now: before a round, and again after its
-/// votes, since the first contact tells who a server is.
-pub(crate) fn check_servers(rule: Rule, members: &ByMember<Voter>) -> Result<(), AcquireError> {
-    if members.values().any(|member| member.services.is_closed()) {
-        return Err(AcquireError::Shutdown);
-    }
+/// Checks that no client was closed.
+pub(crate) fn check_open(members: &ByMember<Voter>) -> Result<(), AcquireError> {
+    let is_closed = members.values().any(|member| member.services.is_closed());
+    if is_closed { Err(AcquireError::Shutdown) } else { Ok(()) }
+}
+
+/// Checks what the servers have told by now.
+pub(crate) fn check_servers(rule: Rule, members: &ByMember<Voter>) -> Result<(), ConfigError> {
     if !members.is_one() {
         // Two addresses of one server process.
         let runs = members.map(|member| member.services.node.run_id());
@@ -32,7 +34,7 @@ pub(crate) fn check_servers(rule: Rule, members: &ByMember<Voter>) -> Result<(),
             runs[one].is_some() && runs[one] == runs[other] || of(one).shares_cluster(of(other))
         })?;
     }
-    Ok(check_fleets(members)?)
+    check_fleets(members)
 }
 
 /// Checks that no two members on one server are one too many: for a majority they always are, since

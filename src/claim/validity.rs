@@ -86,9 +86,14 @@ impl Claim {
             let only = state.members.first();
             return only.deadline().filter(|_| counts(only));
         }
-        let among = state.members.iter().filter(|(_, known)| counts(known));
-        let mut deadlines: SmallVec<[_; USUAL]> =
-            among.filter_map(|(id, _)| self.confirmed_until(state, id)).collect();
+        let mut deadlines = SmallVec::<[_; USUAL]>::new();
+        for (id, known) in state.members.iter() {
+            if counts(known)
+                && let Some(until) = self.confirmed_until(state, id)
+            {
+                deadlines.push(until);
+            }
+        }
         deadlines.sort_unstable();
         let index = deadlines.len().checked_sub(self.need())?;
         deadlines.get(index).copied()

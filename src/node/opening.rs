@@ -24,7 +24,7 @@ use crate::{
     clock::Instant,
     error::NodeError,
     panics::contained,
-    standing::{RunId, Standing},
+    standing::{RunId, Standing, note_learned},
 };
 
 /// What reads and writes the socket of a connection for pub/sub, which is redis-rs's.
@@ -90,6 +90,7 @@ impl Core {
             Standing::after(newest.as_ref(), greeting.introduction(), self.settings.rules);
         let before = newest.replace(standing.clone());
         drop(newest);
+        note_learned();
         if !standing.is_identified() && before.is_none_or(|before| before.is_identified()) {
             contained(|| {
                 tracing::warn!(

@@ -3,6 +3,7 @@
 mod identity;
 mod judgement;
 mod knowledge;
+mod learned;
 mod mark;
 mod policy;
 mod run;
@@ -12,6 +13,7 @@ pub use identity::Unidentified;
 pub(crate) use identity::{Introduced, length as quarantine_length, longest as longest_lease};
 pub(crate) use judgement::{Found, Judgement, Sight, View};
 pub(crate) use knowledge::Stance;
+pub(crate) use learned::{learned, note_learned};
 pub(crate) use mark::{Blessing, Mark, Origin};
 pub(crate) use policy::Vetting;
 pub use policy::{Failover, Quarantine};

@@ -9,6 +9,7 @@ use super::{
     identity::{Identity, Introduced, Unidentified},
     judgement::Sight,
     knowledge::Stance,
+    learned::note_learned,
     mark::{Blessing, Mark},
     run_id::RunId,
 };
@@ -183,6 +184,7 @@ impl Standing {
     pub(crate) fn take(&self, sight: &Sight, mark: Mark, doubts: u64) {
         if let Some(mut identity) = self.identity() {
             identity.saw(Some(mark), sight.server_time, sight.at);
+            note_learned();
             if identity.knowledge().doubts() == doubts {
                 identity.knowledge().stands(sight.ahead);
             }
@@ -193,6 +195,7 @@ impl Standing {
     pub(crate) fn found_young(&self, sight: &Sight, doubts: u64) {
         if let Some(mut identity) = self.identity() {
             identity.saw(None, sight.server_time, sight.at);
+            note_learned();
             if identity.knowledge().doubts() == doubts {
                 identity.knowledge().young();
             }
@@ -203,6 +206,7 @@ impl Standing {
     pub(crate) fn was_blessed(&self, sight: &Sight, mark: Option<Mark>) {
         if let Some(mut identity) = self.identity() {
             identity.saw(mark, sight.server_time, sight.at);
+            note_learned();
             // Whoever goes by it makes sure of the witness.
             identity.knowledge().doubt();
         }

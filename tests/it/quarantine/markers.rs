@@ -8,7 +8,7 @@ use palisade::{
 };
 use testkit::{Cluster, RedisServer};
 
-use super::{MARKER, client, counts_in, marker_on, wary, wary_masters};
+use super::{MARKER, client, counts_in, marker_on, stranger, wary, wary_masters};
 use crate::fleet::{Rule, drained, masters};
 
 #[tokio::test]
@@ -49,6 +49,25 @@ async fn members_of_different_fleets_are_refused() {
         assert!(config, "{error:?}");
     }
     drained(&all).await;
+    assert!(servers.iter().all(|server| server.keys().is_empty()), "all is taken back");
+}
+
+/// What the marks say is compared again when one of them turns out to be another.
+#[tokio::test]
+async fn member_that_went_over_to_another_fleet_is_noticed_in_the_round_in_which_it_says_so() {
+    let servers = Cluster::start(3);
+    let all = wary_masters(&servers).await;
+    all.bless().await.unwrap();
+    let lock = all.multi_lock("x");
+    lock.try_acquire().await.unwrap().expect("it is free").release().await.unwrap();
+    let other = masters([wary(stranger(&servers[1]))]).await;
+    other.bless_by_force().await.unwrap();
+    let error = lock.try_acquire().await.unwrap_err();
+    let config = matches!(error, AcquireError::Config(ConfigError::DifferentFleets { .. }));
+    assert!(config, "{error:?}");
+    for masters in [&all, &other] {
+        drained(masters).await;
+    }
     assert!(servers.iter().all(|server| server.keys().is_empty()), "all is taken back");
 }
 
