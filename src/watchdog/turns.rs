@@ -66,7 +66,7 @@ const MOST: usize = 64;
 mod tests {
     use super::*;
 
-    /// How many of so many are under way at once.
+    /// Which of a hundred begin at once.
     fn begun(turns: &mut Turns<&str, i32>, round_trip: Option<Duration>) -> Vec<i32> {
         (0..100).filter_map(|job| turns.admit("a", round_trip, job)).collect()
     }
