@@ -42,8 +42,20 @@ fn release_of_redisson_wakes_palisade_where_the_slot_has_moved() {
     let slot = cluster.slot_of("x");
     cluster.move_slot(slot, (cluster.owner_of(slot) + 1) % 3);
     eventually(|| listeners(&cluster, "redisson_lock__channel:{x}") == 1);
-    assert_eq!(java.ask("release lock x a"), "released");
+    release_as_soon_as_it_can(&mut java);
     assert_eq!(rust.answer_promptly(owner(&cluster)), "granted");
+}
+
+/// While Redisson takes a slot from one of its servers to another, none has it: it fails, having sent
+/// nothing.
+fn release_as_soon_as_it_can(java: &mut Peer) {
+    const NOBODY_SERVES_IT: [&str; 2] = ["hasn't been discovered yet", "\"entry\" is null"];
+    eventually(|| {
+        let answer = java.ask("release lock x a");
+        let failed = NOBODY_SERVES_IT.iter().any(|reason| answer.contains(reason));
+        assert!(failed || answer == "released", "{answer}");
+        !failed
+    });
 }
 
 fn start(side: Side, cluster: &SlotCluster) -> Peer {

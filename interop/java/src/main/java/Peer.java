@@ -5,10 +5,13 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.redisson.Redisson;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.ClusterServersConfig;
@@ -85,10 +88,17 @@ final class Peer {
                 default -> "failed: not understood";
             };
         } catch (ExecutionException failed) {
-            return "failed: " + failed.getCause();
+            return "failed: " + withCauses(failed.getCause());
         } catch (Exception failed) {
-            return "failed: " + failed;
+            return "failed: " + withCauses(failed);
         }
+    }
+
+    /** In one line: what Redisson throws itself often says nothing. */
+    private static String withCauses(Throwable failed) {
+        return Stream.iterate(failed, Objects::nonNull, Throwable::getCause)
+                .map(cause -> cause.toString().replace('\n', ' '))
+                .collect(Collectors.joining(", caused by "));
     }
 
     private String acquire(String[] words) throws Exception {
