@@ -24,10 +24,6 @@ const BATCH: usize = 64;
 /// cost a server as much as a thousand locks.
 const BATCH_BYTES: usize = 16 * 1024;
 
-/// Calls to one node that may be unanswered at the same time: enough to keep the server busy, few
-/// enough that the first answers are read before the last calls are sent.
-const IN_FLIGHT: usize = 32;
-
 /// One of many statements, and who is to get the answer.
 #[derive(Debug)]
 pub(crate) struct BatchItem<T> {
@@ -66,11 +62,16 @@ impl Node {
     ) {
         let report = &report;
         let calls = stream::iter(self.calls(items));
-        calls.for_each_concurrent(IN_FLIGHT, |call| self.call_halving(call, report)).await;
+        let call = |call| async {
+            let _permit = self.0.core.batches.acquire().await;
+            self.call_halving(call, report).await;
+        };
+        calls.for_each_concurrent(None, call).await;
     }
 
     fn calls<T>(&self, items: Vec<BatchItem<T>>) -> Vec<BatchCall<T>> {
-        let slot = |name: &str| if self.is_cut_by_slot() { key::slot(name) } else { 0 };
+        let is_cut = self.is_cut_by_slot();
+        let slot = |of: &Statement| if is_cut { key::slot(of.key()) } else { 0 };
         group(items, slot).into_iter().flat_map(cut).collect()
     }
 
@@ -210,13 +211,13 @@ impl<T> BatchCall<T> {
 
 /// A call, of whatever size, for each script, slot, lease and time-out: nobody is hurried by another.
 /// Inside it the order of `items` is kept.
-fn group<T>(items: Vec<BatchItem<T>>, slot: impl Fn(&str) -> u16) -> Vec<BatchCall<T>> {
+fn group<T>(items: Vec<BatchItem<T>>, slot: impl Fn(&Statement) -> u16) -> Vec<BatchCall<T>> {
     type Group<T> = (&'static Script, Vec<Statement>, Vec<T>);
     type Sort = (u16, &'static str, Option<i64>, Duration);
     let mut groups: BTreeMap<Sort, Group<T>> = BTreeMap::new();
     for BatchItem { statement, timeout, asker } in items {
         let script = statement.script;
-        let sort = (slot(statement.key()), script.text().sha, statement.lease_ms(), timeout);
+        let sort = (slot(&statement), script.text().sha, statement.lease_ms(), timeout);
         let group = groups.entry(sort);
         let (_, statements, askers) = group.or_insert_with(|| (script, Vec::new(), Vec::new()));
         statements.push(statement);
@@ -303,7 +304,7 @@ mod tests {
     fn scripts_slots_and_time_outs_get_calls_of_their_own() {
         let mut all = vec![item(&OTHER, 0), item(&ECHO, 1), item(&OTHER, 2), item(&ECHO, 3)];
         all.push(BatchItem { timeout: Duration::from_secs(2), ..item(&OTHER, 4) });
-        let calls = group(all, |key| u16::from(key == "3"));
+        let calls = group(all, |of| u16::from(of.key() == "3"));
         let mut groups: Vec<_> = calls.iter().map(askers).collect();
         groups.sort();
         assert_eq!(groups, [vec![0, 2], vec![1], vec![3], vec![4]]);

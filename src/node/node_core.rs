@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak, atomic::AtomicBool};
 
-use tokio::runtime::{Handle, Id};
+use tokio::{
+    runtime::{Handle, Id},
+    sync::Semaphore,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{Endpoint, NodeSettings, directory::Place, endpoint::Identity, host::Host, runs::Runs};
@@ -21,6 +24,10 @@ pub(crate) trait Resident: Send + Sync {
     fn node_is_back(&self, runtime: Id);
 }
 
+/// Calls about many locks that may be unanswered at the same time: enough to keep the server busy, few
+/// enough that the first answers are read before the last calls are sent.
+const BATCHES: usize = 32;
+
 /// What the tasks of a node share with it.
 #[derive(Debug)]
 pub(super) struct Core {
@@ -33,6 +40,8 @@ pub(super) struct Core {
     pub(super) closed: CancellationToken,
     /// Whether a call takes keys of one slot only: the server is one of a cluster, as it has said.
     pub(super) by_slot: AtomicBool,
+    /// One for each call that speaks of many locks and may be unanswered.
+    pub(super) batches: Semaphore,
     pub(super) resident: OnceLock<Weak<dyn Resident>>,
     /// Where it is asked what replicas have, if that matters.
     pub(super) replicas_on: OnceLock<Handle>,
@@ -54,6 +63,7 @@ impl Core {
             runs: Runs::default(),
             closed,
             by_slot,
+            batches: Semaphore::new(BATCHES),
             resident: OnceLock::new(),
             replicas_on: OnceLock::new(),
             host: Arc::default(),

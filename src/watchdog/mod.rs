@@ -18,6 +18,7 @@ mod release;
 mod releaser;
 mod renewals;
 mod repairs;
+mod rounds;
 mod schedule;
 mod stragglers;
 #[cfg(all(test, feature = "embedded"))]
@@ -33,7 +34,7 @@ use std::{
     time::Duration,
 };
 
-use futures::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use futures::future::BoxFuture;
 use tokio::{
     runtime::Handle,
     sync::{Notify, mpsc},
@@ -44,7 +45,6 @@ pub(crate) use drain::{Drain, Draining};
 pub(crate) use finality::Unanswered;
 pub(crate) use release::{Release, Told};
 pub(crate) use repairs::Repair;
-use repairs::Repairs;
 use schedule::Schedule;
 pub(crate) use schedule::renewal_time;
 pub(crate) use stragglers::Straggling;
@@ -202,7 +202,7 @@ impl Watchdog {
             async move {
                 let _attendance = attendance;
                 let watch = async {
-                    while contained_async(watch(&shared)).await.is_none() {
+                    while contained_async(rounds::watch(&shared)).await.is_none() {
                         shared.begin_again().await;
                     }
                 };
@@ -326,58 +326,3 @@ impl Drop for Attendance {
 
 /// How long after a panic whatever panicked is tried again.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
-
-/// The watchdog's loop: sleeps until something is due, sends what is due in batches.
-async fn watch(shared: &Shared) {
-    let (mut under_way, mut repairs) = (FuturesUnordered::new(), Repairs::default());
-    loop {
-        let wakes_at = {
-            let mut table = shared.table();
-            table.wakes_at = table.schedule.next();
-            table.wakes_at
-        };
-        tokio::select! {
-            biased;
-            Some(()) = under_way.next(), if !under_way.is_empty() => {}
-            () = repairs.next(), if !repairs.is_empty() => {}
-            () = shared.nudge.notified() => {}
-            () = sleep_until(&shared.clock, wakes_at) => {
-                let (items, new_errands) = collect_due(shared);
-                for group in renewals::groups(items) {
-                    under_way.push(renewals::renew_all(shared, group));
-                }
-                repairs.add(new_errands);
-            }
-        }
-        shared.is_running.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Sleeps until something is due, at most [`GLANCE`]: timers stand still while a machine sleeps,
-/// and whoever waits for a loss is to learn of it soon after it has woken.
-async fn sleep_until(clock: &SharedClock, at: Option<Instant>) {
-    match at {
-        Some(at) => clock.sleep_until(at.min(clock.now() + GLANCE)).await,
-        None => std::future::pending().await,
-    }
-}
-
-const GLANCE: Duration = Duration::from_secs(1);
-
-fn collect_due(shared: &Shared) -> (Vec<renewals::Item>, Vec<Repair>) {
-    let now = shared.clock.now();
-    let claims = shared.table().schedule.take_due(now);
-    let (mut items, mut repairs) = (Vec::new(), Vec::new());
-    for (id, claim) in claims {
-        let tick = contained(|| claim.clone().tick(now));
-        let tick = tick.unwrap_or_else(|| Tick::only_look_again(now + LOOK_AGAIN));
-        shared.reschedule(id, tick.next);
-        repairs.extend(tick.repairs);
-        items.extend(tick.due.into_iter().map(|due| renewals::Item {
-            id,
-            claim: claim.clone(),
-            due,
-        }));
-    }
-    (items, repairs)
-}

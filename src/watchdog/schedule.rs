@@ -13,7 +13,14 @@ use crate::clock::Instant;
 #[derive(Debug)]
 pub(crate) struct Schedule<T> {
     due: BTreeSet<(Instant, u64)>,
-    entries: HashMap<u64, (Instant, T), RandomState>,
+    entries: HashMap<u64, Entry<T>, RandomState>,
+}
+
+#[derive(Debug)]
+struct Entry<T> {
+    /// `None` from when it was taken until it is rescheduled.
+    at: Option<Instant>,
+    value: T,
 }
 
 impl<T: Clone> Schedule<T> {
@@ -22,29 +29,25 @@ impl<T: Clone> Schedule<T> {
     }
 
     /// Adds an entry, or moves it.
-    pub(crate) fn insert(&mut self, id: u64, at: Instant, entry: T) {
-        if let Some((before, _)) = self.entries.insert(id, (at, entry)) {
-            self.due.remove(&(before, id));
-        }
-        self.due.insert((at, id));
+    pub(crate) fn insert(&mut self, id: u64, at: Instant, value: T) {
+        let before = self.entries.insert(id, Entry { at: Some(at), value });
+        self.moved(id, before.and_then(|entry| entry.at), at);
     }
 
     /// Moves an entry. Does nothing if it was removed meanwhile: what is over stays over.
     pub(crate) fn reschedule(&mut self, id: u64, at: Instant) {
-        if let Some((before, _)) = self.entries.get_mut(&id) {
-            // The answers of one round all say the same.
-            if *before != at {
-                self.due.remove(&(*before, id));
-                *before = at;
-            }
-            self.due.insert((at, id));
+        if let Some(entry) = self.entries.get_mut(&id) {
+            let before = entry.at.replace(at);
+            self.moved(id, before, at);
         }
     }
 
     pub(crate) fn remove(&mut self, id: u64) -> Option<T> {
-        let (at, entry) = self.entries.remove(&id)?;
-        self.due.remove(&(at, id));
-        Some(entry)
+        let Entry { at, value } = self.entries.remove(&id)?;
+        if let Some(at) = at {
+            self.due.remove(&(at, id));
+        }
+        Some(value)
     }
 
     /// When the next entry is due.
@@ -52,16 +55,31 @@ impl<T: Clone> Schedule<T> {
         self.due.first().map(|(at, _)| *at)
     }
 
-    /// The entries due at `now`. They stay, but come again only when they are rescheduled.
-    pub(crate) fn take_due(&mut self, now: Instant) -> Vec<(u64, T)> {
+    /// The first entries due at `now`, at most so many. They stay, but come again only when they are
+    /// rescheduled.
+    pub(crate) fn take_due(&mut self, now: Instant, most: usize) -> Vec<(u64, T)> {
         let mut taken = Vec::new();
-        while let Some(&(at, id)) = self.due.first().filter(|(at, _)| *at <= now) {
-            self.due.remove(&(at, id));
-            if let Some((_, entry)) = self.entries.get(&id) {
-                taken.push((id, entry.clone()));
+        while taken.len() < most
+            && self.next().is_some_and(|at| at <= now)
+            && let Some((_, id)) = self.due.pop_first()
+        {
+            if let Some(entry) = self.entries.get_mut(&id) {
+                entry.at = None;
+                taken.push((id, entry.value.clone()));
             }
         }
         taken
+    }
+
+    fn moved(&mut self, id: u64, before: Option<Instant>, at: Instant) {
+        // The answers of one round all say the same.
+        if before == Some(at) {
+            return;
+        }
+        if let Some(before) = before {
+            self.due.remove(&(before, id));
+        }
+        self.due.insert((at, id));
     }
 }
 
@@ -90,20 +108,43 @@ mod tests {
         schedule.insert(1, at(30), "late");
         schedule.insert(2, at(10), "early");
         assert_eq!(schedule.next(), Some(at(10)));
-        assert_eq!(schedule.take_due(at(9)), vec![]);
-        assert_eq!(schedule.take_due(at(10)), vec![(2, "early")]);
-        assert_eq!(schedule.take_due(at(20)), vec![]);
+        assert_eq!(schedule.take_due(at(9), 9), vec![]);
+        assert_eq!(schedule.take_due(at(10), 9), vec![(2, "early")]);
+        assert_eq!(schedule.take_due(at(20), 9), vec![]);
         schedule.reschedule(2, at(25));
-        assert_eq!(schedule.take_due(at(30)), vec![(2, "early"), (1, "late")]);
+        assert_eq!(schedule.take_due(at(30), 9), vec![(2, "early"), (1, "late")]);
         schedule.reschedule(2, at(25));
-        assert_eq!(schedule.take_due(at(30)), vec![(2, "early")]);
+        assert_eq!(schedule.take_due(at(30), 9), vec![(2, "early")]);
+    }
+
+    #[test]
+    fn no_more_are_taken_at_once_than_were_asked_for() {
+        let mut schedule = Schedule::new();
+        (0..5).for_each(|id| schedule.insert(id, at(id), id));
+        assert_eq!(schedule.take_due(at(3), 2), vec![(0, 0), (1, 1)]);
+        assert_eq!(schedule.next(), Some(at(2)));
+        assert_eq!(schedule.take_due(at(3), 9), vec![(2, 2), (3, 3)]);
+    }
+
+    #[test]
+    fn what_was_taken_comes_again_at_the_same_time_if_it_is_rescheduled_for_that() {
+        let mut schedule = Schedule::new();
+        schedule.insert(1, at(10), ());
+        for _ in 0..2 {
+            assert_eq!(schedule.take_due(at(10), 9).len(), 1);
+            assert_eq!(schedule.take_due(at(10), 9).len(), 0);
+            schedule.reschedule(1, at(10));
+            schedule.reschedule(1, at(10));
+        }
+        schedule.insert(1, at(20), ());
+        assert_eq!(schedule.next(), Some(at(20)));
     }
 
     #[test]
     fn what_was_removed_is_not_rescheduled() {
         let mut schedule = Schedule::new();
         schedule.insert(1, at(10), ());
-        assert_eq!(schedule.take_due(at(10)).len(), 1);
+        assert_eq!(schedule.take_due(at(10), 9).len(), 1);
         assert!(schedule.remove(1).is_some());
         schedule.reschedule(1, at(20));
         assert_eq!(schedule.next(), None);

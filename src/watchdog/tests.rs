@@ -66,3 +66,26 @@ async fn what_is_due_before_the_end_of_a_sleep_is_looked_at_in_its_time() {
         assert!(in_time, "{looked:?}, new: {is_new}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn many_that_are_due_together_are_looked_at_by_and_by_and_at_once_if_they_are_late() {
+    let clock = Arc::new(TokioClock::new());
+    let watchdog = Watchdog::on_current_runtime(clock.clone(), Arc::new(Random::seeded(1)));
+    let start = clock.now();
+    let at = |ms| start + Duration::from_millis(ms);
+    let looked = Arc::new(Looked::default());
+    (0..600).for_each(|id| watchdog.watch(id, at(100), looked.clone()));
+    clock.sleep_until(at(900)).await;
+    let when = looked.after(start);
+    assert_eq!(when.len(), 600);
+    let groups: Vec<_> = when.chunk_by(|one, next| one == next).map(<[u128]>::len).collect();
+    assert_eq!(groups, [256, 256, 88], "{when:?}");
+    assert!(when.last().is_some_and(|&last| last <= 110), "{when:?}");
+
+    let late = Arc::new(Looked::default());
+    tokio::time::advance(Duration::from_secs(2)).await;
+    (600..1_200).for_each(|id| watchdog.watch(id, at(900), late.clone()));
+    clock.sleep_until(at(4_000)).await;
+    let when = late.after(start);
+    assert!(when.len() == 600 && when.first() == when.last(), "{when:?}");
+}

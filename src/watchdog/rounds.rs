@@ -1,0 +1,95 @@
+//! The watchdog's loop: sleeps until something is due, and sends what is due in batches.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use futures::{StreamExt, stream::FuturesUnordered};
+
+use super::{LOOK_AGAIN, Repair, Shared, Tick, Watched, renewals, repairs::Repairs};
+use crate::{
+    clock::{Instant, SharedClock},
+    panics::contained,
+};
+
+/// So many claims are looked at together: a few calls for each server, and no more than a processor
+/// has at hand until they are answered.
+const AT_ONCE: usize = 256;
+
+/// How long others are to reach the servers before the next claims are looked at.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Whoever is looked at so much later than it was due has waited long enough: there is no pause.
+const LATE: Duration = Duration::from_secs(1);
+
+/// Timers stand still while a machine sleeps, and whoever waits for a loss is to learn of it soon
+/// after it has woken.
+const GLANCE: Duration = Duration::from_secs(1);
+
+pub(super) async fn watch(shared: &Shared) {
+    let (mut under_way, mut repairs) = (FuturesUnordered::new(), Repairs::default());
+    let mut not_before = Instant::from_origin(Duration::ZERO);
+    loop {
+        tokio::select! {
+            biased;
+            Some(()) = under_way.next(), if !under_way.is_empty() => {}
+            () = repairs.next(), if !repairs.is_empty() => {}
+            () = shared.nudge.notified() => {}
+            due_at = next_due(shared, not_before) => {
+                let now = shared.clock.now();
+                let claims = shared.table().schedule.take_due(now, AT_ONCE);
+                not_before = now + pause(claims.len(), now, due_at);
+                let (items, new_repairs) = look_at(shared, claims, now);
+                for group in renewals::groups(items) {
+                    under_way.push(renewals::renew_all(shared, group));
+                }
+                repairs.add(new_repairs);
+            }
+        }
+        shared.is_running.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Sleeps until something is due and may be looked at, at most [`GLANCE`]. Returns when it was due.
+async fn next_due(shared: &Shared, not_before: Instant) -> Instant {
+    let next = {
+        let mut table = shared.table();
+        let next = table.schedule.next();
+        table.wakes_at = next.map(|next| next.max(not_before));
+        next.zip(table.wakes_at)
+    };
+    let Some((due_at, wakes_at)) = next else { return std::future::pending().await };
+    sleep_until(&shared.clock, wakes_at).await;
+    due_at
+}
+
+async fn sleep_until(clock: &SharedClock, at: Instant) {
+    clock.sleep_until(at.min(clock.now() + GLANCE)).await;
+}
+
+/// How long to wait for the next claims, after so many that were due at `due_at`.
+fn pause(taken: usize, now: Instant, due_at: Instant) -> Duration {
+    let is_late = now.saturating_since(due_at) > LATE;
+    if taken < AT_ONCE || is_late { Duration::ZERO } else { PAUSE }
+}
+
+fn look_at(
+    shared: &Shared,
+    claims: Vec<(u64, Arc<dyn Watched>)>,
+    now: Instant,
+) -> (Vec<renewals::Item>, Vec<Repair>) {
+    let (mut items, mut repairs) = (Vec::new(), Vec::new());
+    for (id, claim) in claims {
+        let tick = contained(|| claim.clone().tick(now));
+        let tick = tick.unwrap_or_else(|| Tick::only_look_again(now + LOOK_AGAIN));
+        shared.reschedule(id, tick.next);
+        repairs.extend(tick.repairs);
+        items.extend(tick.due.into_iter().map(|due| renewals::Item {
+            id,
+            claim: claim.clone(),
+            due,
+        }));
+    }
+    (items, repairs)
+}
