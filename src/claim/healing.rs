@@ -29,8 +29,12 @@ impl Claim {
     /// fixed lease, which promises its end, nor where all members must confirm, since then the claim
     /// is lost.
     pub(super) fn next_heal(&self, state: &ClaimState, now: Instant) -> Option<Instant> {
-        let is_wanted = self.need() < self.members.len() && state.may_extend(now);
-        self.next_renewal(state.term, now).filter(|_| is_wanted)
+        self.next_renewal(state.term, now).filter(|_| self.heals(state, now))
+    }
+
+    /// Whether a member that does not confirm is asked again, while enough others do.
+    pub(super) fn heals(&self, state: &ClaimState, now: Instant) -> bool {
+        self.need() < self.members.len() && state.may_extend(now)
     }
 
     /// From now on the members that have not granted are asked again.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::{
     absence::Absence,
-    record::{Claim, ClaimPhase},
+    record::{Claim, ClaimState},
+    validity::next_look_before,
 };
 use crate::{
     by_member::MemberId,
@@ -14,16 +15,16 @@ use crate::{
     lease::Term,
     panics::contained,
     process::Listed,
+    standing::RunId,
     watchdog::{Due, Report, Tick, Watched},
     wire::Outcome,
 };
 
 impl Watched for Claim {
     fn tick(self: Arc<Self>, now: Instant) -> Tick {
-        if self.look_for_loss(self.state(), now).is_none() {
+        let Some((deadline, mut state)) = self.still_held(self.state(), now) else {
             return Tick::default();
-        }
-        let mut state = self.state();
+        };
         let (term, may_extend) = (state.term, state.may_extend(now));
         let mut due = Vec::new();
         for (member, known) in state.members.iter_mut() {
@@ -37,69 +38,25 @@ impl Watched for Claim {
         }
         let mut repairs = self.heals_due(&mut state, now);
         repairs.extend(self.rewrites_due(&mut state, now));
-        Tick { due, repairs, next: self.next_look(&state) }
+        Tick { due, repairs, next: Some(next_look_before(deadline, &state)) }
     }
 
     fn on_report(&self, member: MemberId, report: Report, now: Instant) -> Option<Instant> {
         // What is told after the end, or after a deadline that nobody has noticed, is ignored.
-        self.look_for_loss(self.state(), now)?;
-        let mut state = self.state();
-        if state.phase != ClaimPhase::Held {
-            return None;
-        }
-        let (term, composite) = (state.term, self.members.len() > 1);
-        let next_renewal = self.next_renewal(term, now);
-        let (next_heal, may_extend) = (self.next_heal(&state, now), state.may_extend(now));
-        let downgraded_at = state.downgraded_at;
-        let known = &mut state.members[member];
-        let mut failure = None;
-        match report {
-            Report::Unknown { cause } if known.is_granted() => {
-                known.renew_at = Some(now + term.retry());
-                let goes_on = std::mem::replace(&mut known.is_failing, true);
-                failure = Some(cause).filter(|_| !goes_on);
-            }
-            Report::Unknown { .. } => {}
+        let (deadline, mut state) = self.still_held(self.state(), now)?;
+        let failure = match report {
+            Report::Unknown { cause } => not_answered(&mut state, member, now).then_some(cause),
             Report::Answered { outcome, sent, run_id } => {
-                known.is_failing = false;
-                let done = outcome.code == Outcome::DONE;
-                // A restarted server may show the key from an old copy of its data; that others
-                // were not granted in between is certain only on a single server.
-                // A replica that was promoted had nobody to grant it to yet, while our deadline stands.
-                let of = &self.members[member];
-                let outlives = of.outlives_failovers()
-                    && known.deadline().is_some_and(|deadline| now < deadline);
-                let is_promoted = outlives && run_id.is_some() && !known.is_same_process(run_id);
-                // In a cluster nobody can tell, but for the mark of the server that is there now.
-                let is_elsewhere = is_promoted || outlives && of.services.node.is_cluster();
-                let is_gone =
-                    !done || (composite && !is_promoted && !known.is_same_process(run_id));
-                if is_gone && planted!(GoneStillCounts) {
-                    known.confirmed(term, sent, term.ms(), next_renewal);
-                } else if is_gone && outlives && known.is_confirmed_since(sent) {
-                    // It was written again since.
-                    known.renew_at = Some(now);
-                } else if is_gone
-                    && is_elsewhere
-                    && Absence::of(outcome) == Absence::Gone
-                    && !planted!(MissingNotRewritten)
-                {
-                    known.missing(now);
-                } else if is_gone {
-                    known.gone(Absence::of(outcome), sent, now, next_heal);
-                } else if may_extend && known.wanted_ms(term) > 0 {
-                    known.confirmed(term, sent, outcome.value, next_renewal);
-                }
-                if is_promoted && !is_gone {
-                    known.moved_to(run_id);
-                }
-                if !is_gone && downgraded_at.is_some_and(|at| sent < at) {
-                    // It was not told yet.
-                    known.renew_at = Some(now);
-                }
+                self.answered(&mut state, member, &Answer { outcome, sent, run_id }, now);
+                None
             }
-        }
-        let next = self.look_for_loss(state, now);
+        };
+        // Only a member that no longer confirms brings the deadline forward.
+        let next = if state.members[member].is_granted() {
+            Some(next_look_before(deadline, &state))
+        } else {
+            self.look_for_loss(state, now)
+        };
         if let Some(cause) = failure {
             self.warn_of_failure(member, &cause);
         }
@@ -151,7 +108,71 @@ impl Listed for Claim {
     }
 }
 
+/// What a server answered to a renewal.
+struct Answer {
+    outcome: Outcome,
+    /// Before the first byte of the request.
+    sent: Instant,
+    run_id: Option<RunId>,
+}
+
+/// Plans to ask a member again that did not answer. True if it had answered until then.
+fn not_answered(state: &mut ClaimState, member: MemberId, now: Instant) -> bool {
+    let retry = now + state.term.retry();
+    let known = &mut state.members[member];
+    if !known.is_granted() {
+        return false;
+    }
+    known.renew_at = Some(retry);
+    !std::mem::replace(&mut known.is_failing, true)
+}
+
 impl Claim {
+    fn answered(&self, state: &mut ClaimState, member: MemberId, answer: &Answer, now: Instant) {
+        let &Answer { outcome, sent, run_id } = answer;
+        let (term, composite) = (state.term, self.members.len() > 1);
+        let next_renewal = self.next_renewal(term, now);
+        let next_heal = next_renewal.filter(|_| self.heals(state, now));
+        let may_extend = state.may_extend(now);
+        let downgraded_at = state.downgraded_at;
+        let known = &mut state.members[member];
+        known.is_failing = false;
+        let done = outcome.code == Outcome::DONE;
+        // A restarted server may show the key from an old copy of its data; that others
+        // were not granted in between is certain only on a single server.
+        // A replica that was promoted had nobody to grant it to yet, while our deadline stands.
+        let of = &self.members[member];
+        let outlives =
+            of.outlives_failovers() && known.deadline().is_some_and(|deadline| now < deadline);
+        let is_promoted = outlives && run_id.is_some() && !known.is_same_process(run_id);
+        // In a cluster nobody can tell, but for the mark of the server that is there now.
+        let is_elsewhere = is_promoted || outlives && of.services.node.is_cluster();
+        let is_gone = !done || (composite && !is_promoted && !known.is_same_process(run_id));
+        if is_gone && planted!(GoneStillCounts) {
+            known.confirmed(term, sent, term.ms(), next_renewal);
+        } else if is_gone && outlives && known.is_confirmed_since(sent) {
+            // It was written again since.
+            known.renew_at = Some(now);
+        } else if is_gone
+            && is_elsewhere
+            && Absence::of(outcome) == Absence::Gone
+            && !planted!(MissingNotRewritten)
+        {
+            known.missing(now);
+        } else if is_gone {
+            known.gone(Absence::of(outcome), sent, now, next_heal);
+        } else if may_extend && known.wanted_ms(term) > 0 {
+            known.confirmed(term, sent, outcome.value, next_renewal);
+        }
+        if is_promoted && !is_gone {
+            known.moved_to(run_id);
+        }
+        if !is_gone && downgraded_at.is_some_and(|at| sent < at) {
+            // It was not told yet.
+            known.renew_at = Some(now);
+        }
+    }
+
     /// Once a streak: a server that is down is asked again several times a second.
     fn warn_of_failure(&self, member: MemberId, cause: &NodeError) {
         let (lock, holder) = (self.members[member].shown_name(), &self.holder);

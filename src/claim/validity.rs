@@ -130,11 +130,22 @@ impl Claim {
         state: MutexGuard<'_, ClaimState>,
         now: Instant,
     ) -> Option<Instant> {
+        let (deadline, state) = self.still_held(state, now)?;
+        Some(next_look_before(deadline, &state))
+    }
+
+    /// Loses the claim if its deadline is over or too few members confirm it. Otherwise returns
+    /// the deadline.
+    pub(super) fn still_held<'a>(
+        &self,
+        state: MutexGuard<'a, ClaimState>,
+        now: Instant,
+    ) -> Option<(Instant, MutexGuard<'a, ClaimState>)> {
         if state.phase != ClaimPhase::Held {
             return None;
         }
         let cause = match self.deadline_of(&state) {
-            Some(deadline) if now < deadline => return Some(next_look_before(deadline, &state)),
+            Some(deadline) if now < deadline => return Some((deadline, state)),
             Some(_) => LostCause::Expired,
             None => self.cause_of_too_few(&state),
         };
@@ -175,7 +186,7 @@ impl Claim {
 }
 
 /// The first time at which a member wants something, and `deadline` at the latest.
-fn next_look_before(deadline: Instant, state: &ClaimState) -> Instant {
+pub(super) fn next_look_before(deadline: Instant, state: &ClaimState) -> Instant {
     let members = state.members.values();
     let wishes = members.flat_map(|known| [known.renew_at, known.heal_at, known.missing_at]);
     wishes.flatten().fold(deadline, Instant::min)
