@@ -19,9 +19,18 @@ impl Connection {
     pub fn open(addr: SocketAddr, limit: Duration) -> io::Result<Self> {
         let stream = TcpStream::connect_timeout(&addr, limit)?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(limit))?;
-        stream.set_write_timeout(Some(limit))?;
-        Ok(Self { stream: BufReader::new(stream) })
+        let connection = Self { stream: BufReader::new(stream) };
+        connection.set_limit(limit)?;
+        Ok(connection)
+    }
+
+    /// From now on every read and write may take `limit`.
+    ///
+    /// # Errors
+    /// It is zero.
+    pub fn set_limit(&self, limit: Duration) -> io::Result<()> {
+        self.stream.get_ref().set_read_timeout(Some(limit))?;
+        self.stream.get_ref().set_write_timeout(Some(limit))
     }
 
     /// Sends one command and reads its reply.
