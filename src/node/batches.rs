@@ -3,7 +3,11 @@
 //! Each call goes through the outbox of the link like any other. This module decides which
 //! statements share a call, and how many calls may be unanswered at the same time.
 
-use std::{collections::BTreeMap, sync::atomic::Ordering, time::Duration};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    sync::atomic::Ordering,
+    time::Duration,
+};
 
 use futures::{StreamExt, stream};
 
@@ -13,7 +17,7 @@ use crate::{
     error::NodeError,
     panics::contained,
     standing::RunId,
-    wire::{Batch, Outcome, Script, Statement, key},
+    wire::{Batch, Outcome, Statement, key},
 };
 
 /// Locks in one script call. One of 256 would keep a server from others for more than half a
@@ -72,7 +76,7 @@ impl Node {
     fn calls<T>(&self, items: Vec<BatchItem<T>>) -> Vec<BatchCall<T>> {
         let is_cut = self.is_cut_by_slot();
         let slot = |of: &Statement| if is_cut { key::slot(of.key()) } else { 0 };
-        group(items, slot).into_iter().flat_map(cut).collect()
+        calls(items, slot).collect()
     }
 
     fn is_cut_by_slot(&self) -> bool {
@@ -188,18 +192,36 @@ struct Answered {
 #[derive(Debug)]
 struct BatchCall<T> {
     batch: Batch,
+    /// Of all statements but the first.
+    bytes: usize,
     timeout: Duration,
     askers: Vec<T>,
 }
 
 impl<T> BatchCall<T> {
+    fn of(BatchItem { statement, timeout, asker }: BatchItem<T>) -> Self {
+        let batch = Batch::new(statement.script, vec![statement]);
+        Self { batch, bytes: 0, timeout, askers: vec![asker] }
+    }
+
+    fn has_room_for(&self, statement: &Statement) -> bool {
+        self.askers.len() < BATCH && self.bytes + statement.size() <= BATCH_BYTES
+    }
+
+    fn add(&mut self, BatchItem { statement, asker, .. }: BatchItem<T>) {
+        self.bytes += statement.size();
+        self.batch.push(statement);
+        self.askers.push(asker);
+    }
+
     fn is_divisible(&self) -> bool {
         self.askers.len() > 1 && !planted!(BatchNotHalved)
     }
 
+    /// Takes out what comes from `at` on. No part is added to afterwards.
     fn split_off(&mut self, at: usize) -> Self {
         let (batch, askers) = (self.batch.split_off(at), self.askers.split_off(at));
-        Self { batch, timeout: self.timeout, askers }
+        Self { batch, bytes: self.bytes, timeout: self.timeout, askers }
     }
 
     fn into_items(self) -> Vec<BatchItem<T>> {
@@ -209,55 +231,32 @@ impl<T> BatchCall<T> {
     }
 }
 
-/// A call, of whatever size, for each script, slot, lease and time-out: nobody is hurried by another.
-/// Inside it the order of `items` is kept.
-fn group<T>(items: Vec<BatchItem<T>>, slot: impl Fn(&Statement) -> u16) -> Vec<BatchCall<T>> {
-    type Group<T> = (&'static Script, Vec<Statement>, Vec<T>);
+/// Calls of at most [`BATCH`] locks and [`BATCH_BYTES`]. Each script, slot, lease and time-out has its
+/// own: nobody is hurried by another. Inside them the order of `items` is kept.
+fn calls<T>(
+    items: Vec<BatchItem<T>>,
+    slot: impl Fn(&Statement) -> u16,
+) -> impl Iterator<Item = BatchCall<T>> {
     type Sort = (u16, &'static str, Option<i64>, Duration);
-    let mut groups: BTreeMap<Sort, Group<T>> = BTreeMap::new();
-    for BatchItem { statement, timeout, asker } in items {
-        let script = statement.script;
-        let sort = (slot(&statement), script.text().sha, statement.lease_ms(), timeout);
-        let group = groups.entry(sort);
-        let (_, statements, askers) = group.or_insert_with(|| (script, Vec::new(), Vec::new()));
-        statements.push(statement);
-        askers.push(asker);
-    }
-    let call = |((_, _, _, timeout), (script, statements, askers))| {
-        let batch = Batch::new(script, statements);
-        BatchCall { batch, timeout, askers }
-    };
-    groups.into_iter().map(call).collect()
-}
-
-/// Cuts a call into calls of at most [`BATCH`] locks and [`BATCH_BYTES`].
-fn cut<T>(call: BatchCall<T>) -> impl Iterator<Item = BatchCall<T>> {
-    let BatchCall { batch, timeout, askers } = call;
-    let (script, mut askers) = (batch.shared_script(), askers.into_iter());
-    let mut rest = batch.into_statements().into_iter().peekable();
-    std::iter::from_fn(move || {
-        // Not split off from the end: each part would keep room for all.
-        let mut statements = Vec::from_iter(rest.next());
-        let mut bytes = 0;
-        let mut fits = |next: &Statement| {
-            bytes += next.size();
-            bytes <= BATCH_BYTES
-        };
-        while statements.len() < BATCH
-            && let Some(next) = rest.next_if(&mut fits)
-        {
-            statements.push(next);
+    let (mut full, mut open) = (Vec::new(), BTreeMap::<Sort, BatchCall<T>>::new());
+    for item in items {
+        let of = &item.statement;
+        match open.entry((slot(of), of.script.text().sha, of.lease_ms(), item.timeout)) {
+            Entry::Occupied(mut call) if call.get().has_room_for(of) => call.get_mut().add(item),
+            Entry::Occupied(mut call) => full.push(call.insert(BatchCall::of(item))),
+            Entry::Vacant(none) => _ = none.insert(BatchCall::of(item)),
         }
-        let askers: Vec<_> = askers.by_ref().take(statements.len()).collect();
-        let is_over = statements.is_empty();
-        (!is_over).then(|| BatchCall { batch: Batch::new(script, statements), timeout, askers })
-    })
+    }
+    full.into_iter().chain(open.into_values())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{node::test_server::ECHO, wire::Arg};
+    use crate::{
+        node::test_server::ECHO,
+        wire::{Arg, Script},
+    };
 
     static OTHER: Script = Script::new("other.lua", "other", 1, || "f".repeat(40));
 
@@ -279,8 +278,8 @@ mod tests {
             (150, vec![64, 64, 22]),
             (192, vec![64, 64, 64]),
         ] {
-            let calls = group((0..all).map(|asker| item(&ECHO, asker)).collect(), |_| 0);
-            let calls: Vec<_> = calls.into_iter().flat_map(cut).collect();
+            let items = (0..all).map(|asker| item(&ECHO, asker)).collect();
+            let calls: Vec<_> = calls(items, |_| 0).collect();
             assert_eq!(calls.iter().map(|call| call.askers.len()).collect::<Vec<_>>(), lengths);
             assert!(calls.iter().all(|call| call.askers.capacity() <= 64));
             let order: Vec<_> = calls.iter().flat_map(askers).collect();
@@ -295,8 +294,8 @@ mod tests {
             let statement = Statement::new(&ECHO, [&asker.to_string().into()], args);
             BatchItem { statement, ..item(&ECHO, asker) }
         };
-        let calls = group((0..7).map(large).collect(), |_| 0);
-        let calls: Vec<_> = calls.into_iter().flat_map(cut).map(|call| askers(&call)).collect();
+        let calls = calls((0..7).map(large).collect(), |_| 0);
+        let calls: Vec<_> = calls.map(|call| askers(&call)).collect();
         assert_eq!(calls, [vec![0, 1, 2], vec![3, 4, 5], vec![6]]);
     }
 
@@ -304,8 +303,8 @@ mod tests {
     fn scripts_slots_and_time_outs_get_calls_of_their_own() {
         let mut all = vec![item(&OTHER, 0), item(&ECHO, 1), item(&OTHER, 2), item(&ECHO, 3)];
         all.push(BatchItem { timeout: Duration::from_secs(2), ..item(&OTHER, 4) });
-        let calls = group(all, |of| u16::from(of.key() == "3"));
-        let mut groups: Vec<_> = calls.iter().map(askers).collect();
+        let calls = calls(all, |of| u16::from(of.key() == "3"));
+        let mut groups: Vec<_> = calls.map(|call| askers(&call)).collect();
         groups.sort();
         assert_eq!(groups, [vec![0, 2], vec![1], vec![3], vec![4]]);
     }

@@ -16,14 +16,6 @@ use crate::{
     panics::contained,
 };
 
-/// A request that is due, and the claim that wants to know what came of it.
-#[derive(Debug)]
-pub(super) struct Item {
-    pub(super) id: u64,
-    pub(super) claim: Arc<dyn Watched>,
-    pub(super) due: Due,
-}
-
 /// Who wants to know.
 #[derive(Debug)]
 struct Asker<'a> {
@@ -55,25 +47,32 @@ impl Drop for Asker<'_> {
 }
 
 /// What is due, by node. Clients share the connections of one of them where nothing tells theirs apart.
-pub(super) fn groups(items: Vec<Item>) -> impl Iterator<Item = Vec<Item>> {
-    let mut groups: BTreeMap<Arc<Identity>, Vec<Item>> = BTreeMap::new();
-    for item in items {
-        groups.entry(item.due.node.identity().clone()).or_default().push(item);
+#[derive(Debug, Default)]
+pub(super) struct Renewals<'a>(BTreeMap<Arc<Identity>, Vec<BatchItem<Asker<'a>>>>);
+
+impl<'a> Renewals<'a> {
+    /// A request that is due, and the claim that wants to know what came of it.
+    pub(super) fn add(&mut self, shared: &'a Shared, id: u64, claim: &Arc<dyn Watched>, due: Due) {
+        let Due { member, node, statement, timeout } = due;
+        let identity = node.identity().clone();
+        let (claim, is_told) = (claim.clone(), AtomicBool::new(false));
+        let asker = Asker { shared, id, claim, member, node, is_told };
+        self.0.entry(identity).or_default().push(BatchItem { statement, timeout, asker });
     }
-    #[cfg(planted_bugs)]
-    let groups = crate::planted::batches::by_address(groups, |item| item.due.node.id().as_str());
-    groups.into_values()
+
+    /// Renews what is due, node by node, and tells every hold what came of it.
+    pub(super) fn send(self) -> impl Iterator<Item = impl Future<Output = ()> + use<'a>> {
+        let groups = self.0;
+        #[cfg(planted_bugs)]
+        let groups =
+            crate::planted::batches::by_address(groups, |item| item.asker.node.id().as_str());
+        groups.into_values().map(renew_all)
+    }
 }
 
-/// Renews what is due on one node, and tells every hold what came of it.
-pub(super) async fn renew_all(shared: &Shared, group: Vec<Item>) {
-    let Some(node) = group.first().map(|item| item.due.node.clone()) else { return };
-    let all = group.into_iter().map(|Item { id, claim, due }| {
-        let Due { member, node, statement, timeout } = due;
-        let asker = Asker { shared, id, claim, member, node, is_told: AtomicBool::new(false) };
-        BatchItem { statement, timeout, asker }
-    });
-    node.call_batched(all.collect(), |asker, answer| report(asker, answer)).await;
+async fn renew_all(group: Vec<BatchItem<Asker<'_>>>) {
+    let Some(node) = group.first().map(|item| item.asker.node.clone()) else { return };
+    node.call_batched(group, report).await;
 }
 
 fn report(asker: &Asker<'_>, answer: Result<BatchAnswer, NodeError>) {

@@ -7,7 +7,7 @@ use std::{
 
 use futures::{StreamExt, stream::FuturesUnordered};
 
-use super::{LOOK_AGAIN, Repair, Shared, Tick, Watched, renewals, repairs::Repairs};
+use super::{LOOK_AGAIN, Repair, Shared, Tick, Watched, renewals::Renewals, repairs::Repairs};
 use crate::{
     clock::{Instant, SharedClock},
     panics::contained,
@@ -40,10 +40,8 @@ pub(super) async fn watch(shared: &Shared) {
                 let now = shared.clock.now();
                 let claims = shared.table().schedule.take_due(now, AT_ONCE);
                 not_before = now + pause(claims.len(), now, due_at);
-                let (items, new_repairs) = look_at(shared, claims, now);
-                for group in renewals::groups(items) {
-                    under_way.push(renewals::renew_all(shared, group));
-                }
+                let (renewals, new_repairs) = look_at(shared, claims, now);
+                under_way.extend(renewals.send());
                 repairs.add(new_repairs);
             }
         }
@@ -78,18 +76,14 @@ fn look_at(
     shared: &Shared,
     claims: Vec<(u64, Arc<dyn Watched>)>,
     now: Instant,
-) -> (Vec<renewals::Item>, Vec<Repair>) {
-    let (mut items, mut repairs) = (Vec::new(), Vec::new());
+) -> (Renewals<'_>, Vec<Repair>) {
+    let (mut renewals, mut repairs) = (Renewals::default(), Vec::new());
     for (id, claim) in claims {
         let tick = contained(|| claim.clone().tick(now));
         let tick = tick.unwrap_or_else(|| Tick::only_look_again(now + LOOK_AGAIN));
         shared.reschedule(id, tick.next);
         repairs.extend(tick.repairs);
-        items.extend(tick.due.into_iter().map(|due| renewals::Item {
-            id,
-            claim: claim.clone(),
-            due,
-        }));
+        tick.due.into_iter().for_each(|due| renewals.add(shared, id, &claim, due));
     }
-    (items, repairs)
+    (renewals, repairs)
 }

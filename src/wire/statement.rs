@@ -212,6 +212,12 @@ impl Batch {
         Self { script, statements }
     }
 
+    /// One more of the same script and lease.
+    pub(crate) fn push(&mut self, statement: Statement) {
+        debug_assert!(std::ptr::eq(statement.script, self.script));
+        self.statements.push(statement);
+    }
+
     /// The script of all of them.
     pub(crate) fn shared_script(&self) -> &'static Script {
         self.script
