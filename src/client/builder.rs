@@ -159,8 +159,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Whether callers look for an answer for a moment before they let their thread sleep. Defaults to
-    /// [`Spin::OnCurrentThread`]. With a [clock](Self::clock) of the caller's it is off.
+    /// Whether an answer is looked for, for a moment, before a thread sleeps until it comes. Defaults to
+    /// [`Spin::Always`]. With a [clock](Self::clock) of the caller's it is off.
     pub fn spin(mut self, spin: Spin) -> Self {
         self.spin = spin;
         self

@@ -22,14 +22,13 @@ use super::{
     caller::{Acquirer, Always, Patience},
     cause,
     directory::Place,
-    flight::{Hurry, Until, fly},
+    flight::{Until, fly},
     handshake::Greeting,
     order::{Acquired, Fate},
     outbox::{ConnectionEnd, Departure, Outbox},
     request::{Form, Question, Request},
     server_clock::{Sample, ServerClock},
     silence::Silence,
-    spin::Spinner,
 };
 use crate::{
     clock::{Instant, SharedClock},
@@ -63,7 +62,6 @@ struct Socket {
     /// Notified when a call has timed out: is anybody still there?
     doubt: Notify,
     node_timeout: Duration,
-    spinner: Spinner,
     outbox: Arc<Outbox>,
 }
 
@@ -117,7 +115,6 @@ impl Connection {
             silence: Mutex::new(Silence::new(settings.frozen_after)),
             doubt: Notify::new(),
             node_timeout: settings.node_timeout,
-            spinner: Spinner::new(settings.spin),
             outbox,
         };
         Self { socket: Arc::new(socket), is_asking: false }
@@ -171,15 +168,31 @@ impl Connection {
     /// # Cancel safety
     /// If the future is dropped while the call waits for its turn, the call is never executed. After
     /// that it may or may not be.
-    pub(crate) async fn call<C: Call>(
+    pub(crate) fn call<C: Call>(
         &self,
+        call: &C,
+        deadline: Instant,
+    ) -> impl Future<Output = Result<Answer<C::Reply>, NodeError>> + Send {
+        self.call_of(Always::default(), call, deadline)
+    }
+
+    /// The same, of a caller that may be in a hurry.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    ///
+    /// # Cancel safety
+    /// As [`call`](Self::call).
+    pub(crate) async fn call_of<C: Call>(
+        &self,
+        caller: Always,
         call: &C,
         deadline: Instant,
     ) -> Result<Answer<C::Reply>, NodeError> {
         let mut form = Form::Digest;
         loop {
             let request = Request::eval(form, call, self.publishing());
-            match self.send(request, deadline, Always::default()).await {
+            match self.send(request, deadline, caller).await {
                 Err(error) if error.is_noscript() && form == Form::Digest => form = Form::Text,
                 answer => return self.answer_to(call, answer?),
             }
@@ -286,10 +299,7 @@ impl Connection {
         until: Until,
         caller: Always,
     ) -> impl Future<Output = Fate> + Send {
-        let Socket { outbox, spinner, .. } = &*self.socket;
-        let round_trip = || self.round_trip();
-        let hurry = caller.is_awaited_alone.then(|| Hurry { spinner, round_trip: round_trip() });
-        fly(outbox, hurry, departure, until)
+        fly(&self.socket.outbox, caller.is_awaited_alone, departure, until)
     }
 
     /// Why there is no answer.
@@ -364,7 +374,7 @@ impl Connection {
 
     /// What an answer usually takes.
     pub(crate) fn round_trip(&self) -> Duration {
-        self.socket.outbox.server_clock().map_or(Duration::ZERO, |clock| clock.round_trip())
+        self.socket.outbox.round_trip()
     }
 
     /// Takes the connection out of use; its supervisor closes it and makes another.
@@ -399,7 +409,7 @@ impl Connection {
             doubt.notified().await;
             let (reads, deadline) = (traffic.reads(), self.now() + *node_timeout);
             let ping = Departure::Call { request: Request::one(&cmd("PING")), deadline };
-            let answer = fly(outbox, None, ping, Until::Deadline(deadline)).await;
+            let answer = fly(outbox, false, ping, Until::Deadline(deadline)).await;
             let is_late = matches!(answer, Fate::Late { .. });
             if is_late && traffic.reads() == reads {
                 return;

@@ -2,18 +2,24 @@
 
 use std::{
     collections::VecDeque,
-    io,
-    pin::Pin,
+    io::{self, Read},
+    pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll, ready},
 };
 
 use futures::future::BoxFuture;
 use redis::{RedisError, Value, ValueCodec};
-use tokio::io::AsyncWrite;
+use tokio::{io::AsyncWrite, task::yield_now};
 use tokio_util::{bytes::BytesMut, codec::Decoder, io::poll_read_buf};
 
-use super::{Stream, cause, integers::take_integers, outbox::Outbox};
+use super::{
+    Stream, cause,
+    integers::take_integers,
+    outbox::{Outbox, Packed},
+    spin::{Spin, Spinner, Until},
+    stream::socket_of,
+};
 use crate::{clock::Instant, error::NodeError};
 
 /// Writes what is in the outbox and hands the answers back, until the stream ends or this is dropped.
@@ -38,8 +44,11 @@ pub(super) struct Driver {
     output: Vec<u8>,
     written: usize,
     needs_flush: bool,
+    /// When the only call was sent, if its answer is to be looked for.
+    hurried: Option<Instant>,
     /// How many bytes the stream took in all.
     taken: u64,
+    spinner: Spinner,
     /// Rings when somebody who waits is to be woken.
     alarm: Option<(Instant, BoxFuture<'static, ()>)>,
     /// What came was no answer.
@@ -58,7 +67,8 @@ enum Then {
 }
 
 impl Driver {
-    pub(super) fn new(stream: Box<dyn Stream>, outbox: Arc<Outbox>) -> Self {
+    pub(super) fn new(stream: Box<dyn Stream>, outbox: Arc<Outbox>, spin: Spin) -> Self {
+        let spinner = Spinner::new(spin, socket_of(&*stream).is_some());
         Self {
             stream,
             outbox,
@@ -70,7 +80,9 @@ impl Driver {
             output: Vec::new(),
             written: 0,
             needs_flush: false,
+            hurried: None,
             taken: 0,
+            spinner,
             alarm: None,
             nonsense: None,
             cause: None,
@@ -98,11 +110,16 @@ impl Driver {
                 self.cause.get_or_insert_with(|| disconnected(error));
                 return Poll::Ready(());
             }
-            self.outbox.heard();
-            let mut answers = std::mem::take(&mut self.answers);
-            answers.extend(std::iter::from_fn(|| self.next_answer()));
-            self.answers = answers;
+            self.take_in();
         }
+    }
+
+    /// Something was read.
+    fn take_in(&mut self) {
+        self.outbox.heard();
+        let mut answers = std::mem::take(&mut self.answers);
+        answers.extend(std::iter::from_fn(|| self.next_answer()));
+        self.answers = answers;
     }
 
     /// Hands over what was read, until so many are woken. False if what comes next is no answer.
@@ -141,7 +158,8 @@ impl Driver {
     fn poll_calls(&mut self, cx: &mut Context<'_>, then: Then) -> Poll<()> {
         loop {
             let sleeper = matches!(then, Then::Sleeps).then(|| cx.waker());
-            let next_wake = self.outbox.pack(&mut self.output, OUTPUT, sleeper);
+            let Packed { next_wake, hurried } = self.outbox.pack(&mut self.output, OUTPUT, sleeper);
+            self.hurried = hurried;
             self.poll_alarm(next_wake, cx);
             // Whoever puts something in from here on wakes the sleeper.
             let is_all = self.output.len() < OUTPUT;
@@ -200,6 +218,38 @@ impl Driver {
     }
 }
 
+impl Driver {
+    fn until(&mut self) -> Until {
+        let (outbox, is_heard) = (&self.outbox, self.woken > 0);
+        let (now, round_trip) = (|| outbox.clock().now(), || outbox.round_trip());
+        self.spinner.next(self.hurried, is_heard, now, round_trip)
+    }
+
+    /// Whether something came by then; or before another call was put in.
+    fn looks_until(&mut self, then: Instant) -> bool {
+        let mut some = [0; LOOK];
+        loop {
+            let read = socket_of(&*self.stream).map(|socket| (&*socket).read(&mut some));
+            let bytes = match read {
+                Some(Ok(bytes)) => bytes,
+                Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if self.outbox.is_joined() || self.outbox.clock().now() >= then {
+                        return false;
+                    }
+                    continue;
+                }
+                // Whoever reads next is told the same.
+                Some(Err(_)) | None => return false,
+            };
+            self.input.extend_from_slice(some.get(..bytes).unwrap_or_default());
+            if bytes > 0 {
+                self.take_in();
+            }
+            return bytes > 0;
+        }
+    }
+}
+
 impl Future for Driver {
     type Output = ();
 
@@ -209,22 +259,32 @@ impl Future for Driver {
         if !self.answers.is_empty() && self.poll_calls(cx, Then::ComesAgain).is_ready() {
             return self.hear_last_words(cx);
         }
-        self.woken = 0;
-        // Answers first: one to a call with acquires makes room for the next.
-        if self.poll_answers(cx, AT_ONCE).is_ready() {
-            return Poll::Ready(());
+        loop {
+            self.woken = 0;
+            // Answers first: one to a call with acquires makes room for the next.
+            if self.poll_answers(cx, AT_ONCE).is_ready() {
+                return Poll::Ready(());
+            }
+            let is_crowd = self.woken > 1 || !self.answers.is_empty();
+            let then = if is_crowd { Then::ComesAgain } else { Then::Sleeps };
+            if self.poll_calls(cx, then).is_ready() {
+                return self.hear_last_words(cx);
+            }
+            if is_crowd {
+                // Behind them in the runtime's queue. The first of them would wake this at once, and
+                // each of their calls leave by itself.
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            match self.until() {
+                Until::Then(then) if self.looks_until(then) => {}
+                Until::Then(_) | Until::Woken => return Poll::Pending,
+                Until::NextTurn => {
+                    let _not_yet = pin!(yield_now()).poll(cx);
+                    return Poll::Pending;
+                }
+            }
         }
-        let is_crowd = self.woken > 1 || !self.answers.is_empty();
-        let then = if is_crowd { Then::ComesAgain } else { Then::Sleeps };
-        if self.poll_calls(cx, then).is_ready() {
-            return self.hear_last_words(cx);
-        }
-        if is_crowd {
-            // Behind them in the runtime's queue. The first of them would wake this at once, and each
-            // of their calls leave by itself.
-            cx.waker().wake_by_ref();
-        }
-        Poll::Pending
     }
 }
 
@@ -247,6 +307,9 @@ const AT_ONCE: usize = 16;
 
 /// Room for the next read, in bytes.
 const INPUT: usize = 4 * 1024;
+
+/// Room for an answer that is looked for, in bytes: a few integers. Of a longer one the rest is read later.
+const LOOK: usize = 512;
 
 /// No more is packed while so much is to be written, in bytes: what waits can still be withdrawn.
 const OUTPUT: usize = 64 * 1024;

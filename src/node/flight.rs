@@ -3,15 +3,13 @@
 use std::{
     future::poll_fn,
     task::{Context, Poll, ready},
-    time::Duration,
 };
 
 use super::{
     caller::Patience,
     deadline::{before, last_look},
-    order::{Fate, Left, Ticket, lost},
+    order::{Fate, Left, Sleeper, Ticket, lost},
     outbox::{Departure, Outbox},
-    spin::Spinner,
 };
 use crate::{clock::Instant, error::Phase};
 
@@ -28,7 +26,7 @@ pub(super) enum Until {
 /// If the future is dropped while the call waits for its turn, the call is never sent.
 pub(super) fn fly<'a>(
     outbox: &'a Outbox,
-    hurry: Option<Hurry<'a>>,
+    is_in_hurry: bool,
     departure: Departure,
     until: Until,
 ) -> impl Future<Output = Fate> + Send + use<'a> {
@@ -37,14 +35,10 @@ pub(super) fn fly<'a>(
         Until::Patience(patience) => (patience.since + patience.for_the_server, Some(patience)),
     };
     let wake_at = outbox.wakes_here().then_some(deadline);
-    let mut flight = Flight { outbox, wake_at, deadline, stage: Stage::New(departure) };
+    let mut flight =
+        Flight { outbox, wake_at, is_in_hurry, deadline, stage: Stage::New(departure) };
     // The future of an `async fn` would hold all this twice, as what it was given and as what it made of it.
     async move {
-        if let Some(hurry) = hurry
-            && let Some(fate) = flight.spin(hurry).await
-        {
-            return fate;
-        }
         loop {
             if let Some(fate) = flight.until_deadline().await {
                 return fate;
@@ -56,19 +50,12 @@ pub(super) fn fly<'a>(
     }
 }
 
-/// For a caller who would rather look again than sleep.
-#[derive(Clone, Copy)]
-pub(super) struct Hurry<'a> {
-    pub(super) spinner: &'a Spinner,
-    /// What an answer usually takes.
-    pub(super) round_trip: Duration,
-}
-
 /// A call from its start to its end.
 struct Flight<'a> {
     outbox: &'a Outbox,
     /// If the outbox is to wake it then: else it needs a timer.
     wake_at: Option<Instant>,
+    is_in_hurry: bool,
     deadline: Instant,
     stage: Stage,
 }
@@ -82,13 +69,17 @@ enum Stage {
 impl Flight<'_> {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Fate> {
         match std::mem::replace(&mut self.stage, Stage::Landed) {
-            Stage::New(departure) => match self.outbox.enter(departure, self.wake_at, cx.waker()) {
-                None => Poll::Ready(Fate::NeverLeft(lost())),
-                Some(ticket) => {
-                    self.stage = Stage::Entered(ticket);
-                    Poll::Pending
+            Stage::New(departure) => {
+                let (waker, wake_at) = (cx.waker().clone(), self.wake_at);
+                let caller = Sleeper { waker, wake_at, is_in_hurry: self.is_in_hurry };
+                match self.outbox.enter(departure, caller) {
+                    None => Poll::Ready(Fate::NeverLeft(lost())),
+                    Some(ticket) => {
+                        self.stage = Stage::Entered(ticket);
+                        Poll::Pending
+                    }
                 }
-            },
+            }
             Stage::Entered(ticket) => {
                 self.stage = Stage::Entered(ticket);
                 let fate = ready!(self.outbox.poll_fate(ticket, cx));
@@ -135,28 +126,6 @@ impl Flight<'_> {
         last_look(poll_fn(|cx| self.poll(cx))).await
     }
 
-    /// Looks for the answer again and again, and lets the runtime go round in between: it reads the
-    /// socket each time. `None` if the call does not come alone, or the answer not in time.
-    async fn spin(&mut self, hurry: Hurry<'_>) -> Option<Fate> {
-        if let Some(fate) = poll_once(|cx| self.poll(cx)).await {
-            return Some(fate);
-        }
-        if !self.outbox.has_one_call() {
-            return None;
-        }
-        let since = self.outbox.clock().now();
-        let until = hurry.spinner.until(since, hurry.round_trip)?;
-        loop {
-            tokio::task::yield_now().await;
-            let fate = poll_once(|cx| self.poll(cx)).await;
-            let now = self.outbox.clock().now();
-            if fate.is_some() || now >= until {
-                hurry.spinner.note(fate.is_some(), since, now);
-                return fate;
-            }
-        }
-    }
-
     /// Ends the flight without an answer, because nobody waits for one any more.
     fn abort(&mut self) -> Fate {
         let left = match std::mem::replace(&mut self.stage, Stage::Landed) {
@@ -176,13 +145,4 @@ impl Drop for Flight<'_> {
             self.outbox.leave(ticket);
         }
     }
-}
-
-/// What one poll gives.
-async fn poll_once<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> Option<T> {
-    poll_fn(|cx| match poll(cx) {
-        Poll::Ready(output) => Poll::Ready(Some(output)),
-        Poll::Pending => Poll::Ready(None),
-    })
-    .await
 }

@@ -65,7 +65,7 @@ impl Core {
         self.recognise(dial, &greeting)?;
         let standing = self.identify(&greeting);
         let outbox = Outbox::new(&self.settings);
-        let driver = Driver::new(stream, outbox.clone());
+        let driver = Driver::new(stream, outbox.clone(), self.settings.spin);
         let config = place.as_ref().and_then(|told| told.config);
         let place_of = (config, self.endpoint.place_in_cluster());
         let connection = Connection::new(outbox, &greeting, standing, place_of, &self.settings);

@@ -115,6 +115,16 @@ pub(super) struct Sleeper {
     pub(super) waker: Waker,
     /// When it is to be woken, whatever has become of it; `None` if it has a timer of its own.
     pub(super) wake_at: Option<Instant>,
+    /// Whether its answer is to be looked for, if it calls alone.
+    pub(super) is_in_hurry: bool,
+}
+
+impl Sleeper {
+    /// Who has time, and a timer of its own.
+    #[cfg(test)]
+    pub(super) fn of(waker: &Waker) -> Self {
+        Self { waker: waker.clone(), wake_at: None, is_in_hurry: false }
+    }
 }
 
 /// An acquire that waits, or flies.
@@ -354,6 +364,20 @@ impl Order {
     /// Who waits for a call whose fate is not known.
     pub(super) fn caller(&mut self, ticket: Ticket) -> Option<&mut Sleeper> {
         self.calls.get_mut(ticket).and_then(Entry::caller)
+    }
+
+    /// When the only call was taken, if it is under way and its caller in a hurry.
+    pub(super) fn hurried(&mut self) -> Option<Instant> {
+        let is_alone =
+            self.departed.len() == 1 && self.waiting.is_empty() && self.acquires.is_empty();
+        let only = self.departed.front().filter(|_| is_alone)?;
+        let sent = only.sent;
+        let ticket = match only.what {
+            Taken::Call(ticket) | Taken::Pair(ticket) => ticket,
+            Taken::Acquires(_) => *self.flying.front()?,
+            Taken::Asking => return None,
+        };
+        self.caller(ticket).filter(|caller| caller.is_in_hurry).map(|_| sent)
     }
 
     /// Somebody is to be woken then. True if that is before all that were planned.

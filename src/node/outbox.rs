@@ -91,6 +91,15 @@ pub(super) enum Departure {
     },
 }
 
+/// What the driver is to know once all is packed.
+#[derive(Debug)]
+pub(super) struct Packed {
+    /// When somebody is to be woken.
+    pub(super) next_wake: Option<Instant>,
+    /// When the only call was taken, if its answer is to be looked for.
+    pub(super) hurried: Option<Instant>,
+}
+
 impl Outbox {
     pub(super) fn new(settings: &NodeSettings) -> Arc<Self> {
         let traffic = Traffic::default();
@@ -160,32 +169,25 @@ impl Outbox {
         self.quiet.notified().await;
     }
 
-    /// Whether no more than one call waits or is under way.
-    pub(super) fn has_one_call(&self) -> bool {
-        let order = self.order();
-        order.waiting.len() + order.acquires.len() + order.departed.len() <= 1
-    }
-
     /// Whether its driver wakes those who call from here when their time is over. Elsewhere they look
     /// after that themselves: the driver's runtime may stand still.
     pub(super) fn wakes_here(&self) -> bool {
         Handle::try_current().is_ok_and(|here| Some(here.id()) == self.runtime)
     }
 
-    /// Puts a call in, whose caller is to be woken at `wake_at` at the latest. `None` if the outbox has
-    /// ended.
-    pub(super) fn enter(
-        &self,
-        departure: Departure,
-        wake_at: Option<Instant>,
-        waker: &Waker,
-    ) -> Option<Ticket> {
+    /// Whether something waits to be packed.
+    pub(super) fn is_joined(&self) -> bool {
+        let order = self.order();
+        !order.waiting.is_empty() || !order.acquires.is_empty()
+    }
+
+    /// Puts a call in. `None` if the outbox has ended.
+    pub(super) fn enter(&self, departure: Departure, caller: Sleeper) -> Option<Ticket> {
         let mut order = self.order();
         if !self.is_live() {
             return None;
         }
-        let is_next = order.plan_wake(wake_at);
-        let caller = Sleeper { waker: waker.clone(), wake_at };
+        let is_next = order.plan_wake(caller.wake_at);
         let (ticket, leaves) = match departure {
             Departure::Call { request, deadline } => {
                 let ticket = order.calls.insert(Entry::Waiting { request, deadline, caller });
@@ -279,13 +281,7 @@ impl Outbox {
 
     /// For the driver: packs what waits behind what is in `to`, until that is `full`. Before any of it
     /// is written, as the answers' times need it. Whoever enters a call later wakes the `sleeper`.
-    /// Returns when somebody is to be woken.
-    pub(super) fn pack(
-        &self,
-        to: &mut Vec<u8>,
-        full: usize,
-        sleeper: Option<&Waker>,
-    ) -> Option<Instant> {
+    pub(super) fn pack(&self, to: &mut Vec<u8>, full: usize, sleeper: Option<&Waker>) -> Packed {
         let mut unsent = Vec::new();
         let mut order = self.order();
         let waits = !order.waiting.is_empty() || !order.acquires.is_empty();
@@ -306,10 +302,15 @@ impl Outbox {
             (Some(sleeper), Some(driver)) if driver.will_wake(sleeper) => {}
             (sleeper, _) => order.driver = sleeper.cloned(),
         }
-        let next_wake = order.next_wake;
+        let packed = Packed { next_wake: order.next_wake, hurried: order.hurried() };
         drop(order);
         unsent.into_iter().for_each(Waker::wake);
-        next_wake
+        packed
+    }
+
+    /// What an answer usually takes.
+    pub(super) fn round_trip(&self) -> Duration {
+        self.server_clock().map_or(Duration::ZERO, |clock| clock.round_trip())
     }
 
     /// The same for acquires: while few calls with some are under way.
@@ -324,8 +325,7 @@ impl Outbox {
         if order.acquires.is_empty() {
             return;
         }
-        let round_trip = self.server_clock().map_or(Duration::ZERO, |clock| clock.round_trip());
-        order.most_acquire_calls = calls_under_way(round_trip);
+        order.most_acquire_calls = calls_under_way(self.round_trip());
         let stamp = |valid: Duration| {
             if planted!(GhostStampOff) {
                 return i64::MAX;

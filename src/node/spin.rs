@@ -1,22 +1,19 @@
-//! Whether a caller looks for its answer for a moment before its thread sleeps.
+//! Whether the driver of a socket looks for an answer for a moment before its thread sleeps.
 //!
-//! Near a server the sleep and the wake-up cost more than the round trip. So a caller that is alone on
-//! its socket lets its runtime go round a few times instead, each of which looks at the socket.
+//! Near a server the sleep and the wake-up cost more than the round trip. So while a call is alone on
+//! its socket, and one that its caller waits for, the driver looks again.
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::clock::Instant;
 
-/// Whether callers look for an answer for up to 80 µs before they let their thread sleep.
+/// Whether an answer is looked for, for up to 80 µs, before a thread sleeps until it comes.
 ///
-/// On the same machine or in the same rack that halves the time of an acquire where sleeping threads
-/// take long to wake. It is done by one call at a time, for locks on a single server, and not for a
-/// second after more than half of the answers came later.
+/// On the same machine or in the same rack that halves the time of an acquire, for hardly any CPU: what
+/// is spent on looking would have been spent on sleeping and waking. It is done by one call at a time, for
+/// locks on a single server, and not for a second after more than half of the answers came later.
 ///
 /// # Examples
 /// ```
@@ -30,56 +27,116 @@ use crate::clock::Instant;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Spin {
-    /// On runtimes of a single thread, where it costs hardly any CPU: what goes round would have been
-    /// spent on sleeping and waking.
-    #[default]
+    /// On runtimes of a single thread only. All their tasks have their turns meanwhile.
     OnCurrentThread,
-    /// On all runtimes. On those of several threads it costs about as much CPU again.
+    /// On all runtimes. On those of several threads one of these looks, over TCP or a unix socket, and
+    /// does nothing else meanwhile; the others go on.
+    #[default]
     Always,
     /// On none.
     Never,
 }
 
+/// How the driver of a socket looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// It comes again once the runtime has looked at its sockets, and others had their turns.
+    InTurns,
+    /// It looks at its socket itself. On a runtime of several threads turns would keep a second one awake.
+    Itself,
+}
+
 impl Spin {
-    fn is_on_here(self) -> bool {
-        match self {
-            Self::OnCurrentThread => Handle::try_current()
-                .is_ok_and(|here| here.runtime_flavor() == RuntimeFlavor::CurrentThread),
-            Self::Always => true,
-            Self::Never => false,
+    fn way_here(self, is_bare_socket: bool) -> Option<Way> {
+        let flavour = Handle::try_current().ok()?.runtime_flavor();
+        match (self, flavour) {
+            (Self::Never, _) => None,
+            (_, RuntimeFlavor::CurrentThread) => Some(Way::InTurns),
+            (Self::Always, _) => is_bare_socket.then_some(Way::Itself),
+            (Self::OnCurrentThread, _) => None,
         }
     }
 }
 
-/// What is known of one socket.
+/// Decides for one socket. Pure.
 #[derive(Debug)]
 pub(super) struct Spinner {
-    is_on: bool,
-    record: Mutex<Record>,
+    way: Option<Way>,
+    record: Record,
+    look: Option<Look>,
+}
+
+/// What is looked for.
+#[derive(Debug)]
+struct Look {
+    /// When the call was sent that it is the answer to.
+    of: Instant,
+    since: Instant,
+    /// `None` if it took too long.
+    until: Option<Instant>,
+}
+
+/// What the driver does until the answer is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Until {
+    /// It sleeps.
+    Woken,
+    /// It comes again after the others.
+    NextTurn,
+    /// It looks at its socket for so long.
+    Then(Instant),
 }
 
 impl Spinner {
-    /// For a socket of the current runtime.
-    pub(super) fn new(spin: Spin) -> Self {
-        Self { is_on: spin.is_on_here(), record: Mutex::default() }
+    /// For a socket of the current runtime; whether what is read from that comes as it is.
+    pub(super) fn new(spin: Spin, is_bare_socket: bool) -> Self {
+        let way = spin.way_here(is_bare_socket);
+        Self { way, record: Record::default(), look: None }
     }
 
-    /// Until when to look for an answer that usually takes as long as `round_trip`.
-    pub(super) fn until(&self, now: Instant, round_trip: Duration) -> Option<Instant> {
-        if !self.is_on || round_trip >= FAR {
-            return None;
+    /// What to do next. If the only call of the socket is one for which looking may be worth it,
+    /// `hurried` is when that was sent. `is_heard`: whether something was answered just now.
+    pub(super) fn next(
+        &mut self,
+        hurried: Option<Instant>,
+        is_heard: bool,
+        now: impl FnOnce() -> Instant,
+        round_trip: impl FnOnce() -> Duration,
+    ) -> Until {
+        let Some(way) = self.way else { return Until::Woken };
+        let ended = self.look.take_if(|look| Some(look.of) != hurried);
+        let ended = ended.filter(|look| is_heard && look.until.is_some());
+        if hurried.is_none() && ended.is_none() {
+            return Until::Woken;
         }
-        self.record(Record::patience, now).map(|patience| now + patience)
+        let now = now();
+        if let Some(Look { since, .. }) = ended {
+            self.record.note(now.saturating_since(since) < BUDGET, now);
+        }
+        let until = hurried.and_then(|of| self.look_for(of, now, round_trip));
+        match (way, until) {
+            (_, None) => Until::Woken,
+            (Way::InTurns, Some(_)) => Until::NextTurn,
+            (Way::Itself, Some(until)) => Until::Then(until),
+        }
     }
 
-    /// Notes that the answer of a call that was made at `since` was there, or not, at `now`.
-    pub(super) fn note(&self, is_there: bool, since: Instant, now: Instant) {
-        let in_time = is_there && now.saturating_since(since) < BUDGET;
-        self.record(|record, now| record.note(in_time, now), now);
-    }
-
-    fn record<T>(&self, with: impl FnOnce(&mut Record, Instant) -> T, now: Instant) -> T {
-        with(&mut self.record.lock().unwrap_or_else(PoisonError::into_inner), now)
+    /// Until when, for the answer to the call that was sent at `of`.
+    fn look_for(
+        &mut self,
+        of: Instant,
+        now: Instant,
+        round_trip: impl FnOnce() -> Duration,
+    ) -> Option<Instant> {
+        if self.look.is_none() {
+            let patience = self.record.patience(now).filter(|_| round_trip() < FAR)?;
+            self.look = Some(Look { of, since: now, until: Some(now + patience) });
+        }
+        let look = self.look.as_mut()?;
+        if look.until.take_if(|until| now >= *until).is_some() {
+            self.record.note(false, now);
+        }
+        look.until
     }
 }
 
@@ -124,9 +181,10 @@ const TRIES: u8 = 16;
 const LAST: u16 = 0xff;
 const AT_FIRST: Duration = Duration::from_micros(200);
 const PAUSE: Duration = Duration::from_secs(1);
-
 #[cfg(test)]
 mod tests {
+    use tokio::runtime::Builder;
+
     use super::*;
 
     fn at(us: u64) -> Instant {
@@ -134,51 +192,90 @@ mod tests {
     }
 
     fn spinner() -> Spinner {
-        Spinner::new(Spin::Always)
+        Spinner { way: Some(Way::Itself), record: Record::default(), look: None }
     }
 
     const NEAR: Duration = Duration::from_micros(30);
 
+    /// A call that is sent at `sent` and answered so many µs later.
+    fn answered_after(spinner: &mut Spinner, sent: u64, us: u64) {
+        spinner.next(Some(at(sent)), false, || at(sent), || NEAR);
+        spinner.next(None, true, || at(sent + us), || NEAR);
+    }
+
+    fn begins(spinner: &mut Spinner, us: u64) -> Until {
+        spinner.next(Some(at(us)), false, || at(us), || NEAR)
+    }
+
     #[test]
-    fn far_servers_are_not_waited_for_like_that() {
-        assert_eq!(spinner().until(at(5), NEAR), Some(at(205)));
-        assert_eq!(spinner().until(at(5), FAR), None);
-        assert_eq!(Spinner::new(Spin::Never).until(at(5), NEAR), None);
+    fn far_servers_and_calls_that_are_not_alone_are_slept_for() {
+        assert_eq!(spinner().next(Some(at(5)), false, || at(5), || FAR), Until::Woken);
+        assert_eq!(spinner().next(None, false, || at(5), || NEAR), Until::Woken);
+        assert_eq!(spinner().next(None, true, || at(5), || NEAR), Until::Woken);
+        assert_eq!(begins(&mut spinner(), 5), Until::Then(at(205)));
+        let in_turns = Spinner { way: Some(Way::InTurns), ..spinner() };
+        assert_eq!(begins(&mut { in_turns }, 5), Until::NextTurn);
+    }
+
+    #[test]
+    fn nobody_looks_twice_for_what_did_not_come_in_time() {
+        let mut spinner = spinner();
+        for (now, until) in [(5, Until::Then(at(205))), (205, Until::Woken), (206, Until::Woken)] {
+            assert_eq!(spinner.next(Some(at(5)), false, || at(now), || NEAR), until);
+        }
+        assert_eq!(spinner.record.tried, 1);
+        spinner.next(None, true, || at(300), || NEAR);
+        assert_eq!(spinner.record.tried, 1, "it is counted once");
+    }
+
+    #[test]
+    fn what_others_cut_short_says_nothing() {
+        let mut spinner = spinner();
+        begins(&mut spinner, 5);
+        assert_eq!(spinner.next(None, false, || at(6), || NEAR), Until::Woken);
+        assert_eq!(spinner.record.tried, 0);
     }
 
     #[test]
     fn it_is_off_for_a_second_where_most_answers_are_late() {
         for (in_time, is_on) in [(8, true), (7, false)] {
-            let spinner = spinner();
+            let mut spinner = spinner();
             // It is going.
-            (0..16).for_each(|_| spinner.note(true, at(0), at(79)));
-            (0..16).for_each(|i| spinner.note(i < in_time, at(0), at(79)));
-            let until = spinner.until(at(999_999), NEAR);
-            assert_eq!(until, is_on.then(|| at(999_999) + BUDGET), "{in_time}");
-            assert!(spinner.until(at(1_000_079), NEAR).is_some());
+            (0..16).for_each(|_| answered_after(&mut spinner, 0, 79));
+            (0..16)
+                .for_each(|i| answered_after(&mut spinner, 0, if i < in_time { 79 } else { 80 }));
+            let until = begins(&mut spinner, 999_999);
+            let on = Until::Then(at(999_999) + BUDGET);
+            assert_eq!(until, if is_on { on } else { Until::Woken }, "{in_time}");
+            assert_ne!(begins(&mut spinner, 1_000_080), Until::Woken);
         }
     }
 
     #[test]
     fn first_tries_may_take_longer_if_the_last_of_them_do_not() {
         for (late, is_on) in [(8, true), (12, true), (13, false)] {
-            let spinner = spinner();
-            (0..16).for_each(|i| spinner.note(true, at(0), at(if i < late { 80 } else { 79 })));
-            assert_eq!(spinner.until(at(99), NEAR), is_on.then(|| at(99) + BUDGET), "{late}");
+            let mut spinner = spinner();
+            (0..16).for_each(|i| answered_after(&mut spinner, 0, if i < late { 80 } else { 79 }));
+            let on = Until::Then(at(99) + BUDGET);
+            assert_eq!(begins(&mut spinner, 99), if is_on { on } else { Until::Woken }, "{late}");
         }
     }
 
     #[test]
-    fn runtimes_of_several_threads_sleep_unless_they_are_told_not_to() {
-        let mut flavours = [
-            (tokio::runtime::Builder::new_current_thread(), [true, true, false]),
-            (tokio::runtime::Builder::new_multi_thread(), [false, true, false]),
+    fn threads_that_others_need_look_in_turns_and_one_of_several_by_itself() {
+        use Way::{InTurns, Itself};
+        let ways = [
+            (Builder::new_current_thread(), [Some(InTurns), Some(InTurns), None]),
+            (Builder::new_multi_thread(), [None, Some(Itself), None]),
         ];
-        for (builder, expected) in &mut flavours {
+        for (mut builder, expected) in ways {
             let runtime = builder.build().unwrap();
             let _here = runtime.enter();
             let spins = [Spin::OnCurrentThread, Spin::Always, Spin::Never];
-            assert_eq!(spins.map(Spin::is_on_here), *expected);
+            assert_eq!(spins.map(|spin| spin.way_here(true)), expected);
+            let is_bare = |way: &Option<Way>| *way == Some(Itself);
+            let by_others = expected.map(|way| way.filter(|_| !is_bare(&way)));
+            assert_eq!(spins.map(|spin| spin.way_here(false)), by_others);
         }
     }
 }

@@ -1,6 +1,12 @@
 //! What nodes are spoken to over.
 
-use tokio::io::{AsyncRead, AsyncWrite};
+use std::any::Any;
+
+use socket2::SockRef;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+};
 
 /// A byte stream to a node: anything tokio can read and write.
 ///
@@ -15,6 +21,16 @@ use tokio::io::{AsyncRead, AsyncWrite};
 /// # Ok(())
 /// # }
 /// ```
-pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
+pub trait Stream: AsyncRead + AsyncWrite + Any + Unpin + Send {}
 
-impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Stream for S {}
+impl<S: AsyncRead + AsyncWrite + Any + Unpin + Send> Stream for S {}
+
+/// The socket of a stream, if what is read from the one comes from the other as it is.
+pub(super) fn socket_of(stream: &dyn Stream) -> Option<SockRef<'_>> {
+    let stream: &dyn Any = stream;
+    let socket = stream.downcast_ref::<TcpStream>().map(SockRef::from);
+    #[cfg(unix)]
+    let socket =
+        socket.or_else(|| stream.downcast_ref::<tokio::net::UnixStream>().map(SockRef::from));
+    socket
+}

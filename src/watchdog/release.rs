@@ -100,14 +100,13 @@ impl Release {
         let is_last = self.unanswered.is_all_on(connection.epoch());
         if let Some(plain) = &self.plain
             && is_last
-            && let Some(answer) =
-                connection.release_plainly(&self.caller(), plain, deadline).await?
+            && let Some(answer) = connection.release_plainly(self.caller(), plain, deadline).await?
         {
             return Ok(answer);
         }
         // The time tells how much later it is than what may follow.
         self.statement.set_brief(is_last);
-        connection.call(&self.statement, deadline).await
+        connection.call_of(self.caller(), &self.statement, deadline).await
     }
 
     /// Whether no acquire of the claim can follow an answered release any more.

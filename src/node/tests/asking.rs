@@ -17,7 +17,7 @@ use crate::{
     clock::Instant,
     node::{
         Acquirer, NodeSettings, Turn,
-        order::{Acquired, Fate, Left, Ticket},
+        order::{Acquired, Fate, Left, Sleeper, Ticket},
         outbox::{Departure, Outbox},
         request::Request,
         server_clock::{Sample, ServerClock},
@@ -160,20 +160,20 @@ impl Desk {
     pub(super) fn enter(&self, wish: &Arc<Wish>) -> Ticket {
         let departure =
             Departure::Acquire { acquirer: wish.clone(), unsent_until: None, is_asking: false };
-        self.outbox.enter(departure, None, Waker::noop()).unwrap()
+        self.outbox.enter(departure, Sleeper::of(Waker::noop())).unwrap()
     }
 
     pub(super) fn enter_until(&self, wish: &Arc<Wish>, unsent_until: Instant) -> Ticket {
         let unsent_until = Some(unsent_until);
         let departure =
             Departure::Acquire { acquirer: wish.clone(), unsent_until, is_asking: false };
-        self.outbox.enter(departure, None, Waker::noop()).unwrap()
+        self.outbox.enter(departure, Sleeper::of(Waker::noop())).unwrap()
     }
 
     /// Another call: the word.
     pub(super) fn say(&self, word: &str) -> Ticket {
         let departure = Departure::Call { request: Request::one(&cmd(word)), deadline: later() };
-        self.outbox.enter(departure, None, Waker::noop()).unwrap()
+        self.outbox.enter(departure, Sleeper::of(Waker::noop())).unwrap()
     }
 
     pub(super) fn enter_all(&self, names: &[&str]) -> (Vec<Arc<Wish>>, Vec<Ticket>) {

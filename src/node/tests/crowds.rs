@@ -33,7 +33,7 @@ async fn ask(outbox: &Outbox, clock: &TokioClock, number: i64, is_alone: bool) -
     let patience = Patience { since, for_the_server: NODE_TIME, unsent_until };
     fly(
         outbox,
-        None,
+        false,
         Departure::Acquire { acquirer, unsent_until, is_asking: false },
         Until::Patience(patience),
     )
@@ -100,7 +100,7 @@ async fn a_frozen_server_holds_nobody_and_its_silence_counts_once_for_each_call(
         tokio::task::yield_now().await;
         let mut bytes = Vec::new();
         let cx = Context::from_waker(std::task::Waker::noop());
-        let mut next = outbox.pack(&mut bytes, usize::MAX, Some(cx.waker()));
+        let mut next = outbox.pack(&mut bytes, usize::MAX, Some(cx.waker())).next_wake;
         while let Some(at) = next {
             clock.sleep_until(at).await;
             next = outbox.wake_overdue();

@@ -15,9 +15,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
 use crate::node::{
     driver::Driver,
-    order::{Fate, Ticket},
+    order::{Fate, Sleeper, Ticket},
     outbox::{Departure, Outbox},
     request::Request,
+    spin::Spin,
     test_server::{later, settings},
 };
 
@@ -50,14 +51,14 @@ impl Desk {
     fn new() -> Self {
         let outbox = Outbox::new(&settings());
         let (ours, server) = tokio::io::duplex(1 << 20);
-        let driver = Some(Driver::new(Box::new(ours), outbox.clone()));
+        let driver = Some(Driver::new(Box::new(ours), outbox.clone(), Spin::Never));
         Self { outbox, driver, server, driving: Arc::default(), calling: Arc::default() }
     }
 
     fn call(&self) -> Ticket {
         let request = Request::one(&cmd("PING"));
         let departure = Departure::Call { request, deadline: later() };
-        self.outbox.enter(departure, None, &self.calling.clone().into()).unwrap()
+        self.outbox.enter(departure, Sleeper::of(&self.calling.clone().into())).unwrap()
     }
 
     fn drive(&mut self) -> Poll<()> {

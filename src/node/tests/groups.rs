@@ -10,7 +10,7 @@ use super::asking::{Desk, TAKE, Wish, keys};
 use crate::{
     node::{
         Acquirer, Turn,
-        order::Left,
+        order::{Left, Sleeper},
         outbox::{Departure, Outbox},
         test_server::settings,
     },
@@ -192,7 +192,7 @@ fn nobody_enters_while_an_acquirer_notes_that_it_is_sent() {
     let looks = Arc::new(Looks(Wish::of("x", 1), OnceLock::new(), desk.outbox.clone()));
     let departure =
         Departure::Acquire { acquirer: looks.clone(), unsent_until: None, is_asking: false };
-    desk.outbox.enter(departure, None, Waker::noop()).unwrap();
+    desk.outbox.enter(departure, Sleeper::of(Waker::noop())).unwrap();
     desk.written();
     assert_eq!(looks.1.get(), Some(&true));
 }

@@ -9,6 +9,7 @@ mod crowds;
 mod driver;
 mod gate;
 mod groups;
+mod looking;
 mod outages;
 mod outbox;
 mod plain;

@@ -22,7 +22,7 @@ async fn what_the_holder_did_not_have_is_for_the_script_to_tell() {
     let connection = connect(&node).await;
     server.run("HSET x me:1 1 you:1 1");
     let release =
-        async || connection.release_plainly(&Always::default(), &of_me(), later()).await.unwrap();
+        async || connection.release_plainly(Always::default(), &of_me(), later()).await.unwrap();
     assert_eq!(release().await.unwrap().reply.code, 1);
     assert!(release().await.is_none());
     assert_eq!(server.run("HGETALL x"), "you:1\n1");
@@ -42,7 +42,7 @@ async fn release_that_is_cut_between_its_commands_is_unknown() {
     let mut removal = Vec::new();
     of_me.write_removal(&mut removal);
     gate.allow(removal.len());
-    let mut release = Box::pin(connection.release_plainly(&patient, &of_me, later()));
+    let mut release = Box::pin(connection.release_plainly(patient, &of_me, later()));
     let removed = until(async || {
         assert!(futures::poll!(release.as_mut()).is_pending());
         (server.run("EXISTS x") == "0").then_some(())

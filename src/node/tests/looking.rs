@@ -1,0 +1,170 @@
+//! How the driver looks for an answer, on real sockets.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use futures::future::BoxFuture;
+use redis::cmd;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
+
+use crate::{
+    clock::{Clock, Instant},
+    node::{
+        NodeSettings, Stream,
+        driver::Driver,
+        order::{Fate, Sleeper, Ticket},
+        outbox::{Departure, Outbox},
+        request::Request,
+        spin::Spin,
+        test_server::{later, settings, within},
+    },
+};
+
+/// Advances by so many µs each time it is read.
+#[derive(Debug, Default)]
+struct Ticking {
+    now: AtomicU64,
+    by: u64,
+}
+
+impl Clock for Ticking {
+    fn now(&self) -> Instant {
+        let us = self.now.fetch_add(self.by, Ordering::Relaxed);
+        Instant::from_origin(Duration::from_micros(us))
+    }
+
+    fn sleep_until(&self, _deadline: Instant) -> BoxFuture<'static, ()> {
+        Box::pin(std::future::pending())
+    }
+}
+
+struct Desk {
+    outbox: Arc<Outbox>,
+    driver: Driver,
+    server: TcpStream,
+}
+
+impl Desk {
+    /// With a clock that advances by so many µs whenever it is read.
+    async fn new(by: u64) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let ours = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (server, _) = listener.accept().await.unwrap();
+        let clock = Arc::new(Ticking { by, ..Ticking::default() });
+        let outbox = Outbox::new(&NodeSettings { clock, ..settings() });
+        let stream: Box<dyn Stream> = Box::new(ours);
+        let driver = Driver::new(stream, outbox.clone(), Spin::Always);
+        Self { outbox, driver, server }
+    }
+
+    fn drive(&mut self) -> Poll<()> {
+        Pin::new(&mut self.driver).poll(&mut Context::from_waker(Waker::noop()))
+    }
+}
+
+fn call(outbox: &Outbox, is_in_hurry: bool) -> Ticket {
+    let departure = Departure::Call { request: Request::one(&cmd("PING")), deadline: later() };
+    let caller = Sleeper { is_in_hurry, ..Sleeper::of(Waker::noop()) };
+    outbox.enter(departure, caller).unwrap()
+}
+
+fn is_answered(outbox: &Outbox, ticket: Ticket) -> bool {
+    let fate = outbox.poll_fate(ticket, &mut Context::from_waker(Waker::noop()));
+    matches!(fate, Poll::Ready(Fate::Answered { .. }))
+}
+
+async fn read_ping(server: &mut TcpStream) {
+    let mut bytes = [0; b"*1\r\n$4\r\nPING\r\n".len()];
+    within(server.read_exact(&mut bytes)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answer_that_comes_while_the_driver_looks_needs_no_second_poll() {
+    let Desk { outbox, mut driver, mut server } = Desk::new(0).await;
+    let ticket = call(&outbox, true);
+    let answering = tokio::spawn(async move {
+        read_ping(&mut server).await;
+        server.write_all(b"+PONG\r\n").await.unwrap();
+        server
+    });
+    let poll = Pin::new(&mut driver).poll(&mut Context::from_waker(Waker::noop()));
+    assert!(poll.is_pending());
+    assert!(is_answered(&outbox, ticket));
+    let mut server = within(answering).await.unwrap();
+    // What the runtime has to say of it comes late, and is nothing new.
+    let ticket = call(&outbox, false);
+    let _driving = tokio::spawn(driver);
+    read_ping(&mut server).await;
+    server.write_all(b"+PONG\r\n").await.unwrap();
+    within(async {
+        while !is_answered(&outbox, ticket) {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn driver_looks_for_a_while_only_and_only_for_who_is_in_a_hurry() {
+    // Else it would look for ever.
+    for (by, is_in_hurry) in [(50, true), (0, false)] {
+        let mut desk = Desk::new(by).await;
+        let ticket = call(&desk.outbox, is_in_hurry);
+        assert!(desk.drive().is_pending());
+        assert!(!is_answered(&desk.outbox, ticket));
+        read_ping(&mut desk.server).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn driver_leaves_off_looking_when_another_call_is_put_in() {
+    let Desk { outbox, mut driver, mut server } = Desk::new(0).await;
+    call(&outbox, true);
+    let joining = tokio::spawn(async move {
+        read_ping(&mut server).await;
+        call(&outbox, true);
+        server
+    });
+    let mut poll = || Pin::new(&mut driver).poll(&mut Context::from_waker(Waker::noop()));
+    assert!(poll().is_pending());
+    assert!(poll().is_pending());
+    read_ping(&mut within(joining).await.unwrap()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn end_that_comes_while_the_driver_looks_is_told_once() {
+    let Desk { outbox, driver, mut server } = Desk::new(0).await;
+    let ticket = call(&outbox, true);
+    let driving = tokio::spawn(driver);
+    read_ping(&mut server).await;
+    drop(server);
+    within(driving).await.unwrap();
+    let fate = outbox.poll_fate(ticket, &mut Context::from_waker(Waker::noop()));
+    assert!(matches!(fate, Poll::Ready(Fate::Unknown(_))));
+}
+
+#[tokio::test]
+async fn driver_on_the_only_thread_lets_others_have_their_turns() {
+    let Desk { outbox, driver, mut server } = Desk::new(0).await;
+    let ticket = call(&outbox, true);
+    // By a clock that stands still it would look for ever.
+    let _driving = tokio::spawn(driver);
+    read_ping(&mut server).await;
+    server.write_all(b"+PONG\r\n").await.unwrap();
+    within(async {
+        while !is_answered(&outbox, ticket) {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+}
