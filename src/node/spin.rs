@@ -48,12 +48,14 @@ enum Way {
 
 impl Spin {
     fn way_here(self, is_bare_socket: bool) -> Option<Way> {
-        let flavour = Handle::try_current().ok()?.runtime_flavor();
-        match (self, flavour) {
-            (Self::Never, _) => None,
-            (_, RuntimeFlavor::CurrentThread) => Some(Way::InTurns),
-            (Self::Always, _) => is_bare_socket.then_some(Way::Itself),
-            (Self::OnCurrentThread, _) => None,
+        let here = Handle::try_current().ok()?;
+        let is_one_thread = here.runtime_flavor() == RuntimeFlavor::CurrentThread
+            || here.metrics().num_workers() == 1;
+        match self {
+            Self::Never => None,
+            _ if is_one_thread => Some(Way::InTurns),
+            Self::Always => is_bare_socket.then_some(Way::Itself),
+            Self::OnCurrentThread => None,
         }
     }
 }
@@ -264,12 +266,16 @@ mod tests {
     #[test]
     fn threads_that_others_need_look_in_turns_and_one_of_several_by_itself() {
         use Way::{InTurns, Itself};
+        let of_threads = |threads| {
+            let mut builder = Builder::new_multi_thread();
+            builder.worker_threads(threads).build().unwrap()
+        };
         let ways = [
-            (Builder::new_current_thread(), [Some(InTurns), Some(InTurns), None]),
-            (Builder::new_multi_thread(), [None, Some(Itself), None]),
+            (Builder::new_current_thread().build().unwrap(), [Some(InTurns), Some(InTurns), None]),
+            (of_threads(1), [Some(InTurns), Some(InTurns), None]),
+            (of_threads(2), [None, Some(Itself), None]),
         ];
-        for (mut builder, expected) in ways {
-            let runtime = builder.build().unwrap();
+        for (runtime, expected) in ways {
             let _here = runtime.enter();
             let spins = [Spin::OnCurrentThread, Spin::Always, Spin::Never];
             assert_eq!(spins.map(|spin| spin.way_here(true)), expected);

@@ -88,7 +88,7 @@ async fn read_ping(server: &mut TcpStream) {
     within(server.read_exact(&mut bytes)).await.unwrap();
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answer_that_comes_while_the_driver_looks_needs_no_second_poll() {
     let Desk { outbox, mut driver, mut server } = Desk::new(0).await;
     let ticket = call(&outbox, true);
@@ -114,7 +114,7 @@ async fn answer_that_comes_while_the_driver_looks_needs_no_second_poll() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn driver_looks_for_a_while_only_and_only_for_who_is_in_a_hurry() {
     // Else it would look for ever.
     for (by, is_in_hurry) in [(50, true), (0, false)] {
@@ -126,7 +126,7 @@ async fn driver_looks_for_a_while_only_and_only_for_who_is_in_a_hurry() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn driver_leaves_off_looking_when_another_call_is_put_in() {
     let Desk { outbox, mut driver, mut server } = Desk::new(0).await;
     call(&outbox, true);
@@ -141,7 +141,7 @@ async fn driver_leaves_off_looking_when_another_call_is_put_in() {
     read_ping(&mut within(joining).await.unwrap()).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn end_that_comes_while_the_driver_looks_is_told_once() {
     let Desk { outbox, driver, mut server } = Desk::new(0).await;
     let ticket = call(&outbox, true);
