@@ -49,12 +49,15 @@ async fn measure<L: Hold>(servers: &Cluster, locks: &[L]) -> Vec<Line> {
     let mut other = Tasks(vec![other.clone()]);
     other.block(AWHILE).await;
     let alone = [other.block(AWHILE).await];
+    let mut by_hand = ByHand::hold(locks.len()).await;
     let (empty, begun) = (memory_and_keys(servers), Instant::now());
     let guards = stream::iter(locks).map(L::hold).buffer_unordered(AT_ONCE).collect();
     let guards: Vec<LockGuard> = guards.await;
     let acquiring = begun.elapsed();
 
+    let before = by_hand.renew().await;
     let kept = Kept::watch(servers).await;
+    let by_hand = before.and(by_hand.renew().await);
     let beside = [other.block(AWHILE).await];
     let held = memory_and_keys(servers).0;
     let begun = Instant::now();
@@ -66,14 +69,16 @@ async fn measure<L: Hold>(servers: &Cluster, locks: &[L]) -> Vec<Line> {
         [&beside[..], &dropping].map(|some| Sides::once(p99(&alone), p99(some)));
     let memory = Sides::once(900.0, (most - empty.0) / locks.len() as f64);
     let times = Sides::once(acquiring.as_secs_f64(), releasing.as_secs_f64());
-    let mut lines = kept.lines(locks.len()).await;
-    lines.extend([
+    let renewed = Sides::once(by_hand.renewals_a_core(), kept.renewals_a_core());
+    let watchdog = Sides::once(0.03, kept.client_cpu.as_secs_f64() / WINDOW.as_secs_f64());
+    vec![
+        Line::new("renewals/s of a server core", Better::More, "by hand", &renewed).aim(0.75),
+        Line::new("watchdog CPU, s/s", Better::Less, "wanted", &watchdog).aim(1.0),
         Line::new("p99 beside them, µs", Better::Less, "without them", &beside).aim(1.5),
         Line::new("p99 as they drop, µs", Better::Less, "without them", &dropping).aim(1.5),
         Line::new("until all are dropped, s", Better::Less, "all are acquired", &times),
         Line::new("resident bytes a hold", Better::Less, "900 bytes", &memory),
-    ]);
-    lines
+    ]
 }
 
 /// What another lock's pairs take until the servers have no more keys than before.
@@ -116,27 +121,6 @@ impl Kept {
         Self::of(servers.iter(), sleep(WINDOW)).await
     }
 
-    /// The least that renewing as many can cost: it knows their holders, and they go in large calls.
-    async fn by_hand(locks: usize) -> Self {
-        let server = RedisServer::start();
-        let names = names("by hand", locks);
-        let mut floor = Floor::connect(&server.url(), &names).await;
-        stream::iter(&mut floor).for_each_concurrent(AT_ONCE, Floor::acquire).await;
-        let calls: Vec<_> = floor.chunks(256).collect();
-        let renew = stream::iter(calls.repeat(3)).for_each_concurrent(4, Floor::renew);
-        Self::of([&server].into_iter(), renew).await
-    }
-
-    async fn lines(&self, locks: usize) -> Vec<Line> {
-        let by_hand = Self::by_hand(locks).await;
-        let renewed = Sides::once(by_hand.renewals_a_core(), self.renewals_a_core());
-        let watchdog = Sides::once(0.03, self.client_cpu.as_secs_f64() / WINDOW.as_secs_f64());
-        vec![
-            Line::new("renewals/s of a server core", Better::More, "by hand", &renewed).aim(0.75),
-            Line::new("watchdog CPU, s/s", Better::Less, "wanted", &watchdog).aim(1.0),
-        ]
-    }
-
     async fn of<'a>(
         servers: impl Iterator<Item = &'a RedisServer> + Clone,
         work: impl Future<Output = ()>,
@@ -153,8 +137,38 @@ impl Kept {
         }
     }
 
+    fn and(self, other: Self) -> Self {
+        Self {
+            renewals: self.renewals + other.renewals,
+            client_cpu: self.client_cpu + other.client_cpu,
+            server_cpu: self.server_cpu + other.server_cpu,
+        }
+    }
+
     fn renewals_a_core(&self) -> f64 {
         self.renewals as f64 / self.server_cpu.as_secs_f64()
+    }
+}
+
+/// The least that renewing as many can cost: it knows their holders, and they go in large calls.
+struct ByHand {
+    server: RedisServer,
+    holds: Vec<Floor>,
+}
+
+impl ByHand {
+    async fn hold(locks: usize) -> Self {
+        let server = RedisServer::start();
+        let mut holds = Floor::connect(&server.url(), &names("by hand", locks)).await;
+        stream::iter(&mut holds).for_each_concurrent(AT_ONCE, Floor::acquire).await;
+        Self { server, holds }
+    }
+
+    /// All of them. To be done before and after what it is compared with, since the machine changes.
+    async fn renew(&mut self) -> Kept {
+        let calls: Vec<_> = self.holds.chunks(256).collect();
+        let renew = stream::iter(calls.repeat(3)).for_each_concurrent(4, Floor::renew);
+        Kept::of([&self.server].into_iter(), renew).await
     }
 }
 
