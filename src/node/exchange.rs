@@ -25,7 +25,7 @@ pub(super) async fn exchange(
         stream.flush().await
     };
     let mut failed = written.await.err().map(RedisError::from);
-    let (mut input, mut codec) = (BytesMut::new(), ValueCodec::default());
+    let (mut input, mut codec) = (BytesMut::with_capacity(INPUT), ValueCodec::default());
     let mut answers = Vec::with_capacity(commands.len());
     while answers.len() < commands.len() {
         match read(stream, &mut input, &mut codec).await {
@@ -78,3 +78,6 @@ async fn read(
         }
     }
 }
+
+/// Room for the answers to a handshake, in bytes: without it they take six reads.
+const INPUT: usize = 4 * 1024;
