@@ -83,6 +83,17 @@ fn is_answered(outbox: &Outbox, ticket: Ticket) -> bool {
     matches!(fate, Poll::Ready(Fate::Answered { .. }))
 }
 
+async fn is_answered_by(server: &mut TcpStream, outbox: &Outbox, ticket: Ticket) {
+    read_ping(server).await;
+    server.write_all(b"+PONG\r\n").await.unwrap();
+    let answered = async {
+        while !is_answered(outbox, ticket) {
+            tokio::task::yield_now().await;
+        }
+    };
+    within(answered).await;
+}
+
 async fn read_ping(server: &mut TcpStream) {
     let mut bytes = [0; b"*1\r\n$4\r\nPING\r\n".len()];
     within(server.read_exact(&mut bytes)).await.unwrap();
@@ -104,14 +115,7 @@ async fn answer_that_comes_while_the_driver_looks_needs_no_second_poll() {
     // What the runtime has to say of it comes late, and is nothing new.
     let ticket = call(&outbox, false);
     let _driving = tokio::spawn(driver);
-    read_ping(&mut server).await;
-    server.write_all(b"+PONG\r\n").await.unwrap();
-    within(async {
-        while !is_answered(&outbox, ticket) {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    is_answered_by(&mut server, &outbox, ticket).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -159,12 +163,5 @@ async fn driver_on_the_only_thread_lets_others_have_their_turns() {
     let ticket = call(&outbox, true);
     // By a clock that stands still it would look for ever.
     let _driving = tokio::spawn(driver);
-    read_ping(&mut server).await;
-    server.write_all(b"+PONG\r\n").await.unwrap();
-    within(async {
-        while !is_answered(&outbox, ticket) {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    is_answered_by(&mut server, &outbox, ticket).await;
 }
