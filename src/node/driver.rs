@@ -17,7 +17,7 @@ use super::{
     Stream, cause,
     integers::take_integers,
     outbox::{Outbox, Packed},
-    spin::{Spin, Spinner, Until},
+    spin::{Next, Spin, Spinner},
     stream::socket_of,
 };
 use crate::{clock::Instant, error::NodeError};
@@ -219,26 +219,26 @@ impl Driver {
 }
 
 impl Driver {
-    fn until(&mut self) -> Until {
+    fn next(&mut self) -> Next {
         let (outbox, is_heard) = (&self.outbox, self.woken > 0);
         let (now, round_trip) = (|| outbox.clock().now(), || outbox.round_trip());
         self.spinner.next(self.hurried, is_heard, now, round_trip)
     }
 
-    /// Whether something came by then; or before another call was put in.
-    fn looks_until(&mut self, then: Instant) -> bool {
+    /// Whether something came by then, and before another call was put in.
+    fn looks(&mut self, until: Instant) -> bool {
         let mut some = [0; LOOK];
         loop {
             let read = socket_of(&*self.stream).map(|socket| (&*socket).read(&mut some));
             let bytes = match read {
                 Some(Ok(bytes)) => bytes,
                 Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if self.outbox.is_joined() || self.outbox.clock().now() >= then {
+                    if self.outbox.is_joined() || self.outbox.clock().now() >= until {
                         return false;
                     }
                     continue;
                 }
-                // Whoever reads next is told the same.
+                // Whoever reads next is told that it has ended.
                 Some(Err(_)) | None => return false,
             };
             self.input.extend_from_slice(some.get(..bytes).unwrap_or_default());
@@ -276,10 +276,10 @@ impl Future for Driver {
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
-            match self.until() {
-                Until::Then(then) if self.looks_until(then) => {}
-                Until::Then(_) | Until::Woken => return Poll::Pending,
-                Until::NextTurn => {
+            match self.next() {
+                Next::Look(until) if self.looks(until) => {}
+                Next::Look(_) | Next::Sleep => return Poll::Pending,
+                Next::Yield => {
                     let _not_yet = pin!(yield_now()).poll(cx);
                     return Poll::Pending;
                 }

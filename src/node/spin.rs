@@ -9,7 +9,8 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::clock::Instant;
 
-/// Whether an answer is looked for, for up to 80 µs, before a thread sleeps until it comes.
+/// Whether an answer is looked for, for up to 80 µs, before a thread sleeps until it comes; at first, and
+/// after each pause, for up to 200, since what was asleep answers late.
 ///
 /// On the same machine or in the same rack that halves the time of an acquire, for hardly any CPU: what
 /// is spent on looking would have been spent on sleeping and waking. It is done by one call at a time, for
@@ -80,13 +81,13 @@ struct Look {
 
 /// What the driver does until the answer is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Until {
+pub(super) enum Next {
     /// It sleeps.
-    Woken,
+    Sleep,
     /// It comes again after the others.
-    NextTurn,
-    /// It looks at its socket for so long.
-    Then(Instant),
+    Yield,
+    /// It looks at its socket until then.
+    Look(Instant),
 }
 
 impl Spinner {
@@ -104,12 +105,12 @@ impl Spinner {
         is_heard: bool,
         now: impl FnOnce() -> Instant,
         round_trip: impl FnOnce() -> Duration,
-    ) -> Until {
-        let Some(way) = self.way else { return Until::Woken };
+    ) -> Next {
+        let Some(way) = self.way else { return Next::Sleep };
         let ended = self.look.take_if(|look| Some(look.of) != hurried);
         let ended = ended.filter(|look| is_heard && look.until.is_some());
         if hurried.is_none() && ended.is_none() {
-            return Until::Woken;
+            return Next::Sleep;
         }
         let now = now();
         if let Some(Look { since, .. }) = ended {
@@ -117,9 +118,9 @@ impl Spinner {
         }
         let until = hurried.and_then(|of| self.look_for(of, now, round_trip));
         match (way, until) {
-            (_, None) => Until::Woken,
-            (Way::InTurns, Some(_)) => Until::NextTurn,
-            (Way::Itself, Some(until)) => Until::Then(until),
+            (_, None) => Next::Sleep,
+            (Way::InTurns, Some(_)) => Next::Yield,
+            (Way::Itself, Some(until)) => Next::Look(until),
         }
     }
 
@@ -205,24 +206,24 @@ mod tests {
         spinner.next(None, true, || at(sent + us), || NEAR);
     }
 
-    fn begins(spinner: &mut Spinner, us: u64) -> Until {
+    fn begins(spinner: &mut Spinner, us: u64) -> Next {
         spinner.next(Some(at(us)), false, || at(us), || NEAR)
     }
 
     #[test]
     fn far_servers_and_calls_that_are_not_alone_are_slept_for() {
-        assert_eq!(spinner().next(Some(at(5)), false, || at(5), || FAR), Until::Woken);
-        assert_eq!(spinner().next(None, false, || at(5), || NEAR), Until::Woken);
-        assert_eq!(spinner().next(None, true, || at(5), || NEAR), Until::Woken);
-        assert_eq!(begins(&mut spinner(), 5), Until::Then(at(205)));
+        assert_eq!(spinner().next(Some(at(5)), false, || at(5), || FAR), Next::Sleep);
+        assert_eq!(spinner().next(None, false, || at(5), || NEAR), Next::Sleep);
+        assert_eq!(spinner().next(None, true, || at(5), || NEAR), Next::Sleep);
+        assert_eq!(begins(&mut spinner(), 5), Next::Look(at(205)));
         let in_turns = Spinner { way: Some(Way::InTurns), ..spinner() };
-        assert_eq!(begins(&mut { in_turns }, 5), Until::NextTurn);
+        assert_eq!(begins(&mut { in_turns }, 5), Next::Yield);
     }
 
     #[test]
     fn nobody_looks_twice_for_what_did_not_come_in_time() {
         let mut spinner = spinner();
-        for (now, until) in [(5, Until::Then(at(205))), (205, Until::Woken), (206, Until::Woken)] {
+        for (now, until) in [(5, Next::Look(at(205))), (205, Next::Sleep), (206, Next::Sleep)] {
             assert_eq!(spinner.next(Some(at(5)), false, || at(now), || NEAR), until);
         }
         assert_eq!(spinner.record.tried, 1);
@@ -234,7 +235,7 @@ mod tests {
     fn what_others_cut_short_says_nothing() {
         let mut spinner = spinner();
         begins(&mut spinner, 5);
-        assert_eq!(spinner.next(None, false, || at(6), || NEAR), Until::Woken);
+        assert_eq!(spinner.next(None, false, || at(6), || NEAR), Next::Sleep);
         assert_eq!(spinner.record.tried, 0);
     }
 
@@ -247,9 +248,9 @@ mod tests {
             (0..16)
                 .for_each(|i| answered_after(&mut spinner, 0, if i < in_time { 79 } else { 80 }));
             let until = begins(&mut spinner, 999_999);
-            let on = Until::Then(at(999_999) + BUDGET);
-            assert_eq!(until, if is_on { on } else { Until::Woken }, "{in_time}");
-            assert_ne!(begins(&mut spinner, 1_000_080), Until::Woken);
+            let on = Next::Look(at(999_999) + BUDGET);
+            assert_eq!(until, if is_on { on } else { Next::Sleep }, "{in_time}");
+            assert_ne!(begins(&mut spinner, 1_000_080), Next::Sleep);
         }
     }
 
@@ -258,8 +259,8 @@ mod tests {
         for (late, is_on) in [(8, true), (12, true), (13, false)] {
             let mut spinner = spinner();
             (0..16).for_each(|i| answered_after(&mut spinner, 0, if i < late { 80 } else { 79 }));
-            let on = Until::Then(at(99) + BUDGET);
-            assert_eq!(begins(&mut spinner, 99), if is_on { on } else { Until::Woken }, "{late}");
+            let on = Next::Look(at(99) + BUDGET);
+            assert_eq!(begins(&mut spinner, 99), if is_on { on } else { Next::Sleep }, "{late}");
         }
     }
 
