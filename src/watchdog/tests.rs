@@ -7,19 +7,23 @@ use std::{
 
 use super::{Due, Report, Tick, Watchdog, Watched};
 use crate::{
+    Client,
     by_member::MemberId,
     clock::{Clock, Instant, TokioClock},
     random::Random,
 };
 
-/// Remembers when it was looked at, and wants nothing.
+/// Remembers when it was looked at, and wants to be renewed on a server, if on any.
 #[derive(Debug, Default)]
-struct Looked(Mutex<Vec<Instant>>);
+struct Looked {
+    when: Mutex<Vec<Instant>>,
+    wants: Option<Client>,
+}
 
 impl Watched for Looked {
     fn tick(self: Arc<Self>, now: Instant) -> Tick {
-        self.0.lock().expect("nobody panics").push(now);
-        Tick::default()
+        self.when.lock().expect("nobody panics").push(now);
+        Tick { due: self.wants.as_ref().map(renewal).into_iter().collect(), ..Tick::default() }
     }
 
     fn on_report(&self, _member: MemberId, _report: Report, _now: Instant) -> Option<Instant> {
@@ -36,7 +40,7 @@ impl Watched for Looked {
 impl Looked {
     /// How long after `instant`, each time.
     fn after(&self, instant: Instant) -> Vec<u128> {
-        let looked = self.0.lock().expect("nobody panics");
+        let looked = self.when.lock().expect("nobody panics");
         looked.iter().map(|at| at.saturating_since(instant).as_millis()).collect()
     }
 }
@@ -67,6 +71,21 @@ async fn what_is_due_before_the_end_of_a_sleep_is_looked_at_in_its_time() {
     }
 }
 
+fn renewal(on: &Client) -> Due {
+    let of = on.lock("x").voter().clone();
+    Due {
+        member: MemberId::FIRST,
+        statement: of.kind.renew(&"holder".into(), 100),
+        node: of.services.node.clone(),
+        timeout: Duration::from_millis(100),
+    }
+}
+
+/// How many were looked at, each time.
+fn together(when: &[u128]) -> Vec<usize> {
+    when.chunk_by(|one, next| one == next).map(<[u128]>::len).collect()
+}
+
 #[tokio::test(start_paused = true)]
 async fn many_that_are_due_together_are_looked_at_by_and_by_and_at_once_if_they_are_late() {
     let clock = Arc::new(TokioClock::new());
@@ -74,18 +93,42 @@ async fn many_that_are_due_together_are_looked_at_by_and_by_and_at_once_if_they_
     let start = clock.now();
     let at = |ms| start + Duration::from_millis(ms);
     let looked = Arc::new(Looked::default());
-    (0..9_000).for_each(|id| watchdog.watch(id, at(100), looked.clone()));
+    (0..1_200).for_each(|id| watchdog.watch(id, at(100), looked.clone()));
     clock.sleep_until(at(900)).await;
     let when = looked.after(start);
-    assert_eq!(when.len(), 9_000);
-    let groups: Vec<_> = when.chunk_by(|one, next| one == next).map(<[u128]>::len).collect();
-    assert_eq!(groups, [4_096, 4_096, 808], "{when:?}");
+    assert_eq!(together(&when), [512, 512, 176], "{when:?}");
     assert!(when.last().is_some_and(|&last| last <= 110), "{when:?}");
 
     let late = Arc::new(Looked::default());
     tokio::time::advance(Duration::from_secs(2)).await;
-    (9_000..18_000).for_each(|id| watchdog.watch(id, at(900), late.clone()));
+    (2_000..3_200).for_each(|id| watchdog.watch(id, at(900), late.clone()));
     clock.sleep_until(at(4_000)).await;
-    let when = late.after(start);
-    assert!(when.len() == 9_000 && when.first() == when.last(), "{when:?}");
+    assert_eq!(together(&late.after(start)), [1_200]);
+}
+
+#[cfg(feature = "embedded")]
+mod answered {
+    use super::*;
+    use crate::embedded::Server;
+
+    /// Time stands still unless somebody sleeps.
+    #[tokio::test(start_paused = true)]
+    async fn next_ones_are_looked_at_as_soon_as_all_is_answered_and_soon_if_it_is_not() {
+        for (answers, groups) in [(true, vec![1_200]), (false, vec![512, 512, 176])] {
+            let server = Server::start_here();
+            let on = server.client().unwrap();
+            on.lock("x").is_locked().await.expect("it is up");
+            if !answers {
+                server.freeze();
+            }
+            let clock = Arc::new(TokioClock::new());
+            let watchdog = Watchdog::on_current_runtime(clock.clone(), Arc::new(Random::seeded(1)));
+            let start = clock.now();
+            let looked = Arc::new(Looked { wants: Some(on), ..Looked::default() });
+            let at = start + Duration::from_millis(10);
+            (0..1_200).for_each(|id| watchdog.watch(id, at, looked.clone()));
+            clock.sleep_until(start + Duration::from_millis(90)).await;
+            assert_eq!(together(&looked.after(start)), groups, "{answers}");
+        }
+    }
 }
