@@ -8,7 +8,7 @@ use crate::{
     clock::Instant,
     error::{NodeError, Phase, Vote},
     kind::{FencingToken, Request},
-    node::{Acquirer, Answer, Asked, Connection, Lookout, NextSocket, Patience, Turn},
+    node::{Acquirer, Answer, Asked, Awaited, Connection, Lookout, NextSocket, Patience, Turn},
     standing::{Stance, Vetting},
     sync::MutexGuard,
     voting::by_mark,
@@ -139,7 +139,8 @@ async fn ask_on(
         let Some(asking) = asking().before_end_of(waits_until, now).map(Arc::new) else {
             return Ok(Vote::Refused { ttl: None });
         };
-        let asked = connection.acquire(asking.clone(), time.is_alone, time.patience(now)).await;
+        let awaited = Awaited::one_of(claim.members().len());
+        let asked = connection.acquire(asking.clone(), awaited, time.patience(now)).await;
         let (answer, not_after) = match asked {
             Asked::Answered { answer, not_after } => (answer, not_after),
             // If it may still be executed the attempt stays among the unanswered.

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     by_member::MemberId,
+    node::Awaited,
     watchdog::{Release, Told},
 };
 
@@ -70,7 +71,7 @@ impl Claim {
                     give_up: now + lasts + timeout + settings.margin,
                     timeout,
                     may_be_done: false,
-                    is_awaited_alone: false,
+                    awaited: Awaited::default(),
                     told: None,
                     _draining: member.services.drain.begin(),
                 };

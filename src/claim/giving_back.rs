@@ -16,6 +16,7 @@ use super::{
 use crate::{
     by_member::MemberId,
     error::{NodeError, ReleaseError},
+    node::Awaited,
     watchdog::{Release, Straggling, Watchdog},
 };
 
@@ -137,9 +138,9 @@ fn sendings(
     releases: Releases,
 ) -> impl Iterator<Item = impl Future<Output = Confirmation> + Send + use<>> {
     let process = claim.process();
-    let is_awaited_alone = releases.len() == 1;
+    let awaited = Awaited::one_of(releases.len());
     releases.into_iter().map(move |(member, mut release)| {
-        release.is_awaited_alone = is_awaited_alone;
+        release.awaited = awaited;
         let (clock, watchdog) = (process.clock.clone(), process.watchdog.clone());
         let mut sending = Sending { release: Some(release), watchdog };
         async move {

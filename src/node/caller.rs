@@ -49,9 +49,21 @@ pub(crate) struct Patience {
     pub(crate) unsent_until: Option<Instant>,
 }
 
-/// A caller that is in a hurry, or not.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Always {
-    /// Whether somebody waits for this call alone, and not for those of other servers beside it.
-    pub(crate) is_awaited_alone: bool,
+/// Who waits for an answer, and for what besides.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Awaited {
+    /// Nobody, or somebody who has time.
+    #[default]
+    WithoutHurry,
+    /// Somebody who waits for answers of other servers at the same time.
+    WithOthers,
+    /// Somebody who waits for nothing else.
+    Alone,
+}
+
+impl Awaited {
+    /// Of calls to so many servers at the same time.
+    pub(crate) const fn one_of(calls: usize) -> Self {
+        if calls == 1 { Self::Alone } else { Self::WithOthers }
+    }
 }

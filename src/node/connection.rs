@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 
 use super::{
     NodeSettings,
-    caller::{Acquirer, Always, Patience},
+    caller::{Acquirer, Awaited, Patience},
     cause,
     directory::Place,
     flight::{Until, fly},
@@ -173,10 +173,10 @@ impl Connection {
         call: &C,
         deadline: Instant,
     ) -> impl Future<Output = Result<Answer<C::Reply>, NodeError>> + Send {
-        self.call_of(Always::default(), call, deadline)
+        self.call_of(Awaited::default(), call, deadline)
     }
 
-    /// The same, of a caller that may be in a hurry.
+    /// The same. `awaited` says who needs the answer.
     ///
     /// # Errors
     /// As [`call`](Self::call).
@@ -185,14 +185,14 @@ impl Connection {
     /// As [`call`](Self::call).
     pub(crate) async fn call_of<C: Call>(
         &self,
-        caller: Always,
+        awaited: Awaited,
         call: &C,
         deadline: Instant,
     ) -> Result<Answer<C::Reply>, NodeError> {
         let mut form = Form::Digest;
         loop {
             let request = Request::eval(form, call, self.publishing());
-            match self.send(request, deadline, caller).await {
+            match self.send(request, deadline, awaited).await {
                 Err(error) if error.is_noscript() && form == Form::Digest => form = Form::Text,
                 answer => return self.answer_to(call, answer?),
             }
@@ -226,14 +226,14 @@ impl Connection {
     pub(crate) fn acquire(
         &self,
         acquirer: Arc<dyn Acquirer>,
-        is_awaited_alone: bool,
+        awaited: Awaited,
         patience: Patience,
     ) -> impl Future<Output = Asked> + Send {
         let unsent_until = patience.unsent_until;
         let is_asking = self.is_asking;
         let departure = Departure::Acquire { acquirer, unsent_until, is_asking };
         let until = Until::Patience(patience);
-        self.fly(departure, until, Always { is_awaited_alone }).map(|fate| self.asked(fate))
+        self.fly(departure, until, awaited).map(|fate| self.asked(fate))
     }
 
     fn asked(&self, fate: Fate) -> Asked {
@@ -253,17 +253,17 @@ impl Connection {
         question: Question,
         deadline: Instant,
     ) -> Result<Value, NodeError> {
-        Ok(self.send(Request::one(&question.0), deadline, Always::default()).await?.0)
+        Ok(self.send(Request::one(&question.0), deadline, Awaited::default()).await?.0)
     }
 
-    /// Sends a request, and waits for the answer, of a caller that may be in a hurry.
+    /// Sends a request, and waits for the answer. `awaited` says who needs it.
     fn send(
         &self,
         request: Request,
         deadline: Instant,
-        caller: Always,
+        awaited: Awaited,
     ) -> impl Future<Output = Result<(Value, Instant), NodeError>> + Send {
-        self.exchange(request, deadline, caller).map(|answered| {
+        self.exchange(request, deadline, awaited).map(|answered| {
             let (_, value, sent) = answered?;
             Ok((self.read(value)?, sent))
         })
@@ -275,11 +275,11 @@ impl Connection {
         &self,
         request: Request,
         deadline: Instant,
-        caller: Always,
+        awaited: Awaited,
     ) -> impl Future<Output = Result<(Option<Value>, Value, Instant), NodeError>> + Send {
         let request = Request { is_asking: self.is_asking, ..request };
         let departure = Departure::Call { request, deadline };
-        self.fly(departure, Until::Deadline(deadline), caller).map(|fate| match fate {
+        self.fly(departure, Until::Deadline(deadline), awaited).map(|fate| match fate {
             Fate::Answered { first, value, sent } => Ok((first, value, sent)),
             other => Err(self.failed(other)),
         })
@@ -297,9 +297,9 @@ impl Connection {
         &self,
         departure: Departure,
         until: Until,
-        caller: Always,
+        awaited: Awaited,
     ) -> impl Future<Output = Fate> + Send {
-        fly(&self.socket.outbox, caller.is_awaited_alone, departure, until)
+        fly(&self.socket.outbox, awaited, departure, until)
     }
 
     /// Why there is no answer.
@@ -409,7 +409,7 @@ impl Connection {
             doubt.notified().await;
             let (reads, deadline) = (traffic.reads(), self.now() + *node_timeout);
             let ping = Departure::Call { request: Request::one(&cmd("PING")), deadline };
-            let answer = fly(outbox, false, ping, Until::Deadline(deadline)).await;
+            let answer = fly(outbox, Awaited::default(), ping, Until::Deadline(deadline)).await;
             let is_late = matches!(answer, Fate::Late { .. });
             if is_late && traffic.reads() == reads {
                 return;

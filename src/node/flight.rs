@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    caller::Patience,
+    caller::{Awaited, Patience},
     deadline::{before, last_look},
     order::{Fate, Left, Sleeper, Ticket, lost},
     outbox::{Departure, Outbox},
@@ -26,7 +26,7 @@ pub(super) enum Until {
 /// If the future is dropped while the call waits for its turn, the call is never sent.
 pub(super) fn fly<'a>(
     outbox: &'a Outbox,
-    is_in_hurry: bool,
+    awaited: Awaited,
     departure: Departure,
     until: Until,
 ) -> impl Future<Output = Fate> + Send + use<'a> {
@@ -35,8 +35,7 @@ pub(super) fn fly<'a>(
         Until::Patience(patience) => (patience.since + patience.for_the_server, Some(patience)),
     };
     let wake_at = outbox.wakes_here().then_some(deadline);
-    let mut flight =
-        Flight { outbox, wake_at, is_in_hurry, deadline, stage: Stage::New(departure) };
+    let mut flight = Flight { outbox, wake_at, awaited, deadline, stage: Stage::New(departure) };
     // The future of an `async fn` would hold all this twice, as what it was given and as what it made of it.
     async move {
         loop {
@@ -55,7 +54,7 @@ struct Flight<'a> {
     outbox: &'a Outbox,
     /// If the outbox is to wake it then: else it needs a timer.
     wake_at: Option<Instant>,
-    is_in_hurry: bool,
+    awaited: Awaited,
     deadline: Instant,
     stage: Stage,
 }
@@ -71,7 +70,7 @@ impl Flight<'_> {
         match std::mem::replace(&mut self.stage, Stage::Landed) {
             Stage::New(departure) => {
                 let (waker, wake_at) = (cx.waker().clone(), self.wake_at);
-                let caller = Sleeper { waker, wake_at, is_in_hurry: self.is_in_hurry };
+                let caller = Sleeper { waker, wake_at, awaited: self.awaited };
                 match self.outbox.enter(departure, caller) {
                     None => Poll::Ready(Fate::NeverLeft(lost())),
                     Some(ticket) => {

@@ -78,7 +78,7 @@ pub(crate) use self::node_core::Resident;
 pub use self::tls::Tls;
 pub(crate) use self::{
     batches::{BatchAnswer, BatchItem},
-    caller::{Acquirer, Always, Patience, Turn},
+    caller::{Acquirer, Awaited, Patience, Turn},
     connection::{Answer, Asked, Connection},
     credentials::Fetch,
     directory::{AddressMap, Directory, Place},

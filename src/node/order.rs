@@ -7,7 +7,7 @@ use redis::Value;
 use slab::Slab;
 
 use super::{
-    caller::{Acquirer, Turn},
+    caller::{Acquirer, Awaited, Turn},
     cause,
     request::{ASKING, Answers, Form, Request},
     rules::Rules,
@@ -115,15 +115,14 @@ pub(super) struct Sleeper {
     pub(super) waker: Waker,
     /// When it is to be woken, whatever has become of it; `None` if it has a timer of its own.
     pub(super) wake_at: Option<Instant>,
-    /// Whether its answer is to be looked for, if it calls alone.
-    pub(super) is_in_hurry: bool,
+    pub(super) awaited: Awaited,
 }
 
 impl Sleeper {
     /// Who has time, and a timer of its own.
     #[cfg(test)]
     pub(super) fn of(waker: &Waker) -> Self {
-        Self { waker: waker.clone(), wake_at: None, is_in_hurry: false }
+        Self { waker: waker.clone(), wake_at: None, awaited: Awaited::default() }
     }
 }
 
@@ -366,8 +365,8 @@ impl Order {
         self.calls.get_mut(ticket).and_then(Entry::caller)
     }
 
-    /// When the only call was taken, if it is under way and its caller in a hurry.
-    pub(super) fn hurried(&mut self) -> Option<Instant> {
+    /// When the only call was taken, if it is under way, and who waits for it.
+    pub(super) fn awaited(&mut self) -> Option<(Instant, Awaited)> {
         let is_alone =
             self.departed.len() == 1 && self.waiting.is_empty() && self.acquires.is_empty();
         let only = self.departed.front().filter(|_| is_alone)?;
@@ -377,7 +376,7 @@ impl Order {
             Taken::Acquires(_) => *self.flying.front()?,
             Taken::Asking => return None,
         };
-        self.caller(ticket).filter(|caller| caller.is_in_hurry).map(|_| sent)
+        self.caller(ticket).map(|caller| (sent, caller.awaited))
     }
 
     /// Somebody is to be woken then. True if that is before all that were planned.

@@ -41,7 +41,7 @@ use tokio::{
 
 use super::{
     NodeSettings,
-    caller::{Acquirer, Patience, Turn},
+    caller::{Acquirer, Awaited, Patience, Turn},
     cause,
     landing::Reply,
     order::{Entry, Fate, Left, Order, Seeker, Sleeper, Taken, Ticket, lost},
@@ -96,8 +96,8 @@ pub(super) enum Departure {
 pub(super) struct Packed {
     /// When somebody is to be woken.
     pub(super) next_wake: Option<Instant>,
-    /// When the only call was taken, if its answer is to be looked for.
-    pub(super) hurried: Option<Instant>,
+    /// When the only call was taken, if it is under way, and who waits for it.
+    pub(super) awaited: Option<(Instant, Awaited)>,
 }
 
 impl Outbox {
@@ -302,7 +302,7 @@ impl Outbox {
             (Some(sleeper), Some(driver)) if driver.will_wake(sleeper) => {}
             (sleeper, _) => order.driver = sleeper.cloned(),
         }
-        let packed = Packed { next_wake: order.next_wake, hurried: order.hurried() };
+        let packed = Packed { next_wake: order.next_wake, awaited: order.awaited() };
         drop(order);
         unsent.into_iter().for_each(Waker::wake);
         packed

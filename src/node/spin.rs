@@ -7,14 +7,16 @@ use std::time::Duration;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
+use super::caller::Awaited;
 use crate::clock::Instant;
 
 /// Whether an answer is looked for, for up to 80 µs, before a thread sleeps until it comes; at first, and
 /// after each pause, for up to 200, since what was asleep answers late.
 ///
 /// On the same machine or in the same rack that halves the time of an acquire, for hardly any CPU: what
-/// is spent on looking would have been spent on sleeping and waking. It is done by one call at a time, for
-/// locks on a single server, and not for a second after more than half of the answers came later.
+/// is spent on looking would have been spent on sleeping and waking. It is done for one call at a time, and
+/// not for a second after more than half of the answers came later. For locks on several servers it is done
+/// on runtimes of a single thread only, where all of them are looked at in turns.
 ///
 /// # Examples
 /// ```
@@ -45,6 +47,18 @@ enum Way {
     InTurns,
     /// It looks at its socket itself. On a runtime of several threads turns would keep a second one awake.
     Itself,
+}
+
+impl Way {
+    /// Whether an answer that is so awaited is looked for.
+    fn serves(self, awaited: Awaited) -> bool {
+        match (self, awaited) {
+            (_, Awaited::WithoutHurry) => false,
+            (Self::InTurns, Awaited::WithOthers) | (_, Awaited::Alone) => true,
+            // Who looks at one socket keeps the calls on others waiting.
+            (Self::Itself, Awaited::WithOthers) => false,
+        }
+    }
 }
 
 impl Spin {
@@ -97,16 +111,17 @@ impl Spinner {
         Self { way, record: Record::default(), look: None }
     }
 
-    /// What to do next. If the only call of the socket is one for which looking may be worth it,
-    /// `hurried` is when that was sent. `is_heard`: whether something was answered just now.
+    /// What to do next. `awaited`: when the only call of the socket was sent, and who waits for it.
+    /// `is_heard`: whether something was answered just now.
     pub(super) fn next(
         &mut self,
-        hurried: Option<Instant>,
+        awaited: Option<(Instant, Awaited)>,
         is_heard: bool,
         now: impl FnOnce() -> Instant,
         round_trip: impl FnOnce() -> Duration,
     ) -> Next {
         let Some(way) = self.way else { return Next::Sleep };
+        let hurried = awaited.filter(|(_, by)| way.serves(*by)).map(|(sent, _)| sent);
         let ended = self.look.take_if(|look| Some(look.of) != hurried);
         let ended = ended.filter(|look| is_heard && look.until.is_some());
         if hurried.is_none() && ended.is_none() {
@@ -194,6 +209,10 @@ mod tests {
         Instant::from_origin(Duration::from_micros(us))
     }
 
+    fn alone(us: u64) -> Option<(Instant, Awaited)> {
+        Some((at(us), Awaited::Alone))
+    }
+
     fn spinner() -> Spinner {
         Spinner { way: Some(Way::Itself), record: Record::default(), look: None }
     }
@@ -202,17 +221,17 @@ mod tests {
 
     /// A call that is sent at `sent` and answered so many µs later.
     fn answered_after(spinner: &mut Spinner, sent: u64, us: u64) {
-        spinner.next(Some(at(sent)), false, || at(sent), || NEAR);
+        spinner.next(alone(sent), false, || at(sent), || NEAR);
         spinner.next(None, true, || at(sent + us), || NEAR);
     }
 
     fn begins(spinner: &mut Spinner, us: u64) -> Next {
-        spinner.next(Some(at(us)), false, || at(us), || NEAR)
+        spinner.next(alone(us), false, || at(us), || NEAR)
     }
 
     #[test]
     fn far_servers_and_calls_that_are_not_alone_are_slept_for() {
-        assert_eq!(spinner().next(Some(at(5)), false, || at(5), || FAR), Next::Sleep);
+        assert_eq!(spinner().next(alone(5), false, || at(5), || FAR), Next::Sleep);
         assert_eq!(spinner().next(None, false, || at(5), || NEAR), Next::Sleep);
         assert_eq!(spinner().next(None, true, || at(5), || NEAR), Next::Sleep);
         assert_eq!(begins(&mut spinner(), 5), Next::Look(at(205)));
@@ -221,10 +240,24 @@ mod tests {
     }
 
     #[test]
+    fn answers_of_several_servers_are_looked_for_in_turns_alone() {
+        use Awaited::{Alone, WithOthers, WithoutHurry};
+        for (way, looks) in
+            [(Way::InTurns, [false, true, true]), (Way::Itself, [false, false, true])]
+        {
+            let looks_for = |awaited| {
+                let mut spinner = Spinner { way: Some(way), ..spinner() };
+                spinner.next(Some((at(5), awaited)), false, || at(5), || NEAR) != Next::Sleep
+            };
+            assert_eq!([WithoutHurry, WithOthers, Alone].map(looks_for), looks, "{way:?}");
+        }
+    }
+
+    #[test]
     fn nobody_looks_twice_for_what_did_not_come_in_time() {
         let mut spinner = spinner();
         for (now, until) in [(5, Next::Look(at(205))), (205, Next::Sleep), (206, Next::Sleep)] {
-            assert_eq!(spinner.next(Some(at(5)), false, || at(now), || NEAR), until);
+            assert_eq!(spinner.next(alone(5), false, || at(now), || NEAR), until);
         }
         assert_eq!(spinner.record.tried, 1);
         spinner.next(None, true, || at(300), || NEAR);

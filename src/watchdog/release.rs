@@ -6,7 +6,7 @@ use super::{Draining, Shared, Unanswered};
 use crate::{
     clock::{Instant, SharedClock, has_timers},
     error::{LockName, NodeError, NodeId},
-    node::{Always, Answer, Connection, NextSocket, Node},
+    node::{Answer, Awaited, Connection, NextSocket, Node},
     panics::contained,
     wire::{Outcome, PlainRelease, Statement},
 };
@@ -30,8 +30,7 @@ pub(crate) struct Release {
     pub(crate) timeout: Duration,
     /// Whether it may have been executed without an answer.
     pub(crate) may_be_done: bool,
-    /// Whether somebody waits for this release and no other.
-    pub(crate) is_awaited_alone: bool,
+    pub(crate) awaited: Awaited,
     /// Who wants to know what the server said in the end.
     pub(crate) told: Option<Told>,
     /// Counts this release as under way.
@@ -88,10 +87,6 @@ impl Release {
         }
     }
 
-    fn caller(&self) -> Always {
-        Always { is_awaited_alone: self.is_awaited_alone }
-    }
-
     async fn say_on(
         &mut self,
         connection: &Connection,
@@ -100,13 +95,13 @@ impl Release {
         let is_last = self.unanswered.is_all_on(connection.epoch());
         if let Some(plain) = &self.plain
             && is_last
-            && let Some(answer) = connection.release_plainly(self.caller(), plain, deadline).await?
+            && let Some(answer) = connection.release_plainly(self.awaited, plain, deadline).await?
         {
             return Ok(answer);
         }
         // The time tells how much later it is than what may follow.
         self.statement.set_brief(is_last);
-        connection.call_of(self.caller(), &self.statement, deadline).await
+        connection.call_of(self.awaited, &self.statement, deadline).await
     }
 
     /// Whether no acquire of the claim can follow an answered release any more.

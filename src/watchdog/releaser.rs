@@ -11,7 +11,7 @@ use super::{
 use crate::{
     by_member::MemberId,
     error::NodeError,
-    node::{Connection, Identity},
+    node::{Awaited, Connection, Identity},
     panics::{contained, contained_async},
 };
 
@@ -64,7 +64,7 @@ async fn perform(shared: &Shared, job: Job) -> Option<Arc<Identity>> {
 }
 
 async fn finish(shared: &Shared, mut release: Box<Release>) {
-    release.is_awaited_alone = false;
+    release.awaited = Awaited::WithoutHurry;
     while contained_async(release.finish(shared)).await.is_none() && release.may_stand(shared) {
         shared.clock.sleep_until(shared.clock.now() + RETRY_MAX).await;
     }
@@ -182,7 +182,7 @@ mod tests {
             give_up: clock.now() + ms(10_000),
             timeout: ms(100),
             may_be_done: false,
-            is_awaited_alone: false,
+            awaited: Awaited::default(),
             told: None,
             _draining: member.services.drain.begin(),
         }

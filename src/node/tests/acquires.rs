@@ -17,7 +17,7 @@ use crate::{
     clock::{BootClock, Clock},
     error::NodeError,
     node::{
-        Acquirer, Asked, Connection, Patience, Turn,
+        Acquirer, Asked, Awaited, Connection, Patience, Turn,
         test_server::{TestServer, within},
     },
     wire::{Acquire, Outcome},
@@ -29,7 +29,7 @@ fn patience() -> Patience {
 }
 
 async fn ask(connection: &Connection, wish: Arc<dyn Acquirer>) -> Asked {
-    connection.acquire(wish, false, patience()).await
+    connection.acquire(wish, Awaited::default(), patience()).await
 }
 
 fn outcome(asked: Asked) -> Result<Outcome, NodeError> {

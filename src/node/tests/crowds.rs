@@ -10,7 +10,7 @@ use crate::{
     clock::{Clock, TokioClock},
     error::Phase,
     node::{
-        NodeSettings, Patience,
+        Awaited, NodeSettings, Patience,
         flight::{Until, fly},
         order::Fate,
         outbox::{Departure, Outbox},
@@ -33,7 +33,7 @@ async fn ask(outbox: &Outbox, clock: &TokioClock, number: i64, is_alone: bool) -
     let patience = Patience { since, for_the_server: NODE_TIME, unsent_until };
     fly(
         outbox,
-        false,
+        Awaited::default(),
         Departure::Acquire { acquirer, unsent_until, is_asking: false },
         Until::Patience(patience),
     )

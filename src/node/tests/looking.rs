@@ -20,7 +20,7 @@ use tokio::{
 use crate::{
     clock::{Clock, Instant},
     node::{
-        NodeSettings, Stream,
+        Awaited, NodeSettings, Stream,
         driver::Driver,
         order::{Fate, Sleeper, Ticket},
         outbox::{Departure, Outbox},
@@ -72,9 +72,9 @@ impl Desk {
     }
 }
 
-fn call(outbox: &Outbox, is_in_hurry: bool) -> Ticket {
+fn call(outbox: &Outbox, awaited: Awaited) -> Ticket {
     let departure = Departure::Call { request: Request::one(&cmd("PING")), deadline: later() };
-    let caller = Sleeper { is_in_hurry, ..Sleeper::of(Waker::noop()) };
+    let caller = Sleeper { awaited, ..Sleeper::of(Waker::noop()) };
     outbox.enter(departure, caller).unwrap()
 }
 
@@ -102,7 +102,7 @@ async fn read_ping(server: &mut TcpStream) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answer_that_comes_while_the_driver_looks_needs_no_second_poll() {
     let Desk { outbox, mut driver, mut server } = Desk::new(0).await;
-    let ticket = call(&outbox, true);
+    let ticket = call(&outbox, Awaited::Alone);
     let answering = tokio::spawn(async move {
         read_ping(&mut server).await;
         server.write_all(b"+PONG\r\n").await.unwrap();
@@ -113,17 +113,18 @@ async fn answer_that_comes_while_the_driver_looks_needs_no_second_poll() {
     assert!(is_answered(&outbox, ticket));
     let mut server = within(answering).await.unwrap();
     // What the runtime has to say of it comes late, and is nothing new.
-    let ticket = call(&outbox, false);
+    let ticket = call(&outbox, Awaited::default());
     let _driving = tokio::spawn(driver);
     is_answered_by(&mut server, &outbox, ticket).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn driver_looks_for_a_while_only_and_only_for_who_is_in_a_hurry() {
+async fn driver_looks_for_a_while_only_and_only_for_who_waits_for_nothing_else() {
     // Else it would look for ever.
-    for (by, is_in_hurry) in [(50, true), (0, false)] {
+    let others = [Awaited::WithoutHurry, Awaited::WithOthers].map(|awaited| (0, awaited));
+    for (by, awaited) in others.into_iter().chain([(50, Awaited::Alone)]) {
         let mut desk = Desk::new(by).await;
-        let ticket = call(&desk.outbox, is_in_hurry);
+        let ticket = call(&desk.outbox, awaited);
         assert!(desk.drive().is_pending());
         assert!(!is_answered(&desk.outbox, ticket));
         read_ping(&mut desk.server).await;
@@ -133,10 +134,10 @@ async fn driver_looks_for_a_while_only_and_only_for_who_is_in_a_hurry() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn driver_leaves_off_looking_when_another_call_is_put_in() {
     let Desk { outbox, mut driver, mut server } = Desk::new(0).await;
-    call(&outbox, true);
+    call(&outbox, Awaited::Alone);
     let joining = tokio::spawn(async move {
         read_ping(&mut server).await;
-        call(&outbox, true);
+        call(&outbox, Awaited::Alone);
         server
     });
     let mut poll = || Pin::new(&mut driver).poll(&mut Context::from_waker(Waker::noop()));
@@ -148,7 +149,7 @@ async fn driver_leaves_off_looking_when_another_call_is_put_in() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn end_that_comes_while_the_driver_looks_is_told_once() {
     let Desk { outbox, driver, mut server } = Desk::new(0).await;
-    let ticket = call(&outbox, true);
+    let ticket = call(&outbox, Awaited::Alone);
     let driving = tokio::spawn(driver);
     read_ping(&mut server).await;
     drop(server);
@@ -160,7 +161,7 @@ async fn end_that_comes_while_the_driver_looks_is_told_once() {
 #[tokio::test]
 async fn driver_on_the_only_thread_lets_others_have_their_turns() {
     let Desk { outbox, driver, mut server } = Desk::new(0).await;
-    let ticket = call(&outbox, true);
+    let ticket = call(&outbox, Awaited::Alone);
     // By a clock that stands still it would look for ever.
     let _driving = tokio::spawn(driver);
     is_answered_by(&mut server, &outbox, ticket).await;
