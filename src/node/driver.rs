@@ -279,6 +279,11 @@ impl Future for Driver {
                 return Poll::Pending;
             }
             match self.next() {
+                // Who was woken just now may stand in line for this very thread.
+                Next::Look(_) if self.woken > 0 => {
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
                 Next::Look(until) if self.looks(until) => {}
                 Next::Look(_) | Next::Sleep => return Poll::Pending,
                 Next::Yield => {

@@ -146,6 +146,25 @@ async fn driver_leaves_off_looking_when_another_call_is_put_in() {
     read_ping(&mut within(joining).await.unwrap()).await;
 }
 
+/// By a clock that stands still it would look for ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_was_woken_has_a_turn_before_the_driver_looks_for_the_answer_of_another() {
+    let mut desk = Desk::new(0).await;
+    let [first, second] = [(); 2].map(|()| call(&desk.outbox, Awaited::Alone));
+    assert!(desk.drive().is_pending());
+    for _ in 0..2 {
+        read_ping(&mut desk.server).await;
+    }
+    desk.server.write_all(b"+PONG\r\n").await.unwrap();
+    while !is_answered(&desk.outbox, first) {
+        tokio::task::yield_now().await;
+        assert!(desk.drive().is_pending());
+    }
+    desk.server.write_all(b"+PONG\r\n").await.unwrap();
+    assert!(desk.drive().is_pending());
+    assert!(is_answered(&desk.outbox, second), "it looks now");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn end_that_comes_while_the_driver_looks_is_told_once() {
     let Desk { outbox, driver, mut server } = Desk::new(0).await;
