@@ -35,13 +35,22 @@ pub(crate) fn ask(
     async move { (member, ask_in(&claim, member, &mut time).await) }
 }
 
+/// The same for a claim that is held already: nobody waits for it.
+///
+/// # Cancel safety
+/// As [`ask`].
+pub(super) async fn ask_in_passing(claim: Arc<Claim>, member: MemberId) -> Vote {
+    let mut time = Time::in_passing(&claim, member);
+    ask_in(&claim, member, &mut time).await
+}
+
 /// Asks `member` to write a claim that is held once more, while its server grants nobody anything: see
 /// [`rewriting`](super::rewriting). Refused if it does not wait any more, or another stands there.
 ///
 /// # Cancel safety
 /// As [`ask`].
 pub(super) async fn write_again(claim: Arc<Claim>, member: MemberId) -> Vote {
-    let mut time = Time { writes_again: true, ..Time::of(&claim, member) };
+    let mut time = Time { writes_again: true, ..Time::in_passing(&claim, member) };
     ask_in(&claim, member, &mut time).await
 }
 
@@ -77,6 +86,7 @@ struct Time {
     /// Until when a connection is waited for. With other members beside it, it is not asked after that.
     deadline: Instant,
     is_alone: bool,
+    awaited: Awaited,
     /// Whether it is held, and was not there after a failover.
     writes_again: bool,
 }
@@ -86,7 +96,12 @@ impl Time {
         let of = &claim.members()[member];
         let left = claim.term().node_timeout(of.services.settings.node_timeout);
         let is_alone = claim.members().is_one();
-        Self { left, deadline: claim.now() + left, is_alone, writes_again: false }
+        let awaited = Awaited::among(claim.members().len());
+        Self { left, deadline: claim.now() + left, is_alone, awaited, writes_again: false }
+    }
+
+    fn in_passing(claim: &Claim, member: MemberId) -> Self {
+        Self { awaited: Awaited::WithoutHurry, ..Self::of(claim, member) }
     }
 
     /// After a socket that broke: whoever waits for this member alone may have waited long for its turn.
@@ -139,8 +154,7 @@ async fn ask_on(
         let Some(asking) = asking().before_end_of(waits_until, now).map(Arc::new) else {
             return Ok(Vote::Refused { ttl: None });
         };
-        let awaited = Awaited::one_of(claim.members().len());
-        let asked = connection.acquire(asking.clone(), awaited, time.patience(now)).await;
+        let asked = connection.acquire(asking.clone(), time.awaited, time.patience(now)).await;
         let (answer, not_after) = match asked {
             Asked::Answered { answer, not_after } => (answer, not_after),
             // If it may still be executed the attempt stays among the unanswered.

@@ -138,7 +138,7 @@ fn sendings(
     releases: Releases,
 ) -> impl Iterator<Item = impl Future<Output = Confirmation> + Send + use<>> {
     let process = claim.process();
-    let awaited = Awaited::one_of(releases.len());
+    let awaited = Awaited::among(releases.len());
     releases.into_iter().map(move |(member, mut release)| {
         release.awaited = awaited;
         let (clock, watchdog) = (process.clock.clone(), process.watchdog.clone());

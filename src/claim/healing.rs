@@ -17,7 +17,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 
 use super::{
-    ask::ask,
+    ask::ask_in_passing,
     record::{Claim, ClaimPhase, ClaimState},
 };
 use crate::{
@@ -101,7 +101,7 @@ impl Claim {
 /// Asks `member` for its vote, if it may vote.
 async fn heal(claim: Arc<Claim>, member: MemberId) {
     let node = &claim.members()[member].services.node;
-    if matches!(ask(claim.clone(), member).await, (_, Vote::Granted)) {
+    if matches!(ask_in_passing(claim.clone(), member).await, Vote::Granted) {
         let (lock, holder) = (claim.lock_name(), claim.holder());
         contained(|| tracing::debug!(%lock, %holder, node = %node.id(), "a member was won back"));
     } else {

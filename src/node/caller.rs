@@ -62,8 +62,8 @@ pub(crate) enum Awaited {
 }
 
 impl Awaited {
-    /// Of calls to so many servers at the same time.
-    pub(crate) const fn one_of(calls: usize) -> Self {
+    /// For each of so many calls at the same time.
+    pub(crate) const fn among(calls: usize) -> Self {
         if calls == 1 { Self::Alone } else { Self::WithOthers }
     }
 }

@@ -176,7 +176,7 @@ impl Connection {
         self.call_of(Awaited::default(), call, deadline)
     }
 
-    /// The same. `awaited` says who needs the answer.
+    /// The same. `awaited` says who waits for the answer.
     ///
     /// # Errors
     /// As [`call`](Self::call).
@@ -256,7 +256,7 @@ impl Connection {
         Ok(self.send(Request::one(&question.0), deadline, Awaited::default()).await?.0)
     }
 
-    /// Sends a request, and waits for the answer. `awaited` says who needs it.
+    /// Sends a request, and waits for the answer. `awaited` says who does.
     fn send(
         &self,
         request: Request,

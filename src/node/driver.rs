@@ -14,10 +14,9 @@ use tokio::{io::AsyncWrite, task::yield_now};
 use tokio_util::{bytes::BytesMut, codec::Decoder, io::poll_read_buf};
 
 use super::{
-    Stream,
-    caller::Awaited,
-    cause,
+    Stream, cause,
     integers::take_integers,
+    order::OnlyCall,
     outbox::{Outbox, Packed},
     spin::{Next, Spin, Spinner},
     stream::socket_of,
@@ -46,8 +45,8 @@ pub(super) struct Driver {
     output: Vec<u8>,
     written: usize,
     needs_flush: bool,
-    /// When the only call was sent, if it is under way, and who waits for it.
-    awaited: Option<(Instant, Awaited)>,
+    /// As of the last time that calls were packed.
+    only_call: Option<OnlyCall>,
     /// How many bytes the stream took in all.
     taken: u64,
     spinner: Spinner,
@@ -82,7 +81,7 @@ impl Driver {
             output: Vec::new(),
             written: 0,
             needs_flush: false,
-            awaited: None,
+            only_call: None,
             taken: 0,
             spinner,
             alarm: None,
@@ -160,8 +159,9 @@ impl Driver {
     fn poll_calls(&mut self, cx: &mut Context<'_>, then: Then) -> Poll<()> {
         loop {
             let sleeper = matches!(then, Then::Sleeps).then(|| cx.waker());
-            let Packed { next_wake, awaited } = self.outbox.pack(&mut self.output, OUTPUT, sleeper);
-            self.awaited = awaited;
+            let Packed { next_wake, only_call } =
+                self.outbox.pack(&mut self.output, OUTPUT, sleeper);
+            self.only_call = only_call;
             self.poll_alarm(next_wake, cx);
             // Whoever puts something in from here on wakes the sleeper.
             let is_all = self.output.len() < OUTPUT;
@@ -224,7 +224,7 @@ impl Driver {
     fn next(&mut self) -> Next {
         let (outbox, is_heard) = (&self.outbox, self.woken > 0);
         let (now, round_trip) = (|| outbox.clock().now(), || outbox.round_trip());
-        self.spinner.next(self.awaited, is_heard, now, round_trip)
+        self.spinner.next(self.only_call, is_heard, now, round_trip)
     }
 
     /// Whether something came by then, and before another call was put in.

@@ -115,6 +115,7 @@ pub(super) struct Sleeper {
     pub(super) waker: Waker,
     /// When it is to be woken, whatever has become of it; `None` if it has a timer of its own.
     pub(super) wake_at: Option<Instant>,
+    /// Whether it waits for anything else.
     pub(super) awaited: Awaited,
 }
 
@@ -124,6 +125,13 @@ impl Sleeper {
     pub(super) fn of(waker: &Waker) -> Self {
         Self { waker: waker.clone(), wake_at: None, awaited: Awaited::default() }
     }
+}
+
+/// A call beside which there is no other on its socket.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OnlyCall {
+    pub(super) sent: Instant,
+    pub(super) awaited: Awaited,
 }
 
 /// An acquire that waits, or flies.
@@ -365,8 +373,8 @@ impl Order {
         self.calls.get_mut(ticket).and_then(Entry::caller)
     }
 
-    /// When the only call was taken, if it is under way, and who waits for it.
-    pub(super) fn awaited(&mut self) -> Option<(Instant, Awaited)> {
+    /// The only call, if it is under way.
+    pub(super) fn only_call(&mut self) -> Option<OnlyCall> {
         let is_alone =
             self.departed.len() == 1 && self.waiting.is_empty() && self.acquires.is_empty();
         let only = self.departed.front().filter(|_| is_alone)?;
@@ -376,7 +384,7 @@ impl Order {
             Taken::Acquires(_) => *self.flying.front()?,
             Taken::Asking => return None,
         };
-        self.caller(ticket).map(|caller| (sent, caller.awaited))
+        self.caller(ticket).map(|caller| OnlyCall { sent, awaited: caller.awaited })
     }
 
     /// Somebody is to be woken then. True if that is before all that were planned.

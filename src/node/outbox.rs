@@ -41,10 +41,10 @@ use tokio::{
 
 use super::{
     NodeSettings,
-    caller::{Acquirer, Awaited, Patience, Turn},
+    caller::{Acquirer, Patience, Turn},
     cause,
     landing::Reply,
-    order::{Entry, Fate, Left, Order, Seeker, Sleeper, Taken, Ticket, lost},
+    order::{Entry, Fate, Left, OnlyCall, Order, Seeker, Sleeper, Taken, Ticket, lost},
     request::Request,
     server_clock::{Sample, ServerClock},
     silence::Traffic,
@@ -96,8 +96,7 @@ pub(super) enum Departure {
 pub(super) struct Packed {
     /// When somebody is to be woken.
     pub(super) next_wake: Option<Instant>,
-    /// When the only call was taken, if it is under way, and who waits for it.
-    pub(super) awaited: Option<(Instant, Awaited)>,
+    pub(super) only_call: Option<OnlyCall>,
 }
 
 impl Outbox {
@@ -302,7 +301,7 @@ impl Outbox {
             (Some(sleeper), Some(driver)) if driver.will_wake(sleeper) => {}
             (sleeper, _) => order.driver = sleeper.cloned(),
         }
-        let packed = Packed { next_wake: order.next_wake, awaited: order.awaited() };
+        let packed = Packed { next_wake: order.next_wake, only_call: order.only_call() };
         drop(order);
         unsent.into_iter().for_each(Waker::wake);
         packed

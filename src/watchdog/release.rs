@@ -30,6 +30,7 @@ pub(crate) struct Release {
     pub(crate) timeout: Duration,
     /// Whether it may have been executed without an answer.
     pub(crate) may_be_done: bool,
+    /// Who waits for its answer.
     pub(crate) awaited: Awaited,
     /// Who wants to know what the server said in the end.
     pub(crate) told: Option<Told>,

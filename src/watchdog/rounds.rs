@@ -14,15 +14,17 @@ use crate::{
 };
 
 /// So many claims are looked at together: few enough that they are still in a CPU's cache when the answers
-/// come, and enough calls to keep a server busy that was woken for them.
+/// come, and enough calls to keep a few servers busy that were woken for them.
 const AT_ONCE: usize = 512;
 
-/// How long others are to reach the servers before the next claims are looked at, or less if all that was
-/// asked is answered by then.
+/// How long others are to reach the servers before the next claims are looked at.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Whoever is looked at so much later than it was due has waited long enough: there is no pause.
+/// Whoever is looked at so much later than it was due has waited long enough.
 const LATE: Duration = Duration::from_secs(1);
+
+/// So many then: what is built for them is still small.
+const AT_ONCE_IF_LATE: usize = 4_096;
 
 /// Timers stand still while a machine sleeps, and whoever waits for a loss is to learn of it soon
 /// after it has woken.
@@ -34,17 +36,13 @@ pub(super) async fn watch(shared: &Shared) {
     loop {
         tokio::select! {
             biased;
-            Some(()) = under_way.next(), if !under_way.is_empty() => {
-                if under_way.is_empty() {
-                    not_before = shared.clock.now();
-                }
-            }
+            Some(()) = under_way.next(), if !under_way.is_empty() => {}
             () = repairs.next(), if !repairs.is_empty() => {}
             () = shared.nudge.notified() => {}
             due_at = next_due(shared, not_before) => {
                 let now = shared.clock.now();
-                let claims = shared.table().schedule.take_due(now, AT_ONCE);
-                not_before = now + pause(claims.len(), now, due_at);
+                let claims = shared.table().schedule.take_due(now, at_once(now, due_at));
+                not_before = if claims.len() == AT_ONCE { now + PAUSE } else { now };
                 let (renewals, new_repairs) = look_at(shared, claims, now);
                 under_way.extend(renewals.send());
                 repairs.add(new_repairs);
@@ -71,10 +69,9 @@ async fn sleep_until(clock: &SharedClock, at: Instant) {
     clock.sleep_until(at.min(clock.now() + GLANCE)).await;
 }
 
-/// How long to wait for the next claims, after so many that were due at `due_at`.
-fn pause(taken: usize, now: Instant, due_at: Instant) -> Duration {
-    let is_late = now.saturating_since(due_at) > LATE;
-    if taken < AT_ONCE || is_late { Duration::ZERO } else { PAUSE }
+/// How many may be looked at together, of those that were due at `due_at`.
+fn at_once(now: Instant, due_at: Instant) -> usize {
+    if now.saturating_since(due_at) > LATE { AT_ONCE_IF_LATE } else { AT_ONCE }
 }
 
 fn look_at(

@@ -7,23 +7,19 @@ use std::{
 
 use super::{Due, Report, Tick, Watchdog, Watched};
 use crate::{
-    Client,
     by_member::MemberId,
     clock::{Clock, Instant, TokioClock},
     random::Random,
 };
 
-/// Remembers when it was looked at, and wants to be renewed on a server, if on any.
+/// Remembers when it was looked at, and wants nothing.
 #[derive(Debug, Default)]
-struct Looked {
-    when: Mutex<Vec<Instant>>,
-    wants: Option<Client>,
-}
+struct Looked(Mutex<Vec<Instant>>);
 
 impl Watched for Looked {
     fn tick(self: Arc<Self>, now: Instant) -> Tick {
-        self.when.lock().expect("nobody panics").push(now);
-        Tick { due: self.wants.as_ref().map(renewal).into_iter().collect(), ..Tick::default() }
+        self.0.lock().expect("nobody panics").push(now);
+        Tick::default()
     }
 
     fn on_report(&self, _member: MemberId, _report: Report, _now: Instant) -> Option<Instant> {
@@ -40,7 +36,7 @@ impl Watched for Looked {
 impl Looked {
     /// How long after `instant`, each time.
     fn after(&self, instant: Instant) -> Vec<u128> {
-        let looked = self.when.lock().expect("nobody panics");
+        let looked = self.0.lock().expect("nobody panics");
         looked.iter().map(|at| at.saturating_since(instant).as_millis()).collect()
     }
 }
@@ -71,16 +67,6 @@ async fn what_is_due_before_the_end_of_a_sleep_is_looked_at_in_its_time() {
     }
 }
 
-fn renewal(on: &Client) -> Due {
-    let of = on.lock("x").voter().clone();
-    Due {
-        member: MemberId::FIRST,
-        statement: of.kind.renew(&"holder".into(), 100),
-        node: of.services.node.clone(),
-        timeout: Duration::from_millis(100),
-    }
-}
-
 /// How many were looked at, each time.
 fn together(when: &[u128]) -> Vec<usize> {
     when.chunk_by(|one, next| one == next).map(<[u128]>::len).collect()
@@ -104,31 +90,4 @@ async fn many_that_are_due_together_are_looked_at_by_and_by_and_at_once_if_they_
     (2_000..3_200).for_each(|id| watchdog.watch(id, at(900), late.clone()));
     clock.sleep_until(at(4_000)).await;
     assert_eq!(together(&late.after(start)), [1_200]);
-}
-
-#[cfg(feature = "embedded")]
-mod answered {
-    use super::*;
-    use crate::embedded::Server;
-
-    /// Time stands still unless somebody sleeps.
-    #[tokio::test(start_paused = true)]
-    async fn next_ones_are_looked_at_as_soon_as_all_is_answered_and_soon_if_it_is_not() {
-        for (answers, groups) in [(true, vec![1_200]), (false, vec![512, 512, 176])] {
-            let server = Server::start_here();
-            let on = server.client().unwrap();
-            on.lock("x").is_locked().await.expect("it is up");
-            if !answers {
-                server.freeze();
-            }
-            let clock = Arc::new(TokioClock::new());
-            let watchdog = Watchdog::on_current_runtime(clock.clone(), Arc::new(Random::seeded(1)));
-            let start = clock.now();
-            let looked = Arc::new(Looked { wants: Some(on), ..Looked::default() });
-            let at = start + Duration::from_millis(10);
-            (0..1_200).for_each(|id| watchdog.watch(id, at, looked.clone()));
-            clock.sleep_until(start + Duration::from_millis(90)).await;
-            assert_eq!(together(&looked.after(start)), groups, "{answers}");
-        }
-    }
 }

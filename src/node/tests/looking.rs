@@ -4,9 +4,9 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    task::{Context, Poll, Waker},
+    task::{Context, Poll, Wake, Waker},
     time::Duration,
 };
 
@@ -184,4 +184,28 @@ async fn driver_on_the_only_thread_lets_others_have_their_turns() {
     // By a clock that stands still it would look for ever.
     let _driving = tokio::spawn(driver);
     is_answered_by(&mut server, &outbox, ticket).await;
+}
+
+/// Notes that it was woken.
+#[derive(Default)]
+struct Noting(AtomicBool);
+
+impl Wake for Noting {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[tokio::test]
+async fn driver_on_the_only_thread_comes_again_for_whoever_waits() {
+    use Awaited::{Alone, WithOthers, WithoutHurry};
+    for (awaited, comes_again) in [(WithoutHurry, false), (WithOthers, true), (Alone, true)] {
+        let Desk { outbox, mut driver, server: _server } = Desk::new(0).await;
+        call(&outbox, awaited);
+        let noting = Arc::new(Noting::default());
+        let waker = noting.clone().into();
+        assert!(Pin::new(&mut driver).poll(&mut Context::from_waker(&waker)).is_pending());
+        tokio::task::yield_now().await;
+        assert_eq!(noting.0.load(Ordering::Relaxed), comes_again, "{awaited:?}");
+    }
 }
