@@ -80,6 +80,9 @@ impl Order {
         if seeker.unsent_until.is_some_and(|until| group.now >= until) {
             return Joins::No(self.decide(ticket, late(false)));
         }
+        if seeker.behind > self.let_go {
+            return Joins::Later;
+        }
         let (size, print) = (seeker.acquirer.acquire().size(), seeker.acquirer.acquire().print());
         let first = self.seeker(group.start);
         if first.is_some_and(|first| !self.share(group, first, seeker, size, print)) {

@@ -65,6 +65,8 @@ pub(super) struct Order {
     pub(super) calls: Slab<Entry>,
     /// What the driver has not taken yet, but for acquires.
     pub(super) waiting: VecDeque<Ticket>,
+    /// How many of those it has taken.
+    pub(super) let_go: u64,
     /// Acquires that it has not taken yet: behind all else, in calls that they share.
     pub(super) acquires: VecDeque<Ticket>,
     /// What it has taken, until the answer comes.
@@ -145,6 +147,8 @@ pub(super) struct Seeker {
     pub(super) flight: Option<(Instant, u64)>,
     /// Whether ASKING is said before its call.
     pub(super) is_asking: bool,
+    /// It never passes what entered before it: so many of the others are to be let go first.
+    pub(super) behind: u64,
     /// Of those that wait, only the ones with the same number share a call. 0 if it may be any.
     pub(super) part: u64,
     pub(super) caller: Sleeper,

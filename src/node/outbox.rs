@@ -196,8 +196,18 @@ impl Outbox {
             Departure::Acquire { acquirer, unsent_until, is_asking } => {
                 let (turn, part) = (Turn::First, 0);
                 let (stamp, flight) = (None, None);
-                let seeker =
-                    Seeker { acquirer, unsent_until, turn, stamp, flight, is_asking, part, caller };
+                let behind = order.let_go + order.waiting.len() as u64;
+                let seeker = Seeker {
+                    acquirer,
+                    unsent_until,
+                    turn,
+                    stamp,
+                    flight,
+                    is_asking,
+                    behind,
+                    part,
+                    caller,
+                };
                 let ticket = order.calls.insert(Entry::Acquire(seeker));
                 order.acquires.push_back(ticket);
                 // Else an answer makes room for it, and the driver reads that.
@@ -290,6 +300,7 @@ impl Outbox {
             while to.len() < full
                 && let Some(ticket) = order.waiting.pop_front()
             {
+                order.let_go += 1;
                 unsent.extend(order.depart(ticket, now, to));
             }
             self.pack_acquires(&mut order, now, to, full, &mut unsent);
@@ -312,7 +323,8 @@ impl Outbox {
         self.server_clock().map_or(Duration::ZERO, |clock| clock.round_trip())
     }
 
-    /// The same for acquires: while few calls with some are under way.
+    /// The same for acquires: while few calls with some are under way. One call leaves where it is full,
+    /// too: else they would wait for as long as others come faster than they leave.
     fn pack_acquires(
         &self,
         order: &mut Order,
@@ -332,9 +344,9 @@ impl Outbox {
             let valid = i64::try_from(valid.as_micros()).unwrap_or(i64::MAX);
             self.server_clock().map_or(i64::MIN, |clock| clock.at(now).saturating_add(valid))
         };
-        while to.len() < full
-            && order.acquire_calls < order.most_acquire_calls
+        while order.acquire_calls < order.most_acquire_calls
             && order.pack_acquires(now, stamp, to, unsent)
+            && to.len() < full
         {}
     }
 

@@ -1,6 +1,10 @@
 //! Very many acquires at once, on a server that is there and on one that is not.
 
-use std::{sync::Arc, task::Context, time::Duration};
+use std::{
+    sync::Arc,
+    task::{Context, Waker},
+    time::Duration,
+};
 
 use futures::future::join_all;
 use redis::parse_redis_value;
@@ -12,9 +16,10 @@ use crate::{
     node::{
         Awaited, NodeSettings, Patience,
         flight::{Until, fly},
-        order::Fate,
+        order::{Fate, Sleeper},
         outbox::{Departure, Outbox},
-        test_server::settings,
+        request::Request,
+        test_server::{later, settings},
     },
 };
 
@@ -122,4 +127,31 @@ async fn a_frozen_server_holds_nobody_and_its_silence_counts_once_for_each_call(
     assert_eq!((phases(Phase::Answering), phases(Phase::Sending)), (64, 936));
     let counted = fates.iter().filter(|fate| matches!(fate, Fate::Late { counts: true, .. }));
     assert_eq!(counted.count(), 2, "as many as there were calls");
+}
+
+/// However many calls enter faster than they leave, an acquire waits for those before it and no others.
+#[test]
+fn acquire_that_finds_no_room_leaves_behind_what_entered_before_it() {
+    let outbox = Outbox::new(&settings());
+    let enter = |departure| outbox.enter(departure, Sleeper::of(Waker::noop())).unwrap();
+    let pings = || {
+        for _ in 0..3 {
+            let request = Request::one(&redis::cmd("PING"));
+            enter(Departure::Call { request, deadline: later() });
+        }
+    };
+    pings();
+    let acquirer = Wish::of("x", 1);
+    enter(Departure::Acquire { acquirer, unsent_until: None, is_asking: false });
+    pings();
+    // There is room for two.
+    let left: Vec<(usize, usize)> = (0..3)
+        .map(|_| {
+            let mut to = Vec::new();
+            outbox.pack(&mut to, 20, None);
+            let packed = String::from_utf8(to).unwrap();
+            (packed.matches("PING").count(), packed.matches("EVALSHA").count())
+        })
+        .collect();
+    assert_eq!(left, [(2, 0), (2, 1), (2, 0)]);
 }
