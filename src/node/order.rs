@@ -67,7 +67,8 @@ pub(super) struct Order {
     pub(super) waiting: VecDeque<Ticket>,
     /// How many of those it has taken.
     pub(super) let_go: u64,
-    /// Acquires that it has not taken yet: behind all else, in calls that they share.
+    /// Acquires that it has not taken yet. They leave in calls that they share, behind all else for which
+    /// there is room.
     pub(super) acquires: VecDeque<Ticket>,
     /// What it has taken, until the answer comes.
     pub(super) departed: VecDeque<Departed>,

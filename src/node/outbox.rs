@@ -5,7 +5,8 @@
 //! put their calls in and wait here; the [driver](super::driver), a task of the socket's own
 //! runtime, takes them out, writes them, and puts the answers in their place.
 //!
-//! Acquires wait in a lane of their own, behind everything else, as what they say and not as bytes.
+//! Acquires wait in a lane of their own, as what they say and not as bytes. Everything else leaves first;
+//! but where that fills all the room, again and again, an acquire waits for no more than entered before it.
 //! Few calls with acquires are under way at a time; what waits for one of them to be answered
 //! leaves in [one call](super::group), and each gets [its own outcome](super::landing).
 //!
