@@ -17,7 +17,8 @@ use super::{
     Stream, cause,
     integers::take_integers,
     order::OnlyCall,
-    outbox::{Outbox, Packed},
+    outbox::Outbox,
+    packing::Packed,
     spin::{Next, Spin, Spinner},
     stream::socket_of,
 };

@@ -37,6 +37,7 @@ mod node_core;
 mod opening;
 mod order;
 mod outbox;
+mod packing;
 mod places;
 mod plain;
 mod pubsub;

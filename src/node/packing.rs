@@ -1,0 +1,97 @@
+//! What leaves a socket next, and how much of it.
+
+use std::{task::Waker, time::Duration};
+
+use super::{
+    order::{OnlyCall, Order},
+    outbox::Outbox,
+};
+use crate::clock::Instant;
+
+/// What the driver is to know once all is packed.
+#[derive(Debug)]
+pub(super) struct Packed {
+    /// When somebody is to be woken.
+    pub(super) next_wake: Option<Instant>,
+    pub(super) only_call: Option<OnlyCall>,
+}
+
+impl Outbox {
+    /// For the driver: packs what waits behind what is in `to`, until that is `full`. Before any of it
+    /// is written, as the answers' times need it. Whoever enters a call later wakes the `sleeper`.
+    pub(super) fn pack(&self, to: &mut Vec<u8>, full: usize, sleeper: Option<&Waker>) -> Packed {
+        let mut unsent = Vec::new();
+        let mut order = self.order();
+        let waits = !order.waiting.is_empty() || !order.acquires.is_empty();
+        if waits && to.len() < full {
+            let before = order.taken;
+            let now = self.clock().now();
+            while to.len() < full
+                && let Some(ticket) = order.waiting.pop_front()
+            {
+                order.let_go += 1;
+                unsent.extend(order.depart(ticket, now, to));
+            }
+            self.pack_acquires(&mut order, now, to, full, &mut unsent);
+            if order.taken > before {
+                self.note_departure(now);
+            }
+        }
+        match (sleeper, &order.driver) {
+            (Some(sleeper), Some(driver)) if driver.will_wake(sleeper) => {}
+            (sleeper, _) => order.driver = sleeper.cloned(),
+        }
+        let packed = Packed { next_wake: order.next_wake, only_call: order.only_call() };
+        drop(order);
+        unsent.into_iter().for_each(Waker::wake);
+        packed
+    }
+
+    /// The same for acquires: while few calls with some are under way. One call leaves where it is full,
+    /// too: else they would wait for as long as others come faster than they leave.
+    fn pack_acquires(
+        &self,
+        order: &mut Order,
+        now: Instant,
+        to: &mut Vec<u8>,
+        full: usize,
+        unsent: &mut Vec<Waker>,
+    ) {
+        if order.acquires.is_empty() {
+            return;
+        }
+        order.most_acquire_calls = calls_under_way(self.round_trip());
+        let stamp = |valid: Duration| {
+            if planted!(GhostStampOff) {
+                return i64::MAX;
+            }
+            let valid = i64::try_from(valid.as_micros()).unwrap_or(i64::MAX);
+            self.server_clock().map_or(i64::MIN, |clock| clock.at(now).saturating_add(valid))
+        };
+        while order.acquire_calls < order.most_acquire_calls
+            && order.pack_acquires(now, stamp, to, unsent)
+            && to.len() < full
+        {}
+    }
+}
+
+/// How many calls with acquires may be unanswered at the same time: enough to keep a server busy over
+/// its round trip. Fewer than two would lock it and us in step.
+fn calls_under_way(round_trip: Duration) -> usize {
+    usize::try_from(round_trip.as_micros() / A_CALL.as_micros()).unwrap_or(usize::MAX).max(2)
+}
+
+/// What a server takes for a call of many locks, roughly.
+const A_CALL: Duration = Duration::from_micros(200);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn far_servers_have_more_calls_under_way() {
+        for (us, calls) in [(0, 2), (60, 2), (400, 2), (600, 3), (10_000, 50)] {
+            assert_eq!(calls_under_way(Duration::from_micros(us)), calls);
+        }
+    }
+}
