@@ -7,7 +7,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{
     clock::{Instant, SharedClock},
-    error::NodeError,
+    error::{NodeError, Phase},
     standing::{Attendance, RunId, Standing},
     wire::{Call, Items, Outcome, Publishing},
 };
@@ -61,6 +61,8 @@ struct Socket {
     silence: Mutex<Silence>,
     /// Notified when a call has timed out: is anybody still there?
     doubt: Notify,
+    /// Notified when several have, between which nothing was read.
+    seems_frozen: Notify,
     node_timeout: Duration,
     outbox: Arc<Outbox>,
 }
@@ -114,6 +116,7 @@ impl Connection {
             clock: settings.clock.clone(),
             silence: Mutex::new(Silence::new(settings.frozen_after)),
             doubt: Notify::new(),
+            seems_frozen: Notify::new(),
             node_timeout: settings.node_timeout,
             outbox,
         };
@@ -308,7 +311,7 @@ impl Connection {
             Fate::Unknown(error) | Fate::NeverLeft(error) => error,
             Fate::Late { phase, counts } => {
                 if counts {
-                    self.note_timeout();
+                    self.note_timeout(phase);
                 }
                 NodeError::TimedOut { phase }
             }
@@ -367,6 +370,12 @@ impl Connection {
         self.socket.outbox.is_live()
     }
 
+    /// Whether calls do not leave at present. Who may do so goes another way: this one may belong to a
+    /// runtime that nobody runs.
+    pub(crate) fn stands_still(&self) -> bool {
+        self.socket.outbox.stands_still()
+    }
+
     /// The server's clock in µs at our instant `at`, never early.
     pub(crate) fn server_time_at(&self, at: Instant) -> i64 {
         self.socket.outbox.server_clock().map_or(i64::MIN, |clock| clock.at(at))
@@ -391,14 +400,40 @@ impl Connection {
     /// it, is gone and does not say so, and would cost each caller all of its time. To be awaited as
     /// long as the socket is driven.
     pub(super) async fn found_silent(&self) -> ConnectionEnd {
-        tokio::select! {
+        // Not down but for the first: another socket may well succeed at once, and who waits for this one
+        // goes on there.
+        let ending = tokio::select! {
             biased;
-            () = self.silent_after_a_timeout() => {}
-            () = self.silent_after_quiet() => {}
+            () = self.silent_after_several_timeouts() => {
+                ConnectionEnd::Unusable(cause::unreachable(&"it has stopped answering"))
+            }
+            () = self.silent_after_a_timeout() => ConnectionEnd::Lost,
+            () = self.silent_after_quiet() => ConnectionEnd::Lost,
+        };
+        self.end(ending.clone());
+        ending
+    }
+
+    async fn silent_after_several_timeouts(&self) {
+        loop {
+            self.socket.seems_frozen.notified().await;
+            let reads = self.reads_when_owed().await;
+            if reads.is_some_and(|reads| self.silence().is_frozen(reads, self.now())) {
+                return;
+            }
         }
-        // Not down: another socket may well succeed at once, and who waits for this one goes on there.
-        self.end(ConnectionEnd::Lost);
-        ConnectionEnd::Lost
+    }
+
+    /// How often something was read, once the driver has looked; `None` if nothing is overdue: a busy
+    /// server has pauses, too.
+    async fn reads_when_owed(&self) -> Option<u64> {
+        let Socket { outbox, node_timeout, .. } = &*self.socket;
+        outbox.look().await;
+        outbox.is_owed_for(*node_timeout / 2).then(|| outbox.traffic().reads())
+    }
+
+    fn silence(&self) -> MutexGuard<'_, Silence> {
+        self.socket.silence.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A call has timed out. A server that is there answers a PING behind it, however late.
@@ -411,7 +446,7 @@ impl Connection {
             let ping = Departure::Call { request: Request::one(&cmd("PING")), deadline };
             let answer = fly(outbox, Awaited::default(), ping, Until::Deadline(deadline)).await;
             let is_late = matches!(answer, Fate::Late { .. });
-            if is_late && traffic.reads() == reads {
+            if is_late && self.reads_when_owed().await == Some(reads) {
                 return;
             }
         }
@@ -426,22 +461,22 @@ impl Connection {
             outbox.breaks_quiet().await;
             let patience = (*node_timeout / 2).max(self.round_trip() * 4);
             clock.sleep_until(clock.now() + patience).await;
+            outbox.look().await;
             if outbox.traffic().is_quiet_still() {
                 return;
             }
         }
     }
 
-    fn note_timeout(&self) {
-        let reads = self.socket.outbox.traffic().reads();
-        let mut silence = self.socket.silence.lock().unwrap_or_else(PoisonError::into_inner);
-        let frozen = silence.timed_out(reads, self.socket.clock.now());
-        drop(silence);
-        if frozen {
-            self.end(ConnectionEnd::Unusable(cause::unreachable(&"it has stopped answering")));
-        } else {
-            self.socket.doubt.notify_one();
+    fn note_timeout(&self, phase: Phase) {
+        let outbox = &self.socket.outbox;
+        if phase == Phase::Sending {
+            outbox.note_unsent();
         }
+        let reads = outbox.traffic().reads();
+        let seems_frozen = self.silence().timed_out(reads, self.socket.clock.now());
+        let notified = if seems_frozen { &self.socket.seems_frozen } else { &self.socket.doubt };
+        notified.notify_one();
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 
 use futures::future::BoxFuture;
 use redis::{RedisError, Value, ValueCodec};
-use tokio::{io::AsyncWrite, task::yield_now};
+use tokio::{io::AsyncWrite, sync::oneshot, task::yield_now};
 use tokio_util::{bytes::BytesMut, codec::Decoder, io::poll_read_buf};
 
 use super::{
@@ -51,6 +51,8 @@ pub(super) struct Driver {
     /// How many bytes the stream took in all.
     taken: u64,
     spinner: Spinner,
+    /// Dropped once all is read that has come.
+    lookers: Vec<oneshot::Sender<()>>,
     /// Rings when somebody who waits is to be woken.
     alarm: Option<(Instant, BoxFuture<'static, ()>)>,
     /// What came was no answer.
@@ -85,6 +87,7 @@ impl Driver {
             only_call: None,
             taken: 0,
             spinner,
+            lookers: Vec::new(),
             alarm: None,
             nonsense: None,
             cause: None,
@@ -160,9 +163,10 @@ impl Driver {
     fn poll_calls(&mut self, cx: &mut Context<'_>, then: Then) -> Poll<()> {
         loop {
             let sleeper = matches!(then, Then::Sleeps).then(|| cx.waker());
-            let Packed { next_wake, only_call } =
+            let Packed { next_wake, only_call, lookers } =
                 self.outbox.pack(&mut self.output, OUTPUT, sleeper);
             self.only_call = only_call;
+            self.lookers.extend(lookers);
             self.poll_alarm(next_wake, cx);
             // Whoever puts something in from here on wakes the sleeper.
             let is_all = self.output.len() < OUTPUT;
@@ -268,12 +272,15 @@ impl Future for Driver {
             if self.poll_answers(cx, AT_ONCE).is_ready() {
                 return Poll::Ready(());
             }
+            if self.answers.is_empty() {
+                self.lookers.clear();
+            }
             let is_crowd = self.woken > 1 || !self.answers.is_empty();
             let then = if is_crowd { Then::ComesAgain } else { Then::Sleeps };
             if self.poll_calls(cx, then).is_ready() {
                 return self.hear_last_words(cx);
             }
-            if is_crowd {
+            if is_crowd || !self.lookers.is_empty() {
                 // Behind them in the runtime's queue. The first of them would wake this at once, and
                 // each of their calls leave by itself.
                 cx.waker().wake_by_ref();

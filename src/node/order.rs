@@ -5,6 +5,7 @@ use std::{collections::VecDeque, sync::Arc, task::Waker};
 
 use redis::Value;
 use slab::Slab;
+use tokio::sync::oneshot;
 
 use super::{
     caller::{Acquirer, Awaited, Turn},
@@ -91,6 +92,10 @@ pub(super) struct Order {
     pub(super) next_wake: Option<Instant>,
     /// To be woken when something enters; there while the driver sleeps.
     pub(super) driver: Option<Waker>,
+    /// A call has waited in vain for the driver to come, who has not come since.
+    pub(super) stands_still: bool,
+    /// To be dropped when the driver has read all that has come.
+    pub(super) lookers: Vec<oneshot::Sender<()>>,
 }
 
 pub(super) enum Entry {

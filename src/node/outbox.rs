@@ -37,7 +37,8 @@ use std::{
 use redis::Value;
 use tokio::{
     runtime::{Handle, Id},
-    sync::Notify,
+    sync::{Notify, oneshot},
+    task::yield_now,
 };
 
 use super::{
@@ -250,6 +251,40 @@ impl Outbox {
         drop(order);
         overdue.into_iter().for_each(Waker::wake);
         next
+    }
+
+    /// Completes once the driver has read all that has come. However long it was kept from that: a busy
+    /// runtime is not to be taken for a silent server.
+    pub(super) async fn look(&self) {
+        // The runtime asks the system meanwhile what there is to read.
+        yield_now().await;
+        let (looker, looked) = oneshot::channel();
+        let driver = {
+            let mut order = self.order();
+            order.lookers.push(looker);
+            order.driver.take()
+        };
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+        let _dropped = looked.await;
+    }
+
+    /// Notes that a call was given up that had waited all its time to be sent.
+    pub(super) fn note_unsent(&self) {
+        self.order().stands_still = true;
+    }
+
+    /// Whether the driver has not come since: its runtime stands still, or the server takes nothing.
+    pub(super) fn stands_still(&self) -> bool {
+        self.order().stands_still
+    }
+
+    /// Whether an answer is due, and nothing was heard, for so `long`.
+    pub(super) fn is_owed_for(&self, long: Duration) -> bool {
+        let (now, heard) = (self.clock.now(), self.traffic.last_heard());
+        let since = self.order().departed.front().map(|first| first.sent.max(heard));
+        since.is_some_and(|since| now.saturating_since(since) >= long)
     }
 
     /// Until when an acquire is to be waited for, by what has become of it by now.

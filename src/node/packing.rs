@@ -2,6 +2,8 @@
 
 use std::{task::Waker, time::Duration};
 
+use tokio::sync::oneshot;
+
 use super::{
     order::{OnlyCall, Order},
     outbox::Outbox,
@@ -14,6 +16,8 @@ pub(super) struct Packed {
     /// When somebody is to be woken.
     pub(super) next_wake: Option<Instant>,
     pub(super) only_call: Option<OnlyCall>,
+    /// To be dropped once it has read all that has come.
+    pub(super) lookers: Vec<oneshot::Sender<()>>,
 }
 
 impl Outbox {
@@ -22,6 +26,7 @@ impl Outbox {
     pub(super) fn pack(&self, to: &mut Vec<u8>, full: usize, sleeper: Option<&Waker>) -> Packed {
         let mut unsent = Vec::new();
         let mut order = self.order();
+        order.stands_still = false;
         let waits = !order.waiting.is_empty() || !order.acquires.is_empty();
         if waits && to.len() < full {
             let before = order.taken;
@@ -41,7 +46,8 @@ impl Outbox {
             (Some(sleeper), Some(driver)) if driver.will_wake(sleeper) => {}
             (sleeper, _) => order.driver = sleeper.cloned(),
         }
-        let packed = Packed { next_wake: order.next_wake, only_call: order.only_call() };
+        let lookers = std::mem::take(&mut order.lookers);
+        let packed = Packed { next_wake: order.next_wake, only_call: order.only_call(), lookers };
         drop(order);
         unsent.into_iter().for_each(Waker::wake);
         packed

@@ -24,14 +24,21 @@ impl Silence {
         Self { frozen_after, reads: 0, timeouts: 0, since }
     }
 
-    /// Notes that a request timed out, after so many `reads` of the stream. True if the server counts
-    /// as frozen now.
+    /// Notes that a request timed out, after so many `reads` of the stream. True if the server seems to be
+    /// frozen; or the runtime is busy, and has not read what came.
     pub(super) fn timed_out(&mut self, reads: u64, now: Instant) -> bool {
         if self.timeouts == 0 || reads != self.reads {
             *self = Self { reads, timeouts: 0, since: now, ..*self };
         }
         self.timeouts = self.timeouts.saturating_add(1);
-        self.timeouts >= self.frozen_after && now.saturating_since(self.since) >= LEAST_SILENCE
+        self.is_frozen(reads, now)
+    }
+
+    /// Whether that is still so after so many `reads`.
+    pub(super) fn is_frozen(&self, reads: u64, now: Instant) -> bool {
+        reads == self.reads
+            && self.timeouts >= self.frozen_after
+            && now.saturating_since(self.since) >= LEAST_SILENCE
     }
 }
 

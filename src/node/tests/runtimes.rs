@@ -7,8 +7,8 @@ use super::{KEY, connect};
 use crate::{
     error::NodeError,
     node::{
-        Connection,
-        test_server::{Echo, TestServer, later, until, within},
+        Connection, Node,
+        test_server::{Echo, TestServer, in_ms, later, until, within},
     },
 };
 
@@ -74,6 +74,79 @@ async fn a_connection_can_be_used_from_another_runtime() {
         runtime.block_on(async { connection.call(&Echo(4), later()).await.unwrap().reply })
     });
     assert_eq!(elsewhere.await.unwrap(), 4);
+}
+
+/// A runtime that may stand still, on a thread of its own, and a connection there.
+struct Elsewhere {
+    connection: Connection,
+    standstills: tokio::sync::mpsc::UnboundedSender<std::sync::mpsc::Receiver<()>>,
+}
+
+impl Elsewhere {
+    async fn connected(node: &Node) -> Self {
+        let (standstills, mut next) = tokio::sync::mpsc::unbounded_channel();
+        let (connected, connection) = tokio::sync::oneshot::channel();
+        let node = node.clone();
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.unwrap().block_on(async {
+                connected.send(connect(&node).await).unwrap();
+                while let Some(over) = next.recv().await {
+                    let over: std::sync::mpsc::Receiver<()> = over;
+                    over.recv().unwrap_err();
+                }
+            });
+        });
+        Self { connection: within(connection).await.unwrap(), standstills }
+    }
+
+    /// Has the runtime stand still until what is returned is dropped.
+    fn stop(&self) -> std::sync::mpsc::Sender<()> {
+        let (standstill, over) = std::sync::mpsc::channel();
+        self.standstills.send(over).unwrap();
+        standstill
+    }
+
+    async fn times_out(&self, numbers: std::ops::Range<i64>) {
+        for number in numbers {
+            let error = self.connection.call(&Echo(number), in_ms(30)).await.unwrap_err();
+            assert!(matches!(error, NodeError::TimedOut { .. }), "{error:?}");
+        }
+    }
+
+    async fn goes_on(&self) {
+        let answer = within(self.connection.call(&Echo(9), later())).await;
+        assert_eq!(answer.unwrap().reply, 9);
+        // It has looked by then.
+        self.connection.call(&Echo(9), later()).await.unwrap();
+        assert!(self.connection.is_live());
+    }
+}
+
+#[tokio::test]
+async fn a_runtime_that_stands_still_is_not_taken_for_a_frozen_server() {
+    let server = RedisServer::start();
+    let node = server.node();
+    let elsewhere = Elsewhere::connected(&node).await;
+    let standstill = elsewhere.stop();
+    elsewhere.times_out(1..5).await;
+    drop(standstill);
+    elsewhere.goes_on().await;
+}
+
+#[tokio::test]
+async fn answers_that_a_busy_runtime_has_not_read_are_not_silence() {
+    let server = RedisServer::start();
+    let node = server.node();
+    let elsewhere = Elsewhere::connected(&node).await;
+    server.freeze();
+    elsewhere.times_out(1..2).await;
+    let standstill = elsewhere.stop();
+    elsewhere.times_out(2..5).await;
+    server.thaw();
+    within(until(async || (server.run("GET calls") == "1").then_some(()))).await;
+    drop(standstill);
+    elsewhere.goes_on().await;
 }
 
 #[tokio::test]
