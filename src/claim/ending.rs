@@ -71,6 +71,7 @@ impl Claim {
                     give_up: now + lasts + timeout + settings.margin,
                     timeout,
                     may_be_done: false,
+                    pause: Duration::ZERO,
                     awaited: Awaited::default(),
                     told: None,
                     _draining: member.services.drain.begin(),

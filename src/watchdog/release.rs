@@ -30,6 +30,8 @@ pub(crate) struct Release {
     pub(crate) timeout: Duration,
     /// Whether it may have been executed without an answer.
     pub(crate) may_be_done: bool,
+    /// The longest that the last try could be after the one before; at first nothing.
+    pub(crate) pause: Duration,
     /// Who waits for its answer.
     pub(crate) awaited: Awaited,
     /// Who wants to know what the server said in the end.
@@ -65,7 +67,8 @@ impl Release {
         let deadline = clock.now() + self.timeout;
         let mut next_socket = NextSocket::for_the_broken();
         loop {
-            let known = self.connection.take().filter(Connection::is_live);
+            let known =
+                self.connection.take().filter(|known| known.is_live() && !known.stands_still());
             let connection = match known.filter(|_| next_socket.is_free()) {
                 Some(connection) => Ok(connection),
                 None => {
@@ -110,40 +113,35 @@ impl Release {
         self.unanswered.is_settled()
     }
 
-    /// Sends the release until it is final.
-    pub(super) async fn finish(&mut self, shared: &Shared) {
+    /// Sends the release. When to send it again, if it is not final.
+    pub(super) async fn attempt(&mut self, shared: &Shared) -> Option<Instant> {
         let clock = &shared.clock;
-        let mut pause = RETRY_MIN;
-        loop {
-            let next = match self.send(clock).await {
-                Ok(answer) if self.is_settled() => {
-                    if let Some(Told(tell)) = self.told.take() {
-                        tell(answer.reply);
-                    }
-                    break;
+        let next = match self.send(clock).await {
+            Ok(answer) if self.is_settled() => {
+                if let Some(Told(tell)) = self.told.take() {
+                    tell(answer.reply);
                 }
-                Ok(answer) => clock.now() + self.until_final(&answer),
-                Err(error) => {
-                    let (lock, holder, node) = self.named();
-                    contained(
-                        || tracing::debug!(%lock, %holder, %node, %error, "a release is not confirmed yet"),
-                    );
-                    pause = (pause * 2).min(RETRY_MAX);
-                    clock.now() + shared.random.most_of(pause)
-                }
-            };
-            if !self.may_stand(shared) {
-                let (lock, holder, node) = self.named();
-                contained(|| {
-                    tracing::warn!(
-                        %lock, %holder, %node, "gave up a release: the key's lease is over"
-                    )
-                });
-                break;
+                return None;
             }
-            // Not before: whoever waits for the end of it is told that nothing is left.
-            clock.sleep_until(next.min(self.give_up)).await;
+            Ok(answer) => clock.now() + self.until_final(&answer),
+            Err(error) => {
+                let (lock, holder, node) = self.named();
+                contained(
+                    || tracing::debug!(%lock, %holder, %node, %error, "a release is not confirmed yet"),
+                );
+                self.pause = (self.pause * 2).clamp(RETRY_MIN, RETRY_MAX);
+                clock.now() + shared.random.most_of(self.pause)
+            }
+        };
+        if !self.may_stand(shared) {
+            let (lock, holder, node) = self.named();
+            contained(
+                || tracing::warn!(%lock, %holder, %node, "gave up a release: the key's lease is over"),
+            );
+            return None;
         }
+        // Not before it has ended: whoever waits for that is told that nothing is left.
+        Some(next.min(self.give_up))
     }
 
     /// Whether the key may not have ended by itself yet.
@@ -164,5 +162,5 @@ impl Release {
     }
 }
 
-const RETRY_MIN: Duration = Duration::from_millis(25);
+const RETRY_MIN: Duration = Duration::from_millis(50);
 pub(super) const RETRY_MAX: Duration = Duration::from_secs(1);

@@ -6,10 +6,12 @@ use futures::{StreamExt, stream::FuturesUnordered};
 use tokio::sync::mpsc;
 
 use super::{
-    Due, Job, Release, Report, Shared, Watched, release::RETRY_MAX, stragglers, turns::Turns,
+    Due, Job, Release, Report, Shared, Watchdog, Watched, release::RETRY_MAX, stragglers,
+    turns::Turns,
 };
 use crate::{
     by_member::MemberId,
+    clock::Instant,
     error::NodeError,
     node::{Awaited, Connection, Identity},
     panics::{contained, contained_async},
@@ -17,20 +19,36 @@ use crate::{
 
 /// The releaser's loop.
 pub(super) async fn work(shared: &Shared, inbox: &mut mpsc::UnboundedReceiver<Job>) {
-    let (mut under_way, mut turns) = (FuturesUnordered::new(), Turns::default());
+    let (mut under_way, mut resting) = (FuturesUnordered::new(), FuturesUnordered::new());
+    let mut turns = Turns::default();
     loop {
-        tokio::select! {
+        let job = tokio::select! {
             biased;
             job = inbox.recv() => match job {
-                Some(job) => under_way.extend(admitted(&mut turns, job).map(|job| perform(shared, job))),
+                Some(job) => admitted(&mut turns, job),
                 None => return,
             },
-            Some(done) = under_way.next(), if !under_way.is_empty() => {
-                let next = done.and_then(|node| turns.next(&node));
-                under_way.extend(next.map(|job| perform(shared, job)));
+            Some(Done { node, again }) = under_way.next(), if !under_way.is_empty() => {
+                resting.extend(again.map(|again| rest(shared, again)));
+                node.and_then(|node| turns.next(&node))
             }
-        }
+            Some(job) = resting.next(), if !resting.is_empty() => admitted(&mut turns, job),
+        };
+        under_way.extend(job.map(|job| perform(shared, job)));
     }
+}
+
+/// What came of a job.
+struct Done {
+    /// The node of a release, whose turn is over.
+    node: Option<Arc<Identity>>,
+    again: Option<Again>,
+}
+
+/// What is to be tried again, and when. It has no turn meanwhile: others may be luckier.
+struct Again {
+    at: Instant,
+    job: Job,
 }
 
 /// The job, if it may begin.
@@ -48,26 +66,34 @@ fn node_of(job: &Job) -> Option<Arc<Identity>> {
     }
 }
 
-/// Returns the node of a release that is finished.
-async fn perform(shared: &Shared, job: Job) -> Option<Arc<Identity>> {
+async fn perform(shared: &Shared, job: Job) -> Done {
     let node = node_of(&job);
     let work = async {
         match job {
-            Job::Release(release, _alive) => finish(shared, release).await,
+            Job::Release(release, alive) => return attempt(shared, release, alive).await,
             Job::Recount(claim) => recount(shared, &*claim).await,
             Job::Attend(errand) => errand.0.await,
             Job::LookAfterStragglers => stragglers::look_after(shared).await,
         }
+        None
     };
-    contained_async(work).await;
-    node
+    Done { node, again: contained_async(work).await.flatten() }
 }
 
-async fn finish(shared: &Shared, mut release: Box<Release>) {
+async fn attempt(shared: &Shared, mut release: Box<Release>, alive: Watchdog) -> Option<Again> {
     release.awaited = Awaited::WithoutHurry;
-    while contained_async(release.finish(shared)).await.is_none() && release.may_stand(shared) {
+    let next = contained_async(release.attempt(shared)).await;
+    let after_a_panic = || release.may_stand(shared).then(|| shared.clock.now() + RETRY_MAX);
+    let at = next.unwrap_or_else(after_a_panic)?;
+    Some(Again { at, job: Job::Release(release, alive) })
+}
+
+async fn rest(shared: &Shared, Again { at, job }: Again) -> Job {
+    let sleep = async { shared.clock.sleep_until(at).await };
+    if contained_async(sleep).await.is_none() {
         shared.clock.sleep_until(shared.clock.now() + RETRY_MAX).await;
     }
+    job
 }
 
 /// Writes counts until the servers know the latest: one script in flight per hold and member.
@@ -114,10 +140,10 @@ mod tests {
     use super::*;
     use crate::{
         Client,
-        clock::{Clock, Instant, SharedClock, TokioClock},
+        clock::{Clock, SharedClock, TokioClock},
         embedded::Server,
         random::Random,
-        watchdog::{Schedule, Table, Tick, Unanswered, Watchdog},
+        watchdog::{Schedule, Table, Tick, Told, Unanswered},
     };
 
     /// Notes for how long it is slept by it.
@@ -182,6 +208,7 @@ mod tests {
             give_up: clock.now() + ms(10_000),
             timeout: ms(100),
             may_be_done: false,
+            pause: Duration::ZERO,
             awaited: Awaited::default(),
             told: None,
             _draining: member.services.drain.begin(),
@@ -190,7 +217,10 @@ mod tests {
 
     async fn perform_release(shared: &Shared, release: Release) {
         let alive = Watchdog::on_current_runtime(shared.clock.clone(), shared.random.clone());
-        perform(shared, Job::Release(Box::new(release), alive)).await;
+        let mut job = Job::Release(Box::new(release), alive);
+        while let Some(again) = perform(shared, job).await.again {
+            job = rest(shared, again).await;
+        }
     }
 
     #[tokio::test(start_paused = true)]
@@ -243,6 +273,27 @@ mod tests {
         assert_eq!(most, 1_000);
         assert_eq!(clock.now(), give_up);
         assert!(!sleeps.contains(&0), "{sleeps:?}");
+    }
+
+    /// As many as may be under way, of which each is final in ten seconds, keep nobody waiting.
+    #[tokio::test(start_paused = true)]
+    async fn releases_that_rest_have_no_turn_meanwhile() {
+        let (server, clock) = (Server::start_here(), Arc::new(Noting::default()));
+        let client = server.client().unwrap();
+        let (shared, late) = (shared(&clock), server.wall_clock_us() + 9_000_000);
+        let alive = Watchdog::on_current_runtime(shared.clock.clone(), shared.random.clone());
+        let (jobs, mut inbox) = mpsc::unbounded_channel();
+        let send = |release| {
+            assert!(jobs.send(Job::Release(Box::new(release), alive.clone())).is_ok());
+        };
+        (0..100).for_each(|_| send(release(&client, &clock, &[late])));
+        let (tell, told) = tokio::sync::oneshot::channel();
+        let told_of = Told::new(|_| tell.send(()).expect("it is waited for"));
+        send(Release { told: Some(told_of), ..release(&client, &clock, &[]) });
+        tokio::select! {
+            () = work(&shared, &mut inbox) => unreachable!(),
+            told = tokio::time::timeout(ms(8_000), told) => told.unwrap().unwrap(),
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,15 +1,18 @@
 //! What a hold may believe: deadlines, re-entries, ends.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use futures::future::join_all;
 use palisade::{
-    AcquireError, Client, Lease, LostCause, Masters, MultiLock, Owner, ReleaseError, Released,
-    embedded::Server,
+    AcquireError, Client, Lease, Lock, LostCause, Masters, MultiLock, Owner, ReleaseError,
+    Released, embedded::Server,
 };
+
+use testkit::RedisServer;
 
 use crate::{
     outside::ask,
-    support::{HANG, LONG_LEASE, ms},
+    support::{self, HANG, LONG_LEASE, ms},
 };
 
 /// A client of a server in real time, whose limits no busy machine exceeds.
@@ -227,6 +230,25 @@ fn a_release_outside_of_a_runtime_does_not_panic_and_reaches_the_server() {
     assert!(matches!(released, Err(ReleaseError::Unconfirmed { .. })), "{released:?}");
     let again = runtime.block_on(client.lock("x").try_acquire_for(Duration::from_secs(3)));
     runtime.block_on(again.unwrap().unwrap().release()).unwrap();
+}
+
+/// If each waited in vain for the socket that it was acquired on, 16 at a time, they would take a hundred
+/// times the node's time.
+#[test]
+fn guards_that_are_dropped_while_their_runtime_stands_still_are_released_elsewhere() {
+    let server = RedisServer::start();
+    let limit = ms(200);
+    let client = support::patient(&server).node_timeout(limit).build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let locks: Vec<_> = (0..1600).map(|number| client.lock(format!("x{number}"))).collect();
+    let guards: Vec<_> = runtime.block_on(join_all(locks.iter().map(Lock::acquire)));
+    assert!(guards.iter().all(Result::is_ok));
+    let dropped = Instant::now();
+    drop(guards);
+    while !server.keys().is_empty() {
+        assert!(dropped.elapsed() < limit * 50);
+        std::thread::sleep(ms(5));
+    }
 }
 
 #[tokio::test(start_paused = true)]
