@@ -7,15 +7,14 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use futures::FutureExt;
-use redis::{Value, cmd};
-use tokio::sync::Notify;
+use redis::Value;
 
 use super::{
     NodeSettings,
@@ -28,11 +27,11 @@ use super::{
     outbox::{ConnectionEnd, Departure, Outbox},
     request::{Form, Question, Request},
     server_clock::{Sample, ServerClock},
-    silence::Silence,
+    suspicion::Suspicion,
 };
 use crate::{
     clock::{Instant, SharedClock},
-    error::{NodeError, Phase},
+    error::NodeError,
     standing::{Attendance, RunId, Standing},
     wire::{Call, Items, Outcome, Publishing},
 };
@@ -58,12 +57,7 @@ struct Socket {
     marker: Arc<str>,
     publishing: Publishing,
     clock: SharedClock,
-    silence: Mutex<Silence>,
-    /// Notified when a call has timed out: is anybody still there?
-    doubt: Notify,
-    /// Notified when several have, between which nothing was read.
-    seems_frozen: Notify,
-    node_timeout: Duration,
+    suspicion: Suspicion,
     outbox: Arc<Outbox>,
 }
 
@@ -114,10 +108,7 @@ impl Connection {
             marker,
             publishing: settings.sharding.publishing(),
             clock: settings.clock.clone(),
-            silence: Mutex::new(Silence::new(settings.frozen_after)),
-            doubt: Notify::new(),
-            seems_frozen: Notify::new(),
-            node_timeout: settings.node_timeout,
+            suspicion: Suspicion::new(outbox.clone(), settings),
             outbox,
         };
         Self { socket: Arc::new(socket), is_asking: false }
@@ -311,7 +302,7 @@ impl Connection {
             Fate::Unknown(error) | Fate::NeverLeft(error) => error,
             Fate::Late { phase, counts } => {
                 if counts {
-                    self.note_timeout(phase);
+                    self.socket.suspicion.timed_out(phase);
                 }
                 NodeError::TimedOut { phase }
             }
@@ -343,11 +334,12 @@ impl Connection {
         self.socket.run_id
     }
 
-    /// What is known of the process that this socket leads to.
+    /// By which of the sentinels' configurations it leads to the master.
     pub(super) fn config(&self) -> Option<u64> {
         self.socket.config
     }
 
+    /// What is known of the process that this socket leads to.
     pub(crate) fn standing(&self) -> &Standing {
         &self.socket.standing
     }
@@ -396,87 +388,11 @@ impl Connection {
         self.socket.outbox.ended().await
     }
 
-    /// Completes once a call was not answered and nothing else was heard either: the peer, or the way to
-    /// it, is gone and does not say so, and would cost each caller all of its time. To be awaited as
-    /// long as the socket is driven.
+    /// Completes once the server is found silent. To be awaited as long as the socket is driven.
     pub(super) async fn found_silent(&self) -> ConnectionEnd {
-        // Not down but for the first: another socket may well succeed at once, and who waits for this one
-        // goes on there.
-        let ending = tokio::select! {
-            biased;
-            () = self.silent_after_several_timeouts() => {
-                ConnectionEnd::Unusable(cause::unreachable(&"it has stopped answering"))
-            }
-            () = self.silent_after_a_timeout() => ConnectionEnd::Lost,
-            () = self.silent_after_quiet() => ConnectionEnd::Lost,
-        };
+        let ending = self.socket.suspicion.confirmed().await;
         self.end(ending.clone());
         ending
-    }
-
-    async fn silent_after_several_timeouts(&self) {
-        loop {
-            self.socket.seems_frozen.notified().await;
-            let reads = self.reads_when_owed().await;
-            if reads.is_some_and(|reads| self.silence().is_frozen(reads, self.now())) {
-                return;
-            }
-        }
-    }
-
-    /// How often something was read, once the driver has looked; `None` if nothing is overdue: a busy
-    /// server has pauses, too.
-    async fn reads_when_owed(&self) -> Option<u64> {
-        let Socket { outbox, node_timeout, .. } = &*self.socket;
-        outbox.look().await;
-        outbox.is_owed_for(*node_timeout / 2).then(|| outbox.traffic().reads())
-    }
-
-    fn silence(&self) -> MutexGuard<'_, Silence> {
-        self.socket.silence.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A call has timed out. A server that is there answers a PING behind it, however late.
-    async fn silent_after_a_timeout(&self) {
-        let Socket { outbox, doubt, node_timeout, .. } = &*self.socket;
-        let traffic = outbox.traffic();
-        loop {
-            doubt.notified().await;
-            let (reads, deadline) = (traffic.reads(), self.now() + *node_timeout);
-            let ping = Departure::Call { request: Request::one(&cmd("PING")), deadline };
-            let answer = fly(outbox, Awaited::default(), ping, Until::Deadline(deadline)).await;
-            let is_late = matches!(answer, Fate::Late { .. });
-            if is_late && self.reads_when_owed().await == Some(reads) {
-                return;
-            }
-        }
-    }
-
-    /// A call goes out after a long time in which whatever stands between may have forgotten the
-    /// socket. It is given up so early that the call can still be made on another one; not so early
-    /// that a slow answer counts as none.
-    async fn silent_after_quiet(&self) {
-        let Socket { outbox, clock, node_timeout, .. } = &*self.socket;
-        loop {
-            outbox.breaks_quiet().await;
-            let patience = (*node_timeout / 2).max(self.round_trip() * 4);
-            clock.sleep_until(clock.now() + patience).await;
-            outbox.look().await;
-            if outbox.traffic().is_quiet_still() {
-                return;
-            }
-        }
-    }
-
-    fn note_timeout(&self, phase: Phase) {
-        let outbox = &self.socket.outbox;
-        if phase == Phase::Sending {
-            outbox.note_unsent();
-        }
-        let reads = outbox.traffic().reads();
-        let seems_frozen = self.silence().timed_out(reads, self.socket.clock.now());
-        let notified = if seems_frozen { &self.socket.seems_frozen } else { &self.socket.doubt };
-        notified.notify_one();
     }
 }
 

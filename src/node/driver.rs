@@ -240,7 +240,7 @@ impl Driver {
             let bytes = match read {
                 Some(Ok(bytes)) => bytes,
                 Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if self.outbox.is_joined() || self.outbox.clock().now() >= until {
+                    if self.outbox.has_waiting() || self.outbox.clock().now() >= until {
                         return false;
                     }
                     continue;

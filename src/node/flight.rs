@@ -114,7 +114,7 @@ impl Flight<'_> {
             let is_entering = matches!(self.stage, Stage::New(_));
             match self.poll(cx) {
                 Poll::Ready(fate) => Poll::Ready(Some(fate)),
-                // To look at the clock is not for nothing: who has just entered is not late.
+                // Reading the clock costs time, and a call that has just entered is not late.
                 Poll::Pending if !is_entering && clock.now() >= deadline => Poll::Ready(None),
                 Poll::Pending => Poll::Pending,
             }

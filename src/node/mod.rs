@@ -54,6 +54,7 @@ mod slot_map;
 mod spin;
 mod stream;
 mod survey;
+mod suspicion;
 mod tcp;
 #[cfg(test)]
 pub(crate) mod test_server;

@@ -42,7 +42,7 @@ pub(super) enum Fate {
 
 impl Fate {
     /// Whether it was not sent, and never will be; or was sent and not executed.
-    fn is_unsent(&self) -> bool {
+    fn was_not_executed(&self) -> bool {
         matches!(
             self,
             Self::Unwanted | Self::NeverLeft(_) | Self::Late { phase: Phase::Sending, .. }
@@ -210,6 +210,11 @@ pub(super) enum Left {
 }
 
 impl Order {
+    /// Whether something was not taken yet.
+    pub(super) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty() || !self.acquires.is_empty()
+    }
+
     /// Packs a call that waits, unless it was given up or nobody waits for its answer any more: then
     /// its waker is returned.
     pub(super) fn depart(
@@ -308,7 +313,7 @@ impl Order {
     pub(super) fn decide(&mut self, ticket: Ticket, fate: Fate) -> Option<Waker> {
         match self.calls.get_mut(ticket) {
             Some(entry @ (Entry::Waiting { .. } | Entry::Departed { .. } | Entry::Acquire(_))) => {
-                if let (Entry::Acquire(seeker), true) = (&mut *entry, fate.is_unsent()) {
+                if let (Entry::Acquire(seeker), true) = (&mut *entry, fate.was_not_executed()) {
                     seeker.never_left();
                 }
                 let fate = match entry {
@@ -363,7 +368,7 @@ impl Order {
             },
             _ => {
                 let fate = self.take_fate(ticket);
-                let is_unsent = fate.as_ref().is_some_and(Fate::is_unsent);
+                let is_unsent = fate.as_ref().is_some_and(Fate::was_not_executed);
                 let left = if is_unsent {
                     Left::Unsent { counts: false }
                 } else {
@@ -385,8 +390,7 @@ impl Order {
 
     /// The only call, if it is under way.
     pub(super) fn only_call(&mut self) -> Option<OnlyCall> {
-        let is_alone =
-            self.departed.len() == 1 && self.waiting.is_empty() && self.acquires.is_empty();
+        let is_alone = self.departed.len() == 1 && !self.has_waiting();
         let only = self.departed.front().filter(|_| is_alone)?;
         let sent = only.sent;
         let ticket = match only.what {
@@ -453,7 +457,7 @@ pub(super) fn late(counts: bool) -> Fate {
     Fate::Late { phase: Phase::Sending, counts }
 }
 
-/// What is told of a call that came too late.
+/// Why a call was not sent: the connection has ended.
 pub(super) fn lost() -> NodeError {
     cause::unreachable(&"the connection has just been lost")
 }

@@ -169,9 +169,8 @@ impl Outbox {
     }
 
     /// Whether something waits to be packed.
-    pub(super) fn is_joined(&self) -> bool {
-        let order = self.order();
-        !order.waiting.is_empty() || !order.acquires.is_empty()
+    pub(super) fn has_waiting(&self) -> bool {
+        self.order().has_waiting()
     }
 
     /// Puts a call in. `None` if the outbox has ended.

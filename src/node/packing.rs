@@ -24,11 +24,10 @@ impl Outbox {
     /// For the driver: packs what waits behind what is in `to`, until that is `full`. Before any of it
     /// is written, as the answers' times need it. Whoever enters a call later wakes the `sleeper`.
     pub(super) fn pack(&self, to: &mut Vec<u8>, full: usize, sleeper: Option<&Waker>) -> Packed {
-        let mut unsent = Vec::new();
+        let (mut unsent, mut something_leaves) = (Vec::new(), None);
         let mut order = self.order();
         order.stands_still = false;
-        let waits = !order.waiting.is_empty() || !order.acquires.is_empty();
-        if waits && to.len() < full {
+        if order.has_waiting() && to.len() < full {
             let before = order.taken;
             let now = self.clock().now();
             while to.len() < full
@@ -38,9 +37,7 @@ impl Outbox {
                 unsent.extend(order.depart(ticket, now, to));
             }
             self.pack_acquires(&mut order, now, to, full, &mut unsent);
-            if order.taken > before {
-                self.note_departure(now);
-            }
+            something_leaves = (order.taken > before).then_some(now);
         }
         match (sleeper, &order.driver) {
             (Some(sleeper), Some(driver)) if driver.will_wake(sleeper) => {}
@@ -49,6 +46,9 @@ impl Outbox {
         let lookers = std::mem::take(&mut order.lookers);
         let packed = Packed { next_wake: order.next_wake, only_call: order.only_call(), lookers };
         drop(order);
+        if let Some(now) = something_leaves {
+            self.note_departure(now);
+        }
         unsent.into_iter().for_each(Waker::wake);
         packed
     }

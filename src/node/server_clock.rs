@@ -76,7 +76,7 @@ impl ServerClock {
         let slack = micros(Instant::from_origin(self.margin + age / 100));
         let (least, greatest) = self.best.offsets();
         let (new_least, new_greatest) = sample.offsets();
-        new_least > greatest + slack || new_greatest < least - slack
+        new_least > greatest.saturating_add(slack) || new_greatest < least.saturating_sub(slack)
     }
 }
 

@@ -326,7 +326,7 @@ impl<'a> Pause<'a> {
     fn next(&mut self) -> Duration {
         let Backoff { first, longest } = self.backoff;
         let full = first.saturating_mul(1 << self.times.min(16)).min(longest);
-        self.times += 1;
+        self.times = self.times.saturating_add(1);
         self.random.most_of(full)
     }
 }

@@ -1,7 +1,7 @@
 //! Repairs under way, only so many at a time.
 //!
-//! When a master comes back, everybody who held a lock there has an repair to it at about the same
-//! time. An repair does nothing, and no time of its own runs, until its turn has come.
+//! When a master comes back, everybody who held a lock there has a repair to make there at about the
+//! same time. A repair does nothing, and no time of its own runs, until its turn has come.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use crate::panics::contained_async;
 /// Work of a claim on the watchdog's runtime, which tells the hold itself what came of it.
 pub(crate) type Repair = BoxFuture<'static, ()>;
 
-/// As many requests as a batch of renewals has.
+/// Over all nodes together.
 const AT_A_TIME: usize = 256;
 
 #[derive(Default)]

@@ -20,7 +20,7 @@ const AT_ONCE: usize = 512;
 /// How long others are to reach the servers before the next claims are looked at.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Whoever is looked at so much later than it was due has waited long enough.
+/// What has been due for longer is looked at by the thousand.
 const LATE: Duration = Duration::from_secs(1);
 
 /// So many then: what is built for them is still small.
