@@ -1,5 +1,7 @@
 //! Runtimes come and go, and so do nodes.
 
+use std::time::Duration;
+
 use futures::FutureExt;
 use testkit::RedisServer;
 
@@ -7,8 +9,8 @@ use super::{KEY, connect};
 use crate::{
     error::NodeError,
     node::{
-        Connection, Node,
-        test_server::{Echo, TestServer, in_ms, later, until, within},
+        Connection, Endpoint, Node, NodeSettings,
+        test_server::{Echo, TestServer, in_ms, later, settings, until, within},
     },
 };
 
@@ -76,6 +78,12 @@ async fn a_connection_can_be_used_from_another_runtime() {
     assert_eq!(elsewhere.await.unwrap(), 4);
 }
 
+/// Half of its time is less than the tests let a server be silent.
+fn hasty_node(server: &RedisServer) -> Node {
+    let settings = NodeSettings { node_timeout: Duration::from_millis(100), ..settings() };
+    Node::new(Endpoint::parse(&server.url()).unwrap(), settings)
+}
+
 /// A runtime that may stand still, on a thread of its own, and a connection there.
 struct Elsewhere {
     connection: Connection,
@@ -126,7 +134,7 @@ impl Elsewhere {
 #[tokio::test]
 async fn a_runtime_that_stands_still_is_not_taken_for_a_frozen_server() {
     let server = RedisServer::start();
-    let node = server.node();
+    let node = hasty_node(&server);
     let elsewhere = Elsewhere::connected(&node).await;
     let standstill = elsewhere.stop();
     elsewhere.times_out(1..5).await;
@@ -137,7 +145,7 @@ async fn a_runtime_that_stands_still_is_not_taken_for_a_frozen_server() {
 #[tokio::test]
 async fn answers_that_a_busy_runtime_has_not_read_are_not_silence() {
     let server = RedisServer::start();
-    let node = server.node();
+    let node = hasty_node(&server);
     let elsewhere = Elsewhere::connected(&node).await;
     server.freeze();
     elsewhere.times_out(1..2).await;
