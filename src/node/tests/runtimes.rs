@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use testkit::RedisServer;
+use tokio::sync::{mpsc, oneshot};
 
-use super::{KEY, connect};
+use super::{KEY, connect, gate::Gate};
 use crate::{
     error::NodeError,
     node::{
@@ -79,40 +80,46 @@ async fn a_connection_can_be_used_from_another_runtime() {
 }
 
 /// Half of its time is less than the tests let a server be silent.
-fn hasty_node(server: &RedisServer) -> Node {
-    let settings = NodeSettings { node_timeout: Duration::from_millis(100), ..settings() };
-    Node::new(Endpoint::parse(&server.url()).unwrap(), settings)
+fn hasty() -> NodeSettings {
+    NodeSettings { node_timeout: Duration::from_millis(100), ..settings() }
 }
 
 /// A runtime that may stand still, on a thread of its own, and a connection there.
 struct Elsewhere {
     connection: Connection,
-    standstills: tokio::sync::mpsc::UnboundedSender<std::sync::mpsc::Receiver<()>>,
+    standstills: mpsc::UnboundedSender<Standstill>,
+}
+
+struct Standstill {
+    begins: oneshot::Sender<()>,
+    ends: std::sync::mpsc::Receiver<()>,
 }
 
 impl Elsewhere {
     async fn connected(node: &Node) -> Self {
-        let (standstills, mut next) = tokio::sync::mpsc::unbounded_channel();
-        let (connected, connection) = tokio::sync::oneshot::channel();
+        let (standstills, mut next) = mpsc::unbounded_channel();
+        let (connected, connection) = oneshot::channel();
         let node = node.clone();
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime.unwrap().block_on(async {
+            let stand_still = async move {
                 connected.send(connect(&node).await).unwrap();
-                while let Some(over) = next.recv().await {
-                    let over: std::sync::mpsc::Receiver<()> = over;
-                    over.recv().unwrap_err();
+                while let Some(Standstill { begins, ends }) = next.recv().await {
+                    begins.send(()).unwrap();
+                    ends.recv().unwrap_err();
                 }
-            });
+            };
+            runtime.unwrap().block_on(stand_still);
         });
         Self { connection: within(connection).await.unwrap(), standstills }
     }
 
     /// Has the runtime stand still until what is returned is dropped.
-    fn stop(&self) -> std::sync::mpsc::Sender<()> {
-        let (standstill, over) = std::sync::mpsc::channel();
-        self.standstills.send(over).unwrap();
-        standstill
+    async fn stop(&self) -> std::sync::mpsc::Sender<()> {
+        let ((begins, begun), (end, ends)) = (oneshot::channel(), std::sync::mpsc::channel());
+        assert!(self.standstills.send(Standstill { begins, ends }).is_ok());
+        within(begun).await.unwrap();
+        end
     }
 
     async fn times_out(&self, numbers: std::ops::Range<i64>) {
@@ -134,9 +141,9 @@ impl Elsewhere {
 #[tokio::test]
 async fn a_runtime_that_stands_still_is_not_taken_for_a_frozen_server() {
     let server = RedisServer::start();
-    let node = hasty_node(&server);
+    let node = Node::new(Endpoint::parse(&server.url()).unwrap(), hasty());
     let elsewhere = Elsewhere::connected(&node).await;
-    let standstill = elsewhere.stop();
+    let standstill = elsewhere.stop().await;
     elsewhere.times_out(1..5).await;
     drop(standstill);
     elsewhere.goes_on().await;
@@ -145,15 +152,23 @@ async fn a_runtime_that_stands_still_is_not_taken_for_a_frozen_server() {
 #[tokio::test]
 async fn answers_that_a_busy_runtime_has_not_read_are_not_silence() {
     let server = RedisServer::start();
-    let node = hasty_node(&server);
+    let (node, gate) = Gate::before_with(&server, hasty());
     let elsewhere = Elsewhere::connected(&node).await;
+    // The server is to know the script.
+    elsewhere.connection.call(&Echo(0), later()).await.unwrap();
     server.freeze();
-    elsewhere.times_out(1..2).await;
-    let standstill = elsewhere.stop();
+    gate.open();
+    let mut sent = Box::pin(elsewhere.connection.call(&Echo(1), later()));
+    assert!((&mut sent).now_or_never().is_none());
+    gate.written().await;
+    let standstill = elsewhere.stop().await;
     elsewhere.times_out(2..5).await;
     server.thaw();
-    within(until(async || (server.run("GET calls") == "1").then_some(()))).await;
+    within(until(async || (server.run("GET calls") == "2").then_some(()))).await;
+    // A server may write the answers of one turn in another order; by its next turn all have left.
+    server.run("PING");
     drop(standstill);
+    assert_eq!(within(sent).await.unwrap().reply, 1);
     elsewhere.goes_on().await;
 }
 
