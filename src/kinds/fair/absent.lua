@@ -37,7 +37,7 @@ local function patience(head, score, queue, deadlines, note, holder, channel, no
     -- It may have missed that the lock is free.
     local listeners = tell(channel, head)
     if free_for >= DEAF_MS then return nil, silent end
-    if listeners == 0 and knows_listeners() then return nil, '' end
+    if listeners == 0 and knows_listeners() then return nil, silent end
     wait = DEAF_MS - free_for
   end
   if silent ~= before then

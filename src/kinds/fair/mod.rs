@@ -35,9 +35,10 @@ use crate::{
 /// - A free lock is left to the next one for three seconds if nobody listens on its channel, as
 ///   that of a process that died, and for ten in any case; then it is the turn of the one behind it. The
 ///   shorter time counts only on a server by itself without replicas: others do not know all who listen.
-///   Behind one that is passed over after ten seconds go those of palisade of whom nothing was heard in the same
+///   Behind one that is passed over go those of palisade of whom nothing was heard in the same
 ///   time, neither a look, which each takes every two seconds, nor a listener: a queue of dead
-///   waiters that a failover brought back keeps nobody for longer. Redisson's are passed over one by one.
+///   waiters that a failover or a backup brought back keeps nobody for longer. Redisson's are passed over
+///   one by one.
 ///   Who was passed over although it lives stands at the end of the queue from then on, and says so at
 ///   `warn`.
 /// - Redisson's waiters go by the clocks of their machines: one that is minutes ahead sends those off

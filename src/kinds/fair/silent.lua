@@ -4,7 +4,7 @@
 -- is noted together with the first of them, so that all go when that one does, and not one by one.
 --
 -- Nobody goes by it who lives and can reach the server. Who waits here looks every two seconds, whether
--- or not it is first: in the time that the lock is left to the first it has asked some times. It is spared
+-- or not it is first: in the time that the lock is left to the first it has asked. It is spared
 -- as well if anybody listens on its channel, asked or not: its program may stand still, or wait until this
 -- server's votes count for it. Redisson's waiters sleep until they are told: of them nothing is noted, and
 -- each is judged when it is the first. Two never hold the lock by it: it only says who is next.

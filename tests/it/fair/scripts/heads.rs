@@ -80,17 +80,21 @@ const DEAD: [&str; 5] = [
     "00000000-0000-8000-8000-00000000000d:5",
 ];
 
-/// One that has a replica, so that nobody knows all who listen: with a free lock that these wait for, and
-/// what is noted when the last of them looks.
+/// One that has a replica, so that nobody knows all who listen.
 fn noted_by_the_last(waiters: &[&str]) -> [RedisServer; 2] {
     let servers = [RedisServer::start(), RedisServer::start()];
     let [server, replica] = &servers;
     replica.follow(server);
+    note_by_the_last(server, waiters);
+    servers
+}
+
+/// A free lock that these wait for, and what is noted when the last of them looks.
+fn note_by_the_last(server: &RedisServer, waiters: &[&str]) {
     wait(server, "me:0");
     wait_all(server, waiters);
     release(server, "me:0");
     assert_eq!(wait(server, waiters.last().unwrap()).0, -6);
-    servers
 }
 
 /// Somebody looks meanwhile, as each who waits does every two seconds.
@@ -132,6 +136,24 @@ fn all_who_are_silent_behind_a_first_that_does_not_come_go_with_it() {
     looks_for(&server, 10, || assert_eq!(attempt(&server, "you:1").0, 0));
     assert_eq!(heard(&mut listener), "c:me:1");
     assert_eq!(queue(&server), ["me:1"]);
+}
+
+#[test]
+fn all_who_are_silent_behind_a_silent_first_go_with_it_after_three_seconds() {
+    let server = RedisServer::start();
+    let [first, second, asks, third, listens] = DEAD;
+    note_by_the_last(&server, &[first, second, asks, third, listens, "me:1"]);
+    let mut listener = hear(&server, &[listens]);
+    looks_for(&server, 2, || {
+        wait(&server, asks);
+        assert_eq!(wait(&server, "me:1").0, -6);
+    });
+    looked_before(&server, 1_000);
+    assert_eq!(wait(&server, "me:1").0, -6);
+    assert_eq!(queue(&server), [asks, third, listens, "me:1"], "it asked");
+    looks_for(&server, 4, || assert_eq!(wait(&server, "me:1").0, -6));
+    assert_eq!(queue(&server), [listens, "me:1"], "it listens");
+    assert_eq!(heard(&mut listener), format!("c:{listens}"));
 }
 
 #[test]
