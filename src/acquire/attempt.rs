@@ -1,14 +1,12 @@
 //! A claim that is asked for and not won yet, and what is asked for next.
 
-use std::sync::Arc;
-
-use smallvec::SmallVec;
+use std::sync::{Arc, Weak};
 
 use crate::{
     by_member::MemberId,
     claim::{Claim, KeptPlace, ask, roll_back_all, roll_back_some},
     error::Vote,
-    watchdog::Draining,
+    process::Listed,
 };
 
 /// Ends the claim if it is not handed on: a dropped future of an acquire takes back what it began.
@@ -17,15 +15,17 @@ pub(super) struct Attempt {
     claim: Arc<Claim>,
     handed_on: bool,
     place: Option<KeptPlace>,
-    /// A shutdown waits for what becomes of it.
-    _draining: SmallVec<[Draining; 1]>,
 }
 
 impl Attempt {
     pub(super) fn new(claim: Arc<Claim>) -> Self {
-        let _draining =
-            claim.members().values().map(|member| member.services.drain.begin()).collect();
-        Self { claim, handed_on: false, place: None, _draining }
+        let this = Arc::downgrade(&claim);
+        let listed: Weak<dyn Listed> = this;
+        for member in claim.members().values() {
+            let services = &member.services;
+            services.attempts.begin(claim.id(), listed.clone(), &services.drain);
+        }
+        Self { claim, handed_on: false, place: None }
     }
 
     pub(super) fn claim(&self) -> &Arc<Claim> {
@@ -75,8 +75,14 @@ impl Attempt {
 
 impl Drop for Attempt {
     fn drop(&mut self) {
+        if !self.claim.process().home.is_here() {
+            return;
+        }
         if !self.handed_on {
             self.claim.abandon();
+        }
+        for member in self.claim.members().values() {
+            member.services.attempts.end(self.claim.id());
         }
     }
 }

@@ -185,6 +185,10 @@ impl Claim {
         })
     }
 
+    pub(crate) const fn id(&self) -> u64 {
+        self.id
+    }
+
     pub(crate) fn holder(&self) -> &Arc<str> {
         &self.holder
     }

@@ -270,8 +270,8 @@ impl Client {
         bless(std::slice::from_ref(&self.services), false).await
     }
 
-    /// Ends all holds of this client, waits until their releases and all others that are under way
-    /// are confirmed, and closes the connections.
+    /// Ends all holds and attempts of this client, also of futures that nobody polls, waits until their
+    /// releases and all others that are under way are confirmed, and closes the connections.
     ///
     /// Live guards are [lost](LostCause::Shutdown). From now on every acquire fails. In a child by
     /// `fork()` of the process that made the client this does nothing.
@@ -290,6 +290,7 @@ impl Client {
         for claim in self.services.claims() {
             claim.shut_down(LostCause::Shutdown);
         }
+        self.services.attempts.end_all(|claim| claim.shut_down(LostCause::Shutdown));
         let clock = &self.services.process.clock;
         let deadline = clock.sleep_until(clock.now() + limit);
         tokio::select! {

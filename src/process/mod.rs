@@ -1,5 +1,6 @@
 //! What one process shares between all its clients, and what each client is to its locks.
 
+mod attempts;
 mod listed;
 mod live;
 mod returning;

@@ -12,7 +12,7 @@ use std::{
 
 use tokio::runtime::Handle;
 
-use super::{Process, listed::Listed, live::Live};
+use super::{Process, attempts::Attempts, listed::Listed, live::Live};
 use crate::{
     clock::{Instant, has_timers},
     error::{ConfigError, LockName, NodeId},
@@ -67,6 +67,7 @@ pub(crate) struct Services {
     pub(crate) notifier: Notifier,
     pub(crate) queues: Arc<Queues>,
     pub(crate) drain: Arc<Drain>,
+    pub(crate) attempts: Attempts,
     pub(crate) settings: ServiceSettings,
     closed: AtomicBool,
     /// Held by whoever looks at the mark of the server.
@@ -95,6 +96,7 @@ impl NodeServices {
                 process,
                 queues: Arc::default(),
                 drain: Arc::default(),
+                attempts: Attempts::default(),
                 settings,
                 closed: AtomicBool::new(false),
                 looking: tokio::sync::Mutex::default(),

@@ -195,6 +195,38 @@ async fn acquire_under_way_during_a_shutdown_wins_nothing() {
 }
 
 #[tokio::test]
+async fn shutdown_ends_what_a_future_began_that_nobody_polls() {
+    let server = RedisServer::start();
+    let client = patient(&server).connect().await.unwrap();
+    let lock = client.lock("x");
+    let mut parked = Box::pin(lock.acquire());
+    assert!(poll!(&mut parked).is_pending());
+    eventually(|| server.size() == 1).await;
+    soon(client.shutdown(HANG)).await.unwrap();
+    assert_eq!(server.size(), 0);
+    let error = soon(parked).await.unwrap_err();
+    assert!(matches!(error, AcquireError::Shutdown), "{error:?}");
+}
+
+#[tokio::test]
+async fn shutdown_gives_up_the_place_of_a_future_that_nobody_polls() {
+    let server = RedisServer::start();
+    let client = patient(&server).connect().await.unwrap();
+    let held = soon(client.fair_lock("x").acquire()).await.unwrap();
+    let waiting = patient(&server).connect().await.unwrap();
+    let lock = waiting.fair_lock("x");
+    let mut parked = Box::pin(lock.acquire());
+    while soon(client.fair_lock("x").waiting()).await.unwrap().is_empty() {
+        assert!(poll!(&mut parked).is_pending());
+    }
+    soon(waiting.shutdown(HANG)).await.unwrap();
+    assert!(soon(client.fair_lock("x").waiting()).await.unwrap().is_empty());
+    assert!(matches!(soon(parked).await, Err(AcquireError::Shutdown)));
+    soon(held.release()).await.unwrap();
+    assert_eq!(server.size(), 0);
+}
+
+#[tokio::test]
 async fn shutdown_counts_what_was_not_confirmed_in_time() {
     let server = RedisServer::start();
     let client = hasty(&server).await;

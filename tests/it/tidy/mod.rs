@@ -291,6 +291,7 @@ fn hash_maps_are_where_their_order_does_not_matter() {
     let unordered = [
         "embedded/commands/table.rs",
         "guard/owner.rs",
+        "process/attempts.rs",
         "process/live.rs",
         "wait/queue.rs",
         "watchdog/schedule.rs",
