@@ -49,6 +49,8 @@ pub(crate) struct Acquisition {
     /// As whom it listens, where each holder id has a channel of its own.
     listens_as: Arc<str>,
     has_asked: bool,
+    /// Whether it has come to its turn in a line.
+    is_in_line: bool,
     /// How much was [learned](learned) of servers when those of the members were compared last.
     compared_at: Option<u64>,
     /// How many rounds were lost in quick succession, and when the last was.
@@ -69,6 +71,7 @@ impl Acquisition {
             listens,
             listens_as: Arc::default(),
             has_asked: false,
+            is_in_line: false,
             compared_at: None,
             lost_rounds: (0, Instant::from_origin(Duration::ZERO)),
             has_said_not_yet: false,
@@ -82,14 +85,16 @@ impl Acquisition {
 
     /// What this round asks with.
     fn attempt(&mut self) -> Attempt {
-        if let Some(kept) = self.in_order.as_mut().and_then(InOrder::take_kept) {
-            return kept;
-        }
-        match self.next.take() {
+        let kept = self.in_order.as_mut().and_then(InOrder::take_kept);
+        let attempt = kept.unwrap_or_else(|| match self.next.take() {
             Some(Next::Queued(attempt)) => attempt,
             Some(Next::Clean(claim)) => Attempt::new(claim),
             None => Attempt::new(self.fresh()),
+        });
+        if self.is_in_line {
+            attempt.claim().keep_order();
         }
+        attempt
     }
 
     /// The holder id that the next round asks with.
@@ -298,6 +303,10 @@ impl Contender for Acquisition {
             };
         }
         self.ask_others(attempt, votes).await
+    }
+
+    fn lines_up(&mut self) {
+        self.is_in_line = true;
     }
 
     async fn give_back(&mut self) {

@@ -255,8 +255,9 @@ async fn place_in_a_queue_is_given_up_while_a_release_beside_it_is_not_final() {
             scene.servers[0].freeze();
         }
         let left = attempt.without_grants().await;
-        assert_eq!(left.and_then(|attempt| attempt.claim().place()).is_some(), !freezes);
+        let place = left.as_ref().and_then(|attempt| attempt.claim().place());
+        assert_eq!(place.is_some(), !freezes);
         assert_eq!(fair.waiting().await.expect("it is up").len(), usize::from(!freezes));
-        drop(held);
+        drop((left, held));
     }
 }

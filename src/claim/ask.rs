@@ -1,6 +1,9 @@
 //! One member is asked for its vote: from the request to what its answer comes to.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use super::record::{Claim, ClaimPhase, ClaimState};
 use crate::{
@@ -259,6 +262,10 @@ impl Acquirer for Asking {
     fn never_left(&self, not_after: i64) {
         let mut state = self.claim.state();
         state.members[self.member].never_left(self.connection.epoch(), not_after);
+    }
+
+    fn keeps_order(&self) -> bool {
+        self.claim.keeps_order.load(Ordering::Relaxed)
     }
 }
 

@@ -48,6 +48,8 @@ pub(crate) struct Claim {
     pub(super) wanted: Wanted,
     /// Whether its holder has given up a part of it, for good: see [`kind`](Self::kind).
     pub(super) is_downgraded: AtomicBool,
+    /// Whether who wants it has waited in line, and asks behind the release that it waited for.
+    pub(super) keeps_order: AtomicBool,
     /// What a fencing token should be at least: the wall clock when the attempt began, in µs.
     pub(super) hint_us: u64,
     pub(super) process: Arc<Process>,
@@ -166,6 +168,7 @@ impl Claim {
             need: u32::try_from(need).unwrap_or(u32::MAX),
             wanted,
             is_downgraded: AtomicBool::new(false),
+            keeps_order: AtomicBool::new(false),
             hint_us: u64::try_from(hint).unwrap_or(u64::MAX),
             process: process.clone(),
             state: Mutex::new(ClaimState {
@@ -191,6 +194,11 @@ impl Claim {
 
     pub(crate) fn holder(&self) -> &Arc<str> {
         &self.holder
+    }
+
+    /// From now on it is asked for behind all that has entered by then.
+    pub(crate) fn keep_order(&self) {
+        self.keeps_order.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn members(&self) -> &Members {

@@ -11,7 +11,7 @@ use std::{
 
 use futures::{StreamExt, stream};
 
-use super::{Connection, Lookout, NextSocket, Node};
+use super::{Awaited, Connection, Lookout, NextSocket, Node};
 use crate::{
     clock::Instant,
     error::NodeError,
@@ -171,8 +171,9 @@ impl Node {
     ) -> Result<(Vec<BatchAnswer>, Connection), NodeError> {
         let deadline = self.0.core.settings.clock.now() + call.timeout;
         let next_socket = NextSocket::for_the_unsent().divisible(call.is_divisible());
+        let key = call.batch.key();
         let (connection, answer) =
-            self.call_until(next_socket, call.batch.key(), &call.batch, deadline).await?;
+            self.call_until(next_socket, key, Awaited::ByALease, &call.batch, deadline).await?;
         let (sent, run_id) = (answer.sent, connection.run_id());
         let outcomes = answer.reply.into_iter();
         let answers = outcomes.map(|outcome| BatchAnswer { outcome, sent, run_id }).collect();

@@ -25,6 +25,9 @@ pub(crate) trait Acquirer: fmt::Debug + Send + Sync {
 
     /// What was noted with this stamp was not executed, and never will be.
     fn never_left(&self, not_after: i64);
+
+    /// Whether it passes nothing that entered before it, as a release that it is to follow.
+    fn keeps_order(&self) -> bool;
 }
 
 /// Which time an acquire is about to be sent.
@@ -52,13 +55,17 @@ pub(crate) struct Patience {
 /// Who waits for an answer, and for what besides.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Awaited {
-    /// Nobody, or somebody who has time.
+    /// Nobody: it is only to be done at last.
+    ByNobody,
+    /// Somebody who has time.
     #[default]
     WithoutHurry,
     /// Somebody who waits for answers of other servers at the same time.
     WithOthers,
     /// Somebody who waits for nothing else.
     Alone,
+    /// A lease, which ends meanwhile.
+    ByALease,
 }
 
 impl Awaited {

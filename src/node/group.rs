@@ -80,7 +80,7 @@ impl Order {
         if seeker.unsent_until.is_some_and(|until| group.now >= until) {
             return Joins::No(self.decide(ticket, late(false)));
         }
-        if seeker.behind > self.let_go {
+        if !self.lanes.has_let_go(seeker.behind) {
             return Joins::Later;
         }
         let (size, print) = (seeker.acquirer.acquire().size(), seeker.acquirer.acquire().print());

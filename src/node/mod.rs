@@ -29,6 +29,7 @@ mod host;
 mod info;
 mod integers;
 mod landing;
+mod lanes;
 mod link;
 mod login;
 mod master;
@@ -355,19 +356,21 @@ impl Node {
         call: &C,
         deadline: Instant,
     ) -> Result<(Connection, Answer<C::Reply>), NodeError> {
-        self.call_until(NextSocket::for_the_unsent(), key, call, deadline).await
+        let next_socket = NextSocket::for_the_unsent();
+        self.call_until(next_socket, key, Awaited::default(), call, deadline).await
     }
 
     async fn call_until<C: Call>(
         &self,
         mut next_socket: NextSocket,
         key: &str,
+        awaited: Awaited,
         call: &C,
         deadline: Instant,
     ) -> Result<(Connection, Answer<C::Reply>), NodeError> {
         loop {
             let connection = self.next_connection(&mut next_socket, key, deadline).await?;
-            match connection.call(call, deadline).await {
+            match connection.call_of(awaited, call, deadline).await {
                 Err(error) => next_socket.after(error)?,
                 Ok(answer) => return Ok((connection, answer)),
             }

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use super::{
     caller::{Acquirer, Awaited, Turn},
     cause,
+    lanes::Lanes,
     request::{ASKING, Answers, Form, Request},
     rules::Rules,
 };
@@ -65,11 +66,8 @@ pub(super) struct Acquired {
 pub(super) struct Order {
     pub(super) calls: Slab<Entry>,
     /// What the driver has not taken yet, but for acquires.
-    pub(super) waiting: VecDeque<Ticket>,
-    /// How many of those it has taken.
-    pub(super) let_go: u64,
-    /// Acquires that it has not taken yet. They leave in calls that they share, behind all else for which
-    /// there is room.
+    pub(super) lanes: Lanes<Ticket>,
+    /// Acquires that it has not taken yet. They leave in calls that they share.
     pub(super) acquires: VecDeque<Ticket>,
     /// What it has taken, until the answer comes.
     pub(super) departed: VecDeque<Departed>,
@@ -153,7 +151,7 @@ pub(super) struct Seeker {
     pub(super) flight: Option<(Instant, u64)>,
     /// Whether ASKING is said before its call.
     pub(super) is_asking: bool,
-    /// It never passes what entered before it: so many of the others are to be let go first.
+    /// So many that callers wait for are to leave first; 0 if it passes them in its turn.
     pub(super) behind: u64,
     /// Of those that wait, only the ones with the same number share a call. 0 if it may be any.
     pub(super) part: u64,
@@ -212,7 +210,7 @@ pub(super) enum Left {
 impl Order {
     /// Whether something was not taken yet.
     pub(super) fn has_waiting(&self) -> bool {
-        !self.waiting.is_empty() || !self.acquires.is_empty()
+        !self.lanes.is_empty() || !self.acquires.is_empty()
     }
 
     /// Packs a call that waits, unless it was given up or nobody waits for its answer any more: then
@@ -432,8 +430,9 @@ impl Order {
 
     /// Tells everybody who waits that it will not be sent.
     pub(super) fn drop_unsent(&mut self, error: impl Fn() -> NodeError) -> Vec<Waker> {
-        let waiting = std::mem::take(&mut self.waiting).into_iter();
-        let unsent: Vec<_> = waiting.chain(std::mem::take(&mut self.acquires)).collect();
+        let mut lanes = std::mem::take(&mut self.lanes);
+        let mut unsent = std::mem::take(&mut self.acquires);
+        unsent.extend(std::iter::from_fn(|| lanes.oldest()));
         unsent.into_iter().filter_map(|one| self.decide(one, Fate::NeverLeft(error()))).collect()
     }
 }

@@ -5,10 +5,10 @@
 //! put their calls in and wait here; the [driver](super::driver), a task of the socket's own
 //! runtime, takes them out, writes them, and puts the answers in their place.
 //!
-//! Acquires wait in a lane of their own, as what they say and not as bytes. Everything else leaves first;
-//! but where that fills all the room, again and again, an acquire waits for no more than entered before it.
-//! Few calls with acquires are under way at a time; what waits for one of them to be answered
-//! leaves in [one call](super::group), and each gets [its own outcome](super::landing).
+//! Acquires wait in a lane of their own, as what they say and not as bytes: [which lane](super::lanes) is next
+//! matters where there is not room for all. Few calls with acquires are under way at a time; what waits for
+//! one of them to be answered leaves in [one call](super::group), and each gets [its own
+//! outcome](super::landing).
 //!
 //! # Invariants
 //! - An acquire gets its position in the order and its caller notes that it may be executed in one
@@ -182,14 +182,15 @@ impl Outbox {
         let is_next = order.plan_wake(caller.wake_at);
         let (ticket, leaves) = match departure {
             Departure::Call { request, deadline } => {
+                let (bytes, awaited) = (request.bytes.len(), caller.awaited);
                 let ticket = order.calls.insert(Entry::Waiting { request, deadline, caller });
-                order.waiting.push_back(ticket);
+                order.lanes.push(ticket, bytes, awaited);
                 (ticket, true)
             }
             Departure::Acquire { acquirer, unsent_until, is_asking } => {
                 let (turn, part) = (Turn::First, 0);
                 let (stamp, flight) = (None, None);
-                let behind = order.let_go + order.waiting.len() as u64;
+                let behind = if acquirer.keeps_order() { order.lanes.end() } else { 0 };
                 let seeker = Seeker {
                     acquirer,
                     unsent_until,
@@ -412,7 +413,7 @@ impl fmt::Debug for Outbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let order = self.order();
         f.debug_struct("Outbox")
-            .field("waiting", &(order.waiting.len() + order.acquires.len()))
+            .field("waiting", &(order.lanes.len() + order.acquires.len()))
             .field("departed", &order.departed.len())
             .field("ending", &self.ending)
             .finish_non_exhaustive()

@@ -5,6 +5,7 @@ use std::{task::Waker, time::Duration};
 use tokio::sync::oneshot;
 
 use super::{
+    lanes::Next,
     order::{OnlyCall, Order},
     outbox::Outbox,
 };
@@ -30,13 +31,11 @@ impl Outbox {
         if order.has_waiting() && to.len() < full {
             let before = order.taken;
             let now = self.clock().now();
-            while to.len() < full
-                && let Some(ticket) = order.waiting.pop_front()
-            {
-                order.let_go += 1;
-                unsent.extend(order.depart(ticket, now, to));
+            self.pack_calls(&mut order, now, to, full, &mut unsent);
+            let mut acquires_go = self.lets_acquires_go(&mut order);
+            while to.len() < full && acquires_go {
+                acquires_go = self.pack_acquires(&mut order, now, to, &mut unsent);
             }
-            self.pack_acquires(&mut order, now, to, full, &mut unsent);
             something_leaves = (order.taken > before).then_some(now);
         }
         match (sleeper, &order.driver) {
@@ -53,9 +52,8 @@ impl Outbox {
         packed
     }
 
-    /// The same for acquires: while few calls with some are under way. One call leaves where it is full,
-    /// too: else they would wait for as long as others come faster than they leave.
-    fn pack_acquires(
+    /// Packs all that waits but acquires, or by turns with these what there is room for.
+    fn pack_calls(
         &self,
         order: &mut Order,
         now: Instant,
@@ -63,10 +61,41 @@ impl Outbox {
         full: usize,
         unsent: &mut Vec<Waker>,
     ) {
+        let is_crowded = order.lanes.bytes() >= full - to.len();
+        let mut acquires_go = is_crowded && self.lets_acquires_go(order);
+        while to.len() < full {
+            let next = if is_crowded {
+                order.lanes.next(acquires_go)
+            } else {
+                order.lanes.oldest().map(Next::Call)
+            };
+            match next {
+                Some(Next::Call(ticket)) => unsent.extend(order.depart(ticket, now, to)),
+                Some(Next::Acquires) => {
+                    acquires_go = self.pack_acquires(order, now, to, unsent);
+                }
+                None => return,
+            }
+        }
+    }
+
+    /// Whether acquires wait, and few enough calls with some are under way.
+    fn lets_acquires_go(&self, order: &mut Order) -> bool {
         if order.acquires.is_empty() {
-            return;
+            return false;
         }
         order.most_acquire_calls = calls_under_way(self.round_trip());
+        order.acquire_calls < order.most_acquire_calls
+    }
+
+    /// Packs one call of them. True if another may follow at once.
+    fn pack_acquires(
+        &self,
+        order: &mut Order,
+        now: Instant,
+        to: &mut Vec<u8>,
+        unsent: &mut Vec<Waker>,
+    ) -> bool {
         let stamp = |valid: Duration| {
             if planted!(GhostStampOff) {
                 return i64::MAX;
@@ -74,10 +103,9 @@ impl Outbox {
             let valid = i64::try_from(valid.as_micros()).unwrap_or(i64::MAX);
             self.server_clock().map_or(i64::MIN, |clock| clock.at(now).saturating_add(valid))
         };
-        while order.acquire_calls < order.most_acquire_calls
-            && order.pack_acquires(now, stamp, to, unsent)
-            && to.len() < full
-        {}
+        order.pack_acquires(now, stamp, to, unsent)
+            && order.acquire_calls < order.most_acquire_calls
+            && !order.acquires.is_empty()
     }
 }
 

@@ -56,7 +56,7 @@ impl Way {
     /// Whether an answer that is so awaited is looked for.
     fn serves(self, awaited: Awaited) -> bool {
         match (self, awaited) {
-            (_, Awaited::WithoutHurry) => false,
+            (_, Awaited::ByNobody | Awaited::WithoutHurry | Awaited::ByALease) => false,
             (Self::InTurns, Awaited::WithOthers) | (_, Awaited::Alone) => true,
             // Who looks at one socket keeps the calls on others waiting.
             (Self::Itself, Awaited::WithOthers) => false,

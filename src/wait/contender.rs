@@ -17,6 +17,9 @@ pub(crate) trait Contender: Send {
     /// Attempts once.
     fn round(&mut self) -> impl Future<Output = Round<Self::Grant>> + Send;
 
+    /// It has come to its turn in line: from now on it asks behind the release that it has waited for.
+    fn lines_up(&mut self);
+
     /// Gives back what it keeps of a round that it lost: it is not about to ask again.
     fn give_back(&mut self) -> impl Future<Output = ()> + Send;
 

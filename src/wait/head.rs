@@ -65,6 +65,7 @@ impl<C: Contender> Head<'_, C> {
         &mut self,
         refused_by: Option<Vec<MemberId>>,
     ) -> Interrupted<Result<C::Grant, AcquireError>> {
+        self.contender.lines_up();
         let mut listeners = self.listeners();
         let mut refused_by = refused_by.unwrap_or_else(|| listeners.ids().collect());
         let mut pause = Pause::new(self.waiting);

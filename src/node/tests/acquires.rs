@@ -69,6 +69,9 @@ async fn acquires_of_many_threads_are_executed_in_the_order_of_their_notes() {
             true
         }
         fn never_left(&self, _not_after: i64) {}
+        fn keeps_order(&self) -> bool {
+            false
+        }
     }
     static NOTED: Mutex<Vec<String>> = Mutex::new(Vec::new());
     let server = RedisServer::start();

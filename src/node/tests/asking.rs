@@ -60,6 +60,7 @@ pub(super) struct Wish {
     pub(super) is_wanted: AtomicBool,
     asked: Mutex<Vec<(i64, Turn)>>,
     never_left: Mutex<Vec<i64>>,
+    pub(super) keeps_order: AtomicBool,
 }
 
 impl Wish {
@@ -95,6 +96,7 @@ impl Wish {
             is_wanted: AtomicBool::new(true),
             asked: Mutex::default(),
             never_left: Mutex::default(),
+            keeps_order: AtomicBool::default(),
         })
     }
 
@@ -132,6 +134,10 @@ impl Acquirer for Wish {
 
     fn never_left(&self, not_after: i64) {
         self.never_left.lock().unwrap().push(not_after);
+    }
+
+    fn keeps_order(&self) -> bool {
+        self.keeps_order.load(Ordering::SeqCst)
     }
 }
 

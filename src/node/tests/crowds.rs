@@ -1,7 +1,7 @@
 //! Very many acquires at once, on a server that is there and on one that is not.
 
 use std::{
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     task::{Context, Waker},
     time::Duration,
 };
@@ -129,9 +129,9 @@ async fn a_frozen_server_holds_nobody_and_its_silence_counts_once_for_each_call(
     assert_eq!(counted.count(), 2, "as many as there were calls");
 }
 
-/// However many calls enter faster than they leave, an acquire waits for those before it and no others.
-#[test]
-fn acquire_that_finds_no_room_leaves_behind_what_entered_before_it() {
+/// Where there is room for two calls at a time: the first letters of those that leave each time, three of
+/// callers before an acquire and three behind it.
+fn leave_where_there_is_no_room(keeps_order: bool) -> Vec<String> {
     let outbox = Outbox::new(&settings());
     let enter = |departure| outbox.enter(departure, Sleeper::of(Waker::noop())).unwrap();
     let pings = || {
@@ -142,16 +142,29 @@ fn acquire_that_finds_no_room_leaves_behind_what_entered_before_it() {
     };
     pings();
     let acquirer = Wish::of("x", 1);
+    acquirer.keeps_order.store(keeps_order, Ordering::SeqCst);
     enter(Departure::Acquire { acquirer, unsent_until: None, is_asking: false });
     pings();
-    // There is room for two.
-    let left: Vec<(usize, usize)> = (0..3)
-        .map(|_| {
-            let mut to = Vec::new();
-            outbox.pack(&mut to, 20, None);
-            let packed = String::from_utf8(to).unwrap();
-            (packed.matches("PING").count(), packed.matches("EVALSHA").count())
-        })
-        .collect();
-    assert_eq!(left, [(2, 0), (2, 1), (2, 0)]);
+    let pack = || {
+        let mut to = Vec::new();
+        outbox.pack(&mut to, 20, None);
+        let packed = String::from_utf8(to).unwrap();
+        packed
+            .split('\n')
+            .filter(|word| word.starts_with(['P', 'E']))
+            .map(|word| &word[..1])
+            .collect()
+    };
+    (0..4).map(|_| pack()).collect()
+}
+
+/// However many calls enter faster than they leave.
+#[test]
+fn acquires_leave_in_turns_with_other_calls_where_there_is_no_room() {
+    assert_eq!(leave_where_there_is_no_room(false), ["PE", "PP", "PP", "P"]);
+}
+
+#[test]
+fn acquire_of_one_who_stood_in_line_leaves_behind_what_entered_before_it() {
+    assert_eq!(leave_where_there_is_no_room(true), ["PP", "PP", "E", "PP"]);
 }

@@ -187,6 +187,9 @@ fn nobody_enters_while_an_acquirer_notes_that_it_is_sent() {
             true
         }
         fn never_left(&self, _not_after: i64) {}
+        fn keeps_order(&self) -> bool {
+            false
+        }
     }
     let mut desk = Desk::new();
     let looks = Arc::new(Looks(Wish::of("x", 1), OnceLock::new(), desk.outbox.clone()));
