@@ -235,7 +235,7 @@ impl Watchdog {
         self.shared.nudge_if_late(table, next);
     }
 
-    /// Looks at a claim at `next` instead.
+    /// Looks at a claim at `next`, or before that.
     pub(crate) fn reschedule(&self, id: u64, next: Instant) {
         let mut table = self.shared.table();
         table.schedule.reschedule(id, next);

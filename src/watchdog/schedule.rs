@@ -34,9 +34,12 @@ impl<T: Clone> Schedule<T> {
         self.moved(id, before.and_then(|entry| entry.at), at);
     }
 
-    /// Moves an entry. Does nothing if it was removed meanwhile: what is over stays over.
+    /// Has an entry come at `at`, unless it comes before that: what is due earlier was decided meanwhile, or
+    /// finds that nothing is due. Does nothing if it was removed meanwhile: what is over stays over.
     pub(crate) fn reschedule(&mut self, id: u64, at: Instant) {
-        if let Some(entry) = self.entries.get_mut(&id) {
+        if let Some(entry) = self.entries.get_mut(&id)
+            && entry.at.is_none_or(|planned| at < planned)
+        {
             let before = entry.at.replace(at);
             self.moved(id, before, at);
         }
@@ -72,10 +75,6 @@ impl<T: Clone> Schedule<T> {
     }
 
     fn moved(&mut self, id: u64, before: Option<Instant>, at: Instant) {
-        // The answers of one round all say the same.
-        if before == Some(at) {
-            return;
-        }
         if let Some(before) = before {
             self.due.remove(&(before, id));
         }
@@ -138,6 +137,20 @@ mod tests {
         }
         schedule.insert(1, at(20), ());
         assert_eq!(schedule.next(), Some(at(20)));
+    }
+
+    /// As by a re-entry, while the watchdog computes when to look next.
+    #[test]
+    fn what_is_to_come_earlier_is_not_put_off() {
+        let mut schedule = Schedule::new();
+        schedule.insert(1, at(10), ());
+        assert_eq!(schedule.take_due(at(10), 9).len(), 1);
+        schedule.reschedule(1, at(11));
+        schedule.reschedule(1, at(500));
+        assert_eq!(schedule.next(), Some(at(11)));
+        assert_eq!(schedule.take_due(at(11), 9).len(), 1);
+        schedule.reschedule(1, at(500));
+        assert_eq!(schedule.next(), Some(at(500)));
     }
 
     #[test]
