@@ -4,7 +4,8 @@
 //! where it is. All are asked anew when one of them cannot be reached.
 //!
 //! # Deadlock safety
-//! `state` is locked for look-ups only; nothing is asked, dropped or spawned under it.
+//! `state` is locked for look-ups only; nothing is asked, dropped or spawned under it. `looking` is locked
+//! before it.
 
 use std::{
     collections::BTreeMap,
@@ -13,9 +14,13 @@ use std::{
     time::Duration,
 };
 
-use futures::{StreamExt, future::try_join_all, stream::FuturesUnordered};
+use futures::{
+    FutureExt, StreamExt,
+    future::{BoxFuture, Shared, try_join_all},
+    stream::FuturesUnordered,
+};
 use redis::{RedisResult, Value};
-use tokio::runtime::Id;
+use tokio::runtime::{Handle, Id};
 
 use super::{
     cause, commands::words, connection::Connection, deadline::before, directory::Place,
@@ -29,9 +34,12 @@ pub(super) struct Cluster {
     core: Arc<Core>,
     places: Places,
     state: Mutex<State>,
-    /// One look at a time serves all.
-    looking: tokio::sync::Mutex<()>,
+    /// The look that is under way: one at a time serves all.
+    looking: Mutex<Option<Look>>,
 }
+
+/// Completes once all were asked.
+type Look = Shared<BoxFuture<'static, ()>>;
 
 #[derive(Default)]
 struct State {
@@ -57,13 +65,12 @@ struct Said {
 
 impl Cluster {
     pub(super) fn new(core: Arc<Core>, places: Places) -> Self {
-        let (state, looking) = (Mutex::default(), tokio::sync::Mutex::default());
-        Self { core, places, state, looking }
+        Self { core, places, state: Mutex::default(), looking: Mutex::default() }
     }
 
     /// The connection to whoever serves `slot`, as far as is known.
     pub(super) async fn connection(
-        &self,
+        self: &Arc<Self>,
         slot: u16,
         deadline: Instant,
     ) -> Result<Connection, NodeError> {
@@ -88,7 +95,6 @@ impl Cluster {
             _looked = &mut looking => None,
         };
         if failed.is_some() {
-            // The same look: another would wait for the turn that this one may have.
             looking.await?;
         }
         match (self.owner(slot).filter(|owner| *owner != place), failed) {
@@ -100,7 +106,7 @@ impl Cluster {
 
     /// The connections to all that serve something.
     pub(super) async fn connections(
-        &self,
+        self: &Arc<Self>,
         deadline: Instant,
     ) -> Result<Vec<Connection>, NodeError> {
         self.look(deadline).await?;
@@ -178,24 +184,41 @@ impl Cluster {
     ///
     /// # Errors
     /// None of them says it in time. What was known stays.
-    pub(super) async fn look(&self, deadline: Instant) -> Result<(), NodeError> {
-        let clock = &self.core.settings.clock;
-        let looked = async {
-            let _turn = self.looking.lock().await;
-            let since = self.state().looked_at;
-            if since.is_some_and(|at| clock.now() < at + LEAST_BETWEEN) {
-                return;
-            }
-            let said = self.ask_all().await;
-            self.take(said);
-        };
-        // What comes too late is to be known all the same, hence not the deadline's error.
-        let _late = before(clock, deadline, looked).await;
+    pub(super) async fn look(self: &Arc<Self>, deadline: Instant) -> Result<(), NodeError> {
+        if let Some(look) = self.look_under_way() {
+            // What comes too late is to be known all the same, hence not the deadline's error.
+            let _late = before(&self.core.settings.clock, deadline, look).await;
+        }
         let state = self.state();
         match &state.failed {
             Some(error) if state.map.places().is_empty() => Err(error.clone()),
             _ => Ok(()),
         }
+    }
+
+    /// Begins a look if none is under way, but for one that was just had. It does not stand still with who
+    /// began it: all wait for it, the watchdog too.
+    fn look_under_way(self: &Arc<Self>) -> Option<Look> {
+        let mut looking = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(look) = looking.as_ref().filter(|look| look.peek().is_none()) {
+            return Some(look.clone());
+        }
+        let since = self.state().looked_at;
+        if since.is_some_and(|at| self.core.settings.clock.now() < at + LEAST_BETWEEN) {
+            return None;
+        }
+        let runtime = self.core.background.get().cloned().or_else(|| Handle::try_current().ok())?;
+        let cluster = self.clone();
+        let asking = runtime.spawn(async move {
+            let said = cluster.ask_all().await;
+            cluster.take(said);
+            let this = cluster.looking.lock().unwrap_or_else(PoisonError::into_inner).take();
+            drop(this);
+        });
+        // If it panicked, or its runtime has ended, the next one looks anew.
+        let look = asking.map(drop).boxed().shared();
+        *looking = Some(look.clone());
+        Some(look)
     }
 
     fn take(&self, said: Result<SlotMap, NodeError>) {

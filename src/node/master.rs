@@ -50,7 +50,7 @@ impl Master {
     /// Its replicas, if it matters what they have.
     pub(super) fn replicas(&self) -> Option<&Replicas> {
         let core = &self.0.core;
-        let (rule, on) = core.settings.replicated.as_ref().zip(core.replicas_on.get())?;
+        let (rule, on) = core.settings.replicated.as_ref().zip(core.background.get())?;
         Some(self.0.replicas.get_or_init(|| Replicas::of(core.clone(), rule.clone(), on)))
     }
 

@@ -135,9 +135,10 @@ impl Node {
         let _the_first_stays = self.0.core.resident.set(resident);
     }
 
-    /// Has a task on the runtime `on` ask what replicas have, if that matters.
-    pub(crate) fn watch_replicas(&self, on: &Handle) {
-        let _the_first_stays = self.0.core.replicas_on.set(on.clone());
+    /// Has tasks on the runtime `on` do what all callers need: ask what replicas have, if that matters, and
+    /// who serves what of a cluster.
+    pub(crate) fn work_on(&self, on: &Handle) {
+        let _the_first_stays = self.0.core.background.set(on.clone());
     }
 
     /// To be called before anything is asked for that replicas are to have: from where to

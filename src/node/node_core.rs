@@ -43,8 +43,8 @@ pub(super) struct Core {
     /// One for each call that speaks of many locks and may be unanswered.
     pub(super) batches: Semaphore,
     pub(super) resident: OnceLock<Weak<dyn Resident>>,
-    /// Where it is asked what replicas have, if that matters.
-    pub(super) replicas_on: OnceLock<Handle>,
+    /// Where that is done which all callers need, whatever becomes of their own runtimes.
+    pub(super) background: OnceLock<Handle>,
     /// Where messages are read: of a cluster, those of all its servers.
     pub(super) host: Arc<Host>,
 }
@@ -65,7 +65,7 @@ impl Core {
             by_slot,
             batches: Semaphore::new(BATCHES),
             resident: OnceLock::new(),
-            replicas_on: OnceLock::new(),
+            background: OnceLock::new(),
             host: Arc::default(),
         }
     }
@@ -77,8 +77,8 @@ impl Core {
         if let Some(resident) = self.resident.get() {
             let _the_first = one.resident.set(resident.clone());
         }
-        if let Some(runtime) = self.replicas_on.get() {
-            let _the_first = one.replicas_on.set(runtime.clone());
+        if let Some(runtime) = self.background.get() {
+            let _the_first = one.background.set(runtime.clone());
         }
         if self.closed.is_cancelled() {
             one.closed.cancel();

@@ -237,7 +237,7 @@ impl Deref for NodeServices {
 fn settled(node: Node, services: &Weak<NodeServices>, runtime: &Handle) -> Node {
     let resident: Weak<dyn Resident> = services.clone();
     node.settle(resident);
-    node.watch_replicas(runtime);
+    node.work_on(runtime);
     node
 }
 

@@ -38,7 +38,7 @@ pub(super) async fn run(mut desk: Desk, cluster: Arc<Cluster>) {
 }
 
 /// Waits until it is known how the servers publish: nobody could be heard before.
-async fn until_found(desk: &mut Desk, cluster: &Cluster) -> SessionEnd {
+async fn until_found(desk: &mut Desk, cluster: &Arc<Cluster>) -> SessionEnd {
     let settings = desk.core.settings.clone();
     let mut backoff = pauses(&settings);
     while !settings.sharding.is_found() {

@@ -100,6 +100,22 @@ async fn works<L: AnyLock>(of: impl Fn(&Client, &str) -> L) {
     eventually(|| cluster.keys().iter().all(|key| key.contains("token"))).await;
 }
 
+/// It has begun to look who serves what, and nobody runs its runtime any more.
+#[test]
+fn caller_that_stands_still_keeps_nobody_from_looking() {
+    let cluster = SlotCluster::start(3);
+    let [run, not_run] = [(); 2]
+        .map(|()| tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap());
+    let client = settings(&cluster).build().unwrap();
+    let lock = client.lock("a");
+    let mut parked = Box::pin(lock.acquire());
+    not_run.block_on(async { assert!(futures::poll!(&mut parked).is_pending()) });
+    run.block_on(async {
+        soon(client.lock("b").acquire()).await.unwrap().release().await.unwrap();
+    });
+    drop(parked);
+}
+
 #[tokio::test]
 async fn simple_locks_work() {
     works(|client, name| client.lock(name)).await;
