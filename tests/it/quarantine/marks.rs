@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use palisade::{Masters, Quarantine, embedded::Server, error::BlessError};
+use futures::poll;
+use palisade::{Masters, Quarantine, RedLock, embedded::Server, error::BlessError};
 
 use super::{D, MARKER, counts_in};
 
@@ -219,4 +220,26 @@ async fn lock_by_itself_that_nobody_vets_neither_reads_nor_writes_a_mark() {
     assert_eq!(mark_on(&servers[0]), "");
     servers[0].flush();
     client.lock("x").try_acquire().await.unwrap().expect("as ever").release().await.unwrap();
+}
+
+/// It has got so far by so many polls, after some of them in the midst of a look at the mark.
+#[tokio::test(start_paused = true)]
+async fn caller_that_is_not_polled_any_more_keeps_nobody_from_looking_at_the_mark() {
+    for polls in 1..100 {
+        let server = Server::start_here();
+        let client = server.client().unwrap();
+        let lock = |name: &str| RedLock::new([client.lock(name)]).unwrap();
+        let (first, second) = (lock("x"), lock("y"));
+        let mut parked = Box::pin(first.acquire());
+        for _ in 0..polls {
+            if poll!(&mut parked).is_ready() {
+                assert!(polls > 3, "it does not look");
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+        let guard = second.acquire().await.unwrap_or_else(|error| panic!("{polls}: {error:?}"));
+        guard.release().await.unwrap();
+    }
+    panic!("it is never granted");
 }
