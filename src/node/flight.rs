@@ -140,7 +140,10 @@ impl Flight<'_> {
 
 impl Drop for Flight<'_> {
     fn drop(&mut self) {
-        if let Stage::Entered(ticket) = self.stage {
+        // In the child of a fork a thread that is not there may have the order.
+        if let Stage::Entered(ticket) = self.stage
+            && self.outbox.is_here()
+        {
             self.outbox.leave(ticket);
         }
     }

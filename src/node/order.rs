@@ -1,7 +1,7 @@
 //! What is in one outbox: calls that wait, calls that were taken by the driver, and what has become
 //! of either.
 
-use std::{collections::VecDeque, sync::Arc, task::Waker};
+use std::{collections::VecDeque, sync::Arc, task::Waker, time::Duration};
 
 use redis::Value;
 use slab::Slab;
@@ -408,7 +408,8 @@ impl Order {
         true
     }
 
-    /// Those whose time is over at `now`.
+    /// Those whose time is over at `now`. All are looked at, so the more there are, the later is the next
+    /// time.
     pub(super) fn overdue(&mut self, now: Instant) -> Vec<Waker> {
         let mut overdue = Vec::new();
         self.next_wake = None;
@@ -425,6 +426,8 @@ impl Order {
                 _ => {}
             }
         }
+        let looked_at = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
+        self.next_wake = self.next_wake.map(|at| at.max(now + A_LOOK * looked_at));
         overdue
     }
 
@@ -445,6 +448,9 @@ impl Seeker {
         }
     }
 }
+
+/// Twenty times what it takes to look at one call.
+const A_LOOK: Duration = Duration::from_nanos(200);
 
 /// Whether nobody who waited for this call was late before.
 fn is_first(call: Option<&mut Departed>) -> bool {

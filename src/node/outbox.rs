@@ -54,6 +54,7 @@ use super::{
 use crate::{
     clock::{Instant, SharedClock},
     error::NodeError,
+    home::Home,
 };
 
 /// Why a connection has ended.
@@ -79,6 +80,7 @@ pub(super) struct Outbox {
     quiet_after: Duration,
     /// Where it was made, and is driven.
     runtime: Option<Id>,
+    home: Home,
 }
 
 /// What enters.
@@ -109,6 +111,7 @@ impl Outbox {
             quiet: Notify::new(),
             quiet_after: settings.quiet_after,
             runtime: Handle::try_current().ok().map(|here| here.id()),
+            home: Home::here(),
         })
     }
 
@@ -166,6 +169,11 @@ impl Outbox {
     /// after that themselves: the driver's runtime may stand still.
     pub(super) fn wakes_here(&self) -> bool {
         Handle::try_current().is_ok_and(|here| Some(here.id()) == self.runtime)
+    }
+
+    /// Whether this is the process that made it.
+    pub(super) fn is_here(&self) -> bool {
+        self.home.is_here()
     }
 
     /// Whether something waits to be packed.

@@ -129,6 +129,28 @@ async fn a_frozen_server_holds_nobody_and_its_silence_counts_once_for_each_call(
     assert_eq!(counted.count(), 2, "as many as there were calls");
 }
 
+/// Whoever is late is woken late by no more than what all take to be looked at, however often one is late.
+#[test]
+fn crowd_whose_time_is_over_one_by_one_is_looked_at_by_and_by() {
+    let outbox = Outbox::new(&settings());
+    let (start, us) = (outbox.clock().now(), Duration::from_micros);
+    for number in 0..10_000 {
+        let wake_at = Some(start + us(number));
+        let request = Request::one(&redis::cmd("PING"));
+        let sleeper = Sleeper { wake_at, ..Sleeper::of(Waker::noop()) };
+        outbox.enter(Departure::Call { request, deadline: later() }, sleeper).unwrap();
+    }
+    let (mut times, mut woken, mut now) = (0, 0, start);
+    loop {
+        let mut order = outbox.order();
+        woken += order.overdue(now).len();
+        times += 1;
+        let Some(next) = order.next_wake else { break };
+        now = next;
+    }
+    assert_eq!((woken, times), (10_000, 6));
+}
+
 /// Where there is room for two calls at a time: the first letters of those that leave each time, three of
 /// callers before an acquire and three behind it.
 fn leave_where_there_is_no_room(keeps_order: bool) -> Vec<String> {
