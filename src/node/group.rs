@@ -15,7 +15,7 @@ use super::order::{Entry, Fate, Order, Seeker, Taken, Ticket, late};
 use crate::{clock::Instant, wire::key};
 
 /// Locks in one script call: in calls of 64 a server is no faster.
-const MOST_LOCKS: usize = 32;
+pub(super) const MOST_LOCKS: usize = 32;
 
 /// No more is put in one call, in bytes, than its first lock and so much.
 const MOST_BYTES: usize = 64 * 1024;

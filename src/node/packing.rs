@@ -5,6 +5,7 @@ use std::{task::Waker, time::Duration};
 use tokio::sync::oneshot;
 
 use super::{
+    group::MOST_LOCKS,
     lanes::Next,
     order::{OnlyCall, Order},
     outbox::Outbox,
@@ -85,6 +86,12 @@ impl Outbox {
             return false;
         }
         order.most_acquire_calls = calls_under_way(self.round_trip());
+        if order.acquires.len() >= MOST_LOCKS {
+            // They gain nothing by waiting. Behind very many others an answer takes far longer than the
+            // shortest round trip, and few calls would be few acquires.
+            let others = order.departed.len() - order.acquire_calls;
+            order.most_acquire_calls = order.most_acquire_calls.max(others / OTHERS);
+        }
         order.acquire_calls < order.most_acquire_calls
     }
 
@@ -103,9 +110,7 @@ impl Outbox {
             let valid = i64::try_from(valid.as_micros()).unwrap_or(i64::MAX);
             self.server_clock().map_or(i64::MIN, |clock| clock.at(now).saturating_add(valid))
         };
-        order.pack_acquires(now, stamp, to, unsent)
-            && order.acquire_calls < order.most_acquire_calls
-            && !order.acquires.is_empty()
+        order.pack_acquires(now, stamp, to, unsent) && self.lets_acquires_go(order)
     }
 }
 
@@ -117,6 +122,9 @@ fn calls_under_way(round_trip: Duration) -> usize {
 
 /// What a server takes for a call of many locks, roughly.
 const A_CALL: Duration = Duration::from_micros(200);
+
+/// How many other calls take a server as long as a call of many locks, roughly.
+const OTHERS: usize = 64;
 
 #[cfg(test)]
 mod tests {
