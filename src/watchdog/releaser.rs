@@ -1,6 +1,6 @@
 //! Finishes what others left: releases of dropped guards, rollbacks, late grants, counts.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures::{StreamExt, stream::FuturesUnordered};
 use tokio::sync::mpsc;
@@ -28,9 +28,11 @@ pub(super) async fn work(shared: &Shared, inbox: &mut mpsc::UnboundedReceiver<Jo
                 Some(job) => admitted(&mut turns, job),
                 None => return,
             },
-            Some(Done { node, again }) = under_way.next(), if !under_way.is_empty() => {
+            Some(Done { node, took, again }) = under_way.next(), if !under_way.is_empty() => {
                 resting.extend(again.map(|again| rest(shared, again)));
-                node.and_then(|node| turns.next(&node))
+                let next = node.map(|node| turns.next(&node, took)).unwrap_or_default();
+                under_way.extend(next.into_iter().map(|job| perform(shared, job)));
+                None
             }
             Some(job) = resting.next(), if !resting.is_empty() => admitted(&mut turns, job),
         };
@@ -42,6 +44,8 @@ pub(super) async fn work(shared: &Shared, inbox: &mut mpsc::UnboundedReceiver<Jo
 struct Done {
     /// The node of a release, whose turn is over.
     node: Option<Arc<Identity>>,
+    /// How long it took, if it is done with.
+    took: Option<Duration>,
     again: Option<Again>,
 }
 
@@ -67,7 +71,7 @@ fn node_of(job: &Job) -> Option<Arc<Identity>> {
 }
 
 async fn perform(shared: &Shared, job: Job) -> Done {
-    let node = node_of(&job);
+    let (node, began) = (node_of(&job), shared.clock.now());
     let work = async {
         match job {
             Job::Release(release, alive) => return attempt(shared, release, alive).await,
@@ -77,7 +81,9 @@ async fn perform(shared: &Shared, job: Job) -> Done {
         }
         None
     };
-    Done { node, again: contained_async(work).await.flatten() }
+    let again = contained_async(work).await.flatten();
+    let took = again.is_none().then(|| shared.clock.now().saturating_since(began));
+    Done { node, took, again }
 }
 
 async fn attempt(shared: &Shared, mut release: Box<Release>, alive: Watchdog) -> Option<Again> {
@@ -127,12 +133,9 @@ async fn ask(shared: &Shared, due: Due) -> (MemberId, Report) {
 #[cfg(feature = "embedded")]
 #[cfg(test)]
 mod tests {
-    use std::{
-        sync::{
-            Mutex,
-            atomic::{AtomicBool, Ordering},
-        },
-        time::Duration,
+    use std::sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
     };
 
     use futures::future::BoxFuture;
