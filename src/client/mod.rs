@@ -273,7 +273,9 @@ impl Client {
     /// Ends all holds and attempts of this client, also of futures that nobody polls, waits until their
     /// releases and all others that are under way are confirmed, and closes the connections.
     ///
-    /// Live guards are [lost](LostCause::Shutdown). From now on every acquire fails. In a child by
+    /// Live guards are [lost](LostCause::Shutdown). From now on every acquire fails. A
+    /// [`release`](crate::LockGuard::release) that was begun counts until its future is polled or dropped: do not
+    /// park one beside this. In a child by
     /// `fork()` of the process that made the client this does nothing.
     ///
     /// # Errors

@@ -166,6 +166,7 @@ impl NodeServices {
     /// From now on nothing is granted; those who wait are told.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
+        self.queues.close();
         self.notifier.wake_all();
     }
 

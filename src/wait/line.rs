@@ -36,8 +36,10 @@ struct State {
     is_watched: bool,
     /// Whether somebody looks whether the first comes when it is called.
     is_attended: bool,
-    /// The first when it was called last, and how often it had been polled.
-    called: Option<(u64, u64)>,
+    /// How many were passed over since the first came when it was called.
+    absent: usize,
+    /// Nobody is granted anything here any more.
+    is_closed: bool,
     released: Option<ReleasedHere>,
     /// Since when the lock has been this process', if it was never left to others meanwhile.
     since: Option<Instant>,
@@ -83,6 +85,8 @@ pub(super) enum Summons {
     First,
     /// It is offered what this process holds.
     Offer(Arc<dyn Offered>),
+    /// Nobody is granted anything any more.
+    Closed,
 }
 
 /// What tells the first in line not to sleep any longer.
@@ -149,11 +153,14 @@ impl Line {
         self.state().places.first() == Some(place)
     }
 
-    /// Ready when it is the first, or is offered something.
+    /// Ready when it is the first, or is offered something, or all is over.
     pub(super) fn poll_summons(&self, place: u64, cx: &Context<'_>) -> Poll<Summons> {
         // Dropped after the mutex was let go, as it is declared before.
         let _former;
         let mut state = self.state();
+        if state.is_closed {
+            return Poll::Ready(Summons::Closed);
+        }
         if let Some(what) = state.places.take_offer(place) {
             return Poll::Ready(Summons::Offer(what));
         }
@@ -242,21 +249,32 @@ impl Line {
             state.is_attended = false;
             return None;
         }
-        let first = state.places.first_and_its_polls();
-        if first.is_none() || first != state.called {
-            state.called = first;
-            let waker = state.places.waker_of_first();
+        let absent = state.places.pass_over_absent();
+        if absent == 0 {
+            state.absent = 0;
+            let wakers = state.places.call(1);
             drop(state);
-            waker.into_iter().for_each(Waker::wake);
+            wakers.into_iter().for_each(Waker::wake);
             return Some(Attention::Later);
         }
-        state.places.pass_over_first();
+        state.absent += absent;
         let (waker, listeners) = state.pass_over();
-        state.called = state.places.first_and_its_polls();
+        // Where one does not come others may not either: not one by one.
+        let most = state.absent.saturating_mul(CALLED_FOR_EACH);
+        let wakers = state.places.call(most);
         drop(state);
         drop(listeners);
-        waker.into_iter().for_each(Waker::wake);
+        waker.into_iter().chain(wakers).for_each(Waker::wake);
         Some(Attention::Soon)
+    }
+
+    /// From now on all who wait, or come to, are told that nobody is granted anything any more.
+    pub(super) fn close(&self) {
+        let mut state = self.state();
+        state.is_closed = true;
+        let wakers = state.places.wakers();
+        drop(state);
+        wakers.into_iter().for_each(Waker::wake);
     }
 
     /// Since when the lock has been this process' without a break: a hold that began at `since` is
@@ -337,6 +355,9 @@ impl Line {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// How many are called at a time for each that did not come.
+const CALLED_FOR_EACH: usize = 8;
 
 impl State {
     /// Those who were marked absent stand behind all others. Wakes the first of these, who asks servers;

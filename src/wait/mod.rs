@@ -145,6 +145,7 @@ async fn stand_in_line<C: Contender>(
 ) -> Result<C::Grant, AcquireError> {
     loop {
         let offered = match place.summons().await {
+            Summons::Closed => return Err(AcquireError::Shutdown),
             Summons::Offer(offered) => offered,
             Summons::First => {
                 let mut head = Head { contender: &mut *contender, place, waiting, outage };

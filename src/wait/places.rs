@@ -43,6 +43,8 @@ struct Waiter {
     is_absent: bool,
     /// How often it looked.
     polls: u64,
+    /// How often it had when it was called last, and once more; 0 if it never was.
+    called: u64,
 }
 
 #[derive(Debug)]
@@ -105,17 +107,27 @@ impl Places {
         there.next().map(|(place, _)| place)
     }
 
-    pub(super) fn first_and_its_polls(&self) -> Option<(u64, u64)> {
-        let first = self.first()?;
-        Some((first, self.waiters.get(first)?.polls))
+    /// Those in front who were called and have not come: the next one is the first until they do. How many
+    /// these are.
+    pub(super) fn pass_over_absent(&mut self) -> usize {
+        let there = self.waiters.iter_mut().filter(|waiter| !waiter.is_absent);
+        let absent = there.take_while(|waiter| waiter.called == waiter.polls + 1);
+        absent.map(|waiter| waiter.is_absent = true).count()
     }
 
-    /// The next one is the first, until this one comes.
-    pub(super) fn pass_over_first(&mut self) {
-        let first = self.first();
-        if let Some(waiter) = first.and_then(|first| self.waiters.get_mut(first)) {
-            waiter.is_absent = true;
-        }
+    /// Calls the first so many.
+    pub(super) fn call(&mut self, most: usize) -> Vec<Waker> {
+        let there = self.waiters.iter_mut().filter(|waiter| !waiter.is_absent).take(most);
+        let call = |waiter: &mut Waiter| {
+            waiter.called = waiter.polls + 1;
+            waiter.waker.take()
+        };
+        there.filter_map(call).collect()
+    }
+
+    /// Of all who wait.
+    pub(super) fn wakers(&mut self) -> Vec<Waker> {
+        self.waiters.iter_mut().filter_map(|waiter| waiter.waker.take()).collect()
     }
 
     pub(super) fn waker_of_first(&mut self) -> Option<Waker> {

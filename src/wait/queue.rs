@@ -51,6 +51,18 @@ impl Queues {
         Some(self.line_of(self.standing().get_mut(key)?))
     }
 
+    /// Tells all who wait that nobody is granted anything any more.
+    pub(crate) fn close(&self) {
+        let standing = self.standing();
+        let in_line = |standing: &Standing| match standing {
+            Standing::InLine(line) => Some(line.clone()),
+            Standing::Alone(_) => None,
+        };
+        let lines: Vec<_> = standing.values().filter_map(in_line).collect();
+        drop(standing);
+        lines.iter().for_each(|line| line.close());
+    }
+
     /// Takes a place behind all others, for somebody who takes over a hold on the terms `takes`. True if
     /// somebody is to look after the first in line from now on.
     pub(crate) fn join(self: &Arc<Self>, key: &Arc<str>, takes: Option<Terms>) -> (Place, bool) {
@@ -186,7 +198,7 @@ impl Place {
         self.line_if_any().is_none_or(|line| line.is_first(self.number))
     }
 
-    /// Completes when it is the first, or is offered something.
+    /// Completes when it is the first, or is offered something, or all is over.
     ///
     /// # Cancel safety
     /// Dropping the future loses nothing.

@@ -35,6 +35,7 @@ fn summons(line: &Line, place: u64) -> &'static str {
         Poll::Pending => "waits",
         Poll::Ready(Summons::First) => "first",
         Poll::Ready(Summons::Offer(_)) => "offer",
+        Poll::Ready(Summons::Closed) => "closed",
     }
 }
 
@@ -132,6 +133,32 @@ fn first_who_does_not_come_when_it_is_called_is_passed_over() {
     line.leave(places[1]);
     assert_eq!(line.look_after_first(), None, "one is left");
     assert!(line.join(None).1, "and is looked after again");
+}
+
+#[test]
+fn those_who_do_not_come_are_passed_over_many_at_a_time() {
+    let line = Line::default();
+    let last = (0..1_000).map(|_| line.join(None).0).last().unwrap();
+    let looks = (1..).find(|_| {
+        line.look_after_first();
+        summons(&line, last) == "first"
+    });
+    assert_eq!(looks, Some(6));
+}
+
+#[test]
+fn all_who_wait_are_told_that_the_line_is_closed() {
+    let line = Line::default();
+    let places = [(); 3].map(|()| (line.join(None).0, Arc::new(Woken::default())));
+    for (place, woken) in &places {
+        let waker = woken.clone().into();
+        let _waits = line.poll_summons(*place, &Context::from_waker(&waker));
+    }
+    line.close();
+    assert_eq!(places.each_ref().map(|(_, woken)| woken.times()), [1; 3]);
+    assert_eq!(places.map(|(place, _)| summons(&line, place)), ["closed"; 3]);
+    let late = line.join(None).0;
+    assert_eq!(summons(&line, late), "closed");
 }
 
 /// In which order threads may come.
