@@ -1,12 +1,12 @@
 //! A claim that is asked for and not won yet, and what is asked for next.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use crate::{
     by_member::MemberId,
     claim::{Claim, KeptPlace, ask, roll_back_all, roll_back_some},
     error::Vote,
-    process::Listed,
+    voting::Voter,
 };
 
 /// Ends the claim if it is not handed on: a dropped future of an acquire takes back what it began.
@@ -19,11 +19,10 @@ pub(super) struct Attempt {
 
 impl Attempt {
     pub(super) fn new(claim: Arc<Claim>) -> Self {
-        let this = Arc::downgrade(&claim);
-        let listed: Weak<dyn Listed> = this;
-        for member in claim.members().values() {
-            let services = &member.services;
-            services.attempts.begin(claim.id(), listed.clone(), &services.drain);
+        let begins = |member: &Voter| member.services.attempts.begin(claim.id(), claim.clone());
+        if !claim.members().values().all(begins) {
+            // A client was shut down. What is over is not asked for.
+            claim.abandon();
         }
         Self { claim, handed_on: false, place: None }
     }
@@ -75,9 +74,6 @@ impl Attempt {
 
 impl Drop for Attempt {
     fn drop(&mut self) {
-        if !self.claim.process().home.is_here() {
-            return;
-        }
         if !self.handed_on {
             self.claim.abandon();
         }

@@ -6,59 +6,68 @@
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Arc, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
 };
 
 use foldhash::fast::RandomState;
 
 use super::Listed;
-use crate::{
-    sync::{Mutex, MutexGuard},
-    watchdog::{Drain, Draining},
-};
+use crate::home::Home;
 
 /// The attempts of one client that are under way.
-#[derive(Default)]
-pub(crate) struct Attempts(Mutex<HashMap<u64, UnderWay, RandomState>>);
-
-struct UnderWay {
-    claim: Weak<dyn Listed>,
-    /// A shutdown waits for what becomes of it.
-    draining: Draining,
+pub(crate) struct Attempts {
+    home: Home,
+    /// By the numbers of their claims; `None` once all were ended.
+    all: Mutex<Option<All>>,
 }
 
+type All = HashMap<u64, Arc<dyn Listed>, RandomState>;
+
 impl Attempts {
-    /// The claim of this number is asked for, until it is said that that is over.
-    pub(crate) fn begin(&self, id: u64, claim: Weak<dyn Listed>, drain: &Arc<Drain>) {
-        let draining = drain.begin();
-        self.all().insert(id, UnderWay { claim, draining });
+    /// The claim of this number is asked for, until it is said that that is over. False if none may be any
+    /// more.
+    pub(crate) fn begin(&self, id: u64, claim: Arc<dyn Listed>) -> bool {
+        let mut all = self.all();
+        let Some(all) = &mut *all else { return false };
+        all.insert(id, claim);
+        true
     }
 
+    /// Does nothing in the child of a fork.
     pub(crate) fn end(&self, id: u64) {
-        let ended = self.all().remove(&id);
+        let mut all = match self.all.try_lock() {
+            // No thread holds it, so which process this is need not be asked: that takes a system call.
+            Ok(all) => all,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) if self.home.is_here() => self.all(),
+            Err(TryLockError::WouldBlock) => return,
+        };
+        let ended = all.as_mut().and_then(|all| all.remove(&id));
+        drop(all);
         drop(ended);
     }
 
-    /// Ends all by `shut_down`. From then on those who began them are waited for no more.
+    /// Ends all by `shut_down`, in their order. From then on none begins.
     pub(crate) fn end_all(&self, shut_down: impl Fn(&dyn Listed)) {
-        let mut all: Vec<_> = std::mem::take(&mut *self.all()).into_iter().collect();
+        let all = self.all().take();
+        let mut all: Vec<_> = all.into_iter().flatten().collect();
         all.sort_unstable_by_key(|(id, _)| *id);
-        for (_, UnderWay { claim, draining }) in all {
-            if let Some(claim) = claim.upgrade() {
-                shut_down(&*claim);
-            }
-            // What has been begun for it by now is counted by itself.
-            drop(draining);
-        }
+        all.iter().for_each(|(_, claim)| shut_down(&**claim));
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<u64, UnderWay, RandomState>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn all(&self) -> MutexGuard<'_, Option<All>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Attempts {
+    fn default() -> Self {
+        Self { home: Home::here(), all: Mutex::new(Some(All::default())) }
     }
 }
 
 impl fmt::Debug for Attempts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Attempts").field("under_way", &self.all().len()).finish()
+        f.debug_struct("Attempts").finish_non_exhaustive()
     }
 }

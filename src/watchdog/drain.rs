@@ -4,7 +4,7 @@ use std::sync::{Arc, atomic::Ordering};
 
 use crate::sync::{AtomicUsize, Notify};
 
-/// How many releases and attempts of a client are under way.
+/// How many releases of a client are under way.
 #[derive(Debug, Default)]
 pub(crate) struct Drain {
     count: AtomicUsize,
@@ -33,7 +33,7 @@ impl Drain {
     }
 }
 
-/// A release or an attempt that is under way, until this is dropped.
+/// A release that is under way, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Draining(Arc<Drain>);
 
