@@ -151,6 +151,27 @@ fn crowd_whose_time_is_over_one_by_one_is_looked_at_by_and_by() {
     assert_eq!((woken, times), (10_000, 6));
 }
 
+/// However short the shortest round trip was: theirs takes as long as all that is before them.
+#[test]
+fn more_full_calls_of_acquires_go_behind_very_many_others() {
+    for (others, calls) in [(0, 2), (190, 2), (320, 5), (10_000, 6)] {
+        let outbox = Outbox::new(&settings());
+        let enter = |departure| outbox.enter(departure, Sleeper::of(Waker::noop())).unwrap();
+        for _ in 0..others {
+            let request = Request::one(&redis::cmd("PING"));
+            enter(Departure::Call { request, deadline: later() });
+        }
+        for number in 0..200 {
+            let acquirer = Wish::of(&format!("lock {number}"), number);
+            enter(Departure::Acquire { acquirer, unsent_until: None, is_asking: false });
+        }
+        let mut to = Vec::new();
+        outbox.pack(&mut to, usize::MAX, None);
+        let packed = String::from_utf8(to).unwrap();
+        assert_eq!(packed.matches("EVALSHA").count(), calls, "{others}");
+    }
+}
+
 /// Where there is room for two calls at a time: the first letters of those that leave each time, three of
 /// callers before an acquire and three behind it.
 fn leave_where_there_is_no_room(keeps_order: bool) -> Vec<String> {
