@@ -1,13 +1,12 @@
 //! `palisade acl`: the least rights of a user.
 
-use std::io::{self, Write};
-
 use palisade::acl::{Rights, Use};
 
 use crate::{
     args::{AclArgs, KindOfName},
     env,
     exit::Failure,
+    print,
 };
 
 /// Prints a command that gives them.
@@ -33,8 +32,7 @@ pub(crate) fn acl(args: &AclArgs) -> Result<u8, Failure> {
     }
     let rules: Vec<_> = rights.rules().iter().map(|rule| quoted(rule)).collect();
     let line = format!("ACL SETUSER {} {}\n", quoted(&args.user), rules.join(" "));
-    // Whoever reads may have enough before the end, as `head` has.
-    let _nobody_reads = io::stdout().write_all(line.as_bytes());
+    print(&line)?;
     Ok(0)
 }
 

@@ -1,10 +1,6 @@
 //! `palisade inspect`: who holds a lock, server by server.
 
-use std::{
-    error::Error,
-    fmt,
-    io::{self, Write},
-};
+use std::{error::Error, fmt};
 
 use palisade::{
     Client, ExpirableSemaphore,
@@ -17,6 +13,7 @@ use crate::{
     args::InspectArgs,
     exit::{self, Failure},
     holder::{self, Connected, Place},
+    print,
     servers::Servers,
 };
 
@@ -25,9 +22,9 @@ pub(crate) async fn inspect(args: &InspectArgs) -> Result<u8, Failure> {
     let servers = Servers::named(&args.servers)?;
     let finding = Finding::of(&servers, &args.name).await?;
     let text = if args.json { finding.to_json()? } else { finding.to_string() };
-    // Whoever reads may have enough before the end, as `head` has.
-    let _nobody_reads = io::stdout().write_all(text.as_bytes());
+    let printed = print(&text);
     servers.close().await;
+    printed?;
     if 2 * finding.answered > servers.len() {
         return Ok(0);
     }

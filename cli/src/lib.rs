@@ -81,6 +81,17 @@ fn end_on_panic() {
     }));
 }
 
+/// Prints what was asked for. Whoever reads may have enough before the end, as `head` has.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::system("cannot print the answer", error))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Says something on stderr. Nobody may be listening there any more: that stops nothing.
 fn tell(what: impl Display) {
     terminal::undisturbed(|| {

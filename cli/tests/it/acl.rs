@@ -38,3 +38,16 @@ fn names_with_spaces_are_quoted_and_no_name_is_wrong_use() {
     assert_eq!(palisade(&["acl"]).finish().code(), 64);
     assert_eq!(palisade(&["acl", ""]).finish().code(), 64);
 }
+
+#[test]
+fn answer_that_cannot_be_written_is_an_error() {
+    let full = std::fs::File::create("/dev/full").unwrap();
+    let tool = std::process::Command::new(crate::support::PALISADE)
+        .args(["acl", "name"])
+        .stdout(full)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&tool.stderr);
+    assert_eq!(tool.status.code(), Some(71), "{said}");
+    assert!(said.contains("cannot print the answer"), "{said}");
+}
