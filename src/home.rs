@@ -6,7 +6,12 @@
 //!
 //! The system is asked each time: nothing but unsafe code is told of a fork.
 
-use std::{fmt, mem, ops::Deref, process, sync::OnceLock};
+use std::{
+    fmt, mem,
+    ops::Deref,
+    process,
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError},
+};
 
 use crate::error::ConfigError;
 
@@ -23,6 +28,19 @@ impl Home {
     /// Whether it is this process.
     pub(crate) fn is_here(self) -> bool {
         self == Self::here()
+    }
+
+    /// A mutex of it; `None` in the child of a fork if a thread may hold it that is not there. One that is free
+    /// is taken without asking which process this is: that takes a system call.
+    pub(crate) fn lock<T>(self, mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+        match mutex.try_lock() {
+            Ok(free) => Some(free),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) if self.is_here() => {
+                Some(mutex.lock().unwrap_or_else(PoisonError::into_inner))
+            }
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// For what is refused elsewhere.
@@ -118,6 +136,14 @@ mod tests {
             drop(Homebound { home, value: Some(Told(told.clone())) });
             assert_eq!(told.get(), dropped, "{home:?}");
         }
+    }
+
+    #[test]
+    fn mutex_of_another_process_is_not_waited_for() {
+        let mutex = Mutex::new(1);
+        assert!(ELSEWHERE.lock(&mutex).is_some(), "it is free");
+        let _held = mutex.lock();
+        assert!(ELSEWHERE.lock(&mutex).is_none());
     }
 
     #[test]

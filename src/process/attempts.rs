@@ -6,7 +6,7 @@
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use foldhash::fast::RandomState;
@@ -35,13 +35,7 @@ impl Attempts {
 
     /// Does nothing in the child of a fork.
     pub(crate) fn end(&self, id: u64) {
-        let mut all = match self.all.try_lock() {
-            // No thread holds it, so which process this is need not be asked: that takes a system call.
-            Ok(all) => all,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) if self.home.is_here() => self.all(),
-            Err(TryLockError::WouldBlock) => return,
-        };
+        let Some(mut all) = self.home.lock(&self.all) else { return };
         let ended = all.as_mut().and_then(|all| all.remove(&id));
         drop(all);
         drop(ended);

@@ -8,7 +8,7 @@ use std::{
     future::poll_fn,
     pin::Pin,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -118,13 +118,7 @@ impl Queues {
 
     /// Gives up the place of somebody who stands alone. The line, if it is in one.
     fn leave_alone(&self, key: &Arc<str>) -> Option<Arc<Line>> {
-        let mut standing = match self.standing.try_lock() {
-            // No thread holds it, so which process this is need not be asked: that takes a system call.
-            Ok(standing) => standing,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) if self.home.is_here() => self.standing(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
+        let mut standing = self.home.lock(&self.standing)?;
         match standing.entry(key.clone()) {
             Entry::Vacant(_) => None,
             Entry::Occupied(mut mine) => match mine.get_mut() {
