@@ -98,10 +98,7 @@ pub(crate) async fn acquire<C: Contender>(
         },
     };
     match granted {
-        Some(result) => {
-            place.leave();
-            result.map(Some)
-        }
+        Some(result) => result.map(Some),
         // Neither granted nor refused: the caller must learn that it was not a matter of waiting.
         None => outage.or_else(|| place.line().trouble()).map_or(Ok(None), Err),
     }

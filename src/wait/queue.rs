@@ -100,7 +100,7 @@ impl Queues {
 
     fn place(self: &Arc<Self>, key: &Arc<str>, number: u64, line: OnceLock<Arc<Line>>) -> Place {
         let looked_at = AtomicU64::new(self.lined_up.load(Ordering::Relaxed));
-        Place { queues: self.clone(), key: key.clone(), number, line, looked_at, is_here: false }
+        Place { queues: self.clone(), key: key.clone(), number, line, looked_at }
     }
 
     /// Whoever stands alone is the first in a line from now on.
@@ -156,17 +156,9 @@ pub(crate) struct Place {
     line: OnceLock<Arc<Line>>,
     /// How many lines had been made when it looked for its own last.
     looked_at: AtomicU64,
-    /// Whether this is known to be the process that took it.
-    is_here: bool,
 }
 
 impl Place {
-    /// Gives it up where it has just been waited for: a drop asks first which process this is, which takes
-    /// a system call.
-    pub(super) fn leave(mut self) {
-        self.is_here = true;
-    }
-
     /// The line, made if it stands alone.
     pub(super) fn line(&self) -> &Arc<Line> {
         self.line.get_or_init(|| {
@@ -235,7 +227,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         let line = self.line.take().or_else(|| self.queues.leave_alone(&self.key));
         // A thread that the child of a fork does not have may have held the mutexes.
-        if let Some(line) = line.filter(|_| self.is_here || self.queues.home.is_here())
+        if let Some(line) = line.filter(|_| self.queues.home.is_here())
             && line.leave(self.number)
         {
             self.queues.remove_if_over(&self.key);
