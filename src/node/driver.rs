@@ -17,7 +17,7 @@ use super::{
     Stream, cause,
     integers::take_integers,
     order::OnlyCall,
-    outbox::Outbox,
+    outbox::{Outbox, Woken},
     packing::Packed,
     spin::{Next, Spin, Spinner},
     stream::socket_of,
@@ -30,7 +30,8 @@ use crate::{clock::Instant, error::NodeError};
 ///
 /// Of many answers [some](AT_ONCE) are handed over at a time, and the next calls of those who get them
 /// are written before it goes on. If all were handed over at once, the server would stand idle until the
-/// last caller has run, and then all callers until the server has answered.
+/// last caller has run, and then all callers until the server has answered. Who waits for other servers, too,
+/// does not count: it has no next call yet.
 pub(super) struct Driver {
     stream: Box<dyn Stream>,
     outbox: Arc<Outbox>,
@@ -40,8 +41,8 @@ pub(super) struct Driver {
     is_within: bool,
     /// Read and not handed over.
     answers: VecDeque<Value>,
-    /// How many were woken in this turn.
-    woken: usize,
+    /// In this turn.
+    woken: Woken,
     /// Packed, and taken by the stream up to `written`.
     output: Vec<u8>,
     written: usize,
@@ -80,7 +81,7 @@ impl Driver {
             codec: ValueCodec::default(),
             is_within: false,
             answers: VecDeque::new(),
-            woken: 0,
+            woken: Woken::default(),
             output: Vec::new(),
             written: 0,
             needs_flush: false,
@@ -94,7 +95,7 @@ impl Driver {
         }
     }
 
-    /// Reads all that there is, until so many are woken. Ready when nothing more will come.
+    /// Reads all that there is, until so many are woken who go on. Ready when nothing more will come.
     fn poll_answers(&mut self, cx: &mut Context<'_>, most: usize) -> Poll<()> {
         loop {
             if !self.hand_over_answers(most) {
@@ -129,10 +130,8 @@ impl Driver {
 
     /// Hands over what was read, until so many are woken. False if what comes next is no answer.
     fn hand_over_answers(&mut self, most: usize) -> bool {
-        let most = most.saturating_sub(self.woken);
-        let Some(woken) = self.outbox.answered(&mut self.answers, most) else { return false };
-        self.woken += woken;
-        !self.answers.is_empty() || self.nonsense.is_none()
+        self.outbox.answered(&mut self.answers, most, &mut self.woken)
+            && (!self.answers.is_empty() || self.nonsense.is_none())
     }
 
     /// Once nothing more can be written. The server may have said why it hung up.
@@ -227,7 +226,7 @@ impl Driver {
 
 impl Driver {
     fn next(&mut self) -> Next {
-        let (outbox, is_heard) = (&self.outbox, self.woken > 0);
+        let (outbox, is_heard) = (&self.outbox, self.woken.all > 0);
         let (now, round_trip) = (|| outbox.clock().now(), || outbox.round_trip());
         self.spinner.next(self.only_call, is_heard, now, round_trip)
     }
@@ -267,7 +266,7 @@ impl Future for Driver {
             return self.hear_last_words(cx);
         }
         loop {
-            self.woken = 0;
+            self.woken = Woken::default();
             // Answers first: one to a call with acquires makes room for the next.
             if self.poll_answers(cx, AT_ONCE).is_ready() {
                 return Poll::Ready(());
@@ -275,7 +274,7 @@ impl Future for Driver {
             if self.answers.is_empty() {
                 self.lookers.clear();
             }
-            let is_crowd = self.woken > 1 || !self.answers.is_empty();
+            let is_crowd = self.woken.all > 1 || !self.answers.is_empty();
             let then = if is_crowd { Then::ComesAgain } else { Then::Sleeps };
             if self.poll_calls(cx, then).is_ready() {
                 return self.hear_last_words(cx);
@@ -288,7 +287,7 @@ impl Future for Driver {
             }
             match self.next() {
                 // Who was woken just now may stand in line for this very thread.
-                Next::Look(_) if self.woken > 0 => {
+                Next::Look(_) if self.woken.all > 0 => {
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }
@@ -316,8 +315,8 @@ fn disconnected(error: io::Error) -> NodeError {
     NodeError::Disconnected { source: Arc::new(RedisError::from(error)) }
 }
 
-/// How many callers are woken at a time; a call of several locks may add some. With fewer, writing costs
-/// more than working at the same time gains.
+/// So many callers may be woken at a time, however few there are; a call of several locks may add some. With
+/// fewer, writing costs more than working at the same time gains.
 const AT_ONCE: usize = 16;
 
 /// Room for the next read, in bytes.

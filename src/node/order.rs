@@ -386,6 +386,16 @@ impl Order {
         self.calls.get_mut(ticket).and_then(Entry::caller)
     }
 
+    /// How it is waited for, if it still is.
+    pub(super) fn awaited(&mut self, ticket: Ticket) -> Option<Awaited> {
+        self.caller(ticket).map(|caller| caller.awaited)
+    }
+
+    /// Whether its caller goes on once it is answered.
+    pub(super) fn holds_up(&mut self, ticket: Ticket) -> bool {
+        self.awaited(ticket).is_some_and(|awaited| awaited != Awaited::WithOthers)
+    }
+
     /// The only call, if it is under way.
     pub(super) fn only_call(&mut self) -> Option<OnlyCall> {
         let is_alone = self.departed.len() == 1 && !self.has_waiting();
@@ -396,7 +406,7 @@ impl Order {
             Taken::Acquires(_) => *self.flying.front()?,
             Taken::Asking => return None,
         };
-        self.caller(ticket).map(|caller| OnlyCall { sent, awaited: caller.awaited })
+        self.awaited(ticket).map(|awaited| OnlyCall { sent, awaited })
     }
 
     /// Somebody is to be woken then. True if that is before all that were planned.

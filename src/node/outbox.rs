@@ -83,6 +83,14 @@ pub(super) struct Outbox {
     home: Home,
 }
 
+/// How many callers were woken.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Woken {
+    pub(super) all: usize,
+    /// Of these, who goes on now: whoever does not wait for other servers, too.
+    pub(super) who_go_on: usize,
+}
+
 /// What enters.
 pub(super) enum Departure {
     /// After its deadline nobody waits for the answer, and it is not sent.
@@ -341,13 +349,19 @@ impl Outbox {
         self.traffic.read(self.clock.now());
     }
 
-    /// For the driver: the answers that came, in their order, until so many are woken. How many were;
-    /// `None` if the server said more than it was asked.
-    pub(super) fn answered(&self, values: &mut VecDeque<Value>, most: usize) -> Option<usize> {
+    /// For the driver: the answers that came, in their order, until so many are woken who go on, or a
+    /// quarter of all callers. False if the server said more than it was asked.
+    pub(super) fn answered(
+        &self,
+        values: &mut VecDeque<Value>,
+        most: usize,
+        woken: &mut Woken,
+    ) -> bool {
         let mut wakers = Vec::new();
         let mut order = self.order();
+        let most = most.max(order.calls.len() / 4);
         let mut is_asked = true;
-        while wakers.len() < most
+        while woken.who_go_on < most
             && let Some(value) = values.pop_front()
         {
             let Some((what, sent)) = order.answer_next() else {
@@ -356,9 +370,16 @@ impl Outbox {
             };
             match what {
                 Taken::Pair(ticket) => order.answer_first(ticket, value),
-                Taken::Call(ticket) => wakers.extend(order.answer(ticket, value)),
+                Taken::Call(ticket) => {
+                    woken.who_go_on += usize::from(order.holds_up(ticket));
+                    wakers.extend(order.answer(ticket, value));
+                }
                 Taken::Asking => {}
                 Taken::Acquires(locks) => {
+                    let first = order.flying.front().copied();
+                    if first.is_some_and(|first| order.holds_up(first)) {
+                        woken.who_go_on += locks;
+                    }
                     let (received, is_live) = (self.clock.now(), self.is_live());
                     let reply = Reply { value, sent, received, is_live };
                     if let Some(server_us) = order.land(locks, reply, &mut wakers)
@@ -370,9 +391,9 @@ impl Outbox {
             }
         }
         drop(order);
-        let woken = wakers.len();
+        woken.all += wakers.len();
         wakers.into_iter().for_each(Waker::wake);
-        is_asked.then_some(woken)
+        is_asked
     }
 
     /// For the driver, when it ends: the stream took so many bytes and not one more. The first of those

@@ -5,6 +5,7 @@ use std::{task::Waker, time::Duration};
 use tokio::sync::oneshot;
 
 use super::{
+    caller::Awaited,
     group::MOST_LOCKS,
     lanes::Next,
     order::{OnlyCall, Order},
@@ -85,7 +86,9 @@ impl Outbox {
         if order.acquires.is_empty() {
             return false;
         }
-        order.most_acquire_calls = calls_under_way(self.round_trip());
+        let first = order.acquires.front().copied();
+        let awaited = first.and_then(|first| order.awaited(first)).unwrap_or_default();
+        order.most_acquire_calls = calls_under_way(self.round_trip(), awaited);
         if order.acquires.len() >= MOST_LOCKS {
             // They gain nothing by waiting. Behind very many others an answer takes far longer than the
             // shortest round trip, and few calls would be few acquires.
@@ -114,10 +117,13 @@ impl Outbox {
     }
 }
 
-/// How many calls with acquires may be unanswered at the same time: enough to keep a server busy over
-/// its round trip. Fewer than two would lock it and us in step.
-fn calls_under_way(round_trip: Duration) -> usize {
-    usize::try_from(round_trip.as_micros() / A_CALL.as_micros()).unwrap_or(usize::MAX).max(2)
+/// How many calls with acquires may be unanswered at the same time: enough to keep a server busy over its
+/// round trip, and its callers, too, who work while it does. Whoever waits for the slowest of several servers
+/// gains nothing from that: theirs leave in fewer calls, which cost each server less. Fewer than two would
+/// lock it and us in step.
+fn calls_under_way(round_trip: Duration, awaited: Awaited) -> usize {
+    let least = if awaited == Awaited::Alone { 16 } else { 2 };
+    usize::try_from(round_trip.as_micros() / A_CALL.as_micros()).unwrap_or(usize::MAX).max(least)
 }
 
 /// What a server takes for a call of many locks, roughly.
@@ -132,8 +138,10 @@ mod tests {
 
     #[test]
     fn far_servers_have_more_calls_under_way() {
-        for (us, calls) in [(0, 2), (60, 2), (400, 2), (600, 3), (10_000, 50)] {
-            assert_eq!(calls_under_way(Duration::from_micros(us)), calls);
+        for (us, of_several, alone) in [(0, 2, 16), (400, 2, 16), (600, 3, 16), (10_000, 50, 50)] {
+            let round_trip = Duration::from_micros(us);
+            assert_eq!(calls_under_way(round_trip, Awaited::WithOthers), of_several);
+            assert_eq!(calls_under_way(round_trip, Awaited::Alone), alone);
         }
     }
 }

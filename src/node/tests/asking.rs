@@ -18,7 +18,7 @@ use crate::{
     node::{
         Acquirer, NodeSettings, Turn,
         order::{Acquired, Fate, Left, Sleeper, Ticket},
-        outbox::{Departure, Outbox},
+        outbox::{Departure, Outbox, Woken},
         request::Request,
         server_clock::{Sample, ServerClock},
         test_server::{in_ms, later, settings},
@@ -217,7 +217,8 @@ impl Desk {
     /// The server answers, in RESP.
     pub(super) fn answer(&self, answer: &str) {
         let value = parse_redis_value(answer.as_bytes()).unwrap();
-        assert!(self.outbox.answered(&mut VecDeque::from([value]), usize::MAX).is_some());
+        let mut values = VecDeque::from([value]);
+        assert!(self.outbox.answered(&mut values, usize::MAX, &mut Woken::default()));
     }
 
     /// The same to a call with acquires, with a code and a value for each lock.

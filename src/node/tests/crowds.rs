@@ -17,7 +17,7 @@ use crate::{
         Awaited, NodeSettings, Patience,
         flight::{Until, fly},
         order::{Fate, Sleeper},
-        outbox::{Departure, Outbox},
+        outbox::{Departure, Outbox, Woken},
         request::Request,
         test_server::{later, settings},
     },
@@ -56,7 +56,7 @@ async fn serve(outbox: &Outbox) {
         if calls > 0 {
             outbox.heard();
             let mut answers = std::iter::repeat_with(done).take(calls).collect();
-            assert!(outbox.answered(&mut answers, usize::MAX).is_some());
+            assert!(outbox.answered(&mut answers, usize::MAX, &mut Woken::default()));
         }
     }
 }
@@ -149,6 +149,27 @@ fn crowd_whose_time_is_over_one_by_one_is_looked_at_by_and_by() {
         now = next;
     }
     assert_eq!((woken, times), (10_000, 6));
+}
+
+/// If all went on at once, the server would wait for the last of them.
+#[test]
+fn answers_are_handed_over_until_some_callers_go_on_or_a_quarter_of_all() {
+    use Awaited::{Alone, WithOthers};
+    for (callers, awaited, all, who_go_on) in
+        [(20, Alone, 16, 16), (400, Alone, 100, 100), (400, WithOthers, 400, 0)]
+    {
+        let outbox = Outbox::new(&settings());
+        for _ in 0..callers {
+            let request = Request::one(&redis::cmd("PING"));
+            let caller = Sleeper { awaited, ..Sleeper::of(Waker::noop()) };
+            outbox.enter(Departure::Call { request, deadline: later() }, caller).unwrap();
+        }
+        outbox.pack(&mut Vec::new(), usize::MAX, None);
+        let mut answers = std::iter::repeat_n(redis::Value::Okay, callers).collect();
+        let mut woken = Woken::default();
+        assert!(outbox.answered(&mut answers, 16, &mut woken));
+        assert_eq!((woken.all, woken.who_go_on), (all, who_go_on), "{awaited:?}");
+    }
 }
 
 /// However short the shortest round trip was: theirs takes as long as all that is before them.

@@ -9,7 +9,7 @@ use std::{
 use super::asking::{Desk, TAKE, Wish, keys};
 use crate::{
     node::{
-        Acquirer, Turn,
+        Acquirer, Awaited, Turn,
         order::{Left, Sleeper},
         outbox::{Departure, Outbox},
         test_server::settings,
@@ -74,6 +74,20 @@ fn two_calls_of_32_are_under_way_and_an_answer_lets_the_next_go() {
     desk.answer(":1700000000000000\r\n");
     desk.answer(":1700000000000000\r\n");
     assert_eq!(desk.keys(), [&names[96..]]);
+}
+
+#[test]
+fn sixteen_calls_are_under_way_where_nobody_waits_for_another_server() {
+    let desk = Desk::new();
+    for number in 0..32 * 17 {
+        let acquirer = Wish::of(&format!("lock {number}"), number);
+        let departure = Departure::Acquire { acquirer, unsent_until: None, is_asking: false };
+        let caller = Sleeper { awaited: Awaited::Alone, ..Sleeper::of(Waker::noop()) };
+        desk.outbox.enter(departure, caller).unwrap();
+    }
+    let mut bytes = Vec::new();
+    desk.outbox.pack(&mut bytes, usize::MAX, None);
+    assert_eq!(bytes.windows(9).filter(|bytes| *bytes == b"\nEVALSHA\r").count(), 16);
 }
 
 #[test]
