@@ -359,9 +359,10 @@ impl Outbox {
     ) -> bool {
         let mut wakers = Vec::new();
         let mut order = self.order();
-        let most = most.max(order.calls.len() / 4);
+        let most = most.max((order.calls.len() / 4).min(MOST_AT_ONCE));
         let mut is_asked = true;
         while woken.who_go_on < most
+            && woken.all + wakers.len() < most.max(MOST_AT_ONCE)
             && let Some(value) = values.pop_front()
         {
             let Some((what, sent)) = order.answer_next() else {
@@ -433,6 +434,9 @@ impl Outbox {
         self.order.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// How many callers are woken at a time, however many there are: other tasks of their runtime run behind them.
+const MOST_AT_ONCE: usize = 256;
 
 fn unsent() -> NodeError {
     cause::unreachable(&"the connection broke before it was sent")

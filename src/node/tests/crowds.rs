@@ -155,9 +155,13 @@ fn crowd_whose_time_is_over_one_by_one_is_looked_at_by_and_by() {
 #[test]
 fn answers_are_handed_over_until_some_callers_go_on_or_a_quarter_of_all() {
     use Awaited::{Alone, WithOthers};
-    for (callers, awaited, all, who_go_on) in
-        [(20, Alone, 16, 16), (400, Alone, 100, 100), (400, WithOthers, 400, 0)]
-    {
+    for (callers, awaited, all, who_go_on) in [
+        (20, Alone, 16, 16),
+        (400, Alone, 100, 100),
+        (2_000, Alone, 256, 256),
+        (200, WithOthers, 200, 0),
+        (2_000, WithOthers, 256, 0),
+    ] {
         let outbox = Outbox::new(&settings());
         for _ in 0..callers {
             let request = Request::one(&redis::cmd("PING"));
