@@ -42,6 +42,7 @@ use crate::{
 /// A client belongs to the process that made it. In a child by `fork()` it does nothing: its
 /// operations fail with [`ConfigError::Forked`] before anything is sent, guards count as lost by
 /// [`LostCause::Forked`], and dropping them does nothing either: what the parent holds stays its own.
+/// (A child made by the system call `clone` itself, past libc's `fork()`, is not told from its parent.)
 /// The child makes a client, and a tokio runtime, of its own. An inherited runtime, and a future that
 /// waited on it, is to be neither used nor dropped there: parent and child would share its epoll descriptor and take each other's
 /// events. A daemon therefore forks first, and makes runtime and client then.

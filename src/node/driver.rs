@@ -31,7 +31,7 @@ use crate::{clock::Instant, error::NodeError};
 /// Of many answers [some](AT_ONCE) are handed over at a time, and the next calls of those who get them
 /// are written before it goes on. If all were handed over at once, the server would stand idle until the
 /// last caller has run, and then all callers until the server has answered. Who waits for other servers, too,
-/// does not count: it has no next call yet.
+/// does not count: most of those have no next call yet.
 pub(super) struct Driver {
     stream: Box<dyn Stream>,
     outbox: Arc<Outbox>,
@@ -315,7 +315,7 @@ fn disconnected(error: io::Error) -> NodeError {
     NodeError::Disconnected { source: Arc::new(RedisError::from(error)) }
 }
 
-/// So many callers may be woken at a time, however few there are; a call of several locks may add some. With
+/// At least so many callers are woken in a turn, if they are answered; a call of several locks may add some. With
 /// fewer, writing costs more than working at the same time gains.
 const AT_ONCE: usize = 16;
 

@@ -121,7 +121,7 @@ pub(super) struct Sleeper {
     pub(super) waker: Waker,
     /// When it is to be woken, whatever has become of it; `None` if it has a timer of its own.
     pub(super) wake_at: Option<Instant>,
-    /// Whether it waits for anything else.
+    /// Who waits, and for what besides.
     pub(super) awaited: Awaited,
 }
 
@@ -387,13 +387,30 @@ impl Order {
     }
 
     /// How it is waited for, if it still is.
-    pub(super) fn awaited(&mut self, ticket: Ticket) -> Option<Awaited> {
-        self.caller(ticket).map(|caller| caller.awaited)
+    pub(super) fn awaited(&self, ticket: Ticket) -> Option<Awaited> {
+        match self.calls.get(ticket)? {
+            Entry::Waiting { caller, .. }
+            | Entry::Departed { caller, .. }
+            | Entry::Acquire(Seeker { caller, .. }) => Some(caller.awaited),
+            Entry::Withdrawn | Entry::Forsaken | Entry::Decided(_) => None,
+        }
     }
 
-    /// Whether its caller goes on once it is answered.
-    pub(super) fn holds_up(&mut self, ticket: Ticket) -> bool {
+    /// Whether its caller goes on once it is answered: unless it waits for other servers, too.
+    pub(super) fn goes_on(&self, ticket: Ticket) -> bool {
         self.awaited(ticket).is_some_and(|awaited| awaited != Awaited::WithOthers)
+    }
+
+    /// The first acquire that waits, and is not given up.
+    pub(super) fn first_acquire(&mut self) -> Option<Ticket> {
+        while let Some(first) = self.acquires.front().copied() {
+            if self.awaited(first).is_some() {
+                return Some(first);
+            }
+            self.calls.try_remove(first);
+            self.acquires.pop_front();
+        }
+        None
     }
 
     /// The only call, if it is under way.

@@ -349,8 +349,8 @@ impl Outbox {
         self.traffic.read(self.clock.now());
     }
 
-    /// For the driver: the answers that came, in their order, until so many are woken who go on, or a
-    /// quarter of all callers. False if the server said more than it was asked.
+    /// For the driver: the answers that came, in their order, until so many callers are woken who
+    /// go on, or a quarter of all, but no more than [`MOST_AT_ONCE`]. False if the server said more than it was asked.
     pub(super) fn answered(
         &self,
         values: &mut VecDeque<Value>,
@@ -372,15 +372,13 @@ impl Outbox {
             match what {
                 Taken::Pair(ticket) => order.answer_first(ticket, value),
                 Taken::Call(ticket) => {
-                    woken.who_go_on += usize::from(order.holds_up(ticket));
+                    woken.who_go_on += usize::from(order.goes_on(ticket));
                     wakers.extend(order.answer(ticket, value));
                 }
                 Taken::Asking => {}
                 Taken::Acquires(locks) => {
-                    let first = order.flying.front().copied();
-                    if first.is_some_and(|first| order.holds_up(first)) {
-                        woken.who_go_on += locks;
-                    }
+                    let asked = order.flying.iter().take(locks);
+                    woken.who_go_on += asked.filter(|one| order.goes_on(**one)).count();
                     let (received, is_live) = (self.clock.now(), self.is_live());
                     let reply = Reply { value, sent, received, is_live };
                     if let Some(server_us) = order.land(locks, reply, &mut wakers)
@@ -435,7 +433,7 @@ impl Outbox {
     }
 }
 
-/// How many callers are woken at a time, however many there are: other tasks of their runtime run behind them.
+/// No more callers are woken at a time, however many there are: other tasks of their runtime run behind them.
 const MOST_AT_ONCE: usize = 256;
 
 fn unsent() -> NodeError {

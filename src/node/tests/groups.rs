@@ -90,6 +90,26 @@ fn sixteen_calls_are_under_way_where_nobody_waits_for_another_server() {
     assert_eq!(bytes.windows(9).filter(|bytes| *bytes == b"\nEVALSHA\r").count(), 16);
 }
 
+/// One that is given up must not have those behind it taken for heals, which leave in fewer calls.
+#[test]
+fn sixteen_calls_are_under_way_behind_one_that_is_given_up() {
+    let desk = Desk::new();
+    let enter = |number: i64, awaited| {
+        let acquirer = Wish::of(&format!("lock {number}"), number);
+        let departure = Departure::Acquire { acquirer, unsent_until: None, is_asking: false };
+        let caller = Sleeper { awaited, ..Sleeper::of(Waker::noop()) };
+        desk.outbox.enter(departure, caller).unwrap()
+    };
+    let heal = enter(-1, Awaited::WithoutHurry);
+    for number in 0..32 * 17 {
+        enter(number, Awaited::Alone);
+    }
+    desk.outbox.leave(heal);
+    let mut bytes = Vec::new();
+    desk.outbox.pack(&mut bytes, usize::MAX, None);
+    assert_eq!(bytes.windows(9).filter(|bytes| *bytes == b"\nEVALSHA\r").count(), 16);
+}
+
 #[test]
 fn a_far_server_has_as_many_calls_under_way_as_its_round_trip_takes() {
     let mut desk = Desk::with(&settings(), Duration::from_millis(1));
