@@ -54,6 +54,8 @@ impl Home {
     }
 }
 
+/// The number of this process. The child of a fork waits here for a thread of its parent only if that was just
+/// asking to be told of forks, which is done once.
 fn process_id() -> u32 {
     thread_local! {
         static KNOWN: RefCell<Option<(Guard, u32)>> = const { RefCell::new(None) };

@@ -387,18 +387,19 @@ impl Order {
     }
 
     /// How it is waited for, if it still is.
-    pub(super) fn awaited(&self, ticket: Ticket) -> Option<Awaited> {
-        match self.calls.get(ticket)? {
-            Entry::Waiting { caller, .. }
-            | Entry::Departed { caller, .. }
-            | Entry::Acquire(Seeker { caller, .. }) => Some(caller.awaited),
-            Entry::Withdrawn | Entry::Forsaken | Entry::Decided(_) => None,
-        }
+    pub(super) fn awaited(&mut self, ticket: Ticket) -> Option<Awaited> {
+        self.caller(ticket).map(|caller| caller.awaited)
     }
 
     /// Whether its caller goes on once it is answered: unless it waits for other servers, too.
-    pub(super) fn goes_on(&self, ticket: Ticket) -> bool {
+    pub(super) fn goes_on(&mut self, ticket: Ticket) -> bool {
         self.awaited(ticket).is_some_and(|awaited| awaited != Awaited::WithOthers)
+    }
+
+    /// How many callers go on once the first so many of those that fly are answered.
+    pub(super) fn how_many_go_on(&mut self, locks: usize) -> usize {
+        let goes_on = |at: &usize| self.flying.get(*at).copied().is_some_and(|it| self.goes_on(it));
+        (0..locks).filter(goes_on).count()
     }
 
     /// The first acquire that waits, and is not given up.

@@ -377,8 +377,7 @@ impl Outbox {
                 }
                 Taken::Asking => {}
                 Taken::Acquires(locks) => {
-                    let asked = order.flying.iter().take(locks);
-                    woken.who_go_on += asked.filter(|one| order.goes_on(**one)).count();
+                    woken.who_go_on += order.how_many_go_on(locks);
                     let (received, is_live) = (self.clock.now(), self.is_live());
                     let reply = Reply { value, sent, received, is_live };
                     if let Some(server_us) = order.land(locks, reply, &mut wakers)

@@ -16,7 +16,7 @@ use redis::{Value, cmd, parse_redis_value};
 use crate::{
     clock::Instant,
     node::{
-        Acquirer, NodeSettings, Turn,
+        Acquirer, Awaited, NodeSettings, Turn,
         order::{Acquired, Fate, Left, Sleeper, Ticket},
         outbox::{Departure, Outbox, Woken},
         request::Request,
@@ -174,6 +174,17 @@ impl Desk {
         let departure =
             Departure::Acquire { acquirer: wish.clone(), unsent_until, is_asking: false };
         self.outbox.enter(departure, Sleeper::of(Waker::noop())).unwrap()
+    }
+
+    /// So many acquires, each of another name.
+    pub(super) fn enter_crowd(&self, count: i64, awaited: Awaited) -> Vec<Ticket> {
+        let enter = |number| {
+            let acquirer = Wish::of(&format!("of a crowd: {number}"), number);
+            let departure = Departure::Acquire { acquirer, unsent_until: None, is_asking: false };
+            let caller = Sleeper { awaited, ..Sleeper::of(Waker::noop()) };
+            self.outbox.enter(departure, caller).unwrap()
+        };
+        (0..count).map(enter).collect()
     }
 
     /// Another call: the word.

@@ -176,6 +176,21 @@ fn answers_are_handed_over_until_some_callers_go_on_or_a_quarter_of_all() {
     }
 }
 
+/// Each of a call for itself: its first may have been given up.
+#[test]
+fn callers_of_one_call_are_counted_one_by_one() {
+    for (awaited, all, who_go_on) in [(Awaited::Alone, 19, 19), (Awaited::WithOthers, 19, 0)] {
+        let mut desk = Desk::new();
+        let tickets = desk.enter_crowd(20, awaited);
+        assert_eq!(desk.written().len(), 1);
+        desk.outbox.leave(tickets[0]);
+        let mut answers = [parse_redis_value(b":1700000000000000\r\n").unwrap()].into();
+        let mut woken = Woken::default();
+        assert!(desk.outbox.answered(&mut answers, 16, &mut woken));
+        assert_eq!((woken.all, woken.who_go_on), (all, who_go_on), "{awaited:?}");
+    }
+}
+
 /// However short the shortest round trip was: theirs takes as long as all that is before them.
 #[test]
 fn more_full_calls_of_acquires_go_behind_very_many_others() {

@@ -8,8 +8,9 @@ use std::{
 
 use super::asking::{Desk, TAKE, Wish, keys};
 use crate::{
+    clock::TokioClock,
     node::{
-        Acquirer, Awaited, Turn,
+        Acquirer, Awaited, NodeSettings, Turn,
         order::{Left, Sleeper},
         outbox::{Departure, Outbox},
         test_server::settings,
@@ -78,36 +79,33 @@ fn two_calls_of_32_are_under_way_and_an_answer_lets_the_next_go() {
 
 #[test]
 fn sixteen_calls_are_under_way_where_nobody_waits_for_another_server() {
-    let desk = Desk::new();
-    for number in 0..32 * 17 {
-        let acquirer = Wish::of(&format!("lock {number}"), number);
-        let departure = Departure::Acquire { acquirer, unsent_until: None, is_asking: false };
-        let caller = Sleeper { awaited: Awaited::Alone, ..Sleeper::of(Waker::noop()) };
-        desk.outbox.enter(departure, caller).unwrap();
-    }
-    let mut bytes = Vec::new();
-    desk.outbox.pack(&mut bytes, usize::MAX, None);
-    assert_eq!(bytes.windows(9).filter(|bytes| *bytes == b"\nEVALSHA\r").count(), 16);
+    let mut desk = Desk::new();
+    desk.enter_crowd(32 * 17, Awaited::Alone);
+    assert_eq!(desk.written().len(), 16);
 }
 
 /// One that is given up must not have those behind it taken for heals, which leave in fewer calls.
 #[test]
 fn sixteen_calls_are_under_way_behind_one_that_is_given_up() {
-    let desk = Desk::new();
-    let enter = |number: i64, awaited| {
-        let acquirer = Wish::of(&format!("lock {number}"), number);
-        let departure = Departure::Acquire { acquirer, unsent_until: None, is_asking: false };
-        let caller = Sleeper { awaited, ..Sleeper::of(Waker::noop()) };
-        desk.outbox.enter(departure, caller).unwrap()
-    };
-    let heal = enter(-1, Awaited::WithoutHurry);
-    for number in 0..32 * 17 {
-        enter(number, Awaited::Alone);
-    }
+    let mut desk = Desk::new();
+    let heal = desk.enter(&Wish::of("heal", 1));
+    desk.enter_crowd(32 * 17, Awaited::Alone);
     desk.outbox.leave(heal);
-    let mut bytes = Vec::new();
-    desk.outbox.pack(&mut bytes, usize::MAX, None);
-    assert_eq!(bytes.windows(9).filter(|bytes| *bytes == b"\nEVALSHA\r").count(), 16);
+    assert_eq!(desk.written().len(), 16);
+}
+
+/// What has left cannot be withdrawn.
+#[tokio::test(start_paused = true)]
+async fn server_that_owes_an_answer_for_long_is_sent_fewer_calls() {
+    for (owed_ms, calls) in [(9, 15), (11, 1)] {
+        let clock = Arc::new(TokioClock::new());
+        let mut desk = Desk::with(&NodeSettings { clock, ..settings() }, Duration::ZERO);
+        desk.enter_crowd(32, Awaited::Alone);
+        assert_eq!(desk.written().len(), 1);
+        tokio::time::advance(Duration::from_millis(owed_ms)).await;
+        desk.enter_crowd(32 * 17, Awaited::Alone);
+        assert_eq!(desk.written().len(), calls, "{owed_ms} ms");
+    }
 }
 
 #[test]
