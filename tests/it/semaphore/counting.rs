@@ -64,7 +64,8 @@ async fn ttl_of_a_semaphore_survives_whatever_changes_its_permits() {
     assert_eq!(semaphore.drain().await.unwrap(), 9);
     let ttl = server.pttl("x");
     assert!((500_000..=600_000).contains(&ttl), "{ttl}");
-    assert!((0..=ttl).contains(&server.pttl(HOLDERS)), "who holds them ends with it");
+    // Within the script time goes by from the PTTL of the one to the PEXPIRE of the other.
+    assert!((0..=ttl + 10_000).contains(&server.pttl(HOLDERS)), "who holds them ends with it");
     // As Redisson adds permits.
     server.cli(&["SET", "x", "5"]);
     let other = semaphore.acquire().await.unwrap();
