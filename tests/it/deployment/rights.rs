@@ -32,7 +32,7 @@ fn grant(server: &RedisServer, rules: &[String]) {
 
 async fn user(server: &RedisServer) -> Result<Client, ConnectError> {
     let settings = patient(server).user("app").password("pw");
-    settings.watchdog_lease(Duration::from_millis(400)).connect().await
+    settings.watchdog_lease(Duration::from_millis(1_500)).connect().await
 }
 
 /// What there is to do with a lock: held, waited for, renewed, looked at, forced.

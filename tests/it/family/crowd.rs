@@ -29,7 +29,8 @@ async fn thousand_who_wait_are_served_one_after_the_other() {
     eventually(|| queued(&server) == MANY).await;
     let (calls, began) = (server.calls_of("evalsha"), Instant::now());
     held.release().await.unwrap();
-    within(HANG, join_all(waits)).await;
+    // Two processes take turns a thousand times: on a machine that has much else to do, it takes long.
+    within(HANG * 3, join_all(waits)).await;
     let calls = server.calls_of("evalsha") - calls;
     // Who asks anew, is granted, and releases; all look every two seconds beside it.
     let looks = began.elapsed().as_secs() / 2 + 1;

@@ -62,7 +62,7 @@ async fn hold_with_other_guards_that_write_is_not_downgraded() {
 async fn downgrade_of_a_lost_hold_says_so() {
     let server = RedisServer::start();
     let lock = client(&server).await.rw_lock("x");
-    let writer = lock.write().with_lease(fixed(300)).acquire().await;
+    let writer = lock.write().with_lease(fixed(1_000)).acquire().await;
     let writer = writer.unwrap();
     soon(writer.lost()).await;
     assert!(matches!(writer.downgrade().await, Err(DowngradeError::Lost(_))));
