@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use palisade::{
-    AcquireError, Client, ClientBuilder, Lease,
+    AcquireError, Client, ClientBuilder, Lease, OnOutage,
     error::{BlessError, ConnectError, NodeError},
     settings::{Failover, Sentinels as Watched, Tls},
 };
@@ -172,7 +172,7 @@ async fn old_master_is_left_when_its_successor_is_promoted() {
     let client = redis.client().await;
     let guard = client.lock("x").acquire().await.unwrap();
     let waiter = tokio::spawn({
-        let lock = redis.client().await.lock("x");
+        let lock = redis.client().await.lock("x").on_outage(OnOutage::Wait);
         async move { lock.acquire().await }
     });
     redis.sentinels.begin_failover();
