@@ -5,8 +5,6 @@
 
 use std::ops::{Index, IndexMut};
 
-use smallvec::SmallVec;
-
 /// Names a member among those of one lock: by its place in the order in which they were given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct MemberId(u32);
@@ -27,33 +25,49 @@ impl MemberId {
 
 /// One `T` for each member of a lock, at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ByMember<T>(SmallVec<[T; 1]>);
+pub(crate) struct ByMember<T>(Each<T>);
+
+/// The everyday case takes no allocation, and little code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Each<T> {
+    One([T; 1]),
+    Several(Box<[T]>),
+}
 
 impl<T> ByMember<T> {
     /// `None` if there is none.
     pub(crate) fn new(each: impl IntoIterator<Item = T>) -> Option<Self> {
-        let each = Self::collect(each);
-        (!each.0.is_empty()).then_some(each)
+        let all: Box<[T]> = each.into_iter().collect();
+        match Box::<[T; 1]>::try_from(all) {
+            Ok(one) => Some(Self(Each::One(*one))),
+            Err(all) => (!all.is_empty()).then_some(Self(Each::Several(all))),
+        }
     }
 
-    /// With no more room than it takes: a `SmallVec` would make it a power of two.
-    fn collect(each: impl IntoIterator<Item = T>) -> Self {
-        let each = each.into_iter();
-        let mut all = SmallVec::with_capacity(each.size_hint().0);
-        all.extend(each);
-        Self(all)
+    pub(crate) const fn one(only: T) -> Self {
+        Self(Each::One([only]))
     }
 
-    pub(crate) fn one(only: T) -> Self {
-        Self(SmallVec::from_buf([only]))
+    fn all(&self) -> &[T] {
+        match &self.0 {
+            Each::One(one) => one,
+            Each::Several(all) => all,
+        }
+    }
+
+    fn all_mut(&mut self) -> &mut [T] {
+        match &mut self.0 {
+            Each::One(one) => one,
+            Each::Several(all) => all,
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.all().len()
     }
 
-    pub(crate) fn is_one(&self) -> bool {
-        self.0.len() == 1
+    pub(crate) const fn is_one(&self) -> bool {
+        matches!(self.0, Each::One(_))
     }
 
     pub(crate) fn first(&self) -> &T {
@@ -66,28 +80,35 @@ impl<T> ByMember<T> {
     }
 
     pub(crate) fn values(&self) -> impl ExactSizeIterator<Item = &T> {
-        self.0.iter()
+        self.all().iter()
     }
 
     pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.0.iter_mut()
+        self.all_mut().iter_mut()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (MemberId, &T)> {
-        self.ids().zip(&self.0)
+        self.ids().zip(self.all())
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (MemberId, &mut T)> {
-        self.ids().zip(&mut self.0)
+        self.ids().zip(self.all_mut())
     }
 
     /// Something else for each of the same members.
-    pub(crate) fn map<U>(&self, make: impl FnMut(&T) -> U) -> ByMember<U> {
-        ByMember::collect(self.0.iter().map(make))
+    pub(crate) fn map<U>(&self, mut make: impl FnMut(&T) -> U) -> ByMember<U> {
+        ByMember(match &self.0 {
+            Each::One([only]) => Each::One([make(only)]),
+            Each::Several(all) => Each::Several(all.iter().map(make).collect()),
+        })
     }
 
     pub(crate) fn into_values(self) -> impl Iterator<Item = T> {
-        self.0.into_iter()
+        let (one, several) = match self.0 {
+            Each::One([only]) => (Some(only), None),
+            Each::Several(all) => (None, Some(all)),
+        };
+        one.into_iter().chain(several.into_iter().flatten())
     }
 }
 
@@ -95,13 +116,13 @@ impl<T> Index<MemberId> for ByMember<T> {
     type Output = T;
 
     fn index(&self, member: MemberId) -> &T {
-        self.0.get(member.index()).expect("invariant: the member is one of this lock's")
+        self.all().get(member.index()).expect("invariant: the member is one of this lock's")
     }
 }
 
 impl<T> IndexMut<MemberId> for ByMember<T> {
     fn index_mut(&mut self, member: MemberId) -> &mut T {
-        self.0.get_mut(member.index()).expect("invariant: the member is one of this lock's")
+        self.all_mut().get_mut(member.index()).expect("invariant: the member is one of this lock's")
     }
 }
 
