@@ -143,7 +143,7 @@ impl LockGuard {
     }
 
     /// For tests that have ended its turn by hand.
-    #[cfg(test)]
+    #[cfg(all(test, feature = "embedded"))]
     pub(super) fn forget(mut self) {
         self.left = true;
     }

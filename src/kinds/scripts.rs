@@ -52,8 +52,9 @@ pub(crate) fn named() -> impl Iterator<Item = (&'static str, String)> {
     let mark = marker::SCRIPTS.into_iter().map(|script| (script.text().sha, script.name.into()));
     let plain = all().into_iter().map(|script| (script.text().sha, script.name.into()));
     let checked = all().into_iter().filter(|script| script.grants);
-    let checked = checked
-        .map(|script| (script.behind(marker::CHECK).sha, format!("checked {}", script.name)));
+    let checked = checked.map(|script| {
+        (script.behind(marker::checked::CHECK).sha, format!("checked {}", script.name))
+    });
     mark.chain(plain).chain(checked)
 }
 
@@ -101,7 +102,7 @@ mod tests {
         let publishing: Vec<_> = publishing.collect();
         assert!(publishing.len() > 10, "{}", publishing.len());
         for script in all() {
-            for plain in [script.text(), script.behind(marker::CHECK)] {
+            for plain in [script.text(), script.behind(marker::checked::CHECK)] {
                 let sharded = plain.publishing(Publishing::Sharded);
                 assert_eq!(plain.publishing(Publishing::Broadcast).source, plain.source);
                 let others = code(sharded.source).replace("call('SPUBLISH', ", "");

@@ -4,8 +4,6 @@ pub(crate) mod checked;
 pub(crate) mod script;
 pub(crate) mod witness;
 
-#[cfg(feature = "embedded")]
-pub(crate) use self::checked::CHECK;
 pub(crate) use self::script::SCRIPTS;
 
 use std::{sync::Arc, time::Duration};
