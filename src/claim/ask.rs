@@ -231,12 +231,11 @@ impl Acquirer for Asking {
 
     /// Notes that the acquire is about to be sent, unless nobody wants the claim any more, or it was
     /// found out meanwhile that its server is to be looked at first.
-    fn wants(&self, not_after: i64, turn: Turn) -> bool {
+    fn wants(&self, now: Instant, not_after: i64, turn: Turn) -> bool {
         if turn == Turn::WithText {
             // A server that lost this script has lost the witness of its mark, too.
             self.doubt_the_mark();
         }
-        let now = self.claim.now();
         if turn == Turn::First && !self.is_vetted(now) {
             return false;
         }
@@ -347,9 +346,12 @@ impl Asking {
     /// mark.
     fn answered(&self, answer: Result<Answer<Outcome>, NodeError>, not_after: i64) -> Option<Vote> {
         let Self { claim, member, connection, .. } = self;
-        // A grant that comes after a deadline that nobody has noticed must not move it.
-        claim.look_for_loss(claim.state(), claim.now());
         let mut state = claim.state();
+        if state.phase == ClaimPhase::Held {
+            // A grant that comes after a deadline that nobody has noticed must not move it.
+            claim.look_for_loss(state, claim.now());
+            state = claim.state();
+        }
         let known = &mut state.members[*member];
         let epoch = connection.epoch();
         let answer = match answer {

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     by_member::MemberId,
     node::Awaited,
-    watchdog::{Release, Told},
+    watchdog::{Release, Said, Told},
 };
 
 /// What is to be said to each member: to one, mostly.
@@ -53,10 +53,14 @@ impl Claim {
                 let stands = state.queue == Some(id) && !is_granted;
                 let lasts = if stands { PLACE } else { term.length() };
                 let (connection, unanswered) = state.members[id].take_release()?;
-                let statement = if is_granted {
-                    self.kind(id).count(&self.holder, 0)
-                } else {
-                    self.kind(id).withdraw(&self.holder)
+                let kind = self.kind(id);
+                let by_script = || match is_granted {
+                    true => kind.count(&self.holder, 0),
+                    false => kind.withdraw(&self.holder),
+                };
+                let said = match kind.plain_release(&self.holder) {
+                    Some(plain) => Said::Plainly(plain),
+                    None => Said::ByScript(Box::new(by_script())),
                 };
                 let settings = &member.services.settings;
                 let timeout = term.node_timeout(settings.node_timeout);
@@ -65,8 +69,7 @@ impl Claim {
                     holder: self.holder.clone(),
                     node: member.services.node.clone(),
                     connection,
-                    statement,
-                    plain: member.kind.plain_release(&self.holder),
+                    said,
                     unanswered,
                     give_up: now + lasts + timeout + settings.margin,
                     timeout,

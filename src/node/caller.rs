@@ -16,12 +16,12 @@ pub(crate) trait Acquirer: fmt::Debug + Send + Sync {
     fn valid(&self) -> Duration;
 
     /// Whether it is still wanted, asked when its bytes are about to be made. Whoever answers yes notes
-    /// that it may be executed from now on, until `not_after` by the server's clock. Calls that enter
+    /// that it may be executed from `now` on, until `not_after` by the server's clock. Calls that enter
     /// the same socket later are executed later.
     ///
     /// One that the server did not execute may be sent again, with the same stamp: then it is asked
     /// once more.
-    fn wants(&self, not_after: i64, turn: Turn) -> bool;
+    fn wants(&self, now: Instant, not_after: i64, turn: Turn) -> bool;
 
     /// What was noted with this stamp was not executed, and never will be.
     fn never_left(&self, not_after: i64);

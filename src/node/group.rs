@@ -90,7 +90,7 @@ impl Order {
         }
         let noted = first.map_or(seeker.stamp, |first| first.stamp);
         let stamp = noted.unwrap_or_else(|| stamp(seeker.acquirer.valid()));
-        if !seeker.acquirer.wants(stamp, seeker.turn) {
+        if !seeker.acquirer.wants(group.now, stamp, seeker.turn) {
             return Joins::No(self.decide(ticket, Fate::Unwanted));
         }
         // Its call comes behind the word that lets it pass, if it needs one.

@@ -43,7 +43,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub(crate) use drain::{Drain, Draining};
 pub(crate) use finality::Unanswered;
-pub(crate) use release::{Release, Told};
+pub(crate) use release::{Release, Said, Told};
 pub(crate) use repairs::Repair;
 use schedule::Schedule;
 pub(crate) use schedule::renewal_time;

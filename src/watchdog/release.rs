@@ -20,9 +20,7 @@ pub(crate) struct Release {
     pub(crate) node: Node,
     /// The socket of the acquire: behind it on the same socket a release is final at once.
     pub(crate) connection: Option<Connection>,
-    pub(crate) statement: Statement,
-    /// The same without a script, for where no acquire can follow.
-    pub(crate) plain: Option<PlainRelease>,
+    pub(crate) said: Said,
     pub(crate) unanswered: Unanswered,
     /// When the key has ended by itself, whatever happens.
     pub(crate) give_up: Instant,
@@ -38,6 +36,31 @@ pub(crate) struct Release {
     pub(crate) told: Option<Told>,
     /// Counts this release as under way.
     pub(crate) _draining: Draining,
+}
+
+/// How a release is said.
+#[derive(Debug)]
+pub(crate) enum Said {
+    /// Without a script where no acquire can follow.
+    Plainly(PlainRelease),
+    /// On the heap: the everyday lock needs none, and there may be very many releases.
+    ByScript(Box<Statement>),
+}
+
+impl Said {
+    fn key(&self) -> &str {
+        match self {
+            Self::Plainly(plain) => &plain.key,
+            Self::ByScript(statement) => statement.key(),
+        }
+    }
+
+    fn by_script(&self) -> Statement {
+        match self {
+            Self::Plainly(plain) => (plain.by_script)(plain),
+            Self::ByScript(statement) => Statement::clone(statement),
+        }
+    }
 }
 
 /// Is told the answer to a release that somebody else finishes.
@@ -72,7 +95,7 @@ impl Release {
             let connection = match known.filter(|_| next_socket.is_free()) {
                 Some(connection) => Ok(connection),
                 None => {
-                    let key = self.statement.key();
+                    let key = self.said.key();
                     self.node.next_connection(&mut next_socket, key, deadline).await
                 }
             };
@@ -92,20 +115,21 @@ impl Release {
     }
 
     async fn say_on(
-        &mut self,
+        &self,
         connection: &Connection,
         deadline: Instant,
     ) -> Result<Answer<Outcome>, NodeError> {
         let is_last = self.unanswered.is_all_on(connection.epoch());
-        if let Some(plain) = &self.plain
-            && is_last
+        if is_last
+            && let Said::Plainly(plain) = &self.said
             && let Some(answer) = connection.release_plainly(self.awaited, plain, deadline).await?
         {
             return Ok(answer);
         }
         // The time tells how much later it is than what may follow.
-        self.statement.set_brief(is_last);
-        connection.call_of(self.awaited, &self.statement, deadline).await
+        let mut statement = self.said.by_script();
+        statement.set_brief(is_last);
+        connection.call_of(self.awaited, &statement, deadline).await
     }
 
     /// Whether no acquire of the claim can follow an answered release any more.

@@ -146,7 +146,8 @@ mod tests {
         clock::{Clock, SharedClock, TokioClock},
         embedded::Server,
         random::Random,
-        watchdog::{Schedule, Table, Tick, Told, Unanswered},
+        watchdog::{Said, Schedule, Table, Tick, Told, Unanswered},
+        wire::Statement,
     };
 
     /// Notes for how long it is slept by it.
@@ -205,8 +206,7 @@ mod tests {
             holder: "holder".into(),
             node,
             connection: None,
-            statement,
-            plain: None,
+            said: by_script(statement),
             unanswered,
             give_up: clock.now() + ms(10_000),
             timeout: ms(100),
@@ -216,6 +216,10 @@ mod tests {
             told: None,
             _draining: member.services.drain.begin(),
         }
+    }
+
+    fn by_script(statement: Statement) -> Said {
+        Said::ByScript(Box::new(statement))
     }
 
     async fn perform_release(shared: &Shared, release: Release) {
@@ -251,7 +255,8 @@ mod tests {
             let stamps: Vec<_> = stamps.iter().map(|ms| now + ms * 1_000).collect();
             let holder: Arc<str> = guard.holder_id().into();
             let statement = lock.voter().kind.count(&holder, 0);
-            let release = Release { holder, statement, ..release(&client, &clock, &stamps) };
+            let said = by_script(statement);
+            let release = Release { holder, said, ..release(&client, &clock, &stamps) };
             perform_release(&shared(&clock), release).await;
             assert_eq!(clock.sleeps(), sleeps);
             assert!(!lock.is_locked().await.unwrap());
@@ -363,7 +368,7 @@ mod tests {
         let due = Due {
             member: MemberId::FIRST,
             node: release.node.clone(),
-            statement: release.statement.clone(),
+            statement: client.lock("x").voter().kind.count(&"holder".into(), 0),
             timeout: ms(100),
         };
         let claim = Arc::new(Counted { due: Mutex::new(Some(due)), reports: Mutex::default() });

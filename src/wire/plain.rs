@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Publishing, words::write_command};
+use super::{Publishing, Statement, words::write_command};
 
 /// The full release of a lock whose holders are fields of a hash: the holder's field goes, and with
 /// the last field the key; then it is announced. Said twice, it is announced twice.
@@ -11,6 +11,8 @@ pub(crate) struct PlainRelease {
     pub(crate) key: Arc<str>,
     pub(crate) holder: Arc<str>,
     pub(crate) channel: Arc<str>,
+    /// The same by a script.
+    pub(crate) by_script: fn(&Self) -> Statement,
 }
 
 impl PlainRelease {

@@ -69,15 +69,22 @@ impl Kind for Mutex {
     }
 
     fn plain_release(&self, holder: &Arc<str>) -> Option<PlainRelease> {
-        let (key, channel) = (self.name.clone(), self.channel.clone());
-        Some(PlainRelease { key, holder: holder.clone(), channel })
+        Some(PlainRelease {
+            key: self.name.clone(),
+            holder: holder.clone(),
+            channel: self.channel.clone(),
+            by_script: |it| count(&it.key, &it.holder, 0, &it.channel),
+        })
     }
 
-    fn count(&self, holder: &Arc<str>, count: u32) -> Statement {
-        let channel = Arg::text(&self.channel);
-        let args = [Arg::text(holder), Arg::Int(count.into()), channel];
-        self.statement(&COUNT, args)
+    fn count(&self, holder: &Arc<str>, times: u32) -> Statement {
+        count(&self.name, holder, times, &self.channel)
     }
+}
+
+fn count(name: &Arc<str>, holder: &Arc<str>, times: u32, channel: &Arc<str>) -> Statement {
+    let args = [Arg::text(holder), Arg::Int(times.into()), Arg::text(channel)];
+    Statement::new(&COUNT, [name], args)
 }
 
 /// What stands under the name of a lock, of whatever kind.

@@ -14,7 +14,7 @@ use super::{
     gate::Gate,
 };
 use crate::{
-    clock::{BootClock, Clock},
+    clock::{BootClock, Clock, Instant},
     error::NodeError,
     node::{
         Acquirer, Asked, Awaited, Connection, Patience, Turn,
@@ -62,7 +62,7 @@ async fn acquires_of_many_threads_are_executed_in_the_order_of_their_notes() {
         fn valid(&self) -> Duration {
             self.0.valid()
         }
-        fn wants(&self, _not_after: i64, turn: Turn) -> bool {
+        fn wants(&self, _now: Instant, _not_after: i64, turn: Turn) -> bool {
             if turn == Turn::First {
                 NOTED.lock().unwrap().push(self.1.to_string());
             }

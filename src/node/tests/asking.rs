@@ -124,7 +124,7 @@ impl Acquirer for Wish {
         self.valid
     }
 
-    fn wants(&self, not_after: i64, turn: Turn) -> bool {
+    fn wants(&self, _now: Instant, not_after: i64, turn: Turn) -> bool {
         let is_wanted = self.is_wanted.load(Ordering::SeqCst);
         if is_wanted {
             self.asked.lock().unwrap().push((not_after, turn));

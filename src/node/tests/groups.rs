@@ -8,7 +8,7 @@ use std::{
 
 use super::asking::{Desk, TAKE, Wish, keys};
 use crate::{
-    clock::TokioClock,
+    clock::{Instant, TokioClock},
     node::{
         Acquirer, Awaited, NodeSettings, Turn,
         order::{Left, Sleeper},
@@ -216,7 +216,7 @@ fn nobody_enters_while_an_acquirer_notes_that_it_is_sent() {
         fn valid(&self) -> Duration {
             self.0.valid()
         }
-        fn wants(&self, _not_after: i64, _turn: Turn) -> bool {
+        fn wants(&self, _now: Instant, _not_after: i64, _turn: Turn) -> bool {
             let _once = self.1.set(self.2.is_locked());
             true
         }

@@ -12,7 +12,8 @@ use crate::{
 };
 
 fn of_me() -> PlainRelease {
-    PlainRelease { key: "x".into(), holder: "me:1".into(), channel: "c".into() }
+    let by_script = |_: &PlainRelease| unreachable!("that is another's business");
+    PlainRelease { key: "x".into(), holder: "me:1".into(), channel: "c".into(), by_script }
 }
 
 #[tokio::test]
