@@ -64,10 +64,13 @@ async fn ask_in(claim: &Arc<Claim>, member: MemberId, time: &mut Time) -> Vote {
     loop {
         let connection = match node.connected(name).filter(|_| next_socket.is_free()) {
             Some(connection) => connection,
-            None => match node.next_connection(&mut next_socket, name, time.deadline).await {
-                Ok(connection) => connection,
-                Err(error) => return Vote::Failed(next_socket.told(error)),
-            },
+            None => {
+                time.just_now = None;
+                match node.next_connection(&mut next_socket, name, time.deadline).await {
+                    Ok(connection) => connection,
+                    Err(error) => return Vote::Failed(next_socket.told(error)),
+                }
+            }
         };
         let vote = ask_on(&connection, claim, member, time).await;
         match vote.unwrap_or_else(Vote::Failed) {
@@ -88,6 +91,8 @@ struct Time {
     left: Duration,
     /// Until when a connection is waited for. With other members beside it, it is not asked after that.
     deadline: Instant,
+    /// When this was made, until something was waited for.
+    just_now: Option<Instant>,
     is_alone: bool,
     awaited: Awaited,
     /// Whether it is held, and was not there after a failover.
@@ -100,7 +105,8 @@ impl Time {
         let left = claim.term().node_timeout(of.services.settings.node_timeout);
         let is_alone = claim.members().is_one();
         let awaited = Awaited::among(claim.members().len());
-        Self { left, deadline: claim.now() + left, is_alone, awaited, writes_again: false }
+        let (now, writes_again) = (claim.now(), false);
+        Self { left, deadline: now + left, just_now: Some(now), is_alone, awaited, writes_again }
     }
 
     fn in_passing(claim: &Claim, member: MemberId) -> Self {
@@ -134,7 +140,7 @@ async fn ask_on(
     for _ in 0..4 {
         // Who the server is, and what its data is, is a matter of connecting, and as long may
         // that take.
-        let looked_from = claim.now();
+        let looked_from = time.just_now.take().unwrap_or_else(|| claim.now());
         let looked_by = looked_from + settings.connect_timeout;
         let (mark, waits_until) = if time.writes_again {
             match of.wait_of(connection, looked_by).await? {
@@ -149,14 +155,12 @@ async fn ask_on(
         let lookout = node.look_out(of.kind.name(), Some(connection), looked_by).await?;
         let now = claim.now();
         time.deadline = time.deadline + now.saturating_since(looked_from);
-        let counts_on_replicas = lookout.is_some();
-        let asking = || Asking {
-            counts_on_replicas,
-            ..Asking::of(claim, member, connection, mark, time.left)
-        };
-        let Some(asking) = asking().before_end_of(waits_until, now).map(Arc::new) else {
+        let mut asking = Asking::of(claim, member, connection, mark, time.left);
+        asking.counts_on_replicas = lookout.is_some();
+        if !asking.ends_at(waits_until, now) {
             return Ok(Vote::Refused { ttl: None });
-        };
+        }
+        let asking = Arc::new(asking);
         let asked = connection.acquire(asking.clone(), time.awaited, time.patience(now)).await;
         let (answer, not_after) = match asked {
             Asked::Answered { answer, not_after } => (answer, not_after),
@@ -308,15 +312,17 @@ impl Asking {
         }
     }
 
-    /// If it may be executed only while its server waits. `None` if that is over.
-    fn before_end_of(self, waits_until: Option<i64>, now: Instant) -> Option<Self> {
-        let Some(until) = waits_until else { return Some(self) };
+    /// If it may be executed only while its server waits. False if that is over.
+    fn ends_at(&mut self, waits_until: Option<i64>, now: Instant) -> bool {
+        let Some(until) = waits_until else { return true };
         let left = until.saturating_sub(self.connection.server_time_at(now));
-        let left = Duration::from_micros(u64::try_from(left).ok()?);
+        let left = u64::try_from(left).ok().map(Duration::from_micros);
         let settings = &self.claim.members()[self.member].services.settings;
         // Some of it goes by before it is sent.
-        let valid = self.valid.min(left.checked_sub(settings.margin)?);
-        Some(Self { waits_until, valid, ..self })
+        let left = left.and_then(|left| left.checked_sub(settings.margin));
+        let Some(left) = left else { return false };
+        (self.waits_until, self.valid) = (waits_until, self.valid.min(left));
+        true
     }
 
     /// Whether what was found out about the server still holds. That its mark stands, the acquire itself

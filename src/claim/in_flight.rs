@@ -85,7 +85,9 @@ where
     /// dropped.
     pub(crate) fn finish_in_background(self) {
         let under_way = self.rest().and_then(|rest| rest.under_way);
-        if let (Some(mut under_way), Ok(runtime)) = (under_way, Handle::try_current()) {
+        if let Some(mut under_way) = under_way
+            && let Ok(runtime) = Handle::try_current()
+        {
             runtime.spawn(async move { while under_way.next().await.is_some() {} });
         }
     }

@@ -27,6 +27,7 @@ use crate::{
     random::{Random, SharedRandom},
     wait::Queues,
     watchdog::Watchdog,
+    wire::key,
 };
 
 /// The identity, the clock, the watchdog and the composites' queues of a process.
@@ -156,7 +157,7 @@ impl Process {
     /// A holder id that was never used before, in the form in which Redisson writes its own.
     pub(crate) fn fresh_holder(&self) -> Arc<str> {
         let number = self.next_holder.fetch_add(1, Ordering::Relaxed);
-        [&self.holder_prefix, itoa::Buffer::new().format(number)].concat().into()
+        key::joined(&[&[&self.holder_prefix, itoa::Buffer::new().format(number)]])
     }
 
     /// What no other mark of a server has in it. Counted apart from the holder ids, which look alike.
