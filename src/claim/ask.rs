@@ -157,7 +157,9 @@ async fn ask_on(
         time.deadline = time.deadline + now.saturating_since(looked_from);
         let mut asking = Asking::of(claim, member, connection, mark, time.left);
         asking.counts_on_replicas = lookout.is_some();
-        if !asking.ends_at(waits_until, now) {
+        if let Some(until) = waits_until
+            && !asking.limit_to_wait(until, now)
+        {
             return Ok(Vote::Refused { ttl: None });
         }
         let asking = Arc::new(asking);
@@ -312,16 +314,15 @@ impl Asking {
         }
     }
 
-    /// If it may be executed only while its server waits. False if that is over.
-    fn ends_at(&mut self, waits_until: Option<i64>, now: Instant) -> bool {
-        let Some(until) = waits_until else { return true };
+    /// May be executed only while its server waits. False if that is over.
+    fn limit_to_wait(&mut self, until: i64, now: Instant) -> bool {
         let left = until.saturating_sub(self.connection.server_time_at(now));
         let left = u64::try_from(left).ok().map(Duration::from_micros);
         let settings = &self.claim.members()[self.member].services.settings;
         // Some of it goes by before it is sent.
         let left = left.and_then(|left| left.checked_sub(settings.margin));
         let Some(left) = left else { return false };
-        (self.waits_until, self.valid) = (waits_until, self.valid.min(left));
+        (self.waits_until, self.valid) = (Some(until), self.valid.min(left));
         true
     }
 
