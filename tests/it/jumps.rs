@@ -164,7 +164,7 @@ async fn grant_that_comes_after_an_unnoticed_deadline_does_not_revive_the_hold()
             }
         };
         let builder = Client::builder().connector(&format!("master {i}"), connect);
-        let builder = builder.clock(clock.clone()).node_timeout(Duration::from_secs(2));
+        let builder = builder.clock(clock.clone()).node_timeout(HANG);
         builder.connect_timeout(HANG).build().unwrap()
     });
     let masters = Masters::new(clients).unwrap();
@@ -189,6 +189,8 @@ async fn grant_that_comes_after_an_unnoticed_deadline_does_not_revive_the_hold()
     gate.keeps.store(false, Ordering::SeqCst);
     eventually(|| guard.cancellation_token().is_cancelled()).await;
     assert_eq!(guard.lost().await, LostCause::Expired);
+    // Revived it would have ended with the lease of the first, which was renewed 24 s later.
+    assert!(clock.now() < deadline + Duration::from_secs(15));
 }
 
 /// Before a master: lets nobody in at first, and keeps the answers to those who name a holder.
