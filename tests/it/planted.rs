@@ -1,6 +1,6 @@
 //! Planted bugs are in no build but their own.
 
-use std::{collections::BTreeSet, fs};
+use std::{collections::BTreeSet, fs, process::Command};
 
 use crate::tidy::{files, root};
 
@@ -32,6 +32,19 @@ fn every_planted_bug_has_its_place() {
         sources.iter().flat_map(|source| names_after(source, "planted!(")).collect();
     assert_eq!(planted, listed);
     assert_eq!(listed.len(), 41);
+}
+
+/// A test that was given another name would find nothing, and say so only when all bugs are planted.
+#[test]
+fn tests_that_are_to_find_planted_bugs_are_there() {
+    let list = fs::read_to_string(root().join("xtask/src/planted.rs")).unwrap();
+    let named: Vec<_> = list.split("Finder::Test(\"").skip(1).collect();
+    assert!(named.len() > 5);
+    for test in named.iter().map(|rest| rest.split('"').next().unwrap()) {
+        let mut this = Command::new(std::env::current_exe().unwrap());
+        let found = this.args(["--list", test]).output().unwrap();
+        assert!(String::from_utf8_lossy(&found.stdout).contains(": test"), "{test}");
+    }
 }
 
 /// What else there is of them is compiled with `--cfg planted_bugs` only.

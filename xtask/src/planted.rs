@@ -63,7 +63,7 @@ const BUGS: [(&str, Finder); 41] = [
     ("missing-not-rewritten", SIMULATION),
     ("no-resubscribe", Finder::Test("deployment::sharded::waiter_listens_where")),
     ("moved-sent-blindly", Finder::Test("deployment::cluster::lock_that_may_have")),
-    ("renewal-names-missing-key", Finder::Test("deployment::cluster::slot_that_is_half_moved")),
+    ("renewal-names-missing-key", Finder::Test("deployment::moving_slots::slot_that_is_half")),
     ("replid-not-compared", Finder::Test("deployment::promoted::over_and_back")),
 ];
 
