@@ -402,18 +402,6 @@ impl Order {
         (0..locks).filter(goes_on).count()
     }
 
-    /// The first acquire that waits, and is not given up.
-    pub(super) fn first_acquire(&mut self) -> Option<Ticket> {
-        while let Some(first) = self.acquires.front().copied() {
-            if self.awaited(first).is_some() {
-                return Some(first);
-            }
-            self.calls.try_remove(first);
-            self.acquires.pop_front();
-        }
-        None
-    }
-
     /// The only call, if it is under way.
     pub(super) fn only_call(&mut self) -> Option<OnlyCall> {
         let is_alone = self.departed.len() == 1 && !self.has_waiting();

@@ -5,7 +5,6 @@ use std::{task::Waker, time::Duration};
 use tokio::sync::oneshot;
 
 use super::{
-    caller::Awaited,
     group::MOST_LOCKS,
     lanes::Next,
     order::{OnlyCall, Order},
@@ -34,7 +33,7 @@ impl Outbox {
             let before = order.taken;
             let now = self.clock().now();
             self.pack_calls(&mut order, now, to, full, &mut unsent);
-            let mut acquires_go = self.lets_acquires_go(&mut order, now);
+            let mut acquires_go = self.lets_acquires_go(&mut order);
             while to.len() < full && acquires_go {
                 acquires_go = self.pack_acquires(&mut order, now, to, &mut unsent);
             }
@@ -64,7 +63,7 @@ impl Outbox {
         unsent: &mut Vec<Waker>,
     ) {
         let is_crowded = order.lanes.bytes() >= full - to.len();
-        let mut acquires_go = is_crowded && self.lets_acquires_go(order, now);
+        let mut acquires_go = is_crowded && self.lets_acquires_go(order);
         while to.len() < full {
             let next = if is_crowded {
                 order.lanes.next(acquires_go)
@@ -82,15 +81,14 @@ impl Outbox {
     }
 
     /// Whether acquires wait, and few enough calls with some are under way.
-    fn lets_acquires_go(&self, order: &mut Order, now: Instant) -> bool {
-        let Some(first) = order.first_acquire() else { return false };
-        let oldest = order.departed.front().map_or(now, |oldest| oldest.sent);
-        let is_slow = now.saturating_since(oldest) > SLOW;
-        let is_alone = order.awaited(first) == Some(Awaited::Alone);
-        order.most_acquire_calls = calls_under_way(self.round_trip(), is_alone && !is_slow);
+    fn lets_acquires_go(&self, order: &mut Order) -> bool {
+        if order.acquires.is_empty() {
+            return false;
+        }
+        order.most_acquire_calls = calls_under_way(self.round_trip());
         if order.acquires.len() >= MOST_LOCKS {
-            // They gain nothing by waiting. Behind very many others an answer takes far longer than the
-            // shortest round trip, and few calls would be few acquires.
+            // They gain nothing by waiting. Behind very many others a round trip is far longer than the
+            // shortest one, and few calls would be few acquires.
             let others = order.departed.len() - order.acquire_calls;
             order.most_acquire_calls = order.most_acquire_calls.max(others / OTHERS);
         }
@@ -112,21 +110,16 @@ impl Outbox {
             let valid = i64::try_from(valid.as_micros()).unwrap_or(i64::MAX);
             self.server_clock().map_or(i64::MIN, |clock| clock.at(now).saturating_add(valid))
         };
-        order.pack_acquires(now, stamp, to, unsent) && self.lets_acquires_go(order, now)
+        order.pack_acquires(now, stamp, to, unsent) && self.lets_acquires_go(order)
     }
 }
 
 /// How many calls with acquires may be unanswered at the same time: enough to keep a server busy over its
-/// round trip. Fewer than two would lock it and us in step. So would two where callers go on as soon as they are
-/// answered, and that is soon: 64 tasks get half as much again done with sixteen. Whoever waits for
-/// the slowest of several servers gains nothing from more calls, and each costs the servers something.
-fn calls_under_way(round_trip: Duration, go_on_at_once: bool) -> usize {
-    let least = if go_on_at_once { 16 } else { 2 };
-    usize::try_from(round_trip.as_micros() / A_CALL.as_micros()).unwrap_or(usize::MAX).max(least)
+/// round trip. Fewer than two would lock it and us in step.
+fn calls_under_way(round_trip: Duration) -> usize {
+    let calls = round_trip.as_micros() / A_CALL.as_micros();
+    usize::try_from(calls).unwrap_or(usize::MAX).max(2)
 }
-
-/// A server is slow if it owes an answer for so long. What waits for it can still be withdrawn.
-const SLOW: Duration = Duration::from_millis(10);
 
 /// What a server takes for a call of many locks, roughly.
 const A_CALL: Duration = Duration::from_micros(200);
@@ -140,10 +133,8 @@ mod tests {
 
     #[test]
     fn far_servers_have_more_calls_under_way() {
-        for (us, of_several, alone) in [(0, 2, 16), (400, 2, 16), (600, 3, 16), (10_000, 50, 50)] {
-            let round_trip = Duration::from_micros(us);
-            assert_eq!(calls_under_way(round_trip, false), of_several);
-            assert_eq!(calls_under_way(round_trip, true), alone);
+        for (us, calls) in [(0, 2), (400, 2), (600, 3), (10_000, 50)] {
+            assert_eq!(calls_under_way(Duration::from_micros(us)), calls);
         }
     }
 }

@@ -8,9 +8,9 @@ use std::{
 
 use super::asking::{Desk, TAKE, Wish, keys};
 use crate::{
-    clock::{Instant, TokioClock},
+    clock::Instant,
     node::{
-        Acquirer, Awaited, NodeSettings, Turn,
+        Acquirer, Turn,
         order::{Left, Sleeper},
         outbox::{Departure, Outbox},
         test_server::settings,
@@ -75,39 +75,6 @@ fn two_calls_of_32_are_under_way_and_an_answer_lets_the_next_go() {
     desk.answer(":1700000000000000\r\n");
     desk.answer(":1700000000000000\r\n");
     assert_eq!(desk.keys(), [&names[96..]]);
-}
-
-#[test]
-fn sixteen_calls_are_under_way_where_nobody_waits_for_another_server() {
-    let mut desk = Desk::new();
-    desk.enter_crowd(32 * 17, Awaited::Alone);
-    assert_eq!(desk.written().len(), 16);
-}
-
-/// One that is given up must not have those behind it taken for heals, which leave in fewer calls.
-#[test]
-fn sixteen_calls_are_under_way_behind_one_that_is_given_up() {
-    let mut desk = Desk::new();
-    desk.enter_crowd(64, Awaited::Alone);
-    assert_eq!(desk.written().len(), 2);
-    let heal = desk.enter(&Wish::of("heal", 1));
-    desk.enter_crowd(32 * 17, Awaited::Alone);
-    desk.outbox.leave(heal);
-    assert_eq!(desk.written().len(), 14);
-}
-
-/// What has left cannot be withdrawn.
-#[tokio::test(start_paused = true)]
-async fn server_that_owes_an_answer_for_long_is_sent_fewer_calls() {
-    for (owed_ms, calls) in [(9, 15), (11, 1)] {
-        let clock = Arc::new(TokioClock::new());
-        let mut desk = Desk::with(&NodeSettings { clock, ..settings() }, Duration::ZERO);
-        desk.enter_crowd(32, Awaited::Alone);
-        assert_eq!(desk.written().len(), 1);
-        tokio::time::advance(Duration::from_millis(owed_ms)).await;
-        desk.enter_crowd(32 * 17, Awaited::Alone);
-        assert_eq!(desk.written().len(), calls, "{owed_ms} ms");
-    }
 }
 
 #[test]
