@@ -15,8 +15,8 @@ use crate::clock::Instant;
 ///
 /// On the same machine or in the same rack that halves the time of an acquire on a single server, for
 /// hardly any CPU: what is spent on looking would have been spent on sleeping and waking. It is done where
-/// a call is alone on its connection, and not for a second after more than half of the answers there came
-/// later.
+/// a call is alone on its connection and round trips there are shorter than that, and not for a second after
+/// more than half of the answers came later.
 ///
 /// For locks on several servers it is done on runtimes of a single thread only, which looks at all of them
 /// in turns: about a third less time where there are three, for a seventh more CPU.
@@ -149,7 +149,7 @@ impl Spinner {
         round_trip: impl FnOnce() -> Duration,
     ) -> Option<Instant> {
         if self.look.is_none() {
-            let patience = self.record.patience(now).filter(|_| round_trip() < FAR)?;
+            let patience = self.record.patience(now, round_trip)?;
             self.look = Some(Look { of, since: now, until: Some(now + patience) });
         }
         let look = self.look.as_mut()?;
@@ -172,11 +172,20 @@ struct Record {
 }
 
 impl Record {
-    /// How long to look. At first longer: a server that was asleep, and the machine under it, are awake
-    /// after a few calls that follow one another closely.
-    fn patience(&mut self, now: Instant) -> Option<Duration> {
-        let is_off = self.off_until.is_some_and(|until| now < until);
-        (!is_off).then_some(if self.is_going { BUDGET } else { AT_FIRST })
+    /// How long to look, if an answer can come in that time. At first longer: a server that was asleep, and
+    /// the machine under it, are awake after a few calls that follow one another closely.
+    fn patience(
+        &mut self,
+        now: Instant,
+        round_trip: impl FnOnce() -> Duration,
+    ) -> Option<Duration> {
+        if self.off_until.is_some_and(|until| now < until) {
+            return None;
+        }
+        let least = round_trip();
+        self.is_going &= least < BUDGET;
+        let patience = if self.is_going { BUDGET } else { AT_FIRST };
+        (least < patience).then_some(patience)
     }
 
     fn note(&mut self, in_time: bool, now: Instant) {
@@ -193,12 +202,11 @@ impl Record {
 }
 
 const BUDGET: Duration = Duration::from_micros(80);
-/// Nobody tries there. Not the budget: where threads slept, it took them most of the time to wake.
-const FAR: Duration = Duration::from_micros(500);
 /// So many are judged together: busy cores and quotas let most of them down.
 const TRIES: u8 = 16;
 /// The last of the first tries.
 const LAST: u16 = 0xff;
+/// Above most round trips of threads that slept: it takes them most of the time to wake.
 const AT_FIRST: Duration = Duration::from_micros(200);
 const PAUSE: Duration = Duration::from_secs(1);
 #[cfg(test)]
@@ -233,7 +241,7 @@ mod tests {
 
     #[test]
     fn far_servers_and_calls_that_are_not_alone_are_slept_for() {
-        assert_eq!(spinner().next(alone(5), false, || at(5), || FAR), Next::Sleep);
+        assert_eq!(spinner().next(alone(5), false, || at(5), || AT_FIRST), Next::Sleep);
         assert_eq!(spinner().next(None, false, || at(5), || NEAR), Next::Sleep);
         assert_eq!(spinner().next(None, true, || at(5), || NEAR), Next::Sleep);
         assert_eq!(begins(&mut spinner(), 5), Next::Look(at(205)));
@@ -253,6 +261,20 @@ mod tests {
                     != Next::Sleep
             };
             assert_eq!([WithoutHurry, WithOthers, Alone].map(looks_for), looks, "{way:?}");
+        }
+    }
+
+    /// It begins anew where round trips have become longer, with what is longer than those of threads that
+    /// slept; else it would never go on again there.
+    #[test]
+    fn server_that_has_moved_away_is_looked_at_as_at_first() {
+        let mut spinner = spinner();
+        (0..16).for_each(|_| answered_after(&mut spinner, 0, 79));
+        for (round_trip, until) in [(79, at(85)), (80, at(205)), (79, at(205))] {
+            let next =
+                spinner.next(alone(5), false, || at(5), || Duration::from_micros(round_trip));
+            assert_eq!(next, Next::Look(until), "{round_trip}");
+            spinner.next(None, false, || at(6), || NEAR);
         }
     }
 
