@@ -37,6 +37,12 @@ impl Place {
         })
     }
 
+    /// Of how many threads a multi-thread runtime is: one for each CPU of the machine, though it may have to
+    /// make do with fewer, since locks take other ways on one thread than on several.
+    pub(crate) fn threads(self) -> usize {
+        if self == Self::OneCpu { 1 } else { allowed().len() }
+    }
+
     /// Puts servers where they belong.
     pub(crate) fn settle(self, servers: &Cluster) {
         if self == Self::Apart {

@@ -54,11 +54,21 @@ impl Flavour {
     /// There are no more threads.
     #[must_use]
     pub fn runtime(self) -> Runtime {
+        self.builder().build().expect("a runtime can be built")
+    }
+
+    /// A new one, of so many threads if not of one.
+    pub(crate) fn runtime_of(self, threads: usize) -> Runtime {
+        self.builder().worker_threads(threads).build().expect("a runtime can be built")
+    }
+
+    fn builder(self) -> Builder {
         let mut builder = match self {
             Self::CurrentThread => Builder::new_current_thread(),
             Self::MultiThread => Builder::new_multi_thread(),
         };
-        builder.enable_all().build().expect("a runtime can be built")
+        builder.enable_all();
+        builder
     }
 }
 

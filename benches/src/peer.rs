@@ -1,6 +1,6 @@
 //! Those beside whom palisade is measured.
 
-use std::{path::PathBuf, str::FromStr};
+use std::{path::PathBuf, process::Command, str::FromStr};
 
 use testkit::Actor;
 
@@ -35,18 +35,21 @@ impl FromStr for Peer {
 }
 
 impl Contest {
-    /// With a peer, in a process of its own, on the servers of the baseline.
+    /// With a peer, in a process of its own, on the servers of the baseline. On a runtime of so many threads,
+    /// if it has one of several.
     pub(crate) fn beside(
         mut self,
         peer: &Peer,
-        flavour: Flavour,
+        (flavour, threads): (Flavour, usize),
         tasks: usize,
         kind: &str,
     ) -> Self {
         let servers = &self.baseline.servers;
         let mut args = vec![flavour.to_string(), tasks.to_string(), kind.to_owned()];
         args.extend(servers.urls());
-        let process = Actor::spawn(&peer.program, &args);
+        let mut command = Command::new(&peer.program);
+        command.args(&args).env("TOKIO_WORKER_THREADS", threads.to_string());
+        let process = Actor::spawn_command(command);
         process.recv(PATIENCE).expect("a peer gets ready");
         self.peers.push((peer.name.clone(), Side::new(Remote(process), servers)));
         self

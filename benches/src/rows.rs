@@ -29,9 +29,9 @@ pub(crate) fn rows() -> Vec<Row> {
         row("1 node, 1 task", Lock, 1).placed(Apart).beside_peers().aim(P50, 0.95).aim(ClientCpu, 1.2),
     ];
     for flavour in [CurrentThread, MultiThread] {
-        rows.extend([2, 8, 16].map(|tasks| row(&format!("1 node, {tasks} tasks"), Lock, tasks).on(flavour)));
+        rows.extend([2, 8, 16].map(|tasks| row(&format!("1 node, {tasks} tasks"), Lock, tasks).placed(Apart).on(flavour)));
         rows.extend([64, 256].map(|tasks| {
-            row(&format!("1 node, {tasks} tasks"), Lock, tasks).on(flavour).beside_peers()
+            row(&format!("1 node, {tasks} tasks"), Lock, tasks).placed(Apart).on(flavour).beside_peers()
                 .aim(Rate, 1.4).aim(ServerCpu, 0.6).aim(ClientCpu, 1.0).aim(P999, 1.0).aim(Slowest, 0.8)
         }));
     }
@@ -181,7 +181,7 @@ impl Row {
     }
 
     fn lines(&self, setting: &Setting) -> Vec<Line> {
-        self.flavour.runtime().block_on(async {
+        self.flavour.runtime_of(self.cpus.threads()).block_on(async {
             match self.how {
                 How::Contest(work, tasks) => self.contest(work, tasks, setting).await,
                 How::Special(measure) | How::Counted(measure) => measure(setting).await,
@@ -196,7 +196,7 @@ impl Row {
         }
         let kind = if let OfKind(kind) = work { kind.name() } else { kinds::LOCK };
         for peer in setting.peers.iter().filter(|peer| self.beside_peers && peer.has(kind)) {
-            contest = contest.beside(peer, self.flavour, tasks, kind);
+            contest = contest.beside(peer, (self.flavour, self.cpus.threads()), tasks, kind);
         }
         let outcome = contest.hold(setting.effort.longer(self.longer)).await;
         let figures = if meter::is_counting() { &Figure::COUNTED[..] } else { &Figure::TIMED };
