@@ -6,6 +6,8 @@ use std::{
     pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll, ready},
+    thread,
+    time::Duration,
 };
 
 use futures::future::BoxFuture;
@@ -52,6 +54,8 @@ pub(super) struct Driver {
     /// How many bytes the stream took in all.
     taken: u64,
     spinner: Spinner,
+    /// When it last let other threads of its CPU go first.
+    gave_way: Instant,
     /// Dropped once all is read that has come.
     lookers: Vec<oneshot::Sender<()>>,
     /// Rings when somebody who waits is to be woken.
@@ -74,6 +78,7 @@ enum Then {
 impl Driver {
     pub(super) fn new(stream: Box<dyn Stream>, outbox: Arc<Outbox>, spin: Spin) -> Self {
         let spinner = Spinner::new(spin, socket_of(&*stream).is_some());
+        let gave_way = outbox.clock().now();
         Self {
             stream,
             outbox,
@@ -88,6 +93,7 @@ impl Driver {
             only_call: None,
             taken: 0,
             spinner,
+            gave_way,
             lookers: Vec::new(),
             alarm: None,
             nonsense: None,
@@ -233,6 +239,7 @@ impl Driver {
 
     /// Whether something came by then, and before another call was put in.
     fn looks(&mut self, until: Instant) -> bool {
+        self.give_way_now_and_then();
         let mut some = [0; LOOK];
         loop {
             let read = socket_of(&*self.stream).map(|socket| (&*socket).read(&mut some));
@@ -252,6 +259,17 @@ impl Driver {
                 self.take_in();
             }
             return bytes > 0;
+        }
+    }
+
+    /// Who looks for one answer after the other never sleeps, and another thread of the same CPU would wait for
+    /// as long as the system lets anybody run. Not each time: one is woken by each answer, too, and finds
+    /// nothing to do.
+    fn give_way_now_and_then(&mut self) {
+        let now = self.outbox.clock().now();
+        if now.saturating_since(self.gave_way) >= GIVES_WAY_AFTER {
+            self.gave_way = now;
+            thread::yield_now();
         }
     }
 }
@@ -294,6 +312,8 @@ impl Future for Driver {
                 Next::Look(until) if self.looks(until) => {}
                 Next::Look(_) | Next::Sleep => return Poll::Pending,
                 Next::Yield => {
+                    // The server may wait for this very CPU.
+                    thread::yield_now();
                     let _not_yet = pin!(yield_now()).poll(cx);
                     return Poll::Pending;
                 }
@@ -318,6 +338,10 @@ fn disconnected(error: io::Error) -> NodeError {
 /// At least so many callers are woken in a turn, if they are answered; a call of several locks may add some. With
 /// fewer, writing costs more than working at the same time gains.
 const AT_ONCE: usize = 16;
+
+/// So long a thread that looks keeps its CPU. Half of it doubles the time of two tasks on one CPU, and twice
+/// as much that of the slowest.
+const GIVES_WAY_AFTER: Duration = Duration::from_micros(500);
 
 /// Room for the next read, in bytes.
 const INPUT: usize = 4 * 1024;
