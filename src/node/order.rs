@@ -79,6 +79,8 @@ pub(super) struct Order {
     pub(super) acquire_calls: usize,
     /// How many of them may be, as of the last time when it was looked.
     pub(super) most_acquire_calls: usize,
+    /// What the last call with acquires took.
+    pub(super) last_round_trip: Duration,
     /// Bytes of all that it has taken.
     pub(super) bytes: u64,
     pub(super) rules: Rules,

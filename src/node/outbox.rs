@@ -379,6 +379,7 @@ impl Outbox {
                 Taken::Acquires(locks) => {
                     woken.who_go_on += order.how_many_go_on(locks);
                     let (received, is_live) = (self.clock.now(), self.is_live());
+                    order.last_round_trip = received.saturating_since(sent);
                     let reply = Reply { value, sent, received, is_live };
                     if let Some(server_us) = order.land(locks, reply, &mut wakers)
                         && let Some(mut server_clock) = self.server_clock()

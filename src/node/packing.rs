@@ -85,10 +85,9 @@ impl Outbox {
         if order.acquires.is_empty() {
             return false;
         }
-        order.most_acquire_calls = calls_under_way(self.round_trip());
+        order.most_acquire_calls = calls_under_way(self.round_trip(), order.last_round_trip);
         if order.acquires.len() >= MOST_LOCKS {
-            // They gain nothing by waiting. Behind very many others a round trip is far longer than the
-            // shortest one, and few calls would be few acquires.
+            // They gain nothing by waiting. Behind very many others few calls would be few acquires.
             let others = order.departed.len() - order.acquire_calls;
             order.most_acquire_calls = order.most_acquire_calls.max(others / OTHERS);
         }
@@ -114,12 +113,16 @@ impl Outbox {
     }
 }
 
-/// How many calls with acquires may be unanswered at the same time: enough to keep a server busy over its
+/// How many calls with acquires may be unanswered at the same time: enough to keep a server busy over a
 /// round trip. Fewer than two would lock it and us in step.
-fn calls_under_way(round_trip: Duration) -> usize {
-    let calls = round_trip.as_micros() / A_CALL.as_micros();
-    usize::try_from(calls).unwrap_or(usize::MAX).max(2)
+fn calls_under_way(shortest: Duration, last: Duration) -> usize {
+    let round_trip = shortest.max(last.min(SLOW));
+    usize::try_from(round_trip.as_micros() / A_CALL.as_micros()).unwrap_or(usize::MAX).max(2)
 }
+
+/// A server that takes longer than the way there and back is slow, and what waits for it can still be
+/// withdrawn.
+const SLOW: Duration = Duration::from_millis(10);
 
 /// What a server takes for a call of many locks, roughly.
 const A_CALL: Duration = Duration::from_micros(200);
@@ -132,9 +135,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn far_servers_have_more_calls_under_way() {
-        for (us, calls) in [(0, 2), (400, 2), (600, 3), (10_000, 50)] {
-            assert_eq!(calls_under_way(Duration::from_micros(us)), calls);
+    fn far_and_busy_servers_have_more_calls_under_way_and_slow_ones_do_not() {
+        for (shortest, last, calls) in [
+            (0, 0, 2),
+            (400, 500, 2),
+            (400, 600, 3),
+            (600, 600, 3),
+            (2_000, 4_000, 20),
+            (30, 10_000, 50),
+            (30, 60_000_000, 50),
+            (40_000, 60_000_000, 200),
+        ] {
+            let [shortest, last] = [shortest, last].map(Duration::from_micros);
+            assert_eq!(calls_under_way(shortest, last), calls, "{shortest:?}, {last:?}");
         }
     }
 }

@@ -8,9 +8,9 @@ use std::{
 
 use super::asking::{Desk, TAKE, Wish, keys};
 use crate::{
-    clock::Instant,
+    clock::{Instant, TokioClock},
     node::{
-        Acquirer, Turn,
+        Acquirer, NodeSettings, Turn,
         order::{Left, Sleeper},
         outbox::{Departure, Outbox},
         test_server::settings,
@@ -83,6 +83,17 @@ fn a_far_server_has_as_many_calls_under_way_as_its_round_trip_takes() {
     let names = names(32 * 9);
     desk.enter_all(&as_str(&names));
     assert_eq!(desk.written().len(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_busy_server_has_as_many_calls_under_way_as_the_last_round_trip_took() {
+    let clock = Arc::new(TokioClock::new());
+    let mut desk = Desk::with(&NodeSettings { clock, ..settings() }, Duration::ZERO);
+    desk.enter_all(&as_str(&names(32 * 9)));
+    assert_eq!(desk.written().len(), 2);
+    tokio::time::advance(Duration::from_millis(1)).await;
+    desk.answer(":1700000000000000\r\n");
+    assert_eq!(desk.written().len(), 4);
 }
 
 #[test]
