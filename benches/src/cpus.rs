@@ -1,12 +1,14 @@
 //! On which CPUs a measurement runs.
 
-use std::thread;
+use std::{
+    fs::{self, DirEntry},
+    io, thread,
+};
 
 use rustix::{
     process::Pid,
     thread::{CpuSet, sched_getaffinity, sched_setaffinity},
 };
-use testkit::Cluster;
 
 /// Where both ends of a work run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,13 +45,18 @@ impl Place {
         if self == Self::OneCpu { 1 } else { allowed().len() }
     }
 
-    /// Puts servers where they belong.
-    pub(crate) fn settle(self, servers: &Cluster) {
+    /// Puts processes of the servers' end where they belong.
+    pub(crate) fn settle(self, pids: impl Iterator<Item = u32>) {
         if self == Self::Apart {
-            let pid = |pid: u32| i32::try_from(pid).ok().and_then(Pid::from_raw);
-            servers.iter().for_each(|server| pin(pid(server.pid()), &[last()]));
+            pids.flat_map(threads_of).for_each(|thread| pin(Some(thread), &[last()]));
         }
     }
+}
+
+fn threads_of(process: u32) -> Vec<Pid> {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).expect("it runs");
+    let number = |thread: io::Result<DirEntry>| thread.ok()?.file_name().to_str()?.parse().ok();
+    threads.filter_map(number).filter_map(Pid::from_raw).collect()
 }
 
 fn allowed() -> Vec<usize> {

@@ -1,6 +1,7 @@
 //! What is measured, and what is to be reached.
 
 use futures::{FutureExt, future::LocalBoxFuture};
+use testkit::{Actor, RedisServer};
 
 use crate::{
     Flavour::{self, CurrentThread, MultiThread},
@@ -37,7 +38,7 @@ pub(crate) fn rows() -> Vec<Row> {
     }
     for (delay_ms, longer) in [(1, 3), (10, 10)] {
         rows.extend([(64, "64"), (1_000, "1,000")].map(|(tasks, name)| {
-            row(&format!("1 node, {delay_ms} ms away, {name} tasks"), LockBehind(delay_ms), tasks).longer(longer)
+            row(&format!("1 node, {delay_ms} ms away, {name} tasks"), LockBehind(delay_ms), tasks).placed(Apart).longer(longer)
                 .aim(Rate, 1.0).aim(P50, 1.05)
         }));
     }
@@ -192,7 +193,8 @@ impl Row {
     async fn contest(&self, work: Work, tasks: usize, setting: &Setting) -> Vec<Line> {
         let mut contest = work.contest(tasks).await;
         for side in [&contest.baseline, &contest.ours] {
-            self.cpus.settle(&side.servers);
+            self.cpus.settle(side.servers.iter().map(RedisServer::pid));
+            self.cpus.settle(side.proxy.iter().map(Actor::pid));
         }
         let kind = if let OfKind(kind) = work { kind.name() } else { kinds::LOCK };
         for peer in setting.peers.iter().filter(|peer| self.beside_peers && peer.has(kind)) {
