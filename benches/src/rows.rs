@@ -46,7 +46,7 @@ pub(crate) fn rows() -> Vec<Row> {
         rows.extend([
             row("RedLock of 3, 1 task", RedLock(3), 1).placed(Apart).on(flavour).aim(P50, 1.1),
             row("RedLock of 5, 1 task", RedLock(5), 1).placed(Apart).on(flavour).beside_peers().aim(P50, 1.1),
-            row("RedLock of 5, 64 tasks", RedLock(5), 64).on(flavour).beside_peers().aim(Rate, 1.2),
+            row("RedLock of 5, 64 tasks", RedLock(5), 64).placed(Apart).on(flavour).beside_peers().aim(Rate, 1.2),
             row("MultiLock of 3, 1 task", MultiLock(3), 1).placed(Apart).on(flavour).aim(P50, 1.05),
             row("MultiLock of 5, 1 task", MultiLock(5), 1).placed(Apart).on(flavour).aim(P50, 1.05),
         ]);
