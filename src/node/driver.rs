@@ -6,8 +6,6 @@ use std::{
     pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll, ready},
-    thread,
-    time::Duration,
 };
 
 use futures::future::BoxFuture;
@@ -54,8 +52,6 @@ pub(super) struct Driver {
     /// How many bytes the stream took in all.
     taken: u64,
     spinner: Spinner,
-    /// When it last let other threads of its CPU go first.
-    gave_way: Instant,
     /// Dropped once all is read that has come.
     lookers: Vec<oneshot::Sender<()>>,
     /// Rings when somebody who waits is to be woken.
@@ -78,7 +74,6 @@ enum Then {
 impl Driver {
     pub(super) fn new(stream: Box<dyn Stream>, outbox: Arc<Outbox>, spin: Spin) -> Self {
         let spinner = Spinner::new(spin, socket_of(&*stream).is_some());
-        let gave_way = outbox.clock().now();
         Self {
             stream,
             outbox,
@@ -93,7 +88,6 @@ impl Driver {
             only_call: None,
             taken: 0,
             spinner,
-            gave_way,
             lookers: Vec::new(),
             alarm: None,
             nonsense: None,
@@ -239,7 +233,6 @@ impl Driver {
 
     /// Whether something came by then, and before another call was put in.
     fn looks(&mut self, until: Instant) -> bool {
-        self.give_way_now_and_then();
         let mut some = [0; LOOK];
         loop {
             let read = socket_of(&*self.stream).map(|socket| (&*socket).read(&mut some));
@@ -259,17 +252,6 @@ impl Driver {
                 self.take_in();
             }
             return bytes > 0;
-        }
-    }
-
-    /// Who looks for one answer after the other never sleeps, and another thread of the same CPU would wait for
-    /// as long as the system lets anybody run. Not each time: one is woken by each answer, too, and finds
-    /// nothing to do.
-    fn give_way_now_and_then(&mut self) {
-        let now = self.outbox.clock().now();
-        if now.saturating_since(self.gave_way) >= GIVES_WAY_AFTER {
-            self.gave_way = now;
-            thread::yield_now();
         }
     }
 }
@@ -312,8 +294,6 @@ impl Future for Driver {
                 Next::Look(until) if self.looks(until) => {}
                 Next::Look(_) | Next::Sleep => return Poll::Pending,
                 Next::Yield => {
-                    // The server may wait for this very CPU.
-                    thread::yield_now();
                     let _not_yet = pin!(yield_now()).poll(cx);
                     return Poll::Pending;
                 }
@@ -338,10 +318,6 @@ fn disconnected(error: io::Error) -> NodeError {
 /// At least so many callers are woken in a turn, if they are answered; a call of several locks may add some. With
 /// fewer, writing costs more than working at the same time gains.
 const AT_ONCE: usize = 16;
-
-/// So long a thread that looks keeps its CPU. Half of it doubles the time of two tasks on one CPU, and twice
-/// as much that of the slowest.
-const GIVES_WAY_AFTER: Duration = Duration::from_micros(500);
 
 /// Room for the next read, in bytes.
 const INPUT: usize = 4 * 1024;
