@@ -120,8 +120,7 @@ fn calls_under_way(shortest: Duration, last: Duration) -> usize {
     usize::try_from(round_trip.as_micros() / A_CALL.as_micros()).unwrap_or(usize::MAX).max(2)
 }
 
-/// A server that takes longer than the way there and back is slow, and what waits for it can still be
-/// withdrawn.
+/// What a busy server takes beyond that gets it no more calls: what waits for it can still be withdrawn.
 const SLOW: Duration = Duration::from_millis(10);
 
 /// What a server takes for a call of many locks, roughly.
