@@ -22,8 +22,8 @@ use tokio::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    backoff::pauses, connection::Connection, deadline::before, driver::Driver, node_core::Core,
-    opening::Opened, outbox::ConnectionEnd,
+    backoff::pauses, connection::Connection, deadline::before, driver_task::DriverTask,
+    node_core::Core, opening::Opened, outbox::ConnectionEnd,
 };
 use crate::{
     clock::Instant,
@@ -192,7 +192,7 @@ fn tell_that_it_is_back(link: &Link) {
 ///
 /// The driver has a task of its own, which ends with this future: it is polled several times for
 /// each call, and the signals that are waited for here need not be looked at every time.
-async fn drive(connection: &Connection, driver: Driver) -> ConnectionEnd {
+async fn drive(connection: &Connection, driver: DriverTask) -> ConnectionEnd {
     let _attendance = connection.attendance();
     let mut driving = AbortOnDropHandle::new(tokio::spawn(driver));
     tokio::select! {

@@ -20,6 +20,7 @@ mod credentials;
 mod deadline;
 mod directory;
 mod driver;
+mod driver_task;
 mod endpoint;
 mod exchange;
 mod flight;

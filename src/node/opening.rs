@@ -12,7 +12,7 @@ use super::{
     connection::Connection,
     deadline::before,
     directory::Whereabouts,
-    driver::Driver,
+    driver_task::DriverTask,
     exchange::exchange,
     handshake::{self, Greeting},
     login::Login,
@@ -36,7 +36,7 @@ pub(super) type OpenedPubSub = (MultiplexedConnection, PubSubDriver, Tie);
 /// A connection for commands, made.
 pub(super) struct Opened {
     pub(super) connection: Connection,
-    pub(super) driver: Driver,
+    pub(super) driver: DriverTask,
     pub(super) tie: Tie,
 }
 
@@ -65,7 +65,7 @@ impl Core {
         self.recognise(dial, &greeting)?;
         let standing = self.identify(&greeting);
         let outbox = Outbox::new(&self.settings);
-        let driver = Driver::new(stream, outbox.clone(), self.settings.spin);
+        let driver = DriverTask::new(stream, outbox.clone(), self.settings.spin);
         let config = place.as_ref().and_then(|told| told.config);
         let place_of = (config, self.endpoint.place_in_cluster());
         let connection = Connection::new(outbox, &greeting, standing, place_of, &self.settings);

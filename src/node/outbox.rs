@@ -29,7 +29,7 @@
 use std::{
     collections::VecDeque,
     fmt,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
     task::{Context, Poll, Waker},
     time::Duration,
 };
@@ -43,7 +43,7 @@ use tokio::{
 
 use super::{
     NodeSettings,
-    caller::{Acquirer, Patience, Turn},
+    caller::{Acquirer, Awaited, Patience, Turn},
     cause,
     landing::Reply,
     order::{Entry, Fate, Left, Order, Seeker, Sleeper, Taken, Ticket, lost},
@@ -81,6 +81,14 @@ pub(super) struct Outbox {
     /// Where it was made, and is driven.
     runtime: Option<Id>,
     home: Home,
+    inline_writer: OnceLock<Weak<dyn InlineWriter>>,
+}
+
+/// Writes in the turn of a caller.
+pub(super) trait InlineWriter: Send + Sync {
+    /// Writes all that waits. `task` is the driver's, which goes on with what there is no room for. False if it is to
+    /// be woken now: it is at work, the stream has ended, or an answer that is so awaited is to be looked for.
+    fn write(&self, awaited: Awaited, task: &Waker) -> bool;
 }
 
 /// How many callers were woken.
@@ -120,6 +128,7 @@ impl Outbox {
             quiet_after: settings.quiet_after,
             runtime: Handle::try_current().ok().map(|here| here.id()),
             home: Home::here(),
+            inline_writer: OnceLock::new(),
         })
     }
 
@@ -127,6 +136,10 @@ impl Outbox {
     pub(super) fn introduce(&self, server_clock: ServerClock, is_in_cluster: bool) {
         let _the_first_stays = self.server_clock.set(Mutex::new(server_clock));
         self.order().rules.by_slot = is_in_cluster;
+    }
+
+    pub(super) fn set_inline_writer(&self, writer: Weak<dyn InlineWriter>) {
+        let _the_first_stays = self.inline_writer.set(writer);
     }
 
     pub(super) fn server_clock(&self) -> Option<MutexGuard<'_, ServerClock>> {
@@ -196,6 +209,9 @@ impl Outbox {
             return None;
         }
         let is_next = order.plan_wake(caller.wake_at);
+        // The driver's runtime may stand still if that is another: then it is better not sent.
+        let (awaited, is_here) = (caller.awaited, caller.wake_at.is_some());
+        let is_idle = order.departed.is_empty() && !order.has_waiting();
         let (ticket, leaves) = match departure {
             Departure::Call { request, deadline } => {
                 let (bytes, awaited) = (request.bytes.len(), caller.awaited);
@@ -226,10 +242,18 @@ impl Outbox {
         };
         let driver = if leaves || is_next { order.driver.take() } else { None };
         drop(order);
-        if let Some(driver) = driver {
+        if let Some(driver) = driver
+            && !(is_idle && is_here && self.write_inline(awaited, &driver))
+        {
             driver.wake();
         }
         Some(ticket)
+    }
+
+    /// Whether all is written that waits, so that the driver need not come.
+    fn write_inline(&self, awaited: Awaited, driver: &Waker) -> bool {
+        let writer = self.inline_writer.get().and_then(Weak::upgrade);
+        writer.is_some_and(|writer| writer.write(awaited, driver))
     }
 
     /// Waits for the fate of a call; the ticket is void then.

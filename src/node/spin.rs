@@ -114,6 +114,11 @@ impl Spinner {
         Self { way, record: Record::default(), look: None }
     }
 
+    /// Whether it looks for answers that are so awaited, if they come soon enough.
+    pub(super) fn looks_for(&self, awaited: Awaited) -> bool {
+        self.way.is_some_and(|way| way.serves(awaited))
+    }
+
     /// What to do next. `is_heard`: whether something was answered just now.
     pub(super) fn next(
         &mut self,

@@ -9,6 +9,7 @@ mod crowds;
 mod driver;
 mod gate;
 mod groups;
+mod inline_writes;
 mod looking;
 mod outages;
 mod outbox;
