@@ -249,6 +249,7 @@ impl Driver {
             let bytes = match read {
                 Some(Ok(bytes)) => bytes,
                 Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.spinner.note_in_vain();
                     if self.outbox.has_waiting() || self.outbox.clock().now() >= until {
                         return false;
                     }

@@ -33,14 +33,14 @@ use crate::{
 /// Advances by so many µs each time it is read.
 #[derive(Debug, Default)]
 struct Ticking {
-    now: AtomicU64,
+    reads: AtomicU64,
     by: u64,
 }
 
 impl Clock for Ticking {
     fn now(&self) -> Instant {
-        let us = self.now.fetch_add(self.by, Ordering::Relaxed);
-        Instant::from_origin(Duration::from_micros(us))
+        let reads = self.reads.fetch_add(1, Ordering::Relaxed);
+        Instant::from_origin(Duration::from_micros(reads * self.by))
     }
 
     fn sleep_until(&self, _deadline: Instant) -> BoxFuture<'static, ()> {
@@ -49,6 +49,7 @@ impl Clock for Ticking {
 }
 
 struct Desk {
+    clock: Arc<Ticking>,
     outbox: Arc<Outbox>,
     driver: Driver,
     server: TcpStream,
@@ -61,10 +62,10 @@ impl Desk {
         let ours = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (server, _) = listener.accept().await.unwrap();
         let clock = Arc::new(Ticking { by, ..Ticking::default() });
-        let outbox = Outbox::new(&NodeSettings { clock, ..settings() });
+        let outbox = Outbox::new(&NodeSettings { clock: clock.clone(), ..settings() });
         let stream: Box<dyn Stream> = Box::new(ours);
         let driver = Driver::new(stream, outbox.clone(), Spin::Always);
-        Self { outbox, driver, server }
+        Self { clock, outbox, driver, server }
     }
 
     fn drive(&mut self) -> Poll<()> {
@@ -101,7 +102,7 @@ async fn read_ping(server: &mut TcpStream) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answer_that_comes_while_the_driver_looks_needs_no_second_poll() {
-    let Desk { outbox, mut driver, mut server } = Desk::new(0).await;
+    let Desk { outbox, mut driver, mut server, .. } = Desk::new(0).await;
     let ticket = call(&outbox, Awaited::Alone);
     let answering = tokio::spawn(async move {
         read_ping(&mut server).await;
@@ -133,7 +134,7 @@ async fn driver_looks_for_a_while_only_and_only_for_who_waits_for_nothing_else()
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn driver_leaves_off_looking_when_another_call_is_put_in() {
-    let Desk { outbox, mut driver, mut server } = Desk::new(0).await;
+    let Desk { outbox, mut driver, mut server, .. } = Desk::new(0).await;
     call(&outbox, Awaited::Alone);
     let joining = tokio::spawn(async move {
         read_ping(&mut server).await;
@@ -167,7 +168,7 @@ async fn who_was_woken_has_a_turn_before_the_driver_looks_for_the_answer_of_anot
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn end_that_comes_while_the_driver_looks_is_told_once() {
-    let Desk { outbox, driver, mut server } = Desk::new(0).await;
+    let Desk { outbox, driver, mut server, .. } = Desk::new(0).await;
     let ticket = call(&outbox, Awaited::Alone);
     let driving = tokio::spawn(driver);
     read_ping(&mut server).await;
@@ -179,7 +180,7 @@ async fn end_that_comes_while_the_driver_looks_is_told_once() {
 
 #[tokio::test]
 async fn driver_on_the_only_thread_lets_others_have_their_turns() {
-    let Desk { outbox, driver, mut server } = Desk::new(0).await;
+    let Desk { outbox, driver, mut server, .. } = Desk::new(0).await;
     let ticket = call(&outbox, Awaited::Alone);
     // By a clock that stands still it would look for ever.
     let _driving = tokio::spawn(driver);
@@ -200,7 +201,7 @@ impl Wake for Noting {
 async fn driver_on_the_only_thread_comes_again_for_whoever_waits() {
     use Awaited::{Alone, WithOthers, WithoutHurry};
     for (awaited, comes_again) in [(WithoutHurry, false), (WithOthers, true), (Alone, true)] {
-        let Desk { outbox, mut driver, server: _server } = Desk::new(0).await;
+        let Desk { outbox, mut driver, server: _server, .. } = Desk::new(0).await;
         call(&outbox, awaited);
         let noting = Arc::new(Noting::default());
         let waker = noting.clone().into();
@@ -208,4 +209,58 @@ async fn driver_on_the_only_thread_comes_again_for_whoever_waits() {
         tokio::task::yield_now().await;
         assert_eq!(noting.0.load(Ordering::Relaxed), comes_again, "{awaited:?}");
     }
+}
+
+/// More tries than are judged together.
+const MANY: usize = 17;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn driver_goes_on_looking_where_answers_come_while_it_looks() {
+    let Desk { clock, outbox, mut driver, mut server } = Desk::new(0).await;
+    for _ in 0..MANY {
+        let ticket = call(&outbox, Awaited::Alone);
+        let clock = clock.clone();
+        let answering = tokio::spawn(async move {
+            read_ping(&mut server).await;
+            // The driver reads the clock whenever it has looked in vain.
+            let reads = || clock.reads.load(Ordering::Relaxed);
+            let before = reads();
+            while reads() < before + 2 {
+                tokio::task::yield_now().await;
+            }
+            server.write_all(b"+PONG\r\n").await.unwrap();
+            server
+        });
+        let poll = Pin::new(&mut driver).poll(&mut Context::from_waker(Waker::noop()));
+        assert!(poll.is_pending());
+        assert!(is_answered(&outbox, ticket));
+        server = within(answering).await.unwrap();
+    }
+}
+
+/// So it is where the server has run on the same CPU meanwhile.
+#[tokio::test]
+async fn driver_sleeps_where_answers_are_there_at_the_first_look() {
+    let Desk { outbox, mut driver, mut server, .. } = Desk::new(0).await;
+    let mut comes_again = Vec::new();
+    for _ in 0..MANY {
+        let ticket = call(&outbox, Awaited::Alone);
+        let noting = Arc::new(Noting::default());
+        let waker = noting.clone().into();
+        let mut drive = || Pin::new(&mut driver).poll(&mut Context::from_waker(&waker));
+        assert!(drive().is_pending());
+        tokio::task::yield_now().await;
+        comes_again.push(noting.0.swap(false, Ordering::Relaxed));
+        read_ping(&mut server).await;
+        server.write_all(b"+PONG\r\n").await.unwrap();
+        let readable = async {
+            while !noting.0.load(Ordering::Relaxed) {
+                tokio::task::yield_now().await;
+            }
+        };
+        within(readable).await;
+        assert!(drive().is_pending());
+        assert!(is_answered(&outbox, ticket));
+    }
+    assert_eq!(comes_again, [[true; MANY - 1].as_slice(), &[false]].concat());
 }
