@@ -3,7 +3,8 @@
 //!
 //! The outbox begins after the handshake; from then on nothing else is sent on the socket. Callers
 //! put their calls in and wait here; the [driver](super::driver), a task of the socket's own
-//! runtime, takes them out, writes them, and puts the answers in their place.
+//! runtime, takes them out, writes them, and puts the answers in their place. To an idle socket a caller
+//! that asks several servers [writes in its own turn](super::driver_task), with the driver locked.
 //!
 //! Acquires wait in a lane of their own, as what they say and not as bytes: [which lane](super::lanes) is next
 //! matters where there is not room for all. Few calls with acquires are under way at a time; what waits for
@@ -21,9 +22,9 @@
 //!   is not sent.
 //!
 //! # Deadlock safety
-//! The mutex of the order is locked first, then that of the server's clock, or whatever an
-//! [`Acquirer`] locks. So nobody may enter, drop or poll a call while holding one of those. Wakers are
-//! woken and dropped after the mutex was unlocked: a waker may be the last owner of a task, and that
+//! The mutex of the driver is locked first, by callers only if it is free; then that of the order; then
+//! that of the server's clock, or whatever an [`Acquirer`] locks. So nobody may enter, drop or poll a call while holding one of those. Wakers are
+//! woken and dropped after that of the order was unlocked: a waker may be the last owner of a task, and that
 //! task may own a call.
 
 use std::{
