@@ -23,9 +23,9 @@
 //!
 //! # Deadlock safety
 //! The mutex of the driver is locked first, by callers only if it is free; then that of the order; then
-//! that of the server's clock, or whatever an [`Acquirer`] locks. So nobody may enter, drop or poll a call while holding one of those. Wakers are
-//! woken and dropped after that of the order was unlocked: a waker may be the last owner of a task, and that
-//! task may own a call.
+//! that of the server's clock, or whatever an [`Acquirer`] locks. So nobody may enter, drop or poll a call
+//! while holding one of those. Wakers are woken and dropped after that of the order was unlocked: a waker
+//! may be the last owner of a task, and that task may own a call.
 
 use std::{
     collections::VecDeque,
