@@ -15,6 +15,7 @@ use std::{
 use palisade::{Client, Masters, OnOutage, error::ConfigError};
 use serde::{Deserialize, Serialize};
 use tokio::{
+    runtime::{Builder, Runtime},
     sync::watch,
     task::JoinSet,
     time::{sleep, timeout},
@@ -61,8 +62,8 @@ pub(super) const READY: &str = "ready";
 
 /// Works until stdin is closed; what has been asked for by then is waited for.
 pub(crate) fn work(orders: &Orders) -> ExitCode {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let done = runtime.map_err(|error| error.to_string()).and_then(|rt| rt.block_on(live(orders)));
+    let done =
+        runtime(orders).map_err(|error| error.to_string()).and_then(|rt| rt.block_on(live(orders)));
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => {
@@ -70,6 +71,17 @@ pub(crate) fn work(orders: &Orders) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Of several threads for every second worker: callers and drivers meet there at any moment. One that is to stand
+/// still is of one.
+fn runtime(orders: &Orders) -> io::Result<Runtime> {
+    let mut builder = if orders.worker.place % 2 == 1 && !orders.blocks {
+        Builder::new_multi_thread()
+    } else {
+        Builder::new_current_thread()
+    };
+    builder.worker_threads(2).enable_all().build()
 }
 
 async fn live(orders: &Orders) -> Result<(), String> {
