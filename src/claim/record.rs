@@ -205,6 +205,14 @@ impl Claim {
         &self.members
     }
 
+    /// Whether no two members are names on one server, as far as their clients tell.
+    pub(super) fn asks_each_server_once(&self) -> bool {
+        self.members.iter().enumerate().all(|(before, (_, one))| {
+            let mut others = self.members.iter().take(before);
+            others.all(|(_, other)| !Arc::ptr_eq(&other.services, &one.services))
+        })
+    }
+
     /// How what it has of a member is spoken of.
     pub(super) fn kind(&self, member: MemberId) -> &Arc<dyn Kind> {
         let kind = &self.members[member].kind;

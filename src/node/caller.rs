@@ -62,6 +62,8 @@ pub(crate) enum Awaited {
     WithoutHurry,
     /// Somebody who waits for answers of other servers at the same time.
     WithOthers,
+    /// The same, some of which are of this server: these had better leave together.
+    WithOthersHere,
     /// Somebody who waits for nothing else.
     Alone,
     /// A lease, which ends meanwhile.
@@ -69,8 +71,12 @@ pub(crate) enum Awaited {
 }
 
 impl Awaited {
-    /// For each of so many calls at the same time.
-    pub(crate) const fn among(calls: usize) -> Self {
-        if calls == 1 { Self::Alone } else { Self::WithOthers }
+    /// For each of so many calls at the same time, whether to as many servers or not.
+    pub(crate) const fn among(calls: usize, are_apart: bool) -> Self {
+        match (calls, are_apart) {
+            (1, _) => Self::Alone,
+            (_, true) => Self::WithOthers,
+            (_, false) => Self::WithOthersHere,
+        }
     }
 }

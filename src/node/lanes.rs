@@ -52,7 +52,10 @@ impl<T> Lanes<T> {
         let lane = match awaited {
             Awaited::ByALease => &mut self.renewals,
             Awaited::ByNobody => &mut self.unawaited,
-            Awaited::WithoutHurry | Awaited::WithOthers | Awaited::Alone => &mut self.awaited,
+            Awaited::WithoutHurry
+            | Awaited::WithOthers
+            | Awaited::WithOthersHere
+            | Awaited::Alone => &mut self.awaited,
         };
         lane.calls.push_back(Call { it, bytes, number: self.came });
         lane.bytes += bytes;

@@ -395,7 +395,9 @@ impl Order {
 
     /// Whether its caller goes on once it is answered: unless it waits for other servers, too.
     pub(super) fn goes_on(&mut self, ticket: Ticket) -> bool {
-        self.awaited(ticket).is_some_and(|awaited| awaited != Awaited::WithOthers)
+        use Awaited::{WithOthers, WithOthersHere};
+        let awaited = self.awaited(ticket);
+        awaited.is_some_and(|awaited| !matches!(awaited, WithOthers | WithOthersHere))
     }
 
     /// How many callers go on once the first so many of those that fly are answered.

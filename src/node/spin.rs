@@ -58,9 +58,10 @@ impl Way {
     fn serves(self, awaited: Awaited) -> bool {
         match (self, awaited) {
             (_, Awaited::ByNobody | Awaited::WithoutHurry | Awaited::ByALease) => false,
-            (Self::InTurns, Awaited::WithOthers) | (_, Awaited::Alone) => true,
+            (Self::InTurns, Awaited::WithOthers | Awaited::WithOthersHere)
+            | (_, Awaited::Alone) => true,
             // Who looks at one socket keeps the calls on others waiting.
-            (Self::Itself, Awaited::WithOthers) => false,
+            (Self::Itself, Awaited::WithOthers | Awaited::WithOthersHere) => false,
         }
     }
 }

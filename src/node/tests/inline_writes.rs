@@ -85,12 +85,13 @@ fn read(server: &mut DuplexStream) -> Vec<u8> {
 
 #[tokio::test]
 async fn call_beside_others_is_written_where_the_socket_is_idle() {
-    use Awaited::{Alone, WithOthers, WithoutHurry};
+    use Awaited::{Alone, WithOthers, WithOthersHere, WithoutHurry};
     for (awaited, is_here, spin, is_written) in [
         (WithOthers, true, Spin::Never, true),
         // The driver is to look for it.
         (WithOthers, true, Spin::Always, false),
         (WithOthers, false, Spin::Never, false),
+        (WithOthersHere, true, Spin::Never, false),
         (Alone, true, Spin::Never, false),
         (WithoutHurry, true, Spin::Never, false),
     ] {
