@@ -24,7 +24,7 @@ use crate::node::{
 
 /// Counts how often it was woken.
 #[derive(Default)]
-struct Woken(AtomicUsize);
+pub(super) struct Woken(AtomicUsize);
 
 impl Wake for Woken {
     fn wake(self: Arc<Self>) {
@@ -33,7 +33,7 @@ impl Wake for Woken {
 }
 
 impl Woken {
-    fn times(&self) -> usize {
+    pub(super) fn times(&self) -> usize {
         self.0.load(Ordering::SeqCst)
     }
 }

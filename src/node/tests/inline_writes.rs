@@ -3,17 +3,15 @@
 use std::{
     io,
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    task::{Context, Poll, Wake, Waker},
+    sync::Arc,
+    task::{Context, Poll, Waker},
 };
 
 use futures::FutureExt;
 use redis::cmd;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf};
 
+use super::driver::Woken;
 use crate::node::{
     Awaited, Stream,
     driver_task::DriverTask,
@@ -24,19 +22,10 @@ use crate::node::{
     test_server::{later, settings},
 };
 
-/// Counts how often the driver's task was woken.
-#[derive(Default)]
-struct Woken(AtomicUsize);
-
-impl Wake for Woken {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
 struct Desk {
     outbox: Arc<Outbox>,
     task: Option<DriverTask>,
+    /// How often the driver's task was.
     woken: Arc<Woken>,
 }
 
@@ -65,7 +54,7 @@ impl Desk {
     }
 
     fn times_woken(&self) -> usize {
-        self.woken.0.load(Ordering::SeqCst)
+        self.woken.times()
     }
 
     fn fate(&self, ticket: Ticket) -> Poll<Fate> {
