@@ -79,4 +79,9 @@ impl Awaited {
             (_, false) => Self::WithOthersHere,
         }
     }
+
+    /// Whether somebody waits for other answers at the same time.
+    pub(super) const fn is_with_others(self) -> bool {
+        matches!(self, Self::WithOthers | Self::WithOthersHere)
+    }
 }

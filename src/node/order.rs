@@ -395,9 +395,7 @@ impl Order {
 
     /// Whether its caller goes on once it is answered: unless it waits for other servers, too.
     pub(super) fn goes_on(&mut self, ticket: Ticket) -> bool {
-        use Awaited::{WithOthers, WithOthersHere};
-        let awaited = self.awaited(ticket);
-        awaited.is_some_and(|awaited| !matches!(awaited, WithOthers | WithOthersHere))
+        self.awaited(ticket).is_some_and(|awaited| !awaited.is_with_others())
     }
 
     /// How many callers go on once the first so many of those that fly are answered.

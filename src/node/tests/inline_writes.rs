@@ -25,7 +25,7 @@ use crate::node::{
 struct Desk {
     outbox: Arc<Outbox>,
     task: Option<DriverTask>,
-    /// How often the driver's task was.
+    /// Counts how often the driver's task was woken.
     woken: Arc<Woken>,
 }
 
