@@ -253,6 +253,10 @@ impl Outbox {
 
     /// Whether all is written that waits, so that the driver need not come.
     fn write_inline(&self, awaited: Awaited, driver: &Waker) -> bool {
+        // The child of a fork shares the socket with its parent.
+        if !self.is_here() {
+            return false;
+        }
         let writer = self.inline_writer.get().and_then(Weak::upgrade);
         writer.is_some_and(|writer| writer.write(awaited, driver))
     }
