@@ -112,6 +112,38 @@ pub(super) enum Departure {
     },
 }
 
+impl Departure {
+    /// Whether it leaves before the next answer, too.
+    fn enter(self, order: &mut Order, caller: Sleeper) -> (Ticket, bool) {
+        match self {
+            Self::Call { request, deadline } => {
+                let (bytes, awaited) = (request.bytes.len(), caller.awaited);
+                let ticket = order.calls.insert(Entry::Waiting { request, deadline, caller });
+                order.lanes.push(ticket, bytes, awaited);
+                (ticket, true)
+            }
+            Self::Acquire { acquirer, unsent_until, is_asking } => {
+                let behind = if acquirer.keeps_order() { order.lanes.end() } else { 0 };
+                let seeker = Seeker {
+                    acquirer,
+                    unsent_until,
+                    turn: Turn::First,
+                    stamp: None,
+                    flight: None,
+                    is_asking,
+                    behind,
+                    part: 0,
+                    caller,
+                };
+                let ticket = order.calls.insert(Entry::Acquire(seeker));
+                order.acquires.push_back(ticket);
+                // Else an answer makes room for it, and the driver reads that.
+                (ticket, order.acquire_calls < order.most_acquire_calls.max(1))
+            }
+        }
+    }
+}
+
 impl Outbox {
     pub(super) fn new(settings: &NodeSettings) -> Arc<Self> {
         let traffic = Traffic::default();
@@ -213,34 +245,7 @@ impl Outbox {
         // The driver's runtime may stand still if that is another: then it is better not sent.
         let (awaited, is_here) = (caller.awaited, caller.wake_at.is_some());
         let is_idle = order.departed.is_empty() && !order.has_waiting();
-        let (ticket, leaves) = match departure {
-            Departure::Call { request, deadline } => {
-                let (bytes, awaited) = (request.bytes.len(), caller.awaited);
-                let ticket = order.calls.insert(Entry::Waiting { request, deadline, caller });
-                order.lanes.push(ticket, bytes, awaited);
-                (ticket, true)
-            }
-            Departure::Acquire { acquirer, unsent_until, is_asking } => {
-                let (turn, part) = (Turn::First, 0);
-                let (stamp, flight) = (None, None);
-                let behind = if acquirer.keeps_order() { order.lanes.end() } else { 0 };
-                let seeker = Seeker {
-                    acquirer,
-                    unsent_until,
-                    turn,
-                    stamp,
-                    flight,
-                    is_asking,
-                    behind,
-                    part,
-                    caller,
-                };
-                let ticket = order.calls.insert(Entry::Acquire(seeker));
-                order.acquires.push_back(ticket);
-                // Else an answer makes room for it, and the driver reads that.
-                (ticket, order.acquire_calls < order.most_acquire_calls.max(1))
-            }
-        };
+        let (ticket, leaves) = departure.enter(&mut order, caller);
         let driver = if leaves || is_next { order.driver.take() } else { None };
         drop(order);
         if let Some(driver) = driver
