@@ -25,6 +25,10 @@ use crate::error::ConfigError;
 pub(crate) struct Home(u32);
 
 impl Home {
+    /// None of these processes.
+    #[cfg(test)]
+    pub(crate) const ELSEWHERE: Self = Self(0);
+
     /// This process.
     pub(crate) fn here() -> Self {
         Self(process_id())
@@ -144,8 +148,6 @@ mod tests {
 
     use super::*;
 
-    const ELSEWHERE: Home = Home(0);
-
     struct Told(Rc<Cell<bool>>);
 
     impl Drop for Told {
@@ -156,7 +158,7 @@ mod tests {
 
     #[test]
     fn what_is_of_another_process_is_not_dropped() {
-        for (home, dropped) in [(Home::here(), true), (ELSEWHERE, false)] {
+        for (home, dropped) in [(Home::here(), true), (Home::ELSEWHERE, false)] {
             let told = Rc::new(Cell::new(false));
             drop(Homebound { home, value: Some(Told(told.clone())) });
             assert_eq!(told.get(), dropped, "{home:?}");
@@ -166,15 +168,15 @@ mod tests {
     #[test]
     fn mutex_of_another_process_is_not_waited_for() {
         let mutex = Mutex::new(1);
-        assert!(ELSEWHERE.lock(&mutex).is_some(), "it is free");
+        assert!(Home::ELSEWHERE.lock(&mutex).is_some(), "it is free");
         let _held = mutex.lock();
-        assert!(ELSEWHERE.lock(&mutex).is_none());
+        assert!(Home::ELSEWHERE.lock(&mutex).is_none());
     }
 
     #[test]
     fn each_process_has_its_own() {
         let all = PerProcess::<Cell<u32>>::new();
-        assert!(all.first.set((ELSEWHERE, Cell::new(7))).is_ok());
+        assert!(all.first.set((Home::ELSEWHERE, Cell::new(7))).is_ok());
         all.get().set(1);
         assert_eq!(all.get().get(), 1);
         assert_eq!(all.first.get().map(|(_, value)| value.get()), Some(7));
@@ -183,6 +185,6 @@ mod tests {
     #[test]
     fn what_is_of_another_process_is_refused() {
         assert_eq!(Home::here().check(), Ok(()));
-        assert_eq!(ELSEWHERE.check(), Err(ConfigError::Forked { made_by: 0 }));
+        assert_eq!(Home::ELSEWHERE.check(), Err(ConfigError::Forked { made_by: 0 }));
     }
 }

@@ -171,6 +171,14 @@ impl Outbox {
         self.order().rules.by_slot = is_in_cluster;
     }
 
+    /// As if this were the child of a fork.
+    #[cfg(test)]
+    pub(super) fn made_elsewhere(settings: &NodeSettings) -> Arc<Self> {
+        let mut outbox = Self::new(settings);
+        Arc::get_mut(&mut outbox).expect("it is new").home = Home::ELSEWHERE;
+        outbox
+    }
+
     pub(super) fn set_inline_writer(&self, writer: Weak<dyn InlineWriter>) {
         let _the_first_stays = self.inline_writer.set(writer);
     }

@@ -32,7 +32,10 @@ struct Desk {
 impl Desk {
     /// Its driver sleeps.
     fn new(stream: impl Stream, spin: Spin) -> Self {
-        let outbox = Outbox::new(&settings());
+        Self::of(Outbox::new(&settings()), stream, spin)
+    }
+
+    fn of(outbox: Arc<Outbox>, stream: impl Stream, spin: Spin) -> Self {
         let task = Some(DriverTask::new(Box::new(stream), outbox.clone(), spin));
         let mut desk = Self { outbox, task, woken: Arc::default() };
         assert!(desk.drive().is_pending());
@@ -110,6 +113,15 @@ async fn call_behind_another_is_left_to_the_driver() {
     }
     assert!(desk.drive().is_pending());
     assert_eq!(read(&mut server), PING.repeat(2));
+}
+
+/// It shares the socket with its parent.
+#[tokio::test]
+async fn child_of_a_fork_writes_nothing() {
+    let (ours, mut server) = tokio::io::duplex(1 << 10);
+    let desk = Desk::of(Outbox::made_elsewhere(&settings()), ours, Spin::Never);
+    desk.call(Awaited::WithOthers, true);
+    assert_eq!((desk.times_woken(), read(&mut server)), (1, Vec::new()));
 }
 
 #[tokio::test]
