@@ -420,14 +420,7 @@ impl Outbox {
                 Taken::Asking => {}
                 Taken::Acquires(locks) => {
                     woken.who_go_on += order.how_many_go_on(locks);
-                    let (received, is_live) = (self.clock.now(), self.is_live());
-                    order.last_round_trip = received.saturating_since(sent);
-                    let reply = Reply { value, sent, received, is_live };
-                    if let Some(server_us) = order.land(locks, reply, &mut wakers)
-                        && let Some(mut server_clock) = self.server_clock()
-                    {
-                        server_clock.observe(Sample { sent, received, server_us });
-                    }
+                    self.land(&mut order, locks, value, sent, &mut wakers);
                 }
             }
         }
@@ -435,6 +428,25 @@ impl Outbox {
         woken.all += wakers.len();
         wakers.into_iter().for_each(Waker::wake);
         is_asked
+    }
+
+    /// The answer to a call of so many acquires that was sent then.
+    fn land(
+        &self,
+        order: &mut Order,
+        locks: usize,
+        value: Value,
+        sent: Instant,
+        wakers: &mut Vec<Waker>,
+    ) {
+        let (received, is_live) = (self.clock.now(), self.is_live());
+        order.last_round_trip = received.saturating_since(sent);
+        let reply = Reply { value, sent, received, is_live };
+        if let Some(server_us) = order.land(locks, reply, wakers)
+            && let Some(mut server_clock) = self.server_clock()
+        {
+            server_clock.observe(Sample { sent, received, server_us });
+        }
     }
 
     /// For the driver, when it ends: the stream took so many bytes and not one more. The first of those
