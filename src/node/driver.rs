@@ -21,7 +21,8 @@ use super::{
     order::OnlyCall,
     outbox::{Outbox, Woken},
     packing::Packed,
-    spin::{Next, Spin, Spinner},
+    spin::Spin,
+    spinner::{Next, Spinner},
     stream::socket_of,
 };
 use crate::{clock::Instant, error::NodeError};

@@ -54,6 +54,7 @@ mod sharding;
 mod silence;
 mod slot_map;
 mod spin;
+mod spinner;
 mod stream;
 mod survey;
 mod suspicion;
