@@ -113,7 +113,7 @@ pub(super) enum Departure {
 }
 
 impl Departure {
-    /// Whether it leaves before the next answer, too.
+    /// Puts it in, and says whether it leaves before the next answer.
     fn enter(self, order: &mut Order, caller: Sleeper) -> (Ticket, bool) {
         match self {
             Self::Call { request, deadline } => {

@@ -1,4 +1,5 @@
-//! Whether the driver of a socket looks for an answer for a moment before its thread sleeps. Pure.
+//! Whether the driver of a socket looks for an answer for a moment before its thread sleeps. Pure, but for
+//! the look at the runtime that it is made on.
 //!
 //! Near a server the sleep and the wake-up cost more than the round trip. So while a call is alone on
 //! its socket, and one that its caller waits for, the driver looks again.
@@ -110,7 +111,7 @@ impl Spinner {
     }
 }
 
-/// How it went lately. Pure.
+/// How it went lately.
 #[derive(Debug, Default)]
 struct Record {
     /// Whether the last tries helped, one bit each.
