@@ -47,6 +47,7 @@ fn build() -> Result<(), String> {
 }
 
 /// Four at once: each starts some processes, and with more of them a watchdog that renews every
-/// second would be late.
-const TESTS: [&str; 5] =
-    ["test", "--package=palisade-interop", "--test=interop", "--", "--test-threads=4"];
+/// second would be late. Of the whole workspace, as other tests are built: a package by itself has other features, and
+/// everything would be built once more.
+const TESTS: [&str; 6] =
+    ["test", "--workspace", "--all-features", "--test=interop", "--", "--test-threads=4"];
