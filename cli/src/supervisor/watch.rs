@@ -35,6 +35,8 @@ pub(super) struct Watch {
     began: bool,
     /// What the command came to. The rest of its group may live on for a moment.
     fate: Option<Fate>,
+    /// Until then what the command has left in its group may leave it.
+    leaving: Option<Duration>,
     cause: Cause,
     left_behind: usize,
 }
@@ -65,6 +67,7 @@ impl Watch {
             command: None,
             began: false,
             fate: None,
+            leaving: None,
             cause: Cause::Itself,
             left_behind: 0,
         })
@@ -105,7 +108,7 @@ impl Watch {
                 }
                 Step::Wait(until) => self.alarm.set(until)?,
             }
-            if self.fate.is_some() && self.living()? == 0 {
+            if self.fate.is_some() && !self.others_live()? {
                 return self.finish().await;
             }
             let event = self.next_event(link).await?;
@@ -203,7 +206,8 @@ impl Watch {
         }
         if let Some(status) = self.status(WaitIdOptions::EXITED)? {
             self.fate = fate(&status);
-            return self.end_the_rest();
+            self.await_the_rest();
+            return Ok(());
         }
         if let Some(status) = self.status(WaitIdOptions::STOPPED)? {
             self.stopped(&status, link)?;
@@ -211,14 +215,22 @@ impl Watch {
         self.reap_orphans()
     }
 
-    /// The command has ended by itself. What it left running in its group would run without the
-    /// lock, so it is ended first.
-    fn end_the_rest(&mut self) -> io::Result<()> {
-        self.left_behind = self.living()?;
-        if self.left_behind > 0 {
+    /// The command has ended by itself. What it left running in its group would run without the lock, so it is
+    /// ended first: but a daemon's parent may end before the daemon has a session of its own.
+    fn await_the_rest(&mut self) {
+        let patience =
+            if matches!(self.fate, Some(Fate::Exited(_))) { TO_LEAVE } else { Duration::ZERO };
+        self.leaving = Some(boottime::now() + patience);
+    }
+
+    /// Whether any of the group is alive, now that the command has ended; ends it if it had time to leave.
+    fn others_live(&mut self) -> io::Result<bool> {
+        let living = self.living()?;
+        if living > 0 && self.leaving.take_if(|until| boottime::now() >= *until).is_some() {
+            self.left_behind = living;
             self.schedule.end_now(boottime::now());
         }
-        Ok(())
+        Ok(living > 0)
     }
 
     fn stopped(&mut self, status: &WaitIdStatus, link: Option<&Link>) -> io::Result<()> {
@@ -310,6 +322,9 @@ fn fate(status: &WaitIdStatus) -> Option<Fate> {
     let exited = status.exit_status().map(Fate::Exited);
     exited.or_else(|| status.terminating_signal().map(Fate::Signalled))
 }
+
+/// So long a process may take from its parent's end to `setsid`: a loaded machine gives it its turn late.
+const TO_LEAVE: Duration = Duration::from_secs(1);
 
 /// So many undead fit into a message.
 const MOST_NAMED: usize = 32;

@@ -182,6 +182,21 @@ fn a_daemon_in_its_own_session_outlives_the_command_that_ends_by_itself() {
 }
 
 #[test]
+fn a_daemon_whose_parent_ends_before_it_has_a_session_is_let_go() {
+    let script =
+        "exec 3<&0; (sleep 0.3; exec setsid sh -c 'echo up; read line; echo on' <&3) & exit 3";
+    let (stdin, mut go) = std::io::pipe().expect("a pipe");
+    let command = ["sh", "-c", script];
+    let mut supervisor = Supervisor::start_command(LONG, GRACE, &command, Some(stdin.into()));
+    supervisor.begin();
+    assert_eq!(supervisor.hear(), "ended exit 3 itself 0 0");
+    let (up, output) = read_line(supervisor.stdout());
+    assert_eq!(up, "up");
+    go.write_all(b"\n").expect("the daemon reads");
+    assert_eq!(read_to_end(output), "on\n");
+}
+
+#[test]
 fn nothing_the_command_has_started_outlives_one_that_is_ended() {
     let script = "setsid sh -c 'echo up; exec sleep 3601' & wait";
     let mut supervisor = Supervisor::start(Duration::from_secs(10), Duration::from_secs(5), script);
