@@ -388,9 +388,10 @@ Servers that were restarted:
   fleet have nothing to forget: see `palisade bless`.
 
 When the command ends:
-  Processes it has left in its group would run without the lock: they are sent SIGTERM, and SIGKILL
-  after the grace, before the lock is released. Daemons in a session of their own (setsid) are
-  left alone.
+  Processes it has left in its group would run without the lock: after a second, in which a daemon
+  may call setsid, they are sent SIGTERM, and SIGKILL after the grace, before the lock is released.
+  Daemons in a session of their own are left alone. A command that dies of ^C, or of ^\\, ends the
+  script that palisade is called in, as it would have done by itself; one that handles it does not.
 
 Exit codes:
   that of the command, or 128+n if signal n ended it; else

@@ -2,6 +2,8 @@
 
 use std::{fmt::Display, io};
 
+use rustix::process::Signal;
+
 /// The servers are not a new fleet.
 pub(crate) const NOT_NEW: u8 = 1;
 /// Wrong use: bad arguments, a bad lease, a nested run of the lock that is already held.
@@ -23,6 +25,23 @@ pub(crate) const NOT_EXECUTABLE: u8 = 126;
 /// The command was not found.
 pub(crate) const NOT_FOUND: u8 = 127;
 
+/// How palisade ends: with a code, or as a process ends that a signal has killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Code(u8),
+    /// By the signal that palisade was sent.
+    Signalled(Signal),
+    /// By the signal that the terminal sent to the command: to the rest of palisade's job too, which has not
+    /// had the terminal meanwhile and did not see it.
+    SignalledWithJob(Signal),
+}
+
+impl From<u8> for End {
+    fn from(code: u8) -> Self {
+        Self::Code(code)
+    }
+}
+
 /// The code a shell gives for a process that died of `signal`.
 pub(crate) fn of_signal(signal: i32) -> u8 {
     u8::try_from(128 + signal).unwrap_or(INTERNAL)
@@ -31,18 +50,27 @@ pub(crate) fn of_signal(signal: i32) -> u8 {
 /// Why palisade gives up: what it says on stderr, if anything, and the code it exits with.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    code: u8,
+    end: End,
     message: Option<String>,
 }
 
 impl Failure {
     pub(crate) fn new(code: u8, message: impl Display) -> Self {
-        Self { code, message: Some(message.to_string()) }
+        Self { end: End::Code(code), message: Some(message.to_string()) }
     }
 
     /// Nothing that its caller does not know.
     pub(crate) fn silent(code: u8) -> Self {
-        Self { code, message: None }
+        Self { end: End::Code(code), message: None }
+    }
+
+    /// A signal that was sent to palisade before there was a command.
+    ///
+    /// A shell that runs a script stops at ^C if its command has died of it, and goes on if that ended with a code.
+    pub(crate) fn signalled(signal: Signal) -> Self {
+        let dies = [Signal::INT, Signal::QUIT].contains(&signal);
+        let code = End::Code(of_signal(signal.as_raw()));
+        Self { end: if dies { End::Signalled(signal) } else { code }, message: None }
     }
 
     pub(crate) fn usage(message: impl Display) -> Self {
@@ -54,8 +82,8 @@ impl Failure {
         Self::new(SYSTEM, format_args!("{what}: {}", error.into()))
     }
 
-    pub(crate) fn code(&self) -> u8 {
-        self.code
+    pub(crate) fn end(&self) -> End {
+        self.end
     }
 
     pub(crate) fn message(&self) -> Option<&str> {

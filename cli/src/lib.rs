@@ -35,33 +35,34 @@ use clap::Parser;
 use tokio::runtime::Runtime;
 
 use args::{Cli, Subcommand};
-use exit::Failure;
+use exit::{End, Failure};
 
 /// Runs the tool with the arguments of this process.
 #[must_use]
 pub fn main() -> ExitCode {
     end_on_panic();
-    let code = match Cli::try_parse() {
+    let end = match Cli::try_parse() {
         Ok(cli) => dispatch(cli).unwrap_or_else(|failure| {
             if let Some(message) = failure.message() {
                 tell(message);
             }
-            failure.code()
+            failure.end()
         }),
-        Err(answer) => args::answer(&answer),
+        Err(answer) => args::answer(&answer).into(),
     };
-    ExitCode::from(code)
+    ExitCode::from(signals::end(end))
 }
 
-fn dispatch(cli: Cli) -> Result<u8, Failure> {
-    match cli.subcommand {
-        Subcommand::Run(args) => runtime()?.block_on(run::run(&args)),
+fn dispatch(cli: Cli) -> Result<End, Failure> {
+    let code = match cli.subcommand {
+        Subcommand::Run(args) => return runtime()?.block_on(run::run(&args)),
         Subcommand::Inspect(args) => runtime()?.block_on(inspect::inspect(&args)),
         Subcommand::Acl(args) => acl::acl(&args),
         Subcommand::Bless(args) => runtime()?.block_on(bless::bless(&args)),
         Subcommand::Supervise(args) => runtime()?.block_on(supervisor::supervise(&args)),
         Subcommand::Launch(args) => Err(supervisor::become_command(&args)),
-    }
+    };
+    code.map(End::Code)
 }
 
 /// One thread: signals, the terminal and the death signal of children belong to it.

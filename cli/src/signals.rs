@@ -2,8 +2,10 @@
 
 use std::{fs, io};
 
-use rustix::process::Signal;
+use rustix::process::{Signal, getpgrp, kill_process_group};
 use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
+
+use crate::exit::{self, End};
 
 /// Listens for a set of signals.
 ///
@@ -43,6 +45,24 @@ impl Signals {
         })
         .await
     }
+}
+
+/// Ends this process by the signal, if it is to end so; else the code to exit with.
+///
+/// A signal that this process ignored from its start ends nothing here, and then the code says the same.
+pub(crate) fn end(end: End) -> u8 {
+    let signal = match end {
+        End::Code(code) => return code,
+        End::Signalled(signal) | End::SignalledWithJob(signal) => signal,
+    };
+    if ignored().is_ok_and(|ignored| ignored & bit(signal) == 0) {
+        if matches!(end, End::SignalledWithJob(_)) {
+            // It reaches this process too, which still listens and so outlives it until the next line.
+            let _cannot_fail = kill_process_group(getpgrp(), signal);
+        }
+        let _does_not_return = signal_hook::low_level::emulate_default_handler(signal.as_raw());
+    }
+    exit::of_signal(signal.as_raw())
 }
 
 /// The signals this process ignores, one bit each.

@@ -21,7 +21,7 @@ use rustix::process::{getpid, set_child_subreaper};
 use crate::{
     args::RunArgs,
     env,
-    exit::Failure,
+    exit::{End, Failure},
     processes,
     servers::Servers,
     signals::{self, Signals},
@@ -32,22 +32,22 @@ use outcome::Outcome;
 use settings::Settings;
 use watch::Watch;
 
-/// The whole story; the code to exit with.
-pub(crate) async fn run(args: &RunArgs) -> Result<u8, Failure> {
+/// The whole story; how to end.
+pub(crate) async fn run(args: &RunArgs) -> Result<End, Failure> {
     let servers = Servers::named(&args.servers)?;
     let settings = Settings::of(args, servers.max_lease())?;
     slots::check(args, servers.len())?;
     command::check(args)?;
-    let code = under_the_lock(args, &settings, &servers).await;
+    let end = under_the_lock(args, &settings, &servers).await;
     servers.close().await;
-    code
+    end
 }
 
 async fn under_the_lock(
     args: &RunArgs,
     settings: &Settings,
     servers: &Servers,
-) -> Result<u8, Failure> {
+) -> Result<End, Failure> {
     let mut signals = Signals::listen(&signals::ENDING)
         .map_err(|error| Failure::system("cannot listen for signals", error))?;
     let guard = waiting::acquire(args, settings, servers, &mut signals).await?;

@@ -1,9 +1,11 @@
 //! What became of the command, in words and as an exit code.
 
 use palisade::LostCause;
+use rustix::process::Signal;
 
 use crate::{
-    exit, processes,
+    exit::{self, End},
+    processes,
     supervisor::{Cause, Ending, Fate},
     tell,
 };
@@ -12,7 +14,8 @@ use crate::{
 #[derive(Debug)]
 pub(crate) enum Outcome {
     /// As the supervisor tells it; and whether the lock was lost meanwhile.
-    Ended { ending: Ending, lost: Option<LostCause> },
+    /// `at_terminal`: the command had the terminal until then.
+    Ended { ending: Ending, lost: Option<LostCause>, at_terminal: bool },
     /// The system refused its process.
     NotStarted { why: String },
     /// Killed by us, since the supervisor had died or was `overdue`.
@@ -35,15 +38,15 @@ impl Outcome {
         }
     }
 
-    /// Says what is worth saying; the code to exit with.
-    pub(crate) fn conclude(self, name: &str, lost_at_the_end: bool) -> u8 {
-        match self {
+    /// Says what is worth saying; how to end.
+    pub(crate) fn conclude(self, name: &str, lost_at_the_end: bool) -> End {
+        let code = match self {
             Self::Ended { ending: Ending { undead, .. }, .. } | Self::StoodIn { undead, .. }
                 if !undead.is_empty() =>
             {
                 say_undead(name, &undead)
             }
-            Self::Ended { ending, lost } => {
+            Self::Ended { ending, lost, at_terminal } => {
                 mention(ending.left_behind);
                 if let Some(cause) = lost {
                     say_lost(name, &cause)
@@ -54,7 +57,7 @@ impl Outcome {
                     tell(format_args!("{name} was lost before the command had ended"));
                     exit::LOST
                 } else {
-                    code(ending.fate)
+                    return end(ending.fate, at_terminal);
                 }
             }
             Self::StoodIn { overdue, lost, .. } => {
@@ -70,7 +73,8 @@ impl Outcome {
                 tell(format_args!("cannot start the command: {why}"));
                 exit::SYSTEM
             }
-        }
+        };
+        End::Code(code)
     }
 }
 
@@ -93,9 +97,16 @@ fn mention(left_behind: usize) {
     }
 }
 
-fn code(fate: Fate) -> u8 {
+/// As the command has ended, so that a shell that waits for palisade does as it would have done without it: it ends its
+/// script at ^C if the command has died of that, and not if the command has handled it.
+fn end(fate: Fate, at_terminal: bool) -> End {
     match fate {
-        Fate::Exited(code) => u8::try_from(code).unwrap_or(exit::INTERNAL),
-        Fate::Signalled(signal) => exit::of_signal(signal),
+        Fate::Exited(code) => End::Code(u8::try_from(code).unwrap_or(exit::INTERNAL)),
+        Fate::Signalled(number) => match Signal::from_named_raw(number) {
+            Some(signal @ (Signal::INT | Signal::QUIT)) if at_terminal => {
+                End::SignalledWithJob(signal)
+            }
+            _ => End::Code(exit::of_signal(number)),
+        },
     }
 }

@@ -74,7 +74,7 @@ impl<'a> Slots<'a> {
                 Ok(None) => Err(self.held_elsewhere().await),
                 Err(error) => Err(refused(&error)),
             },
-            signal = signals.next() => Err(Failure::silent(exit::of_signal(signal.as_raw()))),
+            signal = signals.next() => Err(Failure::signalled(signal)),
             never = self.say_who_has_them() => match never {},
         }
     }

@@ -47,7 +47,7 @@ pub(crate) async fn acquire(
             Ok(None) => Err(held_elsewhere(args, servers).await),
             Err(error) => Err(refused(&error)),
         },
-        signal = signals.next() => Err(Failure::silent(exit::of_signal(signal.as_raw()))),
+        signal = signals.next() => Err(Failure::signalled(signal)),
         failure = say_who_has_it(args, settings, servers) => Err(failure),
     }
 }

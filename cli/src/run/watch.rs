@@ -142,7 +142,8 @@ impl<'a> Watch<'a> {
             )),
             Report::Failed(why) => return Some(Outcome::NotStarted { why }),
             Report::Ended(ending) => {
-                return Some(Outcome::Ended { ending, lost: self.lost.take() });
+                let at_terminal = self.terminal.as_ref().is_some_and(Terminal::is_lent);
+                return Some(Outcome::Ended { ending, lost: self.lost.take(), at_terminal });
             }
         }
         None

@@ -1,10 +1,12 @@
 //! Job control: the command on a terminal, below a shell.
 
+use std::os::unix::process::ExitStatusExt;
+
 use testkit::RedisServer;
 
 use crate::support::{
     PALISADE,
-    terminal::{CTRL_C, CTRL_Z, Terminal},
+    terminal::{CTRL_BACKSLASH, CTRL_C, CTRL_Z, Terminal},
 };
 
 fn run(server: &RedisServer, command: &str) -> String {
@@ -35,6 +37,49 @@ fn the_command_reads_the_terminal_is_stopped_continued_and_interrupted() {
     terminal.type_in("echo code $?\n");
     terminal.see("code 130");
     assert_eq!(server.keys(), Vec::<String>::new());
+}
+
+/// What a shell does at ^C depends on how its command died, and on whether it was sent the signal itself.
+#[test]
+fn a_script_ends_at_an_interrupt_that_the_command_dies_of_and_goes_on_where_it_is_handled() {
+    let server = RedisServer::start();
+    let mut terminal = Terminal::start();
+    let dies = "sh -c 'echo up $((1 + 1)); exec sleep 3600'";
+    let handles = "sh -c 'trap \"exit 0\" INT; echo up $((1 + 1)); while :; do sleep 0.01; done'";
+    for (shell, key, command, goes_on, code) in [
+        ("bash -c", CTRL_C, dies, false, 130),
+        ("dash -c", CTRL_C, dies, false, 130),
+        ("dash -c", CTRL_BACKSLASH, dies, false, 131),
+        ("bash -c", CTRL_C, handles, true, 0),
+        ("dash -c", CTRL_C, handles, true, 0),
+    ] {
+        let script = format!("{}; echo went on $((40 + 2))", run(&server, command));
+        terminal.type_in(&format!("{shell} {}\n", quoted(&script)));
+        terminal.see("up 2");
+        terminal.type_in(key);
+        terminal.type_in("echo code $?.\n");
+        let seen = terminal.read_to(&format!("code {code}."));
+        assert_eq!(seen.contains("went on 42"), goes_on, "{shell} {command}: {seen}");
+        assert_eq!(server.keys(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_loop_and_a_trap_see_the_interrupt_as_they_would_without_palisade() {
+    let server = RedisServer::start();
+    let mut terminal = Terminal::start();
+    let sleeps = run(&server, "sh -c 'echo up $((1 + 1)); exec sleep 3600'");
+    let script = format!("trap 'echo trapped $((40 + 2))' EXIT; while :; do {sleeps}; done");
+    terminal.type_in(&format!("bash -c {}\n", quoted(&script)));
+    terminal.see("up 2");
+    terminal.type_in(CTRL_C);
+    terminal.see("trapped 42");
+    terminal.see("ready> ");
+}
+
+/// One word of a shell's.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 #[test]
@@ -138,5 +183,5 @@ fn without_a_shell_that_could_continue_it_a_stop_from_the_terminal_is_undone() {
     terminal.type_in("again\n");
     terminal.see("again\r\nagain\r\n");
     terminal.type_in(CTRL_C);
-    assert_eq!(terminal.code(), Some(130));
+    assert_eq!(terminal.status().signal(), Some(2));
 }

@@ -5,7 +5,7 @@ use std::{
     fs::{File, OpenOptions},
     io::{Read, Write},
     os::unix::ffi::OsStrExt,
-    process::{Child, Command},
+    process::{Child, Command, ExitStatus},
     sync::{Arc, Mutex},
     thread,
 };
@@ -63,9 +63,9 @@ impl Terminal {
         Self { keyboard, screen, shell }
     }
 
-    /// The exit code of what was started.
-    pub(crate) fn code(&mut self) -> Option<i32> {
-        until("the end of the session", || self.shell.try_wait().expect("our child")).code()
+    /// How what was started has ended.
+    pub(crate) fn status(&mut self) -> ExitStatus {
+        until("the end of the session", || self.shell.try_wait().expect("our child"))
     }
 
     pub(crate) fn type_in(&mut self, keys: &str) {
@@ -74,19 +74,23 @@ impl Terminal {
 
     /// Waits until `text` is on the screen, and forgets what stood before its end.
     pub(crate) fn see(&self, text: &str) {
+        let _what_stood_before = self.read_to(text);
+    }
+
+    /// What is on the screen up to the end of `text`, which is waited for. It is forgotten.
+    pub(crate) fn read_to(&self, text: &str) -> String {
         let mut last = String::new();
         let seen = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             until(text, || {
                 let mut screen = self.screen.lock().expect("no panic");
                 let end = screen.find(text)? + text.len();
-                screen.drain(..end);
-                Some(())
-            });
+                Some(screen.drain(..end).collect())
+            })
         }));
-        if seen.is_err() {
+        seen.unwrap_or_else(|_| {
             last.push_str(&self.screen.lock().expect("no panic"));
             panic!("{text:?} is not on the screen: {last:?}");
-        }
+        })
     }
 }
 
@@ -98,4 +102,5 @@ impl Drop for Terminal {
 }
 
 pub(crate) const CTRL_C: &str = "\x03";
+pub(crate) const CTRL_BACKSLASH: &str = "\x1c";
 pub(crate) const CTRL_Z: &str = "\x1a";
