@@ -7,10 +7,10 @@ use futures::future::join_all;
 use super::{Client, ClientBuilder};
 use crate::{
     composite::{FencedMultiLock, FencedRedLock, Inspection, MultiLock, RedLock},
-    error::{BlessError, ConfigError, ShutdownError},
+    error::{BlessError, ConfigError, NodeId, ShutdownError},
     kinds::{FencedLock, Lock, Mutex, ReadLock, RwLock, WriteLock},
     process::NodeServices,
-    voting::bless,
+    voting::{bless, check_bless},
 };
 
 /// Clients of several independent masters, for locks over all of them.
@@ -228,6 +228,18 @@ impl Masters {
     /// As [`bless`](Self::bless).
     pub async fn bless_by_force(&self) -> Result<(), BlessError> {
         bless(&self.services(), true).await
+    }
+
+    /// Whether [`bless`](Self::bless) would bless these masters, and for how long each has been running: to
+    /// show before somebody gives the word. Writes nothing.
+    ///
+    /// # Errors
+    /// [`BlessError`]: what `bless` would fail with.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    pub async fn check_bless(&self) -> Result<Vec<(NodeId, Duration)>, BlessError> {
+        check_bless(&self.services()).await
     }
 
     /// The clients, in the order in which they were given.

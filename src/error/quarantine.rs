@@ -70,7 +70,7 @@ impl fmt::Display for Sentence<'_> {
         write!(f, " and may have forgotten locks; {votes} in {counts_in} s")?;
         // Where some count already, others have come back: to bless them would be to lie.
         if started == all {
-            f.write_str("; if this fleet is new, bless it")?;
+            f.write_str("; if they never held a lock, bless them")?;
         }
         Ok(())
     }
@@ -162,13 +162,13 @@ mod tests {
             vec![young(5, 60_600), young(5, 60_900), young(5, 60_700)],
             2,
             "3 of 3 masters started 5 s ago and may have forgotten locks; their votes count in 61 s; \
-             if this fleet is new, bless it",
+             if they never held a lock, bless them",
         );
         says(
             vec![young(5, 61_000), young(40, 26_000), young(41, 25_000)],
             2,
             "3 of 3 masters started 5 to 41 s ago and may have forgotten locks; enough of their \
-             votes count in 26 s; if this fleet is new, bless it",
+             votes count in 26 s; if they never held a lock, bless them",
         );
         says(
             vec![young(5, 61_000), late(), Vote::Granted],

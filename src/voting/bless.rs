@@ -26,14 +26,9 @@ struct Master<'a> {
 
 /// Marks all of `nodes` as one new fleet. Looks at all of them before anything is written.
 pub(crate) async fn bless(nodes: &[Arc<NodeServices>], by_force: bool) -> Result<(), BlessError> {
-    nodes.iter().try_for_each(|node| node.check_here())?;
-    let masters = try_join_all(nodes.iter().map(|node| Master::meet_all(node))).await?;
-    let masters: Vec<_> = masters.into_iter().flatten().collect();
-    check_servers(&masters)?;
+    let masters = meet(nodes).await?;
     if !by_force {
-        check_blessings(&masters)?;
-        check_ages(&masters, nodes.iter().map(|node| node.settings.quarantine_length))?;
-        check_marks(&masters)?;
+        check_that_new(&masters, nodes)?;
     }
     // Used by nobody else, and tells which process has blessed.
     let Some(fleet) = nodes.first().map(|node| node.process.fresh_holder()) else {
@@ -41,6 +36,29 @@ pub(crate) async fn bless(nodes: &[Arc<NodeServices>], by_force: bool) -> Result
     };
     let max_lease = nodes.iter().map(|node| node.settings.max_lease).max().unwrap_or_default();
     write_all(&masters, &Blessing { max_lease, fleet }).await
+}
+
+/// For how long each has been running, if all may be blessed without force. Writes nothing.
+pub(crate) async fn check(
+    nodes: &[Arc<NodeServices>],
+) -> Result<Vec<(NodeId, Duration)>, BlessError> {
+    let masters = meet(nodes).await?;
+    check_that_new(&masters, nodes)?;
+    Ok(masters.iter().map(|master| (master.node(), master.uptime)).collect())
+}
+
+async fn meet(nodes: &[Arc<NodeServices>]) -> Result<Vec<Master<'_>>, BlessError> {
+    nodes.iter().try_for_each(|node| node.check_here())?;
+    let masters = try_join_all(nodes.iter().map(|node| Master::meet_all(node))).await?;
+    let masters: Vec<_> = masters.into_iter().flatten().collect();
+    check_servers(&masters)?;
+    Ok(masters)
+}
+
+fn check_that_new(masters: &[Master<'_>], nodes: &[Arc<NodeServices>]) -> Result<(), BlessError> {
+    check_blessings(masters)?;
+    check_ages(masters, nodes.iter().map(|node| node.settings.quarantine_length))?;
+    check_marks(masters)
 }
 
 impl<'a> Master<'a> {

@@ -8,7 +8,7 @@ mod tests;
 mod vetting;
 mod voter;
 
-pub(crate) use bless::bless;
+pub(crate) use bless::{bless, check as check_bless};
 pub(crate) use marker::checked::by_mark;
 pub(crate) use naming::lock_name;
 pub(crate) use voter::{Members, Voter, ballot};
