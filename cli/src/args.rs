@@ -88,6 +88,14 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Unkillable::Refuse)]
     pub(crate) unkillable: Unkillable,
 
+    /// Say nothing about waiting: only what goes wrong
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    /// Write to this file, as a JSON object, what became of the lock and of the command
+    #[arg(long, value_name = "FILE")]
+    pub(crate) status_file: Option<PathBuf>,
+
     /// Leave PALISADE_SERVERS in the command's environment
     #[arg(long)]
     pub(crate) keep_env: bool,
@@ -142,6 +150,10 @@ pub(crate) struct InspectArgs {
 pub(crate) struct BlessArgs {
     #[command(flatten)]
     pub(crate) servers: ServerArgs,
+
+    /// These servers never held a lock: nobody is asked. Needed where there is no terminal to ask at
+    #[arg(long)]
+    pub(crate) new: bool,
 
     /// Bless servers that are not all new, or were blessed before
     #[arg(long)]
@@ -396,14 +408,18 @@ When the command ends:
 Exit codes:
   that of the command, or 128+n if signal n ended it; else
    64  wrong use, or the lock is already held by a palisade this one was started from
-   69  too few servers answered: at once with -n or without -w, else after -w
+   69  too few servers answered: at once with -n or without -w, else after -w. Once enough have
+       answered, an outage is waited for as the lock is
    70  a defect in palisade
-   71  the operating system refused something
+   71  the operating system refused something, such as another descriptor
    73  not yet: too few servers have a vote, since the others started lately; with -n, or if -w
        ends before they have
    74  the lock was lost, or could not be renewed, while the command ran; or processes of the
        command cannot be killed
    75  another holds the lock, with -n or until -w ended (-E changes this code)
+   77  the servers refuse this user something that the lock needs: see `palisade acl`
+   78  the servers are not as they are named: password, certificate, database, scripts switched
+       off, or a key of another type under NAME
   126  the command cannot be executed
   127  the command was not found";
 
@@ -442,7 +458,7 @@ count for a while: --max-lease, 1% of it and 7s, by default about 68s. On a flee
 just now nothing was ever held. This says so, and the votes count at once, until a server is restarted.
 
 It is your word: never make it part of what starts the servers, and never say it of servers that \
-were restarted while somebody may have held a lock.";
+were restarted while somebody may have held a lock. It is asked for on a terminal; elsewhere --new says it.";
 
 const BLESS_MORE: &str = "\
 Refused, and nothing is changed, unless all the servers are there, have started just now, and carry \
@@ -451,8 +467,10 @@ no mark of an earlier blessing or vote. --force does without the last two.
 Exit codes:
     0  the servers were blessed
     1  refused: they are not a new fleet
-   64  wrong use
+   64  wrong use, or there is no terminal to ask at, and neither --new nor --force
    69  not all of them could be reached or written to
+   77  they refuse this user something that it needs
+   78  password, certificate or database do not fit
 
 Example:
   palisade bless -s redis://a -s redis://b -s redis://c";

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 pub(crate) const NOT_NEW: u8 = 1;
 /// Wrong use: bad arguments, a bad lease, a nested run of the lock that is already held.
 pub(crate) const USAGE: u8 = 64;
-/// Too few servers answered.
+/// Too few servers answered, or could grant anything: it passes.
 pub(crate) const UNAVAILABLE: u8 = 69;
 /// A defect in palisade itself.
 pub(crate) const INTERNAL: u8 = 70;
@@ -20,6 +20,10 @@ pub(crate) const NOT_YET: u8 = 73;
 pub(crate) const LOST: u8 = 74;
 /// Another holder has the lock; `-E` changes this one.
 pub(crate) const HELD: u8 = 75;
+/// The servers refuse this user something that the lock needs.
+pub(crate) const NO_RIGHTS: u8 = 77;
+/// The servers and what is said of them do not fit together: password, certificate, database, a key of another type.
+pub(crate) const CONFIGURATION: u8 = 78;
 /// The command was found but could not be started.
 pub(crate) const NOT_EXECUTABLE: u8 = 126;
 /// The command was not found.

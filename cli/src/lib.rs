@@ -17,6 +17,7 @@ mod exit;
 mod holder;
 mod inspect;
 mod processes;
+mod refusal;
 mod run;
 mod servers;
 mod signals;
@@ -26,9 +27,12 @@ mod terminal;
 mod tls;
 
 use std::{
+    error::Error,
     fmt::Display,
     io::{self, Write},
+    iter,
     process::ExitCode,
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use clap::Parser;
@@ -93,9 +97,39 @@ fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Says something on stderr. Nobody may be listening there any more: that stops nothing.
+/// Says something on stderr, in one write: several processes may share it. Nobody may be listening there any more:
+/// that stops nothing.
 fn tell(what: impl Display) {
+    let line = format!("palisade: {what}\n");
     terminal::undisturbed(|| {
-        let _nobody_listens = writeln!(io::stderr(), "palisade: {what}");
+        let _nobody_listens = io::stderr().write_all(line.as_bytes());
     });
+}
+
+/// Says what is no trouble, unless that was to be left out.
+fn note(what: impl Display) {
+    if !QUIET.load(Ordering::Relaxed) {
+        NOTED.store(true, Ordering::Relaxed);
+        tell(what);
+    }
+}
+
+/// Whether any such thing was said: then what came of it is to be said as well.
+fn has_noted() -> bool {
+    NOTED.load(Ordering::Relaxed)
+}
+
+static NOTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether only trouble is told.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// An error with its causes.
+fn said(error: &dyn Error) -> String {
+    let causes = iter::successors(error.source(), |cause| (*cause).source());
+    causes.fold(error.to_string(), |said, cause| {
+        let cause = cause.to_string();
+        // Some tell their cause themselves.
+        if said.contains(&cause) { said } else { format!("{said}: {cause}") }
+    })
 }

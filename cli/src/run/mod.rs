@@ -4,6 +4,7 @@ mod command;
 mod outcome;
 mod settings;
 mod slots;
+mod status;
 mod waiting;
 mod wanted;
 mod watch;
@@ -12,6 +13,7 @@ use std::{
     io,
     os::{fd::OwnedFd, unix::process::CommandExt},
     process::{Child, Command},
+    sync::atomic::Ordering,
     time::Duration,
 };
 
@@ -19,10 +21,11 @@ use palisade::{LockGuard, ReleaseError};
 use rustix::process::{getpid, set_child_subreaper};
 
 use crate::{
+    QUIET,
     args::RunArgs,
-    env,
+    duration, env,
     exit::{End, Failure},
-    processes,
+    has_noted, note, processes,
     servers::Servers,
     signals::{self, Signals},
     supervisor::{Link, OURSELVES},
@@ -30,6 +33,7 @@ use crate::{
 };
 use outcome::Outcome;
 use settings::Settings;
+use status::{Course, StatusFile};
 use watch::Watch;
 
 /// The whole story; how to end.
@@ -38,8 +42,14 @@ pub(crate) async fn run(args: &RunArgs) -> Result<End, Failure> {
     let settings = Settings::of(args, servers.max_lease())?;
     slots::check(args, servers.len())?;
     command::check(args)?;
-    let end = under_the_lock(args, &settings, &servers).await;
+    QUIET.store(args.quiet, Ordering::Relaxed);
+    let file = args.status_file.as_deref().map(StatusFile::open).transpose()?;
+    let mut course = Course::begin();
+    let end = under_the_lock(args, &settings, &servers, &mut course).await;
     servers.close().await;
+    if let Some(file) = file {
+        file.write(&course, &args.name, &end);
+    }
     end
 }
 
@@ -47,10 +57,15 @@ async fn under_the_lock(
     args: &RunArgs,
     settings: &Settings,
     servers: &Servers,
+    course: &mut Course,
 ) -> Result<End, Failure> {
     let mut signals = Signals::listen(&signals::ENDING)
         .map_err(|error| Failure::system("cannot listen for signals", error))?;
     let guard = waiting::acquire(args, settings, servers, &mut signals).await?;
+    let waited = course.granted();
+    if has_noted() {
+        note(format_args!("acquired {} after {}", args.name, duration::show_roughly(waited)));
+    }
     let (outcome, supervisor) = match supervised(args, settings, &guard, signals).await {
         Ok((outcome, supervisor)) => (outcome, Some(supervisor)),
         Err(not_begun) => (Err(not_begun), None),
@@ -63,11 +78,12 @@ async fn under_the_lock(
             false
         }
     };
+    course.ended();
     // It ends while the servers answer.
     if let Some(supervisor) = supervisor {
         watch::reap(supervisor).await;
     }
-    outcome.map(|outcome| outcome.conclude(&args.name, lost))
+    outcome.map(|outcome| outcome.conclude(&args.name, lost, course))
 }
 
 /// Runs the command until it and its group are dead, or, by an error inside, may not be; and the

@@ -3,6 +3,7 @@
 use palisade::LostCause;
 use rustix::process::Signal;
 
+use super::status::Course;
 use crate::{
     exit::{self, End},
     processes,
@@ -38,56 +39,62 @@ impl Outcome {
         }
     }
 
-    /// Says what is worth saying; how to end.
-    pub(crate) fn conclude(self, name: &str, lost_at_the_end: bool) -> End {
-        let code = match self {
+    /// Says what is worth saying, and notes it; how to end.
+    pub(crate) fn conclude(self, name: &str, lost_at_the_end: bool, course: &mut Course) -> End {
+        if let Self::Ended { ending, .. } = &self {
+            course.fate = Some(ending.fate);
+            mention(ending.left_behind);
+        }
+        match self.trouble(name, lost_at_the_end) {
+            Ok(end) => end,
+            Err((code, cause)) => {
+                tell(&cause);
+                course.cause = Some(cause);
+                End::Code(code)
+            }
+        }
+    }
+
+    /// How to end if all is well, or the code and its cause.
+    fn trouble(self, name: &str, lost_at_the_end: bool) -> Result<End, (u8, String)> {
+        match self {
             Self::Ended { ending: Ending { undead, .. }, .. } | Self::StoodIn { undead, .. }
                 if !undead.is_empty() =>
             {
-                say_undead(name, &undead)
+                Err((exit::LOST, undead_told(name, &undead)))
             }
-            Self::Ended { ending, lost, at_terminal } => {
-                mention(ending.left_behind);
-                if let Some(cause) = lost {
-                    say_lost(name, &cause)
-                } else if ending.cause != Cause::Itself {
-                    tell(format_args!("{name} could not be renewed: the command was ended"));
-                    exit::LOST
-                } else if lost_at_the_end {
-                    tell(format_args!("{name} was lost before the command had ended"));
-                    exit::LOST
-                } else {
-                    return end(ending.fate, at_terminal);
-                }
+            Self::Ended { lost: Some(cause), .. } => Err((exit::LOST, lost_told(name, &cause))),
+            Self::Ended { ending, .. } if ending.cause != Cause::Itself => {
+                Err((exit::LOST, format!("{name} could not be renewed: the command was ended")))
             }
+            Self::Ended { .. } if lost_at_the_end => {
+                Err((exit::LOST, format!("{name} was lost before the command had ended")))
+            }
+            Self::Ended { ending, at_terminal, .. } => Ok(end(ending.fate, at_terminal)),
             Self::StoodIn { overdue, lost, .. } => {
                 let why = if overdue { "did not act in time" } else { "has ended" };
                 tell(format_args!("the supervisor {why}: the command was killed"));
                 match lost {
-                    Some(cause) => say_lost(name, &cause),
-                    None if overdue => exit::LOST,
-                    None => exit::SYSTEM,
+                    Some(cause) => Err((exit::LOST, lost_told(name, &cause))),
+                    None if overdue => Ok(End::Code(exit::LOST)),
+                    None => Ok(End::Code(exit::SYSTEM)),
                 }
             }
             Self::NotStarted { why } => {
-                tell(format_args!("cannot start the command: {why}"));
-                exit::SYSTEM
+                Err((exit::SYSTEM, format!("cannot start the command: {why}")))
             }
-        };
-        End::Code(code)
+        }
     }
 }
 
-fn say_lost(name: &str, cause: &LostCause) -> u8 {
-    tell(format_args!("{name} was lost: {cause}; the command was killed"));
-    exit::LOST
+fn lost_told(name: &str, cause: &LostCause) -> String {
+    format!("{name} was lost: {cause}; the command was killed")
 }
 
 /// That and nothing else: of whatever else is to be said, some would not be true of these.
-fn say_undead(name: &str, undead: &[i32]) -> u8 {
+fn undead_told(name: &str, undead: &[i32]) -> String {
     let who: Vec<_> = undead.iter().map(|pid| processes::describe(*pid)).collect();
-    tell(format_args!("cannot kill, and may run on without {name}: {}", who.join(", ")));
-    exit::LOST
+    format!("cannot kill, and may run on without {name}: {}", who.join(", "))
 }
 
 fn mention(left_behind: usize) {

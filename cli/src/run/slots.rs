@@ -1,21 +1,28 @@
 //! Permits of a semaphore in place of a lock: as many jobs at once as there are slots.
 
-use std::convert::Infallible;
+use std::{
+    convert::Infallible,
+    time::{Duration, Instant},
+};
 
-use palisade::{AcquireError, ExpirableSemaphore, Lease, LockGuard, error::ChangeError};
+use palisade::{
+    AcquireError, ExpirableSemaphore, Lease, LockGuard, OnOutage,
+    error::{ChangeError, InspectError},
+};
 use tokio::time::sleep;
 
 use super::{
     settings::{Patience, Settings},
-    waiting::{BEFORE_SAYING, refused},
+    waiting::BEFORE_SAYING,
+    wanted::LOOK_EVERY,
 };
 use crate::{
     args::RunArgs,
-    exit::{self, Failure},
+    exit::{self, End, Failure},
+    note, refusal, said,
     servers::Servers,
     signals::Signals,
     sort::Sort,
-    tell,
 };
 
 /// What only one server can do, and how many of how many permits can be had.
@@ -67,28 +74,43 @@ impl<'a> Slots<'a> {
 
     /// Acquires them, or says why not.
     pub(crate) async fn acquire(&self, signals: &mut Signals) -> Result<LockGuard, Failure> {
-        self.set().await?;
         tokio::select! {
-            granted = self.ask() => match granted {
-                Ok(Some(guard)) => Ok(guard),
-                Ok(None) => Err(self.held_elsewhere().await),
-                Err(error) => Err(refused(&error)),
-            },
+            granted = self.set_and_ask() => granted,
             signal = signals.next() => Err(Failure::signalled(signal)),
             never = self.say_who_has_them() => match never {},
         }
     }
 
+    async fn set_and_ask(&self) -> Result<LockGuard, Failure> {
+        let began = Instant::now();
+        // A server that is down is waited for by the limit, as it is with locks.
+        while let Err(failure) = self.set().await {
+            if failure.end() != End::Code(exit::UNAVAILABLE) || !self.is_patient_at(began.elapsed())
+            {
+                return Err(failure);
+            }
+            sleep(self.patience.after(began.elapsed()).at_most(LOOK_EVERY)).await;
+        }
+        match self.ask(self.patience.after(began.elapsed())).await {
+            Ok(Some(guard)) => Ok(guard),
+            Ok(None) => Err(self.held_elsewhere().await),
+            Err(error) => Err(refusal::of_acquire(&error, true)),
+        }
+    }
+
+    /// Whether a limit was given that is not over yet.
+    fn is_patient_at(&self, time: Duration) -> bool {
+        matches!(self.patience.after(time), Patience::For(_))
+    }
+
     /// Sets how many there are, unless somebody has; who did must have meant the same.
     async fn set(&self) -> Result<(), Failure> {
-        let failed = |error: &dyn std::fmt::Display| Failure::new(exit::UNAVAILABLE, error);
-        match self.semaphore.try_set_permits(self.of).await {
-            Ok(true) => return Ok(()),
-            Ok(false) => {}
-            Err(ChangeError::Config(error)) => return Err(Failure::usage(error)),
-            Err(error) => return Err(failed(&error)),
+        let failed = |error: ChangeError| Failure::new(refusal::of_change(&error), said(&error));
+        if self.semaphore.try_set_permits(self.of).await.map_err(failed)? {
+            return Ok(());
         }
-        match self.semaphore.total().await.map_err(|error| failed(&error))? {
+        let failed = |error: InspectError| Failure::new(refusal::of_inspect(&error), said(&error));
+        match self.semaphore.total().await.map_err(failed)? {
             Some(total) if total != i64::from(self.of) => Err(Failure::usage(format_args!(
                 "{} has {total} permits, not {}: --of must be the same for all",
                 self.args.name, self.of
@@ -97,11 +119,13 @@ impl<'a> Slots<'a> {
         }
     }
 
-    async fn ask(&self) -> Result<Option<LockGuard>, AcquireError> {
-        let guard = match self.patience {
-            Patience::None => self.semaphore.try_acquire_many(self.count).await?,
-            Patience::For(limit) => self.semaphore.try_acquire_many_for(self.count, limit).await?,
-            Patience::Forever => Some(self.semaphore.acquire_many(self.count).await?),
+    /// The server has answered before: an outage is waited for from here on.
+    async fn ask(&self, patience: Patience) -> Result<Option<LockGuard>, AcquireError> {
+        let semaphore = self.semaphore.clone().on_outage(OnOutage::Wait);
+        let guard = match patience {
+            Patience::None => semaphore.try_acquire_many(self.count).await?,
+            Patience::For(limit) => semaphore.try_acquire_many_for(self.count, limit).await?,
+            Patience::Forever => Some(semaphore.acquire_many(self.count).await?),
         };
         Ok(guard.map(Into::into))
     }
@@ -111,7 +135,7 @@ impl<'a> Slots<'a> {
         if self.patience != Patience::None
             && let Some(told) = self.told().await
         {
-            tell(format_args!("waiting for {}: {told}", self.args.name));
+            note(format_args!("waiting for {}: {told}", self.args.name));
         }
         std::future::pending().await
     }

@@ -3,8 +3,8 @@
 use std::{iter, time::Duration};
 
 use palisade::{
-    AcquireError, Client, LockGuard,
-    error::{ConfigError, InspectError},
+    Client, LockGuard,
+    error::InspectError,
     inspect::{Access, Holder, Inspection},
 };
 use tokio::time::sleep;
@@ -17,13 +17,12 @@ use super::{
 use crate::{
     args::RunArgs,
     env,
-    exit::{self, Failure},
+    exit::Failure,
     holder::{self, Connected},
-    inspect,
+    inspect, note, refusal,
     servers::Servers,
     signals::Signals,
     sort::Sort,
-    tell,
 };
 
 /// Acquires the lock, or says why not.
@@ -45,7 +44,7 @@ pub(crate) async fn acquire(
         granted = wanted.acquire(servers) => match granted {
             Ok(Some(guard)) => Ok(guard),
             Ok(None) => Err(held_elsewhere(args, servers).await),
-            Err(error) => Err(refused(&error)),
+            Err(error) => Err(refusal::of_acquire(&error, args.all)),
         },
         signal = signals.next() => Err(Failure::signalled(signal)),
         failure = say_who_has_it(args, settings, servers) => Err(failure),
@@ -58,19 +57,22 @@ async fn say_who_has_it(args: &RunArgs, settings: &Settings, servers: &Servers) 
     if settings.patience == Patience::None {
         return std::future::pending().await;
     }
+    let mut is_first = true;
     loop {
-        sleep(BEFORE_SAYING).await;
+        sleep(if is_first { BEFORE_SAYING } else { BETWEEN_LINES }).await;
         let inspection = servers.inspect(name).await;
         // Who shares with us and keeps us waiting is waited for by a writer, and we by that.
         if let Err(own) = refuse_our_own(name, false, &inspection) {
             return own;
         }
+        let outage = too_few_answer(args, &inspection);
         let holders = describe_holders(args.sort(), &inspection, servers).await;
-        let words: Vec<_> = holders.into_iter().chain(too_few_answer(args, &inspection)).collect();
+        // Who has it is said once; that nobody can be granted it, as long as it lasts.
+        let words: Vec<_> = holders.filter(|_| is_first).into_iter().chain(outage).collect();
         // Without a word: it is being handed on right now.
         if !words.is_empty() {
-            tell(format_args!("waiting for {name}: {}", words.join("; ")));
-            return std::future::pending().await;
+            note(format_args!("waiting for {name}: {}", words.join("; ")));
+            is_first = false;
         }
     }
 }
@@ -159,18 +161,8 @@ async fn held_elsewhere(args: &RunArgs, servers: &Servers) -> Failure {
     Failure::new(code, format_args!("{name} is {}", words.join("; ")))
 }
 
-pub(super) fn refused(error: &AcquireError) -> Failure {
-    match error {
-        AcquireError::Config(ConfigError::InvalidSetting { .. }) => {
-            Failure::new(exit::INTERNAL, error)
-        }
-        AcquireError::Config(_) => Failure::usage(error),
-        AcquireError::Quarantined { .. } => {
-            Failure::new(exit::NOT_YET, format_args!("{error}; see `palisade bless --help`"))
-        }
-        _ => Failure::new(exit::UNAVAILABLE, error),
-    }
-}
+/// How often it is said that too few servers answer.
+const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
 /// Shorter waits are not worth a word.
 pub(super) const BEFORE_SAYING: Duration = Duration::from_secs(1);

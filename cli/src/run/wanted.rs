@@ -7,14 +7,14 @@ use std::{
 };
 
 use palisade::{
-    AcquireError, AnyLock, Lease, LockGuard, MultiLock,
+    AcquireError, AnyLock, Lease, LockGuard, MultiLock, OnOutage,
     error::{ConfigError, NodeError, Vote},
     waiting::{Backoff, WaitStrategy},
 };
 use tokio::time::sleep;
 
 use super::settings::{Patience, Settings};
-use crate::{args::RunArgs, servers::Servers, sort::Sort, tell};
+use crate::{args::RunArgs, note, servers::Servers, sort::Sort};
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +25,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) all: bool,
     lease: Duration,
     patience: Patience,
+    /// Whether enough servers have answered before.
+    has_met_them: bool,
 }
 
 type Granted = Result<Option<LockGuard>, AcquireError>;
@@ -32,18 +34,28 @@ type Granted = Result<Option<LockGuard>, AcquireError>;
 impl<'a> Wanted<'a> {
     pub(crate) fn of(args: &'a RunArgs, settings: &Settings) -> Self {
         let (lease, patience) = (settings.lease, settings.patience);
-        Self { name: &args.name, sort: args.sort(), all: args.all, lease, patience }
+        Self {
+            name: &args.name,
+            sort: args.sort(),
+            all: args.all,
+            lease,
+            patience,
+            has_met_them: false,
+        }
     }
 
     /// Acquires it with a renewed lease. `None`: another holds it.
     ///
-    /// Too few servers are an error at once, except where a limit is given: then at its end.
+    /// Too few servers are an error at once, except where a limit is given: then at its end. Once enough of
+    /// them have answered, an outage is waited for as anything else is.
     pub(crate) async fn acquire(self, servers: &Servers) -> Granted {
         let began = Instant::now();
+        let mut has_met_them = false;
         loop {
-            let wanted = Self { patience: self.patience.after(began.elapsed()), ..self };
+            let patience = self.patience.after(began.elapsed());
+            let wanted = Self { patience, has_met_them, ..self };
             match wanted.ask(servers).await {
-                Err(error) if self.is_held_by_another_sort(&error) => {}
+                Err(error) if self.is_held_by_another_sort(&error) => has_met_them = true,
                 decided => return decided,
             }
             if wanted.patience == Patience::None {
@@ -91,12 +103,18 @@ impl<'a> Wanted<'a> {
                 return Err(young);
             }
             (patience, at_once) => {
-                if let Err(young @ AcquireError::Quarantined { .. }) = &at_once {
-                    tell(format_args!("{young}; waiting (see `palisade bless --help`)"));
+                match at_once {
+                    Err(young @ AcquireError::Quarantined { .. }) => {
+                        note(format_args!("{young}; waiting"));
+                    }
+                    Err(error) if patience == Patience::Forever && !self.has_met_them => {
+                        return Err(error);
+                    }
+                    _ => {}
                 }
                 match patience {
                     Patience::For(limit) => lock.try_acquire_for(limit).await?,
-                    _ => Some(lock.acquire().await?),
+                    _ => Some(lock.on_outage(OnOutage::Wait).acquire().await?),
                 }
             }
         };
@@ -126,4 +144,4 @@ impl<'a> Wanted<'a> {
 }
 
 /// How often to look whether those of another sort are gone.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+pub(super) const LOOK_EVERY: Duration = Duration::from_secs(1);

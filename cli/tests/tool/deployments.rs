@@ -13,7 +13,7 @@ fn outlives_its_master(url: String, lose_master: impl FnOnce()) {
     let urls = [url];
     let young = run(&urls, "-n", "exit 3").finish();
     assert_eq!(young.code(), NOT_YET, "{young:?}");
-    let blessed = palisade(&["bless", "-s", &urls[0]]).finish();
+    let blessed = palisade(&["bless", "--new", "-s", &urls[0]]).finish();
     assert_eq!(blessed.code(), 0, "{blessed:?}");
     let holder = run(&urls, "-n", "echo $PALISADE_HOLDER; read line; exit 0").start();
     let id = holder.line();

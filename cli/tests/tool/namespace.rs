@@ -32,7 +32,7 @@ fn lock_in_a_namespace_has_its_key_there_and_its_name_everywhere_else() {
 fn namespaces_are_blessed_one_by_one() {
     let cluster = Cluster::start(3);
     let urls = cluster.urls();
-    let mut words = vec!["bless", "--namespace", "shop:"];
+    let mut words = vec!["bless", "--new", "--namespace", "shop:"];
     words.extend(urls.iter().flat_map(|url| ["-s", url.as_str()]));
     assert_eq!(palisade(&words).finish().code(), 0);
     assert!(cluster.iter().all(|server| server.keys() == ["shop:palisade:marker"]));

@@ -58,15 +58,55 @@ fn all_of_them_means_all() {
 }
 
 #[test]
-fn a_wrong_password_is_69_at_once_and_says_so() {
+fn a_wrong_password_is_78_at_once_and_says_so() {
     let server = testkit::RedisServer::builder().password("right").start();
     let url = |password| vec![server.url_with("default", password)];
     let refused = run(&url("wrong"), "-w 30", "true").finish();
-    assert_eq!(refused.code(), 69, "{refused:?}");
+    assert_eq!(refused.code(), 78, "{refused:?}");
     assert!(refused.took < SOON, "{refused:?}");
     assert!(refused.said().contains("credentials"), "{refused:?}");
     assert!(!refused.said().contains("wrong@"), "{refused:?}");
     assert_eq!(run(&url("right"), "-n", "exit 3").finish().code(), 3);
+}
+
+#[test]
+fn a_missing_right_is_77_if_it_keeps_the_lock_from_being_granted() {
+    let cluster = Cluster::start(3).blessed();
+    for server in cluster.iter() {
+        server.command(&["ACL", "SETUSER", "poor", "on", ">pw", "~*", "&*", "+@all", "-pexpire"]);
+    }
+    let poor: Vec<_> = cluster.iter().map(|server| server.url_with("poor", "pw")).collect();
+    let refused = run(&poor, "-w 30", "true").finish();
+    assert_eq!(refused.code(), 77, "{refused:?}");
+    assert!(refused.took < SOON, "{refused:?}");
+    // Of one server of three it is no reason to fail, and with another that is down it may pass.
+    let mut urls = cluster.urls();
+    urls[0].clone_from(&poor[0]);
+    assert_eq!(run(&urls, "-n", "exit 3").finish().code(), 3);
+    cluster.kill(1);
+    let down = run(&urls, "-n", "exit 3").finish();
+    assert_eq!(down.code(), 69, "{down:?}");
+}
+
+#[test]
+fn a_number_of_a_database_that_is_not_there_is_78() {
+    let server = testkit::RedisServer::start();
+    let refused = run(&[format!("{}/99", server.url())], "-n", "true").finish();
+    assert_eq!(refused.code(), 78, "{refused:?}");
+}
+
+#[test]
+fn permits_wait_as_long_as_they_were_told_to_for_a_server_that_is_down() {
+    let cluster = Cluster::start(1);
+    let urls = cluster.urls();
+    cluster.kill(0);
+    let gave_up = run(&urls, "--permits 1 --of 2 -w 2", "true").finish();
+    assert_eq!(gave_up.code(), 69, "{gave_up:?}");
+    assert!(gave_up.took >= Duration::from_secs(2), "{gave_up:?}");
+    let waiting = run(&urls, "--permits 1 --of 2 -w 80", "echo mine").start();
+    cluster.restart_empty(0);
+    assert_eq!(waiting.line(), "mine");
+    assert_eq!(waiting.finish().code(), 0);
 }
 
 #[test]

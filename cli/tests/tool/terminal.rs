@@ -2,7 +2,7 @@
 
 use std::os::unix::process::ExitStatusExt;
 
-use testkit::RedisServer;
+use testkit::{Cluster, RedisServer};
 
 use crate::support::{
     PALISADE,
@@ -184,4 +184,21 @@ fn without_a_shell_that_could_continue_it_a_stop_from_the_terminal_is_undone() {
     terminal.see("again\r\nagain\r\n");
     terminal.type_in(CTRL_C);
     assert_eq!(terminal.status().signal(), Some(2));
+}
+
+#[test]
+fn bless_asks_on_a_terminal_and_takes_yes_alone() {
+    let cluster = Cluster::start(2);
+    let urls = cluster.urls();
+    let words = [PALISADE, "bless", "-s", &urls[0], "-s", &urls[1]];
+    for (answer, code) in [("no\n", 1), ("\n", 1), ("yes\n", 0)] {
+        let mut terminal = Terminal::start_with(&words);
+        terminal.see("Type yes:");
+        terminal.type_in(answer);
+        assert_eq!(terminal.status().code(), Some(code), "{answer:?}");
+        for server in cluster.iter() {
+            let is_marked = server.command(&["EXISTS", "palisade:marker"]).to_string() == "1";
+            assert_eq!(is_marked, code == 0, "{answer:?}");
+        }
+    }
 }

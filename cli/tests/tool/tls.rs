@@ -52,7 +52,7 @@ fn server_that_nobody_vouches_for_is_said_to_be_one() {
     let urls = [format!("rediss://127.0.0.1:{}", server.tls_port())];
     let root = other.root();
     let refused = run(&urls, &format!("--tls-ca {}", shown(&root)), "exit 3").finish();
-    assert_eq!(refused.code(), 69, "{refused:?}");
+    assert_eq!(refused.code(), 78, "{refused:?}");
     assert!(refused.said().contains("no TLS connection: invalid peer certificate"), "{refused:?}");
     // What the environment says of TLS does not concern servers without it.
     let plain = run(&[server.url()], "-n", "exit 3").env("PALISADE_TLS_CA", &root).finish();

@@ -24,7 +24,7 @@ async fn try_acquire_says_at_once_who_is_young_for_how_long_and_what_to_do() {
         assert!(text.contains("3 of 3 masters started "), "{text}");
         assert!(text.contains(" s ago and may have forgotten locks; "), "{text}");
         assert!(text.contains(" votes count in "), "{text}");
-        assert!(text.ends_with("; if this fleet is new, bless it"), "{text}");
+        assert!(text.ends_with("; if they never held a lock, bless them"), "{text}");
         let left = counts_in(&error);
         // The uptime is told in whole seconds.
         assert!(left > D - HANG && left <= D + Duration::from_secs(1), "{left:?}");

@@ -97,6 +97,12 @@ impl Running {
         self.errors.recv_timeout(LIMIT).expect("a line of stderr in time")
     }
 
+    /// Waits until it has run for so many seconds.
+    pub(crate) fn pass(&self, seconds: u64) {
+        let time = std::time::Duration::from_secs(seconds);
+        thread::sleep(time.saturating_sub(self.started.elapsed()));
+    }
+
     pub(crate) fn write(&mut self, text: &str) {
         let stdin = self.child.stdin.as_mut().expect("not closed yet");
         if let Err(error) = stdin.write_all(text.as_bytes()) {
