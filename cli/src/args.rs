@@ -140,6 +140,10 @@ pub(crate) struct InspectArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// Exit with 0 if it is held, 1 if it is free, 2 if too few servers tell
+    #[arg(long)]
+    pub(crate) check: bool,
+
     /// The name of the lock
     pub(crate) name: String,
 }
@@ -448,7 +452,12 @@ const INSPECT_MORE: &str = "\
 Exit codes:
     0  a majority of the servers answered
    64  wrong use
-   69  they did not";
+   69  they did not
+With --check:
+    0  it is held on a majority of the servers, or on enough that no other could be granted it there
+    1  it is free on a majority
+    2  neither is known: too few servers answered
+   64  wrong use";
 
 const BLESS_ABOUT: &str = "\
 Say that the servers are a new fleet that has forgotten nothing

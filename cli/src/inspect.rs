@@ -25,6 +25,9 @@ pub(crate) async fn inspect(args: &InspectArgs) -> Result<u8, Failure> {
     let printed = print(&text);
     servers.close().await;
     printed?;
+    if args.check {
+        return Ok(finding.check());
+    }
     if 2 * finding.answered > servers.len() {
         return Ok(0);
     }
@@ -117,6 +120,28 @@ impl Finding {
         Ok(Self { name, answered, majority_holder, servers: answers, warning })
     }
 
+    /// The code of `--check`.
+    fn check(&self) -> u8 {
+        let (mut held, mut free) = (0, 0);
+        for Answer { state, .. } in &self.servers {
+            match state {
+                State::Free => free += 1,
+                State::Permits { by, .. } if by.is_empty() => free += 1,
+                State::Error { .. } => {}
+                State::Held { .. } | State::Permits { .. } | State::Shared { .. } => held += 1,
+            }
+        }
+        let all = self.servers.len();
+        // Whatever the others say, they are too few to grant it.
+        if 2 * (all - held) <= all {
+            IS_HELD
+        } else if 2 * free > all {
+            IS_FREE
+        } else {
+            IS_UNKNOWN
+        }
+    }
+
     fn to_json(&self) -> Result<String, Failure> {
         let json = serde_json::to_string_pretty(self);
         json.map(|json| json + "\n").map_err(|error| Failure::new(exit::INTERNAL, error))
@@ -184,6 +209,10 @@ const CUT_OFF: &str = "\
 A master that is cut off together with clients goes on renewing their locks while another takes its \
 place: neither --replicas nor --failover-lag is given. Clients of Redisson do not wait after a \
 failover, whatever is given.";
+
+const IS_HELD: u8 = 0;
+const IS_FREE: u8 = 1;
+const IS_UNKNOWN: u8 = 2;
 
 /// The error without the server's name, which stands before it.
 pub(crate) fn cause(error: &InspectError) -> String {

@@ -133,12 +133,27 @@ fn cap_on_leases(args: &ServerArgs) -> Result<Duration, Failure> {
 
 fn from_env() -> Result<Vec<String>, Failure> {
     let named = env::var(SERVERS).unwrap_or_default();
-    let urls: Vec<String> =
-        named.split(',').map(str::trim).filter(|url| !url.is_empty()).map(str::to_owned).collect();
+    let urls = split(&named);
     if urls.is_empty() {
         return Err(Failure::usage(format_args!("no server is named: use -s URL or {SERVERS}")));
     }
     Ok(urls)
+}
+
+/// The URLs in a comma separated list. Those of sentinels and clusters are lists themselves: what follows
+/// such an URL and is no URL belongs to it.
+fn split(list: &str) -> Vec<String> {
+    let mut urls: Vec<String> = Vec::new();
+    for part in list.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        match urls.last_mut() {
+            Some(last) if has_replicas(last) && !part.contains("://") => {
+                last.push(',');
+                last.push_str(part);
+            }
+            _ => urls.push(part.to_owned()),
+        }
+    }
+    urls
 }
 
 /// What helps those who write a list where an URL is expected.
@@ -162,3 +177,24 @@ const LEAST_MAX_LEASE: Duration = Duration::from_secs(4);
 
 /// How long to wait for releases at the end: servers that are there have answered long before.
 const CLOSING: Duration = Duration::from_millis(500);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_servers_are_cut_at_the_commas_between_them_alone() {
+        let (sentinels, cluster) = ("redis+sentinel://a,b:26380,c/svc?x=1", "redis+cluster://d,e");
+        for (list, urls) in [
+            ("redis://a, redis://b,", vec!["redis://a", "redis://b"]),
+            (sentinels, vec![sentinels]),
+            (&format!("{sentinels},redis://x"), vec![sentinels, "redis://x"]),
+            (&format!("redis://x,{cluster},{sentinels}"), vec!["redis://x", cluster, sentinels]),
+            // No URL: an error says so.
+            ("redis://a,b", vec!["redis://a", "b"]),
+            ("", vec![]),
+        ] {
+            assert_eq!(split(list), urls, "{list}");
+        }
+    }
+}

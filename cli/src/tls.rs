@@ -10,14 +10,16 @@ use crate::{args::TlsArgs, exit::Failure};
 /// speak it; `None` if nothing was.
 pub(crate) fn named(args: &TlsArgs, servers: &[String]) -> Result<Option<Tls>, Failure> {
     let TlsArgs { tls_ca, tls_cert, tls_key, tls_server_name } = args;
-    let is_asked = tls_ca.is_some() || tls_cert.is_some() || tls_server_name.is_some();
-    if is_asked && !servers.iter().any(|url| is_spoken(url)) {
-        return Err(Failure::usage("the options for TLS are for servers named by rediss://"));
-    }
     let file = |given: &Option<PathBuf>, variable| given.clone().or_else(|| path(variable));
     let ca = file(tls_ca, "PALISADE_TLS_CA");
     let shown = (file(tls_cert, "PALISADE_TLS_CERT"), file(tls_key, "PALISADE_TLS_KEY"));
     let name = tls_server_name.clone().or_else(|| env::var("PALISADE_TLS_SERVER_NAME").ok());
+    let is_asked = ca.is_some() || shown.0.is_some() || name.is_some();
+    if is_asked && !servers.iter().any(|url| is_spoken(url)) {
+        return Err(Failure::usage(
+            "--tls-ca and the like, or PALISADE_TLS_CA and the like, are for servers named by rediss://",
+        ));
+    }
     let mut tls = Tls::new();
     if let Some(ca) = &ca {
         tls = tls.ca_file(ca);
@@ -35,7 +37,7 @@ pub(crate) fn named(args: &TlsArgs, servers: &[String]) -> Result<Option<Tls>, F
     if let Some(name) = &name {
         tls = tls.server_name(name);
     }
-    Ok((ca.is_some() || shown.0.is_some() || name.is_some()).then_some(tls))
+    Ok(is_asked.then_some(tls))
 }
 
 /// Whether it is spoken at this URL.

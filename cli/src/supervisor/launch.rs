@@ -7,7 +7,7 @@
 
 use std::{
     ffi::OsString,
-    io,
+    fs, io,
     os::{fd::OwnedFd, unix::process::CommandExt},
     process::{Command, Stdio},
 };
@@ -65,6 +65,13 @@ fn not_started(program: &OsString, error: &io::Error) -> Failure {
     let name = program.to_string_lossy();
     if error.kind() != io::ErrorKind::NotFound {
         return Failure::new(exit::NOT_EXECUTABLE, format_args!("{name}: {error}"));
+    }
+    if fs::exists(program).is_ok_and(|is_there| is_there) {
+        // The kernel says so of a script whose first line names what is not there, or a missing loader.
+        return Failure::new(
+            exit::NOT_EXECUTABLE,
+            format_args!("{name}: bad interpreter: {error}"),
+        );
     }
     let hint = if name.contains(char::is_whitespace) {
         format!(

@@ -79,3 +79,20 @@ fn a_reader_that_leaves_early_is_no_trouble() {
     let finished = crate::support::tool::program("sh", &["-c", &script]).finish();
     assert_eq!((finished.code(), finished.said().as_str()), (0, ""));
 }
+
+#[test]
+fn check_tells_held_from_free_and_from_unknown() {
+    let cluster = Cluster::start(3).blessed();
+    let urls = cluster.urls();
+    let check = || inspect(&urls, &["--check", "name"]).code();
+    assert_eq!(check(), 1);
+    let mut holder = run(&urls, "-w 50", "echo up; read line").start();
+    assert_eq!(holder.line(), "up");
+    assert_eq!(check(), 0);
+    holder.write("go\n");
+    assert_eq!(holder.finish().code(), 0);
+    cluster.kill(2);
+    assert_eq!(check(), 1, "two of three say so");
+    cluster.kill(1);
+    assert_eq!(check(), 2);
+}

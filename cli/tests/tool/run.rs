@@ -1,6 +1,6 @@
 //! The command under the lock, while all is well.
 
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::{fs::PermissionsExt, process::ExitStatusExt};
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -35,6 +35,13 @@ fn commands_that_cannot_start_give_126_and_127_and_the_lock_back() {
         let finished = start(command);
         assert_eq!(finished.code(), code, "{finished:?}");
     }
+    let script = std::env::temp_dir().join(format!("palisade-script-{}", std::process::id()));
+    std::fs::write(&script, "#!/nonexistent\n").expect("written");
+    std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("ours");
+    let finished = start(script.to_str().expect("plain"));
+    assert_eq!(finished.code(), 126, "{finished:?}");
+    assert!(finished.said().contains("bad interpreter"), "{finished:?}");
+    std::fs::remove_file(&script).expect("ours");
     let hint = start("sleep 3");
     assert!(hint.said().contains("sh -c 'sleep 3'"), "{hint:?}");
     assert_eq!(server.keys(), Vec::<String>::new());
