@@ -385,7 +385,7 @@ The command:
   a command that was stopped and writes late. There is none with
   --exclusive, --shared, --fair or --permits.
   It runs in a process group of its own. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 sent
-  to palisade are passed on to that group; SIGTSTP stops the group and then palisade. On a terminal
+  to palisade are passed on to that group, unless the whole unit was sent one; SIGTSTP stops the group and then palisade. On a terminal
   the command is in the foreground.
 
 When the lock cannot be renewed:

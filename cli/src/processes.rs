@@ -18,7 +18,7 @@ use rustix::{
 };
 use tokio::net::unix::pipe::Receiver;
 
-use crate::boottime;
+use crate::{boottime, signals};
 
 /// One process, as /proc shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,6 +142,13 @@ fn told_of_end(child: &Child) -> io::Result<Receiver> {
 /// stranger's by now.
 fn may_be_killed(pid: i32) -> bool {
     Pid::from_raw(pid).is_none_or(|pid| test_kill_process(pid) != Err(Errno::PERM))
+}
+
+/// Whether it has a handler for the signal; no, where that is not to be learnt.
+pub(crate) fn catches(pid: Pid, signal: Signal) -> bool {
+    let status = fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero()));
+    let mask = status.ok().and_then(|status| signals::mask(&status, "SigCgt:"));
+    mask.is_some_and(|mask| mask & signals::bit(signal) != 0)
 }
 
 /// Its number and its command line, or as much of that as is to be learnt and shown.

@@ -68,12 +68,16 @@ pub(crate) fn end(end: End) -> u8 {
 /// The signals this process ignores, one bit each.
 fn ignored() -> io::Result<u64> {
     let status = fs::read_to_string("/proc/self/status")?;
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .ok_or_else(|| io::Error::other("no signal mask in /proc/self/status"))
+    mask(&status, "SigIgn:").ok_or_else(|| io::Error::other("no signal mask in /proc/self/status"))
 }
 
-fn bit(signal: Signal) -> u64 {
+/// A set of signals in what /proc tells of a process, one bit each.
+pub(crate) fn mask(status: &str, name: &str) -> Option<u64> {
+    let mask = status.lines().find_map(|line| line.strip_prefix(name))?;
+    u64::from_str_radix(mask.trim(), 16).ok()
+}
+
+pub(crate) fn bit(signal: Signal) -> u64 {
     1 << (signal.as_raw() - 1)
 }
 

@@ -10,6 +10,7 @@ mod launch;
 mod link;
 mod messages;
 mod schedule;
+mod unit;
 mod watch;
 
 use std::{io, time::Duration};

@@ -13,6 +13,7 @@ use super::{
     link::{Link, Received},
     messages::{Cause, Ending, Fate, Order, Report},
     schedule::{Schedule, Step},
+    unit::{Sent, Unit, Way},
 };
 use crate::{
     boottime::{self, Alarm},
@@ -28,6 +29,9 @@ pub(super) struct Watch {
     alarm: Alarm,
     signals: Signals,
     children: Stream,
+    unit: Unit,
+    /// Those that the command was not sent a second time.
+    spared: Vec<Signal>,
     /// The command, leader of its group, once it exists. It is never reaped here: see
     /// [`processes`].
     command: Option<Pid>,
@@ -64,6 +68,8 @@ impl Watch {
             alarm: Alarm::new()?,
             signals,
             children: signal(SignalKind::child())?,
+            unit: Unit::default(),
+            spared: Vec::new(),
             command: None,
             began: false,
             fate: None,
@@ -119,6 +125,7 @@ impl Watch {
     }
 
     async fn next_event(&mut self, link: Option<&Link>) -> io::Result<Event> {
+        let held = self.unit.due_at().map(|until| until.saturating_sub(boottime::now()));
         tokio::select! {
             received = next_message(link) => order(received?),
             _signal = self.children.recv() => Ok(Event::Child),
@@ -126,6 +133,7 @@ impl Watch {
             rung = self.alarm.rings() => rung.map(|()| Event::Look),
             // Nobody tells us when the members of the group end that are not our children.
             () = tokio::time::sleep(processes::GLANCE), if self.fate.is_some() => Ok(Event::Look),
+            () = tokio::time::sleep(held.unwrap_or_default()), if held.is_some() => Ok(Event::Look),
         }
     }
 
@@ -133,19 +141,23 @@ impl Watch {
     fn heed(&mut self, event: Event, link: &mut Option<&Link>) -> io::Result<ControlFlow<()>> {
         match event {
             Event::Order(Order::Deadline(deadline)) => self.schedule.deadline_moved(deadline),
-            Event::Order(Order::Signal(signal)) => self.send(signal),
+            Event::Order(Order::Signal(signal)) => self.pass_on(signal, Way::Palisade),
             Event::Order(Order::Kill) => {
                 self.blame(Cause::Gone);
                 return Ok(ControlFlow::Break(()));
             }
             Event::Signal(signal) if KEPT_OUT.contains(&signal) => {}
-            Event::Signal(signal) => self.send(signal),
+            Event::Signal(signal) => self.pass_on(signal, Way::Supervisor),
             Event::PalisadeEnded => {
                 *link = None;
                 self.carry_on_alone();
             }
             Event::Child => self.look_at_children(*link)?,
-            Event::Look => {}
+            Event::Look => {
+                if let Some(signal) = self.unit.due(boottime::now()) {
+                    self.send(signal);
+                }
+            }
         }
         Ok(ControlFlow::Continue(()))
     }
@@ -274,6 +286,26 @@ impl Watch {
             }
             _ => Ok(0),
         }
+    }
+
+    /// Passes a signal on to the command, unless it has got it with the rest of its unit.
+    fn pass_on(&mut self, signal: Signal, way: Way) {
+        if !ENDING.contains(&signal) {
+            return self.send(signal);
+        }
+        match self.unit.hear(signal, way, boottime::now()) {
+            None => {}
+            Some(Sent::ToOne(signal)) => self.send(signal),
+            Some(Sent::ToBoth(signal)) if self.has_got(signal) => self.spared.push(signal),
+            Some(Sent::ToBoth(signal)) => self.send(signal),
+        }
+    }
+
+    /// Whether the command seems to have got a signal that was sent to both of us: one that does not catch it
+    /// would be dead. Once: what was meant for the two of us alone gets through when it is repeated.
+    fn has_got(&self, signal: Signal) -> bool {
+        let catches = self.command.is_some_and(|command| processes::catches(command, signal));
+        catches && !self.spared.contains(&signal)
     }
 
     fn send(&self, signal: Signal) {

@@ -3,7 +3,7 @@
 use std::os::unix::{fs::PermissionsExt, process::ExitStatusExt};
 use std::time::Duration;
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use testkit::{Cluster, RedisServer};
 
 use crate::support::tool::{palisade, run};
@@ -154,6 +154,29 @@ fn signals_are_passed_on_to_the_whole_group() {
         assert_eq!(finished.code(), 4, "{name}: {finished:?}");
         assert_eq!(finished.output, ["inner", "outer"], "{name}");
     }
+}
+
+/// As systemd does, which signals every process of a unit.
+#[test]
+fn a_signal_to_all_of_the_unit_reaches_the_command_once() {
+    let (_server, urls) = one();
+    let script = "trap 'echo term' TERM; trap 'exit 7' HUP; echo up $$ $PPID; \
+                  while :; do sleep 0.01 & wait; done";
+    let running = run(&urls, "", script).start();
+    let up = running.line();
+    let pids: Vec<i32> = up.split(' ').skip(1).map(|pid| pid.parse().expect("a number")).collect();
+    let send = |pid| {
+        kill_process(Pid::from_raw(pid).expect("not zero"), Signal::TERM).expect("it is there");
+    };
+    // Another that comes before it has taken this one would be none.
+    send(pids[0]);
+    assert_eq!(running.line(), "term");
+    send(running.pid());
+    send(pids[1]);
+    // What is to be passed on is passed on before this is.
+    running.signal(Signal::HUP);
+    let finished = running.finish();
+    assert_eq!((finished.code(), finished.output.len()), (7, 0), "{finished:?}");
 }
 
 #[test]
