@@ -220,6 +220,9 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, help = MAX_LEASE)]
     pub(crate) max_lease: Option<Duration>,
 
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, help = FLEET_MAX_LEASE)]
+    pub(crate) fleet_max_lease: Option<Duration>,
+
     #[arg(long, value_name = "PREFIX", help = NAMESPACE)]
     pub(crate) namespace: Option<String>,
 
@@ -317,9 +320,15 @@ masters. Arguments are seen in `ps`: passwords belong into the environment \
 [env, without -s: PALISADE_SERVERS, comma separated]";
 
 const MAX_LEASE: &str = "\
-The longest lease that anybody uses on these servers, the same for all. One of several servers \
-that was restarted may have forgotten locks: for 1% and 7s more than this its vote does not count; \
-at least 4s [env: PALISADE_MAX_LEASE] [default: 60s]";
+The longest lease that this command may ask for. Above 60s, all who use these servers must be told: \
+one of several servers that was restarted may have forgotten locks, and its vote does not count for 1% \
+and 7s more than the longest lease [env: PALISADE_MAX_LEASE] [default: 60s, or --fleet-max-lease if \
+that is less]";
+
+const FLEET_MAX_LEASE: &str = "\
+Your word that nobody who uses these servers asks for a longer lease, Java's services included: this \
+alone makes the wait after a restart shorter than 68s; the same for all, at least 4s \
+[env: PALISADE_FLEET_MAX_LEASE] [default: --max-lease, or 60s if that is more]";
 
 const NAMESPACE: &str = "\
 What stands before the name of the lock in its key, so that it meets no keys of others; the same \
@@ -398,8 +407,8 @@ When the lock cannot be renewed:
   leaves the lock to its lease, and exits with 74.
 
 Servers that were restarted:
-  One of several servers that started less than --max-lease, 1% of it and 7s ago (by default about
-  68s) may have forgotten locks that are held: it gets no vote until then. If that leaves too few,
+  One of several servers that started less than --fleet-max-lease, 1% of it and 7s ago (by default
+  about 68s) may have forgotten locks that are held: it gets no vote until then. If that leaves too few,
   palisade says so and waits; with -n, or if -w ends before, it exits with 73. Servers of a new
   fleet have nothing to forget: see `palisade bless`.
 
@@ -463,7 +472,7 @@ const BLESS_ABOUT: &str = "\
 Say that the servers are a new fleet that has forgotten nothing
 
 A server that has just started may have forgotten locks that are still held, so its vote does not \
-count for a while: --max-lease, 1% of it and 7s, by default about 68s. On a fleet that was set up \
+count for a while: --fleet-max-lease, 1% of it and 7s, by default about 68s. On a fleet that was set up \
 just now nothing was ever held. This says so, and the votes count at once, until a server is restarted.
 
 It is your word: never make it part of what starts the servers, and never say it of servers that \

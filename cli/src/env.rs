@@ -13,8 +13,10 @@ use crate::{duration, exit::Failure};
 
 /// The servers, comma separated. Passwords in it are not the command's business.
 pub(crate) const SERVERS: &str = "PALISADE_SERVERS";
+/// The longest lease that the command may ask for.
+const MAX_LEASE: &str = "PALISADE_MAX_LEASE";
 /// The longest lease that anybody uses on the servers.
-pub(crate) const MAX_LEASE: &str = "PALISADE_MAX_LEASE";
+const FLEET_MAX_LEASE: &str = "PALISADE_FLEET_MAX_LEASE";
 /// How many replicas are to have each grant.
 const REPLICAS: &str = "PALISADE_REPLICAS";
 /// For how much longer a promoted master waits.
@@ -49,6 +51,11 @@ pub(crate) fn prepare(command: &mut Command, name: &str, guard: &LockGuard, keep
 /// What [`MAX_LEASE`] says, if it says anything.
 pub(crate) fn max_lease() -> Result<Option<Duration>, Failure> {
     read(MAX_LEASE, duration::parse)
+}
+
+/// What [`FLEET_MAX_LEASE`] says, if it says anything.
+pub(crate) fn fleet_max_lease() -> Result<Option<Duration>, Failure> {
+    read(FLEET_MAX_LEASE, duration::parse)
 }
 
 /// What [`REPLICAS`] says, if it says anything.

@@ -3,7 +3,7 @@
 use std::{env, time::Duration};
 
 use palisade::{
-    Client, Masters,
+    Client, ClientBuilder, Masters,
     error::{BlessError, ConfigError},
     inspect::{Holder, Inspection},
 };
@@ -12,7 +12,7 @@ use rustix::{process::getpid, system::uname};
 use crate::{
     args::ServerArgs,
     duration,
-    env::{SERVERS, failover_lag, max_lease, namespace, replicas},
+    env::{SERVERS, failover_lag, fleet_max_lease, max_lease, namespace, replicas},
     exit::{Failure, USAGE},
     tls,
 };
@@ -30,12 +30,12 @@ impl Servers {
     /// Reads the URLs from the command line, or else from the environment. Connects to nothing yet.
     pub(crate) fn named(args: &ServerArgs) -> Result<Self, Failure> {
         let urls = if args.servers.is_empty() { from_env()? } else { args.servers.clone() };
-        let max_lease = cap_on_leases(args)?;
+        let (settings, max_lease) = caps_on_leases(args)?;
         let namespace = match &args.namespace {
             Some(given) => given.clone(),
             None => namespace()?,
         };
-        let settings = Client::builder().name(&our_name()).max_lease(max_lease);
+        let settings = settings.name(&our_name());
         let replicas = args.replicas.map_or_else(replicas, |given| Ok(Some(given)))?;
         let lag = args.failover_lag.map_or_else(failover_lag, |given| Ok(Some(given)))?;
         let (replicas, lag) = (replicas.unwrap_or_default(), lag.unwrap_or_default());
@@ -116,18 +116,19 @@ pub(crate) fn our_name() -> String {
     format!("{host}:{}", getpid().as_raw_nonzero())
 }
 
-fn cap_on_leases(args: &ServerArgs) -> Result<Duration, Failure> {
-    let named = match args.max_lease {
-        Some(given) => Some(given),
-        None => max_lease()?,
-    };
-    match named {
-        Some(cap) if cap < LEAST_MAX_LEASE => Err(Failure::usage(format_args!(
-            "--max-lease {} is less than {}: the clocks of servers may differ by more",
-            duration::show(cap),
-            duration::show(LEAST_MAX_LEASE)
+/// Settings with the caps, and the one on every lease.
+fn caps_on_leases(args: &ServerArgs) -> Result<(ClientBuilder, Duration), Failure> {
+    let cap = args.max_lease.map_or_else(max_lease, |given| Ok(Some(given)))?;
+    let cap = cap.unwrap_or(MAX_LEASE);
+    let settings = Client::builder().max_lease(cap);
+    match args.fleet_max_lease.map_or_else(fleet_max_lease, |given| Ok(Some(given)))? {
+        None => Ok((settings, cap)),
+        Some(longest) if longest < LEAST_FLEET_MAX_LEASE => Err(Failure::usage(format_args!(
+            "--fleet-max-lease {} is less than {}: the clocks of servers may differ by more",
+            duration::show(longest),
+            duration::show(LEAST_FLEET_MAX_LEASE)
         ))),
-        named => Ok(named.unwrap_or(MAX_LEASE)),
+        Some(longest) => Ok((settings.fleet_max_lease(longest), cap.min(longest))),
     }
 }
 
@@ -173,7 +174,7 @@ fn unusable(error: ConfigError) -> Failure {
 const MAX_LEASE: Duration = Duration::from_secs(60);
 /// With a shorter one a server that has forgotten its counters would be back before clocks that
 /// differ by the library's 5 s agree that time has passed.
-const LEAST_MAX_LEASE: Duration = Duration::from_secs(4);
+const LEAST_FLEET_MAX_LEASE: Duration = Duration::from_secs(4);
 
 /// How long to wait for releases at the end: servers that are there have answered long before.
 const CLOSING: Duration = Duration::from_millis(500);

@@ -105,7 +105,7 @@ fn clients(
         };
         builder
             .simulated(process)
-            .max_lease(Duration::from_millis(leases.max_ms))
+            .fleet_max_lease(Duration::from_millis(leases.max_ms))
             .watchdog_lease(Duration::from_millis(leases.watchdog_ms))
             .clock_skew(Duration::from_millis(leases.clock_skew_ms))
             .quarantine(leases.quarantine)

@@ -12,7 +12,10 @@ use crate::{
     lease::MIN_WATCHDOG,
     node::{Node, NodeSettings, Replicated, Sharding, Spin},
     process::{NodeServices, Process, ServiceSettings},
-    standing::{Failover, Quarantine, Rules, Unidentified, longest_lease, quarantine_length},
+    standing::{
+        Failover, Quarantine, Rules, USUAL_LEASE, USUAL_SKEW, Unidentified, longest_lease,
+        quarantine_length,
+    },
     wait::LocalHandover,
     wire::key,
 };
@@ -43,6 +46,7 @@ pub struct ClientBuilder {
     node_timeout: Duration,
     connect_timeout: Duration,
     max_lease: Duration,
+    fleet_max_lease: Option<Duration>,
     watchdog_lease: Duration,
     max_hold: Option<Duration>,
     redisson_watchdog: Duration,
@@ -69,11 +73,12 @@ impl Default for ClientBuilder {
             name: String::new(),
             node_timeout: Duration::from_millis(500),
             connect_timeout: Duration::from_secs(1),
-            max_lease: Duration::from_secs(60),
+            max_lease: USUAL_LEASE,
+            fleet_max_lease: None,
             watchdog_lease: Duration::from_secs(30),
             max_hold: None,
             redisson_watchdog: Duration::from_secs(30),
-            clock_skew: Duration::from_secs(5),
+            clock_skew: USUAL_SKEW,
             spin: Spin::default(),
             local_handover: LocalHandover::default(),
             quarantine: Quarantine::default(),
@@ -115,13 +120,43 @@ impl ClientBuilder {
         self
     }
 
-    /// The cap on every lease. Defaults to 60 s.
+    /// The cap on every lease. Defaults to 60 s, or to [`fleet_max_lease`](Self::fleet_max_lease) if that is
+    /// less.
     ///
-    /// It also decides for how long a server that was restarted does not vote, so all clients of a
-    /// server must agree on it: a client with a smaller cap would count the vote of a server that
-    /// may have forgotten a longer lease of another client.
+    /// A server that was restarted does not vote for as long as a lease may last, at least for the 66.6 s that
+    /// follow from the defaults: a smaller cap shortens no [quarantine](Self::quarantine), and clients with
+    /// different caps may share servers, up to a minute.
+    ///
+    /// Above a minute all clients of these servers must be told, by this or by `fleet_max_lease`: one that is
+    /// not does not wait longer leases out after masters restarted empty. Java's `leaseTime` is a lease, too:
+    /// the `fleet_max_lease` covers one above a minute, nothing else does.
     pub fn max_lease(mut self, cap: Duration) -> Self {
         self.max_lease = cap;
+        self
+    }
+
+    /// The longest lease that *any* client of these servers asks for, and the caller's word for all of
+    /// them that their [`clock_skew`](Self::clock_skew) is no more than this client's. Defaults to
+    /// [`max_lease`](Self::max_lease) and 5 s, or to 60 s and 5 s where that is more. A day at most.
+    ///
+    /// The [quarantine](Self::quarantine) follows from it, and nothing else makes that shorter than 66.6 s. If
+    /// it is less than a lease that somebody has, a second holder is granted what the first still holds.
+    ///
+    /// # Examples
+    /// ```
+    /// # fn main() -> Result<(), palisade::error::ConfigError> {
+    /// use std::time::Duration;
+    /// use palisade::Client;
+    ///
+    /// let (longest, skew) = (Duration::from_secs(10), Duration::from_secs(1));
+    /// let builder = Client::builder().url("redis://127.0.0.1:6379");
+    /// // Restarted servers vote after 12.1 s.
+    /// let client = builder.fleet_max_lease(longest).clock_skew(skew).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn fleet_max_lease(mut self, longest: Duration) -> Self {
+        self.fleet_max_lease = Some(longest);
         self
     }
 
@@ -153,7 +188,8 @@ impl ClientBuilder {
     }
 
     /// By how much the clocks of servers and clients may differ. A server that was restarted waits
-    /// that much longer before its votes count. Defaults to 5 s.
+    /// that much longer before its votes count, and at least 5 s, unless
+    /// [`fleet_max_lease`](Self::fleet_max_lease) is set. Defaults to 5 s.
     pub fn clock_skew(mut self, bound: Duration) -> Self {
         self.clock_skew = bound;
         self
@@ -197,7 +233,7 @@ impl ClientBuilder {
 
     /// For how much longer a promoted master waits, for those who guard against a master that is cut off
     /// together with its clients by `min-replicas-to-write`: its `min-replicas-max-lag` and a second.
-    /// Defaults to nothing. All clients of a master must agree on it.
+    /// A day at most. Defaults to nothing. All clients of a master must agree on it.
     pub fn failover_lag(mut self, lag: Duration) -> Self {
         self.failover_lag = lag;
         self
@@ -308,8 +344,10 @@ impl ClientBuilder {
     /// # Errors
     /// [`ConfigError`] if a setting cannot work.
     pub fn build(self) -> Result<Client, ConfigError> {
-        let watchdog_lease = self.watchdog_lease.min(self.max_lease);
+        let max_lease = self.max_lease.min(self.longest_of_all());
+        let watchdog_lease = self.watchdog_lease.min(max_lease);
         self.check(watchdog_lease)?;
+        let (fleet_max_lease, quarantine) = (self.longest_of_all(), self.quarantine_length());
         // By a clock that stands still nobody would ever stop looking.
         let is_real = self.process.is_none() && self.clock.is_none();
         let process = match (self.process, self.clock) {
@@ -322,12 +360,9 @@ impl ClientBuilder {
             let reason = "a cluster has no other database than 0".into();
             return Err(ConfigError::InvalidSetting { setting: "database", reason });
         }
-        let sharding = match endpoint.is_cluster() {
-            true => Sharding::of_cluster(self.sharded_pubsub),
-            false => Sharding::none(),
-        };
-        let quarantine =
-            quarantine_length(self.max_lease, self.clock_skew).saturating_add(self.failover_lag);
+        let is_cluster = endpoint.is_cluster();
+        let sharded = self.sharded_pubsub;
+        let sharding = if is_cluster { Sharding::of_cluster(sharded) } else { Sharding::none() };
         let waits_after_failover = self.failover == Failover::Wait && endpoint.may_fail_over();
         let protected = match waits_after_failover {
             true => self.quarantine.of_promoted(),
@@ -336,7 +371,8 @@ impl ClientBuilder {
         let settings = ServiceSettings {
             node_timeout: self.node_timeout,
             connect_timeout: self.connect_timeout,
-            max_lease: self.max_lease,
+            max_lease,
+            fleet_max_lease,
             watchdog_lease,
             max_hold: self.max_hold,
             redisson_watchdog: self.redisson_watchdog,
@@ -397,21 +433,46 @@ impl ClientBuilder {
         }
     }
 
+    /// The longest lease of anybody, as far as this client is told.
+    fn longest_of_all(&self) -> Duration {
+        self.fleet_max_lease.unwrap_or_else(|| self.max_lease.max(USUAL_LEASE))
+    }
+
+    /// D. A program that has nothing to do with the others on its servers may be the first to see that
+    /// they lost their data: what it sets for itself does not shorten their wait.
+    fn quarantine_length(&self) -> Duration {
+        let skew = match self.fleet_max_lease {
+            Some(_) => self.clock_skew,
+            None => self.clock_skew.max(USUAL_SKEW),
+        };
+        quarantine_length(self.longest_of_all(), skew) + self.failover_lag
+    }
+
     fn check(&self, watchdog_lease: Duration) -> Result<(), ConfigError> {
         let invalid =
             |setting, reason: &str| ConfigError::InvalidSetting { setting, reason: reason.into() };
         if watchdog_lease < MIN_WATCHDOG {
-            let setting =
-                if self.max_lease < MIN_WATCHDOG { "max_lease" } else { "watchdog_lease" };
+            let setting = match () {
+                () if self.longest_of_all() < MIN_WATCHDOG => "fleet_max_lease",
+                () if self.max_lease < MIN_WATCHDOG => "max_lease",
+                () => "watchdog_lease",
+            };
             return Err(invalid(setting, "must be at least 300 ms"));
         }
-        if self.max_lease > LONGEST {
-            return Err(invalid("max_lease", "must be at most a day"));
+        let fleet_max_lease = self.fleet_max_lease.unwrap_or_default();
+        for (setting, length) in [
+            ("max_lease", self.max_lease),
+            ("fleet_max_lease", fleet_max_lease),
+            ("failover_lag", self.failover_lag),
+        ] {
+            if length > LONGEST {
+                return Err(invalid(setting, "must be at most a day"));
+            }
         }
         // The counter of fencing tokens may be ahead of its server by the skew, and the next
         // client's clock behind by it: what was forgotten must be older than both.
-        if longest_lease(self.max_lease) <= self.clock_skew {
-            return Err(invalid("clock_skew", "must be less than max_lease × 1.01 + 1 s"));
+        if longest_lease(self.longest_of_all()) <= self.clock_skew {
+            return Err(invalid("clock_skew", "must be less than fleet_max_lease × 1.01 + 1 s"));
         }
         if self.node_timeout < Duration::from_millis(1) {
             return Err(invalid("node_timeout", "must be at least 1 ms"));
@@ -464,6 +525,7 @@ impl fmt::Debug for ClientBuilder {
             .field("namespace", &self.namespace)
             .field("node_timeout", &self.node_timeout)
             .field("max_lease", &self.max_lease)
+            .field("fleet_max_lease", &self.fleet_max_lease)
             .field("watchdog_lease", &self.watchdog_lease)
             .finish_non_exhaustive()
     }

@@ -33,6 +33,8 @@ pub(crate) struct ServiceSettings {
     /// The most a connection may take to be made.
     pub(crate) connect_timeout: Duration,
     pub(crate) max_lease: Duration,
+    /// The longest lease of anybody, as far as this client is told.
+    pub(crate) fleet_max_lease: Duration,
     pub(crate) watchdog_lease: Duration,
     /// For how long a claim is renewed at most.
     pub(crate) max_hold: Option<Duration>,

@@ -39,6 +39,11 @@ pub enum Unidentified {
     Trust,
 }
 
+/// The longest lease of clients of which nothing else is known ...
+pub(crate) const USUAL_LEASE: Duration = Duration::from_secs(60);
+/// ... and the room for the difference between their clocks.
+pub(crate) const USUAL_SKEW: Duration = Duration::from_secs(5);
+
 /// D: for how long after its start a server's votes do not count. Longer than the longest lease may
 /// seem to any clock, and room for the difference between clocks.
 pub(crate) fn length(max_lease: Duration, clock_skew: Duration) -> Duration {

@@ -10,7 +10,9 @@ mod run;
 mod run_id;
 
 pub use identity::Unidentified;
-pub(crate) use identity::{Introduced, length as quarantine_length, longest as longest_lease};
+pub(crate) use identity::{
+    Introduced, USUAL_LEASE, USUAL_SKEW, length as quarantine_length, longest as longest_lease,
+};
 pub(crate) use judgement::{Found, Judgement, Sight, View};
 pub(crate) use knowledge::Stance;
 pub(crate) use learned::{learned, note_learned};

@@ -4,7 +4,8 @@
 ///
 /// Such a server would grant a lock that another client still holds through it. So its grants are
 /// not asked for until every lease is over that it may have forgotten: for `max_lease` × 1.01 +
-/// 1 s + `clock_skew`, 66.6 s by default. Renewals and releases are sent all the while.
+/// 1 s + `clock_skew`, 66.6 s by default, and less only where
+/// [`fleet_max_lease`](crate::ClientBuilder::fleet_max_lease) says so. Renewals and releases are sent all the while.
 ///
 /// That time runs from the start of its process, and a second longer, since servers tell their
 /// uptime in whole ones; and, if its data is lost or replaced while the process runs, from when that

@@ -34,7 +34,8 @@ pub(crate) async fn bless(nodes: &[Arc<NodeServices>], by_force: bool) -> Result
     let Some(fleet) = nodes.first().map(|node| node.process.fresh_holder()) else {
         return Err(ConfigError::NoMembers.into());
     };
-    let max_lease = nodes.iter().map(|node| node.settings.max_lease).max().unwrap_or_default();
+    let max_lease =
+        nodes.iter().map(|node| node.settings.fleet_max_lease).max().unwrap_or_default();
     write_all(&masters, &Blessing { max_lease, fleet }).await
 }
 

@@ -124,7 +124,7 @@ async fn connect(cluster: &SlotCluster, first: usize, is_sharded: bool) -> Clien
     let settings = Client::builder()
         .cluster(hosts)
         .sharded_pubsub(is_sharded)
-        .max_lease(LEASE)
+        .fleet_max_lease(LEASE)
         .watchdog_lease(LEASE)
         .clock_skew(Duration::from_millis(200))
         .node_timeout(Duration::from_secs(2))

@@ -33,7 +33,8 @@ impl Access {
 
     fn settings(&self, url: &str) -> ClientBuilder {
         let failover = if self.trust { Failover::Trust } else { Failover::Wait };
-        let client = Client::builder().url(url).max_lease(LONGEST_LEASE).clock_skew(CLOCK_SKEW);
+        let client = Client::builder().url(url).fleet_max_lease(LONGEST_LEASE);
+        let client = client.clock_skew(CLOCK_SKEW);
         let client = client.failover(failover).failover_lag(Duration::from_millis(self.lag_ms));
         match self.sharded {
             Some(sharded) => client.sharded_pubsub(sharded),

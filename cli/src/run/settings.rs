@@ -19,8 +19,8 @@ impl Settings {
         if lease > max_lease {
             let (is, most) = (duration::show(lease), duration::show(max_lease));
             return Err(Failure::usage(format_args!(
-                "--lease {is} is above --max-lease {most}, for which restarted servers are kept \
-                 out of votes"
+                "--lease {is} is above the longest one, {most}, for which restarted servers are kept \
+                 out of votes: see --max-lease and --fleet-max-lease"
             )));
         }
         if matches!(args.sort(), Sort::Exclusive | Sort::Shared) && lease > LONGEST_SHARED {

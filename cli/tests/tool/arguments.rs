@@ -23,7 +23,8 @@ fn wrong_use_is_64_and_help_is_0() {
         ("run -s redis://h --lease 10s --max-lease 9s name -- true", 64),
         ("run -s redis://h --max-lease soon name -- true", 64),
         ("run -s redis://h --max-lease 0 name -- true", 64),
-        ("run -s redis://h --lease 1 --max-lease 3.9 name -- true", 64),
+        ("run -s redis://h --lease 10s --fleet-max-lease 9s name -- true", 64),
+        ("run -s redis://h --lease 1 --fleet-max-lease 3.9 name -- true", 64),
         ("run -s redis://h --grace 16 name -- true", 64),
         ("run -s redis://h --lease 2 --grace 1.001 name -- true", 64),
         ("run -s redis://h -s redis://h:6379/0 name -- true", 64),
@@ -62,8 +63,10 @@ fn help_tells_an_operator_what_he_needs() {
 fn a_cap_in_the_environment_is_checked_as_one_on_the_command_line() {
     for (cap, code) in [("9", 64), ("soon", 64), ("-1", 64), ("11s", 69)] {
         let run = ["run", "-n", "-s", "redis://127.0.0.1:1", "--lease", "10", "n", "--", "true"];
-        let finished = palisade(&run).env("PALISADE_MAX_LEASE", cap).finish();
-        assert_eq!(finished.code(), code, "{cap}: {finished:?}");
+        for variable in ["PALISADE_MAX_LEASE", "PALISADE_FLEET_MAX_LEASE"] {
+            let finished = palisade(&run).env(variable, cap).finish();
+            assert_eq!(finished.code(), code, "{variable}={cap}: {finished:?}");
+        }
     }
 }
 

@@ -94,11 +94,11 @@ fn a_wait_that_ends_before_the_votes_count_is_not_begun() {
 }
 
 #[test]
-fn with_a_short_max_lease_it_is_a_matter_of_seconds() {
+fn with_a_short_longest_lease_of_all_it_is_a_matter_of_seconds() {
     let born = Instant::now();
     let cluster = Cluster::start(3);
     // 4.04 s for the lease, 1 s for the precision of the uptime, 5 s for clocks.
-    let finished = run(&cluster.urls(), "--max-lease 4 --lease 4 -w 50", "exit 3").finish();
+    let finished = run(&cluster.urls(), "--fleet-max-lease 4 -w 50", "exit 3").finish();
     assert_eq!(finished.code(), 3, "{finished:?}");
     assert!(born.elapsed() > Duration::from_secs(8), "{finished:?}");
 }
@@ -145,7 +145,7 @@ fn a_server_that_is_not_there_cannot_be_blessed_and_the_others_are_not() {
 fn a_longer_max_lease_than_the_blessed_one_is_wrong_use() {
     let cluster = Cluster::start(3);
     let urls = cluster.urls();
-    assert_eq!(bless(&urls, &["--max-lease", "40s"]).code(), 0);
+    assert_eq!(bless(&urls, &["--fleet-max-lease", "40s"]).code(), 0);
     for (options, code) in [("--max-lease 40s", 3), ("", 64)] {
         let finished = run(&urls, &format!("-n {options}"), "exit 3").finish();
         assert_eq!(finished.code(), code, "{finished:?}");

@@ -47,7 +47,7 @@ impl Parted {
     fn settings(hosts: Vec<String>) -> ClientBuilder {
         Client::builder()
             .sentinels(Watched::new(hosts, Sentinels::SERVICE))
-            .max_lease(LEASE)
+            .fleet_max_lease(LEASE)
             .watchdog_lease(LEASE)
             .clock_skew(Duration::from_millis(200))
             .connect_timeout(Duration::from_secs(2))

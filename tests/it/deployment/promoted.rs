@@ -15,7 +15,7 @@ use crate::support::{Look, causes, eventually, soon};
 fn settings(cluster: &SlotCluster) -> ClientBuilder {
     Client::builder()
         .cluster(cluster.hosts())
-        .max_lease(LEASE)
+        .fleet_max_lease(LEASE)
         .clock_skew(Duration::from_millis(200))
         .node_timeout(Duration::from_secs(2))
         .connect_timeout(Duration::from_secs(5))
@@ -79,7 +79,8 @@ async fn grants_nothing_that_it_may_have_forgotten() {
 #[tokio::test]
 async fn grants_what_is_held_where_it_is_trusted() {
     let cluster = SlotCluster::replicated(3);
-    let trusting = settings(&cluster).failover(Failover::Trust).max_lease(Duration::from_secs(60));
+    let trusting =
+        settings(&cluster).failover(Failover::Trust).fleet_max_lease(Duration::from_secs(60));
     let here = soon(trusting.clone().connect()).await.unwrap();
     let there = soon(trusting.connect()).await.unwrap();
     let guard = soon(here.lock("x").acquire()).await.unwrap();

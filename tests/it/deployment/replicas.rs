@@ -157,7 +157,7 @@ async fn promoted_replica_has_what_was_granted_right_before_the_master_died() {
     let sentinels = Sentinels::over(master.addr(), 2, 3);
     let settings = Client::builder()
         .sentinels(Watched::new(sentinels.hosts(), Sentinels::SERVICE))
-        .max_lease(Duration::from_secs(30))
+        .fleet_max_lease(Duration::from_secs(30))
         .clock_skew(ms(200))
         .connect_timeout(Duration::from_secs(5))
         .replicas(1);

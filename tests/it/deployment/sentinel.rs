@@ -49,7 +49,7 @@ impl Replicated {
     pub(super) fn settings(&self) -> ClientBuilder {
         Client::builder()
             .sentinels(Watched::new(self.sentinels.hosts(), Sentinels::SERVICE))
-            .max_lease(LEASE)
+            .fleet_max_lease(LEASE)
             .clock_skew(Duration::from_millis(200))
             .connect_timeout(Duration::from_secs(5))
     }

@@ -182,7 +182,7 @@ async fn hold_survives_the_restart_of_all_masters_one_at_a_time() {
     let lease = Duration::from_secs(6);
     let servers = Cluster::start(3).blessed();
     let brief = |url: &String| {
-        let settings = Client::builder().url(url).max_lease(lease).watchdog_lease(lease);
+        let settings = Client::builder().url(url).fleet_max_lease(lease).watchdog_lease(lease);
         settings.clock_skew(Duration::from_millis(10)).node_timeout(HANG).connect_timeout(HANG)
     };
     let masters = masters(servers.urls().iter().map(brief)).await;

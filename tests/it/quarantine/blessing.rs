@@ -102,7 +102,7 @@ fn skew_that_leaves_tokens_no_room_is_refused() {
         (Duration::from_secs(1), Duration::from_secs(2), true),
         (Duration::from_secs(1), Duration::from_secs(3), false),
     ] {
-        let built = builder().max_lease(max_lease).clock_skew(skew);
+        let built = builder().fleet_max_lease(max_lease).clock_skew(skew);
         let error = built.quarantine(Quarantine::Durable).build().err();
         let refused =
             matches!(&error, Some(ConfigError::InvalidSetting { setting: "clock_skew", .. }));

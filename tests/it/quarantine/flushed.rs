@@ -209,7 +209,7 @@ fn brief_d() -> Duration {
 
 /// Strangers with leases so short that D is.
 pub(super) fn brief(builder: ClientBuilder) -> ClientBuilder {
-    wary(builder).max_lease(SHORT).watchdog_lease(SHORT).clock_skew(SKEW)
+    wary(builder).fleet_max_lease(SHORT).watchdog_lease(SHORT).clock_skew(SKEW)
 }
 
 async fn brief_masters(servers: &Cluster) -> Masters {

@@ -44,7 +44,7 @@ async fn acquire_waits_until_the_votes_count_whatever_is_said_of_outages() {
     let servers = Cluster::start(3);
     let short = Duration::from_secs(2);
     let client = |url: &String| {
-        let client = wary(client(url)).max_lease(short).watchdog_lease(short);
+        let client = wary(client(url)).fleet_max_lease(short).watchdog_lease(short);
         client.clock_skew(Duration::from_millis(10)).build().unwrap()
     };
     let masters = Masters::new(servers.urls().iter().map(client)).unwrap();

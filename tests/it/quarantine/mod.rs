@@ -3,6 +3,7 @@
 mod blessing;
 mod flushed;
 mod fresh;
+mod lengths;
 mod markers;
 mod marks;
 mod overtaken;

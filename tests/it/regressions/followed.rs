@@ -22,7 +22,7 @@ async fn master_behind_sentinels_that_lost_its_data_grants_again_after_the_quara
                 let master = master.clone();
                 async move { master.connect().await.map(|stream| (stream, 1)) }
             })
-            .max_lease(Duration::from_millis(500))
+            .fleet_max_lease(Duration::from_millis(500))
             .clock_skew(Duration::from_millis(100))
             .build()
             .unwrap();
