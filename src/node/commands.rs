@@ -22,7 +22,8 @@ impl Connection {
         &self,
         deadline: Instant,
     ) -> Result<Vec<String>, NodeError> {
-        let list = match self.ask(Question(words(&["CLIENT", "LIST"])), deadline).await? {
+        let question = Question(words(&["CLIENT", "LIST"]));
+        let list = match self.ask_for_a_list(question, deadline).await? {
             Value::BulkString(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             other => {
                 let what = format!("CLIENT LIST was answered by {}", excerpt(&other));

@@ -250,6 +250,16 @@ impl Connection {
         Ok(self.send(Request::one(&question.0), deadline, Awaited::default()).await?.0)
     }
 
+    /// The same of what is answered with something of each of many.
+    pub(super) async fn ask_for_a_list(
+        &self,
+        question: Question,
+        deadline: Instant,
+    ) -> Result<Value, NodeError> {
+        let request = Request { is_list: true, ..Request::one(&question.0) };
+        Ok(self.send(request, deadline, Awaited::default()).await?.0)
+    }
+
     /// Sends a request, and waits for the answer. `awaited` says who does.
     fn send(
         &self,

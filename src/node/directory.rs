@@ -20,6 +20,7 @@ use super::tls::{Secured, Tls};
 use super::{
     Stream,
     exchange::{Listening, exchange},
+    gauge::Size,
     tcp,
 };
 #[cfg(feature = "tls")]
@@ -143,7 +144,7 @@ impl Directory {
         let logins = commands.len();
         commands.push(self.sentinel("GET-MASTER-ADDR-BY-NAME"));
         commands.push(self.sentinel("MASTER"));
-        let mut answers = exchange(&mut stream, &commands).await.into_iter();
+        let mut answers = exchange(&mut stream, &commands, Size::FEW).await.into_iter();
         for answer in answers.by_ref().take(logins) {
             no_error(answer).map_err(|error| said(&error))?;
         }
@@ -204,7 +205,7 @@ impl Directory {
                 subscribe
             }));
             let mut stream = self.dial(place, clock).await?;
-            for answer in exchange(&mut stream, &commands).await {
+            for answer in exchange(&mut stream, &commands, Size::FEW).await {
                 no_error(answer).map_err(io::Error::other)?;
             }
             Ok(Listening::on(stream))

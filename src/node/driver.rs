@@ -9,14 +9,15 @@ use std::{
 };
 
 use futures::future::BoxFuture;
-use redis::{RedisError, Value, ValueCodec};
+use redis::{RedisError, Value};
 use tokio::{io::AsyncWrite, sync::oneshot, task::yield_now};
-use tokio_util::{bytes::BytesMut, codec::Decoder, io::poll_read_buf};
+use tokio_util::{bytes::BytesMut, io::poll_read_buf};
 
 use super::{
     Stream,
     caller::Awaited,
     cause,
+    codec::Codec,
     integers::take_integers,
     order::OnlyCall,
     outbox::{Outbox, Woken},
@@ -39,9 +40,7 @@ pub(super) struct Driver {
     stream: Box<dyn Stream>,
     outbox: Arc<Outbox>,
     input: BytesMut,
-    codec: ValueCodec,
-    /// Whether the codec has read the beginning of an answer.
-    is_within: bool,
+    codec: Codec,
     /// Read and not handed over.
     answers: VecDeque<Value>,
     /// In this turn.
@@ -81,8 +80,7 @@ impl Driver {
             stream,
             outbox,
             input: BytesMut::new(),
-            codec: ValueCodec::default(),
-            is_within: false,
+            codec: Codec::default(),
             answers: VecDeque::new(),
             woken: Woken::default(),
             output: Vec::new(),
@@ -127,7 +125,9 @@ impl Driver {
     fn take_in(&mut self) {
         self.outbox.heard();
         let mut answers = std::mem::take(&mut self.answers);
-        answers.extend(std::iter::from_fn(|| self.next_answer()));
+        while let Some(answer) = self.next_answer(answers.len()) {
+            answers.push_back(answer);
+        }
         self.answers = answers;
     }
 
@@ -143,22 +143,22 @@ impl Driver {
         Poll::Ready(())
     }
 
-    fn next_answer(&mut self) -> Option<Value> {
+    /// The answer behind so many that were read and not handed over.
+    fn next_answer(&mut self, behind: usize) -> Option<Value> {
         if self.input.is_empty() {
             return None;
         }
         // What most answers are needs no parser.
-        if !self.is_within
+        if !self.codec.is_within()
             && let Some(answer) = take_integers(&mut self.input)
         {
             return Some(answer);
         }
-        let answer = self.codec.decode(&mut self.input).unwrap_or_else(|error| {
+        let most = || self.outbox.largest_answer(behind);
+        self.codec.decode(&mut self.input, most).unwrap_or_else(|error| {
             self.nonsense = Some(cause::of_redis(error));
             None
-        });
-        self.is_within = answer.is_none();
-        answer
+        })
     }
 
     /// Writes all that there is. Ready if the stream takes nothing any more.

@@ -2,13 +2,13 @@
 
 use std::io;
 
-use redis::{Cmd, RedisError, RedisResult, Value, ValueCodec};
+use redis::{Cmd, RedisError, RedisResult, Value};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio_util::{bytes::BytesMut, codec::Decoder};
+use tokio_util::bytes::BytesMut;
 
-use super::Stream;
+use super::{Stream, codec::Codec, gauge::Size};
 
-/// One answer to each command, in one round trip. Those of a server that says why it hangs up and
+/// One answer to each command, none larger than `most`, in one round trip. Those of a server that says why it hangs up and
 /// hangs up end with its words and errors for the rest.
 ///
 /// # Cancel safety
@@ -16,6 +16,7 @@ use super::Stream;
 pub(super) async fn exchange(
     stream: &mut (impl Stream + ?Sized),
     commands: &[Cmd],
+    most: Size,
 ) -> Vec<RedisResult<Value>> {
     let mut request = Vec::new();
     commands.iter().for_each(|command| command.write_packed_command(&mut request));
@@ -25,10 +26,10 @@ pub(super) async fn exchange(
         stream.flush().await
     };
     let mut failed = written.await.err().map(RedisError::from);
-    let (mut input, mut codec) = (BytesMut::with_capacity(INPUT), ValueCodec::default());
+    let (mut input, mut codec) = (BytesMut::with_capacity(INPUT), Codec::default());
     let mut answers = Vec::with_capacity(commands.len());
     while answers.len() < commands.len() {
-        match read(stream, &mut input, &mut codec).await {
+        match read(stream, &mut input, &mut codec, most).await {
             Ok(answer) => answers.push(Ok(answer)),
             Err(error) => {
                 let error = failed.take().filter(|_| error.is_io_error()).unwrap_or(error);
@@ -43,34 +44,35 @@ pub(super) async fn exchange(
 pub(super) struct Listening {
     stream: Box<dyn Stream>,
     input: BytesMut,
-    codec: ValueCodec,
+    codec: Codec,
 }
 
 impl Listening {
     /// After everything that was asked there was answered.
     pub(super) fn on(stream: Box<dyn Stream>) -> Self {
-        Self { stream, input: BytesMut::new(), codec: ValueCodec::default() }
+        Self { stream, input: BytesMut::new(), codec: Codec::default() }
     }
 
     /// What it says next.
     ///
     /// # Errors
-    /// It hung up.
+    /// It hung up, or what it says is longer than any news.
     ///
     /// # Cancel safety
     /// Nothing is lost.
     pub(super) async fn next(&mut self) -> RedisResult<Value> {
-        read(&mut self.stream, &mut self.input, &mut self.codec).await
+        read(&mut self.stream, &mut self.input, &mut self.codec, Size::FEW).await
     }
 }
 
 async fn read(
     stream: &mut (impl Stream + ?Sized),
     input: &mut BytesMut,
-    codec: &mut ValueCodec,
+    codec: &mut Codec,
+    most: Size,
 ) -> RedisResult<Value> {
     loop {
-        if let Some(answer) = codec.decode(input)? {
+        if let Some(answer) = codec.decode(input, || most)? {
             return Ok(answer);
         }
         if stream.read_buf(input).await? == 0 {

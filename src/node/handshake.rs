@@ -7,6 +7,7 @@ use redis::{Cmd, RedisConnectionInfo, RedisResult, Value, cmd};
 use super::{
     NodeSettings, Stream, cause,
     exchange::exchange,
+    gauge::Size,
     info::{field, read_time},
     server_clock::Sample,
 };
@@ -59,7 +60,7 @@ pub(super) async fn greet(
     // Its error does not matter: a name is a courtesy.
     words.extend(name_command(&settings.client_name));
     let sent = settings.clock.now();
-    let mut answers = exchange(stream, &words).await.into_iter();
+    let mut answers = exchange(stream, &words, Size::FEW).await.into_iter();
     let received = settings.clock.now();
     for reply in answers.by_ref().take(logins) {
         no_error(reply)?;
@@ -68,7 +69,7 @@ pub(super) async fn greet(
     let answers = [(); QUESTIONS].map(|()| next());
     let (greeting, known) = understand(answers, sent, received)?;
     // Nor does an error here: EVAL follows NOSCRIPT.
-    exchange(stream, &loads(&texts(settings), &known)).await;
+    exchange(stream, &loads(&texts(settings), &known), Size::FEW).await;
     Ok(greeting)
 }
 
@@ -81,7 +82,7 @@ pub(super) async fn log_in(
     let mut words = login_commands(login);
     let logins = words.len();
     words.extend(name_command(client_name));
-    let answers = exchange(stream, &words).await.into_iter();
+    let answers = exchange(stream, &words, Size::FEW).await.into_iter();
     answers.take(logins).try_for_each(|reply| no_error(reply).map(drop))
 }
 

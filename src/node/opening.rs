@@ -14,6 +14,8 @@ use super::{
     directory::Whereabouts,
     driver_task::DriverTask,
     exchange::exchange,
+    gauge::Size,
+    gauged::Gauged,
     handshake::{self, Greeting},
     login::Login,
     node_core::Core,
@@ -113,7 +115,7 @@ impl Core {
         let info = info.set_protocol(ProtocolVersion::RESP3);
         let dial = self.runs.dial();
         let (stream, place) = self.stream(deadline).await?;
-        let opened = MultiplexedConnection::new_with_config(&info, stream, config);
+        let opened = MultiplexedConnection::new_with_config(&info, Gauged::new(stream), config);
         let opened = async { opened.await.map_err(cause::of_connecting) };
         let (redis, driver) = self.in_time(deadline, "the server did not answer", opened).await?;
         Ok((redis, Box::pin(driver), Tie { renew_login_at, dial, run_id: None, place }))
@@ -141,7 +143,7 @@ impl Core {
         let login = handshake::login_commands(&self.login(deadline).await?.info);
         let (mut stream, _place) = self.stream(deadline).await?;
         let all = [&login, questions].concat();
-        let asked = async { Ok(exchange(&mut stream, &all).await) };
+        let asked = async { Ok(exchange(&mut stream, &all, Size::LIST).await) };
         let mut answers = self.in_time(deadline, "the server did not answer", asked).await?;
         let rest = answers.split_off(login.len());
         for answer in answers {

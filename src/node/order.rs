@@ -1,7 +1,7 @@
 //! What is in one outbox: calls that wait, calls that were taken by the driver, and what has become
 //! of either.
 
-use std::{collections::VecDeque, sync::Arc, task::Waker, time::Duration};
+use std::{collections::VecDeque, iter, sync::Arc, task::Waker, time::Duration};
 
 use redis::Value;
 use slab::Slab;
@@ -183,6 +183,8 @@ pub(super) struct Departed {
     /// So many bytes were taken before its first.
     pub(super) start: u64,
     pub(super) what: Taken,
+    /// Whether the answer tells of many.
+    pub(super) is_list: bool,
     /// Whether somebody has waited for it too long.
     pub(super) is_late: bool,
 }
@@ -240,6 +242,9 @@ impl Order {
                         self.take_asking(now, to);
                     }
                     self.take(what, now, to, |to| to.extend_from_slice(&request.bytes));
+                    if let Some(departed) = self.departed.back_mut() {
+                        departed.is_list = request.is_list;
+                    }
                 }
                 None
             }
@@ -260,7 +265,13 @@ impl Order {
     ) {
         let before = to.len();
         write(to);
-        self.departed.push_back(Departed { sent: now, start: self.bytes, what, is_late: false });
+        self.departed.push_back(Departed {
+            sent: now,
+            start: self.bytes,
+            what,
+            is_list: false,
+            is_late: false,
+        });
         self.bytes += (to.len() - before) as u64;
         self.taken += 1;
     }
@@ -284,6 +295,15 @@ impl Order {
         }
         self.departed.pop_front();
         Some((what, sent))
+    }
+
+    /// Whether the answer behind so many may tell of many.
+    pub(super) fn awaits_a_list(&self, behind: usize) -> bool {
+        let answers = self.departed.iter().flat_map(|departed| {
+            let so_many = if let Taken::Pair(_) = departed.what { 2 } else { 1 };
+            iter::repeat_n(departed.is_list, so_many)
+        });
+        answers.skip(behind).next().is_some_and(|is_list| is_list)
     }
 
     /// The next call that is never answered, and the byte that it begins with.

@@ -46,6 +46,7 @@ use super::{
     NodeSettings,
     caller::{Acquirer, Awaited, Patience, Turn},
     cause,
+    gauge::Size,
     landing::Reply,
     order::{Entry, Fate, Left, Order, Seeker, Sleeper, Taken, Ticket, lost},
     request::Request,
@@ -428,6 +429,11 @@ impl Outbox {
         woken.all += wakers.len();
         wakers.into_iter().for_each(Waker::wake);
         is_asked
+    }
+
+    /// For the driver: what the answer behind so many may be at most.
+    pub(super) fn largest_answer(&self, behind: usize) -> Size {
+        if self.order().awaits_a_list(behind) { Size::LIST } else { Size::FEW }
     }
 
     /// The answer to a call of so many acquires that was sent then.

@@ -13,6 +13,8 @@ pub(super) struct Question(pub(super) Cmd);
 pub(super) struct Request {
     pub(super) bytes: Vec<u8>,
     pub(super) answers: Answers,
+    /// Whether an answer tells of many.
+    pub(super) is_list: bool,
     /// Whether ASKING is said before it.
     pub(super) is_asking: bool,
 }
@@ -42,11 +44,11 @@ impl Request {
         call.write(&mut words);
         let mut bytes = Vec::new();
         words.write_to(&mut bytes);
-        Self::of(bytes, Answers::One)
+        Self { is_list: call.asks_for_a_list(), ..Self::of(bytes, Answers::One) }
     }
 
     fn of(bytes: Vec<u8>, answers: Answers) -> Self {
-        Self { bytes, answers, is_asking: false }
+        Self { bytes, answers, is_list: false, is_asking: false }
     }
 }
 

@@ -21,13 +21,21 @@ impl SlotMap {
     pub(super) fn read(answer: &Value, asked: &Arc<str>) -> Option<Self> {
         let Value::Array(ranges) = answer else { return None };
         let mut map = Self::default();
+        let mut told = 0_u32;
         for range in ranges {
             let Value::Array(range) = range else { return None };
             let [first, last, Value::Array(master), ..] = range.as_slice() else { return None };
             let [host, port, rest @ ..] = master.as_slice() else { return None };
             let host = text(host).filter(|host| !host.is_empty() && *host != "?");
             let place = (host.map_or_else(|| asked.clone(), Arc::from), number(port)?);
-            (number(first)?..=number(last)?).for_each(|slot| map.learn(slot, &place));
+            let slots = number(first)?..=number(last).filter(|last| *last < SLOTS)?;
+            // Each slot is told of once, or it would take hours to read what came in a second.
+            told += u32::try_from(slots.len()).ok()?;
+            if told > u32::from(SLOTS) {
+                return None;
+            }
+            let owner = map.number_of(&place);
+            slots.for_each(|slot| map.note(slot, owner));
             map.ids.extend(rest.first().and_then(text).map(Arc::from));
         }
         Some(map)
@@ -48,19 +56,27 @@ impl SlotMap {
 
     /// The slot is served there from now on.
     pub(super) fn learn(&mut self, slot: u16, place: &Place) {
-        if slot >= SLOTS {
-            return;
+        if slot < SLOTS {
+            let owner = self.number_of(place);
+            self.note(slot, owner);
         }
+    }
+
+    fn number_of(&mut self, place: &Place) -> Option<u16> {
         let known = self.places.iter().position(|known| known == place).unwrap_or_else(|| {
             self.places.push(place.clone());
             self.places.len() - 1
         });
+        u16::try_from(known).ok()
+    }
+
+    fn note(&mut self, slot: u16, number: Option<u16>) {
         let slot = usize::from(slot);
         if self.owners.len() <= slot {
             self.owners.resize(slot + 1, None);
         }
         if let Some(owner) = self.owners.get_mut(slot) {
-            *owner = u16::try_from(known).ok();
+            *owner = number;
         }
     }
 
@@ -140,6 +156,19 @@ mod tests {
         assert_eq!((map.owner(5), map.owner(4)), (Some(&place("new", 1)), map.owner(0)));
         let mapped = map.mapped(|(host, port)| Ok::<_, ()>((host, port + 1))).unwrap();
         assert_eq!(mapped.owner(5), Some(&place("new", 2)));
+    }
+
+    #[test]
+    fn slots_that_are_told_of_twice_or_are_none_are_no_map() {
+        let half = || range(0, 8_191, "h", 1, "a");
+        for (other, is_map) in [
+            (range(8_192, 16_383, "h", 2, "b"), true),
+            (range(8_191, 16_383, "h", 2, "b"), false),
+            (range(8_192, 16_384, "h", 2, "b"), false),
+        ] {
+            let answer = Value::Array(vec![half(), other]);
+            assert_eq!(SlotMap::read(&answer, &"h".into()).is_some(), is_map, "{answer:?}");
+        }
     }
 
     #[test]

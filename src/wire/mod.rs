@@ -36,6 +36,11 @@ pub(crate) trait Call: Clone + Send + Sync + 'static {
     /// Appends the number of keys, the keys and the arguments.
     fn write(&self, to: &mut Words);
 
+    /// Whether it is answered with something of each of many.
+    fn asks_for_a_list(&self) -> bool {
+        false
+    }
+
     /// Whether the server's time is not there, since nobody asked for it.
     fn leaves_out_time(&self, _items: &Items) -> bool {
         false

@@ -122,6 +122,10 @@ impl Call for Waiting {
         WAITING.text()
     }
 
+    fn asks_for_a_list(&self) -> bool {
+        true
+    }
+
     fn write(&self, to: &mut Words) {
         to.count(1).word(&*self.queue);
     }

@@ -117,6 +117,10 @@ impl Call for Inspect {
         INSPECT.text()
     }
 
+    fn asks_for_a_list(&self) -> bool {
+        true
+    }
+
     fn write(&self, to: &mut Words) {
         to.count(1).word(&*self.name);
     }

@@ -128,6 +128,10 @@ impl Call for Holders {
         HOLDERS.text()
     }
 
+    fn asks_for_a_list(&self) -> bool {
+        true
+    }
+
     fn write(&self, to: &mut Words) {
         to.count(2).word(&*self.store.name).word(&*self.store.holders);
     }

@@ -13,8 +13,8 @@ use crate::{
     clock::Instant,
     error::{NodeError, Phase},
     node::{
-        Stream, cause, commands::words, deadline::before, exchange::exchange, handshake::no_error,
-        info::field, node_core::Core, opening::Tie, settings::Replicated,
+        Stream, cause, commands::words, deadline::before, exchange::exchange, gauge::Size,
+        handshake::no_error, info::field, node_core::Core, opening::Tie, settings::Replicated,
     },
     standing::RunId,
     wire::{excerpt, key},
@@ -45,7 +45,7 @@ impl Session {
         let announcements = announcements(core, rule, slots);
         let questions = [words(&["INFO", "server"]), words(&["INFO", "replication"]), wait(0, 1)];
         let questions = [&questions[..], &announcements].concat();
-        let asked = async { Ok(exchange(&mut stream, &questions).await) };
+        let asked = async { Ok(exchange(&mut stream, &questions, Size::FEW).await) };
         let mut answers = core.in_time(deadline, "the server did not answer", asked).await?;
         let announced = answers.split_off(answers.len().min(3));
         let [server, replication, waited] = three(answers)?;
@@ -84,7 +84,7 @@ impl Session {
         let ms = until.saturating_since(now).as_micros().div_ceil(1_000).max(1);
         let questions =
             [self.announcement.clone(), wait(rule.by, ms), words(&["INFO", "replication"])];
-        let asked = exchange(&mut self.stream, &questions);
+        let asked = exchange(&mut self.stream, &questions, Size::FEW);
         let answered = before(clock, now.max(until) + core.settings.node_timeout, asked).await;
         let answers = answered.ok_or(NodeError::TimedOut { phase: Phase::Answering })?;
         let mut answers = answers.into_iter();

@@ -15,6 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
 use crate::node::{
     driver::Driver,
+    gauge::Size,
     order::{Fate, Sleeper, Ticket},
     outbox::{Departure, Outbox},
     request::Request,
@@ -56,7 +57,10 @@ impl Desk {
     }
 
     fn call(&self) -> Ticket {
-        let request = Request::one(&cmd("PING"));
+        self.enter(Request::one(&cmd("PING")))
+    }
+
+    fn enter(&self, request: Request) -> Ticket {
         let departure = Departure::Call { request, deadline: later() };
         self.outbox.enter(departure, Sleeper::of(&self.calling.clone().into())).unwrap()
     }
@@ -153,4 +157,22 @@ async fn last_words_of_a_server_that_hangs_up_are_handed_over_whole() {
     assert!(desk.drive().is_ready());
     desk.driver = None;
     assert!(tickets.into_iter().all(|ticket| desk.is_answered(ticket)));
+}
+
+/// A call that is answered by a list has room for one; that before it has none, though one follows.
+#[tokio::test]
+async fn answer_may_be_as_large_as_what_was_asked_and_no_larger() {
+    let large = Size::FEW.bytes as usize;
+    for (long, is_taken) in [(&[1][..], true), (&[0, 1], false)] {
+        let mut desk = Desk::new();
+        let list = Request { is_list: true, ..Request::one(&cmd("PING")) };
+        let tickets = [desk.call(), desk.enter(list), desk.call()];
+        assert!(desk.drive().is_pending());
+        for at in 0..tickets.len() {
+            desk.answers(1, if long.contains(&at) { large } else { SHORT });
+        }
+        assert_eq!(desk.drive().is_pending(), is_taken);
+        desk.driver = None;
+        assert_eq!(tickets.map(|ticket| desk.is_answered(ticket)), [is_taken; 3]);
+    }
 }

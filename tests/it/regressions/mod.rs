@@ -28,6 +28,7 @@
 //! | a `MultiLock` over one server that was just started, which waited without a word | `quarantine/fresh.rs`: `multi_lock_at_one_address_…`, `names.rs`: `wait_for_a_quarantine_…` |
 //! | a socket that was closed or forgotten while nobody spoke, and one that broke under an acquire or a release | [`idle`] |
 //! | a master behind sentinels that lost its data under a socket that lived on | [`followed`] |
+//! | a master, and a sentinel, that promises an answer of 9 EB and goes on for ever | [`lying`] |
 //! | a replica behind the URL | `bad_input/contact.rs`: `replica_cannot_vote` |
 //!
 //! Those that stand elsewhere were there already. Each was seen to fail with the code broken for it.
@@ -43,6 +44,7 @@ mod fork;
 mod idle;
 mod keeping;
 mod line;
+mod lying;
 mod overlap;
 mod own_release;
 mod reentry;
