@@ -26,6 +26,7 @@ mod process;
 mod random;
 mod standing;
 mod sync;
+mod telling;
 mod voting;
 mod wait;
 mod watchdog;

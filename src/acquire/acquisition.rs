@@ -28,8 +28,8 @@ use crate::{
     guard::{LockGuard, Succession, Tenure},
     kind::Admission,
     notifier::Listener,
-    panics::contained,
     standing::learned,
+    telling,
     voting::{Voter, ballot},
     wait::{Contender, Offered, Refusals, Round, Terms},
 };
@@ -338,8 +338,8 @@ impl Contender for Acquisition {
 
     fn say_not_yet(&mut self, error: &AcquireError) {
         if !replace(&mut self.has_said_not_yet, true) {
-            let lock = self.target.lock_name();
-            contained(|| {
+            let (lock, error) = (self.target.lock_name(), error.clone());
+            telling::event(move || {
                 tracing::warn!(
                     %lock, %error,
                     "an acquire waits until votes count; where all servers are new, `palisade bless`, \

@@ -10,7 +10,7 @@ use crate::{
     guard::{LockGuard, Occupied, Owner, Proof, Tenure},
     kind::Admission,
     lease::{Lease, Term},
-    panics::contained,
+    telling,
     wait::{self, Contender, OnOutage, Round, WaitStrategy, Waiting},
 };
 
@@ -89,7 +89,8 @@ impl<P: Proof> Handle<P> {
         {
             return Ok(Some(guard));
         }
-        let guard = self.contend(term, false, patience, deadline).await?;
+        let contending = self.contend(term, false, patience, deadline);
+        let guard = telling::woken_aside(contending).await?;
         if let Some(guard) = &guard {
             *slot = Arc::downgrade(guard.tenure());
         }
@@ -99,7 +100,8 @@ impl<P: Proof> Handle<P> {
     /// Acquires as a new owner, whatever the scope: permits are not entered again.
     pub(crate) async fn acquire_anew(&self, patience: Patience) -> Result<Option<P>, AcquireError> {
         let (term, deadline) = self.begin(patience)?;
-        Ok(self.contend(term, true, patience, deadline).await?.map(P::of))
+        let contending = self.contend(term, true, patience, deadline);
+        Ok(telling::woken_aside(contending).await?.map(P::of))
     }
 
     /// Checks all that can be before anything is sent. The lease, and until when to try.
@@ -218,8 +220,8 @@ impl<P: Proof> Handle<P> {
         let guard = proof.into_guard();
         let claim = guard.tenure().claim().clone();
         if let Err(error) = guard.release().await {
-            let (lock, holder) = (claim.lock_name(), claim.holder());
-            contained(|| {
+            let (lock, holder) = (claim.lock_name(), claim.holder().clone());
+            telling::event(move || {
                 tracing::warn!(
                     %lock, %holder, %error,
                     "the lock was not given back cleanly after its work was done"

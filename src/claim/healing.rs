@@ -20,9 +20,7 @@ use super::{
     ask::ask_in_passing,
     record::{Claim, ClaimPhase, ClaimState},
 };
-use crate::{
-    by_member::MemberId, clock::Instant, error::Vote, panics::contained, watchdog::Repair,
-};
+use crate::{by_member::MemberId, clock::Instant, error::Vote, telling, watchdog::Repair};
 
 impl Claim {
     /// When a member that does not confirm may be asked for its vote, if it is to be: never for a
@@ -102,8 +100,9 @@ impl Claim {
 async fn heal(claim: Arc<Claim>, member: MemberId) {
     let node = &claim.members()[member].services.node;
     if matches!(ask_in_passing(claim.clone(), member).await, Vote::Granted) {
-        let (lock, holder) = (claim.lock_name(), claim.holder());
-        contained(|| tracing::debug!(%lock, %holder, node = %node.id(), "a member was won back"));
+        let (lock, holder) = (claim.lock_name(), claim.holder().clone());
+        let node = node.id().clone();
+        telling::event(move || tracing::debug!(%lock, %holder, %node, "a member was won back"));
     } else {
         claim.not_healed(member, node.votes_from());
     }

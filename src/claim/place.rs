@@ -7,7 +7,7 @@ use super::record::{Claim, next_id};
 use crate::{
     by_member::MemberId,
     clock::Instant,
-    panics::contained,
+    telling,
     watchdog::{Due, Report, Tick, Watched, renewal_time},
     wire::Statement,
 };
@@ -55,6 +55,10 @@ impl Keeping {
 }
 
 impl Watched for Keeping {
+    fn end_in_time(&self, _now: Instant) -> Option<Instant> {
+        None
+    }
+
     fn tick(self: Arc<Self>, now: Instant) -> Tick {
         let services = &self.claim.members[self.member].services;
         let due = Due {
@@ -118,8 +122,8 @@ impl Claim {
 
     /// Its place was gone when it looked, and it stands at the end of the queue now.
     pub(super) fn warn_of_lost_place(&self, member: MemberId) {
-        let (lock, holder) = (self.members[member].shown_name(), &self.holder);
-        contained(|| {
+        let (lock, holder) = (self.members[member].shown_name(), self.holder.clone());
+        telling::event(move || {
             tracing::warn!(
                 %lock, %holder,
                 "a place in a queue was lost, by a clock that is ahead or a turn that was not taken: \

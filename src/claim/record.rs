@@ -18,7 +18,7 @@
 
 use std::{
     sync::{
-        Arc, PoisonError, Weak,
+        Arc, OnceLock, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
@@ -53,6 +53,12 @@ pub(crate) struct Claim {
     /// What a fencing token should be at least: the wall clock when the attempt began, in µs.
     pub(super) hint_us: u64,
     pub(super) process: Arc<Process>,
+    /// Why it was lost. Set before anything else follows from that, and looked at without a lock: whatever becomes
+    /// of those who are to be told, nobody goes on in the belief that it is held. On the heap: every claim would
+    /// have room for what few need.
+    pub(super) loss: OnceLock<Box<LostCause>>,
+    /// Whether all has followed from the loss that was to.
+    pub(super) is_loss_settled: AtomicBool,
     pub(super) state: Mutex<ClaimState>,
 }
 
@@ -134,9 +140,8 @@ pub(super) enum ClaimPhase {
     /// Nobody may act on it yet.
     Acquiring,
     Held,
-    /// Its tenant is still there, or was, and has been told. On the heap: every claim would have room
-    /// for what few need.
-    Lost(Box<LostCause>),
+    /// Its tenant is still there, or was, and is told: see [`Claim::loss`].
+    Lost,
     /// Released, rolled back, abandoned or orphaned before it was lost.
     Over,
 }
@@ -171,6 +176,8 @@ impl Claim {
             keeps_order: AtomicBool::new(false),
             hint_us: u64::try_from(hint).unwrap_or(u64::MAX),
             process: process.clone(),
+            loss: OnceLock::new(),
+            is_loss_settled: AtomicBool::new(false),
             state: Mutex::new(ClaimState {
                 phase: ClaimPhase::Acquiring,
                 term: wanted.term,

@@ -13,16 +13,21 @@ use crate::{
     error::{LostCause, NodeError, NodeId},
     kind::Admission,
     lease::Term,
-    panics::contained,
     process::Listed,
     standing::RunId,
+    telling,
     watchdog::{Due, Report, Tick, Watched},
     wire::Outcome,
 };
 
 impl Watched for Claim {
+    fn end_in_time(&self, now: Instant) -> Option<Instant> {
+        Self::end_in_time(self, now)
+    }
+
     fn tick(self: Arc<Self>, now: Instant) -> Tick {
         let Some((deadline, mut state)) = self.still_held(self.state(), now) else {
+            self.settle_loss();
             return Tick::default();
         };
         let (term, may_extend) = (state.term, state.may_extend(now));
@@ -51,14 +56,13 @@ impl Watched for Claim {
                 None
             }
         };
+        let (is_granted, planned) =
+            (state.members[member].is_granted(), next_look_before(deadline, &state));
+        drop(state);
         // Only a member that no longer confirms brings the deadline forward.
-        let next = if state.members[member].is_granted() {
-            Some(next_look_before(deadline, &state))
-        } else {
-            self.look_for_loss(state, now)
-        };
+        let next = if is_granted { Some(planned) } else { self.look_for_loss(self.state(), now) };
         if let Some(cause) = failure {
-            self.warn_of_failure(member, &cause);
+            self.warn_of_failure(member, cause);
         }
         next
     }
@@ -174,12 +178,12 @@ impl Claim {
     }
 
     /// Once a streak: a server that is down is asked again several times a second.
-    fn warn_of_failure(&self, member: MemberId, cause: &NodeError) {
-        let (lock, holder) = (self.members[member].shown_name(), &self.holder);
-        let node = self.members[member].services.node_id();
-        contained(
-            || tracing::warn!(%lock, %holder, %node, %cause, "a lock is not renewed: it is tried again"),
-        );
+    fn warn_of_failure(&self, member: MemberId, cause: NodeError) {
+        let (lock, holder) = (self.members[member].shown_name(), self.holder.clone());
+        let node = self.members[member].services.node_id().clone();
+        telling::event(move || {
+            tracing::warn!(%lock, %holder, %node, %cause, "a lock is not renewed: it is tried again");
+        });
     }
 
     /// The renewal of one member, whether or not it is due.

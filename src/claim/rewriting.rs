@@ -18,9 +18,7 @@ use super::{
     ask::write_again,
     record::{Claim, ClaimState},
 };
-use crate::{
-    by_member::MemberId, clock::Instant, error::Vote, panics::contained, watchdog::Repair,
-};
+use crate::{by_member::MemberId, clock::Instant, error::Vote, telling, watchdog::Repair};
 
 impl Claim {
     /// Those that are to be written again.
@@ -60,8 +58,11 @@ async fn rewrite(claim: Arc<Claim>, member: MemberId) {
     let (asked, node) = (claim.now(), claim.members()[member].services.node_id());
     match write_again(claim.clone(), member).await {
         Vote::Granted => {
-            let (lock, holder) = (claim.lock_name(), claim.holder());
-            contained(|| tracing::info!(%lock, %holder, %node, "written again after a failover"));
+            let (lock, holder) = (claim.lock_name(), claim.holder().clone());
+            let node = node.clone();
+            telling::event(
+                move || tracing::info!(%lock, %holder, %node, "written again after a failover"),
+            );
         }
         Vote::Refused { .. } => claim.not_rewritten(member, true, asked),
         Vote::Failed(_) | Vote::Pending => claim.not_rewritten(member, false, asked),

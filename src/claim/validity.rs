@@ -1,6 +1,9 @@
 //! Until when a claim may be acted on, and its loss.
 
-use std::{sync::Weak, time::Duration};
+use std::{
+    sync::{Weak, atomic::Ordering},
+    time::Duration,
+};
 
 use smallvec::SmallVec;
 
@@ -16,8 +19,8 @@ use crate::{
     error::{LockLost, LostCause},
     kind::Admission,
     lease::Term,
-    panics::contained,
     sync::MutexGuard,
+    telling,
     watchdog::renewal_time,
 };
 
@@ -27,7 +30,7 @@ impl Claim {
         let state = self.state();
         match state.phase {
             ClaimPhase::Held => self.deadline_of(&state),
-            ClaimPhase::Acquiring | ClaimPhase::Lost(_) | ClaimPhase::Over => None,
+            ClaimPhase::Acquiring | ClaimPhase::Lost | ClaimPhase::Over => None,
         }
         .unwrap_or(Instant::from_origin(Duration::ZERO))
     }
@@ -35,14 +38,19 @@ impl Claim {
     /// Whether the claim may be acted on now, by our clock. Notices the end of the lease by itself:
     /// timers do not run while a machine is suspended.
     pub(crate) fn ensure_valid(&self) -> Result<(), LockLost> {
-        let now = self.now();
-        let state = self.state();
-        self.look_for_loss(state, now);
-        match &self.state().phase {
-            ClaimPhase::Held => Ok(()),
-            ClaimPhase::Lost(cause) => Err(self.loss(LostCause::clone(cause))),
-            ClaimPhase::Acquiring | ClaimPhase::Over => Err(self.loss(LostCause::Expired)),
+        if let Some(cause) = self.lost_by() {
+            return Err(self.loss(cause.clone()));
         }
+        let now = self.now();
+        match self.look_for_loss(self.state(), now) {
+            Some(_) => Ok(()),
+            None => Err(self.loss(self.lost_by().cloned().unwrap_or(LostCause::Expired))),
+        }
+    }
+
+    /// Why it was lost. Takes no lock.
+    pub(crate) fn lost_by(&self) -> Option<&LostCause> {
+        self.loss.get().map(|cause| &**cause)
     }
 
     /// What its users are told of its end.
@@ -144,13 +152,22 @@ impl Claim {
         if state.phase != ClaimPhase::Held {
             return None;
         }
-        let cause = match self.deadline_of(&state) {
-            Some(deadline) if now < deadline => return Some((deadline, state)),
-            Some(_) => LostCause::Expired,
-            None => self.cause_of_too_few(&state),
-        };
-        self.lose_locked(state, cause);
-        None
+        match self.standing_of(&state, now) {
+            Ok(deadline) => Some((deadline, state)),
+            Err(cause) => {
+                self.lose_locked(state, cause);
+                None
+            }
+        }
+    }
+
+    /// Until when it stands, or why it does not any more.
+    fn standing_of(&self, state: &ClaimState, now: Instant) -> Result<Instant, LostCause> {
+        match self.deadline_of(state) {
+            Some(deadline) if now < deadline => Ok(deadline),
+            Some(_) => Err(LostCause::Expired),
+            None => Err(self.cause_of_too_few(state)),
+        }
     }
 
     fn cause_of_too_few(&self, state: &ClaimState) -> LostCause {
@@ -161,16 +178,49 @@ impl Claim {
         cause_of_loss(&self.members, self.need(), &absent)
     }
 
-    pub(super) fn lose_locked(&self, mut state: MutexGuard<'_, ClaimState>, cause: LostCause) {
-        if state.phase != ClaimPhase::Held {
-            return;
+    fn lose_locked(&self, state: MutexGuard<'_, ClaimState>, cause: LostCause) {
+        if self.tell_of_loss(state, cause) {
+            self.settle_loss();
         }
-        state.phase = ClaimPhase::Lost(Box::new(cause.clone()));
+    }
+
+    /// Loses the claim if its time is over, and tells its tenant, but no more: many may end at once, and all are
+    /// to learn of it first. Otherwise returns until when it stands.
+    pub(super) fn end_in_time(&self, now: Instant) -> Option<Instant> {
+        let state = self.state();
+        if state.phase != ClaimPhase::Held {
+            return None;
+        }
+        match self.standing_of(&state, now) {
+            Ok(deadline) => Some(deadline),
+            Err(cause) => {
+                self.tell_of_loss(state, cause);
+                None
+            }
+        }
+    }
+
+    /// True if it was held until now. What else follows is for [`settle_loss`](Self::settle_loss).
+    fn tell_of_loss(&self, mut state: MutexGuard<'_, ClaimState>, cause: LostCause) -> bool {
+        if state.phase != ClaimPhase::Held {
+            return false;
+        }
+        let cause = self.loss.get_or_init(|| Box::new(cause));
+        state.phase = ClaimPhase::Lost;
         let tenant = state.tenant.clone();
         drop(state);
-        contained(
-            || tracing::warn!(lock = %self.lock_name(), holder = %self.holder, %cause, "a lock was lost"),
-        );
+        if let Some(tenant) = tenant.as_ref().and_then(Weak::upgrade) {
+            tenant.on_lost(cause);
+        }
+        true
+    }
+
+    /// What follows from a loss once its tenant was told; once.
+    pub(super) fn settle_loss(&self) {
+        let Some(cause) = self.lost_by().cloned() else { return };
+        if self.is_loss_settled.swap(true, Ordering::Relaxed) {
+            return;
+        }
         // The keys stay until the guards go or the ttl ends: to delete them now would let others
         // in while the work that was just told to stop is still stopping.
         self.forget();
@@ -179,9 +229,8 @@ impl Claim {
                 of.services.lost_where_others_share(of.kind.channel());
             }
         }
-        if let Some(tenant) = tenant.as_ref().and_then(Weak::upgrade) {
-            tenant.on_lost(&cause);
-        }
+        let (lock, holder) = (self.lock_name(), self.holder.clone());
+        telling::event(move || tracing::warn!(%lock, %holder, %cause, "a lock was lost"));
     }
 }
 

@@ -25,6 +25,7 @@ use crate::{
     error::{LockLost, LostCause, ReleaseError},
     kind::{Admission, FencingToken},
     lease::Term,
+    telling,
 };
 
 /// What a release did.
@@ -190,7 +191,9 @@ impl LockGuard {
         }
         match tenure.pass_on() {
             Left::PassedOn => Ok(Released::PassedOn),
-            Left::Release(None) => claim::release(claim, false).await.map(|_| Released::Freed),
+            Left::Release(None) => {
+                telling::woken_aside(claim::release(claim, false)).await.map(|_| Released::Freed)
+            }
             Left::Release(Some(release)) => Self::release_before_others(claim, release).await,
         }
     }
@@ -200,7 +203,7 @@ impl LockGuard {
         claim: &Claim,
         release: Release,
     ) -> Result<Released, ReleaseError> {
-        let mut releasing = pin!(claim::release(claim, true));
+        let mut releasing = pin!(telling::woken_aside(claim::release(claim, true)));
         let at_once = poll!(&mut releasing);
         release.has_left();
         let result = match at_once {

@@ -23,6 +23,7 @@ use crate::{
     kind::{Admission, FencingToken},
     lease::Term,
     sync::{Mutex, MutexGuard},
+    telling,
 };
 
 #[derive(Debug)]
@@ -84,6 +85,10 @@ impl Tenure {
 
     /// Whether the lock may be acted on now, by our clock.
     pub(crate) fn ensure_valid(&self) -> Result<(), LockLost> {
+        // Known before the turn ends by it.
+        if let Some(cause) = self.claim.lost_by() {
+            return Err(self.claim.loss(cause.clone()));
+        }
         let end = self.state().end.clone();
         match end {
             None => self.claim.ensure_valid(),
@@ -173,7 +178,7 @@ impl Tenure {
         let cancellation = state.cancellation.clone();
         drop(state);
         if let Some(token) = cancellation {
-            token.cancel();
+            telling::wake(move || token.cancel());
         }
     }
 

@@ -15,8 +15,8 @@ use super::{Awaited, Connection, Lookout, NextSocket, Node};
 use crate::{
     clock::Instant,
     error::NodeError,
-    panics::contained,
     standing::RunId,
+    telling,
     wire::{Batch, Outcome, Statement, key},
 };
 
@@ -103,8 +103,9 @@ impl Node {
                 }
                 Err(error) => {
                     let (locks, script) = (call.askers.len(), call.batch.shared_script().name);
-                    contained(
-                        || tracing::debug!(locks, script, %error, "a batch was not answered"),
+                    let cause = error.clone();
+                    telling::event(
+                        move || tracing::debug!(locks, script, %cause, "a batch was not answered"),
                     );
                     call.askers.iter().for_each(|asker| report(asker, Err(error.clone())));
                 }

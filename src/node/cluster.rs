@@ -26,7 +26,7 @@ use super::{
     cause, commands::words, connection::Connection, deadline::before, directory::Place,
     info::field, master::Master, node_core::Core, places::Places, slot_map::SlotMap,
 };
-use crate::{clock::Instant, error::NodeError, panics::contained};
+use crate::{clock::Instant, error::NodeError, telling};
 
 /// The masters of one cluster.
 pub(super) struct Cluster {
@@ -282,7 +282,10 @@ impl Cluster {
         }
         let answers = self.master(place).core().clone().ask_once(&questions).await;
         let mut answers = answers.inspect_err(|error| {
-            contained(|| tracing::debug!(?place, %error, "a server of a cluster does not say who serves what"));
+            let (place, error) = (place.clone(), error.clone());
+            telling::event(move || {
+                tracing::debug!(?place, %error, "a server of a cluster does not say who serves what");
+            });
         })?;
         let shards = if answers.len() > 2 { answers.pop() } else { None };
         let info = answers.pop().and_then(RedisResult::ok).unwrap_or(Value::Nil);

@@ -29,7 +29,7 @@ use crate::{
     clock::Instant,
     error::{NodeError, Phase},
     latest::Latest,
-    panics::contained,
+    telling,
 };
 
 #[derive(Debug)]
@@ -135,7 +135,8 @@ async fn keep_connected(link: &Link) {
         let run_before = link.core.run_id();
         match link.core.connect().await {
             Ok(Opened { connection, driver, tie }) => {
-                contained(|| tracing::debug!(node = %link.core.endpoint.id(), "connected"));
+                let node = link.core.endpoint.id().clone();
+                telling::event(move || tracing::debug!(%node, "connected"));
                 link.state.replace(LinkState::Up(connection.clone()));
                 let is_another =
                     run_before.is_some() && connection.standing().run_id() != run_before;
@@ -158,9 +159,8 @@ async fn keep_connected(link: &Link) {
                     () = link.core.keep_logged_in(tie.renew_login_at, &say) => ConnectionEnd::Lost,
                 };
                 let lived = settings.clock.now().saturating_since(tried);
-                contained(
-                    || tracing::debug!(node = %link.core.endpoint.id(), ?ending, "connection ended"),
-                );
+                let (node, how) = (link.core.endpoint.id().clone(), ending.clone());
+                telling::event(move || tracing::debug!(%node, ?how, "connection ended"));
                 link.state.replace(match ending {
                     ConnectionEnd::Lost => LinkState::Connecting,
                     ConnectionEnd::Unusable(cause) => LinkState::Down(cause),
@@ -172,9 +172,8 @@ async fn keep_connected(link: &Link) {
                 }
             }
             Err(cause) => {
-                contained(
-                    || tracing::debug!(node = %link.core.endpoint.id(), %cause, "not connected"),
-                );
+                let (node, why) = (link.core.endpoint.id().clone(), cause.clone());
+                telling::event(move || tracing::debug!(%node, cause = %why, "not connected"));
                 link.state.replace(LinkState::Down(cause));
             }
         }

@@ -9,7 +9,7 @@ use super::{
     credentials::{Credentials, Fetch, fetched},
     node_core::Core,
 };
-use crate::{clock::Instant, error::NodeError, panics::contained};
+use crate::{clock::Instant, error::NodeError, telling};
 
 /// What a connection logs in with.
 pub(super) struct Login {
@@ -42,8 +42,10 @@ impl Core {
             renew_at = match self.log_in_again(fetch, say).await {
                 Ok(credentials) => self.renewal_of(&credentials),
                 Err(error) => {
-                    let node = self.endpoint.id();
-                    contained(|| tracing::warn!(%node, %error, "credentials were not renewed"));
+                    let node = self.endpoint.id().clone();
+                    telling::event(
+                        move || tracing::warn!(%node, %error, "credentials were not renewed"),
+                    );
                     Some(clock.now() + RETRY)
                 }
             };

@@ -25,8 +25,8 @@ use super::{
 use crate::{
     clock::Instant,
     error::NodeError,
-    panics::contained,
     standing::{RunId, Standing, note_learned},
+    telling,
 };
 
 /// What reads and writes the socket of a connection for pub/sub, which is redis-rs's.
@@ -94,9 +94,10 @@ impl Core {
         drop(newest);
         note_learned();
         if !standing.is_identified() && before.is_none_or(|before| before.is_identified()) {
-            contained(|| {
+            let node = self.endpoint.id().clone();
+            telling::event(move || {
                 tracing::warn!(
-                    node = %self.endpoint.id(),
+                    %node,
                     "the user may not ask INFO, so restarts go unnoticed, and two addresses of one \
                      server too; the ACL rule +info|server allows it"
                 )
@@ -178,9 +179,8 @@ impl Core {
         tokio::select! {
             biased;
             () = self.runs.succeeded(tie.dial, tie.run_id) => {
-                contained(
-                    || tracing::info!(node = %self.endpoint.id(), "another server has its place now"),
-                );
+                let node = self.endpoint.id().clone();
+                telling::event(move || tracing::info!(%node, "another server has its place now"));
             }
             () = self.told_away_from(tie.place.as_ref()) => {}
         }
@@ -190,9 +190,8 @@ impl Core {
         match self.endpoint.directory().zip(place) {
             Some((directory, place)) => {
                 directory.moved_from(place, &self.settings.clock).await;
-                contained(
-                    || tracing::info!(node = %self.endpoint.id(), "the master is elsewhere now"),
-                );
+                let node = self.endpoint.id().clone();
+                telling::event(move || tracing::info!(%node, "the master is elsewhere now"));
             }
             None => pending().await,
         }

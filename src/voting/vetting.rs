@@ -19,8 +19,8 @@ use crate::{
     clock::Instant,
     error::{NodeError, Phase},
     node::Connection,
-    panics::contained,
     standing::{Judgement, Mark, Sight, Stance, Vetting, View},
+    telling,
 };
 
 /// The mark by which an acquire asks; `None` if it asks without.
@@ -176,9 +176,11 @@ impl Voter {
             connection.load(&sources, deadline).await?;
         }
         if judgement == Judgement::Lost {
-            contained(|| {
+            let node = self.services.node_id().clone();
+            // Whoever looks has a turn at it: the next one is not to wait for subscribers.
+            telling::event_elsewhere(move || {
                 tracing::warn!(
-                    node = %self.services.node_id(),
+                    %node,
                     "the data of this server is not known to be what it granted on: its votes do not \
                      count for a while"
                 );
@@ -220,10 +222,10 @@ impl Voter {
     fn go_without(&self, connection: &Connection, why: &str) {
         connection.standing().give_up_marks(self.services.now());
         if !self.services.warned_of_no_mark.swap(true, Ordering::Relaxed) {
-            contained(|| {
+            let (node, why) = (self.services.node_id().clone(), why.to_owned());
+            telling::event_elsewhere(move || {
                 tracing::warn!(
-                    node = %self.services.node_id(),
-                    why,
+                    %node, why,
                     "there can be no mark in the data of this server, so it goes unnoticed if that is \
                      lost while the server runs: only restarts are noticed"
                 );

@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use crate::sync::{AtomicUsize, Notify};
+use crate::{
+    sync::{AtomicUsize, Notify},
+    telling,
+};
 
 /// How many releases of a client are under way.
 #[derive(Debug, Default)]
@@ -40,7 +43,8 @@ pub(crate) struct Draining(Arc<Drain>);
 impl Drop for Draining {
     fn drop(&mut self) {
         self.0.count.fetch_sub(1, Ordering::AcqRel);
-        self.0.one_done.notify_waiters();
+        let drain = self.0.clone();
+        telling::wake(move || drain.one_done.notify_waiters());
     }
 }
 

@@ -54,14 +54,19 @@ use crate::{
     clock::{BootClock, Clock, Instant, SharedClock},
     error::NodeError,
     node::Node,
-    panics::{contained, contained_async},
+    panics::contained_async,
     random::SharedRandom,
     standing::RunId,
+    telling,
     wire::{Outcome, Statement},
 };
 
 /// A claim, as the watchdog sees it.
 pub(crate) trait Watched: fmt::Debug + Send + Sync + 'static {
+    /// Ends it if its time is over at `now`, and tells whoever has it; what else follows is for
+    /// [`tick`](Self::tick), which is next. Otherwise returns until when it stands, if that has an end.
+    fn end_in_time(&self, now: Instant) -> Option<Instant>;
+
     /// What is due at `now`, and when to look again.
     fn tick(self: Arc<Self>, now: Instant) -> Tick;
 
@@ -161,9 +166,10 @@ impl Watchdog {
     pub(crate) fn on_own_thread(clock: SharedClock, random: SharedRandom) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (watchdog, task) = Self::new(clock, random, runtime.handle().clone());
-        std::thread::Builder::new()
-            .name("palisade-watchdog".to_owned())
-            .spawn(move || runtime.block_on(task))?;
+        std::thread::Builder::new().name("palisade-watchdog".to_owned()).spawn(move || {
+            telling::spare_this_thread();
+            runtime.block_on(task);
+        })?;
         Ok(watchdog)
     }
 
@@ -278,7 +284,8 @@ impl Watchdog {
 
     fn send(&self, job: Job) {
         if self.jobs.send(job).is_err() {
-            contained(|| {
+            // Whoever sends may have a turn locked.
+            telling::event_elsewhere(|| {
                 tracing::warn!("the watchdog's runtime has ended: keys end with their lease")
             });
         }

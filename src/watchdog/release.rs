@@ -7,7 +7,7 @@ use crate::{
     clock::{Instant, SharedClock, has_timers},
     error::{LockName, NodeError, NodeId},
     node::{Answer, Awaited, Connection, NextSocket, Node},
-    panics::contained,
+    telling,
     wire::{Outcome, PlainRelease, Statement},
 };
 
@@ -150,18 +150,18 @@ impl Release {
             Ok(answer) => clock.now() + self.until_final(&answer),
             Err(error) => {
                 let (lock, holder, node) = self.named();
-                contained(
-                    || tracing::debug!(%lock, %holder, %node, %error, "a release is not confirmed yet"),
-                );
+                telling::event(move || {
+                    tracing::debug!(%lock, %holder, %node, %error, "a release is not confirmed yet");
+                });
                 self.pause = (self.pause * 2).clamp(RETRY_MIN, RETRY_MAX);
                 clock.now() + shared.random.most_of(self.pause)
             }
         };
         if !self.may_stand(shared) {
             let (lock, holder, node) = self.named();
-            contained(
-                || tracing::warn!(%lock, %holder, %node, "gave up a release: the key's lease is over"),
-            );
+            telling::event(move || {
+                tracing::warn!(%lock, %holder, %node, "gave up a release: the key's lease is over");
+            });
             return None;
         }
         // Not before it has ended: whoever waits for that is told that nothing is left.
@@ -174,8 +174,8 @@ impl Release {
     }
 
     /// What it is called in events.
-    fn named(&self) -> (&LockName, &str, &NodeId) {
-        (&self.lock, &self.holder, self.node.id())
+    fn named(&self) -> (LockName, Arc<str>, NodeId) {
+        (self.lock.clone(), self.holder.clone(), self.node.id().clone())
     }
 
     /// How long until the server's clock is past the stamps of all acquires.

@@ -343,6 +343,10 @@ mod tests {
     }
 
     impl Watched for Counted {
+        fn end_in_time(&self, _now: Instant) -> Option<Instant> {
+            None
+        }
+
         fn tick(self: Arc<Self>, _now: Instant) -> Tick {
             Tick::default()
         }

@@ -1,6 +1,7 @@
 //! The watchdog's loop: sleeps until something is due, and sends what is due in batches.
 
 use std::{
+    collections::VecDeque,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -32,18 +33,17 @@ const GLANCE: Duration = Duration::from_secs(1);
 
 pub(super) async fn watch(shared: &Shared) {
     let (mut under_way, mut repairs) = (FuturesUnordered::new(), Repairs::default());
-    let mut not_before = Instant::from_origin(Duration::ZERO);
+    let mut queue = Queue::default();
     loop {
         tokio::select! {
             biased;
             Some(()) = under_way.next(), if !under_way.is_empty() => {}
             () = repairs.next(), if !repairs.is_empty() => {}
             () = shared.nudge.notified() => {}
-            due_at = next_due(shared, not_before) => {
+            due_at = next_due(shared, queue.next()) => {
                 let now = shared.clock.now();
-                let claims = shared.table().schedule.take_due(now, at_once(now, due_at));
-                not_before = if claims.len() == AT_ONCE { now + PAUSE } else { now };
-                let (renewals, new_repairs) = look_at(shared, claims, now);
+                queue.add(end_in_time(shared, now), now, due_at);
+                let (renewals, new_repairs) = look_at(shared, queue.take(now), now);
                 under_way.extend(renewals.send());
                 repairs.add(new_repairs);
             }
@@ -52,16 +52,61 @@ pub(super) async fn watch(shared: &Shared) {
     }
 }
 
-/// Sleeps until something is due and may be looked at, at most [`GLANCE`]. Returns when it was due.
-async fn next_due(shared: &Shared, not_before: Instant) -> Instant {
-    let next = {
+type Claims = Vec<(u64, Arc<dyn Watched>)>;
+
+/// What is due at `now`. What ends by then is told so, however many there are, before anything else is done:
+/// others may be granted the locks a moment later.
+fn end_in_time(shared: &Shared, now: Instant) -> Claims {
+    let due = shared.table().schedule.take_due(now, usize::MAX);
+    for (id, claim) in &due {
+        // It may not be looked at before that.
+        if let Some(until) = contained(|| claim.end_in_time(now)).flatten() {
+            shared.reschedule(*id, Some(until));
+        }
+    }
+    due
+}
+
+/// What is due, and is looked at by and by.
+#[derive(Default)]
+struct Queue {
+    claims: VecDeque<(u64, Arc<dyn Watched>)>,
+    not_before: Option<Instant>,
+    is_late: bool,
+}
+
+impl Queue {
+    /// When to look at the next of them.
+    fn next(&self) -> Option<Instant> {
+        self.not_before.filter(|_| !self.claims.is_empty())
+    }
+
+    fn add(&mut self, due: Claims, now: Instant, due_at: Instant) {
+        self.is_late |= !due.is_empty() && now.saturating_since(due_at) > LATE;
+        self.claims.extend(due);
+    }
+
+    fn take(&mut self, now: Instant) -> Claims {
+        if self.not_before.is_some_and(|at| now < at) {
+            return Claims::new();
+        }
+        let most = if self.is_late { AT_ONCE_IF_LATE } else { AT_ONCE };
+        let claims: Claims = self.claims.drain(..most.min(self.claims.len())).collect();
+        self.not_before = Some(if claims.len() == AT_ONCE { now + PAUSE } else { now });
+        self.is_late &= !self.claims.is_empty();
+        claims
+    }
+}
+
+/// Sleeps until something is due, or `look_at` has come, at most [`GLANCE`]. Returns when it was due.
+async fn next_due(shared: &Shared, look_at: Option<Instant>) -> Instant {
+    let due_at = {
         let mut table = shared.table();
-        let next = table.schedule.next();
-        table.wakes_at = next.map(|next| next.max(not_before));
-        next.zip(table.wakes_at)
+        table.wakes_at = [table.schedule.next(), look_at].into_iter().flatten().min();
+        table.wakes_at
     };
-    let Some((due_at, wakes_at)) = next else { return std::future::pending().await };
-    sleep_until(&shared.clock, wakes_at).await;
+    let Some(due_at) = due_at else { return std::future::pending().await };
+    sleep_until(&shared.clock, due_at).await;
     due_at
 }
 
@@ -69,16 +114,7 @@ async fn sleep_until(clock: &SharedClock, at: Instant) {
     clock.sleep_until(at.min(clock.now() + GLANCE)).await;
 }
 
-/// How many may be looked at together, of those that were due at `due_at`.
-fn at_once(now: Instant, due_at: Instant) -> usize {
-    if now.saturating_since(due_at) > LATE { AT_ONCE_IF_LATE } else { AT_ONCE }
-}
-
-fn look_at(
-    shared: &Shared,
-    claims: Vec<(u64, Arc<dyn Watched>)>,
-    now: Instant,
-) -> (Renewals<'_>, Vec<Repair>) {
+fn look_at(shared: &Shared, claims: Claims, now: Instant) -> (Renewals<'_>, Vec<Repair>) {
     let (mut renewals, mut repairs) = (Renewals::default(), Vec::new());
     for (id, claim) in claims {
         let tick = contained(|| claim.clone().tick(now));

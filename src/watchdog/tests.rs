@@ -12,11 +12,16 @@ use crate::{
     random::Random,
 };
 
-/// Remembers when it was looked at, and wants nothing.
+/// Remembers when it was looked at, and when it was asked whether its time is over, and wants nothing.
 #[derive(Debug, Default)]
-struct Looked(Mutex<Vec<Instant>>);
+struct Looked(Mutex<Vec<Instant>>, Mutex<Vec<Instant>>);
 
 impl Watched for Looked {
+    fn end_in_time(&self, now: Instant) -> Option<Instant> {
+        self.1.lock().expect("nobody panics").push(now);
+        None
+    }
+
     fn tick(self: Arc<Self>, now: Instant) -> Tick {
         self.0.lock().expect("nobody panics").push(now);
         Tick::default()
@@ -84,6 +89,9 @@ async fn many_that_are_due_together_are_looked_at_by_and_by_and_at_once_if_they_
     let when = looked.after(start);
     assert_eq!(together(&when), [512, 512, 176], "{when:?}");
     assert!(when.last().is_some_and(|&last| last <= 110), "{when:?}");
+    // Whoever has lost a lock is not to learn of it later because many have.
+    let asked = looked.1.lock().expect("nobody panics").clone();
+    assert!(asked.len() == 1_200 && asked.iter().all(|now| *now == asked[0]), "{asked:?}");
 
     let late = Arc::new(Looked::default());
     tokio::time::advance(Duration::from_secs(2)).await;

@@ -4,13 +4,13 @@ use std::{
     borrow::Cow,
     cell::RefCell,
     fmt::{Debug, Display},
-    sync::{Arc, Once},
+    sync::{Arc, Mutex, Once, mpsc::Receiver},
     time::Duration,
 };
 
 use palisade::{
-    AnyLock, Client, Lease, LostCause, Masters, Member, MultiLock, Owner, RedLock, ReleaseError,
-    embedded::Server,
+    AnyLock, Client, Lease, LockGuard, LostCause, Masters, Member, MultiLock, Owner, RedLock,
+    ReleaseError, embedded::Server,
 };
 use tracing::{
     Event, Metadata, Subscriber,
@@ -194,6 +194,9 @@ async fn redacted_names_are_in_no_error_and_no_debug() {
 #[derive(Debug)]
 pub(crate) struct Events;
 
+pub(crate) static BLOCKED: Mutex<Option<Receiver<()>>> = Mutex::new(None);
+pub(crate) static ASKED: Mutex<Option<Arc<LockGuard>>> = Mutex::new(None);
+
 thread_local! {
     static KEPT: RefCell<Option<Vec<(String, Fields)>>> = const { RefCell::new(None) };
 }
@@ -203,6 +206,28 @@ impl Events {
     pub(crate) const PANICKING: &str = "panicking";
     /// The lock of whose events any thread panics.
     pub(crate) const PANICKING_ANYWHERE: &str = "panicking anywhere";
+
+    /// The lock of whose events a watchdog's events block, until the test has dropped what it has of [`BLOCKED`].
+    pub(crate) const BLOCKING: &str = "blocking";
+    /// The lock of whose events the guard is asked that is kept in [`ASKED`].
+    pub(crate) const ASKING: &str = "asking";
+
+    fn block_or_ask(lock: Option<&str>) {
+        match lock {
+            Some(Self::BLOCKING) => {
+                let blocked = BLOCKED.lock().unwrap().take();
+                if let Some(until) = blocked {
+                    until.recv().unwrap_err();
+                }
+            }
+            Some(Self::ASKING) => {
+                let asked = ASKED.lock().unwrap().take();
+                // Whatever is answered: that it is.
+                let _is_held = asked.is_some_and(|guard| guard.is_held());
+            }
+            _ => {}
+        }
+    }
 
     /// From now on those of this thread are kept.
     fn keep() {
@@ -248,8 +273,10 @@ impl Subscriber for Events {
         event.record(&mut fields);
         let lock = fields.get("lock");
         assert_ne!(lock, Some(Self::PANICKING_ANYWHERE), "as it is meant to");
-        if std::thread::current().name() == Some("palisade-watchdog") {
+        let of_watchdogs = [Some("palisade-watchdog"), Some("palisade-events")];
+        if of_watchdogs.contains(&std::thread::current().name()) {
             assert_ne!(lock, Some(Self::PANICKING), "as it is meant to");
+            Self::block_or_ask(lock);
         }
         KEPT.with_borrow_mut(|kept| {
             if let Some(kept) = kept {

@@ -11,6 +11,7 @@ use super::CountDownLatch;
 use crate::{
     clock::Instant,
     error::{InspectError, NodeError},
+    telling,
     wait::OnOutage,
 };
 
@@ -21,7 +22,7 @@ impl CountDownLatch {
             return Ok(true);
         }
         // On the heap: many never wait, and their callers' futures should not pay for it.
-        let waited = Box::pin(self.listen_until_open());
+        let waited = Box::pin(telling::woken_aside(self.listen_until_open()));
         let Some(deadline) = deadline else { return waited.await.map(|()| true) };
         tokio::select! {
             biased;

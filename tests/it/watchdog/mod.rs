@@ -1,5 +1,6 @@
 //! What the watchdog renews, notices and finishes, on real servers.
 
+mod blocking;
 mod panics;
 mod releasing;
 mod renewing;

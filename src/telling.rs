@@ -1,0 +1,312 @@
+//! Tells code of the user's what has happened, without waiting for it.
+//!
+//! Wakers, and the subscribers of events, are not ours and may block. A watchdog's thread looks after all
+//! locks of a process and waits for neither: what is to be told from there goes to threads that do nothing
+//! else. From any other thread it is told at once, in the context and at the expense of whoever is there.
+//!
+//! Wakers are never left out, and one that blocks holds up the others only where [`WAKERS`] of them do. Events
+//! have a thread to themselves; those for which there is no room are counted, and that is told.
+
+use std::{
+    cell::Cell,
+    collections::VecDeque,
+    future::poll_fn,
+    mem,
+    pin::pin,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    task::{Context, Wake, Waker},
+    thread,
+    time::Duration,
+};
+
+use crate::{home::PerProcess, panics::contained};
+
+thread_local! {
+    static IS_SPARED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// From now on no code of the user's is waited for on this thread.
+pub(crate) fn spare_this_thread() {
+    IS_SPARED.set(true);
+}
+
+/// Whether that is so.
+pub(crate) fn is_spared() -> bool {
+    IS_SPARED.get()
+}
+
+/// Wakes whoever waits for something, by `wake`.
+pub(crate) fn wake(wake: impl FnOnce() + Send + 'static) {
+    if is_spared() { desk().wakers.add(Box::new(wake)) } else { wake() }
+}
+
+/// Tells subscribers of an event. Not for where a mutex is locked.
+pub(crate) fn event(tell: impl FnOnce() + Send + 'static) {
+    if is_spared() {
+        event_elsewhere(tell);
+    } else {
+        contained(tell);
+    }
+}
+
+/// The same for where one may be locked: never on this thread.
+pub(crate) fn event_elsewhere(tell: impl FnOnce() + Send + 'static) {
+    desk().events.add(Box::new(tell));
+}
+
+/// Work of the user's task: whoever wakes it does not wait for its waker where no code of the user's is waited for.
+///
+/// # Cancel safety
+/// That of `work`.
+pub(crate) async fn woken_aside<T>(work: impl Future<Output = T>) -> T {
+    let (mut work, mut known) = (pin!(work), None::<(Arc<Aside>, Waker)>);
+    poll_fn(|cx| {
+        let is_known = known.as_ref().is_some_and(|(aside, _)| aside.0.will_wake(cx.waker()));
+        if !is_known {
+            let aside = Arc::new(Aside(cx.waker().clone()));
+            known = Some((aside.clone(), aside.into()));
+        }
+        let waker = known.as_ref().map_or(cx.waker(), |(_, waker)| waker);
+        work.as_mut().poll(&mut Context::from_waker(waker))
+    })
+    .await
+}
+
+struct Aside(Waker);
+
+impl Wake for Aside {
+    fn wake(self: Arc<Self>) {
+        if is_spared() {
+            desk().wakers.add(Box::new(move || self.0.wake_by_ref()));
+        } else {
+            self.0.wake_by_ref();
+        }
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if is_spared() { self.clone().wake() } else { self.0.wake_by_ref() }
+    }
+}
+
+/// Those who tell.
+struct Desk {
+    wakers: Crew,
+    events: Crew,
+}
+
+impl Default for Desk {
+    fn default() -> Self {
+        let wakers = Crew::new("palisade-wakers", WAKERS, usize::MAX, |_never| {});
+        let events = Crew::new("palisade-events", 1, EVENTS, |events| {
+            tracing::warn!(events, "events were left out: subscribers took longer than they came");
+        });
+        Self { wakers, events }
+    }
+}
+
+/// The child of a fork has its own, since it has none of these threads.
+fn desk() -> &'static Desk {
+    static DESK: PerProcess<Desk> = PerProcess::new();
+    DESK.get()
+}
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// Threads that do one thing after the other. They end when there was nothing to do for a while.
+struct Crew {
+    name: &'static str,
+    most: usize,
+    room: usize,
+    /// Tells that so many were left out.
+    apologise: fn(u64),
+    state: Mutex<CrewState>,
+    work: Condvar,
+}
+
+#[derive(Default)]
+struct CrewState {
+    waiting: VecDeque<Job>,
+    threads: usize,
+    idle: usize,
+    left_out: u64,
+}
+
+impl Crew {
+    fn new(name: &'static str, most: usize, room: usize, apologise: fn(u64)) -> Self {
+        let (state, work) = (Mutex::default(), Condvar::new());
+        Self { name, most, room, apologise, state, work }
+    }
+
+    fn add(&'static self, job: Job) {
+        let mut state = self.state();
+        if state.waiting.len() >= self.room {
+            state.left_out += 1;
+            return;
+        }
+        state.waiting.push_back(job);
+        let is_short = state.idle < state.waiting.len() && state.threads < self.most;
+        state.threads += usize::from(is_short);
+        drop(state);
+        if is_short {
+            self.hire();
+        } else {
+            self.work.notify_one();
+        }
+    }
+
+    fn hire(&'static self) {
+        let thread = thread::Builder::new().name(self.name.to_owned());
+        if thread.spawn(|| self.serve()).is_ok() {
+            return;
+        }
+        let mut state = self.state();
+        state.threads -= 1;
+        // Better late for others than never.
+        let left = if state.threads == 0 { mem::take(&mut state.waiting) } else { VecDeque::new() };
+        drop(state);
+        for job in left {
+            contained(job);
+        }
+    }
+
+    fn serve(&self) {
+        while let Some((job, left_out)) = self.next() {
+            if left_out > 0 {
+                contained(|| (self.apologise)(left_out));
+            }
+            contained(job);
+        }
+    }
+
+    /// The next thing to do, and how many were left out before it. `None` if this thread is not needed.
+    fn next(&self) -> Option<(Job, u64)> {
+        let mut state = self.state();
+        loop {
+            if let Some(job) = state.waiting.pop_front() {
+                return Some((job, mem::take(&mut state.left_out)));
+            }
+            state.idle += 1;
+            let waited =
+                self.work.wait_timeout(state, KEPT).unwrap_or_else(PoisonError::into_inner);
+            let timeout;
+            (state, timeout) = waited;
+            state.idle -= 1;
+            if timeout.timed_out() && state.waiting.is_empty() {
+                state.threads -= 1;
+                return None;
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, CrewState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// So many wakers may block before others wait for them.
+const WAKERS: usize = 8;
+/// So many events wait at most.
+const EVENTS: usize = 1_024;
+/// How long a thread stays that has nothing to do.
+const KEPT: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+        mpsc::{Sender, channel},
+    };
+
+    use super::*;
+
+    fn crew(most: usize, room: usize, apologise: fn(u64)) -> &'static Crew {
+        Box::leak(Box::new(Crew::new("crew", most, room, apologise)))
+    }
+
+    /// Has one of the crew block until the sender is dropped.
+    fn blocked(crew: &'static Crew) -> Sender<()> {
+        let (end, ended) = channel::<()>();
+        let (begin, begun) = channel();
+        crew.add(Box::new(move || {
+            begin.send(()).unwrap();
+            ended.recv().unwrap_err();
+        }));
+        begun.recv().unwrap();
+        end
+    }
+
+    #[test]
+    fn what_blocks_holds_up_nothing_else_while_there_are_others() {
+        let crew = crew(3, usize::MAX, |_| {});
+        let blocking = [blocked(crew), blocked(crew)];
+        let (send, told) = channel();
+        for i in 0..100 {
+            let send = send.clone();
+            crew.add(Box::new(move || send.send(i).unwrap()));
+        }
+        assert_eq!(told.iter().take(100).collect::<Vec<_>>(), (0..100).collect::<Vec<_>>());
+        assert_eq!(crew.state().threads, 3);
+        drop(blocking);
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_counted_and_told() {
+        static LEFT_OUT: AtomicU64 = AtomicU64::new(0);
+        let crew = crew(1, 2, |events| {
+            LEFT_OUT.fetch_add(events, Ordering::SeqCst);
+        });
+        let blocking = blocked(crew);
+        let (send, told) = channel();
+        for i in 0..5 {
+            let send = send.clone();
+            crew.add(Box::new(move || send.send(i).unwrap()));
+        }
+        drop((blocking, send));
+        assert_eq!(told.iter().collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(LEFT_OUT.load(Ordering::SeqCst), 3);
+    }
+
+    #[test]
+    fn panic_costs_nothing_else() {
+        let crew = crew(1, usize::MAX, |_| {});
+        let (send, told) = channel();
+        crew.add(Box::new(|| panic!("as it is meant to")));
+        crew.add(Box::new(move || send.send(()).unwrap()));
+        assert_eq!(told.recv(), Ok(()));
+    }
+
+    #[test]
+    fn wakers_are_not_called_on_a_thread_that_is_spared() {
+        struct Here(Mutex<Sender<thread::ThreadId>>);
+        impl Wake for Here {
+            fn wake(self: Arc<Self>) {
+                self.0.lock().unwrap().send(thread::current().id()).unwrap();
+            }
+        }
+        let (send, woken_on) = channel();
+        let waker = Waker::from(Arc::new(Here(Mutex::new(send))));
+        let polls = AtomicUsize::new(0);
+        let mut told = Vec::new();
+        let work = poll_fn(|cx| {
+            polls.fetch_add(1, Ordering::SeqCst);
+            told.push(cx.waker().clone());
+            std::task::Poll::<()>::Pending
+        });
+        let mut work = Box::pin(woken_aside(work));
+        for _ in 0..2 {
+            assert!(work.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        }
+        drop(work);
+        let [one, same] = told.try_into().unwrap();
+        assert!(one.will_wake(&same));
+        one.wake();
+        assert_eq!(woken_on.recv().unwrap(), thread::current().id());
+        let spared = thread::spawn(move || {
+            spare_this_thread();
+            same.wake();
+            thread::current().id()
+        });
+        let spared = spared.join().unwrap();
+        assert_ne!(woken_on.recv().unwrap(), spared);
+    }
+}
