@@ -1,14 +1,12 @@
 //! Credentials that change while a process runs.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 use redis::{Cmd, RedisConnectionInfo, cmd};
 
-use crate::{
-    error::NodeError,
-    panics::{contained, contained_async},
-};
+use super::theirs::Theirs;
+use crate::error::NodeError;
 
 /// A user and a password that may change while a process runs, such as a token with an end.
 ///
@@ -82,12 +80,13 @@ impl fmt::Debug for Credentials {
 pub(crate) type Fetch = dyn Fn() -> BoxFuture<'static, Result<Credentials, String>> + Send + Sync;
 
 /// Whatever the caller's code does, panics included, is an outcome.
-pub(super) async fn fetched(fetch: &Fetch) -> Result<Credentials, NodeError> {
+pub(super) async fn fetched(fetch: &Arc<Fetch>, by: &Theirs) -> Result<Credentials, NodeError> {
     let failed = |reason: &str| NodeError::Credentials { reason: reason.into() };
-    let Some(work) = contained(fetch) else { return Err(failed(PANICKED)) };
-    match contained_async(work).await {
-        Some(fetched) => fetched.map_err(|error| failed(&error)),
-        None => Err(failed(PANICKED)),
+    let fetch = fetch.clone();
+    match by.run(move || fetch()).await {
+        Ok(Some(fetched)) => fetched.map_err(|error| failed(&error)),
+        Ok(None) => Err(failed(PANICKED)),
+        Err(error) => Err(failed(&error.to_string())),
     }
 }
 

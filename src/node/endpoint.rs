@@ -13,7 +13,9 @@ use super::{
     credentials::Fetch,
     directory::{Directory, Place, Whereabouts, shown},
     places::Places,
-    tcp, url,
+    tcp,
+    theirs::Theirs,
+    url,
 };
 use crate::{
     clock::{Known, SharedClock, is_possible_here},
@@ -30,6 +32,7 @@ pub(crate) struct Endpoint {
     login: RedisConnectionInfo,
     /// Where user and password come from, if they change.
     fetch: Option<Arc<Fetch>>,
+    theirs: Theirs,
     spoken: Spoken,
     /// Whether it is one of many, and what is granted there may move to another.
     is_of_cluster: bool,
@@ -193,6 +196,7 @@ impl Endpoint {
             address,
             login: login.set_skip_set_lib_name(),
             fetch: None,
+            theirs: Theirs::new(),
             spoken,
             is_of_cluster: false,
             #[cfg(feature = "tls")]
@@ -295,8 +299,13 @@ impl Endpoint {
         }
     }
 
-    pub(super) fn fetch(&self) -> Option<&Fetch> {
-        self.fetch.as_deref()
+    pub(super) fn fetch(&self) -> Option<&Arc<Fetch>> {
+        self.fetch.as_ref()
+    }
+
+    /// Where code of the user's runs.
+    pub(super) fn theirs(&self) -> &Theirs {
+        &self.theirs
     }
 
     /// User, password and database.
@@ -324,7 +333,11 @@ impl Endpoint {
             Address::Unix(path) => Box::new(tokio::net::UnixStream::connect(path).await?),
             #[cfg(not(unix))]
             Address::Unix(_) => return Err(io::ErrorKind::Unsupported.into()),
-            Address::Connector(connect) => connect().await?,
+            Address::Connector(connect) => {
+                let connect = connect.clone();
+                let made = self.theirs.run(move || connect()).await?;
+                made.ok_or_else(|| io::Error::other("the connector panicked"))??
+            }
             #[cfg(feature = "embedded")]
             Address::Led(lead) => {
                 let (stream, config) = lead().await?;

@@ -1,6 +1,6 @@
 //! Who logs in: as is said once and for all, or as is asked for at each connect and before that ends.
 
-use std::{future::pending, time::Duration};
+use std::{future::pending, sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 use redis::{Cmd, RedisConnectionInfo};
@@ -26,7 +26,9 @@ impl Core {
     pub(super) async fn login(&self, deadline: Instant) -> Result<Login, NodeError> {
         let info = self.endpoint.login().clone();
         let Some(fetch) = self.endpoint.fetch() else { return Ok(Login { info, renew_at: None }) };
-        let credentials = self.in_time(deadline, "no credentials", fetched(fetch)).await?;
+        let credentials = self
+            .in_time(deadline, "no credentials", fetched(fetch, self.endpoint.theirs()))
+            .await?;
         let renew_at = self.renewal_of(&credentials);
         Ok(Login { info: credentials.put_into(info), renew_at })
     }
@@ -52,9 +54,13 @@ impl Core {
         }
     }
 
-    async fn log_in_again(&self, fetch: &Fetch, say: &Say<'_>) -> Result<Credentials, NodeError> {
-        let credentials =
-            self.in_time(self.connected_by(), "no credentials", fetched(fetch)).await?;
+    async fn log_in_again(
+        &self,
+        fetch: &Arc<Fetch>,
+        say: &Say<'_>,
+    ) -> Result<Credentials, NodeError> {
+        let fetched = fetched(fetch, self.endpoint.theirs());
+        let credentials = self.in_time(self.connected_by(), "no credentials", fetched).await?;
         say(credentials.auth()).await?;
         Ok(credentials)
     }

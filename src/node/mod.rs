@@ -66,6 +66,7 @@ mod tcp;
 pub(crate) mod test_server;
 #[cfg(test)]
 mod tests;
+mod theirs;
 #[cfg(feature = "tls")]
 mod tls;
 mod url;

@@ -1,17 +1,21 @@
-//! Code of the user's that blocks where a lock is lost, or where that is told: it costs no lock of others.
+//! Code of the user's that blocks where a lock is lost, where that is told, or where a server is reached: it costs no
+//! lock of others.
 
 use std::{
-    future::Future,
+    future::{Future, ready},
     pin::pin,
     sync::{
         Arc, Mutex,
-        mpsc::{Receiver, channel},
+        atomic::{AtomicBool, Ordering},
+        mpsc::{Receiver, Sender, channel},
     },
     task::{Context, Wake, Waker},
+    thread::{self, ThreadId},
 };
 
-use palisade::{Client, ClientBuilder, LostCause, clock::BootClock};
+use palisade::{Client, ClientBuilder, LostCause, clock::BootClock, settings::Credentials};
 use testkit::RedisServer;
+use tokio::net::TcpStream;
 
 use super::sharing::{held, outlive};
 use crate::{
@@ -99,4 +103,72 @@ async fn subscriber_may_ask_after_the_lock_of_which_it_is_told() {
     eventually("an event", || ASKED.lock().unwrap().is_none()).await;
     assert_eq!(within(HANG, "the loss", guard.lost()).await, LostCause::Expired);
     outlive(&[spared]).await;
+}
+
+/// Blocks once it is told to, but for the thread of the test.
+struct Gate {
+    test: ThreadId,
+    is_shut: AtomicBool,
+    is_blocked: AtomicBool,
+    until: Mutex<Receiver<()>>,
+}
+
+impl Gate {
+    fn new() -> (Arc<Self>, Sender<()>) {
+        let (end, until) = channel();
+        let (is_shut, is_blocked) = Default::default();
+        let test = thread::current().id();
+        (Arc::new(Self { test, is_shut, is_blocked, until: Mutex::new(until) }), end)
+    }
+
+    fn pass(&self) {
+        if self.is_shut.load(Ordering::SeqCst) && thread::current().id() != self.test {
+            self.is_blocked.store(true, Ordering::SeqCst);
+            self.until.lock().unwrap().recv().unwrap_err();
+        }
+    }
+}
+
+async fn costs_no_lock_of_others(
+    gate: Arc<Gate>,
+    end: Sender<()>,
+    settings: impl FnOnce(&RedisServer) -> ClientBuilder,
+) {
+    let scene = Scene::new(settings).await;
+    let spared = held(&scene.other, "y").await;
+    let hit = held(&scene.client, "x").await;
+    gate.is_shut.store(true, Ordering::SeqCst);
+    scene.server.cli(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
+    eventually("a new connection", || gate.is_blocked.load(Ordering::SeqCst)).await;
+    outlive(&[spared]).await;
+    drop((end, hit));
+}
+
+#[tokio::test]
+async fn credentials_that_block_cost_no_lock_of_others() {
+    let (gate, end) = Gate::new();
+    let fetching = gate.clone();
+    let fetch = move || {
+        fetching.pass();
+        ready(Ok::<_, &str>(Credentials::new("app", "pw")))
+    };
+    costs_no_lock_of_others(gate, end, move |server| {
+        server.cli(&["ACL", "SETUSER", "app", "on", ">pw", "~*", "&*", "+@all"]);
+        client(&server.url()).credentials(fetch)
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn connector_that_blocks_costs_no_lock_of_others() {
+    let (gate, end) = Gate::new();
+    let connecting = gate.clone();
+    costs_no_lock_of_others(gate, end, move |server| {
+        let addr = server.addr();
+        client(&server.url()).connector("theirs", move || {
+            connecting.pass();
+            TcpStream::connect(addr)
+        })
+    })
+    .await;
 }

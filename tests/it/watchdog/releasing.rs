@@ -89,7 +89,7 @@ fn release_that_overtakes_its_acquire_is_sent_again() {
     let (direct, slow) = (server.addr(), proxy.addr());
     // The releaser connects by itself, past the proxy.
     let dial = move || {
-        let is_releaser = std::thread::current().name() == Some("palisade-watchdog");
+        let is_releaser = std::thread::current().name() == Some("palisade-theirs");
         TcpStream::connect(if is_releaser { direct } else { slow })
     };
     let client =
