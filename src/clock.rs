@@ -7,10 +7,13 @@
 use std::{
     cell::Cell,
     fmt,
+    future::poll_fn,
     num::NonZero,
     ops::{Add, Sub},
     panic::catch_unwind,
+    pin::pin,
     sync::Arc,
+    task::Poll,
     thread::LocalKey,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -152,12 +155,28 @@ impl Clock for BootClock {
     }
 
     fn sleep_until(&self, at: Instant) -> BoxFuture<'static, ()> {
-        if !has_timers() {
-            // Whoever races this with a token is still told by the watchdog.
-            return Box::pin(std::future::pending());
+        Box::pin(sleep_until(at))
+    }
+}
+
+/// By the timers of whichever runtime it is polled on. One of tokio's belongs to the runtime that it was made on,
+/// which may stand still, and panics once that has ended.
+async fn sleep_until(at: Instant) {
+    loop {
+        // Where there are none, whoever races this with a token is still told by the watchdog.
+        let here = poll_fn(|_cx| match Handle::try_current() {
+            Ok(here) if has_timers() => Poll::Ready(here.id()),
+            _ => Poll::Pending,
+        });
+        let here = here.await;
+        let mut timer = pin!(tokio::time::sleep(at.saturating_since(BootClock.now())));
+        let is_over = poll_fn(|cx| match Handle::try_current() {
+            Ok(now) if now.id() == here => timer.as_mut().poll(cx).map(|()| true),
+            _ => Poll::Ready(false),
+        });
+        if is_over.await {
+            return;
         }
-        let left = at.saturating_since(self.now());
-        Box::pin(tokio::time::sleep(left))
     }
 }
 
@@ -246,13 +265,14 @@ pub(crate) fn has_timers() -> bool {
 pub(crate) type Known = Cell<Option<(Id, bool)>>;
 
 /// Whether the runtime that is current here can do something. tokio does not tell, but panics: it is
-/// tried, once for each runtime that a thread comes to.
+/// tried, once for each runtime that a thread comes to. Where a panic is the end of the process it is taken
+/// for granted.
 pub(crate) fn is_possible_here(known: &'static LocalKey<Known>, attempt: fn()) -> bool {
     let Ok(runtime) = Handle::try_current() else { return false };
     let here = runtime.id();
     known.get().filter(|(tried, _)| *tried == here).map_or_else(
         || {
-            let possible = catch_unwind(attempt).is_ok();
+            let possible = cfg!(panic = "abort") || catch_unwind(attempt).is_ok();
             known.set(Some((here, possible)));
             possible
         },
@@ -292,6 +312,22 @@ mod tests {
         let clock = TokioClock::new();
         clock.sleep_until(clock.now() + Duration::from_secs(3600)).await;
         assert!(clock.now().since_origin() >= Duration::from_secs(3600));
+    }
+
+    /// As an acquire is that is polled on one runtime and then on another.
+    #[test]
+    fn sleep_goes_on_where_it_is_polled_whatever_becomes_of_the_runtime_before() {
+        let runtime =
+            || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        for ends in [true, false] {
+            let mut before = Some(runtime());
+            let mut sleep = BootClock.sleep_until(BootClock.now() + Duration::from_millis(20));
+            let first = before.as_ref().map(|it| it.block_on(async { futures::poll!(&mut sleep) }));
+            assert_eq!(first, Some(Poll::Pending));
+            before = before.filter(|_| !ends);
+            runtime().block_on(sleep);
+            drop(before);
+        }
     }
 
     #[test]
