@@ -42,6 +42,9 @@ impl Claim {
         let listed: Arc<dyn Listed> = self.clone();
         for member in self.members.values() {
             member.services.now_held(member.kind.channel(), &listed);
+            if self.wanted.term.is_renewed() {
+                member.services.stand_by(member.kind.name());
+            }
         }
         if let Some(next) = next {
             self.process.watchdog.watch(self.id, next, self.clone());

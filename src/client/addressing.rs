@@ -171,6 +171,8 @@ impl ClientBuilder {
     /// again, and live connections log in anew. If that fails or is refused, an event at `warn` says so; it is
     /// tried each second, and nothing is lost as long as the server keeps the connection.
     ///
+    /// On your own runtime it must not block. What renews locks calls it on a thread of its own, where it may.
+    ///
     /// # Examples
     /// ```
     /// # fn main() -> Result<(), palisade::error::ConfigError> {
@@ -220,6 +222,8 @@ impl ClientBuilder {
     /// `label` stands for the address in errors and ballots. User, password and database, whether TLS is
     /// spoken, and the name that its certificate must bear are those of the server that is
     /// [named](Self::url) too, before or after; its address is not used.
+    ///
+    /// On your own runtime it must not block. What renews locks calls it on a thread of its own, where it may.
     ///
     /// # Examples
     /// ```

@@ -11,7 +11,7 @@ use std::{
 
 use futures::{StreamExt, stream};
 
-use super::{Awaited, Connection, Lookout, NextSocket, Node};
+use super::{Answer, Awaited, Connection, Lookout, NextSocket, Node};
 use crate::{
     clock::Instant,
     error::NodeError,
@@ -173,12 +173,38 @@ impl Node {
         let deadline = self.0.core.settings.clock.now() + call.timeout;
         let next_socket = NextSocket::for_the_unsent().divisible(call.is_divisible());
         let key = call.batch.key();
-        let (connection, answer) =
-            self.call_until(next_socket, key, Awaited::ByALease, &call.batch, deadline).await?;
+        let (connection, answer) = match self.call_on_another_runtimes(call, deadline).await {
+            Some(answered) => answered,
+            None => {
+                self.call_until(next_socket, key, Awaited::ByALease, &call.batch, deadline).await?
+            }
+        };
         let (sent, run_id) = (answer.sent, connection.run_id());
         let outcomes = answer.reply.into_iter();
         let answers = outcomes.map(|outcome| BatchAnswer { outcome, sent, run_id }).collect();
         Ok((answers, connection))
+    }
+}
+
+impl Node {
+    /// Where this runtime has no connection, and comes to none in half of the time: what another runtime has lives
+    /// on when no new one can be made, since the password is another now, or a certificate, or there are too many.
+    async fn call_on_another_runtimes<T>(
+        &self,
+        call: &BatchCall<T>,
+        deadline: Instant,
+    ) -> Option<(Connection, Answer<Vec<Outcome>>)> {
+        let key = call.batch.key();
+        if self.connected(key).is_some() {
+            return None;
+        }
+        let theirs = self.connected_anywhere(key)?;
+        if self.connection(key, deadline - call.timeout / 2).await.is_ok() {
+            return None;
+        }
+        // Else the cause is why there is no connection.
+        let answer = theirs.call_of(Awaited::ByALease, &call.batch, deadline).await.ok()?;
+        Some((theirs, answer))
     }
 }
 

@@ -120,6 +120,16 @@ impl Cluster {
         self.master(&self.owner(slot)?).connected()
     }
 
+    /// The same on any runtime.
+    pub(super) fn connected_anywhere(&self, slot: u16) -> Option<Connection> {
+        self.master(&self.owner(slot)?).connected_anywhere()
+    }
+
+    /// Whether there is a link on a runtime to whoever serves `slot`, connected or not.
+    pub(super) fn is_linked_for(&self, slot: u16, runtime: Id) -> bool {
+        self.owner(slot).is_some_and(|place| self.master(&place).is_linked_on(runtime))
+    }
+
     /// Whoever is at a place that a server has told of `slot`. No host is that of who told it.
     pub(super) fn told(&self, slot: u16, (host, port): Place) -> Result<Place, NodeError> {
         let host = match self.owner(slot) {

@@ -44,7 +44,8 @@ pub(super) struct Link {
 enum LinkState {
     Connecting,
     Up(Connection),
-    Down(NodeError),
+    /// With the number of the attempt.
+    Down(NodeError, u64),
     Over,
 }
 
@@ -52,13 +53,25 @@ enum LinkState {
 pub(super) type Links = Arc<Mutex<Vec<(Id, Arc<Link>)>>>;
 
 impl LinkState {
-    fn is_settled(&self) -> bool {
+    /// Whether it is an answer to who asks after attempt number `known`. Who was refused at the login is told so
+    /// by the attempt that was: passwords change, and the server is there.
+    fn is_settled(&self, known: u64) -> bool {
         match self {
             Self::Connecting => false,
             // An ended connection stays here until its supervisor is polled; that is soon.
             Self::Up(connection) => connection.is_live(),
-            Self::Down(_) | Self::Over => true,
+            Self::Down(NodeError::Authentication { .. }, attempt) => *attempt > known,
+            Self::Down(..) | Self::Over => true,
         }
+    }
+
+    fn attempt(&self) -> u64 {
+        if let Self::Down(_, attempt) = self { *attempt } else { 0 }
+    }
+
+    /// What is told when it did not settle in time: why it is down, if it is.
+    fn unsettled(&self) -> Self {
+        if let Self::Down(..) = self { self.clone() } else { Self::Connecting }
     }
 }
 
@@ -89,14 +102,14 @@ impl Link {
         self.nudge.notify_one();
         // Whoever asks again and again for what is down is to leave its runtime time to reach it.
         consume_budget().await;
-        let settled = self.state.wait_for(LinkState::is_settled);
-        match before(&self.core.settings.clock, deadline, settled).await {
-            Some(LinkState::Up(connection)) => Ok(connection),
-            Some(LinkState::Down(cause)) => Err(cause),
-            Some(LinkState::Over) => Err(self.core.why_over()),
-            Some(LinkState::Connecting) | None => {
-                Err(NodeError::TimedOut { phase: Phase::Connecting })
-            }
+        let known = self.state.look(LinkState::attempt);
+        let settled = self.state.wait_for(|state| state.is_settled(known));
+        let settled = before(&self.core.settings.clock, deadline, settled).await;
+        match settled.unwrap_or_else(|| self.state.look(LinkState::unsettled)) {
+            LinkState::Up(connection) => Ok(connection),
+            LinkState::Down(cause, _) => Err(cause),
+            LinkState::Over => Err(self.core.why_over()),
+            LinkState::Connecting => Err(NodeError::TimedOut { phase: Phase::Connecting }),
         }
     }
 }
@@ -129,8 +142,9 @@ async fn supervise(membership: Membership) {
 async fn keep_connected(link: &Link) {
     let settings = &link.core.settings;
     let mut backoff = pauses(settings);
-    let mut was_lost = false;
+    let (mut was_lost, mut attempt) = (false, 0);
     loop {
+        attempt += 1;
         let tried = settings.clock.now();
         let run_before = link.core.run_id();
         match link.core.connect().await {
@@ -163,7 +177,7 @@ async fn keep_connected(link: &Link) {
                 telling::event(move || tracing::debug!(%node, ?how, "connection ended"));
                 link.state.replace(match ending {
                     ConnectionEnd::Lost => LinkState::Connecting,
-                    ConnectionEnd::Unusable(cause) => LinkState::Down(cause),
+                    ConnectionEnd::Unusable(cause) => LinkState::Down(cause, attempt),
                 });
                 // A server that hangs up on every new connection is not asked in a spin.
                 if lived >= settings.backoff_max {
@@ -174,7 +188,7 @@ async fn keep_connected(link: &Link) {
             Err(cause) => {
                 let (node, why) = (link.core.endpoint.id().clone(), cause.clone());
                 telling::event(move || tracing::debug!(%node, cause = %why, "not connected"));
-                link.state.replace(LinkState::Down(cause));
+                link.state.replace(LinkState::Down(cause, attempt));
             }
         }
         pause(link, tried, backoff.next().unwrap_or(settings.backoff_max)).await;

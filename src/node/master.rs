@@ -47,6 +47,11 @@ impl Master {
         find(&self.links(), runtime)?.connected()
     }
 
+    /// A live connection of any runtime.
+    pub(super) fn connected_anywhere(&self) -> Option<Connection> {
+        self.links().iter().find_map(|(_, link)| link.connected())
+    }
+
     /// Its replicas, if it matters what they have.
     pub(super) fn replicas(&self) -> Option<&Replicas> {
         let core = &self.0.core;

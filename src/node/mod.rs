@@ -392,6 +392,22 @@ impl Node {
         }
     }
 
+    /// The same on any runtime.
+    fn connected_anywhere(&self, key: &str) -> Option<Connection> {
+        match &self.0.servers {
+            Servers::One(master) => master.connected_anywhere(),
+            Servers::Many(cluster) => cluster.connected_anywhere(slot(key)),
+        }
+    }
+
+    /// Whether there is a link on a runtime for what concerns `key`, connected or not.
+    pub(crate) fn is_linked_for(&self, key: &str, runtime: Id) -> bool {
+        match &self.0.servers {
+            Servers::One(master) => master.is_linked_on(runtime),
+            Servers::Many(cluster) => cluster.is_linked_for(slot(key), runtime),
+        }
+    }
+
     /// The server's run as of the newest handshake on any runtime. A cluster has none.
     pub(crate) fn run_id(&self) -> Option<RunId> {
         self.0.core.run_id()

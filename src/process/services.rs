@@ -161,6 +161,21 @@ impl NodeServices {
         Err(ConfigError::RuntimeLacks { what, call })
     }
 
+    /// Has the watchdog come to a connection of its own for what is to be renewed of `key`: not only at the first
+    /// renewal, when the password may be another, or no connection more be had. Never blocks.
+    pub(crate) fn stand_by(&self, key: &str) {
+        let watchdog = &self.process.watchdog;
+        if self.node.is_linked_for(key, watchdog.runtime().id()) {
+            return;
+        }
+        let (node, key) = (self.node.clone(), Box::<str>::from(key));
+        let deadline = self.now() + self.settings.connect_timeout;
+        watchdog.attend(Box::pin(async move {
+            // If it fails, that is told by the renewal.
+            drop(node.connection(&key, deadline).await);
+        }));
+    }
+
     pub(crate) fn now(&self) -> Instant {
         self.process.clock.now()
     }

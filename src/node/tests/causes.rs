@@ -28,6 +28,18 @@ async fn a_wrong_password_is_said_so_and_not_repeated() {
 }
 
 #[tokio::test]
+async fn refused_login_is_not_remembered_by_who_asks_again() {
+    let server = RedisServer::start();
+    let node = server.node_of_alice();
+    for _ in 0..2 {
+        let error = within(node.connection(KEY, later())).await.unwrap_err();
+        assert!(matches!(error, NodeError::Authentication { .. }), "{error:?}");
+    }
+    server.run("ACL SETUSER alice on >wonder ~* &* +@all");
+    within(node.connection(KEY, later())).await.unwrap();
+}
+
+#[tokio::test]
 async fn too_many_clients_are_no_matter_of_passwords() {
     let server = RedisServer::start();
     server.run("ACL SETUSER alice on >wonder ~* &* +@all");

@@ -48,6 +48,9 @@ async fn plain_composites_send_what_they_did() {
     let fleet = Fleet::start(3).await;
     let plain = fleet.masters.multi_lock("x");
     plain.acquire().await.unwrap().release().await.unwrap();
+    // Each connection names itself once, and the watchdog has its own from the first hold on.
+    let has_both = |server: &RedisServer| server.calls_of("client") == 2;
+    eventually("all are connected", || fleet.servers.iter().all(has_both)).await;
     let before: Vec<_> = fleet.servers.iter().map(RedisServer::calls).collect();
     plain.acquire().await.unwrap().release().await.unwrap();
     for (server, before) in fleet.servers.iter().zip(&before) {

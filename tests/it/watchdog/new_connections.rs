@@ -1,0 +1,25 @@
+//! Connections that cannot be made any more when a lock is to be renewed: those that live serve on.
+
+use testkit::RedisServer;
+
+use super::sharing::{held, outlive, user};
+use crate::fleet::client;
+
+#[tokio::test]
+async fn lock_outlives_a_password_that_is_changed_once_it_is_held() {
+    let server = RedisServer::start();
+    let client = user(&server, "app").await;
+    let guard = held(&client, "x").await;
+    server.cli(&["ACL", "SETUSER", "app", "resetpass", ">another"]);
+    outlive(&[guard]).await;
+}
+
+#[tokio::test]
+async fn lock_outlives_that_no_connection_is_to_be_had() {
+    let server = RedisServer::start();
+    let client = client(&server.url()).connect().await.unwrap();
+    // There is no room for one more.
+    server.cli(&["CONFIG", "SET", "maxclients", &server.connected_clients().to_string()]);
+    let guard = held(&client, "x").await;
+    outlive(&[guard]).await;
+}
