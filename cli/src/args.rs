@@ -284,7 +284,13 @@ pub(crate) struct LaunchArgs {
 /// Prints what clap answers instead of running: help, the version, or what is wrong. Help that was
 /// asked for is a success; everything else is wrong use.
 pub(crate) fn answer(answer: &clap::Error) -> u8 {
-    let _nobody_reads = answer.print();
+    let is_control = |word: OsString| word.to_string_lossy().contains(char::is_control);
+    if !answer.use_stderr() || !env::args_os().any(is_control) {
+        let _nobody_reads = answer.print();
+    } else {
+        // It repeats what was typed.
+        answer.to_string().lines().for_each(tell);
+    }
     if let Some(word) = misplaced_command(answer) {
         tell(format_args!(
             "put -- between the name of the lock and the command: palisade run … NAME -- {word} …"

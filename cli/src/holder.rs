@@ -4,6 +4,7 @@ use std::fmt;
 
 use palisade::{
     Client,
+    error::Shown,
     inspect::{Access, Holder},
 };
 
@@ -55,9 +56,10 @@ pub(crate) struct Described<'a> {
 
 impl fmt::Display for Described<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = Shown::new(&self.holder.id);
         match self.place {
-            Some(Place { host, pid }) => write!(f, "{host} pid {pid} ({})", self.holder.id)?,
-            None => write!(f, "{}", self.holder.id)?,
+            Some(Place { host, pid }) => write!(f, "{} pid {pid} ({id})", Shown::new(host))?,
+            None => write!(f, "{id}")?,
         }
         match self.holder.ttl {
             Some(ttl) => write!(f, ", ttl {}", duration::show_roughly(ttl)),

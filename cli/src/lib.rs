@@ -36,6 +36,7 @@ use std::{
 };
 
 use clap::Parser;
+use palisade::error::Shown;
 use tokio::runtime::Runtime;
 
 use args::{Cli, Subcommand};
@@ -97,10 +98,18 @@ fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Whatever names and servers put into it. What somebody has typed is not cut.
+fn in_one_line(what: &dyn Display) -> String {
+    Shown::new(&what.to_string()).at_most(MOST_SAID).to_string()
+}
+
+/// In bytes.
+const MOST_SAID: usize = 1 << 14;
+
 /// Says something on stderr, in one write: several processes may share it. Nobody may be listening there any more:
 /// that stops nothing.
 fn tell(what: impl Display) {
-    let line = format!("palisade: {what}\n");
+    let line = format!("palisade: {}\n", in_one_line(&what));
     terminal::undisturbed(|| {
         let _nobody_listens = io::stderr().write_all(line.as_bytes());
     });

@@ -1,6 +1,8 @@
 //! What all locks can do, written once: acquire, re-enter, run a closure under the lock.
 
-use std::{fmt, future::Future, marker::PhantomData, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet, fmt, future::Future, marker::PhantomData, sync::Arc, time::Duration,
+};
 
 use super::{acquisition::Acquisition, target::Target};
 use crate::{
@@ -50,8 +52,10 @@ impl<P> Handle<P> {
     /// `Debug` of a lock of this type, as far as it is for users: no names but those that may be
     /// shown.
     pub(crate) fn show(&self, lock_type: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let members = self.target.members.values();
-        let servers: Vec<_> = members.map(|member| member.services.node_id()).collect();
+        let mut seen = BTreeSet::new();
+        let servers = self.target.members.values().map(|member| member.services.node_id());
+        // Once each: a lock of thousands of names may be on few.
+        let servers: Vec<_> = servers.filter(|server| seen.insert(*server)).collect();
         f.debug_struct(lock_type.split('<').next().unwrap_or(lock_type))
             .field("lock", &self.target.lock_name())
             .field("servers", &servers)

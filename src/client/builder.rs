@@ -7,7 +7,7 @@ use super::SimulatedProcess;
 use super::{Client, address::ServerAddress};
 use crate::{
     clock::Clock,
-    error::{ConfigError, ConnectError},
+    error::{ConfigError, ConnectError, Shown},
     kinds::scripts,
     lease::MIN_WATCHDOG,
     node::{Node, NodeSettings, Replicated, Sharding, Spin},
@@ -521,8 +521,8 @@ impl fmt::Debug for ClientBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The URL may hold a password.
         f.debug_struct("ClientBuilder")
-            .field("name", &self.name)
-            .field("namespace", &self.namespace)
+            .field("name", &Shown::new(&self.name))
+            .field("namespace", &Shown::new(&self.namespace))
             .field("node_timeout", &self.node_timeout)
             .field("max_lease", &self.max_lease)
             .field("fleet_max_lease", &self.fleet_max_lease)

@@ -4,7 +4,7 @@ use super::hosts;
 #[cfg(feature = "tls")]
 use crate::node::Tls;
 use crate::{
-    error::ConfigError,
+    error::{ConfigError, Shown},
     node::{Directory, Place},
 };
 
@@ -111,7 +111,9 @@ impl Sentinels {
 
 impl std::fmt::Debug for Login {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Login").field("user", &self.user).finish_non_exhaustive()
+        f.debug_struct("Login")
+            .field("user", &self.user.as_deref().map(Shown::new))
+            .finish_non_exhaustive()
     }
 }
 

@@ -4,7 +4,12 @@ use std::fmt;
 
 use futures::future::join_all;
 
-use crate::{error::InspectError, kind::Holder, kinds::Lock, node::NodeId};
+use crate::{
+    error::{InspectError, Shown},
+    kind::Holder,
+    kinds::Lock,
+    node::NodeId,
+};
 
 /// What each server says of a lock.
 ///
@@ -71,6 +76,17 @@ impl fmt::Display for Inspection {
 }
 
 fn told(holders: &[Holder]) -> String {
-    let ids: Vec<_> = holders.iter().map(|holder| holder.id.as_str()).collect();
-    if ids.is_empty() { "free".into() } else { format!("held by {}", ids.join(", ")) }
+    if holders.is_empty() {
+        return "free".into();
+    }
+    let mut ids: Vec<_> = holders.iter().map(|it| Shown::new(&it.id).to_string()).collect();
+    let others = ids.len().saturating_sub(MOST_TOLD);
+    if others > 0 {
+        ids.truncate(MOST_TOLD);
+        ids.push(format!("{others} more"));
+    }
+    format!("held by {}", ids.join(", "))
 }
+
+/// So many of those who read are named.
+const MOST_TOLD: usize = 16;

@@ -116,7 +116,7 @@ impl StripedLock {
 impl fmt::Debug for StripedLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StripedLock")
-            .field("name", &self.stripe(0).name())
+            .field("name", &self.stripe(0).voter().shown_name())
             .field("stripes", &self.stripes)
             .finish_non_exhaustive()
     }

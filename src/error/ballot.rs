@@ -1,6 +1,6 @@
 //! The votes of one round, node by node.
 
-use std::{fmt, time::Duration};
+use std::{collections::BTreeMap, fmt, time::Duration};
 
 use super::{NodeError, NodeId, rounded::at_most};
 
@@ -66,7 +66,7 @@ impl fmt::Display for Vote {
 /// }
 /// report(&AcquireError::Shutdown);
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Ballot {
     votes: Vec<(NodeId, Vote)>,
 }
@@ -91,13 +91,38 @@ impl Ballot {
 
     /// Who voted how, where `word` has another word than [`Vote`] for what became of a vote.
     pub(super) fn told(&self, word: impl Fn(&Vote) -> Option<&'static str>) -> String {
-        let told = |(node, vote): (_, &Vote)| match word(vote) {
-            Some(word) => format!("{node}: {word}"),
-            None => format!("{node}: {vote}"),
-        };
-        self.iter().map(told).collect::<Vec<_>>().join("; ")
+        let told = |vote: &Vote| word(vote).map_or_else(|| vote.to_string(), str::to_owned);
+        self.grouped(told).join("; ")
+    }
+
+    /// What nodes say, once each: those of a lock of thousands of names may be few, and say the same.
+    fn grouped(&self, told: impl Fn(&Vote) -> String) -> Vec<String> {
+        let mut times = BTreeMap::new();
+        let mut groups = Vec::new();
+        for (node, vote) in self.iter() {
+            let group = (node, told(vote));
+            let known = times.entry(group.clone()).or_insert(0_usize);
+            *known += 1;
+            if *known == 1 {
+                groups.push((group, matches!(vote, Vote::Failed(_))));
+            }
+        }
+        let others = groups.len().saturating_sub(MOST_GROUPS);
+        if others > 0 {
+            // Failures are what somebody can do something about.
+            groups.sort_by_key(|(_, is_failure)| !is_failure);
+            groups.truncate(MOST_GROUPS);
+        }
+        let lines = groups.iter().map(|(group, _)| match (group, times.get(group)) {
+            ((node, told), Some(times @ 2..)) => format!("{node}: {told} ({times} times)"),
+            ((node, told), _) => format!("{node}: {told}"),
+        });
+        lines.chain((others > 0).then(|| format!("{others} other answers"))).collect()
     }
 }
+
+/// So many different answers are told.
+const MOST_GROUPS: usize = 16;
 
 impl fmt::Display for Ballot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -105,9 +130,40 @@ impl fmt::Display for Ballot {
     }
 }
 
+impl fmt::Debug for Ballot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Ballot").field(&self.grouped(|vote| format!("{vote:?}"))).finish()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Phase;
+
+    #[test]
+    fn many_names_on_one_server_are_told_once() {
+        let node = NodeId::new("127.0.0.1:6379/0");
+        let late = Vote::Failed(NodeError::TimedOut { phase: Phase::Answering });
+        let mut votes = vec![(node.clone(), Vote::Granted); 1_933];
+        votes.push((node.clone(), late));
+        let ballot = Ballot::new(votes);
+        let text = "127.0.0.1:6379/0: granted (1933 times); \
+                    127.0.0.1:6379/0: timed out while waiting for the answer";
+        assert_eq!(ballot.to_string(), text);
+        assert!(format!("{ballot:?}").len() < 200, "{ballot:?}");
+    }
+
+    #[test]
+    fn of_very_many_answers_the_failures_are_told() {
+        let refused = |i| Vote::Refused { ttl: Some(Duration::from_secs(60 + i)) };
+        let votes = (0..100_u64).map(refused).chain([Vote::Failed(NodeError::Loading)]);
+        let ballot = Ballot::new(votes.map(|vote| (NodeId::new("a"), vote)).collect());
+        let text = ballot.to_string();
+        assert!(text.starts_with("a: the server is loading its data; a: held by"), "{text}");
+        assert!(text.ends_with("; 85 other answers") && text.len() < 1_000, "{text}");
+        assert!(format!("{ballot:?}").len() < 2_000, "{ballot:?}");
+    }
 
     #[test]
     fn how_long_another_holds_it_is_rounded_up() {

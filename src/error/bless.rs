@@ -1,8 +1,8 @@
 //! Why masters were not blessed.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
-use super::{ConfigError, NodeError, NodeId, rounded::at_least};
+use super::{ConfigError, NodeError, NodeId, Text, rounded::at_least};
 
 /// Why masters were not blessed.
 ///
@@ -53,7 +53,7 @@ pub enum BlessError {
         /// The master.
         node: NodeId,
         /// What the masters that were blessed together have in common.
-        fleet: Arc<str>,
+        fleet: Text,
         /// The longest lease that it was blessed for.
         max_lease: Duration,
     },
@@ -114,7 +114,7 @@ pub enum BlessError {
 }
 
 fn list(nodes: &[NodeId]) -> String {
-    nodes.iter().map(NodeId::as_str).collect::<Vec<_>>().join(", ")
+    nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn left_on(nodes: &[NodeId]) -> String {

@@ -1,8 +1,8 @@
 //! Mistakes that are found before anything is sent.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
-use super::LockName;
+use super::{LockName, Text};
 
 /// A setting, name or lease that cannot work. Nothing was sent to any server.
 ///
@@ -30,14 +30,14 @@ pub enum ConfigError {
     #[error("the lock's name {name:?} has braces that are not one well-formed hash tag")]
     BadHashTag {
         /// The name, as errors may show it.
-        name: Arc<str>,
+        name: Text,
     },
     /// A latch whose name has a hash tag, on a server of a cluster: Redisson's channel for it, which is
     /// always in braces, is in another slot. Nothing was changed.
     #[error("the latch's name {name:?} has a hash tag, which Redisson's channel for it has not")]
     TaggedLatch {
         /// The name, as errors may show it.
-        name: Arc<str>,
+        name: Text,
     },
     /// A count that cannot be set: 0, which is none, or more than is counted on with.
     #[error("a count of {count} cannot be set; from 1 to {max} are allowed")]
@@ -59,7 +59,7 @@ pub enum ConfigError {
     #[error("{id:?} is no permit: those have 32 hexadecimal digits")]
     InvalidPermitId {
         /// What was given.
-        id: Arc<str>,
+        id: Text,
     },
     /// The lease is shorter than clocks can tell apart safely, or zero.
     #[error("a lease of {lease:?} is too short; at least {min:?} is needed")]
@@ -96,19 +96,19 @@ pub enum ConfigError {
     #[error("{member} is a member twice")]
     DuplicateMember {
         /// Server and name.
-        member: Arc<str>,
+        member: Text,
     },
     /// Two members of a `RedLock` on one server: that server would have two votes.
     #[error("two members of a RedLock are on the same server {server}")]
     SameServer {
         /// The server.
-        server: Arc<str>,
+        server: Text,
     },
     /// A member of a composite has a lease of its own; the composite's lease counts.
     #[error("{member} has a lease of its own; set the lease on the composite")]
     MemberLease {
         /// Server and name.
-        member: Arc<str>,
+        member: Text,
     },
     /// The client allows longer leases than its masters were blessed for: those of other clients
     /// would vote too soon after a restart.
@@ -117,7 +117,7 @@ pub enum ConfigError {
     )]
     MaxLeaseAboveFleet {
         /// The server.
-        server: Arc<str>,
+        server: Text,
         /// The client's `max_lease`.
         max_lease: Duration,
         /// The one on the server's marker.
@@ -127,23 +127,23 @@ pub enum ConfigError {
     #[error("{one} and {other} were blessed as members of different fleets")]
     DifferentFleets {
         /// A server.
-        one: Arc<str>,
+        one: Text,
         /// A server of another fleet.
-        other: Arc<str>,
+        other: Text,
     },
     /// The owner holds the lock already, but without a fencing token: to wait for it would be to
     /// wait for oneself. Acquire it fenced from the start; a plain re-entry is possible then.
     #[error("the owner holds {name:?} already, without a fencing token")]
     HeldWithoutToken {
         /// The lock's name, as errors may show it.
-        name: Arc<str>,
+        name: Text,
     },
     /// The owner reads under the lock already, and asks to write: it would wait for itself. Release what
     /// it reads with first, or write from the start and downgrade.
     #[error("the owner holds {name:?} already, for reading")]
     HeldForReading {
         /// The lock's name, as errors may show it.
-        name: Arc<str>,
+        name: Text,
     },
     /// The tokio runtime was built without something that is needed. Nothing was sent. Others of the
     /// process are not affected.
@@ -165,13 +165,13 @@ pub enum ConfigError {
     #[error("the server URL cannot be read: {reason}")]
     InvalidUrl {
         /// What is wrong with it, without the URL itself.
-        reason: Arc<str>,
+        reason: Text,
     },
     /// An URL of a sort that this build does not speak.
     #[error("servers of the sort {scheme:?} are not supported here{}", instead_of(.scheme))]
     UnsupportedUrl {
         /// The scheme.
-        scheme: Arc<str>,
+        scheme: Text,
     },
     /// A setting that contradicts another or cannot work at all.
     #[error("{setting}: {reason}")]
@@ -179,7 +179,7 @@ pub enum ConfigError {
         /// The setting's name.
         setting: &'static str,
         /// What is wrong with it.
-        reason: Arc<str>,
+        reason: Text,
     },
 }
 

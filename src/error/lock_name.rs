@@ -5,6 +5,8 @@ use std::{
     sync::Arc,
 };
 
+use super::Text;
+
 /// Names one lock in errors, in `Debug` and in events: by its name, of several names by the first
 /// and how many more, or by a digest where names are
 /// [redacted](crate::ClientBuilder::redact_names).
@@ -30,11 +32,11 @@ use std::{
 /// # fn main() {}
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct LockName(Arc<str>);
+pub struct LockName(Text);
 
 impl LockName {
     pub(crate) fn plain(name: &Arc<str>) -> Self {
-        Self(name.clone())
+        Self(name.into())
     }
 
     /// The same for those who must not show names: short, and the same in every process.
@@ -49,16 +51,20 @@ impl LockName {
 
     /// The first of several names.
     pub(crate) fn and_more(self, others: usize) -> Self {
-        if others == 0 { self } else { Self(format!("{} and {others} more", self.0).into()) }
+        if others == 0 {
+            return self;
+        }
+        Self(Text::put_together(format!("{} and {others} more", self.as_str())))
     }
 
-    /// As it is shown, but for control characters, which [`Display`](fmt::Display) escapes.
+    /// As it is shown, but for control characters, which [`Display`](fmt::Display) escapes. Of a long name it
+    /// is the beginning.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0
+        self.0.as_str()
     }
 
-    pub(crate) fn into_text(self) -> Arc<str> {
+    pub(crate) fn into_text(self) -> Text {
         self.0
     }
 }
@@ -66,10 +72,7 @@ impl LockName {
 impl fmt::Display for LockName {
     /// In one line, whatever is in the name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.chars().try_for_each(|c| match c {
-            c if c.is_control() => write!(f, "{}", c.escape_debug()),
-            c => f.write_char(c),
-        })
+        self.0.fmt(f)
     }
 }
 

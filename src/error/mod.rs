@@ -11,6 +11,9 @@ mod node_id;
 mod operation;
 mod quarantine;
 mod rounded;
+#[cfg(test)]
+mod tests;
+mod text;
 
 pub use ballot::{Ballot, Vote};
 pub use bless::BlessError;
@@ -23,3 +26,4 @@ pub use operation::{
     AcquireError, ChangeError, ConnectError, DowngradeError, InspectError, LockLost, LostCause,
     ReleaseError, ShutdownError, WithError,
 };
+pub use text::{Shown, Text};

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::rounded::whole_seconds;
+use super::{Text, rounded::whole_seconds};
 
 /// What was being waited for when time ran out.
 ///
@@ -51,7 +51,7 @@ pub enum NodeError {
     #[error("the server cannot be reached: {reason}")]
     Unreachable {
         /// What the last attempt to connect reported, or how the connection broke.
-        reason: Arc<str>,
+        reason: Text,
     },
     /// The node's time was up. In [`Phase::Answering`] it is unknown whether the server acted.
     #[error("timed out while {}", phase_name(*.phase))]
@@ -72,19 +72,19 @@ pub enum NodeError {
     #[error("no TLS connection: {reason}")]
     Tls {
         /// What is wrong, and with whose certificate.
-        reason: Arc<str>,
+        reason: Text,
     },
     /// There are no credentials to log in with: what asks for them failed. Nothing was sent.
     #[error("no credentials: {reason}")]
     Credentials {
         /// What it said.
-        reason: Arc<str>,
+        reason: Text,
     },
     /// The server refused the credentials (NOAUTH, WRONGPASS). Nothing was executed.
     #[error("the server refused the credentials: {message}")]
     Authentication {
         /// The server's text.
-        message: Arc<str>,
+        message: Text,
     },
     /// The user may not do this (NOPERM). Nothing was left behind.
     ///
@@ -94,7 +94,7 @@ pub enum NodeError {
     #[error("the user lacks a permission: {message} (`palisade acl` prints what is needed)")]
     Permission {
         /// The server's text. Redis 7.0 does not name the command that a script was refused.
-        message: Arc<str>,
+        message: Text,
     },
     /// The server may have forgotten locks that others still hold: its process has not been running
     /// for long, or its data was lost or replaced meanwhile. Nothing was granted.
@@ -122,7 +122,7 @@ pub enum NodeError {
     #[error("the server is not supported: {what}")]
     Unsupported {
         /// What it is, and what is needed.
-        what: Arc<str>,
+        what: Text,
     },
     /// The server is still loading its data (LOADING). Nothing was executed.
     #[error("the server is loading its data")]
@@ -154,7 +154,7 @@ pub enum NodeError {
     #[error("the server does not run scripts: {message}")]
     ScriptsRefused {
         /// The server's text.
-        message: Arc<str>,
+        message: Text,
     },
     /// The master has written it, and fewer replicas have confirmed that than
     /// [are asked for](crate::ClientBuilder::replicas): another of them may become the master and not
@@ -171,15 +171,15 @@ pub enum NodeError {
     #[error("the server refused: {message}")]
     Server {
         /// The error's first word, such as `MISCONF` or `NOREPLICAS`.
-        code: Arc<str>,
+        code: Text,
         /// The server's text.
-        message: Arc<str>,
+        message: Text,
     },
     /// The server's answer was not understood: whether it acted is unknown.
     #[error("the answer was not understood: {what}")]
     Malformed {
         /// What was expected and what came.
-        what: Arc<str>,
+        what: Text,
     },
     /// The client was shut down: nothing was sent.
     #[error("the client was shut down")]

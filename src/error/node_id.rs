@@ -2,6 +2,8 @@
 
 use std::{fmt, sync::Arc};
 
+use super::Shown;
+
 /// Names one node: `host:port/db`, `unix:/path/db`, or the label of its connector.
 ///
 /// # Examples
@@ -31,12 +33,12 @@ impl NodeId {
 
 impl fmt::Display for NodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        Shown::new(&self.0).fmt(f)
     }
 }
 
 impl fmt::Debug for NodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        fmt::Display::fmt(self, f)
     }
 }

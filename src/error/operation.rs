@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use super::{Ballot, ConfigError, LockName, NodeError, NodeId, Vote, quarantine::Sentence};
+use super::{Ballot, ConfigError, LockName, NodeError, NodeId, Text, Vote, quarantine::Sentence};
 
 /// Why a client could not be connected.
 ///
@@ -145,7 +145,7 @@ pub enum LostCause {
         /// The member's node.
         node: NodeId,
         /// The member's name.
-        name: Arc<str>,
+        name: Text,
     },
     /// A member of a `MultiLock` is held by another, as [`Taken`](Self::Taken) on one server. The
     /// others stand until the guard goes.
@@ -153,7 +153,7 @@ pub enum LostCause {
         /// The member's node.
         node: NodeId,
         /// The member's name.
-        name: Arc<str>,
+        name: Text,
     },
     /// So many members of a `RedLock` are gone, or their servers restarted, that no majority is
     /// left. Others may hold some of them; a minority of ours may stand until the guard goes.

@@ -1,6 +1,8 @@
 //! Looking at a lock from outside.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
+
+use crate::error::Shown;
 
 /// Who holds a lock on one server.
 ///
@@ -19,7 +21,7 @@ use std::time::Duration;
 /// # #[cfg(not(feature = "embedded"))]
 /// # fn main() {}
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Holder {
     /// What the server knows the holder by: `<uuid of its process>:<number>`, Redisson's form too.
@@ -30,6 +32,18 @@ pub struct Holder {
     pub ttl: Option<Duration>,
     /// How it is held.
     pub access: Access,
+}
+
+impl fmt::Debug for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, count, ttl, access } = self;
+        f.debug_struct("Holder")
+            .field("id", &Shown::new(id))
+            .field("count", count)
+            .field("ttl", ttl)
+            .field("access", access)
+            .finish()
+    }
 }
 
 /// How a lock is held: which locks of the same name are excluded.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use redis::{ErrorKind, RedisError, ServerError};
 
 use crate::{
-    error::{NodeError, OF_SERVER},
+    error::{NodeError, OF_SERVER, Text},
     wire::Malformed,
 };
 
@@ -36,7 +36,7 @@ pub(super) fn of_redis(error: RedisError) -> NodeError {
                 |(_, error)| of_server(&error),
             )
         }
-        _ => NodeError::Disconnected { source: Arc::new(error) },
+        _ => broken(&error),
     }
 }
 
@@ -67,6 +67,11 @@ pub(super) fn unreachable(reason: &impl ToString) -> NodeError {
     NodeError::Unreachable { reason: reason.to_string().into() }
 }
 
+/// The text alone: it is shown as any other of a peer.
+pub(super) fn broken(error: &impl ToString) -> NodeError {
+    NodeError::Disconnected { source: Arc::new(Text::from(error.to_string())) }
+}
+
 pub(super) fn malformed(what: &impl ToString) -> NodeError {
     NodeError::Malformed { what: what.to_string().into() }
 }
@@ -90,7 +95,7 @@ fn of_text(code: &str, text: &str) -> NodeError {
         let (code, text) = inner.split_once(' ').unwrap_or((inner, ""));
         return of_text(code, text);
     }
-    let message: Arc<str> = format!("{code} {text}").trim().into();
+    let message = Text::from(format!("{code} {text}").trim());
     // An inner error that a script met comes first: then its outer code says nothing.
     let known =
         CODES.iter().find(|(known, _)| code == *known || (code == "ERR" && wraps(text, known)));
@@ -123,7 +128,7 @@ fn wraps(text: &str, code: &str) -> bool {
     text.split_ascii_whitespace().any(|word| word.trim_start_matches('-') == code)
 }
 
-type Meaning = fn(Arc<str>) -> NodeError;
+type Meaning = fn(Text) -> NodeError;
 
 const CODES: [(&str, Meaning); 9] = [
     ("WRONGTYPE", |_| NodeError::ForeignKey),

@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use redis::{Cmd, RedisConnectionInfo, cmd};
 
 use super::theirs::Theirs;
-use crate::error::NodeError;
+use crate::error::{NodeError, Shown};
 
 /// A user and a password that may change while a process runs, such as a token with an end.
 ///
@@ -70,7 +70,7 @@ impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { user, password: _, valid_for } = self;
         f.debug_struct("Credentials")
-            .field("user", user)
+            .field("user", &user.as_deref().map(Shown::new))
             .field("valid_for", valid_for)
             .finish_non_exhaustive()
     }

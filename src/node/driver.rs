@@ -324,7 +324,7 @@ impl Drop for Driver {
 }
 
 fn disconnected(error: io::Error) -> NodeError {
-    NodeError::Disconnected { source: Arc::new(RedisError::from(error)) }
+    cause::broken(&error)
 }
 
 /// At least so many callers are woken in a turn, if they are answered; a call of several locks may add some. With

@@ -14,7 +14,7 @@ use rustls::{
 use tokio_rustls::{TlsConnector, rustls};
 
 use super::{Stream, cause};
-use crate::error::{ConfigError, NodeError};
+use crate::error::{ConfigError, NodeError, Shown};
 
 /// How a server is spoken to over TLS: whom the client trusts, and as whom it comes.
 ///
@@ -133,7 +133,7 @@ impl fmt::Debug for Tls {
         f.debug_struct("Tls")
             .field("ca", ca)
             .field("client_certificate", &client.as_ref().map(|(path, _)| path))
-            .field("server_name", server_name)
+            .field("server_name", &server_name.as_deref().map(Shown::new))
             .field("config", &config.is_some())
             .finish()
     }

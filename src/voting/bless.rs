@@ -147,7 +147,7 @@ fn check_blessings(masters: &[Master<'_>]) -> Result<(), BlessError> {
         masters.iter().filter_map(|master| Some((master, master.mark()?.blessing()?)));
     blessings.next().map_or(Ok(()), |(master, blessing)| {
         let Blessing { fleet, max_lease } = blessing.clone();
-        Err(BlessError::BlessedBefore { node: master.node(), fleet, max_lease })
+        Err(BlessError::BlessedBefore { node: master.node(), fleet: (&fleet).into(), max_lease })
     })
 }
 

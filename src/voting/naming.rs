@@ -1,9 +1,12 @@
 //! What locks are called where they are spoken of: in errors, in `Debug`, in events.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
 use super::voter::Voter;
-use crate::{by_member::ByMember, error::LockName};
+use crate::{
+    by_member::ByMember,
+    error::{LockName, Text},
+};
 
 /// What the lock over `members` is called: by the first of its names, and how many others it has.
 /// The same name on many servers is one.
@@ -22,7 +25,7 @@ impl Voter {
     }
 
     /// Server and name, to show.
-    pub(crate) fn shown_identity(&self) -> Arc<str> {
+    pub(crate) fn shown_identity(&self) -> Text {
         format!("{} {:?}", self.services.node_id(), self.shown_name().as_str()).into()
     }
 }

@@ -96,3 +96,18 @@ fn check_tells_held_from_free_and_from_unknown() {
     cluster.kill(1);
     assert_eq!(check(), 2);
 }
+
+#[test]
+fn what_servers_say_does_not_reach_the_terminal_raw() {
+    let server = RedisServer::start();
+    server.cli(&["HSET", "name", "\u{1b}[2Ja\nb: free:1", "1"]);
+    let urls = [server.url()];
+    let held = inspect(&urls, &["name"]);
+    assert_eq!(held.output.len(), 1, "{held:?}");
+    assert!(held.output[0].contains(r"held by \u{1b}[2Ja\nb: free:1"), "{held:?}");
+    let refused = run(&urls, "-n", "true").finish();
+    assert!(refused.said().contains(r"\u{1b}[2Ja\nb"), "{refused:?}");
+    let unknown = palisade(&["inspect", "--\u{1b}[2J"]).finish();
+    assert_eq!(unknown.code(), 64);
+    assert!(!unknown.said().contains('\u{1b}'), "{unknown:?}");
+}

@@ -29,6 +29,7 @@
 //! | a socket that was closed or forgotten while nobody spoke, and one that broke under an acquire or a release | [`idle`] |
 //! | a master behind sentinels that lost its data under a socket that lived on | [`followed`] |
 //! | a master, and a sentinel, that promises an answer of 9 EB and goes on for ever | [`lying`] |
+//! | names, holder ids and texts of servers with control characters, and very long ones | [`shown`], `src/error/tests.rs` |
 //! | a replica behind the URL | `bad_input/contact.rs`: `replica_cannot_vote` |
 //!
 //! Those that stand elsewhere were there already. Each was seen to fail with the code broken for it.
@@ -49,6 +50,7 @@ mod overlap;
 mod own_release;
 mod reentry;
 mod runtimes;
+mod shown;
 mod slow_first_sample;
 
 use palisade::embedded::Server;
