@@ -164,8 +164,9 @@ impl Claim {
         let process = &members.first().services.process;
         let is_fenced = members.values().any(|member| member.kind.is_fenced());
         let hint = if is_fenced { process.clock.unix_time().as_micros() } else { 0 };
-        let is_bare = members.first().kind.has_bare_holders();
-        let holder = if is_bare { process.fresh_id().into() } else { process.fresh_holder() };
+        let bare = members.first().kind.bare_holder(&|| process.fresh_bytes());
+        let bare = bare.map(|bytes| hex::encode(bytes.to_be_bytes()).into());
+        let holder = bare.unwrap_or_else(|| process.fresh_holder());
         Arc::new(Self {
             id: next_id(),
             holder,

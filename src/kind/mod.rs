@@ -92,9 +92,9 @@ pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
         Ok(asked)
     }
 
-    /// Whether holders are known by 16 bytes alone, in hexadecimal digits, and not by process and number.
-    fn has_bare_holders(&self) -> bool {
-        false
+    /// What a new holder is known by, if not by process and number: 16 bytes, made of some that are unique.
+    fn bare_holder(&self, _fresh: &dyn Fn() -> u128) -> Option<u128> {
+        None
     }
 
     /// Whether whoever waits for it keeps others out by asking, as a writer does with new readers.

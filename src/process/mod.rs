@@ -166,9 +166,14 @@ impl Process {
         format!("{}m{number}", self.holder_prefix).into()
     }
 
-    /// 16 bytes in hexadecimal digits that were never used before.
-    pub(crate) fn fresh_id(&self) -> String {
+    /// 16 bytes that were never used before.
+    pub(crate) fn fresh_bytes(&self) -> u128 {
         let number = self.next_id.fetch_add(1, Ordering::Relaxed);
-        hex::encode(self.uuid.as_u128().wrapping_add(number.into()).to_be_bytes())
+        self.uuid.as_u128().wrapping_add(number.into())
+    }
+
+    /// The same in hexadecimal digits.
+    pub(crate) fn fresh_id(&self) -> String {
+        hex::encode(self.fresh_bytes().to_be_bytes())
     }
 }

@@ -73,6 +73,7 @@ pub(crate) const EXPIRABLE_ACQUIRE: &str = script!(
     "counter/count.lua",
     "permits/announce.lua",
     "semaphore/foreign.lua",
+    "expirable/ours.lua",
     "expirable/leases.lua",
     "expirable/acquire_left.lua"
 );
@@ -98,10 +99,12 @@ pub(crate) const EXPIRABLE_UPDATE: &str = script!(
     "once/once.lua",
     "counter/count.lua",
     "semaphore/foreign.lua",
+    "expirable/ours.lua",
     "expirable/leases.lua",
     "expirable/update.lua"
 );
-pub(crate) const EXPIRABLE_HOLDERS: &str = script!("counter/count.lua", "expirable/holders.lua");
+pub(crate) const EXPIRABLE_HOLDERS: &str =
+    script!("counter/count.lua", "expirable/ours.lua", "expirable/holders.lua");
 pub(crate) const FORGET: &str = script!("once/forget.lua");
 pub(crate) const FAIR_ACQUIRE: &str = script!(
     "fair/acquire.lua",

@@ -6,7 +6,7 @@
 --   ARGV[1]      lease of all, ms
 --   ARGV[2]      not-after stamp of all, µs of this server's clock: a later execution changes nothing
 --   ARGV[3]      how far clocks may be apart, ms. Others end leases by clocks of their own: ours are
---                written so much longer, and theirs are ended so much later
+--                written so much longer, and theirs are ended so much later (see ours.lua)
 --   ARGV[2+2i]   the permits, 16 bytes each
 --   ARGV[3+2i]   channel on which permits are announced that others left to end
 --

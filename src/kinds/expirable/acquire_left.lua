@@ -1,20 +1,31 @@
--- What acquire.lua could not simply grant: this stands behind it, count.lua, announce.lua, foreign.lua and
--- leases.lua in one text.
+-- What acquire.lua could not simply grant: this stands behind it, count.lua, announce.lua, foreign.lua,
+-- ours.lua and leases.lua in one text.
 
 -- Gives back at most so many whose leases are over. Answers as give_back.
 local function sweep(key, leases, left, most)
-  local limit = { 'LIMIT', 0, most }
-  local over = redis.pcall('ZRANGEBYSCORE', leases, '-inf', now_ms - skew_ms, unpack(limit))
-  if over.err then return over end
+  -- Of ours some that stand skew_ms longer are over, among others that are not: not all of those are looked at.
+  local range = { 'WITHSCORES', 'LIMIT', 0, most + 1000 }
+  local found = redis.pcall('ZRANGEBYSCORE', leases, '-inf', now_ms + skew_ms, unpack(range))
+  if found.err then return found end
+  local over = {}
+  for i = 1, #found, 2 do
+    if #over < most and over_at(found[i], tonumber(found[i + 1]), skew_ms) <= now_ms then
+      over[#over + 1] = found[i]
+    end
+  end
   if #over == 0 then return nil, 0, left end
   return give_back(key, leases, over)
 end
 
 -- In how many ms the next lease may be ended, as the answer to a refusal.
 local function refuse(leases)
-  local next = redis.pcall('ZRANGE', leases, 0, 0, 'WITHSCORES')
-  local at = not next.err and tonumber(next[2])
-  return 0, at and at < never and math.max(1, at + skew_ms - now_ms + 1) or -1
+  local first = redis.pcall('ZRANGE', leases, 0, 15, 'WITHSCORES')
+  local next = never
+  for i = 1, first.err and 0 or #first, 2 do
+    local at = tonumber(first[i + 1])
+    if at < never then next = math.min(next, over_at(first[i], at, skew_ms)) end
+  end
+  return 0, next < never and math.max(1, next - now_ms + 1) or -1
 end
 
 -- Takes permits, of which there are enough. Returns the error of a command.

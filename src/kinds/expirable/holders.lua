@@ -1,8 +1,8 @@
--- Tells the permits of a semaphore. Changes nothing. Behind count.lua.
+-- Tells the permits of a semaphore. Changes nothing. Behind count.lua and ours.lua.
 --
 --   KEYS[1]      name of the semaphore
 --   KEYS[2]      leases: a sorted set {16 bytes of a permit: its end, ms since 1970}
---   ARGV[1]      how far clocks may be apart, ms: leases that are over for so long count as ended
+--   ARGV[1]      how far clocks may be apart, ms: leases of others that are over for so long count as ended
 --
 -- Returns TIME in µs, then, if there is such a semaphore: how many permits are to be had, and of each
 -- that has a lease its 16 bytes in hexadecimal digits, and when it ends, ms from now.
@@ -22,12 +22,14 @@ local now_ms = math.floor(now / 1000)
 local reply = { now, left }
 local leases = redis.call('ZRANGE', KEYS[2], 0, -1, 'WITHSCORES')
 for i = 1, #leases, 2 do
-  local ends_ms = leases[i + 1] - now_ms
-  if ends_ms + ARGV[1] <= 0 then
+  local id, at = leases[i], tonumber(leases[i + 1])
+  local over_ms = over_at(id, at, ARGV[1]) - now_ms
+  if over_ms <= 0 then
     reply[2] = reply[2] + 1
   else
-    reply[#reply + 1] = hexadecimal(leases[i])
-    reply[#reply + 1] = ends_ms
+    reply[#reply + 1] = hexadecimal(id)
+    -- Of others, as they have it.
+    reply[#reply + 1] = math.min(over_ms, at - now_ms)
   end
 end
 return reply

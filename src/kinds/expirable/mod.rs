@@ -29,8 +29,9 @@ use crate::{
 /// # Guarantees
 /// - No more permits are held than there were set and added, by the clocks of their holders, while the
 ///   server keeps its keys and no clock is further from the server's than
-///   [`clock_skew`](crate::ClientBuilder::clock_skew). Redisson ends permits by clocks of its own, so they
-///   stand that much longer than they are held, and are had by others that much later.
+///   [`clock_skew`](crate::ClientBuilder::clock_skew). Of a holder that died, a permit is had by others of this crate as
+///   soon as its lease is over. Redisson ends permits by clocks of its own: it has one that much later, and
+///   its own are had that much later here.
 /// - With a [watchdog lease](Lease::Watchdog) they are renewed until the guard is gone. If renewals do not
 ///   get through, [`lost`](crate::LockGuard::lost) fires before others are granted.
 /// - A permit is taken once, though its request is sent again where an answer was lost, and given back once.

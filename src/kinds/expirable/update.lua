@@ -1,10 +1,11 @@
--- Gives one permit another lease, from now on. Behind once.lua, count.lua, foreign.lua and leases.lua.
+-- Gives one permit another lease, from now on. Behind once.lua, count.lua, foreign.lua, ours.lua
+-- and leases.lua.
 --
 --   KEYS[1]      name of the semaphore
 --   KEYS[3]      leases: a sorted set {16 bytes of a permit: its end, ms since 1970}
 --   ARGV[2]      the permit, 16 bytes
 --   ARGV[3]      lease, ms
---   ARGV[4]      how far clocks may be apart, ms: it is written so much longer
+--   ARGV[4]      how far clocks may be apart, ms: it is written so much longer, or as its id says
 --
 -- Answers, besides those of once.lua
 --    1, 0    done
@@ -21,7 +22,9 @@ if failed then
   return failed
 end
 local now_ms = math.floor(now / 1000)
-if left == nil or #found == 0 or ends[1] < now_ms - ARGV[4] then return once(0) end
+local skew_ms = tonumber(ARGV[4])
+if left == nil or #found == 0 or over_at(found[1], ends[1], skew_ms) < now_ms then return once(0) end
 return once(1, function()
-  return redis.pcall('ZADD', KEYS[3], now_ms + ARGV[3] + ARGV[4], ARGV[2])
+  local longer_ms = math.abs(over_at(found[1], 0, skew_ms))
+  return redis.pcall('ZADD', KEYS[3], now_ms + ARGV[3] + longer_ms, ARGV[2])
 end)

@@ -136,6 +136,34 @@ fn permits_are_had_from_others_only_past_their_end_and_the_skew() {
     assert_eq!(listener.read().unwrap().array()[2].to_string(), "2");
 }
 
+/// One of ours, written 4,984 ms longer than it is held.
+fn ours(name: &str) -> String {
+    format!("{name:->8}plsade\u{13}x")
+}
+
+#[test]
+fn permits_of_ours_end_by_the_clock_of_the_server() {
+    let server = RedisServer::start();
+    server.cli(&["SET", "x", "0"]);
+    let (over, held) = (ours("over"), ours("held"));
+    set_end(&server, &over, 4_980);
+    set_end(&server, &held, 14_984);
+    set_end(&server, "another's", 4_980);
+    assert_eq!(update(&server, "once", &over, "90000"), (0, 0));
+    let told = eval(&server, EXPIRABLE_HOLDERS, &KEYS, &[SKEW]);
+    assert_eq!((told.array()[1].int(), told.array().len()), (1, 6), "{told:?}");
+    assert_about(told.array()[5].int(), 10_000);
+    assert_eq!(acquire(&server, NEVER, &ids('a', 1)), (1, 30_000));
+    assert_eq!(server.cli(&["ZSCORE", LEASES, &over]), "");
+    let (code, next) = acquire(&server, NEVER, &ids('b', 1));
+    assert_eq!((code, leases(&server)), (0, 3));
+    assert_about(next, 9_981);
+    server.cli(&["ZREM", LEASES, "another's"]);
+    assert_about(acquire(&server, NEVER, &ids('b', 1)).1, 10_001);
+    assert_eq!(update(&server, "again", &held, "90000"), (1, 0));
+    assert_about(ends_in(&server, &held), 94_984);
+}
+
 #[test]
 fn permit_without_an_end_is_nobody_elses() {
     let server = RedisServer::start();

@@ -30,18 +30,19 @@ async fn whatever_brings_permits_wakes_the_waiter() {
     }
 }
 
-/// Redisson's and ours alike: nobody announces the end of a lease.
+/// Nobody announces it.
 #[tokio::test(start_paused = true)]
 async fn end_of_a_lease_is_not_slept_through() {
     let server = Server::start_here();
-    let client = server.client_builder().clock_skew(ms(100)).build().unwrap();
+    let client = server.client_builder().clock_skew(ms(5_000)).build().unwrap();
     let semaphore = client.expirable_semaphore("x");
     semaphore.try_set_permits(1).await.unwrap();
     let began = Instant::now();
     let leased = semaphore.clone().with_lease(crate::support::fixed(700));
     leased.acquire().await.unwrap().orphan();
     let guard = semaphore.acquire().await.unwrap();
-    assert!((ms(900)..ms(1_000)).contains(&began.elapsed()), "{:?}", began.elapsed());
+    // Not ten seconds later: that is for those who go by other clocks than the server's.
+    assert!((ms(700)..ms(800)).contains(&began.elapsed()), "{:?}", began.elapsed());
     guard.release().await.unwrap();
 }
 
