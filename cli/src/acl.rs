@@ -6,7 +6,7 @@ use crate::{
     args::{AclArgs, KindOfName},
     env,
     exit::Failure,
-    print,
+    print, tell,
 };
 
 /// Prints a command that gives them.
@@ -17,7 +17,10 @@ pub(crate) fn acl(args: &AclArgs) -> Result<u8, Failure> {
     };
     let usual = [KindOfName::Lock, KindOfName::Fenced];
     let kinds = if args.kind.is_empty() { &usual[..] } else { &args.kind };
-    let mut rights = Rights::new().namespace(&namespace).inspecting().blessing();
+    let mut rights = Rights::new().namespace(&namespace).inspecting();
+    if !args.no_bless {
+        rights = rights.blessing();
+    }
     if args.replicated {
         rights = rights.replicated();
     }
@@ -28,7 +31,11 @@ pub(crate) fn acl(args: &AclArgs) -> Result<u8, Failure> {
         if name.is_empty() {
             return Err(Failure::usage("a name is empty"));
         }
-        rights = kinds.iter().fold(rights, |rights, kind| rights.with(kind.usage(), name));
+        if !args.pattern && name.contains('*') {
+            tell(format_args!("{name} is taken as one name; with --pattern it stands for many"));
+        }
+        let with = if args.pattern { Rights::with_pattern } else { Rights::with };
+        rights = kinds.iter().fold(rights, |rights, kind| with(rights, kind.usage(), name));
     }
     let rules: Vec<_> = rights.rules().iter().map(|rule| quoted(rule)).collect();
     let line = format!("ACL SETUSER {} {}\n", quoted(&args.user), rules.join(" "));

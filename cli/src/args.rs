@@ -176,6 +176,15 @@ pub(crate) struct AclArgs {
     #[arg(long, value_name = "USER", default_value = "palisade")]
     pub(crate) user: String,
 
+    /// Without what `palisade bless` alone needs. To a server a blessing is a mark as every client writes
+    /// them, so this is no fence against those who mean harm
+    #[arg(long)]
+    pub(crate) no_bless: bool,
+
+    /// The names are patterns, as in rules of an ACL: jobs:* stands for all that begin so
+    #[arg(long)]
+    pub(crate) pattern: bool,
+
     /// Also what clients need that wait for replicas
     #[arg(long)]
     pub(crate) replicated: bool,
@@ -187,7 +196,7 @@ pub(crate) struct AclArgs {
     #[arg(long, value_name = "PREFIX", help = NAMESPACE)]
     pub(crate) namespace: Option<String>,
 
-    /// Names of locks, or patterns of names such as orders:*
+    /// Names of locks; with --pattern, patterns such as orders:*
     #[arg(required = true, value_name = "NAME")]
     pub(crate) names: Vec<String>,
 }
@@ -451,7 +460,7 @@ them, and to bless servers. Nothing is sent to any server.";
 const ACL_MORE: &str = "\
 Examples:
   A user for the jobs of a team, on each server; then its password:
-    palisade acl --user jobs 'jobs:*' | redis-cli -h db1
+    palisade acl --user jobs --pattern 'jobs:*' | redis-cli -h db1
     redis-cli -h db1 ACL SETUSER jobs on '>…'
 
   For a program with a read/write lock and a semaphore:

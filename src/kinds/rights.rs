@@ -7,25 +7,37 @@ use crate::wire::{Script, key};
 
 /// The least rights that a user of a server needs, as rules of its ACL.
 ///
-/// Names may be patterns, as in those rules: `orders:*`. Whoever is to tell who holds a lock needs
-/// [`inspecting`](Self::inspecting), whoever blesses servers [`blessing`](Self::blessing).
+/// Whoever is to tell who holds a lock needs [`inspecting`](Self::inspecting), whoever blesses servers
+/// [`blessing`](Self::blessing).
+///
+/// A namespace that begins as another one does is not kept apart from that by rules: a pattern for all names of
+/// `shop:` stands for those of `shop:eu:` too, and for the mark by which servers vote there.
 ///
 /// # Examples
 /// ```
 /// use palisade::acl::{Rights, Use};
 ///
-/// let rights = Rights::new().with(Use::Lock, "orders:*").with(Use::FairLock, "tickets");
+/// let rights = Rights::new().with_pattern(Use::Lock, "orders:*").with(Use::FairLock, "tickets");
 /// println!("ACL SETUSER app on >… {rights}");
 /// assert!(rights.rules().contains(&"~redisson_lock_queue:{tickets}".to_owned()));
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Rights {
     namespace: String,
-    uses: Vec<(Use, String)>,
+    uses: Vec<Used>,
     inspects: bool,
     blesses: bool,
     is_replicated: bool,
     is_in_cluster: bool,
+}
+
+/// What is used, and how.
+#[derive(Debug, Clone)]
+struct Used {
+    usage: Use,
+    pattern: String,
+    /// Whether it stands for one name.
+    is_name: bool,
 }
 
 impl Rights {
@@ -35,10 +47,17 @@ impl Rights {
         Self::default()
     }
 
-    /// And those for names that are used so.
+    /// And those for a name that is used so: for that name alone, whatever characters it has.
     #[must_use]
     pub fn with(mut self, usage: Use, name: &str) -> Self {
-        self.uses.push((usage, name.to_owned()));
+        self.uses.push(Used { usage, pattern: literal(name), is_name: true });
+        self
+    }
+
+    /// And those for all names that match a pattern of the server's rules, such as `orders:*`.
+    #[must_use]
+    pub fn with_pattern(mut self, usage: Use, pattern: &str) -> Self {
+        self.uses.push(Used { usage, pattern: pattern.to_owned(), is_name: false });
         self
     }
 
@@ -56,7 +75,8 @@ impl Rights {
         self
     }
 
-    /// And those to [bless](crate::Masters::bless) servers.
+    /// And those to [bless](crate::Masters::bless) servers. Rules cannot tell a blessing from the marks that all
+    /// clients write: who may hold locks and means harm can write one.
     #[must_use]
     pub fn blessing(mut self) -> Self {
         self.blesses = true;
@@ -85,19 +105,20 @@ impl Rights {
             ["-@all", "resetkeys", "resetchannels"].map(str::to_owned).into();
         rules.extend(self.commands().into_iter().map(|command| format!("+{command}")));
         let (mut keys, mut channels) = (BTreeSet::new(), BTreeSet::new());
-        keys.insert(key::marker(&self.namespace).to_string());
+        let namespace = literal(&self.namespace);
+        keys.insert(key::marker(&namespace).to_string());
         if self.is_in_cluster {
-            keys.insert(format!("{}*", key::marks_of_runs(&self.namespace)));
+            keys.insert(format!("{}*", key::marks_of_runs(&namespace)));
         }
         if self.is_replicated {
             if self.is_in_cluster {
-                keys.insert(format!("{}*", key::replicas_keys(&self.namespace)));
+                keys.insert(format!("{}*", key::replicas_keys(&namespace)));
             }
-            channels.insert(key::replicas_channel(&self.namespace).to_string());
+            channels.insert(key::replicas_channel(&namespace).to_string());
         }
-        for (usage, name) in &self.uses {
-            let key = key::of_lock(&self.namespace, name);
-            for key in spellings(&key) {
+        for Used { usage, pattern, is_name } in &self.uses {
+            let key = key::of_lock(&namespace, pattern);
+            for key in spellings(&key, *is_name) {
                 keys.extend(usage.keys(&key));
                 channels.insert(usage.channel(&key));
             }
@@ -114,7 +135,7 @@ impl Rights {
     fn commands(&self) -> BTreeSet<String> {
         let mut commands: BTreeSet<String> =
             CONNECTING.iter().copied().map(str::to_owned).collect();
-        let scripts = self.uses.iter().flat_map(|(usage, _)| usage.scripts());
+        let scripts = self.uses.iter().flat_map(|used| used.usage.scripts());
         for script in scripts {
             commands.extend(called_by(script.source));
         }
@@ -172,10 +193,19 @@ impl Use {
     }
 }
 
+/// The pattern that stands for this text alone.
+fn literal(text: &str) -> String {
+    let escaped = text.chars().flat_map(|c| {
+        let backslash = matches!(c, '*' | '?' | '[' | '\\').then_some('\\');
+        backslash.into_iter().chain([c])
+    });
+    escaped.collect()
+}
+
 /// A name that may stand for others may stand for some with braces, whose keys and channels have none of
 /// ours.
-fn spellings(name: &str) -> Vec<String> {
-    let is_pattern = name.contains(['*', '?', '[']) && !name.contains('{');
+fn spellings(name: &str, is_name: bool) -> Vec<String> {
+    let is_pattern = !is_name && name.contains(['*', '?', '[']) && !name.contains('{');
     let braced = is_pattern.then(|| format!("{name}{{*}}*"));
     braced.into_iter().chain([name.to_owned()]).collect()
 }
@@ -240,12 +270,36 @@ mod tests {
         ] {
             assert!(rules.contains(&rule.to_owned()), "{rule}: {rules:?}");
         }
-        let patterns = Rights::new().with(Use::Lock, "a:*").rules();
+        let patterns = Rights::new().with_pattern(Use::Lock, "a:*").rules();
         for rule in ["~a:*", "&redisson_lock__channel:{a:*}", "&redisson_lock__channel:a:*{*}*"] {
             assert!(patterns.contains(&rule.to_owned()), "{rule}: {patterns:?}");
         }
         assert!(!patterns.contains(&"+lpop".to_owned()));
-        let all = Rights::new().with(Use::FairLock, "*").rules();
+        let all = Rights::new().with_pattern(Use::FairLock, "*").rules();
         assert_eq!(all.iter().filter(|rule| rule.starts_with('~')).count(), 1, "{all:?}");
+    }
+
+    #[test]
+    fn who_blesses_may_take_a_blessing_back() {
+        let may_delete = |rights: Rights| rights.rules().contains(&"+del".to_owned());
+        assert!(!may_delete(Rights::new()) && may_delete(Rights::new().blessing()));
+    }
+
+    #[test]
+    fn names_and_namespaces_stand_for_themselves_alone() {
+        let rules = Rights::new().namespace("a*").with(Use::RwLock, r"[x]?\").rules();
+        let mut rules = rules.iter().filter(|rule| rule.starts_with(['~', '&']));
+        for rule in [
+            r"~a\*\[x]\?\\",
+            r"~a\*palisade:marker",
+            r"~{a\*\[x]\?\\}:*:rwlock_timeout:1",
+            r"~{a\*\[x]\?\\}:palisade_writer",
+            r"&redisson_rwlock:{a\*\[x]\?\\}",
+        ] {
+            assert_eq!(rules.next().map(String::as_str), Some(rule));
+        }
+        assert_eq!(rules.next(), None);
+        let pattern = Rights::new().namespace("a*").with_pattern(Use::Lock, "x*").rules();
+        assert!(pattern.contains(&r"~a\*x*".to_owned()), "{pattern:?}");
     }
 }

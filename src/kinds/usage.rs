@@ -6,7 +6,7 @@
 /// ```
 /// use palisade::acl::{Rights, Use};
 ///
-/// let orders = Rights::new().with(Use::Lock, "orders:*");
+/// let orders = Rights::new().with_pattern(Use::Lock, "orders:*");
 /// assert!(orders.rules().contains(&"+pexpire".to_owned()));
 /// assert!(!orders.rules().contains(&"+flushall".to_owned()));
 /// ```

@@ -1,8 +1,22 @@
 //! The rights that are printed.
 
+use std::{
+    io::{BufRead, BufReader, Write},
+    net::TcpStream,
+};
+
 use testkit::{RedisServer, Reply};
 
 use crate::support::tool::{palisade, run};
+
+/// Says a line to the server, which reads quotes as redis-cli does.
+fn say(server: &RedisServer, line: &str) -> String {
+    let mut stream = TcpStream::connect(server.addr()).unwrap();
+    stream.write_all(format!("{line}\r\n").as_bytes()).unwrap();
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer).unwrap();
+    answer.trim_end().to_owned()
+}
 
 /// The words of a line that needs no quotes.
 fn grant(server: &RedisServer, line: &str) {
@@ -50,4 +64,32 @@ fn answer_that_cannot_be_written_is_an_error() {
     let said = String::from_utf8_lossy(&tool.stderr);
     assert_eq!(tool.status.code(), Some(71), "{said}");
     assert!(said.contains("cannot print the answer"), "{said}");
+}
+
+#[test]
+fn names_stand_for_themselves_and_patterns_for_many() {
+    let server = RedisServer::start();
+    let words = ["acl", "--user", "jobs", r"a[b]*?\c"];
+    let printed = palisade(&words).finish();
+    assert!(printed.said().contains("--pattern"), "{printed:?}");
+    assert_eq!(say(&server, &printed.output.join("")), "+OK");
+    server.cli(&["ACL", "SETUSER", "jobs", "on", ">pw"]);
+    let urls = [server.url_with("jobs", "pw")];
+    let held = |name: &str| {
+        let words = ["run", "-n", "-s", &urls[0], name, "--", "true"];
+        palisade(&words).finish().code()
+    };
+    assert_eq!(held(r"a[b]*?\c"), 0);
+    for other in ["ab*?\\c", r"a[b]xx\c", r"a[b]*x\c"] {
+        assert_eq!(held(other), 69, "{other}");
+    }
+    let printed = palisade(&["acl", "--user", "jobs", "--pattern", "a*"]).finish();
+    assert_eq!(say(&server, &printed.output.join("")), "+OK");
+    assert_eq!(held("abc"), 0);
+}
+
+#[test]
+fn rights_of_those_who_bless_can_be_left_out() {
+    let printed = palisade(&["acl", "--no-bless", "x"]).finish();
+    assert_eq!((printed.code(), printed.output.len()), (0, 1), "{printed:?}");
 }

@@ -146,7 +146,7 @@ async fn least_rights_are_enough_while_a_slot_moves() {
         .bless()
         .await
         .unwrap();
-    let rights = Rights::new().with(Use::Lock, "*").in_cluster();
+    let rights = Rights::new().with_pattern(Use::Lock, "*").in_cluster();
     for n in 0..3 {
         let rules = rights.rules();
         let user = ["ACL", "SETUSER", "app", "on", ">pw"].into_iter();

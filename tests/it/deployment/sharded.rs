@@ -296,7 +296,7 @@ async fn user_who_may_not_ask_whether_servers_shard_announces_to_all() {
 
 /// A user with those of the least rights that it `may` have.
 fn allow(cluster: &SlotCluster, may: impl Fn(&str) -> bool) {
-    let rules = Rights::new().with(Use::Lock, "*").in_cluster().rules();
+    let rules = Rights::new().with_pattern(Use::Lock, "*").in_cluster().rules();
     let rules = || rules.iter().map(String::as_str).filter(|rule| may(rule));
     for n in 0..3 {
         let words: Vec<&str> =
