@@ -13,7 +13,9 @@ use std::{any::Any, mem::replace, sync::Arc, time::Duration};
 use super::{
     agreeing::agree,
     attempt::{Attempt, Next},
+    haste::Haste,
     in_order::InOrder,
+    lasting::name_lasting,
     minting::mint,
     servers::{check_open, check_servers},
     tally::{Rule, Verdict},
@@ -56,6 +58,9 @@ pub(crate) struct Acquisition {
     /// How many rounds were lost in quick succession, and when the last was.
     lost_rounds: (u32, Instant),
     has_said_not_yet: bool,
+    haste: Haste,
+    /// Whether it has said that it waits for what does not end.
+    has_named_lasting: bool,
 }
 
 impl Acquisition {
@@ -75,6 +80,8 @@ impl Acquisition {
             compared_at: None,
             lost_rounds: (0, Instant::from_origin(Duration::ZERO)),
             has_said_not_yet: false,
+            haste: Haste::default(),
+            has_named_lasting: false,
         }
     }
 
@@ -152,20 +159,30 @@ impl Acquisition {
                 Verdict::Won => self.enough_granted(attempt, asked, votes).await,
                 // On the heap: most rounds are won.
                 Verdict::LostToOthers => {
+                    self.haste.over();
+                    if self.wanted.waits && !self.has_named_lasting {
+                        self.has_named_lasting = name_lasting(&self.target.members, &votes);
+                    }
                     Round::Refused(Box::pin(self.lost(attempt, asked, votes)).await)
                 }
                 Verdict::LostToOutage | Verdict::Pending => {
                     // Whoever has not answered is asked no further; the rollback comes behind on its
                     // socket.
                     drop(asked);
+                    let is_late = self.is_late(&votes);
                     if let Some(in_order) = &mut self.in_order {
                         in_order.failed(attempt, &votes).await;
                     } else if self.has_own_place() {
                         self.next = Some(Next::Queued(attempt));
+                    } else if is_late && claim.members().is_one() {
+                        // To a server that is there this is soon done.
+                        if roll_back_all(&claim).await {
+                            self.haste.heard();
+                        }
                     } else {
                         roll_back(&claim, &votes.standing()).await;
                     }
-                    self.unavailable(votes.by)
+                    self.not_enough(votes.by, is_late)
                 }
             }
         }
@@ -249,18 +266,49 @@ impl Acquisition {
     /// Takes back, everywhere, a round that had enough grants: the answers came so late that too
     /// little of the lease is left, or its token was not written by enough members.
     async fn not_won(&mut self, claim: &Arc<Claim>, mut votes: Votes) -> Round<LockGuard> {
-        roll_back_all(claim).await;
+        if roll_back_all(claim).await {
+            self.haste.heard();
+        }
         if claim.is_shut_down() {
             return Round::Failed(AcquireError::Shutdown);
         }
         if votes.tally(false).verdict() == Verdict::LostToOthers {
             self.note_loss();
+            self.haste.over();
             return Round::Refused(votes.refusals(claim, false));
         }
         for vote in votes.by.values_mut().filter(|vote| matches!(vote, Vote::Granted)) {
             *vote = Vote::Failed(NodeError::TimedOut { phase: Phase::Answering });
         }
-        self.unavailable(votes.by)
+        let is_late = self.may_go_on();
+        self.not_enough(votes.by, is_late)
+    }
+
+    /// Whether too few voted because the lease leaves them less time than servers have otherwise.
+    fn is_late(&mut self, votes: &Votes) -> bool {
+        let is_limited = |of: &Voter| {
+            let timeout = of.services.settings.node_timeout;
+            self.wanted.term.node_timeout(timeout) < timeout
+        };
+        let in_time = |vote: &Vote| match vote {
+            Vote::Failed(cause) => !matches!(cause, NodeError::TimedOut { .. }),
+            _ => false,
+        };
+        self.target.members.values().any(is_limited)
+            && !votes.by.values().any(in_time)
+            && self.may_go_on()
+    }
+
+    fn may_go_on(&mut self) -> bool {
+        let timeouts = self.target.members.values().map(|of| of.services.settings.node_timeout);
+        self.haste.may_go_on(self.target.now(), timeouts.max().unwrap_or_default())
+    }
+
+    fn not_enough(&self, votes: ByMember<Vote>, is_late: bool) -> Round<LockGuard> {
+        match self.unavailable(votes) {
+            Round::Outage(error) if is_late => Round::Late(error),
+            round => round,
+        }
     }
 
     fn unavailable(&self, votes: ByMember<Vote>) -> Round<LockGuard> {

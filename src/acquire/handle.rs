@@ -181,9 +181,10 @@ impl<P: Proof> Handle<P> {
                     contender.give_back().await;
                     Ok(None)
                 }
-                Round::Outage(error) | Round::Failed(error) | Round::NotYet { error, .. } => {
-                    Err(error)
-                }
+                Round::Outage(error)
+                | Round::Late(error)
+                | Round::Failed(error)
+                | Round::NotYet { error, .. } => Err(error),
             };
         }
         let by_default = match patience {

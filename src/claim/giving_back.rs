@@ -76,22 +76,25 @@ async fn release_until_error(
 ///
 /// Waits for the answers of `members`, since the next round of the same caller would else be
 /// refused by this one's keys there, at most as long as a node may take. Whoever did not vote is
-/// slow or down, and not waited for.
-pub(crate) async fn roll_back(claim: &Claim, members: &[MemberId]) {
+/// slow or down, and not waited for. Whether all of `members` answered.
+pub(crate) async fn roll_back(claim: &Claim, members: &[MemberId]) -> bool {
     let mut sending = InFlight::send(sendings(claim, claim.end()));
     let mut open = members.to_vec();
+    let mut has_failed = false;
     while !open.is_empty()
         && let Some(confirmation) = sending.next().await
     {
         open.retain(|member| *member != confirmation.member);
+        has_failed |= confirmation.outcome.is_err();
     }
     finish(claim, sending);
+    open.is_empty() && !has_failed
 }
 
 /// The same, waiting for every member that may have been touched.
-pub(crate) async fn roll_back_all(claim: &Claim) {
+pub(crate) async fn roll_back_all(claim: &Claim) -> bool {
     let everybody: Vec<MemberId> = claim.members().ids().collect();
-    roll_back(claim, &everybody).await;
+    roll_back(claim, &everybody).await
 }
 
 /// Takes back what some members granted. True if nothing of the claim is left there: only then may
@@ -117,7 +120,7 @@ where
     match Handle::try_current() {
         Ok(runtime) if may_stop(&runtime, watchdog) => {
             let timeouts = claim.members().values().map(|of| of.services.settings.node_timeout);
-            let timeout = claim.term().node_timeout(timeouts.max().unwrap_or_default());
+            let timeout = timeouts.max().unwrap_or_default();
             let rest: Arc<dyn Straggling> = Stragglers::driven_by(&runtime, sending);
             watchdog.take_over(claim.now() + timeout * 2, &rest);
         }

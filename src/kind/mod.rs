@@ -92,6 +92,11 @@ pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
         Ok(asked)
     }
 
+    /// Whether all that keeps others out ends with a lease, by itself.
+    fn ends_with_leases(&self) -> bool {
+        true
+    }
+
     /// What a new holder is known by, if not by process and number: 16 bytes, made of some that are unique.
     fn bare_holder(&self, _fresh: &dyn Fn() -> u128) -> Option<u128> {
         None

@@ -77,6 +77,8 @@ pub(crate) enum Round<G> {
     Refused(Refusals),
     /// Too many nodes did not vote; that may pass.
     Outage(AcquireError),
+    /// The same, and the lease may have left too little time: whether the servers are well is not known yet.
+    Late(AcquireError),
     /// Too many votes do not count yet, since the nodes may have forgotten something. They will in
     /// so long a time; sooner if an operator says so.
     NotYet {

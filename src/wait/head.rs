@@ -105,6 +105,10 @@ impl<C: Contender> Head<'_, C> {
                     }
                 }
                 Round::Failed(error) => return Ok(Err(error)),
+                Round::Late(error) => {
+                    self.late(error);
+                    self.sleep_for(self.waiting.jitter()).await?;
+                }
                 Round::Outage(error) => {
                     if let Some(error) = self.trouble(error, None) {
                         return Ok(Err(error));
@@ -142,9 +146,14 @@ impl<C: Contender> Head<'_, C> {
         if counts_in.is_some() {
             self.contender.say_not_yet(&error);
         }
+        self.late(error);
+        None
+    }
+
+    /// An attempt that came to nothing, and is to be made again.
+    pub(super) fn late(&mut self, error: AcquireError) {
         self.place.line().note_trouble(Some(&error));
         *self.outage = Some(error);
-        None
     }
 
     /// The servers granted.

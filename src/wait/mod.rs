@@ -75,6 +75,7 @@ pub(crate) async fn acquire<C: Contender>(
                 return Ok(Some(grant));
             }
             Round::Failed(error) => return Err(error),
+            Round::Late(error) => head.late(error),
             Round::Outage(error) => head.trouble(error, None).map_or(Ok(()), Err)?,
             Round::NotYet { error, counts_in } => {
                 head.trouble(error, Some(counts_in)).map_or(Ok(()), Err)?;

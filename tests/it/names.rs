@@ -10,7 +10,9 @@ use std::{
 
 use palisade::{
     AnyLock, Client, Lease, LockGuard, LostCause, Masters, Member, MultiLock, Owner, RedLock,
-    ReleaseError, embedded::Server,
+    ReleaseError,
+    embedded::Server,
+    waiting::{Backoff, WaitStrategy},
 };
 use tracing::{
     Event, Metadata, Subscriber,
@@ -18,7 +20,10 @@ use tracing::{
     span,
 };
 
-use crate::support::{fixed, ms};
+use crate::{
+    outside::ask,
+    support::{fixed, ms},
+};
 
 /// What takes a name takes every form of it, by value or borrowed.
 #[test]
@@ -407,5 +412,37 @@ async fn wait_for_a_quarantine_is_told_once_with_what_to_do() {
 fn waits_told() -> Vec<Fields> {
     let is_wait =
         |it: &Fields| it.get("message").is_some_and(|it| it.contains("until votes count"));
+    Events::kept().into_iter().map(|(_, fields)| fields).filter(is_wait).collect()
+}
+
+/// A restored dump, a forgotten hand: nothing of it ends, and who waits would wait without a word.
+#[tokio::test(start_paused = true)]
+async fn wait_for_a_key_that_does_not_end_is_told_once() {
+    let server = Server::start_here();
+    let often = Backoff::new(ms(1), ms(5)).unwrap();
+    let lock = client(&server, false).lock(NAME).wait_strategy(WaitStrategy::Poll(often));
+    ask::<i64>(&server, &["HSET", NAME, "another:1", "1"]).await;
+    for ttl_ms in [None, Some("86400000")] {
+        if let Some(ttl_ms) = ttl_ms {
+            ask::<i64>(&server, &["PEXPIRE", NAME, ttl_ms]).await;
+        }
+        Events::keep();
+        assert!(lock.try_acquire().await.unwrap().is_none());
+        assert!(long_waits_told().is_empty(), "nobody waits");
+        Events::keep();
+        assert!(lock.try_acquire_for(ms(300)).await.unwrap().is_none());
+        let told = long_waits_told();
+        let [wait] = &*told else { panic!("{told:#?}") };
+        assert_eq!(wait.get("lock"), Some(NAME));
+        assert_eq!(wait.get("ttl").unwrap() == "None", ttl_ms.is_none(), "{wait:?}");
+    }
+    ask::<i64>(&server, &["PEXPIRE", NAME, "60000"]).await;
+    Events::keep();
+    assert!(lock.try_acquire_for(ms(100)).await.unwrap().is_none());
+    assert!(long_waits_told().is_empty(), "it ends");
+}
+
+fn long_waits_told() -> Vec<Fields> {
+    let is_wait = |it: &Fields| it.get("message").is_some_and(|it| it.contains("stands for long"));
     Events::kept().into_iter().map(|(_, fields)| fields).filter(is_wait).collect()
 }

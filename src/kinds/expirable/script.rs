@@ -109,6 +109,10 @@ impl Kind for Share {
         Some(marked(fresh(), self.skew_ms))
     }
 
+    fn ends_with_leases(&self) -> bool {
+        false
+    }
+
     fn is_shaken_by_releases(&self) -> bool {
         false
     }

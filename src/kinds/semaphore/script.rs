@@ -75,6 +75,10 @@ impl Kind for Share {
         Ok(Term::ENDLESS)
     }
 
+    fn ends_with_leases(&self) -> bool {
+        false
+    }
+
     fn is_shaken_by_releases(&self) -> bool {
         false
     }

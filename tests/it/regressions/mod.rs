@@ -29,6 +29,7 @@
 //! | a socket that was closed or forgotten while nobody spoke, and one that broke under an acquire or a release | [`idle`] |
 //! | a master behind sentinels that lost its data under a socket that lived on | [`followed`] |
 //! | a master, and a sentinel, that promises an answer of 9 EB and goes on for ever | [`lying`] |
+//! | a lease so short that a busy client is too slow for it | [`haste`] |
 //! | names, holder ids and texts of servers with control characters, and very long ones | [`shown`], `src/error/tests.rs` |
 //! | a replica behind the URL | `bad_input/contact.rs`: `replica_cannot_vote` |
 //!
@@ -42,6 +43,7 @@ mod far;
 mod first_publish;
 mod followed;
 mod fork;
+mod haste;
 mod idle;
 mod keeping;
 mod line;

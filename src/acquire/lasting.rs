@@ -1,0 +1,31 @@
+//! Keys that stand longer than any holder wants them to: who waits for one waits in vain.
+
+use super::votes::{Votes, ttl_of_refusal};
+use crate::{by_member::ByMember, panics::contained, standing::longest_lease, voting::Voter};
+
+/// Names what is not going to end, if any of those who refused tell of that. Whether one did.
+pub(super) fn name_lasting(members: &ByMember<Voter>, votes: &Votes) -> bool {
+    let lasting = votes.by.iter().find_map(|(id, vote)| {
+        let (of, ttl) = (&members[id], ttl_of_refusal(vote)?);
+        let settings = &of.services.settings;
+        // Clocks may be set by as much as they may be apart.
+        let most = longest_lease(settings.max_lease.max(settings.redisson_watchdog));
+        let lasts = ttl.is_none_or(|ttl| ttl > most + settings.clock_skew);
+        (lasts && of.kind.ends_with_leases()).then_some((of, ttl))
+    });
+    let Some((of, ttl)) = lasting else { return false };
+    let (lock, node) = (of.shown_name(), of.services.node_id());
+    let why = match ttl {
+        Some(_) => {
+            "its ttl is longer than any lease here: the server's clock was set back, its data restored, or \
+             somebody has a greater max_lease"
+        }
+        None => {
+            "it has no ttl, which no lock of this crate is without: it ends when it is forced open"
+        }
+    };
+    contained(|| {
+        tracing::warn!(%lock, %node, ?ttl, why, "an acquire waits for a key that stands for long");
+    });
+    true
+}
