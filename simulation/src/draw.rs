@@ -254,6 +254,7 @@ impl Leases {
             node_timeout_ms: 2 * round_trip_ms + random.below(100),
             connect_timeout_ms: 50 + random.below(300),
             clock_skew_ms: if long { 4_000 } else { 1_100 + random.below(500) },
+            lag_ms: if random.one_in(3) { 500 + random.below(2_500) } else { 0 },
             quarantine: random.weighted(&[
                 (3, Quarantine::Composites),
                 (1, Quarantine::Always),

@@ -209,13 +209,15 @@ pub(crate) struct Leases {
     pub(crate) node_timeout_ms: u64,
     pub(crate) connect_timeout_ms: u64,
     pub(crate) clock_skew_ms: u64,
+    /// The greatest of all processes: each has its own, and so a D of its own.
+    pub(crate) lag_ms: u64,
     pub(crate) quarantine: Quarantine,
 }
 
 impl Leases {
-    /// For how long a server that was started keeps out of votes: D.
+    /// For how long a server that was started keeps out of votes at most: the greatest D of any process.
     pub(crate) fn quarantine_ms(&self) -> u64 {
-        self.max_ms * 101 / 100 + 1_000 + self.clock_skew_ms
+        self.max_ms * 101 / 100 + 1_000 + self.clock_skew_ms + self.lag_ms
     }
 }
 

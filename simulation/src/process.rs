@@ -91,6 +91,8 @@ fn clients(
 ) -> Result<Vec<Client>, ConfigError> {
     let leases = &stage.plan.leases;
     let nodes = stage.plan.nodes.len();
+    let mut random = Random::branch(stage.plan.seed, &[4, u32::try_from(id).unwrap_or(0)]);
+    let lag = Duration::from_millis(random.below(leases.lag_ms + 1));
     // All nodes' of the first user, then those of the next.
     let clients = (0..nodes * stage.plan.users()).map(|number| {
         let (user, node) = (number / nodes, number % nodes);
@@ -108,6 +110,7 @@ fn clients(
             .fleet_max_lease(Duration::from_millis(leases.max_ms))
             .watchdog_lease(Duration::from_millis(leases.watchdog_ms))
             .clock_skew(Duration::from_millis(leases.clock_skew_ms))
+            .failover_lag(lag)
             .quarantine(leases.quarantine)
             .local_handover(stage.plan.handover)
             .node_timeout(Duration::from_millis(leases.node_timeout_ms))

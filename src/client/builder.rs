@@ -360,7 +360,7 @@ impl ClientBuilder {
             let reason = "a cluster has no other database than 0".into();
             return Err(ConfigError::InvalidSetting { setting: "database", reason });
         }
-        let is_cluster = endpoint.is_cluster();
+        let (is_cluster, db) = (endpoint.is_cluster(), endpoint.db());
         let sharded = self.sharded_pubsub;
         let sharding = if is_cluster { Sharding::of_cluster(sharded) } else { Sharding::none() };
         let waits_after_failover = self.failover == Failover::Wait && endpoint.may_fail_over();
@@ -402,7 +402,7 @@ impl ClientBuilder {
                 backoff_max: Duration::from_secs(2),
                 margin: MARGIN,
                 spin: if is_real { self.spin } else { Spin::Never },
-                rules: Rules { quarantine, unidentified: self.unidentified },
+                rules: Rules { quarantine, unidentified: self.unidentified, db },
                 sharding,
                 replicated: (self.replicas > 0).then(|| Replicated {
                     by: self.replicas,
@@ -445,7 +445,11 @@ impl ClientBuilder {
             Some(_) => self.clock_skew,
             None => self.clock_skew.max(USUAL_SKEW),
         };
-        quarantine_length(self.longest_of_all(), skew) + self.failover_lag
+        let length = quarantine_length(self.longest_of_all(), skew) + self.failover_lag;
+        // Marks tell it in whole milliseconds.
+        Duration::from_millis(
+            u64::try_from(length.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX),
+        )
     }
 
     fn check(&self, watchdog_lease: Duration) -> Result<(), ConfigError> {

@@ -146,9 +146,10 @@ pub enum NodeError {
     /// of another type, not a whole number, or beyond 2^53 − 2. Nothing was changed.
     #[error("the fencing counter's key holds no counter that can be raised")]
     ForeignCounter,
-    /// The key `palisade:marker` exists and is not a mark. It was not touched. Only clients that
-    /// are [`Strict`](crate::Quarantine::Strict) about it mind: others go by the uptime alone.
-    #[error("the key palisade:marker exists and is not a mark")]
+    /// The key `palisade:marker` exists and is not a mark that any client can have written. It was not
+    /// touched. If it is none at all, only clients that are [`Strict`](crate::Quarantine::Strict) about it
+    /// mind: others go by the uptime alone.
+    #[error("the key palisade:marker exists and is not a mark of any client")]
     ForeignMarker,
     /// The server does not run scripts: the commands are renamed, disabled or not known.
     #[error("the server does not run scripts: {message}")]

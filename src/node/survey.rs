@@ -40,7 +40,7 @@ impl Node {
         if !self.is_cluster() {
             let (mark, data) = futures::join!(
                 connection.ask(Question(words(&["GET", connection.marker()])), deadline),
-                connection.survey(witness, deadline),
+                connection.survey(witness, self.db(), deadline),
             );
             return Ok(Sight { found: read_mark(mark)?, ..data? });
         }
@@ -49,7 +49,7 @@ impl Node {
         let round_trip = i64::try_from(connection.round_trip().as_micros()).unwrap_or(i64::MAX);
         let ours = connection.server_time_at(asked).saturating_sub(round_trip);
         let ahead = ours.saturating_sub(server_time);
-        let data = connection.survey(witness, deadline).await?;
+        let data = connection.survey(witness, self.db(), deadline).await?;
         Ok(Sight { found, server_time, ahead, ..data })
     }
 
@@ -76,7 +76,7 @@ impl Node {
 
 impl Connection {
     /// All but the mark.
-    async fn survey(&self, witness: &str, deadline: Instant) -> Result<Sight, NodeError> {
+    async fn survey(&self, witness: &str, db: i64, deadline: Instant) -> Result<Sight, NodeError> {
         let ask = |command: Cmd| self.ask(Question(command), deadline);
         let (known, replication, stats, time) = futures::join!(
             ask(words(&["EVALSHA", witness, "0"])),
@@ -96,7 +96,7 @@ impl Connection {
         }
         let run_id = self.standing().run_id().ok_or(NodeError::Unidentified)?;
         let origin = read_origin(run_id, &replication, &stats);
-        let origin = Origin { config: self.config(), ..origin };
+        let origin = Origin { config: self.config(), db, ..origin };
         let server_time = read_time(time?)?;
         let found = Found::Nothing;
         Ok(Sight { found, has_witness, origin, server_time, ahead: 0, at: self.now() })
@@ -144,7 +144,7 @@ fn read_origin(run_id: RunId, replication: &Value, stats: &Value) -> Origin {
     let was_renamed = second.is_some_and(|id| id.bytes().any(|digit| digit != b'0'));
     let taken_in = field(stats, "total_net_repl_input_bytes");
     let has_taken_in = taken_in.is_none_or(|bytes| bytes != "0");
-    Origin { run_id, replid, was_renamed, is_fed: was_renamed && has_taken_in, config: None }
+    Origin { run_id, replid, was_renamed, is_fed: was_renamed && has_taken_in, config: None, db: 0 }
 }
 
 #[cfg(test)]
@@ -189,7 +189,7 @@ mod tests {
         let run_id = RunId::new(&"a".repeat(40)).unwrap();
         let origin = read_origin(run_id, &Value::Nil, &Value::Nil);
         let unknown =
-            Origin { run_id, replid: None, was_renamed: false, is_fed: false, config: None };
+            Origin { run_id, replid: None, was_renamed: false, is_fed: false, config: None, db: 0 };
         assert_eq!(origin, unknown);
     }
 }

@@ -54,7 +54,11 @@ pub(crate) fn settings() -> NodeSettings {
         frozen_after: 3,
         backoff_max: Duration::from_millis(200),
         margin: Duration::from_millis(20),
-        rules: Rules { quarantine: Duration::from_secs(66), unidentified: Unidentified::Refuse },
+        rules: Rules {
+            quarantine: Duration::from_secs(66),
+            unidentified: Unidentified::Refuse,
+            db: 0,
+        },
         sharding: Sharding::none(),
         replicated: None,
         marker: crate::wire::key::marker(""),

@@ -55,6 +55,14 @@ pub(crate) fn longest(max_lease: Duration) -> Duration {
     max_lease + max_lease / 100 + Duration::from_secs(1)
 }
 
+/// D of clients of which nothing else is known.
+pub(super) fn usual_length() -> Duration {
+    length(USUAL_LEASE, USUAL_SKEW)
+}
+
+/// No D is so long: leases, skews and lags are of a day at most.
+pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(4 * 24 * 60 * 60);
+
 /// What a handshake told of the server's process.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Introduced {
@@ -71,8 +79,12 @@ pub(crate) struct Introduced {
 #[derive(Debug, Clone)]
 pub(super) struct Identity {
     told: Introduced,
-    /// By its age alone.
-    old_from: Instant,
+    /// Our own D.
+    own: Duration,
+    /// The greatest that a mark has told here; at least our own.
+    greatest: Duration,
+    /// Whether it ran before the process was last heard that it has replaced.
+    was_promoted: bool,
     knowledge: Knowledge,
 }
 
@@ -85,15 +97,36 @@ impl Identity {
         length: Duration,
         answered_before: Option<Instant>,
     ) -> Self {
-        let by_uptime = told.at + length + UPTIME_STEP - told.uptime;
         let ran_before = |heard: Instant| told.at + UPTIME_STEP < heard + told.uptime;
-        let old_from = if answered_before.is_some_and(ran_before) {
-            by_uptime.max(told.at + length)
-        } else {
-            by_uptime
-        };
-        let old_from = if planted!(NoQuarantine) { told.at } else { old_from };
-        Self { told, old_from, knowledge: Knowledge::default() }
+        let was_promoted = answered_before.is_some_and(ran_before);
+        let knowledge = Knowledge::default();
+        Self { told, own: length, greatest: length, was_promoted, knowledge }
+    }
+
+    /// When it is old enough to vote.
+    fn old_from(&self) -> Instant {
+        if planted!(NoQuarantine) {
+            return self.told.at;
+        }
+        let by_uptime = self.told.at + self.greatest + UPTIME_STEP - self.told.uptime;
+        if self.was_promoted { by_uptime.max(self.told.at + self.greatest) } else { by_uptime }
+    }
+
+    /// The greatest D that is known of anybody here.
+    pub(super) fn greatest_wait(&self) -> Duration {
+        self.greatest
+    }
+
+    /// Somebody here has this D, maybe: from now on nobody is granted anything before that is over.
+    pub(super) fn heed(&mut self, wait: Option<Duration>) {
+        let wait = wait.filter(|wait| *wait <= LONGEST_WAIT);
+        self.greatest = self.greatest.max(wait.unwrap_or_default());
+    }
+
+    /// The operator's word: nobody has a greater D than that, or than ours.
+    pub(super) fn forget_longer(&mut self, wait: Option<Duration>) {
+        self.greatest = self.own;
+        self.heed(wait);
     }
 
     pub(super) fn run_id(&self) -> RunId {
@@ -124,15 +157,16 @@ impl Identity {
 
     /// Whether its age alone lets it vote.
     pub(super) fn is_old(&self, now: Instant) -> bool {
-        self.old_from <= now
+        self.old_from() <= now
     }
 
     /// When the votes count, as far as is known: in the past if they do.
     pub(super) fn votes_from(&self) -> Instant {
         if self.blessing().is_some() {
-            self.old_from.min(self.told.at)
+            self.old_from().min(self.told.at)
         } else {
-            self.knowledge.waits_until().map_or(self.old_from, |until| until.max(self.old_from))
+            let old_from = self.old_from();
+            self.knowledge.waits_until().map_or(old_from, |until| until.max(old_from))
         }
     }
 
@@ -225,6 +259,20 @@ mod tests {
         let from = young.votes_from();
         assert!(young.may_vote(from - Duration::from_nanos(1)).is_err());
         assert!(young.may_vote(from).is_ok());
+    }
+
+    #[test]
+    fn greater_d_of_others_is_waited_for_until_a_blessing_says_otherwise() {
+        let mut young = identity(1_000, 5, None);
+        for (told, greatest) in [(None, D), (Some(D / 2), D), (Some(2 * D), 2 * D), (None, 2 * D)] {
+            young.heed(told);
+            assert_eq!(young.greatest_wait(), greatest);
+        }
+        young.heed(Some(2 * LONGEST_WAIT));
+        assert_eq!(young.votes_from().since_origin(), Duration::from_millis(1_129_200));
+        assert!(!young.is_old(s(1_129)) && young.is_old(s(1_130)));
+        young.forget_longer(Some(D / 2));
+        assert_eq!(young.votes_from().since_origin(), Duration::from_millis(1_062_600));
     }
 
     #[test]

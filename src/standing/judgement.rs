@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::mark::{Mark, Origin};
+use super::{
+    identity::{LONGEST_WAIT, usual_length},
+    mark::{Mark, Origin},
+};
 use crate::clock::Instant;
 
 /// What was seen of a server at one look, in this order: its mark, whether it knows the witness of
@@ -40,8 +43,10 @@ pub(crate) struct View {
     pub(crate) is_old: bool,
     /// Whether a server waits that shows no mark at all, however old it is.
     pub(crate) is_strict: bool,
-    /// D: for how long a server waits.
+    /// Our own D: for how long a server waits.
     pub(crate) wait: Duration,
+    /// The greatest that is known of anybody there; at least our own.
+    pub(crate) greatest: Duration,
 }
 
 /// What follows from a look.
@@ -52,6 +57,11 @@ pub(crate) enum Judgement {
     /// The same, but it has the server wait for longer than it may: its clock was set back. It is
     /// written anew.
     Overlong,
+    /// The mark is of this data, but of clients with a lesser D than ours: it is to tell ours before we ask
+    /// by it, so that they wait as long as our leases last.
+    Brief,
+    /// The mark is of this data, and tells of a D that nobody can have.
+    Absurd,
     /// This is not the data on which this run has granted: the server is to wait, from now on.
     Lost,
     /// Nothing is known against this data, and the process is old: the first mark of the run.
@@ -71,12 +81,7 @@ impl Sight {
             Found::Nothing => None,
         };
         if let Some(mark) = mark.filter(|mark| mark.is_current(self.origin, self.server_time)) {
-            // Servers are told to wait for whole milliseconds.
-            let wait = view.wait.as_micros().next_multiple_of(1_000);
-            let wait = i64::try_from(wait).unwrap_or(i64::MAX);
-            let latest = self.server_time.saturating_add(wait);
-            let overlong = mark.waits_until().is_some_and(|until| until > latest);
-            return if overlong { Judgement::Overlong } else { Judgement::Stands };
+            return self.judge_current(mark, view.wait);
         }
         let first_contact = view.is_strict && mark.is_none();
         let has_witness = self.has_witness && !planted!(NoWitness);
@@ -86,6 +91,47 @@ impl Sight {
             Judgement::First
         } else {
             Judgement::Young
+        }
+    }
+
+    /// By its own D, not by that of whoever looks: others may have longer leases.
+    fn judge_current(&self, mark: &Mark, own: Duration) -> Judgement {
+        let wait = mark.wait().unwrap_or(own);
+        let latest = self.server_time.saturating_add(micros(wait));
+        if wait > LONGEST_WAIT {
+            Judgement::Absurd
+        } else if mark.waits_until().is_some_and(|until| until > latest) {
+            Judgement::Overlong
+        } else if told_by(mark, own) < own {
+            Judgement::Brief
+        } else {
+            Judgement::Stands
+        }
+    }
+
+    /// What is to be written after this judgement, and for how long the server waits from then on, if it does.
+    pub(crate) fn remedy(
+        &self,
+        judgement: Judgement,
+        view: View,
+        nonce: &str,
+    ) -> Option<(Arc<str>, Option<Duration>)> {
+        let View { wait: own, greatest, .. } = view;
+        match judgement {
+            Judgement::Lost => Some((self.origin.waits(nonce, greatest), Some(greatest))),
+            Judgement::First => Some((self.origin.epoch(nonce, greatest), None)),
+            Judgement::Overlong => {
+                let wait = self.mark()?.wait().map_or(own, |wait| wait.max(own));
+                Some((self.origin.waits(nonce, wait), Some(wait)))
+            }
+            Judgement::Brief => {
+                let mark = self.mark()?;
+                let more = micros(own.saturating_sub(told_by(mark, own)));
+                let latest = self.server_time.saturating_add(micros(own));
+                let until = mark.waits_until().unwrap_or(0).saturating_add(more).min(latest);
+                Some((self.origin.renewed(mark, nonce, own, until), None))
+            }
+            _ => None,
         }
     }
 
@@ -100,11 +146,20 @@ impl Sight {
     }
 }
 
+/// The D of those who ask by this mark. Earlier versions do not tell: most of them go by the defaults.
+fn told_by(mark: &Mark, own: Duration) -> Duration {
+    mark.wait().unwrap_or_else(|| own.min(usual_length()))
+}
+
+fn micros(time: Duration) -> i64 {
+    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{super::run_id::RunId, *};
 
-    const D: Duration = Duration::from_secs(66);
+    const D: Duration = Duration::from_millis(66_600);
     const NOW: i64 = 1_000_000_000;
 
     fn id(letter: char) -> RunId {
@@ -117,18 +172,18 @@ mod tests {
             Some(text) => Mark::read(&text).map_or(Found::Foreign, Found::Mark),
         };
         let (run_id, replid) = (id('a'), Some(id('b')));
-        let origin = Origin { run_id, replid, was_renamed: is_fed, is_fed, config: None };
+        let origin = Origin { run_id, replid, was_renamed: is_fed, is_fed, config: None, db: 0 };
         let at = Instant::from_origin(Duration::ZERO);
         Sight { found, has_witness, origin, server_time: NOW, ahead: 0, at }
     }
 
-    const LAX: View = View { knew: false, is_old: true, is_strict: false, wait: D };
+    const LAX: View = View { knew: false, is_old: true, is_strict: false, wait: D, greatest: D };
 
     /// All that is asked for besides the mark itself: witness, known mark, fed, age, strictness.
     fn views() -> impl Iterator<Item = (bool, bool, View)> {
         (0_u8..32).map(|bits| {
             let bit = |i: u8| bits & (1 << i) != 0;
-            let view = View { knew: bit(2), is_old: bit(3), is_strict: bit(4), wait: D };
+            let view = View { knew: bit(2), is_old: bit(3), is_strict: bit(4), ..LAX };
             (bit(0), bit(1), view)
         })
     }
@@ -136,7 +191,7 @@ mod tests {
     #[test]
     fn mark_of_this_data_stands_whatever_else_is_known() {
         let (run, replid) = (id('a'), id('b'));
-        let far = NOW + 66_000_000;
+        let far = NOW + 66_600_000;
         for text in [
             format!("epoch {run} {replid} n"),
             format!("blessed {run} {replid} 60000 f"),
@@ -162,7 +217,7 @@ mod tests {
 
     #[test]
     fn wait_beyond_d_is_written_anew() {
-        let beyond = NOW + 66_000_001;
+        let beyond = NOW + 66_600_001;
         let texts =
             [format!("waits {} {} n {beyond}", id('a'), id('b')), format!("waits {beyond}")];
         for text in texts {
@@ -208,6 +263,92 @@ mod tests {
             );
             assert_eq!(sight(Some(text), false, false).judge(LAX), Judgement::Stands);
         }
+    }
+
+    /// What stands, what becomes of it, and the D of whoever looks, in seconds from now on.
+    #[test]
+    fn greater_d_goes_into_the_mark_and_moves_its_wait_by_the_difference() {
+        let (run, replid) = (id('a'), id('b'));
+        let head = |sort: &str| format!("{sort} {run} {replid}");
+        let at = |seconds: i64| NOW + seconds * 1_000_000;
+        for (found, own, becomes) in [
+            (format!("{} n/100000/0", head("epoch")), 100, None),
+            (format!("{} n/100000/0", head("epoch")), 66, None),
+            (
+                format!("{} n/100000/0", head("epoch")),
+                101,
+                Some(format!("{} m/101000/0", head("epoch"))),
+            ),
+            (format!("{} n", head("epoch")), 66, None),
+            (format!("{} n", head("epoch")), 101, Some(format!("{} m/101000/0", head("epoch")))),
+            (
+                format!("{} 60000 f/100000/0", head("blessed")),
+                101,
+                Some(format!("{} 60000 f/101000/0", head("blessed"))),
+            ),
+            (format!("{} n/100000/0 {}", head("waits"), at(100)), 66, None),
+            (
+                format!("{} n/100000/0 {}", head("waits"), at(70)),
+                110,
+                Some(format!("{} m/110000/0 {}", head("waits"), at(80))),
+            ),
+            (
+                format!("{} n/100000/0 {}", head("waits"), at(-20)),
+                110,
+                Some(format!("{} m/110000/0 {}", head("waits"), at(-10))),
+            ),
+            // An earlier version's, of whatever D: not beyond ours.
+            (
+                format!("{} n {}", head("waits"), at(100)),
+                110,
+                Some(format!("{} m/110000/0 {}", head("waits"), at(110))),
+            ),
+        ] {
+            let wait = Duration::from_secs(own);
+            let view = View { wait, greatest: wait, ..LAX };
+            let sight = sight(Some(found.clone()), true, false);
+            let judgement = sight.judge(view);
+            let expected = if becomes.is_some() { Judgement::Brief } else { Judgement::Stands };
+            assert_eq!(judgement, expected, "{found} {own}");
+            let written = sight.remedy(judgement, view, "m");
+            assert_eq!(written, becomes.map(|text| (text.into(), None)), "{found} {own}");
+        }
+    }
+
+    #[test]
+    fn wait_that_is_too_long_by_the_marks_own_d_is_made_as_long_as_that() {
+        let head = format!("waits {} {}", id('a'), id('b'));
+        for (wait, own, becomes) in
+            [(100, 66, 100), (100, 100, 100), (100, 110, 110), (3_600, 66, 3_600)]
+        {
+            let until =
+                |more: i64| format!("{head} n/{wait}000/0 {}", NOW + wait * 1_000_000 + more);
+            let own = Duration::from_secs(own);
+            let view = View { wait: own, greatest: own, ..LAX };
+            let overlong = sight(Some(until(1)), true, false);
+            assert_eq!(overlong.judge(view), Judgement::Overlong);
+            let text = format!("{head} m/{becomes}000/0");
+            let written = Some((text.into(), Some(Duration::from_secs(becomes))));
+            assert_eq!(overlong.remedy(Judgement::Overlong, view, "m"), written);
+            assert_ne!(sight(Some(until(0)), true, false).judge(view), Judgement::Overlong);
+        }
+    }
+
+    #[test]
+    fn d_that_nobody_can_have_is_not_waited_for() {
+        let days = |days: u64| format!("epoch {} - n/{}/0", id('a'), days * 86_400_000);
+        assert_eq!(sight(Some(days(3)), true, false).judge(LAX), Judgement::Stands);
+        assert_eq!(sight(Some(days(5)), true, false).judge(LAX), Judgement::Absurd);
+    }
+
+    #[test]
+    fn lost_data_is_waited_for_as_long_as_anybodys_leases_last() {
+        let view = View { greatest: 2 * D, ..LAX };
+        let lost = sight(None, true, false);
+        let (text, wait) = lost.remedy(lost.judge(view), view, "n").unwrap();
+        assert_eq!((&*text, wait), (&*lost.origin.waits("n", 2 * D), Some(2 * D)));
+        let swapped = format!("epoch {} {} n/66600/1", id('a'), id('b'));
+        assert_eq!(sight(Some(swapped), true, false).judge(LAX), Judgement::Lost);
     }
 
     #[test]

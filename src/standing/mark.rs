@@ -21,6 +21,8 @@ pub(crate) struct Origin {
     /// The number of the configuration by which it is the master, where sentinels choose that: one that was
     /// the master, was passed over unawares and is the master again has lost what was granted meanwhile.
     pub(crate) config: Option<u64>,
+    /// The number of the database.
+    pub(crate) db: i64,
 }
 
 /// A mark as it stands on a server.
@@ -30,7 +32,18 @@ pub(crate) struct Mark {
     run_id: Option<Arc<str>>,
     replid: Option<Arc<str>>,
     config: Option<u64>,
+    terms: Option<Terms>,
     says: Says,
+}
+
+/// On what terms a mark was written. They stand in the word of the nonce, at which earlier versions do not
+/// look: a mark of another shape would be none to them, and they would go without in silence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Terms {
+    /// The greatest D of those who ask for votes by it.
+    wait: Duration,
+    /// Two databases may be swapped.
+    db: i64,
 }
 
 /// What a mark says.
@@ -56,20 +69,23 @@ pub(crate) struct Blessing {
 
 impl Mark {
     /// `None` for a text that is no mark. Those of earlier versions have less in them: a blessing
-    /// without a replication id, a wait that names nobody.
+    /// without a replication id, a wait that names nobody, a nonce alone.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let words: Vec<_> = text.split(' ').collect();
-        let (run_id, replid, says) = match *words {
-            ["epoch", run_id, replid, _nonce] => (Some(run_id), Some(replid), Says::Epoch),
-            ["waits", run_id, replid, _nonce, until] => {
-                (Some(run_id), Some(replid), Says::Waits { until: time(until)? })
+        let (run_id, replid, nonce, says) = match *words {
+            ["epoch", run_id, replid, nonce] => (Some(run_id), Some(replid), nonce, Says::Epoch),
+            ["waits", run_id, replid, nonce, until] => {
+                (Some(run_id), Some(replid), nonce, Says::Waits { until: time(until)? })
             }
-            ["waits", until] => (None, None, Says::Waits { until: time(until)? }),
-            ["blessed", run_id, replid, max_lease, fleet] => {
-                (Some(run_id), Some(replid), Says::Blessed(Blessing::read(max_lease, fleet)?))
-            }
+            ["waits", until] => (None, None, "", Says::Waits { until: time(until)? }),
+            ["blessed", run_id, replid, max_lease, fleet] => (
+                Some(run_id),
+                Some(replid),
+                fleet,
+                Says::Blessed(Blessing::read(max_lease, fleet)?),
+            ),
             ["blessed", run_id, max_lease, fleet] => {
-                (Some(run_id), None, Says::Blessed(Blessing::read(max_lease, fleet)?))
+                (Some(run_id), None, fleet, Says::Blessed(Blessing::read(max_lease, fleet)?))
             }
             _ => return None,
         };
@@ -78,7 +94,18 @@ impl Mark {
             None => (replid, None),
         };
         let (run_id, replid) = (run_id.map(Into::into), replid.map(Into::into));
-        Some(Self { text: text.into(), run_id, replid, config, says })
+        let terms = Terms::read(nonce);
+        Some(Self { text: text.into(), run_id, replid, config, terms, says })
+    }
+
+    /// The greatest D of those who ask for votes by it; `None` if it does not tell.
+    pub(crate) fn wait(&self) -> Option<Duration> {
+        self.terms.map(|terms| terms.wait)
+    }
+
+    /// Whether it was written in this database, as far as it tells.
+    pub(super) fn is_in(&self, db: i64) -> bool {
+        self.terms.is_none_or(|terms| terms.db == db)
     }
 
     /// As it stands there.
@@ -119,26 +146,60 @@ impl Mark {
         self.is_of_run(origin.run_id)
             && (!origin.was_renamed || is_of_data())
             && (origin.config.is_none() || self.config == origin.config)
+            && self.is_in(origin.db)
     }
 }
 
 impl Origin {
-    /// The text by which the server votes.
-    pub(crate) fn epoch(&self, nonce: &str) -> Arc<str> {
-        format!("epoch {self} {nonce}").into()
+    /// The text by which the server votes. `wait` is D.
+    pub(crate) fn epoch(&self, nonce: &str, wait: Duration) -> Arc<str> {
+        format!("epoch {self} {nonce}{}", self.terms(wait)).into()
     }
 
     /// The text by which it does not, all but the time at which that ends.
-    pub(crate) fn waits(&self, nonce: &str) -> Arc<str> {
-        format!("waits {self} {nonce}").into()
+    pub(crate) fn waits(&self, nonce: &str, wait: Duration) -> Arc<str> {
+        format!("waits {self} {nonce}{}", self.terms(wait)).into()
     }
 
     /// The text by which it votes at once.
-    pub(crate) fn blessed(&self, blessing: &Blessing) -> Arc<str> {
-        // Rounded up: no client of the fleet may seem to exceed it.
-        let max_lease_ms = blessing.max_lease.as_nanos().div_ceil(1_000_000);
-        format!("blessed {self} {max_lease_ms} {}", blessing.fleet).into()
+    pub(crate) fn blessed(&self, blessing: &Blessing, wait: Duration) -> Arc<str> {
+        let Blessing { max_lease, fleet } = blessing;
+        let max_lease_ms = milliseconds(*max_lease);
+        format!("blessed {self} {max_lease_ms} {fleet}{}", self.terms(wait)).into()
     }
+
+    /// What `mark` says, on other terms: if it has the server wait, until then.
+    pub(super) fn renewed(&self, mark: &Mark, nonce: &str, wait: Duration, until: i64) -> Arc<str> {
+        match &mark.says {
+            Says::Epoch => self.epoch(nonce, wait),
+            Says::Waits { .. } => format!("{} {until}", self.waits(nonce, wait)).into(),
+            Says::Blessed(blessing) => self.blessed(blessing, wait),
+        }
+    }
+
+    fn terms(&self, wait: Duration) -> Terms {
+        Terms { wait, db: self.db }
+    }
+}
+
+impl Terms {
+    fn read(nonce: &str) -> Option<Self> {
+        let (_, terms) = nonce.split_once('/')?;
+        let (wait, db) = terms.split_once('/')?;
+        let wait = Duration::from_millis(u64::try_from(time(wait)?).ok()?);
+        Some(Self { wait, db: time(db)? })
+    }
+}
+
+impl fmt::Display for Terms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "/{}/{}", milliseconds(self.wait), self.db)
+    }
+}
+
+/// Rounded up: no client may seem to exceed it.
+fn milliseconds(time: Duration) -> u128 {
+    time.as_nanos().div_ceil(1_000_000)
 }
 
 impl fmt::Display for Origin {
@@ -154,7 +215,8 @@ impl fmt::Display for Origin {
 impl Blessing {
     fn read(max_lease_ms: &str, fleet: &str) -> Option<Self> {
         let max_lease = Duration::from_millis(max_lease_ms.parse().ok()?);
-        Some(Self { max_lease, fleet: fleet.into() })
+        let fleet = fleet.split('/').next()?.into();
+        Some(Self { max_lease, fleet })
     }
 }
 
@@ -176,25 +238,27 @@ mod tests {
 
     fn origin(is_fed: bool) -> Origin {
         let replid = Some(id('b'));
-        Origin { run_id: id('a'), replid, was_renamed: is_fed, is_fed, config: None }
+        Origin { run_id: id('a'), replid, was_renamed: is_fed, is_fed, config: None, db: 0 }
     }
+
+    const D: Duration = Duration::from_secs(66);
 
     #[test]
     fn marks_are_read_as_they_were_written() {
         let blessing = Blessing { max_lease: Duration::from_secs(60), fleet: "f".into() };
         let untold = Origin { replid: None, ..origin(false) };
         for text in [
-            origin(false).epoch("n"),
-            format!("{} 17", origin(true).waits("n")).into(),
-            origin(true).blessed(&blessing),
-            untold.epoch("n"),
+            origin(false).epoch("n", D),
+            format!("{} 17", origin(true).waits("n", D)).into(),
+            origin(true).blessed(&blessing, D),
+            untold.epoch("n", D),
         ] {
             let mark = Mark::read(&text).unwrap();
             assert_eq!(mark.text(), &text);
             assert!(mark.is_current(untold, 0), "{text}");
         }
-        let text = origin(false).blessed(&blessing);
-        assert_eq!(*text, *format!("blessed {} {} 60000 f", id('a'), id('b')));
+        let text = origin(false).blessed(&blessing, D);
+        assert_eq!(*text, *format!("blessed {} {} 60000 f/66000/0", id('a'), id('b')));
         assert_eq!(Mark::read(&text).unwrap().blessing(), Some(&blessing));
         assert_eq!(Mark::read("waits a b n 17").unwrap().waits_until(), Some(17));
     }
@@ -223,21 +287,45 @@ mod tests {
         }
     }
 
+    #[test]
+    fn marks_tell_d_and_the_database_which_those_of_earlier_versions_do_not() {
+        let third = Origin { db: 3, ..origin(false) };
+        let blessing = Blessing { max_lease: Duration::from_secs(60), fleet: "f".into() };
+        for text in [
+            third.epoch("n", D),
+            format!("{} 17", third.waits("n", D)).into(),
+            third.blessed(&blessing, D),
+        ] {
+            let mark = Mark::read(&text).unwrap();
+            assert_eq!(mark.wait(), Some(D), "{text}");
+            assert!(mark.is_current(third, 0) && !mark.is_current(origin(false), 0), "{text}");
+            let again = third.renewed(&mark, "m", 2 * D, 18);
+            let again = Mark::read(&again).unwrap();
+            assert_eq!(again.wait(), Some(2 * D));
+            assert_eq!(again.waits_until(), mark.waits_until().map(|until| until + 1));
+            assert_eq!(again.blessing(), mark.blessing());
+        }
+        for nonce in ["n", "n/1", "n/1/", "n/x/0", "n/1/x", "n/1/0/0", "n/-1/0"] {
+            let mark = Mark::read(&format!("epoch {} {} {nonce}", id('a'), id('b'))).unwrap();
+            assert!(mark.wait().is_none() && mark.is_current(third, 0), "{nonce}");
+        }
+    }
+
     /// Nothing else shows that a master was passed over unawares.
     #[test]
     fn where_sentinels_choose_the_master_marks_are_of_one_configuration() {
         let seventh = Origin { config: Some(7), ..origin(false) };
         for (text, is_current) in [
-            (seventh.epoch("n"), true),
-            (Origin { config: Some(6), ..seventh }.epoch("n"), false),
-            (origin(false).epoch("n"), false),
+            (seventh.epoch("n", D), true),
+            (Origin { config: Some(6), ..seventh }.epoch("n", D), false),
+            (origin(false).epoch("n", D), false),
         ] {
             let mark = Mark::read(&text).unwrap();
             assert_eq!(mark.is_current(seventh, 0), is_current, "{text}");
             assert!(mark.is_current(origin(false), 0), "{text}: by an address of its own");
         }
-        let text = seventh.epoch("n");
-        assert_eq!(*text, *format!("epoch {} {}@7 n", id('a'), id('b')));
+        let text = seventh.epoch("n", D);
+        assert_eq!(*text, *format!("epoch {} {}@7 n/66000/0", id('a'), id('b')));
         assert_eq!(Mark::read(&format!("epoch {} {}@x n", id('a'), id('b'))), None);
     }
 

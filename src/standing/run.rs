@@ -49,6 +49,8 @@ pub(crate) struct Rules {
     pub(crate) quarantine: Duration,
     /// What becomes of those of servers that do not tell when they were started.
     pub(crate) unidentified: Unidentified,
+    /// The database: a mark that names another is of data that was swapped.
+    pub(crate) db: i64,
 }
 
 /// Whether the process is there, and when somebody may look again at its mark.
@@ -76,8 +78,11 @@ impl Standing {
             let identity = told.map(|told| Identity::new(told, rules.quarantine, heard));
             Arc::new(Self::new(identity, rules.unidentified, at))
         });
+        let known = before.map_or(Duration::ZERO, |before| before.greatest_wait());
         if let Some(mut identity) = standing.identity() {
-            identity.saw(mark, server_time, at);
+            identity.heed(Some(known));
+            identity.heed(mark.as_ref().and_then(Mark::wait));
+            identity.saw(mark.filter(|mark| mark.is_in(rules.db)), server_time, at);
             // Since the last connection was made its data may have become other data.
             identity.knowledge().doubt();
         }
@@ -138,6 +143,18 @@ impl Standing {
         }
     }
 
+    /// The greatest D that is known of anybody here; nothing if the server does not tell who it is.
+    pub(crate) fn greatest_wait(&self) -> Duration {
+        self.identity().map_or(Duration::ZERO, |identity| identity.greatest_wait())
+    }
+
+    /// Takes note of what a mark tells of the D of others, whatever else is to be thought of it.
+    pub(crate) fn heed(&self, mark: Option<&Mark>) {
+        if let Some(mut identity) = self.identity() {
+            identity.heed(mark.and_then(Mark::wait));
+        }
+    }
+
     /// Whether age alone lets it vote.
     pub(crate) fn is_old(&self, now: Instant) -> bool {
         self.identity().is_some_and(|identity| identity.is_old(now))
@@ -183,6 +200,10 @@ impl Standing {
     /// Votes are asked for by this mark from now on, unless there is a newer doubt.
     pub(crate) fn take(&self, sight: &Sight, mark: Mark, doubts: u64) {
         if let Some(mut identity) = self.identity() {
+            match mark.blessing() {
+                Some(_) => identity.forget_longer(mark.wait()),
+                None => identity.heed(mark.wait()),
+            }
             identity.saw(Some(mark), sight.server_time, sight.at);
             note_learned();
             if identity.knowledge().doubts() == doubts {
@@ -205,6 +226,7 @@ impl Standing {
     /// The operator has given a word, and written this mark.
     pub(crate) fn was_blessed(&self, sight: &Sight, mark: Option<Mark>) {
         if let Some(mut identity) = self.identity() {
+            identity.forget_longer(mark.as_ref().and_then(Mark::wait));
             identity.saw(mark, sight.server_time, sight.at);
             note_learned();
             // Whoever goes by it makes sure of the witness.
@@ -320,8 +342,11 @@ mod tests {
             at: s(at),
             is_in_cluster: false,
         });
-        let rules =
-            Rules { quarantine: Duration::from_secs(66), unidentified: Unidentified::Refuse };
+        let rules = Rules {
+            quarantine: Duration::from_secs(66),
+            unidentified: Unidentified::Refuse,
+            db: 0,
+        };
         Standing::after(before, Introduction { told, mark: None, at: s(at), server_time: 0 }, rules)
     }
 
@@ -410,6 +435,7 @@ mod tests {
             was_renamed: false,
             is_fed: false,
             config: None,
+            db: 0,
         };
         Sight {
             found: Found::Nothing,
@@ -507,6 +533,18 @@ mod tests {
         assert_eq!(young.blessing().map(|blessing| blessing.fleet), Some("f".into()));
         assert!(young.may_vote(s(1_000)).is_ok());
         assert_eq!(young.stance(s(1_000)).unwrap(), Stance::Doubtful);
+    }
+
+    /// Of the process before, too: whoever wrote that is still there, maybe.
+    #[test]
+    fn d_of_others_is_remembered_over_restarts_until_a_blessing() {
+        let hour = Duration::from_secs(3_600);
+        let first = met(None, Some('a'), 500, 1_000);
+        first.take(&seen(1_000), mark("epoch a - n/3600000/0"), first.doubts());
+        let next = met(Some(&first), Some('b'), 0, 2_000);
+        assert_eq!((next.greatest_wait(), next.votes_from()), (hour, Some(s(5_601))));
+        next.take(&seen(2_000), mark("blessed a - 60000 f/2000/0"), next.doubts());
+        assert_eq!(next.greatest_wait(), Duration::from_secs(66));
     }
 
     #[test]

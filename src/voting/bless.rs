@@ -27,8 +27,9 @@ struct Master<'a> {
 /// Marks all of `nodes` as one new fleet. Looks at all of them before anything is written.
 pub(crate) async fn bless(nodes: &[Arc<NodeServices>], by_force: bool) -> Result<(), BlessError> {
     let masters = meet(nodes).await?;
+    let wait = nodes.iter().map(|node| node.settings.quarantine_length).max().unwrap_or_default();
     if !by_force {
-        check_that_new(&masters, nodes)?;
+        check_that_new(&masters, wait)?;
     }
     // Used by nobody else, and tells which process has blessed.
     let Some(fleet) = nodes.first().map(|node| node.process.fresh_holder()) else {
@@ -36,7 +37,7 @@ pub(crate) async fn bless(nodes: &[Arc<NodeServices>], by_force: bool) -> Result
     };
     let max_lease =
         nodes.iter().map(|node| node.settings.fleet_max_lease).max().unwrap_or_default();
-    write_all(&masters, &Blessing { max_lease, fleet }).await
+    write_all(&masters, &Blessing { max_lease, fleet }, wait).await
 }
 
 /// For how long each has been running, if all may be blessed without force. Writes nothing.
@@ -44,7 +45,8 @@ pub(crate) async fn check(
     nodes: &[Arc<NodeServices>],
 ) -> Result<Vec<(NodeId, Duration)>, BlessError> {
     let masters = meet(nodes).await?;
-    check_that_new(&masters, nodes)?;
+    let wait = nodes.iter().map(|node| node.settings.quarantine_length).max().unwrap_or_default();
+    check_that_new(&masters, wait)?;
     Ok(masters.iter().map(|master| (master.node(), master.uptime)).collect())
 }
 
@@ -56,9 +58,10 @@ async fn meet(nodes: &[Arc<NodeServices>]) -> Result<Vec<Master<'_>>, BlessError
     Ok(masters)
 }
 
-fn check_that_new(masters: &[Master<'_>], nodes: &[Arc<NodeServices>]) -> Result<(), BlessError> {
+fn check_that_new(masters: &[Master<'_>], wait: Duration) -> Result<(), BlessError> {
     check_blessings(masters)?;
-    check_ages(masters, nodes.iter().map(|node| node.settings.quarantine_length))?;
+    let theirs = masters.iter().map(|master| master.connection.standing().greatest_wait());
+    check_ages(masters, theirs.chain([wait]))?;
     check_marks(masters)
 }
 
@@ -178,8 +181,12 @@ fn check_ages(
     Err(BlessError::HalfYoung { young: names(young), old: names(old) })
 }
 
-async fn write_all(masters: &[Master<'_>], blessing: &Blessing) -> Result<(), BlessError> {
-    let after: Vec<_> = masters.iter().map(|m| m.sight.origin.blessed(blessing)).collect();
+async fn write_all(
+    masters: &[Master<'_>],
+    blessing: &Blessing,
+    wait: Duration,
+) -> Result<(), BlessError> {
+    let after: Vec<_> = masters.iter().map(|m| m.sight.origin.blessed(blessing, wait)).collect();
     let writes = masters.iter().zip(&after).map(|(master, after)| master.mark_with(after));
     let written = join_all(writes).await;
     let failed = masters.iter().zip(&written).find(|(_, result)| !matches!(result, Ok(Some(_))));

@@ -19,7 +19,7 @@ use crate::{
     clock::Instant,
     error::{NodeError, Phase},
     node::Connection,
-    standing::{Judgement, Mark, Sight, Stance, Vetting, View},
+    standing::{Judgement, Mark, Sight, Stance, Standing, Vetting, View},
     telling,
 };
 
@@ -147,24 +147,28 @@ impl Voter {
         connection: &Connection,
         deadline: Instant,
     ) -> Result<(), NodeError> {
-        let (standing, now) = (connection.standing(), self.services.now());
+        let standing = connection.standing();
         let (knew, known_text) = standing.known_mark();
-        let wait = self.services.settings.quarantine_length;
-        let view = View { knew, is_old: standing.is_old(now), is_strict: self.is_strict(), wait };
+        let view = self.view(sight, knew, standing);
         let judgement = sight.judge(view);
         match judgement {
             Judgement::Young => {
                 standing.found_young(sight, doubts);
                 return Ok(());
             }
+            Judgement::Absurd => return Err(NodeError::ForeignMarker),
             Judgement::Foreign if self.is_strict() => return Err(NodeError::ForeignMarker),
             Judgement::Foreign => {
                 self.go_without(connection, "the key holds something else");
                 return Ok(());
             }
-            Judgement::Stands | Judgement::Overlong | Judgement::Lost | Judgement::First => {}
+            Judgement::Stands
+            | Judgement::Overlong
+            | Judgement::Brief
+            | Judgement::Lost
+            | Judgement::First => {}
         }
-        let Some(mark) = self.written(judgement, sight, connection, deadline).await? else {
+        let Some(mark) = self.written(judgement, view, sight, connection, deadline).await? else {
             return Ok(());
         };
         // Behind the mark: a witness without one says that data was lost, and somebody may look, or this
@@ -193,21 +197,39 @@ impl Voter {
         Ok(())
     }
 
+    /// What is brought to a look: D too, ours and that of others, as far as any mark has told it.
+    fn view(&self, sight: &Sight, knew: bool, standing: &Standing) -> View {
+        let wait = self.services.settings.quarantine_length;
+        standing.heed(sight.mark());
+        let greatest = standing.greatest_wait().max(wait);
+        if greatest > wait && !self.services.warned_of_longer_wait.swap(true, Ordering::Relaxed) {
+            let node = self.services.node_id().clone();
+            telling::event_elsewhere(move || {
+                tracing::warn!(
+                    %node, ours = ?wait, theirs = ?greatest,
+                    "other clients of this server wait longer for what it may have forgotten; so does \
+                     this one from now on: all should have the same max_lease, clock_skew and \
+                     failover_lag, or fleet_max_lease"
+                );
+            });
+        }
+        let is_old = standing.is_old(self.services.now());
+        View { knew, is_old, is_strict: self.is_strict(), wait, greatest }
+    }
+
     /// The mark that stands there after what was judged was written. `None` if somebody else has
     /// written meanwhile.
     async fn written(
         &self,
         judgement: Judgement,
+        view: View,
         sight: &Sight,
         connection: &Connection,
         deadline: Instant,
     ) -> Result<Option<Mark>, NodeError> {
         let nonce = self.services.process.fresh_nonce();
-        let wait = Some(self.services.settings.quarantine_length);
-        let (after, wait) = match judgement {
-            Judgement::Overlong | Judgement::Lost => (sight.origin.waits(&nonce), wait),
-            Judgement::First => (sight.origin.epoch(&nonce), None),
-            _ => return Ok(sight.mark().cloned()),
+        let Some((after, wait)) = sight.remedy(judgement, view, &nonce) else {
+            return Ok(sight.mark().cloned());
         };
         let written = Seat { node: &self.services.node, connection };
         let written = written.replace(&sight.text(), &after, wait, deadline).await;

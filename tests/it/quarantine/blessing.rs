@@ -39,7 +39,7 @@ async fn masters_are_blessed_once() {
     let before = marker_on(&servers[0]);
     let error = masters.bless().await.unwrap_err();
     let BlessError::BlessedBefore { fleet, max_lease, .. } = &error else { panic!("{error:?}") };
-    assert!(before.ends_with(&**fleet) && *max_lease == Duration::from_secs(60));
+    assert!(before.contains(&**fleet) && *max_lease == Duration::from_secs(60));
     assert_eq!(marker_on(&servers[0]), before);
     masters.bless_by_force().await.unwrap();
     assert_ne!(marker_on(&servers[0]), before);

@@ -4,9 +4,11 @@
 use std::time::Duration;
 
 use palisade::{ClientBuilder, Lease, Masters, embedded::Server};
+use testkit::{Cluster, RedisServer};
 use tokio::time::Instant;
 
-use super::{D, MAX_LEASE, counts_in};
+use super::{D, MAX_LEASE, client, counts_in, wary};
+use crate::fleet::{self, HANG};
 
 /// A waiter looks about every second, and a server tells its uptime in whole ones.
 const SLACK: Duration = Duration::from_secs(3);
@@ -93,6 +95,101 @@ async fn small_cap_of_some_program_does_not_have_restarted_masters_vote_for_it()
     tokio::time::sleep(Duration::from_millis(100)).await;
     waits_for(D, &modest, &usual).await;
     assert!(!guard.is_held(), "two hold it");
+}
+
+/// Whichever comes first, asks first and looks first.
+#[tokio::test(start_paused = true)]
+async fn flushed_masters_are_waited_for_as_long_as_the_most_careful_program_does() {
+    type Settings = fn(ClientBuilder) -> ClientBuilder;
+    let second = Duration::from_secs;
+    let hour: Settings = |settings| settings.max_lease(Duration::from_secs(3_600));
+    let lagging: Settings = |settings| settings.failover_lag(Duration::from_secs(20));
+    let skewed: Settings = |settings| settings.clock_skew(Duration::from_secs(15));
+    let careful = [(hour, second(3_642)), (lagging, D + second(20)), (skewed, D + second(10))];
+    for (careful, wait) in careful {
+        for (careful_comes_first, careful_looks_first) in
+            [(false, false), (false, true), (true, false), (true, true)]
+        {
+            let shared = Shared::start();
+            let (careful, other) = if careful_comes_first {
+                let careful = shared.program(careful).await;
+                (careful, shared.program(usual).await)
+            } else {
+                let other = shared.program(usual).await;
+                (shared.program(careful).await, other)
+            };
+            // Whoever knew the mark of before is told of the new one, at the latest when it asks.
+            for masters in [&other, &careful] {
+                masters.red_lock("z").acquire().await.unwrap().release().await.unwrap();
+            }
+            shared.flush();
+            let (first, next) =
+                if careful_looks_first { (&careful, &other) } else { (&other, &careful) };
+            waits_for(wait, first, next).await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn lease_of_an_hour_is_believed_by_one_alone_when_its_masters_are_flushed() {
+    let hour = Duration::from_secs(3_600);
+    let shared = Shared::start();
+    let other = shared.program(usual).await;
+    let long = shared.program(|settings| settings.max_lease(hour)).await;
+    let guard = long.red_lock("x").with_lease(Lease::Fixed(hour)).acquire().await.unwrap();
+    other.red_lock("z").acquire().await.unwrap().release().await.unwrap();
+    shared.flush();
+    let granted = other.red_lock("x").acquire().await.unwrap();
+    assert!(!guard.is_held(), "two hold it");
+    granted.release().await.unwrap();
+}
+
+/// The data outlived the restart, and tells of the others.
+#[tokio::test(start_paused = true)]
+async fn newcomer_to_restarted_masters_waits_as_long_as_their_old_marks_tell() {
+    let shared = Shared::start();
+    let lag = Duration::from_secs(20);
+    shared.program(|settings| settings.failover_lag(lag)).await;
+    shared.servers.iter().for_each(Server::restart);
+    let newcomer = shared.newcomer(usual);
+    let restarted = Instant::now();
+    newcomer.red_lock("x").acquire().await.unwrap().release().await.unwrap();
+    let waited = restarted.elapsed();
+    assert!(waited >= D + lag && waited < D + lag + SLACK, "{waited:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn blessing_by_force_makes_the_wait_as_short_as_that_of_its_client() {
+    let shared = Shared::start();
+    let usual_one = shared.program(usual).await;
+    shared.program(|settings| settings.failover_lag(Duration::from_secs(20))).await;
+    usual_one.red_lock("z").acquire().await.unwrap().release().await.unwrap();
+    usual_one.bless_by_force().await.unwrap();
+    let other = shared.program(usual).await;
+    shared.flush();
+    waits_for(D, &usual_one, &other).await;
+}
+
+/// Both have marks of this run, each of its own.
+#[tokio::test]
+async fn database_that_was_swapped_with_another_does_not_grant_what_is_held() {
+    let servers = Cluster::start(3);
+    let of = |db: usize| {
+        let url = move |server: &RedisServer| format!("{}/{db}", server.url());
+        fleet::masters(servers.iter().map(|server| wary(client(&url(server)))).collect::<Vec<_>>())
+    };
+    let (here, there) = (of(0).await, of(1).await);
+    for masters in [&here, &there] {
+        masters.bless_by_force().await.unwrap();
+        masters.multi_lock("z").acquire().await.unwrap().release().await.unwrap();
+    }
+    let guard = here.multi_lock("x").with_lease(Lease::Fixed(MAX_LEASE)).acquire().await.unwrap();
+    servers.iter().for_each(|server| drop(server.cli(&["SWAPDB", "0", "1"])));
+    let newcomer = of(0).await;
+    let error = newcomer.red_lock("x").try_acquire().await.unwrap_err();
+    assert!(counts_in(&error) > D - HANG, "{error}");
+    assert!(guard.is_held(), "it believes");
+    drop(guard);
 }
 
 #[tokio::test(start_paused = true)]
