@@ -62,7 +62,7 @@ pub(crate) fn told_by(event: &Event, at: Time) -> Option<&'static str> {
 }
 
 /// What must be seen.
-pub const SOMETIMES: [&str; 91] = [
+pub const SOMETIMES: [&str; 92] = [
     "downgraded",
     "fault: request lost",
     "fault: answer lost",
@@ -105,6 +105,7 @@ pub const SOMETIMES: [&str; 91] = [
     "two users",
     "readers and writers",
     "queues",
+    "locks that overlap in part",
     "semaphores",
     "latches",
     "latch: counted down",

@@ -73,6 +73,9 @@ impl Plan {
         if plan.about == About::Everything && keeps_its_data && random.one_in(LATCHES_ONE_IN) {
             plan.draw_latches();
         }
+        if plan.about == About::Everything && random.one_in(OVERLAP_ONE_IN) {
+            plan.about = About::Overlapping;
+        }
         plan
     }
 
@@ -269,6 +272,7 @@ const PASS_ON_ONE_IN: u64 = 10;
 const SHARE_ONE_IN: u64 = 4;
 /// Of what is left.
 const QUEUE_ONE_IN: u64 = 7;
+const OVERLAP_ONE_IN: u64 = 8;
 const FOLLOW_ONE_IN: u64 = 5;
 const PERMITS_ONE_IN: u64 = 6;
 const LATCHES_ONE_IN: u64 = 6;

@@ -43,11 +43,12 @@ fn number(bytes: &[u8], at: usize, sign: u8) -> Option<(usize, usize)> {
 pub(crate) enum Meaning<'a> {
     Script {
         name: &'static str,
-        key: &'a [u8],
+        keys: Vec<&'a [u8]>,
         args: Vec<&'a [u8]>,
     },
     /// Without a script.
     Release {
+        key: &'a [u8],
         holder: &'a [u8],
     },
     Subscribe,
@@ -60,13 +61,15 @@ pub(crate) fn meaning(request: &[u8]) -> Meaning<'_> {
     if command == b"EVALSHA" || command == b"EVAL" {
         let script = words.get(1).copied().unwrap_or_default();
         let name = name_of(command, script).unwrap_or("script");
-        let key = words.get(3).copied().unwrap_or_default();
         let keys = words.get(2).and_then(|count| std::str::from_utf8(count).ok()?.parse().ok());
-        let args = words.iter().skip(3 + keys.unwrap_or(1)).copied().collect();
-        return Meaning::Script { name, key, args };
+        let keys = keys.unwrap_or(1);
+        let args = words.iter().skip(3 + keys).copied().collect();
+        let keys = words.iter().skip(3).take(keys).copied().collect();
+        return Meaning::Script { name, keys, args };
     }
-    if let ("HDEL", [_, _, holder]) = (std::str::from_utf8(command).unwrap_or_default(), &*words) {
-        return Meaning::Release { holder };
+    if let ("HDEL", [_, key, holder]) = (std::str::from_utf8(command).unwrap_or_default(), &*words)
+    {
+        return Meaning::Release { key, holder };
     }
     if command.eq_ignore_ascii_case(b"SUBSCRIBE") || command.eq_ignore_ascii_case(b"HELLO") {
         return Meaning::Subscribe;
@@ -183,7 +186,7 @@ mod tests {
     #[test]
     fn a_script_is_one_by_its_text_too() {
         let request = b"*5\r\n$4\r\nEVAL\r\n$4\r\ntext\r\n$1\r\n1\r\n$1\r\nx\r\n$1\r\nh\r\n";
-        let meaning = Meaning::Script { name: "script", key: b"x", args: vec![b"h"] };
+        let meaning = Meaning::Script { name: "script", keys: vec![b"x"], args: vec![b"h"] };
         assert_eq!(super::meaning(request), meaning);
     }
 

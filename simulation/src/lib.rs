@@ -32,6 +32,7 @@ mod network;
 mod nodes;
 mod nonsense;
 mod observer;
+mod overlapping;
 mod plan;
 mod process;
 mod queueing;

@@ -45,6 +45,6 @@ impl Observer for Stage {
     }
 
     fn orphaned(&self, guard: &LockGuard) {
-        self.network.excuse(guard.holder_id());
+        guard.holder_ids().iter().for_each(|holder| self.network.excuse(holder));
     }
 }

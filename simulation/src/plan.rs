@@ -44,6 +44,8 @@ pub(crate) enum About {
     Sharing,
     /// Locks that are granted in the order in which they were asked for.
     Queueing,
+    /// `MultiLock`s of three and four that have some of their members in common.
+    Overlapping,
     /// Semaphores, with and without leases.
     Permits,
     /// Count-down latches.
@@ -70,7 +72,9 @@ impl Plan {
     /// Whatever has not ended by then never will.
     pub(crate) fn give_up_at(&self) -> u64 {
         let leases = MS * (2 * self.leases.max_ms + self.leases.quarantine_ms());
-        self.finish_at + leases + MS * self.absent_ms() + 15 * SECOND
+        // Those that overlap in part keep members from each other, one after the other.
+        let kept = if self.about == About::Overlapping { 60 * SECOND } else { 15 * SECOND };
+        self.finish_at + leases + MS * self.absent_ms() + kept
     }
 
     /// How many servers make a quorum.

@@ -15,7 +15,7 @@ impl Plan {
     /// For how long those may keep others from a free lock who stood in its queue when their process was
     /// killed.
     pub(crate) fn absent_ms(&self) -> u64 {
-        if self.about != About::Queueing {
+        if !matches!(self.about, About::Queueing | About::Overlapping) {
             return 0;
         }
         let killed = self.processes.iter().enumerate().filter(|(process, _)| self.kills(*process));

@@ -177,6 +177,7 @@ fn say_what_it_is_about(plan: &Plan, log: &Log) {
         About::LostData => log.saw("late to lost data"),
         About::Rights => log.saw("two users"),
         About::Sharing => log.saw("readers and writers"),
+        About::Overlapping => log.saw("locks that overlap in part"),
         About::Permits => log.saw("semaphores"),
         About::Queueing => log.saw("queues"),
         About::Latches => log.saw("latches"),

@@ -42,7 +42,8 @@ pub(crate) fn of(client: &Client, plan: &Plan) -> Vec<Target> {
         let share = Some(Share { permits: permits as usize, of: of as usize });
         let mut push = |name, lock| {
             let (kind, on) = (Kind::Lock, vec![plan.home()]);
-            targets.push(Target { name, kind, on, shared: true, share, queued: false, lock });
+            let (shared, queued, keys) = (true, false, Vec::new());
+            targets.push(Target { name, kind, on, shared, share, queued, keys, lock });
         };
         if !is_deadly {
             let semaphore = client.semaphore(plain);

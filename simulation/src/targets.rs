@@ -8,6 +8,7 @@ use workload::{Contended, Target, lock_on_all, lock_on_one, side};
 
 use crate::{
     event::UserId,
+    overlapping,
     plan::{About, Plan},
     semaphores,
 };
@@ -37,6 +38,9 @@ fn of_user(user: UserId, clients: &[Client], plan: &Plan) -> Result<Vec<Target>,
     if plan.about == About::Latches {
         return Ok(targets);
     }
+    if plan.about == About::Overlapping {
+        return overlapping::all(clients, node);
+    }
     if plan.about == About::Permits {
         return Ok(semaphores::of(client, plan));
     }
@@ -59,6 +63,7 @@ fn of_user(user: UserId, clients: &[Client], plan: &Plan) -> Result<Vec<Target>,
             shared: false,
             share: None,
             queued: plan.about == About::Queueing && kind == Kind::Lock,
+            keys: Vec::new(),
             lock,
         });
     }
@@ -71,6 +76,7 @@ fn of_user(user: UserId, clients: &[Client], plan: &Plan) -> Result<Vec<Target>,
             shared: false,
             share: None,
             queued: false,
+            keys: Vec::new(),
             lock,
         });
     }
@@ -117,7 +123,7 @@ fn locks(user: UserId, plan: &Plan) -> Vec<Named> {
         // No two users have a lock in common: what the one may not release would keep the other waiting.
         About::Sharing => SHARED.to_vec(),
         About::Queueing => QUEUED.to_vec(),
-        About::Latches => Vec::new(),
+        About::Latches | About::Overlapping => Vec::new(),
         About::Permits => semaphores::NAMES.map(|name| (Kind::Lock, false, name)).to_vec(),
         About::Rights => OF_USERS.get(user).map(|locks| locks.to_vec()).unwrap_or_default(),
     }
@@ -138,6 +144,7 @@ fn shared(clients: &[Client], home: &[Client], node: usize) -> Result<Vec<Target
                 shared: is_shared,
                 share: None,
                 queued: false,
+                keys: Vec::new(),
                 lock,
             });
         }

@@ -107,7 +107,7 @@ impl Acquisition {
     /// The holder id that the next round asks with.
     fn next_holder(&mut self) -> Arc<str> {
         if let Some(kept) = self.in_order.as_ref().and_then(InOrder::kept) {
-            return kept.holder().clone();
+            return kept.holder_in_queue();
         }
         let next = self.next.take().unwrap_or_else(|| Next::Clean(self.fresh()));
         self.next.insert(next).claim().holder().clone()
@@ -414,11 +414,11 @@ impl Contender for Acquisition {
             (Some(in_order), _) => in_order.queued_as(),
             // Whose grant came too late has taken it back, and stands there as somebody else.
             (None, Some(Next::Queued(attempt))) if self.has_own_place() => {
-                Some(attempt.claim().holder())
+                Some(attempt.claim().holder().clone())
             }
             (None, _) => None,
         };
-        self.listens && queued_as.is_some_and(|holder| *holder != self.listens_as)
+        self.listens && queued_as.is_some_and(|holder| holder != self.listens_as)
     }
 
     fn hears_by(&mut self, listeners: &ByMember<Listener>) -> bool {

@@ -52,17 +52,15 @@ impl Attempt {
         (self, vote)
     }
 
-    /// Gives back all that was granted. What is left is its place in a queue, if it has one and all else is
-    /// sure to be gone: else it could not ask there again.
+    /// Gives back all that was granted. What is left is its place in a queue, if it has one.
     pub(super) async fn without_grants(self) -> Option<Self> {
-        if let Some(place) = self.claim.place() {
-            let others: Vec<_> = self.claim.members().ids().filter(|id| *id != place).collect();
-            if roll_back_some(&self.claim, &others).await {
-                return Some(self);
-            }
-        }
-        roll_back_all(&self.claim).await;
-        None
+        let Some(place) = self.claim.place() else {
+            roll_back_all(&self.claim).await;
+            return None;
+        };
+        let others: Vec<_> = self.claim.members().ids().filter(|id| *id != place).collect();
+        roll_back_some(&self.claim, &others).await;
+        Some(self)
     }
 
     /// The claim is somebody else's from here on.

@@ -81,9 +81,9 @@ impl InOrder {
     }
 
     /// By which holder id it stands in a queue.
-    pub(super) fn queued_as(&self) -> Option<&Arc<str>> {
+    pub(super) fn queued_as(&self) -> Option<Arc<str>> {
         let kept = self.kept().filter(|claim| claim.place().is_some());
-        kept.map(|claim| claim.holder())
+        kept.map(|claim| claim.holder_in_queue())
     }
 
     /// Gives back what was kept too long, but no place in a queue, and keeps nothing for a while.
@@ -190,9 +190,8 @@ impl InOrder {
         self.wait(&claim, member, ttl)
     }
 
-    /// Keeps the members before the first that did not grant, and takes back what others granted. If
-    /// that is not sure to be gone nothing is kept: the same claim may not ask there again. Nor is
-    /// anything kept for a member that fails: it is not waited for, so nothing would end that.
+    /// Keeps the members before the first that did not grant, and takes back what others granted.
+    /// Nothing is kept for a member that fails: it is not waited for, so nothing would end that.
     ///
     /// A place in a queue is kept all the same, and so is, for as long as anything is, what was granted to who stood
     /// there: its place is gone, and it would have waited for nothing.
@@ -214,11 +213,12 @@ impl InOrder {
             _ => keeps_prefix && prefix.contains(id),
         };
         let (keep, give_back): (Vec<_>, Vec<_>) = order.iter().copied().partition(is_kept);
-        if keep.is_empty() || !roll_back_some(&claim, &give_back).await {
+        if keep.is_empty() {
             self.keep_until = None;
             roll_back(&claim, &votes.standing()).await;
             return;
         }
+        roll_back_some(&claim, &give_back).await;
         if attempt.ends_place() {
             // The time of what was kept before was too short for this, maybe.
             self.keep_until = None;

@@ -216,6 +216,8 @@ impl Told {
 struct Asking {
     claim: Arc<Claim>,
     member: MemberId,
+    /// By which id.
+    holder: Arc<str>,
     connection: Connection,
     acquire: Acquire,
     /// How long after it was sent it may be executed.
@@ -253,6 +255,9 @@ impl Acquirer for Asking {
             }
         }
         let mut state = self.claim.state();
+        if !self.is_of(&state) {
+            return false;
+        }
         let again = turn != Turn::First;
         if !state.phase.is_open() {
             if again && planted!(WithdrawnAfterNoscript) {
@@ -284,17 +289,18 @@ impl Asking {
     ) -> Self {
         let of = &claim.members()[member];
         let settings = &of.services.settings;
-        let (is_held, queues, term) = {
+        let (holder, is_held, queues, term) = {
             let state = claim.state();
             let is_held = state.phase == ClaimPhase::Held;
             let ends = state.members[member].deadline().filter(|_| is_held);
             let left = ends.map(|end| end.saturating_since(claim.now()));
             let term = left.map_or(state.term, |left| state.term.with_left(left));
-            (is_held, state.queue == Some(member), term)
+            let holder = state.members[member].holder(&claim.holder).clone();
+            (holder, is_held, state.queue == Some(member), term)
         };
         let check = by_mark(mark.as_ref(), &of.services.node, connection);
         let statement = claim.kind(member).acquire(Request {
-            holder: claim.holder(),
+            holder: &holder,
             term,
             hint: claim.hint(),
             skew: settings.clock_skew,
@@ -306,12 +312,18 @@ impl Asking {
         Self {
             claim: claim.clone(),
             member,
+            holder,
             connection: connection.clone(),
             acquire: Acquire { statement, check },
             valid: for_the_server + settings.margin,
             waits_until: None,
             counts_on_replicas: false,
         }
+    }
+
+    /// Whether the claim has the id still by which this asks.
+    fn is_of(&self, state: &ClaimState) -> bool {
+        *state.members[self.member].holder(&self.claim.holder) == self.holder
     }
 
     /// May be executed only while its server waits. False if that is over.
@@ -358,6 +370,10 @@ impl Asking {
             // A grant that comes after a deadline that nobody has noticed must not move it.
             claim.look_for_loss(state, claim.now());
             state = claim.state();
+        }
+        if !self.is_of(&state) {
+            // It was given back since: the release that is behind it is told of it.
+            return Some(Vote::Pending);
         }
         let known = &mut state.members[*member];
         let epoch = connection.epoch();

@@ -53,12 +53,12 @@ impl Claim {
                 let stands = state.queue == Some(id) && !is_granted;
                 let lasts = if stands { PLACE } else { term.length() };
                 let (connection, unanswered) = state.members[id].take_release()?;
-                let kind = self.kind(id);
+                let (kind, holder) = (self.kind(id), state.members[id].holder(&self.holder));
                 let by_script = || match is_granted {
-                    true => kind.count(&self.holder, 0),
-                    false => kind.withdraw(&self.holder),
+                    true => kind.count(holder, 0),
+                    false => kind.withdraw(holder),
                 };
-                let said = match kind.plain_release(&self.holder) {
+                let said = match kind.plain_release(holder) {
                     Some(plain) => Said::Plainly(plain),
                     None => Said::ByScript(Box::new(by_script())),
                 };
@@ -67,7 +67,7 @@ impl Claim {
                 let timeout = settings.node_timeout;
                 let release = Release {
                     lock: member.shown_name(),
-                    holder: self.holder.clone(),
+                    holder: holder.clone(),
                     node: member.services.node.clone(),
                     connection,
                     said,
@@ -83,6 +83,16 @@ impl Claim {
                 Some((id, Box::new(release)))
             })
             .collect()
+    }
+
+    /// Nothing of it stands with `members`, but it is still wanted. It asks by another id where something
+    /// is `open`: said, and maybe not yet executed.
+    pub(super) fn given_back(&self, members: &[MemberId], open: &[MemberId]) {
+        let mut state = self.state();
+        for member in members {
+            let alias = open.contains(member).then(|| self.fresh_holder());
+            state.members[*member].given_back(alias);
+        }
     }
 
     /// Whether nothing of it can stand anywhere: the same holder may ask again.

@@ -97,16 +97,26 @@ pub(crate) async fn roll_back_all(claim: &Claim) -> bool {
     roll_back(claim, &everybody).await
 }
 
-/// Takes back what some members granted. True if nothing of the claim is left there: only then may
-/// the same claim ask them again.
-pub(crate) async fn roll_back_some(claim: &Claim, members: &[MemberId]) -> bool {
-    let releases = claim.releases(members.iter().copied());
-    let mut sending = InFlight::send(sendings(claim, releases));
-    let mut all = true;
-    while let Some(confirmation) = sending.next().await {
-        all &= confirmation.is_final;
+/// Takes back what some members granted; the claim goes on, and may ask them again.
+///
+/// A release that was said twice since a socket broke under it, or whose answer is still due, may be
+/// executed once more at any time, and so may an acquire before it: there the claim has another id from
+/// now on, or they would end what it is granted next.
+pub(crate) async fn roll_back_some(claim: &Claim, members: &[MemberId]) {
+    let mut open = Vec::new();
+    loop {
+        let releases = claim.releases(members.iter().copied());
+        if releases.is_empty() {
+            break;
+        }
+        let mut sending = InFlight::send(sendings(claim, releases));
+        while let Some(Confirmation { member, is_final, may_be_done, .. }) = sending.next().await {
+            if !is_final || may_be_done {
+                open.push(member);
+            }
+        }
     }
-    all
+    claim.given_back(members, &open);
 }
 
 /// Leaves what is not confirmed yet to the runtime. One of a single thread goes on only while

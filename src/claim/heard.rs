@@ -5,7 +5,6 @@ use smallvec::SmallVec;
 use super::record::Claim;
 use crate::{
     by_member::{ByMember, MemberId},
-    voting::Voter,
     wire::Outcome,
 };
 
@@ -20,8 +19,12 @@ pub(super) struct Heard {
 impl Heard {
     /// Before the release is sent.
     pub(super) fn of(claim: &Claim) -> Self {
-        let hears = |of: &Voter| of.services.notifier.hears(&of.kind.channel_of(claim.holder()));
-        Self { ours: claim.members().map(hears), others: SmallVec::new() }
+        let mut ours = claim.members().map(|_| false);
+        for (member, of) in claim.members().iter() {
+            let channel = of.kind.channel_of(&claim.holder_at(member));
+            ours[member] = of.services.notifier.hears(&channel);
+        }
+        Self { ours, others: SmallVec::new() }
     }
 
     /// A member has confirmed.

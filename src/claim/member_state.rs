@@ -1,6 +1,6 @@
 //! What we know of one member of a claim. Pure.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use super::absence::Absence;
 use crate::{
@@ -11,6 +11,9 @@ use crate::{
 /// One member's part in a claim.
 #[derive(Debug, Default)]
 pub(crate) struct MemberState {
+    /// As whom it is asked there, if not by the id of its claim: what was said there by that, or by another
+    /// since, may still be executed.
+    alias: Option<Arc<str>>,
     /// Until when this member confirms us; `None` if it never granted, or no longer does.
     deadline: Option<Instant>,
     /// The server process that granted.
@@ -58,6 +61,22 @@ enum Place {
 }
 
 impl MemberState {
+    /// As whom it is asked there, and stands there, if the id of its claim is `of_claim`.
+    pub(crate) fn holder<'a>(&'a self, of_claim: &'a Arc<str>) -> &'a Arc<str> {
+        self.alias.as_ref().unwrap_or(of_claim)
+    }
+
+    /// Nothing stands there any more, and the claim is still wanted. If something that was said there may
+    /// still be executed it asks by another id from now on.
+    pub(crate) fn given_back(&mut self, alias: Option<Arc<str>>) {
+        // An acquire that was answered behind the decision to give it back has confirmed it once more.
+        self.deadline = None;
+        self.token = None;
+        self.renew_at = None;
+        self.taken = false;
+        self.alias = alias.or_else(|| self.alias.take());
+    }
+
     /// An acquire is about to be sent; or, `again`, one that was not executed.
     pub(crate) fn asked(
         &mut self,

@@ -23,10 +23,10 @@ impl KeptPlace {
     /// That of a claim, if it stands in a queue where places end.
     pub(crate) fn of(claim: &Arc<Claim>) -> Option<Self> {
         let member = claim.place()?;
-        let statement = claim.kind(member).keep_place(&claim.holder)?;
+        let kept = Arc::new(Keeping { claim: claim.clone(), member });
+        kept.statement()?;
         let place = Self { id: next_id(), claim: claim.clone() };
         let (now, watchdog) = (claim.now(), &claim.process.watchdog);
-        let kept = Arc::new(Keeping { claim: claim.clone(), member, statement });
         watchdog.watch(place.id, kept.next(now), kept);
         Some(place)
     }
@@ -44,10 +44,14 @@ impl Drop for KeptPlace {
 struct Keeping {
     claim: Arc<Claim>,
     member: MemberId,
-    statement: Statement,
 }
 
 impl Keeping {
+    /// By the id that it stands there by now. `None` where places do not end.
+    fn statement(&self) -> Option<Statement> {
+        self.claim.kind(self.member).keep_place(&self.claim.holder_at(self.member))
+    }
+
     /// Where those of many waiters meet in few calls.
     fn next(&self, now: Instant) -> Instant {
         renewal_time(now, EVERY, self.claim.process.renewal_phase)
@@ -61,13 +65,13 @@ impl Watched for Keeping {
 
     fn tick(self: Arc<Self>, now: Instant) -> Tick {
         let services = &self.claim.members[self.member].services;
-        let due = Due {
+        let due = self.statement().map(|statement| Due {
             member: self.member,
             node: services.node.clone(),
-            statement: self.statement.clone(),
+            statement,
             timeout: services.settings.node_timeout,
-        };
-        Tick { due: vec![due], next: Some(self.next(now)), ..Tick::default() }
+        });
+        Tick { due: due.into_iter().collect(), next: Some(self.next(now)), ..Tick::default() }
     }
 
     /// A place that is gone is noticed by who stands there, when it looks.
@@ -95,6 +99,11 @@ impl Claim {
     /// The member in whose queue it stands, or stood until that granted it.
     pub(crate) fn queue(&self) -> Option<MemberId> {
         self.state().queue
+    }
+
+    /// By which id it stands in a queue, or would: its own where it stands in none.
+    pub(crate) fn holder_in_queue(&self) -> Arc<str> {
+        self.queue().map_or_else(|| self.holder.clone(), |member| self.holder_at(member))
     }
 
     /// Whether others are kept out by its asking.

@@ -31,7 +31,7 @@ pub(crate) async fn promote(
 async fn ask(claim: &Claim, member: MemberId, token: FencingToken) -> Result<Vote, NodeError> {
     let term = claim.term();
     let of = &claim.members()[member];
-    let Some(promote) = of.kind.promote(claim.holder(), token, term) else {
+    let Some(promote) = of.kind.promote(&claim.holder_at(member), token, term) else {
         return Ok(Vote::Pending);
     };
     let deadline = claim.now() + term.node_timeout(of.services.settings.node_timeout);

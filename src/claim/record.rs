@@ -5,7 +5,8 @@
 //!   never back: one whose release was decided is never used again, and one that was lost keeps its
 //!   cause.
 //! - Its holder id is never used by another claim, so whatever is executed late for an old claim
-//!   (a renewal, a count, a release) cannot touch a new one.
+//!   (a renewal, a count, a release) cannot touch a new one. Nor does it ask a member again by an id by
+//!   which something was said there that may still be executed: there it has another one from then on.
 //! - A claim that was lost, noticed or not, is not revived: whoever moves a deadline looks first
 //!   whether it is over.
 //! - The deadline only counts answers of the servers: no answer, no movement.
@@ -159,17 +160,21 @@ pub(super) fn next_id() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
+fn fresh_holder(members: &Members) -> Arc<str> {
+    let process = &members.first().services.process;
+    let bare = members.first().kind.bare_holder(&|| process.fresh_bytes());
+    let bare = bare.map(|bytes| hex::encode(bytes.to_be_bytes()).into());
+    bare.unwrap_or_else(|| process.fresh_holder())
+}
+
 impl Claim {
     pub(crate) fn new(members: &Members, need: usize, wanted: Wanted) -> Arc<Self> {
         let process = &members.first().services.process;
         let is_fenced = members.values().any(|member| member.kind.is_fenced());
         let hint = if is_fenced { process.clock.unix_time().as_micros() } else { 0 };
-        let bare = members.first().kind.bare_holder(&|| process.fresh_bytes());
-        let bare = bare.map(|bytes| hex::encode(bytes.to_be_bytes()).into());
-        let holder = bare.unwrap_or_else(|| process.fresh_holder());
         Arc::new(Self {
             id: next_id(),
-            holder,
+            holder: fresh_holder(members),
             members: members.clone(),
             need: u32::try_from(need).unwrap_or(u32::MAX),
             wanted,
@@ -202,6 +207,17 @@ impl Claim {
 
     pub(crate) fn holder(&self) -> &Arc<str> {
         &self.holder
+    }
+
+    /// By which id it asks `member`, and stands there: its own, unless something that was said there by that may
+    /// still be executed.
+    pub(crate) fn holder_at(&self, member: MemberId) -> Arc<str> {
+        self.state().members[member].holder(&self.holder).clone()
+    }
+
+    /// An id that nothing was ever said by.
+    pub(super) fn fresh_holder(&self) -> Arc<str> {
+        fresh_holder(&self.members)
     }
 
     /// From now on it is asked for behind all that has entered by then.

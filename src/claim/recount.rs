@@ -52,12 +52,12 @@ impl Claim {
         let term = state.term;
         let granted = state.members.iter().filter(|(_, known)| known.is_granted());
         granted
-            .map(|(member, _)| {
+            .map(|(member, known)| {
                 let of = &self.members[member];
                 Due {
                     member,
                     node: of.services.node.clone(),
-                    statement: self.kind(member).count(&self.holder, wanted),
+                    statement: self.kind(member).count(known.holder(&self.holder), wanted),
                     timeout: term.node_timeout(of.services.settings.node_timeout),
                 }
             })

@@ -39,7 +39,7 @@ impl Watched for Claim {
             // None while it is under way: what comes of it sets the next time.
             known.renew_at = None;
             let lease_ms = if may_extend { known.wanted_ms(term) } else { 0 };
-            due.push(self.renewal(member, term, lease_ms));
+            due.push(self.renewal(member, known.holder(&self.holder), term, lease_ms));
         }
         let mut repairs = self.heals_due(&mut state, now);
         repairs.extend(self.rewrites_due(&mut state, now));
@@ -190,17 +190,18 @@ impl Claim {
     pub(super) fn renewal_now(&self, member: MemberId) -> Due {
         let state = self.state();
         let (term, may_extend) = (state.term, state.may_extend(self.now()));
-        let lease_ms = if may_extend { state.members[member].wanted_ms(term) } else { 0 };
-        self.renewal(member, term, lease_ms)
+        let known = &state.members[member];
+        let lease_ms = if may_extend { known.wanted_ms(term) } else { 0 };
+        self.renewal(member, known.holder(&self.holder), term, lease_ms)
     }
 
     /// The renewal of one member. A lease of 0 ms only asks.
-    fn renewal(&self, member: MemberId, term: Term, lease_ms: i64) -> Due {
+    fn renewal(&self, member: MemberId, holder: &Arc<str>, term: Term, lease_ms: i64) -> Due {
         let of = &self.members[member];
         Due {
             member,
             node: of.services.node.clone(),
-            statement: self.kind(member).renew(&self.holder, lease_ms),
+            statement: self.kind(member).renew(holder, lease_ms),
             timeout: term.renewal_timeout(of.services.settings.node_timeout),
         }
     }

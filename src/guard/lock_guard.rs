@@ -383,9 +383,19 @@ impl LockGuard {
 
     /// What the servers know this hold by: `<uuid of this process>:<number>`. An identifier, not a
     /// secret.
+    ///
+    /// A `MultiLock` may have another number with some members: see [`holder_ids`](Self::holder_ids).
     #[must_use]
     pub fn holder_id(&self) -> &str {
         self.claim().holder()
+    }
+
+    /// The same as each member knows it, in the order in which the members were given. All are the same, unless
+    /// a `MultiLock` gave something back whose release was not answered before it asked there again.
+    #[must_use]
+    pub fn holder_ids(&self) -> Vec<Arc<str>> {
+        let claim = self.claim();
+        claim.members().ids().map(|member| claim.holder_at(member)).collect()
     }
 
     /// The hold's [fencing token](FencingToken), if it is of a fenced lock.

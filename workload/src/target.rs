@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use checkers::history::{Kind, Share};
+use checkers::history::{Key, Kind, Share};
 use futures::future::BoxFuture;
 use palisade::{
     AcquireError, AnyLock, Client, FencingToken, Lease, LockGuard, Masters, MultiLock, OnOutage,
@@ -23,6 +23,8 @@ pub struct Target {
     pub share: Option<Share>,
     /// Whether it is granted in the order in which it was asked for.
     pub queued: bool,
+    /// All its members, if locks of other names have some of them, too.
+    pub keys: Vec<Key>,
     pub lock: Arc<dyn Contended>,
 }
 

@@ -92,6 +92,7 @@ fn target(prize: &Prize, lock: Arc<dyn Contended>) -> Target {
         shared: false,
         share: None,
         queued: false,
+        keys: Vec::new(),
         lock: Arc::new(Unwinding(lock)),
     }
 }

@@ -1,5 +1,6 @@
 //! I1: the intervals `[acquire returned, min(release called, deadline)]` of different holders of a
-//! lock never overlap, unless both share it.
+//! lock never overlap, unless both share it. Locks that have some members in common are judged by each of
+//! these.
 
 use std::time::Duration;
 
@@ -10,11 +11,26 @@ use crate::{
 };
 
 pub(crate) fn check(history: &History) -> Vec<Violation> {
-    history.by_lock().flat_map(|(lock, sections)| overlaps(history, lock, &sections)).collect()
+    let of_locks = history.by_lock().flat_map(|(lock, sections)| {
+        overlaps(lock, &sections, history, |section, since| {
+            promise::is_void(history, section, since)
+        })
+    });
+    let of_keys = history.by_key().flat_map(|(key, sections)| {
+        overlaps(&key.name, &sections, history, |_, since| {
+            promise::is_void_at(history, key.master, since)
+        })
+    });
+    of_locks.chain(of_keys).collect()
 }
 
 /// Every hold that begins before all earlier ones have ended that it must not meet.
-fn overlaps(history: &History, lock: &str, sections: &[&Section]) -> Vec<Violation> {
+fn overlaps(
+    lock: &str,
+    sections: &[&Section],
+    history: &History,
+    is_void: impl Fn(&Section, Span) -> bool,
+) -> Vec<Violation> {
     let holds = sections.iter().flat_map(|section| parts(section));
     let mut holds: Vec<_> = holds.filter(|hold| !hold.span.is_empty()).collect();
     holds.sort_by_key(|hold| hold.span.from);
@@ -26,8 +42,7 @@ fn overlaps(history: &History, lock: &str, sections: &[&Section]) -> Vec<Violati
         let kept_out = if next.shared { None } else { sharing };
         for before in alone.into_iter().chain(kept_out) {
             let since = Span::new(before.section.granted_since(longest), next.span.from);
-            if next.span.from < before.span.to && !promise::is_void(history, before.section, since)
-            {
+            if next.span.from < before.span.to && !is_void(before.section, since) {
                 found.push(overlap(lock, before, next));
             }
         }
@@ -97,6 +112,17 @@ mod tests {
         let found = check(&history);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].what, "red-a was held by w0.0/0#1 and by w1.0/0#1 at once, for 1ms");
+    }
+
+    #[test]
+    fn locks_with_a_member_in_common_are_judged_by_that() {
+        let meet = |theirs: &str| {
+            let story = Story::new()
+                .section("w0.0/0#1", |s| s.parts("xy").asked(0).granted(5, 1_000).released(9))
+                .section("w1.0/0#1", |s| s.parts(theirs).asked(0).granted(8, 1_009).released(30));
+            check(&story.history()).len()
+        };
+        assert_eq!([meet("yz"), meet("z")], [1, 0]);
     }
 
     #[test]

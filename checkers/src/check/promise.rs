@@ -14,10 +14,20 @@ use crate::{
 
 /// Whether the exclusion of a lock could rightly fail during `span`.
 pub(crate) fn is_void(history: &History, section: &Section, span: Span) -> bool {
-    let on = |master: usize| section.on.is_empty() || section.on.contains(&master);
+    fails(history, section.kind, &section.on, span)
+}
+
+/// The same of what is on one master, for whichever lock that is a member.
+pub(crate) fn is_void_at(history: &History, master: usize, span: Span) -> bool {
+    fails(history, Kind::Lock, &[master], span)
+}
+
+/// Of a lock on these masters; on all, if there are none.
+fn fails(history: &History, kind: Kind, on: &[usize], span: Span) -> bool {
     let settings = &history.settings;
-    let members = section.members(settings.masters);
-    let kept_out = section.kind.keeps_out(members, settings.quarantine_all);
+    let members = if on.is_empty() { settings.masters } else { on.len() };
+    let on = |master: usize| on.is_empty() || on.contains(&master);
+    let kept_out = kind.keeps_out(members, settings.quarantine_all);
     let forgives = settings.quarantine_ms > 0 && kept_out;
     let masters = history.weather.masters().iter().enumerate();
     let forgot = masters.filter(|(master, outages)| {
@@ -37,7 +47,7 @@ pub(crate) fn is_void(history: &History, section: &Section, span: Span) -> bool 
             _ => {}
         }
     }
-    hit.len() > tolerated(section.kind, members)
+    hit.len() > tolerated(kind, members)
 }
 
 const fn tolerated(kind: Kind, members: usize) -> usize {

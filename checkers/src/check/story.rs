@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{
     history::{
-        Event, History, Kind, Leftovers, Manner, Record, Refusal, SectionId, Settings, Share,
+        Event, History, Key, Kind, Leftovers, Manner, Record, Refusal, SectionId, Settings, Share,
         Worker,
     },
     time::Time,
@@ -27,6 +27,7 @@ pub struct Told {
     share: Option<Share>,
     queued: bool,
     on: Vec<usize>,
+    keys: Vec<Key>,
     records: Vec<Record>,
 }
 
@@ -83,8 +84,9 @@ impl Story {
         let id = id.parse().expect("a name as in a history");
         let (lock, kind, shared) = ("red-a".into(), Kind::RedLock, false);
         let manner = Manner::Patient;
-        let (share, queued, on) = (None, false, Vec::new());
-        let told = Told { id, lock, kind, shared, manner, share, queued, on, records: Vec::new() };
+        let (share, queued, on, keys) = (None, false, Vec::new(), Vec::new());
+        let records = Vec::new();
+        let told = Told { id, lock, kind, shared, manner, share, queued, on, keys, records };
         self.records.extend(tell(told).records);
         self
     }
@@ -166,6 +168,14 @@ impl Told {
         self
     }
 
+    /// A `MultiLock` of these members, of one letter each, by the name of all of them.
+    pub fn parts(mut self, members: &str) -> Self {
+        let key = |(master, letter): (usize, char)| Key { name: letter.to_string(), master };
+        self.keys = members.chars().map(|letter| key((letter as usize % 3, letter))).collect();
+        (self.lock, self.kind) = (members.to_owned(), Kind::MultiLock);
+        self
+    }
+
     pub fn of_permits(mut self, permits: usize, of: usize) -> Self {
         (self.shared, self.share) = (true, Some(Share { permits, of }));
         self
@@ -174,7 +184,7 @@ impl Told {
     pub fn asked(self, at: u64) -> Self {
         let (lock, kind, section, shared) = (self.lock.clone(), self.kind, self.id, self.shared);
         let (manner, share, queued) = (self.manner, self.share, self.queued);
-        let on = self.on.clone();
+        let (on, keys) = (self.on.clone(), self.keys.clone());
         self.note(
             at,
             Event::Asked {
@@ -188,6 +198,7 @@ impl Told {
                 shared,
                 share,
                 queued,
+                keys,
             },
         )
     }

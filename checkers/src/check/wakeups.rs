@@ -34,7 +34,7 @@ fn late_after_a_failover(history: &History) -> Vec<Violation> {
     if limit.is_zero() {
         return Vec::new();
     }
-    let stretches = history.by_lock().flat_map(|(lock, sections)| {
+    let stretches = by_lock(history).flat_map(|(lock, sections)| {
         let up = sections.first().map(|section| history.weather.up(&section.on));
         let wanted = wanted_and_free(history, &sections).intersection(&up.unwrap_or_default());
         let limit = limit + absence(history, lock);
@@ -46,10 +46,16 @@ fn late_after_a_failover(history: &History) -> Vec<Violation> {
 
 /// When a lock was free and wanted although enough masters were up.
 pub fn idle_stretches(history: &History) -> impl Iterator<Item = (&str, Span)> {
-    history.by_lock().flat_map(|(lock, sections)| {
+    by_lock(history).flat_map(|(lock, sections)| {
         let idle = idle(history, &sections);
         idle.iter().map(|stretch| (lock, stretch)).collect::<Vec<_>>()
     })
+}
+
+/// But for locks that have some members in common: of one that is free by its name another may have, or keep,
+/// a member.
+fn by_lock(history: &History) -> impl Iterator<Item = (&str, Vec<&Section>)> {
+    history.by_lock().filter(|(_, sections)| sections.iter().all(|one| one.keys.is_empty()))
 }
 
 /// How long these stretches were in the calm, once every lease of a killed process was over.

@@ -13,7 +13,7 @@ use std::{collections::BTreeMap, io};
 pub use files::EXTENSION;
 pub use latch::{LatchAnswer, LatchStep, LatchUse};
 pub use record::{
-    Event, Kind, Leftovers, Manner, Record, Refusal, SectionId, Settings, Share, Worker,
+    Event, Key, Kind, Leftovers, Manner, Record, Refusal, SectionId, Settings, Share, Worker,
 };
 pub use section::{Hold, Loss, Section, Write, section_of};
 pub use weather::{Outages, Weather};
@@ -71,6 +71,15 @@ impl History {
             locks.entry(section.lock.as_str()).or_default().push(section);
         }
         locks.into_iter()
+    }
+
+    /// The sections that want a member of several locks, by that.
+    pub fn by_key(&self) -> impl Iterator<Item = (&Key, Vec<&Section>)> {
+        let mut keys = BTreeMap::<_, Vec<_>>::new();
+        for section in &self.sections {
+            section.keys.iter().for_each(|key| keys.entry(key).or_default().push(section));
+        }
+        keys.into_iter()
     }
 }
 

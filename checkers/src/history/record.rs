@@ -114,6 +114,9 @@ pub enum Event {
         /// Whether the lock has a queue.
         #[serde(default)]
         queued: bool,
+        /// Of a lock that has some of its members in common with locks of other names: all of them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        keys: Vec<Key>,
     },
     /// A worker is about to do something with a latch.
     Latching { section: SectionId, latch: String, on: usize, step: LatchStep },
@@ -170,6 +173,13 @@ pub enum Event {
         #[serde(default)]
         still: u32,
     },
+}
+
+/// A member of a lock.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Key {
+    pub name: String,
+    pub master: usize,
 }
 
 /// What a run was told.

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use super::{Event, Kind, Manner, Record, Refusal, SectionId, Share, Worker};
+use super::{Event, Key, Kind, Manner, Record, Refusal, SectionId, Share, Worker};
 use crate::{spans::Span, time::Time};
 
 /// What the records say about one section.
@@ -19,6 +19,8 @@ pub struct Section {
     pub share: Option<Share>,
     /// Whether its lock has a queue.
     pub queued: bool,
+    /// Its members, if other locks have some of them, too.
+    pub keys: Vec<Key>,
     /// Whether the watchdog renews its lease.
     pub renewed: bool,
     pub manner: Manner,
@@ -143,6 +145,7 @@ pub(crate) fn collect(records: &[Record]) -> Vec<Section> {
             shared,
             share,
             queued,
+            keys,
         } = event
         {
             places.insert(*section, sections.len());
@@ -154,6 +157,7 @@ pub(crate) fn collect(records: &[Record]) -> Vec<Section> {
                 shared: *shared,
                 share: *share,
                 queued: *queued,
+                keys: keys.clone(),
                 renewed: *renewed,
                 manner: *manner,
                 careless: *careless,

@@ -79,7 +79,7 @@ impl Network {
             return;
         }
         this.inbox.extend_from_slice(&answer.bytes);
-        this.is_released(answer.releases.as_deref());
+        this.is_released(answer.releases.as_ref());
         if !self.world.is_paused(this.process) && this.client == Client::There {
             wakes.of(this.reader.take());
             // Nobody waits any more for what comes later.

@@ -7,7 +7,7 @@ use std::{
 
 use palisade::embedded::Direct;
 
-use super::Answer;
+use super::{Answer, order::Hold};
 use crate::event::{ProcessId, Request, Seat, UserId};
 
 #[derive(Debug)]
@@ -32,10 +32,10 @@ pub(super) struct Conn {
     pub(super) client: Client,
     /// Has asked for messages.
     pub(super) listens: bool,
-    /// Holders whose releases, or the answers to these, are on their way, and how many.
-    pub(super) releasing: BTreeMap<Vec<u8>, u32>,
-    /// Holders that were asked for meanwhile.
-    pub(super) asked_behind: BTreeSet<Vec<u8>>,
+    /// What is released, as long as that or its answer is on its way, and how often.
+    pub(super) releasing: BTreeMap<Hold, u32>,
+    /// What was asked for meanwhile.
+    pub(super) asked_behind: BTreeSet<Hold>,
     /// The server has hung up, and its client hears of it when it says something.
     pub(super) is_forgotten: bool,
 }

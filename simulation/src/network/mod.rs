@@ -25,7 +25,7 @@ use std::{
 
 use checkers::{history::SectionId, random::Random};
 
-use self::{connection::Conn, turns::Turns};
+use self::{connection::Conn, order::Hold, turns::Turns};
 use crate::{
     event::{NetEvent, ProcessId, UserId},
     log::Log,
@@ -43,7 +43,7 @@ struct Answer {
     /// Sections whose keys it says are gone.
     gone: Vec<SectionId>,
     /// Whose release it answers.
-    releases: Option<Vec<u8>>,
+    releases: Option<Hold>,
 }
 
 #[derive(Debug)]

@@ -121,7 +121,7 @@ impl Network {
         }
         let open = server.receive(&mut answer);
         let gone = self.watch_answer(inner, (node, Some(conn)), asked, &meaning, &answer);
-        let releases = released_by(&meaning).map(<[u8]>::to_vec);
+        let releases = released_by(&meaning);
         // Only what scripts answer: INFO tells the number of a real process.
         let is_script = matches!(meaning, Meaning::Script { .. });
         let said = if is_script { answer.len() as u64 } else { 0 };

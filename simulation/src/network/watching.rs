@@ -4,6 +4,7 @@ use checkers::history::{Event as Told, SectionId};
 
 use super::{
     Inner, Network,
+    order::holds,
     requests::{may_have_lost_since_the_look, was_promoted_lately},
 };
 use crate::{
@@ -22,7 +23,7 @@ impl Network {
         }
         let (name, args) = match meaning {
             Meaning::Script { name, args, .. } => (name, args),
-            Meaning::Release { holder } => ("count", vec![holder, b"0"]),
+            Meaning::Release { holder, .. } => ("count", vec![holder, b"0"]),
             Meaning::Subscribe | Meaning::Other => return,
         };
         // Who has a guard already asks for more votes.
@@ -55,7 +56,7 @@ impl Network {
         meaning: &Meaning<'_>,
         answer: &[u8],
     ) -> Vec<SectionId> {
-        let Meaning::Script { name, args, .. } = meaning else { return Vec::new() };
+        let Meaning::Script { name, keys, args } = meaning else { return Vec::new() };
         let holders = frame::holders(args);
         let codes = frame::codes(answer, holders.len().max(1));
         if *name == "acquire" && holders.len() > 1 && !answer.starts_with(b":") {
@@ -63,14 +64,15 @@ impl Network {
         }
         match (*name, codes.first().copied().flatten()) {
             ("acquire", _) => {
-                for (holder, code) in holders.into_iter().zip(codes) {
+                let holds = holds(keys, &holders);
+                for ((holder, hold), code) in holders.into_iter().zip(&holds).zip(codes) {
                     match code {
                         Some(-7 | -6) => self.log.saw("waits in a queue"),
                         Some(-1) => self.log.saw("stale acquire refused"),
                         Some(1) => {
                             self.watch_grant(inner, node, asked, holder);
                             self.watch_rewriting(inner, node, holder);
-                            conn.into_iter().for_each(|conn| self.watch_order(inner, conn, holder));
+                            conn.into_iter().for_each(|conn| self.watch_order(inner, conn, hold));
                         }
                         _ => {}
                     }

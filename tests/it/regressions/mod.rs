@@ -46,6 +46,7 @@ mod fork;
 mod haste;
 mod idle;
 mod keeping;
+mod late_release;
 mod line;
 mod lying;
 mod overlap;

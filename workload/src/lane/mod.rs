@@ -68,6 +68,7 @@ impl Lane {
             shared: target.shared,
             share: target.share,
             queued: target.queued,
+            keys: target.keys.clone(),
         });
         let asked = self.clock.now();
         let answer = select! {
