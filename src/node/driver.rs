@@ -9,7 +9,7 @@ use std::{
 };
 
 use futures::future::BoxFuture;
-use redis::{RedisError, Value};
+use redis::Value;
 use tokio::{io::AsyncWrite, sync::oneshot, task::yield_now};
 use tokio_util::{bytes::BytesMut, io::poll_read_buf};
 
