@@ -32,6 +32,16 @@ pub enum ConfigError {
         /// The name, as errors may show it.
         name: Text,
     },
+    /// Two names of which one is the other in braces, such as `x` and `{x}`, both used in this process as a lock
+    /// with other keys beside its own, on one server: those keys, which are Redisson's, have the same names,
+    /// so one would wait for the turns of the other, or end its permits. Nothing was sent.
+    #[error("{name:?} has keys in common with {other:?}, which this process uses, too")]
+    SharedKeys {
+        /// The name, as errors may show it.
+        name: Text,
+        /// The one that was used before.
+        other: Text,
+    },
     /// A latch whose name has a hash tag, on a server of a cluster: Redisson's channel for it, which is
     /// always in braces, is in another slot. Nothing was changed.
     #[error("the latch's name {name:?} has a hash tag, which Redisson's channel for it has not")]

@@ -55,6 +55,7 @@ fn of_configs() -> Vec<ConfigError> {
     let lease = Duration::from_secs(1);
     vec![
         ConfigError::BadHashTag { name: text() },
+        ConfigError::SharedKeys { name: text(), other: text() },
         ConfigError::TaggedLatch { name: text() },
         ConfigError::InvalidPermitId { id: text() },
         ConfigError::DuplicateMember { member: text() },

@@ -92,6 +92,11 @@ pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
         Ok(asked)
     }
 
+    /// What it is called, if Redisson has keys for it that the same name in braces has, too.
+    fn shares_keys(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Whether all that keeps others out ends with a lease, by itself.
     fn ends_with_leases(&self) -> bool {
         true

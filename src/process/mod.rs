@@ -5,6 +5,7 @@ mod listed;
 mod live;
 mod returning;
 mod services;
+mod twins;
 
 #[cfg(feature = "embedded")]
 use std::collections::BTreeMap;
@@ -19,10 +20,12 @@ use std::{
 
 pub(crate) use listed::Listed;
 pub(crate) use services::{NodeServices, ServiceSettings};
+use twins::Twins;
 use uuid::Uuid;
 
 use crate::{
     clock::{BootClock, SharedClock},
+    error::NodeId,
     home::{Home, PerProcess},
     random::{Random, SharedRandom},
     wait::Queues,
@@ -47,6 +50,7 @@ pub(crate) struct Process {
     pub(crate) watchdog: Watchdog,
     /// Composites wait here; a lock on one node waits in the queues of its client.
     pub(crate) queues: Arc<Queues>,
+    twins: Mutex<Twins>,
     /// Moves this process' renewals away from those of others on the same machine.
     pub(crate) renewal_phase: Duration,
 }
@@ -136,6 +140,7 @@ impl Process {
             random,
             watchdog,
             queues: Arc::default(),
+            twins: Mutex::default(),
         })
     }
 
@@ -147,6 +152,17 @@ impl Process {
     /// Whether a holder id is one of this process' own.
     pub(crate) fn made(&self, holder: &str) -> bool {
         holder.starts_with(&self.holder_prefix) && self.home.is_here()
+    }
+
+    /// Takes note that a name is used as a lock of this sort. The name that has keys in common with it, if that
+    /// is used, too.
+    pub(crate) fn twin(
+        &self,
+        node: &NodeId,
+        sort: &'static str,
+        name: &Arc<str>,
+    ) -> Option<String> {
+        self.twins.lock().unwrap_or_else(PoisonError::into_inner).meet(node, sort, name)
     }
 
     /// Tells servers apart that are reached over streams of the caller's making.

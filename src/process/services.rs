@@ -146,6 +146,17 @@ impl NodeServices {
         key::check_name(key).map_err(|error| error.naming(|| self.shown_name_of(key)))
     }
 
+    /// Whether no other lock of this sort is used that has keys in common with this one.
+    pub(crate) fn check_apart(
+        &self,
+        sort: &'static str,
+        key: &Arc<str>,
+    ) -> Result<(), ConfigError> {
+        let Some(twin) = self.process.twin(self.node_id(), sort, key) else { return Ok(()) };
+        let [name, other] = [key, &twin.into()].map(|key| self.shown_name_of(key).into_text());
+        Err(ConfigError::SharedKeys { name, other })
+    }
+
     /// Whether anything can be asked from here: not in the child of a fork, nor on a runtime without
     /// timers and what else is needed. That there is no runtime at all is for the node to say.
     pub(crate) fn check_here(&self) -> Result<(), ConfigError> {

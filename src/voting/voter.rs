@@ -43,7 +43,9 @@ impl Voter {
 
     /// Checks the name, and the key that follows from it.
     pub(crate) fn check_name(&self) -> Result<(), ConfigError> {
-        self.services.check_name_of(self.kind.name())
+        let name = self.kind.name();
+        self.services.check_name_of(name)?;
+        self.kind.shares_keys().map_or(Ok(()), |sort| self.services.check_apart(sort, name))
     }
 
     /// Server, name and mode: the same for locks of which each is a re-entry of the other.

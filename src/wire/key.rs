@@ -128,7 +128,7 @@ pub(crate) fn fair_deadlines(name: &str) -> Arc<str> {
 
 /// Since when the first of them has not come for the free lock. Redisson does not know it.
 pub(crate) fn fair_note(name: &str) -> Arc<str> {
-    suffixed(name, &["palisade_head"])
+    ours(name, "palisade_head")
 }
 
 /// The channel on which releases of the read/write lock `name` are announced.
@@ -144,7 +144,7 @@ pub(crate) fn rw_timer(name: &str, holder: &str) -> Arc<str> {
 
 /// Where a writer says that it waits for the readers of the lock `name`. Redisson does not know it.
 pub(crate) fn rw_wish(name: &str) -> Arc<str> {
-    suffixed(name, &["palisade_writer"])
+    ours(name, "palisade_writer")
 }
 
 /// The channel on which it is announced that the semaphore `name` has permits.
@@ -154,7 +154,28 @@ pub(crate) fn permits_channel(name: &str) -> Arc<str> {
 
 /// Who holds how many permits of the semaphore `name`. Redisson does not know it.
 pub(crate) fn permit_holders(name: &str) -> Arc<str> {
-    suffixed(name, &["palisade_holders"])
+    ours(name, HOLDERS)
+}
+
+/// Where versions before this one had it, if that is another key.
+pub(crate) fn permit_holders_before(name: &str) -> Option<Arc<str>> {
+    in_braces(name).map(|_| suffixed(name, &[HOLDERS]))
+}
+
+const HOLDERS: &str = "palisade_holders";
+
+/// What is wholly in braces shares Redisson's keys with what is in them. Ours are kept apart: a name without
+/// braces has those that it always had.
+pub(crate) fn in_braces(name: &str) -> Option<&str> {
+    name.strip_prefix('{')?.strip_suffix('}').filter(|inner| !inner.contains(['{', '}']))
+}
+
+/// A key that Redisson does not know, of the lock `name` alone.
+fn ours(name: &str, suffix: &str) -> Arc<str> {
+    match in_braces(name) {
+        None => suffixed(name, &[suffix]),
+        Some(_) => joined(&[&[name, ":", suffix, ":", name]]),
+    }
 }
 
 /// The permits of the semaphore `name` that have a lease, with the end of each: Redisson's.
@@ -252,6 +273,20 @@ mod tests {
         assert_eq!(names("x"), ["redisson_sc:{x}", "{x}:timeout", "{x}:palisade_holders"]);
         assert!(of("x").iter().all(|key| slot(key) == slot("x")));
         assert_eq!(names("a{b}"), ["redisson_sc:a{b}", "a{b}:timeout", "a{b}:palisade_holders"]);
+    }
+
+    #[test]
+    fn names_in_braces_have_keys_of_their_own_in_their_slot() {
+        for of in [permit_holders, fair_note, rw_wish] {
+            let (plain, braced) = (of("x"), of("{x}"));
+            assert_ne!(plain, braced);
+            assert_eq!(slot(&braced), slot("x"));
+            assert_ne!(of("{x}:"), braced);
+        }
+        assert_eq!(&*permit_holders("{x}"), "{x}:palisade_holders:{x}");
+        assert_eq!(permit_holders_before("{x}"), Some(permit_holders("x")));
+        assert_eq!(permit_holders_before("x"), None);
+        assert_eq!((in_braces("{a}{b}"), in_braces("{a}b"), in_braces("a")), (None, None, None));
     }
 
     #[test]

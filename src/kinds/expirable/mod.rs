@@ -6,7 +6,7 @@ pub(crate) mod script;
 use std::{fmt, sync::Arc, time::Duration};
 
 pub use guard::ExpirableGuard;
-use script::{Holders, Share, Standing, parse, release, update};
+use script::{Holders, SORT, Share, Standing, parse, release, update};
 
 use crate::{
     acquire::{Handle, Patience, Target},
@@ -81,6 +81,7 @@ pub struct ExpirableSemaphore {
 impl ExpirableSemaphore {
     pub(crate) fn new(services: Arc<NodeServices>, name: &str) -> Self {
         let permits = Permits::new(services, name, key::permit_leases);
+        let permits = Permits { shares_keys: Some(SORT), ..permits };
         Self { permits, lease: Lease::default(), on_outage: None }
     }
 
@@ -300,7 +301,7 @@ impl ExpirableSemaphore {
     }
 
     async fn standing(&self) -> Result<Option<Standing>, InspectError> {
-        let Permits { counter, store } = &self.permits;
+        let Permits { counter, store, .. } = &self.permits;
         let clock_skew = counter.services.settings.clock_skew;
         counter.ask(&Holders { store: store.clone(), clock_skew }).await
     }
@@ -310,7 +311,7 @@ impl ExpirableSemaphore {
         permits: u32,
         patience: Patience,
     ) -> Result<Option<ExpirableGuard>, AcquireError> {
-        let Permits { counter, store } = &self.permits;
+        let Permits { counter, store, .. } = &self.permits;
         if !(1..=MOST).contains(&permits) {
             return Err(ConfigError::PermitsOutOfRange { permits, max: MOST }.into());
         }

@@ -109,6 +109,10 @@ impl Kind for Share {
         Some(marked(fresh(), self.skew_ms))
     }
 
+    fn shares_keys(&self) -> Option<&'static str> {
+        Some(SORT)
+    }
+
     fn ends_with_leases(&self) -> bool {
         false
     }
@@ -151,6 +155,9 @@ fn marked(fresh: u128, skew_ms: i64) -> u128 {
 
 /// In ours.lua, too: `plsade`.
 const MARK: u128 = 0x706c_7361_6465;
+
+/// By which permits of names that share keys are told apart.
+pub(super) const SORT: &str = "expirable";
 
 /// The bytes of a permit, of 32 hexadecimal digits.
 pub(super) fn parse(id: &str) -> Option<u128> {

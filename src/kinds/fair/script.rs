@@ -69,6 +69,10 @@ impl Kind for Fair {
         self.mutex.name()
     }
 
+    fn shares_keys(&self) -> Option<&'static str> {
+        Some("fair")
+    }
+
     fn mode(&self) -> &'static str {
         "fair"
     }

@@ -62,6 +62,10 @@ impl Kind for Fenced {
         self.mutex.name()
     }
 
+    fn shares_keys(&self) -> Option<&'static str> {
+        Some("fenced")
+    }
+
     fn channel(&self) -> &Arc<str> {
         self.mutex.channel()
     }

@@ -14,6 +14,8 @@ use crate::{error::ChangeError, process::NodeServices, wire::Outcome};
 pub(crate) struct Permits {
     pub(crate) counter: Counter,
     pub(crate) store: Store,
+    /// The sort, if Redisson's key of who holds some is that of the same name in braces, too.
+    pub(crate) shares_keys: Option<&'static str>,
 }
 
 impl Permits {
@@ -25,7 +27,7 @@ impl Permits {
     ) -> Self {
         let counter = Counter::new(services, name);
         let store = Store::new(&counter.key, holders(&counter.key));
-        Self { counter, store }
+        Self { counter, store, shares_keys: None }
     }
 
     /// False if they are set already.
@@ -49,6 +51,9 @@ impl Permits {
 
     /// Whether it was made.
     pub(crate) async fn change(&self, change: Change) -> Result<bool, ChangeError> {
+        if let Some(sort) = self.shares_keys {
+            self.counter.services.check_apart(sort, &self.counter.key)?;
+        }
         Ok(self.counter.change(change).await?.code == Outcome::DONE)
     }
 

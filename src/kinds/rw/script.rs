@@ -156,6 +156,10 @@ impl Kind for Reading {
         &self.0.name
     }
 
+    fn shares_keys(&self) -> Option<&'static str> {
+        Some(MODE)
+    }
+
     fn mode(&self) -> &'static str {
         MODE
     }
@@ -192,6 +196,10 @@ impl Kind for Reading {
 impl Kind for Writing {
     fn name(&self) -> &Arc<str> {
         &self.rw.name
+    }
+
+    fn shares_keys(&self) -> Option<&'static str> {
+        Some(MODE)
     }
 
     fn mode(&self) -> &'static str {

@@ -12,7 +12,7 @@ use crate::{
     acquire::{Handle, Patience, Target},
     error::{AcquireError, ChangeError, InspectError, NodeError},
     kind::Holder,
-    kinds::permits::Permits,
+    kinds::permits::{Permits, script::Store},
     process::NodeServices,
     voting::Voter,
     wait::OnOutage,
@@ -276,12 +276,18 @@ impl Semaphore {
     /// # Cancel safety
     /// Dropping the future leaves it open whether they were given back.
     pub async fn reclaim(&self, holder_id: &str) -> Result<bool, InspectError> {
-        let counter = &self.permits.counter;
-        match counter.ask(&give_back(&self.permits.store, &holder_id.into())).await?.code {
-            Outcome::DONE => Ok(true),
-            Outcome::FOREIGN => Err(counter.failed(NodeError::ForeignKey)),
-            _ => Ok(false),
+        let Permits { counter, store, .. } = &self.permits;
+        // Other versions keep the holders of `{x}` where those of `x` are: what they left is given back, too.
+        let before = key::permit_holders_before(&store.name);
+        let before = before.map(|holders| Store { holders, ..store.clone() });
+        for store in [Some(store), before.as_ref()].into_iter().flatten() {
+            match counter.ask(&give_back(store, &holder_id.into())).await?.code {
+                Outcome::DONE => return Ok(true),
+                Outcome::FOREIGN => return Err(counter.failed(NodeError::ForeignKey)),
+                _ => {}
+            }
         }
+        Ok(false)
     }
 
     /// Deletes the semaphore, whoever holds permits of it. False if it was not set.
@@ -301,7 +307,7 @@ impl Semaphore {
         permits: u32,
         patience: Patience,
     ) -> Result<Option<SemaphoreGuard>, AcquireError> {
-        let Permits { counter, store } = &self.permits;
+        let Permits { counter, store, .. } = &self.permits;
         if permits == 0 {
             counter.check()?;
             return Ok(Some(SemaphoreGuard::NONE));

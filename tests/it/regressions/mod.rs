@@ -30,6 +30,7 @@
 //! | a master behind sentinels that lost its data under a socket that lived on | [`followed`] |
 //! | a master, and a sentinel, that promises an answer of 9 EB and goes on for ever | [`lying`] |
 //! | a lease so short that a busy client is too slow for it | [`haste`] |
+//! | a name and the same in braces | [`twins`] |
 //! | names, holder ids and texts of servers with control characters, and very long ones | [`shown`], `src/error/tests.rs` |
 //! | a replica behind the URL | `bad_input/contact.rs`: `replica_cannot_vote` |
 //!
@@ -55,6 +56,7 @@ mod reentry;
 mod runtimes;
 mod shown;
 mod slow_first_sample;
+mod twins;
 
 use palisade::embedded::Server;
 
