@@ -62,6 +62,8 @@ fn scan_sees_a_guard_until_it_is_gone() {
         ("let state = self.state(); if a { drop(state); } self.warn(x);", true),
         ("if a { let state = self.state(); } self.warn(x);", false),
         ("let a = self.state().a; self.warn(x);", false),
+        ("let (a, mut b) = self.state(self.x(), now)?; self.warn(x);", true),
+        ("let a = self.state().map(|b| b.c()); self.warn(x);", false),
         ("let state = self.x.lock().unwrap_or_else(PoisonError::into_inner); self.warn(x);", true),
     ] {
         assert_eq!(sees(body), expected, "{body}");
@@ -153,15 +155,23 @@ fn told_under_locks(
     wrong
 }
 
-/// Whether what is computed is a lock, and not something that was read under one.
+/// Whether what is computed is a lock, and not something that was read under one: the last call that is made.
 fn is_lock(value: &str, lockers: &BTreeSet<&str>) -> bool {
     let value = value.split(" else {").next().unwrap_or_default().trim_end();
     let value = value.strip_suffix(".unwrap_or_else(PoisonError::into_inner)").unwrap_or(value);
-    let value = value.trim_end_matches([')', '?']);
-    let end = value.rfind(|c: char| !is_name(c) && c != '(' && c != ',' && c != ' ' && c != '&');
-    let last = end.map_or(value, |end| &value[end + 1..]);
-    let name = last.split('(').next().unwrap_or_default();
-    value.contains('.') && (name == "lock" || lockers.contains(name))
+    let Some(inside) = value.trim_end_matches('?').strip_suffix(')') else { return false };
+    let mut depth = 0;
+    let open = inside.char_indices().rev().find(|(_, c)| {
+        depth += i32::from(*c == ')') - i32::from(*c == '(');
+        depth < 0
+    });
+    let Some((open, _)) = open else { return false };
+    let before = &inside[..open];
+    match before.rsplit(|c| !is_name(c)).next().unwrap_or_default() {
+        // Several things: the last of them.
+        "" => is_lock(&inside[open + 1..], lockers),
+        name => before.contains('.') && (name == "lock" || lockers.contains(name)),
+    }
 }
 
 /// Whether something is told in `life` before the guard is gone: dropped, or handed to another function.
