@@ -102,17 +102,34 @@ impl Connection {
         Ok(Sight { found, has_witness, origin, server_time, ahead: 0, at: self.now() })
     }
 
-    /// Has the server know scripts, in one round trip.
+    /// Has the server know scripts, in one round trip. False if that may not be.
     ///
     /// # Errors
-    /// Whatever stops a call. Some may be known to it then.
+    /// Whatever else stops a call. Some may be known to it then.
     ///
     /// # Cancel safety
     /// Dropping the future leaves the server with some of them, which changes nothing.
-    pub(crate) async fn load(&self, sources: &[&str], deadline: Instant) -> Result<(), NodeError> {
+    pub(crate) async fn load(
+        &self,
+        sources: &[&str],
+        deadline: Instant,
+    ) -> Result<bool, NodeError> {
         let load = |source: &&str| self.ask(Question(words(&["SCRIPT", "LOAD", source])), deadline);
-        join_all(sources.iter().map(load)).await.into_iter().try_for_each(|loaded| loaded.map(drop))
+        for loaded in join_all(sources.iter().map(load)).await {
+            match loaded {
+                Ok(_) => {}
+                Err(NodeError::Permission { .. }) => return Ok(false),
+                Err(NodeError::Server { message, .. }) if is_unknown(&message) => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
     }
+}
+
+/// Whether the command was taken away from all users: renamed, or unknown to what is in between.
+fn is_unknown(message: &str) -> bool {
+    message.contains("unknown command") || message.contains("unsupported command")
 }
 
 fn read_mark(reply: Result<Value, NodeError>) -> Result<Found, NodeError> {

@@ -76,6 +76,8 @@ pub(crate) struct Services {
     looking: tokio::sync::Mutex<()>,
     /// Whether it was said that there can be no mark.
     pub(crate) warned_of_no_mark: AtomicBool,
+    /// Whether it was said that there can be a mark, but no witness of it.
+    pub(crate) warned_of_no_witness: AtomicBool,
     /// Whether it was said that others have a greater D.
     pub(crate) warned_of_longer_wait: AtomicBool,
     /// The live claims here, to learn of releases that are not ours.
@@ -105,6 +107,7 @@ impl NodeServices {
                 closed: AtomicBool::new(false),
                 looking: tokio::sync::Mutex::default(),
                 warned_of_no_mark: AtomicBool::new(false),
+                warned_of_no_witness: AtomicBool::new(false),
                 warned_of_longer_wait: AtomicBool::new(false),
                 held: Mutex::default(),
                 renewed_all_at: Mutex::default(),

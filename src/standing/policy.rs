@@ -18,6 +18,8 @@
 ///   that was promoted, and a mark that was evicted: also by a client that was idle meanwhile, or
 ///   came later. Nobody is granted anything there for the whole time, and a client that learns of it
 ///   asks for all its holds there at once.
+/// - Where `SCRIPT LOAD` may not be used, nothing outlives the data: whatever shows no mark of its own is
+///   waited for, however old the process is, and a warning says so.
 /// - It costs one GET in each acquire, no further round trip but the first one after each connect,
 ///   and the rights for GET and SET of the key. Without them, and where the key holds something else, the
 ///   uptime alone decides, and a warning says so. A [cluster](crate::ClientBuilder::cluster) has a mark for

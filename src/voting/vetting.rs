@@ -6,7 +6,8 @@
 //! # Invariants
 //! - A mark is written only where the text still stands that was seen: who comes second looks again.
 //! - The mark is written before its witness is loaded: a witness alone says that a mark was lost.
-//! - Nobody relies on a mark before the server knows the witness.
+//! - Nobody relies on a mark before the server knows the witness. Where it can know none, a mark that is
+//!   missing is a loss.
 //! - What cannot be found out is no vote: a look that fails has failed the vote.
 
 use std::sync::{Arc, atomic::Ordering};
@@ -150,7 +151,15 @@ impl Voter {
         let standing = connection.standing();
         let (knew, known_text) = standing.known_mark();
         let view = self.view(sight, knew, standing);
-        let judgement = sight.judge(view);
+        let judgement = match sight.judge(view) {
+            // That it has no witness says something only where there can be one.
+            Judgement::First | Judgement::Young
+                if !self.load_writer(connection, deadline).await? =>
+            {
+                Judgement::Lost
+            }
+            judgement => judgement,
+        };
         match judgement {
             Judgement::Young => {
                 standing.found_young(sight, doubts);
@@ -174,10 +183,11 @@ impl Voter {
         // Behind the mark: a witness without one says that data was lost, and somebody may look, or this
         // may end, in between.
         if !sight.has_witness {
-            let scripts = self.services.node.checked_scripts(marker::checked::CHECK);
-            let mut sources = scripts;
-            sources.extend([marker::script::WRITE.source, &*witness.source]);
-            connection.load(&sources, deadline).await?;
+            let mut sources = self.services.node.checked_scripts(marker::checked::CHECK);
+            sources.push(&witness.source);
+            if !connection.load(&sources, deadline).await? {
+                self.warn_of_no_witness();
+            }
         }
         if judgement == Judgement::Lost {
             let node = self.services.node_id().clone();
@@ -237,6 +247,33 @@ impl Voter {
             Ok(Some(written)) => Ok(written.mark()),
             Ok(None) | Err(NodeError::ForeignKey) => Ok(None),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Has the server know the script that writes marks. False if no script can be loaded there: one that is
+    /// merely run is forgotten after some others, so it is no witness.
+    async fn load_writer(
+        &self,
+        connection: &Connection,
+        deadline: Instant,
+    ) -> Result<bool, NodeError> {
+        let may_load = connection.load(&[marker::script::WRITE.source], deadline).await?;
+        if !may_load {
+            self.warn_of_no_witness();
+        }
+        Ok(may_load)
+    }
+
+    fn warn_of_no_witness(&self) {
+        if !self.services.warned_of_no_witness.swap(true, Ordering::Relaxed) {
+            contained(|| {
+                tracing::warn!(
+                    node = %self.services.node_id(),
+                    "SCRIPT LOAD may not be used on this server, so nothing there outlives its data: \
+                     without a mark of its own its votes do not count for a while, however old it is; \
+                     the ACL rule +script|load allows it"
+                );
+            });
         }
     }
 

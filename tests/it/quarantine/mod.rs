@@ -12,6 +12,7 @@ mod restart;
 mod rights;
 mod scripts;
 mod strict;
+mod unwitnessed;
 
 use std::time::Duration;
 
