@@ -74,7 +74,7 @@ fn not_started(program: &OsString, error: &io::Error) -> Failure {
         );
     }
     let hint = if name.contains(char::is_whitespace) {
-        format!("; it is started without a shell: for a shell's command line use sh -c '{name}'")
+        format!("; it is started without a shell: for a shell's command line use: sh -c '{name}'")
     } else {
         String::new()
     };
