@@ -1,14 +1,10 @@
 //! Who knows which of several servers is the master now: its sentinels.
 //!
-//! All sentinels are asked, and the newest word counts: one that was cut off goes on naming the master of
-//! before. So does none that is older than what was heard already.
+//! All sentinels are asked, and those who answer weighed: see `sentinels_word.rs`.
 
 use std::{
     fmt, io,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -19,8 +15,10 @@ use redis::{Cmd, RedisResult, Value, cmd};
 use super::tls::{Secured, Tls};
 use super::{
     Stream,
+    deadline::before,
     exchange::{Listening, exchange},
     gauge::Size,
+    sentinels_word::{Told, Word, word},
     tcp,
 };
 #[cfg(feature = "tls")]
@@ -43,8 +41,8 @@ pub(crate) struct Directory {
     pub(crate) map: Option<Arc<AddressMap>>,
     #[cfg(feature = "tls")]
     tls: Option<Secured>,
-    /// The newest configuration that was heard of: they are numbered.
-    newest: Arc<AtomicU64>,
+    /// What was followed last.
+    last: Arc<Mutex<Option<Whereabouts>>>,
 }
 
 /// Where a master is.
@@ -65,7 +63,7 @@ impl Directory {
             map: None,
             #[cfg(feature = "tls")]
             tls: None,
-            newest: Arc::default(),
+            last: Arc::default(),
         }
     }
 
@@ -91,52 +89,61 @@ impl Directory {
         (&self.places, &self.service) == (&other.places, &other.service)
     }
 
-    /// Where the master is. Those that do not answer are not waited for once another has.
+    /// Where the master is. Those that do not answer are not waited for once it is clear whom to believe.
     ///
     /// # Errors
     /// None of them answered, or none knows the service.
     pub(super) async fn master(&self, clock: &SharedClock) -> io::Result<Whereabouts> {
         let mut asked: FuturesUnordered<_> =
             self.places.iter().map(|place| self.ask(place, clock)).collect();
-        let mut newest: Option<Whereabouts> = None;
-        let mut failed = Vec::new();
+        let (mut told, mut failed) = (Vec::new(), Vec::new());
+        let patient_until = clock.now() + DOUBT;
+        let last = self.last().clone();
+        let weigh = |told: &[Told]| word(told, self.places.len(), last.as_ref());
         loop {
-            let answer = match &newest {
+            let others_until = match weigh(&told) {
+                Word::Untold => None,
+                Word::Certain(_) => Some(clock.now() + OTHERS),
+                Word::SoFar(_) | Word::Behind => Some(patient_until),
+            };
+            let answer = match others_until {
                 None => asked.next().await,
-                Some(_) => tokio::select! {
-                    biased;
-                    answer = asked.next() => answer,
-                    () = clock.sleep_until(clock.now() + OTHERS) => None,
-                },
+                Some(until) => before(clock, until, asked.next()).await.flatten(),
             };
             match answer {
-                Some(Ok(told)) if newest.as_ref().is_none_or(|it| it.config < told.config) => {
-                    newest = Some(told);
-                }
-                Some(Ok(_)) => {}
+                Some(Ok(one)) => told.push(one),
                 Some(Err(error)) => failed.push(error.to_string()),
                 None => break,
             }
         }
-        let Some(Whereabouts { place, config }) = newest else {
-            return Err(io::Error::other(format!(
-                "no sentinel tells where {} is: {}",
-                self.service,
-                failed.join("; ")
-            )));
+        let whereabouts = match weigh(&told) {
+            Word::Certain(whereabouts) | Word::SoFar(whereabouts) => whereabouts,
+            Word::Behind => {
+                let number = last.and_then(|last| last.config).unwrap_or(0);
+                return Err(io::Error::other(format!(
+                    "those sentinels that answer are behind: they know of no failover of {} since \
+                     configuration {number}",
+                    self.service
+                )));
+            }
+            Word::Untold => {
+                return Err(io::Error::other(format!(
+                    "no sentinel tells where {} is: {}",
+                    self.service,
+                    failed.join("; ")
+                )));
+            }
         };
-        let number = config.unwrap_or(0);
-        if self.newest.fetch_max(number, Ordering::AcqRel) > number {
-            return Err(io::Error::other(format!(
-                "those sentinels that answer are behind: they know of no failover of {} since \
-                 configuration {number}",
-                self.service
-            )));
-        }
+        *self.last() = Some(whereabouts.clone());
+        let Whereabouts { place, config } = whereabouts;
         Ok(Whereabouts { place: mapped(self.map.as_deref(), place)?, config })
     }
 
-    async fn ask(&self, place: &Place, clock: &SharedClock) -> io::Result<Whereabouts> {
+    fn last(&self) -> MutexGuard<'_, Option<Whereabouts>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn ask(&self, place: &Place, clock: &SharedClock) -> io::Result<Told> {
         let said =
             |error: &dyn fmt::Display| io::Error::other(format!("{}: {error}", shown(place)));
         let mut stream = self.dial(place, clock).await.map_err(|error| said(&error))?;
@@ -144,15 +151,18 @@ impl Directory {
         let logins = commands.len();
         commands.push(self.sentinel("GET-MASTER-ADDR-BY-NAME"));
         commands.push(self.sentinel("MASTER"));
+        commands.push(self.sentinel("REPLICAS"));
         let mut answers = exchange(&mut stream, &commands, Size::FEW).await.into_iter();
         for answer in answers.by_ref().take(logins) {
             no_error(answer).map_err(|error| said(&error))?;
         }
         let mut next = || answers.next().unwrap_or(Ok(Value::Nil));
-        let (told, master) = (next(), next());
+        let (told, master, replicas) = (next(), next(), next());
         let told = no_error(told).map_err(|error| said(&error))?;
         let place = read_place(&told).ok_or_else(|| said(&"it does not know the service"))?;
-        Ok(Whereabouts { place, config: master.ok().as_ref().and_then(read_config) })
+        let config = master.ok().as_ref().and_then(read_config);
+        let replicas = replicas.ok().as_ref().and_then(read_replicas);
+        Ok(Told { whereabouts: Whereabouts { place, config }, replicas })
     }
 
     async fn dial(&self, place: &Place, clock: &SharedClock) -> io::Result<Box<dyn Stream>> {
@@ -168,12 +178,16 @@ impl Directory {
     /// Completes when the master is elsewhere, or was meanwhile, as far as they know. Looks when one of them
     /// says so, and now and then: it may have gone away while nobody was listened to. After some news it is
     /// looked a few times: those that answer in time may know less than the one that told.
-    pub(super) async fn moved_from(&self, before: &Whereabouts, clock: &SharedClock) {
+    pub(super) async fn moved_from(&self, from: &Whereabouts, clock: &SharedClock) {
         let mut looks = 0_u32;
         for sentinel in self.places.iter().cycle() {
+            // One that always has news is not asked in a spin.
+            let next = clock.sleep_until(clock.now() + LEAST_BETWEEN);
             let listening = self.listen(sentinel, clock).await;
-            // Behind the subscription: what happened before it is seen, too.
-            if self.master(clock).await.is_ok_and(|now| now != *before) {
+            // Behind the subscription: what happened before it is seen, too. All of them may be reached
+            // through something that takes every connection and never answers: then it is looked again.
+            let look = before(clock, clock.now() + LOOK_LIMIT, self.master(clock)).await;
+            if look.is_some_and(|now| now.is_ok_and(|now| now != *from)) {
                 return;
             }
             let pause = if looks > 0 { LOOK_AGAIN } else { LOOK_EVERY };
@@ -192,6 +206,7 @@ impl Directory {
                 },
                 Err(_) => clock.sleep_until(clock.now() + RETRY).await,
             }
+            next.await;
         }
     }
 
@@ -255,12 +270,24 @@ fn read_place(answer: &Value) -> Option<Place> {
     Some((text(host)?.into(), text(port)?.parse().ok()?))
 }
 
-/// Of pairs of words.
 fn read_config(answer: &Value) -> Option<u64> {
+    word_of(answer, "config-epoch")?.parse().ok()
+}
+
+fn read_replicas(answer: &Value) -> Option<Vec<Place>> {
+    let Value::Array(replicas) = answer else { return None };
+    let place = |replica| {
+        let (host, port) = word_of(replica, "ip").zip(word_of(replica, "port"))?;
+        Some((host.into(), port.parse().ok()?))
+    };
+    Some(replicas.iter().filter_map(place).collect())
+}
+
+/// What stands behind a name, of pairs of words.
+fn word_of<'a>(answer: &'a Value, name: &str) -> Option<&'a str> {
     let Value::Array(words) = answer else { return None };
     let mut pairs = words.iter().step_by(2).zip(words.iter().skip(1).step_by(2));
-    let (_, number) = pairs.find(|(name, _)| text(name) == Some("config-epoch"))?;
-    text(number)?.parse().ok()
+    pairs.find(|(word, _)| text(word) == Some(name)).and_then(|(_, value)| text(value))
 }
 
 fn text(value: &Value) -> Option<&str> {
@@ -280,11 +307,17 @@ pub(super) fn shown((host, port): &Place) -> String {
 const NEWS: [&str; 2] = ["+promoted-slave", "+switch-master"];
 /// How long others are waited for once one has answered.
 const OTHERS: Duration = Duration::from_millis(50);
+/// The same, while it is not clear whom to believe.
+const DOUBT: Duration = Duration::from_secs(1);
 /// How often it is looked where the master is while nobody says that it has moved.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// The same after some news, and how often.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 const LOOKS: u32 = 10;
+/// How long a look may take: nobody waits for it who could give it up.
+const LOOK_LIMIT: Duration = Duration::from_secs(2);
+/// However much news there is.
+const LEAST_BETWEEN: Duration = Duration::from_millis(50);
 /// After a sentinel could not be listened to, and how long one may take.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -307,10 +340,16 @@ mod tests {
         let told = ["name", "m", "config-epoch", "7", "flags", "master"];
         assert_eq!(read_config(&words(&told)), Some(7));
         assert_eq!(read_config(&words(&told[1..])), None);
+        let replica = words(&["name", "r", "ip", "10.0.0.2", "port", "6379"]);
+        let replicas = Value::Array(vec![replica, words(&["ip"])]);
+        assert_eq!(read_replicas(&replicas), Some(vec![("10.0.0.2".into(), 6379)]));
+        assert_eq!(read_replicas(&Value::Nil), None);
     }
 
     #[test]
     fn answers_of_any_shape_are_read_or_refused() {
-        for_any_answer(|answer| drop((read_place(&answer), read_config(&answer))));
+        for_any_answer(|answer| {
+            drop((read_place(&answer), read_config(&answer), read_replicas(&answer)))
+        });
     }
 }

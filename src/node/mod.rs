@@ -51,6 +51,7 @@ mod replicas;
 mod request;
 mod rules;
 mod runs;
+mod sentinels_word;
 mod server_clock;
 mod settings;
 mod sharding;

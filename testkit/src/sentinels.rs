@@ -122,6 +122,26 @@ impl Sentinels {
         self.replace(self.master());
     }
 
+    /// Has all of them forget the master, and then watch over the one at this address, as if they had never known
+    /// another.
+    ///
+    /// # Panics
+    /// They do not know each other within a minute.
+    pub fn watch_anew(&self, master: SocketAddr) {
+        let (host, port) = (master.ip().to_string(), master.port().to_string());
+        let quorum = (self.sentinels.len() / 2 + 1).to_string();
+        for sentinel in &self.sentinels {
+            sentinel.ask(&["SENTINEL", "REMOVE", Self::SERVICE]);
+        }
+        for sentinel in &self.sentinels {
+            sentinel.ask(&["SENTINEL", "MONITOR", Self::SERVICE, &host, &port, &quorum]);
+        }
+        let others = (self.sentinels.len() - 1).to_string();
+        self.until("they know each other again", |sentinel| {
+            sentinel.field("num-other-sentinels").as_ref() == Some(&others)
+        });
+    }
+
     /// Has the first of them begin to make a replica the master. It goes on naming the old one until all other
     /// replicas follow the new one, for three seconds at most.
     ///

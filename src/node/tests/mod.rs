@@ -16,6 +16,7 @@ mod outbox;
 mod plain;
 mod regrouping;
 mod runtimes;
+mod watching;
 
 use super::{
     Connection, Node,

@@ -12,6 +12,7 @@ mod replicas;
 mod replicas_of_cluster;
 mod rights;
 mod sentinel;
+mod sentinel_numbers;
 mod settings;
 mod sharded;
 mod tls;
