@@ -56,14 +56,15 @@ impl Voter {
                     return Err(quarantined);
                 }
                 // If it fails the server stays in quarantine.
-                let _failed = Box::pin(self.look(connection, deadline)).await;
+                let _failed = Box::pin(self.look(connection, false, deadline)).await;
                 self.settled(connection).unwrap_or(Err(quarantined))
             }
         }
     }
 
     /// The mark by which its server waits and grants nobody anything, and until when by its clock, in µs.
-    /// `None` if it does not, or that cannot be known.
+    /// `None` if it does not, or that cannot be known. A server that took another's place, lacks what is held
+    /// there and is too young to grant anything has no mark yet: it gets that of one whose data is lost.
     ///
     /// # Errors
     /// Whatever stops a look.
@@ -81,7 +82,12 @@ impl Voter {
                 Err(error) => return Err(error),
             }
         }
-        Ok(connection.standing().wait())
+        let (standing, now) = (connection.standing(), self.services.now());
+        let is_young = matches!(standing.stance(now), Err(NodeError::Quarantined { .. }));
+        if standing.wait().is_none() && is_young && !planted!(MissingNotRewritten) {
+            Box::pin(self.look(connection, true, deadline)).await?;
+        }
+        Ok(standing.wait())
     }
 
     /// Looks, unless somebody else of this client does: one look a node serves all. Who does may not be
@@ -97,7 +103,7 @@ impl Voter {
             if let Some(settled) = self.settled(connection) {
                 return settled;
             }
-            self.look(connection, deadline).await?;
+            self.look(connection, false, deadline).await?;
         }
         drop(turn);
         self.settled(connection).unwrap_or(Err(NodeError::TimedOut { phase: Phase::Answering }))
@@ -113,8 +119,14 @@ impl Voter {
         }
     }
 
-    /// Looks at the mark once, and does what follows.
-    async fn look(&self, connection: &Connection, deadline: Instant) -> Result<(), NodeError> {
+    /// Looks at the mark once, and does what follows. `lacks` says that something is held which it does not
+    /// have.
+    async fn look(
+        &self,
+        connection: &Connection,
+        lacks: bool,
+        deadline: Instant,
+    ) -> Result<(), NodeError> {
         let standing = connection.standing();
         let Some(run_id) = standing.run_id() else { return Ok(()) };
         let node = &self.services.node;
@@ -131,7 +143,7 @@ impl Voter {
             }
             sight => sight?,
         };
-        match self.act_on(&sight, &witness, doubts, connection, deadline).await {
+        match self.act_on(&sight, &witness, (doubts, lacks), connection, deadline).await {
             Err(NodeError::Permission { message }) if !self.is_strict() => {
                 self.go_without(connection, &message);
                 Ok(())
@@ -144,13 +156,13 @@ impl Voter {
         &self,
         sight: &Sight,
         witness: &Witness,
-        doubts: u64,
+        (doubts, lacks): (u64, bool),
         connection: &Connection,
         deadline: Instant,
     ) -> Result<(), NodeError> {
         let standing = connection.standing();
         let (knew, known_text) = standing.known_mark();
-        let view = self.view(sight, knew, standing);
+        let view = self.view(sight, knew || lacks, standing);
         let judgement = match sight.judge(view) {
             // That it has no witness says something only where there can be one.
             Judgement::First | Judgement::Young

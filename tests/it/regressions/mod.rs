@@ -32,6 +32,7 @@
 //! | a lease so short that a busy client is too slow for it | [`haste`] |
 //! | a name and the same in braces | [`twins`] |
 //! | names, holder ids and texts of servers with control characters, and very long ones | [`shown`], `src/error/tests.rs` |
+//! | a server that never was a replica in the place of a master | [`unsynced`] |
 //! | a replica behind the URL | `bad_input/contact.rs`: `replica_cannot_vote` |
 //!
 //! Those that stand elsewhere were there already. Each was seen to fail with the code broken for it.
@@ -57,6 +58,7 @@ mod runtimes;
 mod shown;
 mod slow_first_sample;
 mod twins;
+mod unsynced;
 
 use palisade::embedded::Server;
 
