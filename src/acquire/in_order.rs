@@ -180,7 +180,7 @@ impl InOrder {
         };
         // One before it may not have answered yet: then all are asked again. So they are by who keeps others
         // out by asking, where more than one is not granted: each who gets in there for a moment gives the
-        // whole lock another lease, also to readers that died.
+        // whole lock another lease, also to readers of Redisson's that died.
         let asks_many = refusing > 1 && claim.keeps_out_by_asking();
         let is_next = queue.is_some() || first == Some(&member) && !asks_many;
         self.waits_for = is_next.then_some((member, now + ALONE));

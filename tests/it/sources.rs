@@ -21,6 +21,7 @@ pub(crate) const RW_READ: &str = script!(
     "rw/other.lua",
     "rw/look.lua",
     "rw/grant.lua",
+    "rw/timer.lua",
     "rw/enter.lua",
     "rw/read_left.lua"
 );
@@ -31,12 +32,14 @@ pub(crate) const RW_WRITE: &str = script!(
     "rw/look.lua",
     "rw/grant.lua",
     "rw/wish.lua",
+    "rw/died.lua",
+    "rw/timer.lua",
     "rw/write_left.lua"
 );
 pub(crate) const RW_RENEW: &str =
-    script!("rw/look.lua", "rw/announce.lua", "rw/downgrade.lua", "rw/renew.lua");
+    script!("rw/look.lua", "rw/announce.lua", "rw/timer.lua", "rw/downgrade.lua", "rw/renew.lua");
 pub(crate) const RW_COUNT: &str =
-    script!("rw/count.lua", "rw/look.lua", "rw/announce.lua", "rw/count_left.lua");
+    script!("rw/count.lua", "rw/look.lua", "rw/announce.lua", "rw/died.lua", "rw/count_left.lua");
 pub(crate) const RW_FORCE: &str =
     script!("mutex/foreign.lua", "rw/other.lua", "rw/look.lua", "rw/announce.lua", "rw/force.lua");
 pub(crate) const COUNT_DOWN: &str =

@@ -12,7 +12,7 @@
 -- Returns n alone if nobody asks for the time, and who had it as the last or read it with others has released
 -- it. Else TIME in µs, then two integers for each lock:
 --    1, n    done. For a count of 0: announced to n listeners, -1 if it was not announced, since
---            others still read or the user may not
+--            others still read or the user may not. Readers that died are no others
 --    0, 0    gone: nobody holds it
 --    0, 1    taken: held by others; nothing was changed
 --   -2, 0    the key is of another type; it was not touched
@@ -27,8 +27,14 @@ local fields = #keys == 3 and args[2] == '0' and call('HLEN', keys[1])
 if type(fields) == 'number' and fields >= 2 then
   local key, holder, channel, listeners = keys[1], args[1], args[3], nil
   if fields > 2 then
-    -- One that writes, too, is not for here.
-    if call('HEXISTS', key, holder .. ':write') == 0 and call('HDEL', key, holder) == 1 then
+    -- One that writes, too, is not for here, nor one who leaves those alone who died: of three fields, one is
+    -- another's.
+    local timers, some, other_lives = string.sub(keys[3], 1, -16), call('HRANDFIELD', key, 3, 'WITHVALUES'), false
+    for i = 1, #some, 2 do
+      local other = some[i] ~= 'mode' and some[i] ~= holder and not other_lives and some[i]
+      other_lives = other_lives or other and call('EXISTS', key, timers .. other .. ':rwlock_timeout:1') == 2
+    end
+    if other_lives and call('HEXISTS', key, holder .. ':write') == 0 and call('HDEL', key, holder) == 1 then
       redis.call('DEL', keys[2])
       listeners = -1
     end

@@ -1,10 +1,11 @@
--- What count.lua could not simply release: this stands behind it, look.lua and announce.lua in one text.
+-- What count.lua could not simply release: this stands behind it, look.lua, announce.lua and died.lua in one
+-- text.
 
 -- The ttl stays that of those who are left: nobody here knows how much of it is theirs.
-local function release(key, timer, holder, writes, channel)
+local function release(key, timer, wish, holder, writes, channel)
   redis.call('HDEL', key, holder, holder .. ':write')
   redis.call('DEL', timer)
-  if redis.call('HLEN', key) <= 1 then
+  if redis.call('HLEN', key) <= 1 or not writes and all_died(key, wish) then
     redis.call('DEL', key)
     return 1, announce(channel, writes and '1' or '0')
   end
@@ -24,7 +25,7 @@ local function write(key, timer, wish, holder, count, channel)
     end
     return 0, redis.call('PTTL', key) == -2 and 0 or 1
   end
-  if count == 0 then return release(key, timer, holder, writes, channel) end
+  if count == 0 then return release(key, timer, wish, holder, writes, channel) end
   redis.call('HSET', key, writes and holder .. ':write' or holder, count)
   return 1, 0
 end

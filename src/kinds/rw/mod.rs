@@ -32,8 +32,8 @@ use crate::process::NodeServices;
 /// - An owner that writes may read: a guard on the same hold, which is [downgraded](crate::rw::WriteGuard::downgrade)
 ///   when its last guard that writes goes. One that reads is [refused](crate::error::ConfigError::HeldForReading) to
 ///   write.
-/// - A reader that died keeps writers out for as long as any lease of those lasts who read with it,
-///   and those who came later too.
+/// - A reader that died keeps writers out until its own lease ends, whoever reads with it. One of Redisson's,
+///   for as long as any lease of those lasts who read with it, and those who came later too.
 /// - The rest as with [`Lock`](crate::Lock). A lock of one kind under the name of another is an
 ///   [error](crate::error::NodeError::OtherKind).
 ///

@@ -14,10 +14,12 @@ local function acquire(key, timer, wish, holder, holds)
     -- Whoever may not look at wishes is not kept out by them, nor is anybody by one without an end.
     if type(wished) ~= 'table' and wished >= 0 then return 0, wished end
   end
-  if not writes then failed = enter(key, timer, holder, mode, reads, lease_ms) end
+  local timed
+  if not writes then failed, timed = enter(key, timer, holder, mode, reads, lease_ms) end
   if failed then return failed end
   failed, ttl = extend(key, ttl, lease_ms)
-  if not failed then return 1, ttl end
+  -- Others may hold it for longer.
+  if not failed then return 1, math.min(ttl, timed or ttl) end
   if not reads and not writes then leave(key, timer, holder, mode) end
   return failed
 end

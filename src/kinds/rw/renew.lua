@@ -11,7 +11,7 @@
 -- Returns TIME in µs, and nothing else if all are still held by these holders, for the lease now.
 -- Otherwise an array of it and two integers for each lock:
 --    1, ttl in ms   still held by this holder; the ttl is at least the lease now
---                   (-1 if it was only asked for and the key has none)
+--                   (-1 if it was only asked for and there is none); that of the timer, if it reads
 --    0, 0           gone: nobody holds it
 --    0, 1           taken: held by others
 --   -2, 0           gone: the key is of another type; it was not touched
@@ -20,13 +20,18 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local lease_ms = tonumber(ARGV[1])
 
--- Other holders may have longer leases: only a shorter ttl is written. A timer is the holder's own.
-local function extend(key, timer, reads, ttl)
+-- Other holders may have longer leases: only a shorter ttl is written.
+local function extend(key, ttl)
   if ttl >= 0 and ttl < lease_ms then redis.call('PEXPIRE', key, lease_ms) end
-  if reads and redis.call('PEXPIRE', timer, lease_ms) == 0 then
-    redis.call('SET', timer, '1', 'PX', lease_ms)
-  end
   return math.max(ttl, lease_ms)
+end
+
+-- For how long a reader holds it, whose own the timer is. Returns the error of a command, if one failed.
+local function as_timed(timer, ttl)
+  local timed = lease_ms > 0 and keep_timer(timer, lease_ms) or redis.call('PTTL', timer)
+  if type(timed) == 'table' then return timed end
+  if timed == -1 then return ttl end
+  return math.max(ttl == -1 and timed or math.min(ttl, timed), 0)
 end
 
 local function renew(key, timer, holder, channel)
@@ -34,7 +39,13 @@ local function renew(key, timer, holder, channel)
   if failed then return failure(failed) end
   local ttl = redis.call('PTTL', key)
   if not reads and not writes then return 0, ttl == -2 and 0 or 1 end
-  if lease_ms > 0 then ttl = extend(key, timer, reads, ttl) end
+  if lease_ms > 0 then ttl = extend(key, ttl) end
+  if reads then
+    local timed = as_timed(timer, ttl)
+    if type(timed) == 'table' then return timed end
+    -- Who writes, too, has all of it.
+    if not writes then ttl = timed end
+  end
   if writes and channel ~= '' then downgrade(key, timer, holder, writes, ttl, channel) end
   return 1, ttl
 end

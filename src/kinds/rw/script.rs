@@ -20,6 +20,7 @@ pub(crate) static READ: Script = script!(
     "other.lua",
     "look.lua",
     "grant.lua",
+    "timer.lua",
     "enter.lua",
     "read_left.lua"
 )
@@ -34,13 +35,15 @@ pub(crate) static WRITE: Script = script!(
     "look.lua",
     "grant.lua",
     "wish.lua",
+    "died.lua",
+    "timer.lua",
     "write_left.lua"
 )
 .granting();
 pub(crate) static RENEW: Script =
-    script!("rw/renew", 2, "look.lua", "announce.lua", "downgrade.lua", "renew.lua");
+    script!("rw/renew", 2, "look.lua", "announce.lua", "timer.lua", "downgrade.lua", "renew.lua");
 pub(crate) static COUNT: Script =
-    script!("rw/count", 3, "count.lua", "look.lua", "announce.lua", "count_left.lua")
+    script!("rw/count", 3, "count.lua", "look.lua", "announce.lua", "died.lua", "count_left.lua")
         .brief_if_asked();
 pub(crate) static FORCE: Script = script!(
     "rw/force",

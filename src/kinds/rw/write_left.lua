@@ -9,6 +9,10 @@ local function acquire(key, wish, holder, wisher)
   local ttl = redis.pcall('PTTL', key)
   if type(ttl) == 'table' then return ttl end
   if not in_time then return -1, 0 end
+  if mode == 'read' and not reads and all_died(key, wish) then
+    redis.call('DEL', key)
+    mode, ttl = false, -2
+  end
   if not reads and not writes and ttl ~= -2 then
     if mode ~= 'read' and mode ~= 'write' then return other(key) end
     if mode == 'read' and wisher then return tell(wish, holder, wisher, ttl) end
@@ -25,7 +29,11 @@ local function acquire(key, wish, holder, wisher)
     return failed
   end
   if wisher and redis.pcall('GET', wish) == wisher then redis.pcall('DEL', wish) end
-  return 1, ttl
+  local timers = reads and not writes and timers_beside(wish)
+  if not timers then return 1, ttl end
+  local timed = keep_timer(timers .. holder .. ':rwlock_timeout:1', lease_ms)
+  if type(timed) == 'table' then return timed end
+  return 1, math.min(ttl, timed)
 end
 
 local reply, is_plain = { now }, true

@@ -236,7 +236,7 @@ async fn writer_of_several_members_asks_now_and_then_while_somebody_reads() {
         };
         assert!(!waited);
         // Twenty rounds of three calls with their commands, and the pings.
-        assert!(calls() - before < 1_000, "{} commands, {is_red}", calls() - before);
+        assert!(calls() - before < 1_500, "{} commands, {is_red}", calls() - before);
     }
     reader.release().await.unwrap();
 }

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod composite;
+mod died;
 mod downgrade;
 mod exclusion;
 mod loss;

@@ -64,8 +64,13 @@ fn reader_that_is_repeated_changes_nothing_but_a_lease_that_is_too_short() {
     let (code, ttl) = read(&server, "9000", NEVER, "me:1", "0");
     assert_eq!((code, &*server.hash("x")["me:1"]), (1, "1"));
     assert_about(ttl, 30_000);
+    assert_about(server.pttl(&timer("me:1")), 30_000);
     assert_eq!(read(&server, "60000", NEVER, "me:1", "0"), (1, 60_000));
     assert_eq!(server.hash("x").len(), 2);
+    read(&server, "90000", NEVER, "you:1", "0");
+    let (code, ttl) = read(&server, "9000", NEVER, "me:1", "0");
+    assert_eq!(code, 1);
+    assert_about(ttl, 60_000);
 }
 
 #[test]
@@ -222,8 +227,11 @@ fn locks_without_a_ttl_keep_that() {
     server.command(&["PERSIST", "x"]);
     assert_eq!(read(&server, "30000", NEVER, "me:1", "0"), (1, 30_000));
     assert_eq!(renew(&server, "30000", "me:1", "c"), (1, 30_000));
+    assert_about(renew(&server, "0", "me:1", "c").1, 30_000);
+    server.command(&["PERSIST", &timer("me:1")]);
     assert_eq!(renew(&server, "0", "me:1", "c"), (1, -1));
-    assert_eq!(server.pttl("x"), -1);
+    assert_eq!(renew(&server, "9000", "me:1", "c"), (1, 9_000));
+    assert_eq!((server.pttl("x"), server.pttl(&timer("me:1"))), (-1, -1));
 }
 
 #[test]
@@ -235,12 +243,13 @@ fn renewal_extends_lock_and_timer_and_sets_a_timer_that_is_missing() {
         assert_about(server.pttl(key), 30_000);
     }
     read(&server, "60000", NEVER, "you:1", "0");
-    let (code, ttl) = renew(&server, "30000", "me:1", "c");
-    assert_eq!(code, 1);
-    assert_about(ttl, 60_000);
+    let (code, ttl) = renew(&server, "20000", "me:1", "c");
+    assert_eq!(code, 1, "as long as its own lease");
+    assert_about(ttl, 30_000);
+    assert_about(renew(&server, "0", "me:1", "c").1, 30_000);
     assert_about(server.pttl("x"), 60_000);
     server.command(&["DEL", &timer("me:1")]);
-    renew(&server, "0", "me:1", "c");
+    assert_eq!(renew(&server, "0", "me:1", "c"), (1, 0));
     assert!(!server.exists(&timer("me:1")), "it only asks");
     renew(&server, "30000", "me:1", "c");
     assert_about(server.pttl(&timer("me:1")), 30_000);
@@ -312,7 +321,8 @@ fn count_releases_withdraws_and_touches_nobody_else() {
 fn release_of_which_nobody_asks_the_time_answers_with_those_who_heard_of_it_alone() {
     let server = RedisServer::start();
     let brief = |holder: &str, count: &str| {
-        eval(&server, RW_COUNT, &["x", &timer(holder), "wish"], &[holder, count, "c", "1"])
+        let keys = ["x", &timer(holder), "{x}:palisade_writer"];
+        eval(&server, RW_COUNT, &keys, &[holder, count, "c", "1"])
     };
     let mut listener = server.connect();
     listener.command(&["SUBSCRIBE", "c"]).unwrap();
