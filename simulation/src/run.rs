@@ -116,8 +116,9 @@ fn brisk_ms(plan: &Plan) -> u64 {
         About::Handover { .. } => plan.brisk_handover_ms(),
         // A writer of a composite that went withdraws no wish.
         About::Sharing => BRISK_MS + WISH_MS,
-        // What is not given back stands for longer than it is held.
-        About::Permits => BRISK_MS + 2 * plan.leases.clock_skew_ms,
+        // What is not given back stands for longer than it is held; and who wished for several and was killed
+        // withdraws nothing.
+        About::Permits => BRISK_MS + 2 * plan.leases.clock_skew_ms + KEPT_OUT_MS,
         _ => BRISK_MS,
     }
 }
@@ -329,6 +330,8 @@ const NEWS_MS: u64 = 250;
 const BRISK_MS: u64 = 500;
 /// How long a wish to write lasts.
 const WISH_MS: u64 = 1_000;
+/// For how long one for permits keeps others out.
+const KEPT_OUT_MS: u64 = 2_000;
 
 /// Completes when nothing is left to do at this moment: paused time moves on only then.
 async fn idle() {

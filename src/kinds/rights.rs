@@ -175,8 +175,12 @@ impl Use {
                 vec![key::fair_queue(name), key::fair_deadlines(name), key::fair_note(name)]
             }
             Self::RwLock => vec![key::rw_timer(name, "*"), key::rw_wish(name)],
-            Self::Semaphore => vec![key::permit_holders(name), key::once(name, "*")],
-            Self::ExpirableSemaphore => vec![key::permit_leases(name), key::once(name, "*")],
+            Self::Semaphore => {
+                vec![key::permit_holders(name), key::permits_wish(name), key::once(name, "*")]
+            }
+            Self::ExpirableSemaphore => {
+                vec![key::permit_leases(name), key::permits_wish(name), key::once(name, "*")]
+            }
             Self::CountDownLatch => vec![key::once(name, "*")],
         };
         beside.iter().map(ToString::to_string).chain([name.to_owned()]).collect()

@@ -183,6 +183,11 @@ pub(crate) fn permit_leases(name: &str) -> Arc<str> {
     suffixed(name, &["timeout"])
 }
 
+/// Where a holder says that it waits for several permits of the semaphore `name`. Redisson does not know it.
+pub(crate) fn permits_wish(name: &str) -> Arc<str> {
+    suffixed(name, &["palisade_wish"])
+}
+
 fn suffixed(name: &str, suffix: &[&str]) -> Arc<str> {
     let tagged: &[&str] = if name.contains('{') { &[name, ":"] } else { &["{", name, "}:"] };
     joined(&[tagged, suffix])
@@ -268,11 +273,19 @@ mod tests {
 
     #[test]
     fn keys_of_semaphores_are_redissons_and_in_the_slot_of_the_name() {
-        let of = |name: &str| [permits_channel(name), permit_leases(name), permit_holders(name)];
+        let of = |name: &str| {
+            [permits_channel(name), permit_leases(name), permit_holders(name), permits_wish(name)]
+        };
         let names = |name: &str| of(name).map(|key| key.to_string());
-        assert_eq!(names("x"), ["redisson_sc:{x}", "{x}:timeout", "{x}:palisade_holders"]);
+        assert_eq!(
+            names("x"),
+            ["redisson_sc:{x}", "{x}:timeout", "{x}:palisade_holders", "{x}:palisade_wish"]
+        );
         assert!(of("x").iter().all(|key| slot(key) == slot("x")));
-        assert_eq!(names("a{b}"), ["redisson_sc:a{b}", "a{b}:timeout", "a{b}:palisade_holders"]);
+        assert_eq!(
+            names("a{b}"),
+            ["redisson_sc:a{b}", "a{b}:timeout", "a{b}:palisade_holders", "a{b}:palisade_wish"]
+        );
     }
 
     #[test]

@@ -58,12 +58,14 @@ pub(crate) const SEMAPHORE_ACQUIRE: &str = script!(
     "semaphore/acquire.lua",
     "counter/count.lua",
     "semaphore/foreign.lua",
+    "semaphore/wish.lua",
     "semaphore/acquire_left.lua"
 );
 pub(crate) const SEMAPHORE_COUNT: &str = script!(
     "semaphore/count.lua",
     "counter/count.lua",
     "permits/announce.lua",
+    "semaphore/withdraw.lua",
     "semaphore/foreign.lua",
     "semaphore/count_left.lua"
 );
@@ -77,6 +79,7 @@ pub(crate) const EXPIRABLE_ACQUIRE: &str = script!(
     "permits/announce.lua",
     "semaphore/foreign.lua",
     "expirable/ours.lua",
+    "semaphore/wish.lua",
     "expirable/leases.lua",
     "expirable/acquire_left.lua"
 );
@@ -84,6 +87,7 @@ pub(crate) const EXPIRABLE_COUNT: &str = script!(
     "expirable/count.lua",
     "counter/count.lua",
     "permits/announce.lua",
+    "semaphore/withdraw.lua",
     "semaphore/foreign.lua",
     "expirable/leases.lua",
     "expirable/count_left.lua"

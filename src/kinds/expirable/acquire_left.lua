@@ -1,5 +1,5 @@
 -- What acquire.lua could not simply grant: this stands behind it, count.lua, announce.lua, foreign.lua,
--- ours.lua and leases.lua in one text.
+-- ours.lua, wish.lua and leases.lua in one text.
 
 -- Gives back at most so many whose leases are over. Answers as give_back.
 local function sweep(key, leases, left, most)
@@ -17,15 +17,15 @@ local function sweep(key, leases, left, most)
   return give_back(key, leases, over)
 end
 
--- In how many ms the next lease may be ended, as the answer to a refusal.
-local function refuse(leases)
+-- In how many ms the next lease may be ended; -1 if there is none.
+local function next_end(leases)
   local first = redis.pcall('ZRANGE', leases, 0, 15, 'WITHSCORES')
   local next = never
   for i = 1, first.err and 0 or #first, 2 do
     local at = tonumber(first[i + 1])
     if at < never then next = math.min(next, over_at(first[i], at, skew_ms)) end
   end
-  return 0, next < never and math.max(1, next - now_ms + 1) or -1
+  return next < never and math.max(1, next - now_ms + 1) or -1
 end
 
 -- Takes permits, of which there are enough. Returns the error of a command.
@@ -41,8 +41,9 @@ local function take(key, leases, permits)
   return failed
 end
 
-local function acquire(key, leases, ids, channel)
+local function acquire(key, leases, wish, ids, channel, may_wish)
   local permits = each(ids)
+  local holder = permits[1]
   local failed, mine, ends = find(leases, permits)
   if failed then return foreign_or(failed) end
   local left, no_right = count_at(key)
@@ -56,6 +57,8 @@ local function acquire(key, leases, ids, channel)
     return 1, lease_ms
   end
   if not left then return 0, -1 end
+  local others_first = #mine == 0 and kept_out(wish, holder)
+  if others_first then return 0, others_first end
   local ended, gained = 0, 0
   -- Somebody has ended the others: these are taken anew with them.
   if #mine > 0 then failed, ended, left = give_back(key, leases, mine) end
@@ -68,15 +71,23 @@ local function acquire(key, leases, ids, channel)
   if failed then return failed end
   if is_enough then left = left - #permits end
   if ended + gained > 0 then announce(channel, left) end
-  if is_enough then return 1, lease_ms end
-  return refuse(leases)
+  if is_enough then
+    fulfil(wish, holder)
+    return 1, lease_ms
+  end
+  local function are_enough()
+    local missing = #permits - left
+    return #redis.pcall('ZRANGE', leases, 0, missing - 1) == missing
+  end
+  return refuse(wish, holder, may_wish, are_enough, next_end(leases))
 end
 
 local reply, is_plain = { now }, true
-for i = 1, #KEYS / 2 do
+for i = 1, #KEYS / 3 do
   local code, value = 1, lease_ms
   if left[i] then
-    code, value = acquire(KEYS[2 * i - 1], KEYS[2 * i], ARGV[2 * i + 2], ARGV[2 * i + 3])
+    code, value = acquire(KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i],
+      ARGV[3 * i + 1], ARGV[3 * i + 2], ARGV[3 * i + 3] == '1')
   end
   if type(code) == 'table' then value = 0 end
   is_plain = is_plain and code == 1

@@ -1,8 +1,9 @@
--- Gives permits with leases back.
+-- Gives permits with leases back, or withdraws a wish for some.
 --
 -- For semaphore i of k:
---   KEYS[2i-1]   name of the semaphore: a string, how many permits are left
---   KEYS[2i]     leases: a sorted set {16 bytes of a permit: its end, ms since 1970}
+--   KEYS[3i-2]   name of the semaphore: a string, how many permits are left
+--   KEYS[3i-1]   leases: a sorted set {16 bytes of a permit: its end, ms since 1970}
+--   KEYS[3i]     wish of one who waits for several
 --   ARGV[2i-1]   the permits, 16 bytes each
 --   ARGV[2i]     channel on which permits are announced
 --   ARGV[2k+1]   there of one semaphore if nobody asks for the time
@@ -16,9 +17,9 @@
 -- The usual case first, one permit of one, and without functions, which each call would make anew: those for
 -- what is in the way come behind it. A table costs as much as two commands, be it of an answer.
 local call, keys, args = redis.pcall, KEYS, ARGV
-local brief = #keys == 2 and args[3]
+local brief = #keys == 3 and args[3]
 local time = not brief and redis.call('TIME')
-if #keys == 2 and #args[1] == 16 then
+if #keys == 3 and #args[1] == 16 then
   local key, leases, id = keys[1], keys[2], args[1]
   local ends, sum = call('EXISTS', key) == 1 and call('ZSCORE', leases, id), nil
   -- ZREM first: on a server that is out of memory a script that has written may write more.

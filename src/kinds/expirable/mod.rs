@@ -36,7 +36,9 @@ use crate::{
 ///   get through, [`lost`](crate::LockGuard::lost) fires before others are granted.
 /// - A permit is taken once, though its request is sent again where an answer was lost, and given back once.
 /// - Those who wait in one process are granted in the order in which they asked: who asks for few does not
-///   pass who asks for many. Between processes it is not fair.
+///   pass who asks for many. Between processes it is not fair, but who has waited for several for half a
+///   second keeps others out for two, then eight later again: it is granted if all give back what they have
+///   within those. Users of Redisson are not kept out.
 /// - It is not entered again: each acquire takes permits, by [owners](crate::Owner) too.
 ///
 /// Where rights are restricted, a user needs `+zadd +zrem +zscore +zrange +zrangebyscore +pttl +pexpire +get +set

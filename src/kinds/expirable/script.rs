@@ -7,19 +7,23 @@ use smallvec::SmallVec;
 
 use crate::{
     kind::{Access, Admission, Holder, Kind, Request},
-    kinds::{once::Change, permits::script::Store},
+    kinds::{
+        once::Change,
+        permits::script::{Store, may_wish},
+    },
     lease::Term,
     wire::{Arg, Call, Items, Malformed, Script, ScriptText, Statement, Words, script},
 };
 
 static ACQUIRE: Script = script!(
     "expirable/acquire",
-    2,
+    3,
     "acquire.lua",
     "../counter/count.lua",
     "../permits/announce.lua",
     "../semaphore/foreign.lua",
     "ours.lua",
+    "../semaphore/wish.lua",
     "leases.lua",
     "acquire_left.lua"
 )
@@ -31,6 +35,7 @@ static COUNT: Script = script!(
     "count.lua",
     "../counter/count.lua",
     "../permits/announce.lua",
+    "../semaphore/withdraw.lua",
     "../semaphore/foreign.lua",
     "leases.lua",
     "count_left.lua"
@@ -122,10 +127,13 @@ impl Kind for Share {
     }
 
     fn acquire(&self, request: Request<'_>) -> Statement {
-        let keys = [&self.store.name, &self.store.holders];
         let shared = [Arg::NotAfter, Arg::Int(self.skew_ms)];
-        let args = [self.bytes(request.holder), Arg::text(&self.store.channel)];
-        Statement::leasing(&ACQUIRE, keys, request.term.ms(), shared, args)
+        let args = [
+            self.bytes(request.holder),
+            Arg::text(&self.store.channel),
+            Arg::Int(may_wish(&request, self.permits).into()),
+        ];
+        Statement::leasing(&ACQUIRE, self.store.keys(), request.term.ms(), shared, args)
     }
 
     fn renew(&self, holder: &Arc<str>, lease_ms: i64) -> Statement {
@@ -139,8 +147,11 @@ impl Kind for Share {
             // They are had once, however many guards there are.
             return self.renew(holder, 0);
         }
-        let keys = [&self.store.name, &self.store.holders];
-        Statement::new(&COUNT, keys, [self.bytes(holder), Arg::text(&self.store.channel)])
+        Statement::new(
+            &COUNT,
+            self.store.keys(),
+            [self.bytes(holder), Arg::text(&self.store.channel)],
+        )
     }
 }
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::{
+    kind::Request,
     kinds::once::Change,
     wire::{Arg, Script, key, script},
 };
@@ -39,11 +40,19 @@ pub(crate) struct Store {
     pub(crate) holders: Arc<str>,
     /// Where permits are announced.
     pub(crate) channel: Arc<str>,
+    /// Where a holder says that it waits for several.
+    wish: Arc<str>,
 }
 
 impl Store {
     pub(crate) fn new(name: &Arc<str>, holders: Arc<str>) -> Self {
-        Self { name: name.clone(), holders, channel: key::permits_channel(name) }
+        let (channel, wish) = (key::permits_channel(name), key::permits_wish(name));
+        Self { name: name.clone(), holders, channel, wish }
+    }
+
+    /// Those that a holder is concerned with.
+    pub(crate) fn keys(&self) -> [&Arc<str>; 3] {
+        [&self.name, &self.holders, &self.wish]
     }
 
     pub(super) fn set(&self, permits: u32) -> Change {
@@ -59,4 +68,9 @@ impl Store {
     pub(super) fn delete(&self) -> Change {
         Change::new(&DELETE, &self.name, []).with_key(&self.holders)
     }
+}
+
+/// Whether those who want few are to let it pass before them.
+pub(crate) fn may_wish(request: &Request<'_>, permits: u32) -> bool {
+    request.waits && permits > 1
 }

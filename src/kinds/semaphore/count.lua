@@ -1,8 +1,9 @@
--- Gives permits back, or forgets who holds them.
+-- Gives permits back, or forgets who holds them, or withdraws a wish for some.
 --
 -- For semaphore i of k:
---   KEYS[2i-1]   name of the semaphore: a string, how many permits are left
---   KEYS[2i]     who holds how many: a hash {holder id: permits}
+--   KEYS[3i-2]   name of the semaphore: a string, how many permits are left
+--   KEYS[3i-1]   who holds how many: a hash {holder id: permits}
+--   KEYS[3i]     wish of a holder that waits for several
 --   ARGV[3i-2]   holder id
 --   ARGV[3i-1]   how many permits it has: 0 if that is not known, -1 if they are given back by somebody else
 --   ARGV[3i]     channel on which permits are announced
@@ -17,10 +18,10 @@
 -- The usual case first, permits of one, and without functions, which each call would make anew: those for what
 -- is in the way come behind it. A table costs as much as two commands, be it of an answer.
 local call, keys, args = redis.pcall, KEYS, ARGV
-local brief = #keys == 2 and args[4]
+local brief = #keys == 3 and args[4]
 local time = not brief and redis.call('TIME')
 local permits = args[2]
-if #keys == 2 and permits ~= '0' and permits ~= '-1' then
+if #keys == 3 and permits ~= '0' and permits ~= '-1' then
   local key, holders, holder, sum = keys[1], keys[2], args[1], nil
   -- HDEL first: on a server that is out of memory a script that has written may write more.
   if call('EXISTS', key) == 1 and call('HDEL', holders, holder) == 1 then

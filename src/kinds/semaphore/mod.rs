@@ -34,7 +34,9 @@ use crate::{
 ///   [reclaims](Self::reclaim) them; [`holders`](Self::holders) shows whose they are. Where that is not
 ///   wanted, take an [`ExpirableSemaphore`](crate::ExpirableSemaphore).
 /// - Those who wait in one process are granted in the order in which they asked: who asks for few does not
-///   pass who asks for many. Between processes it is not fair.
+///   pass who asks for many. Between processes it is not fair, but who has waited for several for half a
+///   second keeps others out for two, then eight later again: it is granted if all give back what they have
+///   within those. Users of Redisson are not kept out.
 /// - It is not entered again: each acquire takes permits, by [owners](crate::Owner) too.
 ///
 /// Where rights are restricted, a user needs `+hget +hset +hdel +hexists +hgetall +pttl +pexpire +persist
@@ -154,7 +156,7 @@ impl Semaphore {
         self.try_acquire_many(1).await
     }
 
-    /// Attempts once. `None`: fewer are left. Passes those who wait in line.
+    /// Attempts once. `None`: fewer are left, or another waits for several. Passes those who wait in line.
     ///
     /// # Errors
     /// As [`acquire_many`](Self::acquire_many); an outage is an error in any case.

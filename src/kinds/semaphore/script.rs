@@ -5,17 +5,21 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     error::ConfigError,
     kind::{Access, Admission, Holder, Kind, Request},
-    kinds::{once::Change, permits::script::Store},
+    kinds::{
+        once::Change,
+        permits::script::{Store, may_wish},
+    },
     lease::Term,
     wire::{Arg, Call, Items, Malformed, Script, ScriptText, Statement, Words, script},
 };
 
 static ACQUIRE: Script = script!(
     "semaphore/acquire",
-    2,
+    3,
     "acquire.lua",
     "../counter/count.lua",
     "foreign.lua",
+    "wish.lua",
     "acquire_left.lua"
 )
 .granting()
@@ -26,6 +30,7 @@ static COUNT: Script = script!(
     "count.lua",
     "../counter/count.lua",
     "../permits/announce.lua",
+    "withdraw.lua",
     "foreign.lua",
     "count_left.lua"
 )
@@ -84,9 +89,12 @@ impl Kind for Share {
     }
 
     fn acquire(&self, request: Request<'_>) -> Statement {
-        let keys = [&self.store.name, &self.store.holders];
-        let args = [Arg::text(request.holder), Arg::Int(self.permits.into())];
-        Statement::leasing(&ACQUIRE, keys, request.term.ms(), [Arg::NotAfter], args)
+        let args = [
+            Arg::text(request.holder),
+            Arg::Int(self.permits.into()),
+            Arg::Int(may_wish(&request, self.permits).into()),
+        ];
+        Statement::leasing(&ACQUIRE, self.store.keys(), request.term.ms(), [Arg::NotAfter], args)
     }
 
     fn renew(&self, holder: &Arc<str>, _lease_ms: i64) -> Statement {
@@ -111,7 +119,7 @@ pub(super) fn give_back(store: &Store, holder: &Arc<str>) -> Statement {
 
 fn parting(store: &Store, holder: &Arc<str>, permits: i64) -> Statement {
     let args = [Arg::text(holder), Arg::Int(permits), Arg::text(&store.channel)];
-    Statement::new(&COUNT, [&store.name, &store.holders], args)
+    Statement::new(&COUNT, store.keys(), args)
 }
 
 /// Takes all permits that are left.

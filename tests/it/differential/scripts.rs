@@ -300,15 +300,17 @@ fn few(generator: &mut Generator) -> Vec<u8> {
 
 fn semaphore_acquire(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     let shared = vec![generator.lifetime(1000, 0), not_after(generator)];
-    locks_of(2, generator, shared, |generator| vec![generator.field(), few(generator)])
+    locks_of(3, generator, shared, |generator| {
+        vec![generator.field(), few(generator), few(generator)]
+    })
 }
 
 fn semaphore_count(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-    let words = locks_of(2, generator, vec![], |generator| {
+    let words = locks_of(3, generator, vec![], |generator| {
         let [holder, flag] = holder_and_flag(generator).try_into().unwrap_or_default();
         vec![holder, flag, generator.value()]
     });
-    or_brief(2, words, generator)
+    or_brief(3, words, generator)
 }
 
 fn semaphore_renew(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
@@ -328,12 +330,14 @@ fn skew() -> Vec<u8> {
 
 fn expirable_acquire(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     let shared = vec![generator.lifetime(1000, 0), not_after(generator), skew()];
-    locks_of(2, generator, shared, |generator| vec![ids(generator), generator.value()])
+    locks_of(3, generator, shared, |generator| {
+        vec![ids(generator), generator.value(), few(generator)]
+    })
 }
 
 fn expirable_count(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-    let words = locks_of(2, generator, vec![], |generator| vec![ids(generator), generator.value()]);
-    or_brief(2, words, generator)
+    let words = locks_of(3, generator, vec![], |generator| vec![ids(generator), generator.value()]);
+    or_brief(3, words, generator)
 }
 
 fn expirable_renew(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {

@@ -7,6 +7,7 @@ mod outage;
 mod redisson;
 mod scripts;
 mod waiting;
+mod wishes;
 
 use palisade::ExpirableSemaphore;
 use testkit::RedisServer;
@@ -18,6 +19,9 @@ const CHANNEL: &str = "redisson_sc:{x}";
 
 /// The leases of permits of the semaphore `x`.
 const LEASES: &str = "{x}:timeout";
+
+/// Where who waits for several permits of the semaphore `x` says so.
+const WISH: &str = "{x}:palisade_wish";
 
 /// How many connections listen to the semaphore `x`.
 fn listeners(server: &RedisServer) -> i64 {

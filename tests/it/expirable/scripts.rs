@@ -2,7 +2,7 @@
 
 use testkit::{RedisServer, Reply};
 
-use super::{CHANNEL, LEASES, leases, left};
+use super::{CHANNEL, LEASES, WISH, leases, left};
 use crate::{
     scripts::{NEVER, OVER, eval, eval_on, now, refusal, restricted},
     sources::{
@@ -13,6 +13,8 @@ use crate::{
 };
 
 const KEYS: [&str; 2] = ["x", LEASES];
+/// Those of who comes or goes.
+const ALL: [&str; 3] = ["x", LEASES, WISH];
 const SKEW: &str = "5000";
 
 /// So many permits of a holder.
@@ -28,12 +30,12 @@ fn outcome(reply: &Reply) -> (i64, i64) {
 }
 
 fn acquire(server: &RedisServer, stamp: &str, ids: &str) -> (i64, i64) {
-    let args = ["30000", stamp, SKEW, ids, CHANNEL];
-    outcome(&eval(server, EXPIRABLE_ACQUIRE, &KEYS, &args))
+    let args = ["30000", stamp, SKEW, ids, CHANNEL, "0"];
+    outcome(&eval(server, EXPIRABLE_ACQUIRE, &ALL, &args))
 }
 
 fn count(server: &RedisServer, ids: &str) -> (i64, i64) {
-    outcome(&eval(server, EXPIRABLE_COUNT, &KEYS, &[ids, CHANNEL]))
+    outcome(&eval(server, EXPIRABLE_COUNT, &ALL, &[ids, CHANNEL]))
 }
 
 fn renew(server: &RedisServer, lease: &str, ids: &str) -> (i64, i64) {
@@ -328,15 +330,15 @@ fn call_that_fails_half_way_takes_nothing_and_leaves_nothing() {
         server.flush();
         server.cli(&["SET", "x", "3"]);
         let mut user = restricted(&server, rules);
-        let args = ["30000", NEVER, SKEW, &mine, CHANNEL];
-        let reply = eval_on(&mut user, EXPIRABLE_ACQUIRE, &KEYS, &args);
+        let args = ["30000", NEVER, SKEW, &mine, CHANNEL, "0"];
+        let reply = eval_on(&mut user, EXPIRABLE_ACQUIRE, &ALL, &args);
         assert!(refusal(&reply).is_some(), "{rules:?}: {reply}");
         assert_eq!((server.size(), left(&server).as_str()), (1, "3"), "{rules:?}");
     }
     acquire(&server, NEVER, &mine);
     for rules in [["-incrby"].as_slice(), &["-zrem"], &["-zscore"]] {
         let mut user = restricted(&server, rules);
-        let reply = eval_on(&mut user, EXPIRABLE_COUNT, &KEYS, &[&mine, CHANNEL]);
+        let reply = eval_on(&mut user, EXPIRABLE_COUNT, &ALL, &[&mine, CHANNEL]);
         assert!(reply.is_error(), "{rules:?}: {reply}");
         assert_eq!((left(&server).as_str(), leases(&server)), ("1", 2), "{rules:?}");
         assert_about(ends_in(&server, &mine[..16]), 35_000);
@@ -346,8 +348,8 @@ fn call_that_fails_half_way_takes_nothing_and_leaves_nothing() {
     set_end(&server, &mine[..16], -9_000);
     for rules in [["-incrby"].as_slice(), &["-zrem"], &["-zrangebyscore"]] {
         let mut user = restricted(&server, rules);
-        let args = ["30000", NEVER, SKEW, &ids('b', 1), CHANNEL];
-        let reply = eval_on(&mut user, EXPIRABLE_ACQUIRE, &KEYS, &args);
+        let args = ["30000", NEVER, SKEW, &ids('b', 1), CHANNEL, "0"];
+        let reply = eval_on(&mut user, EXPIRABLE_ACQUIRE, &ALL, &args);
         assert!(refusal(&reply).is_some(), "{rules:?}: {reply}");
         assert_eq!((left(&server).as_str(), leases(&server)), ("0", 2), "{rules:?}");
     }
@@ -360,8 +362,8 @@ fn server_out_of_memory_takes_permits_back_and_gives_none() {
     let mine = ids('a', 2);
     acquire(&server, NEVER, &mine);
     server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
-    let args = ["30000", NEVER, SKEW, &ids('b', 1), CHANNEL];
-    let reply = eval(&server, EXPIRABLE_ACQUIRE, &KEYS, &args);
+    let args = ["30000", NEVER, SKEW, &ids('b', 1), CHANNEL, "0"];
+    let reply = eval(&server, EXPIRABLE_ACQUIRE, &ALL, &args);
     let told = refusal(&reply).map(Reply::to_string);
     assert!(told.is_some_and(|told| told.contains("OOM")), "{reply}");
     assert_eq!((left(&server).as_str(), leases(&server)), ("1", 2));
@@ -384,7 +386,7 @@ fn leases_are_renewed_on_a_server_that_is_out_of_memory() {
 #[test]
 fn release_of_which_nobody_asks_the_time_answers_with_those_who_heard_of_it_alone() {
     let server = RedisServer::start();
-    let brief = |ids: &str| eval(&server, EXPIRABLE_COUNT, &KEYS, &[ids, CHANNEL, "1"]);
+    let brief = |ids: &str| eval(&server, EXPIRABLE_COUNT, &ALL, &[ids, CHANNEL, "1"]);
     let mut listener = server.connect();
     listener.command(&["SUBSCRIBE", CHANNEL]).unwrap();
     server.cli(&["SET", "x", "5"]);

@@ -8,6 +8,7 @@ mod outage;
 mod redisson;
 mod scripts;
 mod waiting;
+mod wishes;
 
 use palisade::Semaphore;
 use testkit::RedisServer;
@@ -19,6 +20,9 @@ const CHANNEL: &str = "redisson_sc:{x}";
 
 /// Who holds permits of the semaphore `x`.
 const HOLDERS: &str = "{x}:palisade_holders";
+
+/// Where who waits for several permits of the semaphore `x` says so.
+const WISH: &str = "{x}:palisade_wish";
 
 /// How many connections listen to the semaphore `x`.
 fn listeners(server: &RedisServer) -> i64 {

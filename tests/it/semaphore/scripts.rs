@@ -2,7 +2,7 @@
 
 use testkit::{RedisServer, Reply};
 
-use super::{CHANNEL, HOLDERS, left};
+use super::{CHANNEL, HOLDERS, WISH, left};
 use crate::{
     scripts::{NEVER, OVER, assert_about, eval, eval_on, now, refusal, restricted},
     sources::{
@@ -13,6 +13,8 @@ use crate::{
 };
 
 const KEYS: [&str; 2] = ["x", HOLDERS];
+/// Those of who comes or goes.
+const ALL: [&str; 3] = ["x", HOLDERS, WISH];
 
 fn outcome(reply: &Reply) -> (i64, i64) {
     match reply {
@@ -22,11 +24,11 @@ fn outcome(reply: &Reply) -> (i64, i64) {
 }
 
 fn acquire(server: &RedisServer, stamp: &str, holder: &str, permits: &str) -> (i64, i64) {
-    outcome(&eval(server, SEMAPHORE_ACQUIRE, &KEYS, &["700", stamp, holder, permits]))
+    outcome(&eval(server, SEMAPHORE_ACQUIRE, &ALL, &["700", stamp, holder, permits, "0"]))
 }
 
 fn count(server: &RedisServer, holder: &str, permits: &str) -> (i64, i64) {
-    outcome(&eval(server, SEMAPHORE_COUNT, &KEYS, &[holder, permits, CHANNEL]))
+    outcome(&eval(server, SEMAPHORE_COUNT, &ALL, &[holder, permits, CHANNEL]))
 }
 
 /// How many permits somebody has, for whoever does not know it.
@@ -83,8 +85,8 @@ fn acquire_after_its_stamp_changes_nothing() {
 fn several_acquires_of_one_semaphore_in_a_call_take_turns() {
     let server = RedisServer::start();
     server.cli(&["SET", "x", "2"]);
-    let keys = ["x", HOLDERS, "x", HOLDERS, "x", HOLDERS];
-    let args = ["700", NEVER, "me:1", "1", "me:2", "1", "me:3", "1"];
+    let keys = [ALL, ALL, ALL].concat();
+    let args = ["700", NEVER, "me:1", "1", "0", "me:2", "1", "0", "me:3", "1", "0"];
     let reply = eval(&server, SEMAPHORE_ACQUIRE, &keys, &args);
     let said: Vec<_> = reply.array()[1..].iter().map(Reply::int).collect();
     assert_eq!(said, [1, 700, 1, 700, 0, -1]);
@@ -241,8 +243,8 @@ fn call_that_fails_half_way_takes_nothing_and_leaves_nothing() {
         server.flush();
         server.cli(&["SET", "x", "3"]);
         let mut user = restricted(&server, rules);
-        let args = ["700", NEVER, "me:1", "1"];
-        let reply = eval_on(&mut user, SEMAPHORE_ACQUIRE, &KEYS, &args);
+        let args = ["700", NEVER, "me:1", "1", "0"];
+        let reply = eval_on(&mut user, SEMAPHORE_ACQUIRE, &ALL, &args);
         assert!(refusal(&reply).is_some(), "{rules:?}: {reply}");
         assert_eq!((server.size(), left(&server).as_str()), (1, "3"), "{rules:?}");
     }
@@ -255,7 +257,7 @@ fn call_that_fails_half_way_takes_nothing_and_leaves_nothing() {
         (UNKNOWN, &["-hget"]),
     ] {
         let mut user = restricted(&server, rules);
-        let reply = eval_on(&mut user, SEMAPHORE_COUNT, &KEYS, &["me:1", permits, CHANNEL]);
+        let reply = eval_on(&mut user, SEMAPHORE_COUNT, &ALL, &["me:1", permits, CHANNEL]);
         assert!(reply.is_error(), "{rules:?}: {reply}");
         assert_eq!(
             (left(&server).as_str(), &*server.hash(HOLDERS)["me:1"]),
@@ -272,7 +274,7 @@ fn release_goes_through_unannounced_by_a_user_who_may_not_announce_it() {
     for rules in [["-publish"].as_slice(), &["resetchannels"], &["-exists", "-publish"]] {
         acquire(&server, NEVER, "me:1", "1");
         let mut user = restricted(&server, rules);
-        let reply = eval_on(&mut user, SEMAPHORE_COUNT, &KEYS, &["me:1", "1", CHANNEL]);
+        let reply = eval_on(&mut user, SEMAPHORE_COUNT, &ALL, &["me:1", "1", CHANNEL]);
         assert_eq!(outcome(&reply), (1, -1), "{rules:?}");
         assert_eq!(left(&server), "3", "{rules:?}");
     }
@@ -284,7 +286,7 @@ fn server_out_of_memory_takes_permits_back_and_gives_none() {
     server.cli(&["SET", "x", "3"]);
     acquire(&server, NEVER, "me:1", "2");
     server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
-    let reply = eval(&server, SEMAPHORE_ACQUIRE, &KEYS, &["700", NEVER, "me:2", "1"]);
+    let reply = eval(&server, SEMAPHORE_ACQUIRE, &ALL, &["700", NEVER, "me:2", "1", "0"]);
     let told = refusal(&reply).map(Reply::to_string);
     assert!(told.is_some_and(|told| told.contains("OOM")), "{reply}");
     assert_eq!((left(&server).as_str(), server.hash(HOLDERS).len()), ("1", 1));
@@ -296,7 +298,7 @@ fn server_out_of_memory_takes_permits_back_and_gives_none() {
 fn release_of_which_nobody_asks_the_time_answers_with_those_who_heard_of_it_alone() {
     let server = RedisServer::start();
     let brief = |holder: &str, permits: &str| {
-        eval(&server, SEMAPHORE_COUNT, &KEYS, &[holder, permits, CHANNEL, "1"])
+        eval(&server, SEMAPHORE_COUNT, &ALL, &[holder, permits, CHANNEL, "1"])
     };
     let mut listener = server.connect();
     listener.command(&["SUBSCRIBE", CHANNEL]).unwrap();
