@@ -6,6 +6,9 @@
 //! next holders, only to be given back. Whoever is not about to ask again keeps nothing: those
 //! before it in line would wait for that.
 //!
+//! For how long counts from when one more was won. Nothing is let go while the member that refuses changes hands,
+//! as one does of which many hold only that: its turn comes, and would be of no use without the others.
+//!
 //! Of the members that have a queue it stands in one at most: that of the first of them that refused, until this
 //! grants. It keeps the place when it lets others go. What it was granted there it keeps for as long as anything
 //! else, while it asks the others and stands in no queue: two that stand in each other's way let go at
@@ -43,6 +46,10 @@ const LET_GO: Duration = Duration::from_secs(10);
 /// How long one member is asked alone: then all are, to notice what became of the others.
 const ALONE: Duration = Duration::from_secs(5);
 
+/// After how many refusals by the member that is waited for, and by how much later a lease, it has changed hands,
+/// and was not just renewed.
+const CHANGES_HANDS: (u32, Duration) = (3, Duration::from_millis(100));
+
 /// How often a member is asked that has a queue, by who is granted another one and so stands in none.
 const UNTOLD: Duration = Duration::from_millis(100);
 
@@ -58,8 +65,35 @@ pub(super) struct InOrder {
     kept: Option<Attempt>,
     /// Until when that may be kept; `None` while nothing is.
     keep_until: Option<Instant>,
+    /// How many members, in their order, that is.
+    prefix: usize,
+    /// What the member that is waited for answered since then.
+    refusals: Refused,
     /// Until when nothing is kept, since it was kept in vain.
     keep_from: Option<Instant>,
+}
+
+/// How one member refused.
+#[derive(Debug, Default)]
+struct Refused {
+    times: u32,
+    /// When the holder's lease was to end, at first and at last.
+    ends: Option<(Instant, Instant)>,
+}
+
+impl Refused {
+    fn note(&mut self, now: Instant, ttl: Option<Duration>) {
+        self.times += 1;
+        if let Some(end) = ttl.map(|ttl| now + ttl) {
+            self.ends = Some((self.ends.map_or(end, |(first, _)| first), end));
+        }
+    }
+
+    fn changes_hands(&self) -> bool {
+        let (times, later) = CHANGES_HANDS;
+        let is_later = self.ends.is_some_and(|(first, last)| last.saturating_since(first) >= later);
+        self.times >= times && is_later
+    }
 }
 
 impl InOrder {
@@ -89,6 +123,12 @@ impl InOrder {
     /// Gives back what was kept too long, but no place in a queue, and keeps nothing for a while.
     pub(super) async fn let_go(&mut self, now: Instant) {
         if self.keep_until.is_none_or(|until| now < until) {
+            return;
+        }
+        if self.refusals.changes_hands() {
+            // All are asked: what is kept has its lease anew.
+            self.ask_all();
+            self.keep_until = None;
             return;
         }
         if let Some(kept) = self.kept.take() {
@@ -143,6 +183,10 @@ impl InOrder {
         if let Vote::Refused { ttl } = vote {
             self.waits_for = Some((member, until));
             let claim = attempt.claim().clone();
+            // A queue has its order, and tells something else.
+            if !claim.has_queue_at(member) {
+                self.refusals.note(now, ttl);
+            }
             let is_kept = self.keep_until.is_some() || claim.place().is_some();
             self.kept = is_kept.then_some(attempt);
             return Err(self.wait(&claim, member, ttl));
@@ -219,10 +263,14 @@ impl InOrder {
             return;
         }
         roll_back_some(&claim, &give_back).await;
-        if attempt.ends_place() {
-            // The time of what was kept before was too short for this, maybe.
+        // The time of what was kept before was too short for a place that ends, maybe.
+        if attempt.ends_place() || self.keep_until.is_some() && prefix.len() > self.prefix {
             self.keep_until = None;
         }
+        if self.keep_until.is_none() {
+            self.refusals = Refused::default();
+        }
+        self.prefix = prefix.len();
         let is_in_order = keep.iter().all(|id| !is_granted(id) || prefix.contains(id));
         let keep_for = random.within(KEEP).min(claim.term().length() / 2);
         let keep_for = if is_in_order { keep_for } else { keep_for / OUT_OF_ORDER };
@@ -274,5 +322,34 @@ impl InOrder {
         let unheard = claim.look_again_in(member);
         let ttl = ttl.into_iter().chain(left).chain(unless_told).chain(unheard).min();
         Refusals { by: vec![(member, ttl)], enough: 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// When it was asked, and for how long it said that it is held, in ms.
+    #[test]
+    fn member_changes_hands_that_refuses_again_and_again_for_longer() {
+        let one =
+            [(0, Some(30_000)), (500, Some(29_500)), (900, Some(29_100)), (2_000, Some(28_000))];
+        let renewed = [(0, Some(25_000)), (2_000, Some(30_000))];
+        let many = [(0, Some(30_000)), (50, Some(30_000)), (100, Some(30_000))];
+        let endless = [(0, None), (50, None), (100, None), (150, None)];
+        for (answers, expected) in [
+            (&one[..], false),
+            (&renewed, false),
+            (&many, true),
+            (&many[..2], false),
+            (&endless, false),
+        ] {
+            let mut refused = Refused::default();
+            for (at, ttl_ms) in answers {
+                let now = Instant::from_origin(Duration::from_millis(*at));
+                refused.note(now, ttl_ms.map(Duration::from_millis));
+            }
+            assert_eq!(refused.changes_hands(), expected, "{answers:?}");
+        }
     }
 }

@@ -14,6 +14,7 @@
 //! | overlapping `MultiLock`s under traffic on one member | [`overlap`] |
 //! | a member that a `MultiLock` keeps in line behind another, after one try, or for one that fails | [`keeping`] |
 //! | a member that fails, or whose client is shut down, while another one is waited for | [`alone`] |
+//! | members that a `MultiLock` won and let go of before it had won the last | [`turns`] |
 //! | a contender that is farther away than all others | [`far`] |
 //! | a round trip of 400 ms on the first sample of a server's clock | [`slow_first_sample`] |
 //! | a string key inside a batch of renewals | `watchdog/renewing.rs`: `foreign_key_in_a_batch_of_renewals_ends_that_hold_only` |
@@ -57,6 +58,7 @@ mod reentry;
 mod runtimes;
 mod shown;
 mod slow_first_sample;
+mod turns;
 mod twins;
 mod unsynced;
 
