@@ -1,8 +1,8 @@
 //! What may happen next.
 
 use crate::{
-    setting::Setting,
-    state::{Flight, Phase, Seat, State},
+    setting::{Rewrites, Setting},
+    state::{Flight, Node, Phase, Seat, State},
 };
 
 /// One step of somebody. Attempts and masters by number.
@@ -249,8 +249,27 @@ fn may_heal(setting: &Setting, state: &State, a: usize, n: usize) -> bool {
     let node = &state.nodes[n];
     let seat = &node.seats[a];
     let idle = seat.acquire != Flight::Sent && seat.heal == Flight::None;
-    let waits = setting.rules.heals_wait && !setting.early_heals && node.is_quarantined(setting);
-    state.attempts[a].heals > 0 && !seat.vouches && idle && !node.is_held_by(a) && !waits
+    let due = !seat.vouches || may_rewrite(setting, state, a, n);
+    let waits = setting.rules.heals_wait
+        && !setting.early_heals
+        && node.is_quarantined(setting)
+        && !may_rewrite(setting, state, a, n);
+    state.attempts[a].heals > 0 && due && idle && !node.is_held_by(a) && !waits
+}
+
+/// Whether a heal counts on a master in quarantine.
+pub(crate) fn may_rewrite(setting: &Setting, state: &State, a: usize, n: usize) -> bool {
+    let seat = &state.nodes[n].seats[a];
+    let elsewhere = |counts: &dyn Fn(&Node) -> bool| {
+        let nodes = state.nodes.iter().take(setting.nodes).enumerate();
+        nodes.filter(|(m, node)| *m != n && counts(node)).count() >= setting.need
+    };
+    match setting.rules.rewrites {
+        Rewrites::Own => seat.vouches && seat.forgotten,
+        // Whoever stands there can say so at any time.
+        Rewrites::Elsewhere => elsewhere(&|node| node.seats[a].vouches && node.is_held_by(a)),
+        Rewrites::ElsewhereOnce => elsewhere(&|node| node.seats[a].vouches),
+    }
 }
 
 fn may_promote(setting: &Setting, state: &State, a: usize, n: usize) -> bool {

@@ -37,6 +37,14 @@ pub(crate) const SMALL: &[Setting] = &[
     Setting { name: "exclusion, a restart", crashes: 1, ..EXCLUSION },
     Setting { name: "exclusion, three restarts", crashes: 3, ..EXCLUSION },
     Setting { name: "exclusion, two restarts, heals", crashes: 2, heals: 2, ..HEALS },
+    Setting { name: "exclusion, all restart", crashes: 3, heals: 3, ..HEALS },
+    Setting {
+        name: "exclusion, all of three, all restart",
+        need: 3,
+        crashes: 3,
+        heals: 3,
+        ..HEALS
+    },
     Setting { name: "exclusion, heals in the quarantine", early_heals: true, ..HEALS },
     Setting { name: "exclusion, a flush", flushes: 1, ..EXCLUSION },
     Setting { name: "exclusion, two flushes", flushes: 2, attempts: 1, ..EXCLUSION },
@@ -82,6 +90,13 @@ pub(crate) const LARGE: &[Setting] = &[
         ..HEALS
     },
     Setting { name: "exclusion, heals, three clients", clients: 3, crashes: 2, heals: 2, ..HEALS },
+    Setting {
+        name: "exclusion, all restart, three clients",
+        clients: 3,
+        crashes: 3,
+        heals: 2,
+        ..HEALS
+    },
     Setting { name: "exclusion, heals, two attempts", attempts: 2, crashes: 2, heals: 1, ..HEALS },
     Setting {
         name: "exclusion, early heals, two attempts",

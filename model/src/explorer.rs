@@ -38,6 +38,8 @@ pub(crate) struct Sometimes {
     pub(crate) wins: u64,
     pub(crate) promotes: u64,
     pub(crate) heals: u64,
+    /// Holds that were written again where their master had forgotten them.
+    pub(crate) rewrites: u64,
     /// Acquires and heals that were executed after their hold's end.
     pub(crate) ghosts: u64,
     /// Crashes during a hold that survived them.
@@ -55,7 +57,12 @@ impl Sometimes {
             {
                 self.ghosts += 1;
             }
-            Action::Heal { answered: true, .. } => self.heals += 1,
+            Action::Heal { attempt, node, answered: true } => {
+                self.heals += 1;
+                let seat =
+                    |state: &State| state.nodes[usize::from(node)].seats[usize::from(attempt)];
+                self.rewrites += u64::from(seat(before).forgotten && !seat(after).forgotten);
+            }
             Action::Crash(_) if is_held(before) && is_held(after) => self.survived += 1,
             _ => {}
         }
@@ -64,10 +71,11 @@ impl Sometimes {
 
 impl fmt::Display for Sometimes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { wins, promotes, heals, ghosts, survived } = self;
+        let Self { wins, promotes, heals, rewrites, ghosts, survived } = self;
         write!(
             f,
-            "[won {wins}, promoted {promotes}, healed {heals}, ghosts {ghosts}, survived {survived}]"
+            "[won {wins}, promoted {promotes}, healed {heals}, rewritten {rewrites}, ghosts {ghosts}, \
+             survived {survived}]"
         )
     }
 }
@@ -79,6 +87,7 @@ impl Sometimes {
             wins: self.wins + other.wins,
             promotes: self.promotes + other.promotes,
             heals: self.heals + other.heals,
+            rewrites: self.rewrites + other.rewrites,
             ghosts: self.ghosts + other.ghosts,
             survived: self.survived + other.survived,
         }

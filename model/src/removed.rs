@@ -5,7 +5,7 @@ use crate::{
     properties::Violation::{
         self, Exclusion, HolderOrder, LeftBehind, Reentry, Revival, Uniqueness,
     },
-    setting::{Clocks, Rules, Setting},
+    setting::{Clocks, Rewrites, Rules, Setting},
 };
 
 /// A setting that must break one of the properties.
@@ -113,6 +113,20 @@ pub(crate) const HEALS_WAIT: Removed = without(
     Rules { heals_wait: false, ..ALL },
     &[Exclusion],
 );
+/// What was tried beside the design: that others vouch for the hold says that nobody else has won, but not
+/// that nobody else who asks counts on what the master forgot.
+pub(crate) const REWRITTEN_BY_OTHERS: Removed = without(
+    "written again where only others vouched",
+    HEALS,
+    Rules { rewrites: Rewrites::Elsewhere, ..ALL },
+    &[Exclusion],
+);
+pub(crate) const REWRITTEN_BY_OLD_VOTES: Removed = without(
+    "written again since others once vouched",
+    HEALS,
+    Rules { rewrites: Rewrites::ElsewhereOnce, ..ALL },
+    &[Exclusion],
+);
 pub(crate) const HEALS_WITHOUT_QUARANTINE: Removed =
     without("heals without a quarantine", HEALS, Rules { quarantine: false, ..ALL }, &[Exclusion]);
 pub(crate) const LOSS: Removed = without(
@@ -202,6 +216,8 @@ pub(crate) const REMOVED: &[Removed] = &[
     TOKEN_WHERE_VOUCHED,
     GONE,
     HEALS_WAIT,
+    REWRITTEN_BY_OTHERS,
+    REWRITTEN_BY_OLD_VOTES,
     HEALS_WITHOUT_QUARANTINE,
     LOSS,
     HEALS_COUNTED,

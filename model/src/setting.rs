@@ -19,6 +19,8 @@ pub(crate) struct Rules {
     pub(crate) final_release: bool,
     /// A heal is an acquire: a master in quarantine does not vouch because of it.
     pub(crate) heals_wait: bool,
+    /// Whose heals count on a master in quarantine all the same.
+    pub(crate) rewrites: Rewrites,
     /// Heals count among these acquires.
     pub(crate) heals_counted: bool,
     /// The token is written to a majority before the acquire returns.
@@ -57,6 +59,7 @@ impl Rules {
         stamp: true,
         final_release: true,
         heals_wait: true,
+        rewrites: Rewrites::Own,
         heals_counted: true,
         write_back: true,
         token_where_vouched: true,
@@ -71,6 +74,18 @@ impl Rules {
         downgrade_at_once: true,
         writer_refuses_heals: true,
     };
+}
+
+/// Who may write itself on a master that restarted, and count on it, while nobody is granted anything
+/// there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rewrites {
+    /// A hold that this master vouched for as it restarted: nobody else counts on what it forgot.
+    Own,
+    /// Not in the design: a hold that stands on a majority of others, as they said since.
+    Elsewhere,
+    /// The same, whenever they said so.
+    ElsewhereOnce,
 }
 
 /// Hints from clocks. Time is in ticks; all servers show the same time.

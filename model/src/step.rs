@@ -1,7 +1,7 @@
 //! One step from one state to the next.
 
 use crate::{
-    action::Action,
+    action::{self, Action},
     client,
     properties::{self, Violation},
     server,
@@ -121,7 +121,9 @@ fn healed(
     state.nodes[n].seats[a].heal = Flight::None;
     // The member starts from the hold's token, not from the clock.
     let hint = state.attempts[a].token;
-    let waits = setting.rules.heals_wait && state.nodes[n].is_quarantined(setting);
+    let waits = setting.rules.heals_wait
+        && state.nodes[n].is_quarantined(setting)
+        && !action::may_rewrite(setting, state, a, n);
     let reads = state.attempts[a].reads;
     executed(setting, state, (a, reads), n, hint, answered && !waits)
 }

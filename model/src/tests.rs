@@ -61,6 +61,8 @@ removed_rules! {
     token_on_members_that_no_longer_vouch_is_overtaken => TOKEN_WHERE_VOUCHED,
     deadline_of_a_gone_member_kept_lets_two_hold => GONE,
     heal_that_counts_inside_the_quarantine_lets_two_hold => HEALS_WAIT,
+    hold_written_again_where_only_others_vouched_lets_two_hold => REWRITTEN_BY_OTHERS,
+    hold_written_again_by_old_votes_lets_two_hold => REWRITTEN_BY_OLD_VOTES,
     heals_do_not_replace_the_quarantine => HEALS_WITHOUT_QUARANTINE,
     heal_after_the_loss_revives_a_hold => LOSS,
     release_that_forgets_heals_leaves_a_key => HEALS_COUNTED,
@@ -84,8 +86,11 @@ fn protocol_holds_in_all_small_settings() {
         assert!(seen.wins > 0, "{}: nobody ever held the lock", setting.name);
         all = all.and(seen);
     }
-    let Sometimes { wins, promotes, heals, ghosts, survived } = all;
-    assert!([wins, promotes, heals, ghosts, survived].iter().all(|seen| *seen > 0), "{all}");
+    let Sometimes { wins, promotes, heals, rewrites, ghosts, survived } = all;
+    assert!(
+        [wins, promotes, heals, rewrites, ghosts, survived].iter().all(|seen| *seen > 0),
+        "{all}"
+    );
 }
 
 #[test]
