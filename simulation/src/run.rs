@@ -89,7 +89,7 @@ fn settings(plan: &Plan) -> Settings {
         longest_lease_ms: plan.leases.max_ms * 101 / 100 + back,
         slack_ms: late / 1_000 + 2,
         quarantine_ms: plan.leases.quarantine_ms(),
-        quarantine_all: plan.leases.quarantine == Quarantine::Always || plan.is_followed(),
+        quarantine_all: plan.leases.quarantine != Quarantine::Composites || plan.is_followed(),
         stamp_ms: stamp_ms(&plan.leases) + back,
         brisk_ms: brisk_ms(plan),
         fair_ms: plan.fair_ms(),

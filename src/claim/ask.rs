@@ -14,7 +14,7 @@ use crate::{
     node::{Acquirer, Answer, Asked, Awaited, Connection, Lookout, NextSocket, Patience, Turn},
     standing::{Stance, Vetting},
     sync::MutexGuard,
-    voting::by_mark,
+    voting::{Closed, by_mark},
     wire::{Acquire, Outcome},
 };
 
@@ -144,7 +144,7 @@ async fn ask_on(
         let looked_by = looked_from + settings.connect_timeout;
         let (mark, waits_until) = if time.writes_again {
             match of.wait_of(connection, looked_by).await? {
-                Some((mark, until)) => (Some(mark), Some(until)),
+                Some(Closed { mark, until }) => (mark, Some(until)),
                 None => return Ok(Vote::Refused { ttl: None }),
             }
         } else {
@@ -342,10 +342,12 @@ impl Asking {
     /// looks at.
     fn is_vetted(&self, now: Instant) -> bool {
         let is_without = self.claim.members()[self.member].vetting == Vetting::None;
+        let standing = self.connection.standing();
         self.acquire.check.is_some()
             || is_without
+            || (self.waits_until.is_some() && standing.closed_until(now).is_some())
             || planted!(MarkNotCompared)
-            || matches!(self.connection.standing().stance(now), Ok(Stance::Unmarked))
+            || matches!(standing.stance(now), Ok(Stance::Unmarked))
     }
 
     fn is_by_the_mark_that_is_known(&self) -> bool {

@@ -1,9 +1,9 @@
 //! Winning back the members of a `RedLock` that do not confirm: their servers were down when the
-//! lock was acquired, or were restarted and have forgotten it.
+//! lock was acquired, or for longer than it stood there.
 //!
 //! A heal is an acquire for a claim that is valid, so all that holds for acquires holds for it: it
-//! is noted in its member state before it is sent, and a release is final only behind it. With heals a claim
-//! survives the restart of all masters, one after the other.
+//! is noted in its member state before it is sent, and a release is final only behind it. What was forgotten
+//! a moment ago needs none: see [`rewriting`](super::rewriting).
 //!
 //! # Invariants
 //! - A heal waits for the next renewal time after the loss, and until every other member that still

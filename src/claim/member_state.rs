@@ -22,7 +22,7 @@ pub(crate) struct MemberState {
     token: Option<FencingToken>,
     /// When a renewal is due; `None` while one is under way or none is wanted.
     pub(crate) renew_at: Option<Instant>,
-    /// When it is to be written again, since it was not there after a failover.
+    /// When it is to be written again, since it was not there after a failover or a restart.
     pub(crate) missing_at: Option<Instant>,
     /// The lease in ms that a re-entry asked for and the server has not confirmed; 0 if none.
     owed_ms: i64,
@@ -42,8 +42,8 @@ pub(crate) struct MemberState {
     lost_at: Option<Instant>,
     /// Whether the last renewal was not answered.
     pub(crate) is_failing: bool,
-    /// Whether another stood there when it last answered.
-    taken: bool,
+    /// Why it does not confirm us, if it does not.
+    absence: Absence,
     /// What is known of its place in a queue.
     place: Place,
     /// When the member may be asked for its vote again; `None` if that is under way or not wanted.
@@ -109,7 +109,8 @@ impl MemberState {
         self.failed(epoch, not_after);
         let is_queued = [Outcome::QUEUED, Outcome::LINED_UP].contains(&outcome.code);
         self.touched |= is_queued;
-        self.taken = is_queued || outcome.code == Outcome::REFUSED;
+        let is_taken = is_queued || outcome.code == Outcome::REFUSED;
+        self.absence = if is_taken { Absence::Taken } else { Absence::Gone };
         let is_lost = self.place == Place::Taken && outcome.code == Outcome::LINED_UP;
         if is_lost {
             self.place = Place::Lost;
@@ -125,7 +126,7 @@ impl MemberState {
         if self.unanswered.answered(epoch, not_after) {
             self.touched = !self.unanswered.is_settled() || self.touched_before;
         }
-        self.taken = false;
+        self.absence = Absence::Gone;
     }
 
     /// Whether nothing of ours can stand there.
@@ -147,7 +148,7 @@ impl MemberState {
         }
     }
 
-    /// Whoever took the server's place has it now: nobody else was granted it in between.
+    /// Whatever took the place of the server's process has it now: nobody else was granted it in between.
     pub(crate) fn moved_to(&mut self, run_id: Option<RunId>) {
         self.run_id = run_id;
     }
@@ -158,7 +159,7 @@ impl MemberState {
         self.moved_to(run_id);
     }
 
-    /// It is not there after a failover, and is to be written again.
+    /// It is not there after a failover or a restart, and is to be written again.
     pub(crate) fn missing(&mut self, now: Instant) {
         self.renew_at = None;
         self.missing_at = Some(now);
@@ -191,7 +192,7 @@ impl MemberState {
         self.lost_at = None;
         self.heal_at = None;
         self.missing_at = None;
-        self.taken = false;
+        self.absence = Absence::Gone;
         if ttl_ms >= self.owed_ms {
             self.owed_ms = 0;
             self.renew_at = next;
@@ -229,7 +230,7 @@ impl MemberState {
         self.missing_at = None;
         self.lost_at = Some(now);
         self.heal_at = heal_at;
-        self.taken = absence == Absence::Taken;
+        self.absence = absence;
         // The answer says nothing about an acquire that may have been executed after it.
         let asked_since = self.asked_at >= Some(sent) || !self.unanswered.is_settled();
         self.touched = asked_since || absence == Absence::Restarted;
@@ -237,7 +238,7 @@ impl MemberState {
 
     /// What is known of a member that does not confirm.
     pub(crate) fn absence(&self) -> Absence {
-        if self.taken { Absence::Taken } else { Absence::Gone }
+        self.absence
     }
 
     /// When we learnt that the member no longer confirms us, if it ever did.
@@ -254,12 +255,10 @@ impl MemberState {
         self.deadline
     }
 
-    /// The same for a member of several, whose server now runs as `run_id`: a server that was
-    /// restarted may have granted to others what it forgot.
-    pub(crate) fn deadline_while(&self, run_id: Option<RunId>) -> Option<Instant> {
-        let restarted = run_id.is_some() && self.run_id.is_some() && run_id != self.run_id;
-        let restarted = restarted && !planted!(GoneStillCounts);
-        self.deadline.filter(|_| !restarted)
+    /// Whether the server's process is another now than the one that confirmed us.
+    pub(crate) fn is_another_process(&self, run_id: Option<RunId>) -> bool {
+        let is_known = run_id.is_some() && self.run_id.is_some();
+        is_known && run_id != self.run_id && !planted!(GoneStillCounts)
     }
 
     pub(crate) fn is_granted(&self) -> bool {

@@ -69,11 +69,12 @@ impl Claim {
         let mut state = self.state();
         let next_heal = self.next_heal(&state, now);
         let known = &mut state.members[member];
-        if let Report::Answered { outcome, sent, .. } = report
+        if let Report::Answered { outcome, sent, run_id } = report
             && outcome.code != Outcome::DONE
         {
-            if self.members[member].outlives_failovers() && known.is_granted() {
-                // It may be one that was promoted: a renewal tells what follows.
+            let outlives = self.members[member].outlives_failovers();
+            if known.is_granted() && (outlives || known.is_another_process(run_id)) {
+                // It may be one that was promoted or restarted: a renewal tells what follows.
                 known.renew_at = Some(now);
             } else {
                 known.gone(Absence::of(outcome), sent, now, next_heal);

@@ -143,18 +143,20 @@ impl Claim {
         known.is_failing = false;
         let done = outcome.code == Outcome::DONE;
         // A restarted server may show the key from an old copy of its data; that others
-        // were not granted in between is certain only on a single server.
-        // A replica that was promoted had nobody to grant it to yet, while our deadline stands.
+        // were not granted in between is certain only on a single server, or while our deadline
+        // stands: whatever took the place of its process had nobody to grant it to yet.
         let of = &self.members[member];
-        let outlives =
-            of.outlives_failovers() && known.deadline().is_some_and(|deadline| now < deadline);
-        let is_promoted = outlives && run_id.is_some() && !known.is_same_process(run_id);
+        let stands = known.deadline().filter(|deadline| now < *deadline);
+        let is_another = run_id.is_some() && !known.is_same_process(run_id);
+        let outlives = |deadline| of.outlives_restarts(deadline, now).is_some();
+        let is_successor = is_another && stands.is_some_and(outlives);
         // In a cluster nobody can tell, but for the mark of the server that is there now.
-        let is_elsewhere = is_promoted || outlives && of.services.node.is_cluster();
-        let is_gone = !done || (composite && !is_promoted && !known.is_same_process(run_id));
+        let is_elsewhere = of.services.node.is_cluster() && of.outlives_failovers();
+        let is_elsewhere = is_successor || is_elsewhere && stands.is_some();
+        let is_gone = !done || (composite && !is_successor && !known.is_same_process(run_id));
         if is_gone && planted!(GoneStillCounts) {
             known.confirmed(term, sent, term.ms(), next_renewal);
-        } else if is_gone && outlives && known.is_confirmed_since(sent) {
+        } else if is_gone && stands.is_some() && known.is_confirmed_since(sent) {
             // It was written again since.
             known.renew_at = Some(now);
         } else if is_gone
@@ -168,7 +170,7 @@ impl Claim {
         } else if may_extend && known.wanted_ms(term) > 0 {
             known.confirmed(term, sent, outcome.value, next_renewal);
         }
-        if is_promoted && !is_gone {
+        if is_successor && !is_gone {
             known.moved_to(run_id);
         }
         if !is_gone && downgraded_at.is_some_and(|at| sent < at) {

@@ -1,14 +1,17 @@
-//! A hold whose master was replaced by a replica that does not have it is written there again.
+//! A hold whose server's process was replaced by one that does not have it is written there again: by a
+//! replica that was promoted, or by the same server, restarted without its data.
 //!
-//! The promoted replica grants nothing until every lease is over that it may not have, by its mark. A
-//! deadline that the master before has confirmed ends earlier, so whoever finds its key missing there may
-//! write it again: nobody was granted it meanwhile.
+//! Whatever takes the place of a process grants nothing until every lease is over that it may have
+//! forgotten, by its mark or its age. A deadline that the process before has confirmed ends earlier, so
+//! whatever finds its key missing there may write it again: nobody was granted it meanwhile. That is known
+//! of the hold's own key alone: where it did not stand, another who asks may count on the vote that was
+//! forgotten, whatever the other members say (`model/README.md`, finding 7).
 //!
 //! # Invariants
 //! - Only a deadline that stands, and that another run confirmed: what is gone from the server that has
 //!   confirmed it was forced open, or evicted.
-//! - It is an acquire like any other, but by the mark that has the server wait, and stamped no later than
-//!   the end of that. So it is executed before anybody is granted anything, or not at all.
+//! - It is an acquire like any other, but sent while the server waits, and stamped no later than the end
+//!   of that. So it is executed before anybody is granted anything, or not at all.
 
 use std::sync::Arc;
 
@@ -61,7 +64,7 @@ async fn rewrite(claim: Arc<Claim>, member: MemberId) {
             let (lock, holder) = (claim.lock_name(), claim.holder().clone());
             let node = node.clone();
             telling::event(
-                move || tracing::info!(%lock, %holder, %node, "written again after a failover"),
+                move || tracing::info!(%lock, %holder, %node, "written again where it was forgotten"),
             );
         }
         Vote::Refused { .. } => claim.not_rewritten(member, true, asked),

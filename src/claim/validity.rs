@@ -8,7 +8,7 @@ use std::{
 use smallvec::SmallVec;
 
 use super::{
-    absence::cause_of_loss,
+    absence::{Absence, cause_of_loss},
     margin::margin,
     member_state::MemberState,
     record::{Claim, ClaimPhase, ClaimState},
@@ -107,18 +107,16 @@ impl Claim {
         deadlines.get(index).copied()
     }
 
-    /// Until when a member confirms us. One of several does not once its server was restarted;
-    /// a single one says itself whether it still has our key.
+    /// Until when a member confirms us. One of several whose server was restarted does so for as long as
+    /// that grants nobody anything: whatever it forgot was ours alone. A single one says itself whether
+    /// it still has our key.
     pub(super) fn confirmed_until(&self, state: &ClaimState, member: MemberId) -> Option<Instant> {
-        if state.members.is_one() {
-            return state.members.first().deadline();
+        let (of, known) = (&self.members[member], &state.members[member]);
+        let deadline = known.deadline()?;
+        if state.members.is_one() || !known.is_another_process(of.services.node.run_id()) {
+            return Some(deadline);
         }
-        // Whoever takes its place by a failover grants nobody anything until then.
-        if self.members[member].outlives_failovers() {
-            return state.members[member].deadline();
-        }
-        let run_id = self.members[member].services.node.run_id();
-        state.members[member].deadline_while(run_id)
+        of.outlives_restarts(deadline, self.now())
     }
 
     /// When the watchdog is to look at this claim again.
@@ -172,8 +170,9 @@ impl Claim {
 
     fn cause_of_too_few(&self, state: &ClaimState) -> LostCause {
         let mut absent = state.members.map(|known| Some(known.absence()));
-        for id in state.members.ids().filter(|id| self.confirmed_until(state, *id).is_some()) {
-            absent[id] = None;
+        for id in state.members.ids().filter(|id| state.members[*id].is_granted()) {
+            let is_confirmed = self.confirmed_until(state, id).is_some();
+            absent[id] = (!is_confirmed).then_some(Absence::Restarted);
         }
         cause_of_loss(&self.members, self.need(), &absent)
     }

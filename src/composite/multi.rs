@@ -21,7 +21,8 @@ use crate::{
 ///
 /// # Guarantees
 /// - It is held while every member is: the deadline is the earliest of theirs. If one member is
-///   gone, [`LockGuard::lost`](crate::LockGuard::lost) fires at once: nothing is healed.
+///   gone, [`LockGuard::lost`](crate::LockGuard::lost) fires at once: nothing is healed. A server that restarts
+///   and is back before the lease ends is no loss, as for a [`RedLock`](crate::RedLock).
 /// - Over N independent masters it excludes others while at least one of them keeps its data.
 /// - Where all members have one address, of whatever databases, it is as safe as a
 ///   [`Lock`](crate::Lock) there: by default it does not wait until a server that was started lately

@@ -24,9 +24,11 @@ use crate::{
 ///   until they are over: see [`Quarantine`](crate::Quarantine) and its assumptions.
 /// - The deadline is the one that a majority confirms for, counted from before the requests. If no
 ///   majority is left, [`LockGuard::lost`](crate::LockGuard::lost) fires before others are granted.
-/// - Losing a minority is not a loss. With a renewed lease members that were down, cut off or
-///   restarted are won back, so that a hold survives the restart of all masters one at a time:
-///   [`LockGuard::votes`](crate::LockGuard::votes) says when the next may go. A
+/// - A master that restarts, with its data or without, is no loss if it is back before the lease ends: while
+///   it does not vote, nobody else can be granted what it forgot, and the hold is written there again. So it
+///   survives a rolling restart of all masters.
+/// - Losing a minority is not a loss. With a renewed lease members that were down or cut off for longer
+///   are won back once they vote: [`LockGuard::votes`](crate::LockGuard::votes) says how many there are. A
 ///   [fixed lease](crate::Lease::Fixed) is never prolonged, nor healed.
 ///
 /// # Examples

@@ -155,9 +155,20 @@ pub enum LostCause {
         /// The member's name.
         name: Text,
     },
-    /// So many members of a `RedLock` are gone, or their servers restarted, that no majority is
-    /// left. Others may hold some of them; a minority of ours may stand until the guard goes.
+    /// The server of a member of a `MultiLock` was restarted, and may have granted it to another since.
+    /// Ours may stand there, and the others do until the guard goes.
+    MemberRestarted {
+        /// The member's node.
+        node: NodeId,
+        /// The member's name.
+        name: Arc<str>,
+    },
+    /// So many members of a `RedLock` are gone that no majority is left. Others may hold some of
+    /// them; a minority of ours may stand until the guard goes.
     QuorumGone,
+    /// So many servers of a `RedLock` were restarted, and may have granted it to others since, that no
+    /// majority is left. Ours may stand on all of them until the guard goes.
+    QuorumRestarted,
     /// Others hold so many members of a `RedLock` that no majority is left. A minority of ours may
     /// stand until the guard goes.
     QuorumTaken,
@@ -177,6 +188,12 @@ impl fmt::Display for LostCause {
             Self::Taken => f.write_str("another holds it"),
             Self::MemberGone { node, name } => write!(f, "{node} no longer knows {name:?}"),
             Self::MemberTaken { node, name } => write!(f, "another holds {name:?} on {node}"),
+            Self::MemberRestarted { node, name } => {
+                write!(f, "{node} was restarted, and may have granted {name:?} to another since")
+            }
+            Self::QuorumRestarted => f.write_str(
+                "a majority of the servers was lost to restarts, and may have granted it to others since",
+            ),
             Self::QuorumGone => f.write_str("a majority of the servers no longer knows it"),
             Self::QuorumTaken => f.write_str("others hold it on a majority of the servers"),
             Self::Forked => f.write_str("it is held by the process that this one was forked from"),

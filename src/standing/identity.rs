@@ -112,6 +112,12 @@ impl Identity {
         if self.was_promoted { by_uptime.max(self.told.at + self.greatest) } else { by_uptime }
     }
 
+    /// As long nobody takes it for old: what one client takes for its age is up to two steps from what another does.
+    fn young_until(&self) -> Instant {
+        let by_uptime = self.told.at + self.own.min(usual_length()) + UPTIME_STEP - self.told.uptime;
+        by_uptime.min(self.old_from()) - UPTIME_STEP * 2
+    }
+
     /// The greatest D that is known of anybody here.
     pub(super) fn greatest_wait(&self) -> Duration {
         self.greatest
@@ -168,6 +174,16 @@ impl Identity {
             let old_from = self.old_from();
             self.knowledge.waits_until().map_or(old_from, |until| until.max(old_from))
         }
+    }
+
+    /// Until when no client at all counts its votes. `None` if one may already.
+    pub(super) fn closed_until(&self, now: Instant) -> Option<Instant> {
+        if self.blessing().is_some() {
+            return None;
+        }
+        let waits_until = self.knowledge.waits_until();
+        let until = waits_until.map_or(self.young_until(), |until| until.max(self.young_until()));
+        Some(until).filter(|until| now < *until)
     }
 
     pub(super) fn may_vote(&self, now: Instant) -> Result<(), NodeError> {
@@ -247,6 +263,30 @@ mod tests {
         ] {
             let votes = identity(1_000, uptime, heard).votes_from();
             assert_eq!(votes.since_origin(), Duration::from_millis(from), "{uptime} {heard:?}");
+        }
+    }
+
+    /// Asked at 1000 s: uptime, when another process was last heard, what its mark says, and until when
+    /// nobody is granted anything.
+    #[test]
+    fn server_is_closed_to_all_for_as_long_as_nobody_takes_it_for_old() {
+        let blessed = format!("blessed {} - 60000 f", run('a'));
+        let waits = format!("waits {} - n 1030000000", run('a'));
+        for (uptime, heard, mark, until) in [
+            (0, None, "", Some(1_065_600)),
+            (5, Some(994), "", Some(1_060_600)),
+            (65, None, "", Some(1_000_600)),
+            (66, None, "", None),
+            // Who has not heard of the one before it takes it for old.
+            (86_400, Some(999), "", None),
+            (5, None, &*blessed, None),
+            (86_400, None, &*waits, Some(1_030_000)),
+            (5, None, &*waits, Some(1_060_600)),
+        ] {
+            let mut known = identity(1_000, uptime, heard);
+            see(&mut known, mark);
+            let told = known.closed_until(s(1_000)).map(Instant::since_origin);
+            assert_eq!(told, until.map(Duration::from_millis), "{uptime} {heard:?} {mark}");
         }
     }
 

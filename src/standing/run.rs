@@ -127,6 +127,12 @@ impl Standing {
         }
     }
 
+    /// Until when no client at all counts its votes, as far as its process and its data tell. `None` if one
+    /// may already.
+    pub(crate) fn closed_until(&self, now: Instant) -> Option<Instant> {
+        self.identity()?.closed_until(now)
+    }
+
     /// How long the process has been running.
     pub(crate) fn uptime(&self, now: Instant) -> Option<Duration> {
         Some(self.identity()?.uptime(now))

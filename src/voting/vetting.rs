@@ -27,6 +27,14 @@ use crate::{
 /// The mark by which an acquire asks; `None` if it asks without.
 pub(crate) type AskedBy = Option<Arc<str>>;
 
+/// A server that grants nobody anything for a while.
+pub(crate) struct Closed {
+    /// The mark that says so; by its age alone if there is none.
+    pub(crate) mark: AskedBy,
+    /// Until when, by its clock in µs.
+    pub(crate) until: i64,
+}
+
 impl Voter {
     /// Whether its server may be asked for a vote on this connection, and by which mark. Asks nobody
     /// once that is known, unless it is in quarantine: then about once a second whether it was blessed
@@ -56,15 +64,14 @@ impl Voter {
                     return Err(quarantined);
                 }
                 // If it fails the server stays in quarantine.
-                let _failed = Box::pin(self.look(connection, false, deadline)).await;
+                let _failed = Box::pin(self.look(connection, deadline)).await;
                 self.settled(connection).unwrap_or(Err(quarantined))
             }
         }
     }
 
-    /// The mark by which its server waits and grants nobody anything, and until when by its clock, in µs.
-    /// `None` if it does not, or that cannot be known. A server that took another's place, lacks what is held
-    /// there and is too young to grant anything has no mark yet: it gets that of one whose data is lost.
+    /// For how long its server grants nobody anything, by its mark or its age. `None` if it may, or that
+    /// cannot be known.
     ///
     /// # Errors
     /// Whatever stops a look.
@@ -75,7 +82,7 @@ impl Voter {
         &self,
         connection: &Connection,
         deadline: Instant,
-    ) -> Result<Option<(Arc<str>, i64)>, NodeError> {
+    ) -> Result<Option<Closed>, NodeError> {
         if let Ok(Stance::Doubtful) = connection.standing().stance(self.services.now()) {
             match Box::pin(self.look_in_turn(connection, deadline)).await {
                 Ok(_) | Err(NodeError::Quarantined { .. }) => {}
@@ -83,11 +90,15 @@ impl Voter {
             }
         }
         let (standing, now) = (connection.standing(), self.services.now());
-        let is_young = matches!(standing.stance(now), Err(NodeError::Quarantined { .. }));
-        if standing.wait().is_none() && is_young && !planted!(MissingNotRewritten) {
-            Box::pin(self.look(connection, true, deadline)).await?;
+        if let Some((mark, until)) = standing.wait() {
+            return Ok(Some(Closed { mark: Some(mark), until }));
         }
-        Ok(standing.wait())
+        Ok(standing.closed_until(now).map(|until| Closed {
+            mark: None,
+            until: connection
+                .server_time_at(now)
+                .saturating_add(micros(until.saturating_since(now))),
+        }))
     }
 
     /// Looks, unless somebody else of this client does: one look a node serves all. Who does may not be
@@ -103,7 +114,7 @@ impl Voter {
             if let Some(settled) = self.settled(connection) {
                 return settled;
             }
-            self.look(connection, false, deadline).await?;
+            self.look(connection, deadline).await?;
         }
         drop(turn);
         self.settled(connection).unwrap_or(Err(NodeError::TimedOut { phase: Phase::Answering }))
@@ -119,14 +130,8 @@ impl Voter {
         }
     }
 
-    /// Looks at the mark once, and does what follows. `lacks` says that something is held which it does not
-    /// have.
-    async fn look(
-        &self,
-        connection: &Connection,
-        lacks: bool,
-        deadline: Instant,
-    ) -> Result<(), NodeError> {
+    /// Looks at the mark once, and does what follows.
+    async fn look(&self, connection: &Connection, deadline: Instant) -> Result<(), NodeError> {
         let standing = connection.standing();
         let Some(run_id) = standing.run_id() else { return Ok(()) };
         let node = &self.services.node;
@@ -143,7 +148,7 @@ impl Voter {
             }
             sight => sight?,
         };
-        match self.act_on(&sight, &witness, (doubts, lacks), connection, deadline).await {
+        match self.act_on(&sight, &witness, doubts, connection, deadline).await {
             Err(NodeError::Permission { message }) if !self.is_strict() => {
                 self.go_without(connection, &message);
                 Ok(())
@@ -156,13 +161,13 @@ impl Voter {
         &self,
         sight: &Sight,
         witness: &Witness,
-        (doubts, lacks): (u64, bool),
+        doubts: u64,
         connection: &Connection,
         deadline: Instant,
     ) -> Result<(), NodeError> {
         let standing = connection.standing();
         let (knew, known_text) = standing.known_mark();
-        let view = self.view(sight, knew || lacks, standing);
+        let view = self.view(sight, knew, standing);
         let judgement = match sight.judge(view) {
             // That it has no witness says something only where there can be one.
             Judgement::First | Judgement::Young
@@ -307,6 +312,10 @@ impl Voter {
     fn is_strict(&self) -> bool {
         self.vetting == Vetting::Strict
     }
+}
+
+fn micros(duration: std::time::Duration) -> i64 {
+    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }
 
 /// Who comes second looks again; somebody gets through each time.

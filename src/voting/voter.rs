@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use crate::{
     by_member::ByMember,
+    clock::Instant,
     error::{Ballot, ConfigError, Vote},
     kind::Kind,
     process::NodeServices,
-    standing::Vetting,
+    standing::{Quarantine, Vetting},
 };
 
 /// The members of a lock: one, or those of a composite.
@@ -77,6 +78,24 @@ impl Voter {
     /// ended.
     pub(crate) fn outlives_failovers(&self) -> bool {
         self.services.settings.waits_after_failover && self.vetting != Vetting::None
+    }
+
+    /// Until when what its server has promised until `deadline` stands, though another process has taken
+    /// its place: for as long as that one grants nobody anything. `None` if it may have by `now`.
+    pub(crate) fn outlives_restarts(&self, deadline: Instant, now: Instant) -> Option<Instant> {
+        if self.outlives_failovers() || self.never_forgets() {
+            return Some(deadline);
+        }
+        if self.vetting == Vetting::None {
+            return None;
+        }
+        let closed_until = self.services.node.standing()?.closed_until(now)?;
+        Some(deadline.min(closed_until))
+    }
+
+    /// By the caller's word.
+    pub(crate) fn never_forgets(&self) -> bool {
+        self.services.settings.quarantine == Quarantine::Durable
     }
 
     /// Its vote as far as it is known without asking: one that does not count, or none.

@@ -7,6 +7,7 @@ use super::{Invariant, Violation};
 use crate::{
     history::{Event, History, Kind, Section},
     spans::Span,
+    time::Time,
 };
 
 pub(crate) fn check(history: &History) -> Vec<Violation> {
@@ -22,7 +23,7 @@ pub(crate) fn check(history: &History) -> Vec<Violation> {
 /// A hold that goes on although a server that it needs came back without it.
 fn unheard(history: &History, section: &Section) -> Option<Violation> {
     let limit = Duration::from_millis(history.settings.news_ms);
-    if limit.is_zero() || section.kind == Kind::RedLock || section.careless {
+    if limit.is_zero() || outlives_restarts(history, section) || section.careless {
         return None;
     }
     let held = section.validity()?;
@@ -55,7 +56,11 @@ fn deaf(history: &History, section: &Section) -> Option<Violation> {
     if section.kind == Kind::RedLock || section.careless {
         return None;
     }
-    let told = section.hold.as_ref()?.told_gone?;
+    let hold = section.hold.as_ref()?;
+    let told = hold.told_gone?;
+    if outlives_restarts(history, section) && was_restarted(history, section, hold.granted, told) {
+        return None;
+    }
     let span = Span::new(told, section.end_of_use());
     let asleep = history.weather.asleep(section.id.worker).within(span);
     let lateness = span.length().saturating_sub(asleep);
@@ -65,6 +70,21 @@ fn deaf(history: &History, section: &Section) -> Option<Violation> {
         span,
         what: format!("{} went on for {lateness:?} after it was told of its loss", section.id),
     })
+}
+
+/// Whether it is written again where a server forgot it that votes for nobody meanwhile.
+fn outlives_restarts(history: &History, section: &Section) -> bool {
+    let settings = &history.settings;
+    let members = section.members(settings.masters);
+    settings.quarantine_ms > 0 && section.kind.keeps_out(members, settings.quarantine_all)
+}
+
+/// Whether one of its servers was down meanwhile.
+fn was_restarted(history: &History, section: &Section, from: Time, to: Time) -> bool {
+    let is_on = |master: usize| section.on.is_empty() || section.on.contains(&master);
+    let masters = history.weather.masters().iter().enumerate();
+    let mut those = masters.filter(|(master, _)| is_on(*master));
+    those.any(|(_, outages)| outages.killed.iter().any(|down| down.overlaps(Span::new(from, to))))
 }
 
 /// How long after the deadline each loss was noticed that was noticed at all; zero: before it.

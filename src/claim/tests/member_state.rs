@@ -187,27 +187,24 @@ fn grant_of_another_run_ends_what_the_one_before_it_confirmed() {
 }
 
 #[test]
-fn deadline_of_a_run_that_is_over_does_not_count_among_several() {
-    for (granted_in, runs_now, counts) in [
-        (run('a'), run('a'), true),
-        (run('a'), run('b'), false),
+fn process_that_tells_another_name_is_another_one() {
+    for (granted_in, runs_now, is_another) in [
+        (run('a'), run('a'), false),
+        (run('a'), run('b'), true),
         // Nobody knows.
-        (run('a'), None, true),
-        (None, run('b'), true),
-        (None, None, true),
+        (run('a'), None, false),
+        (None, run('b'), false),
+        (None, None, false),
     ] {
         let mut member = MemberState::default();
         member.granted(1, 1, granted_in);
-        member.confirmed(term(Lease::Watchdog), s(10), 30_000, None);
-        let deadline = member.deadline_while(runs_now);
-        assert_eq!(deadline, member.deadline().filter(|_| counts), "{granted_in:?} {runs_now:?}");
-        assert!(member.is_granted());
+        assert_eq!(member.is_another_process(runs_now), is_another, "{granted_in:?} {runs_now:?}");
     }
 }
 
 #[test]
 fn member_that_is_gone_confirms_nothing_until_it_does_again() {
-    for absence in [Gone, Taken] {
+    for absence in [Gone, Taken, Restarted] {
         let mut member = confirmed();
         assert_eq!((member.lost_at(), member.absence()), (None, Gone));
         member.gone(absence, s(11), s(12), Some(s(13)));

@@ -39,8 +39,7 @@ async fn multi_lock_is_never_healed() {
     let fleet = Fleet::start(3);
     let guard = fleet.masters.multi_lock("x").acquire().await.unwrap();
     assert_eq!((guard.votes(), guard.margin()), (3, 2));
-    fleet.servers[1].kill_and_forget();
-    fleet.servers[1].restart();
+    forget(&fleet.servers[1]).await;
     let lost = guard.lost().await;
     assert!(matches!(lost, LostCause::MemberGone { .. }), "{lost:?}");
     assert_eq!((guard.votes(), guard.margin()), (0, 0));

@@ -6,6 +6,7 @@
 mod contention;
 mod limits;
 mod release;
+mod rewritten;
 mod rolling;
 mod sockets;
 

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use futures::future::join_all;
-use palisade::LostCause;
 
 use super::{D, Fleet, LEASE, PERIOD, votes_return};
 
+/// Each is away for longer than the lease, so that nothing of the hold counts there any more.
 #[tokio::test(start_paused = true)]
 async fn hold_survives_the_restart_of_all_masters_one_at_a_time_at_the_pace_d() {
     for n in [3, 5] {
@@ -16,7 +16,7 @@ async fn hold_survives_the_restart_of_all_masters_one_at_a_time_at_the_pace_d() 
         for round in 0..2 {
             for server in &fleet.servers {
                 server.kill_and_forget();
-                tokio::time::sleep(Duration::from_secs(3)).await;
+                tokio::time::sleep(LEASE).await;
                 server.restart();
                 assert!(guard.is_held(), "round {round}");
                 tokio::time::sleep(PERIOD * 2).await;
@@ -31,20 +31,6 @@ async fn hold_survives_the_restart_of_all_masters_one_at_a_time_at_the_pace_d() 
         other.red_lock("x").acquire().await.unwrap().release().await.unwrap();
         fleet.end(&[&other]).await;
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn masters_that_are_restarted_faster_than_they_are_won_back_end_the_hold() {
-    let fleet = Fleet::start(3);
-    let guard = fleet.masters.red_lock("x").acquire().await.unwrap();
-    votes_return(&guard, 3, PERIOD).await;
-    for server in fleet.servers.iter().take(2) {
-        server.kill_and_forget();
-        server.restart();
-    }
-    assert_eq!(guard.lost().await, LostCause::QuorumGone);
-    drop(guard);
-    fleet.end(&[]).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -112,6 +98,7 @@ async fn master_that_is_blessed_is_won_back_at_the_next_renewal_time() {
     let guard = fleet.masters.red_lock("x").acquire().await.unwrap();
     votes_return(&guard, 3, PERIOD).await;
     fleet.servers[1].kill_and_forget();
+    tokio::time::sleep(LEASE).await;
     fleet.servers[1].restart();
     tokio::time::sleep(PERIOD * 2).await;
     assert_eq!((guard.votes(), guard.margin()), (2, 0));
@@ -130,6 +117,7 @@ async fn thousand_holds_are_won_back_from_a_master_that_comes_back() {
     let acquire = async |name: &String| fleet.masters.red_lock(name).acquire().await.unwrap();
     let guards = join_all(names.iter().map(acquire)).await;
     fleet.servers[1].kill_and_forget();
+    tokio::time::sleep(LEASE).await;
     fleet.servers[1].restart();
     tokio::time::sleep(PERIOD * 2).await;
     assert!(guards.iter().all(|guard| guard.votes() == 2));

@@ -77,8 +77,12 @@ impl Lane {
             LostCause::Expired => "lost: expired",
             LostCause::Gone => "lost: gone",
             LostCause::Taken => "lost: taken",
-            LostCause::MemberGone { .. } | LostCause::MemberTaken { .. } => "lost: a member",
-            LostCause::QuorumGone | LostCause::QuorumTaken => "lost: the quorum",
+            LostCause::MemberGone { .. }
+            | LostCause::MemberTaken { .. }
+            | LostCause::MemberRestarted { .. } => "lost: a member",
+            LostCause::QuorumGone | LostCause::QuorumTaken | LostCause::QuorumRestarted => {
+                "lost: the quorum"
+            }
             _ => "lost: otherwise",
         });
         let (section, deadline) = (self.section, self.deadline(guard));
