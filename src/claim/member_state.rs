@@ -73,7 +73,7 @@ impl MemberState {
         self.deadline = None;
         self.token = None;
         self.renew_at = None;
-        self.taken = false;
+        self.absence = Absence::Gone;
         self.alias = alias.or_else(|| self.alias.take());
     }
 

@@ -161,7 +161,7 @@ pub enum LostCause {
         /// The member's node.
         node: NodeId,
         /// The member's name.
-        name: Arc<str>,
+        name: Text,
     },
     /// So many members of a `RedLock` are gone that no majority is left. Others may hold some of
     /// them; a minority of ours may stand until the guard goes.

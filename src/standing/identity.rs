@@ -114,7 +114,8 @@ impl Identity {
 
     /// As long nobody takes it for old: what one client takes for its age is up to two steps from what another does.
     fn young_until(&self) -> Instant {
-        let by_uptime = self.told.at + self.own.min(usual_length()) + UPTIME_STEP - self.told.uptime;
+        let by_uptime =
+            self.told.at + self.own.min(usual_length()) + UPTIME_STEP - self.told.uptime;
         by_uptime.min(self.old_from()) - UPTIME_STEP * 2
     }
 

@@ -283,9 +283,10 @@ impl Voter {
 
     fn warn_of_no_witness(&self) {
         if !self.services.warned_of_no_witness.swap(true, Ordering::Relaxed) {
-            contained(|| {
+            let node = self.services.node_id().clone();
+            telling::event_elsewhere(move || {
                 tracing::warn!(
-                    node = %self.services.node_id(),
+                    %node,
                     "SCRIPT LOAD may not be used on this server, so nothing there outlives its data: \
                      without a mark of its own its votes do not count for a while, however old it is; \
                      the ACL rule +script|load allows it"

@@ -41,7 +41,7 @@ pub(crate) struct Store {
     /// Where permits are announced.
     pub(crate) channel: Arc<str>,
     /// Where a holder says that it waits for several.
-    wish: Arc<str>,
+    pub(crate) wish: Arc<str>,
 }
 
 impl Store {
