@@ -62,7 +62,7 @@ pub(crate) fn told_by(event: &Event, at: Time) -> Option<&'static str> {
 }
 
 /// What must be seen.
-pub const SOMETIMES: [&str; 92] = [
+pub const SOMETIMES: [&str; 94] = [
     "downgraded",
     "fault: request lost",
     "fault: answer lost",
@@ -99,6 +99,8 @@ pub const SOMETIMES: [&str; 92] = [
     "grant: FencedMultiLock",
     "grant: FencedRedLock",
     "behind sentinels",
+    "rolling restart",
+    "held, and granted once more after a restart",
     "held, and granted once more after a failover",
     "storm",
     "late to lost data",

@@ -47,13 +47,14 @@ impl Plan {
                 plan.brew_storm(&mut random);
             }
         } else {
-            match random.below(9) {
+            match random.below(10) {
                 0 => plan.draw_hanging_up(&mut random),
                 1 => plan.draw_one_restart(&mut random),
                 2 => plan.draw_latecomers(&mut random),
                 3 => plan.draw_rights(&mut random),
                 4..=6 => plan.draw_crowd(&mut random),
                 7 => plan.draw_failover(&mut random),
+                8 => plan.draw_rolling_restart(&mut random),
                 _ => {}
             }
         }
@@ -104,6 +105,21 @@ impl Plan {
         let for_us = (5 + random.below(100)) * MS;
         let crash = Fault::Crash { node, amnesia: true, silent: false, for_us };
         self.faults.push((SECOND + random.below(self.calm_at - 2 * SECOND), crash));
+    }
+
+    /// All servers come back one after the other, with their data or without, and whatever is renewed is to
+    /// be kept, but on a server by itself.
+    fn draw_rolling_restart(&mut self, random: &mut Random) {
+        self.draw_nearness(random);
+        self.leases.max_ms = self.leases.max_ms.max(1_500);
+        self.leases.watchdog_ms = 1_000 + random.below(500);
+        let amnesia = !random.one_in(3);
+        let mut at = SECOND + random.below(self.calm_at - 3 * SECOND);
+        for node in 0..self.nodes.len() {
+            let for_us = (5 + random.below(100)) * MS;
+            self.faults.push((at, Fault::Crash { node, amnesia, silent: false, for_us }));
+            at += for_us + (50 + random.below(500)) * MS;
+        }
     }
 
     pub(crate) fn draw_faults(&mut self, random: &mut Random) {

@@ -104,6 +104,17 @@ impl Plan {
         !self.faulty && matches!(self.faults.as_slice(), [(_, Fault::Crash { .. })])
     }
 
+    /// Whether nothing happens but that servers come back, one after the other.
+    pub(crate) fn has_restarts(&self) -> bool {
+        let is_crash = |(_, fault): &(u64, Fault)| matches!(fault, Fault::Crash { .. });
+        !self.faulty && !self.faults.is_empty() && self.faults.iter().all(is_crash)
+    }
+
+    /// Whether that is several of them.
+    pub(crate) fn is_restarted(&self) -> bool {
+        self.has_restarts() && !self.has_one_restart()
+    }
+
     /// Whether nothing happens but that many ask at once, and servers forget their scripts.
     pub(crate) fn is_crowded(&self) -> bool {
         !self.faulty && self.faults.iter().any(|(_, fault)| matches!(fault, Fault::Unlearn { .. }))
@@ -126,7 +137,7 @@ impl Plan {
 
     /// Whether nothing happens that could cost anybody a lock that is renewed, but for rights.
     pub(crate) fn is_undisturbed(&self) -> bool {
-        !self.faulty && !self.has_one_restart() && self.about != About::LostData
+        !self.faulty && !self.has_restarts() && self.about != About::LostData
     }
 
     /// For how long locks pass from one caller to the next; 0 if they do not.

@@ -166,7 +166,10 @@ async fn play(plan: Plan, settings: &Settings, options: &Options) -> (Finished, 
 }
 
 fn say_what_it_is_about(plan: &Plan, log: &Log) {
-    if plan.is_undisturbed() {
+    if plan.is_restarted() {
+        log.saw("rolling restart");
+    }
+    if plan.is_undisturbed() || plan.is_restarted() {
         log.record(Told::Undisturbed);
     }
     if plan.is_followed() {

@@ -2,7 +2,7 @@
 //! holder does to its own runtime, renewals do not wait for that; and whatever rights are lost to the
 //! keys of other locks.
 
-use super::{Invariant, Violation};
+use super::{Invariant, Violation, promise::is_void};
 use crate::{
     history::{Event, History, Section},
     spans::Span,
@@ -25,7 +25,9 @@ fn lost(history: &History, section: &Section) -> Option<Violation> {
     // A replica that was promoted may show one who had it before, and whose release it has not heard of.
     let is_behind = history.settings.failover_ms > 0
         && hold.lost.as_ref().is_some_and(|loss| loss.cause.contains("another holds"));
-    (!is_excused && !is_behind).then(|| Violation {
+    // What stands on one server falls with it, unless that keeps out of votes.
+    let was_forgotten = is_void(history, section, span);
+    (!is_excused && !is_behind && !was_forgotten).then(|| Violation {
         invariant: Invariant::Kept,
         lock: Some(section.lock.clone()),
         span,

@@ -108,11 +108,16 @@ impl Network {
         self.log.record(Told::Waits { master, for_nothing });
     }
 
-    /// Notes that a hold is granted once more where a replica was promoted.
+    /// Notes that a hold is granted once more where a replica was promoted, or a server restarted.
     fn watch_rewriting(&self, inner: &Inner, node: usize, holder: &[u8]) {
-        let was_promoted = inner.nodes.get(node).is_some_and(|node| node.promoted_us.is_some());
-        if was_promoted && inner.turns.section(holder).is_some() {
+        let Some(node) = inner.nodes.get(node) else { return };
+        if inner.turns.section(holder).is_none() {
+            return;
+        }
+        if node.promoted_us.is_some() {
             self.log.saw("held, and granted once more after a failover");
+        } else if node.life > 0 {
+            self.log.saw("held, and granted once more after a restart");
         }
     }
 
