@@ -14,7 +14,7 @@ use crate::{
     kind::Admission,
     lease::Term,
     process::Listed,
-    standing::RunId,
+    standing::{RunId, Vetting},
     telling,
     watchdog::{Due, Report, Tick, Watched},
     wire::Outcome,
@@ -152,7 +152,9 @@ impl Claim {
         let is_successor = is_another && stands.is_some_and(outlives);
         // In a cluster nobody can tell, but for the mark of the server that is there now.
         let is_elsewhere = of.services.node.is_cluster() && of.outlives_failovers();
-        let is_elsewhere = is_successor || is_elsewhere && stands.is_some();
+        let is_elsewhere = is_elsewhere && stands.is_some();
+        // Where nobody waits, whatever is gone may have been granted since.
+        let is_elsewhere = is_elsewhere || is_successor && of.vetting != Vetting::None;
         let is_gone = !done || (composite && !is_successor && !known.is_same_process(run_id));
         if is_gone && planted!(GoneStillCounts) {
             known.confirmed(term, sent, term.ms(), next_renewal);

@@ -11,6 +11,7 @@ use std::{
 use futures::{StreamExt, stream::FuturesUnordered};
 use redis::{Cmd, RedisResult, Value, cmd};
 
+pub(super) use super::sentinels_word::Whereabouts;
 #[cfg(feature = "tls")]
 use super::tls::{Secured, Tls};
 use super::{
@@ -43,14 +44,6 @@ pub(crate) struct Directory {
     tls: Option<Secured>,
     /// What was followed last.
     last: Arc<Mutex<Option<Whereabouts>>>,
-}
-
-/// Where a master is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Whereabouts {
-    pub(super) place: Place,
-    /// The number of the configuration, which each failover raises. `None` if the user may not ask for it.
-    pub(super) config: Option<u64>,
 }
 
 impl Directory {

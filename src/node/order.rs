@@ -299,11 +299,11 @@ impl Order {
 
     /// Whether the answer behind so many may tell of many.
     pub(super) fn awaits_a_list(&self, behind: usize) -> bool {
-        let answers = self.departed.iter().flat_map(|departed| {
+        let mut answers = self.departed.iter().flat_map(|departed| {
             let so_many = if let Taken::Pair(_) = departed.what { 2 } else { 1 };
             iter::repeat_n(departed.is_list, so_many)
         });
-        answers.skip(behind).next().is_some_and(|is_list| is_list)
+        answers.nth(behind).is_some_and(|is_list| is_list)
     }
 
     /// The next call that is never answered, and the byte that it begins with.

@@ -4,14 +4,23 @@
 //! and one that was cut off goes on naming the master of before. But a number may also start again, where
 //! sentinels were set up anew, and one that watches over something else may tell any.
 
-use super::directory::{Place, Whereabouts};
+use std::sync::Arc;
+
+/// Where a master is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Whereabouts {
+    /// Host and port.
+    pub(super) place: (Arc<str>, u16),
+    /// The number of the configuration, which each failover raises. `None` if the user may not ask for it.
+    pub(super) config: Option<u64>,
+}
 
 /// What one sentinel tells.
 #[derive(Debug, Clone)]
 pub(super) struct Told {
     pub(super) whereabouts: Whereabouts,
     /// Where the master's replicas are; `None` if it does not tell.
-    pub(super) replicas: Option<Vec<Place>>,
+    pub(super) replicas: Option<Vec<(Arc<str>, u16)>>,
 }
 
 /// Where the master is, of what some have told by now.
@@ -78,7 +87,7 @@ mod tests {
             let mut places = places.chars();
             let whereabouts = at(places.next().unwrap(), number.parse().unwrap());
             let replicas: Vec<_> = places.map(|it| (it.to_string().into(), 1)).collect();
-            let is_untold = replicas.iter().any(|(host, _): &Place| &**host == "?");
+            let is_untold = replicas.iter().any(|(host, _): &(Arc<str>, u16)| &**host == "?");
             Told { whereabouts, replicas: (!is_untold).then_some(replicas) }
         };
         words.split_whitespace().map(one).collect()
