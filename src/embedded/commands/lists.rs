@@ -8,6 +8,7 @@ pub(super) const SPECS: &[Spec] = &[
     Spec::command("lindex", 3, lindex),
     Spec::command("llen", 2, llen),
     Spec::command("lpop", -2, |call, args| pop(call, args, List::pop_front, "lpop")),
+    Spec::command("lpos", 3, lpos),
     Spec::command("lpush", -3, |call, args| push(call, args, List::push_front)),
     Spec::command("lrange", 4, lrange),
     Spec::command("lrem", 4, lrem),
@@ -55,6 +56,13 @@ fn lindex(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
     let Some(list) = call.keys().read::<List>(args.at(1))? else { return Ok(Reply::Nil) };
     let index = position(args.integer(2)?, list.len());
     Ok(Reply::bulk_or_nil(index.and_then(|index| list.get(index)).cloned()))
+}
+
+/// The index of the first of its kind. Without the options that Redis has for others.
+fn lpos(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+    let list = call.keys().read::<List>(args.at(1))?;
+    let index = list.and_then(|list| list.iter().position(|item| item == args.at(2)));
+    Ok(index.map_or(Reply::Nil, Reply::count))
 }
 
 fn lset(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
