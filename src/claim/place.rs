@@ -142,7 +142,7 @@ impl Claim {
     }
 }
 
-/// Places last for five minutes, and are prolonged when half of that is over.
+/// Places last for five minutes times their number, and are prolonged when half of five is over.
 const EVERY: Duration = Duration::from_secs(60);
 /// After no answer.
 const RETRY: Duration = Duration::from_secs(5);

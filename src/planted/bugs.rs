@@ -68,8 +68,8 @@ pub enum Bug {
     OnceKeyRemoved,
     /// Who gives up a wait stays in the queue.
     WaiterNotWithdrawn,
-    /// Who has its place prolonged leaves those behind it to be over.
-    FairPushNotCarriedOn,
+    /// A place lasts as long as that of the first, wherever it is.
+    FairPlacesOfOneTurn,
     /// The first in a queue is judged by what was noted of it, whatever it has done since.
     HeadJudgedWithoutScore,
     /// Permits are given back whether or not they were held.
@@ -124,7 +124,7 @@ impl Bug {
         Self::IntentBeforeOwnField,
         Self::OnceKeyRemoved,
         Self::WaiterNotWithdrawn,
-        Self::FairPushNotCarriedOn,
+        Self::FairPlacesOfOneTurn,
         Self::HeadJudgedWithoutScore,
         Self::PermitRolledBackTwice,
         Self::ScoreWithoutSkew,
@@ -171,7 +171,7 @@ impl Bug {
             Self::IntentBeforeOwnField => "intent-before-own-field",
             Self::OnceKeyRemoved => "once-key-removed",
             Self::WaiterNotWithdrawn => "waiter-not-withdrawn",
-            Self::FairPushNotCarriedOn => "fair-push-not-carried-on",
+            Self::FairPlacesOfOneTurn => "fair-places-of-one-turn",
             Self::HeadJudgedWithoutScore => "head-judged-without-score",
             Self::PermitRolledBackTwice => "permit-rolled-back-twice",
             Self::ScoreWithoutSkew => "score-without-skew",

@@ -28,10 +28,10 @@ const EDITS: [Edit; 7] = [
         to: "was_first = false",
     },
     Edit {
-        is_planted: || planted!(FairPushNotCarriedOn),
-        script: "fair/keep",
-        from: "if by then move",
-        to: "if waiter == holder then move",
+        is_planted: || planted!(FairPlacesOfOneTurn),
+        script: "fair/acquire",
+        from: "free_at + (place + 1) * PLACE_MS",
+        to: "free_at + PLACE_MS",
     },
     Edit {
         is_planted: || planted!(HeadJudgedWithoutScore),

@@ -118,14 +118,16 @@ pub(crate) const FAIR_ACQUIRE: &str = script!(
     "mutex/foreign.lua",
     "mutex/grant.lua",
     "fair/queue.lua",
+    "fair/telling.lua",
     "fair/silent.lua",
     "fair/absent.lua",
     "fair/place.lua",
+    "fair/stand.lua",
     "fair/acquire_left.lua"
 );
 pub(crate) const FAIR_RELEASE: &str =
-    script!("fair/release.lua", "fair/queue.lua", "fair/release_left.lua");
-pub(crate) const FAIR_KEEP: &str = script!("fair/queue.lua", "fair/keep.lua");
+    script!("fair/release.lua", "fair/queue.lua", "fair/telling.lua", "fair/release_left.lua");
+pub(crate) const FAIR_KEEP: &str = script!("fair/queue.lua", "fair/place.lua", "fair/keep.lua");
 pub(crate) const FAIR_FORCE: &str =
-    script!("mutex/foreign.lua", "fair/queue.lua", "fair/force.lua");
+    script!("mutex/foreign.lua", "fair/queue.lua", "fair/telling.lua", "fair/force.lua");
 pub(crate) const FAIR_WAITING: &str = script!("fair/waiting.lua");

@@ -55,7 +55,7 @@ const BUGS: [(&str, Finder); 41] = [
     ("intent-before-own-field", Finder::Test("rw::waiting")),
     ("once-key-removed", Finder::Test("latch::outage")),
     ("waiter-not-withdrawn", SIMULATION),
-    ("fair-push-not-carried-on", Finder::Test("fair::waiting")),
+    ("fair-places-of-one-turn", Finder::Test("fair::redisson")),
     ("head-judged-without-score", Finder::Test("fair::redisson")),
     ("permit-rolled-back-twice", SIMULATION),
     ("score-without-skew", Finder::Test("expirable::redisson")),

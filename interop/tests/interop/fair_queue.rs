@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use testkit::RedisServer;
+
 use crate::peers::{HANG, LONG_MS, Peer, Servers, Side, both_ways, eventually, listeners, queue};
 
 const ACQUIRE: &str = "acquire fair x a -1 300000";
@@ -89,6 +91,33 @@ fn killed_waiters_first_and_second_in_the_queue_are_passed_over_by_palisade() {
         assert_eq!(waiters[3].ask(RELEASE), "released");
         assert_eq!(servers[0].keys(), Vec::<String>::new());
     });
+}
+
+/// It hears of the release from the process that holds, and takes those before it out itself.
+#[test]
+fn redisson_behind_killed_waiters_of_palisade_waits_for_seconds() {
+    let servers = Servers::start_for("fair");
+    let mut holds = Side::Rust.start(&servers, LONG_MS);
+    assert_eq!(holds.ask(ACQUIRE), "granted");
+    let mut waiters = queued(&servers, &[Side::Rust, Side::Rust, Side::Java]);
+    waiters[..2].iter_mut().for_each(Peer::kill);
+    eventually(|| listeners(&servers[0]) == 1 && looked_before(&servers[0], 500));
+    let began = Instant::now();
+    assert_eq!(holds.ask(RELEASE), "released");
+    assert_eq!(waiters[2].answer(HANG), "granted");
+    println!("two dead waiters of palisade took {:?}", began.elapsed());
+    assert_eq!(waiters[2].ask(RELEASE), "released");
+    assert_eq!(servers[0].keys(), Vec::<String>::new());
+}
+
+/// Whether the first in the queue, one of palisade, has not looked for so many ms: its place lasts for ten seconds
+/// from its last look.
+fn looked_before(server: &RedisServer, ms: i64) -> bool {
+    let first = queue(server)[0].clone();
+    let score = server.command(&["ZSCORE", "redisson_lock_timeout:{x}", &first]).to_string();
+    let time = server.command(&["TIME"]);
+    let now_ms = time.array()[0].to_string().parse::<i64>().unwrap() * 1_000;
+    score.parse::<i64>().unwrap() - now_ms < 10_000 - ms
 }
 
 #[test]

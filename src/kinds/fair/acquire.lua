@@ -38,3 +38,4 @@ for i = 1, #keys / 4 do
   end
 end
 if not left then return now end
+local now_ms = math.floor(now / 1000)

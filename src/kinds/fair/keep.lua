@@ -1,4 +1,4 @@
--- Prolongs places in queues that have less than half of their time left.
+-- Prolongs places in queues that have half a turn less than they should.
 --
 -- For lock i of k:
 --   KEYS[3i-2]   name of the lock
@@ -7,37 +7,20 @@
 --   ARGV[i]      holder id
 --
 -- Returns TIME in µs, then two integers for each lock:
---    1, ms   its place lasts for so long now
+--    1, ms   its place lasts for so long now; 0 of a first that has not looked for long
 --    0, 0    it has no place
 
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local now_ms = math.floor(now / 1000)
 
-local function deadline(deadlines, waiter)
-  local score = redis.pcall('ZSCORE', deadlines, waiter)
-  return type(score) == 'string' and tonumber(score) or nil
-end
-
 local function keep(key, queue, deadlines, holder)
-  local mine = deadline(deadlines, holder)
-  if not mine then return 0, 0 end
-  if mine - now_ms >= PLACE_MS / 2 then return 1, mine - now_ms end
-  -- First: on a server that is out of memory a script that has written may write more.
-  redis.pcall('PERSIST', deadlines)
-  local before, by
+  local deadline = redis.pcall('ZSCORE', deadlines, holder)
+  if type(deadline) ~= 'string' then return 0, 0 end
   local free_at = now_ms + math.max(redis.call('PTTL', key), 0)
-  for _, waiter in ipairs(redis.call('LRANGE', queue, 0, -1)) do
-    if waiter == holder then
-      local place = math.max(before and deadline(deadlines, before) or 0, free_at)
-      by = place + PLACE_MS - mine
-    end
-    -- Those behind it, too: with its grant they move up by as much, and would be over.
-    if by then move(deadlines, waiter, by) end
-    before = waiter
-  end
-  if not by then return 0, 0 end
-  return 1, mine + by - now_ms
+  deadline = prolong(queue, deadlines, holder, tonumber(deadline), now_ms, free_at)
+  if not deadline then return 0, 0 end
+  return 1, math.max(deadline - now_ms, 0)
 end
 
 local reply = { now }

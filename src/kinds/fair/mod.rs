@@ -30,17 +30,19 @@ use crate::{
 ///   holder before its next renewal.
 /// - Who waits is granted it in the order in which the server took the requests. A place is kept while
 ///   the server cannot be reached, or the runtime of who waits stands still, for a minute and a half
-///   at least. It is given up when the wait ends, wherever that is.
+///   at least; but for ten seconds only once it is the first and some of Redisson's wait behind it. It is given up
+///   when the wait ends, wherever that is.
 /// - [`try_acquire`](Self::try_acquire) passes nobody who waits, and does not stand in the queue.
 /// - A free lock is left to the next one for three seconds if nobody listens on its channel, as
 ///   that of a process that died, and for ten in any case; then it is the turn of the one behind it. The
 ///   shorter time counts only on a server by itself without replicas: others do not know all who listen.
-///   Behind one that is passed over go those of palisade of whom nothing was heard in the same
-///   time, neither a look, which each takes every two seconds, nor a listener: a queue of dead
-///   waiters that a failover or a backup brought back keeps nobody for longer. Redisson's are passed over
-///   one by one.
+///   With one that is passed over go those of palisade behind it that have not looked in the same
+///   time, as each does every two seconds: after three seconds those for whom nobody listens, after ten all. So
+///   many that died, are stopped or are not polled keep nobody for longer than one of them, as long as there
+///   are no more than 256 in a row. Redisson's are passed over one by one.
 ///   Who was passed over although it lives stands at the end of the queue from then on, and says so at
 ///   `warn`.
+/// - What a hand-over or a place costs the server hardly grows with how many wait.
 /// - Redisson's waiters go by the clocks of their machines: one that is minutes ahead sends those off
 ///   whose turn has not come. They stand at the end of the queue then.
 /// - Do not ask for one name as a [`Lock`](crate::Lock) and as a fair one: both exclude each other, but
@@ -51,8 +53,8 @@ use crate::{
 /// ([`local_handover`](crate::ClientBuilder::local_handover)): others may have come first.
 ///
 /// Besides what a plain lock needs, a user must have the rights `+lindex +llen +lrange +lpop +rpush
-/// +lrem +zcard +zscore +zadd +zrem +zremrangebyscore +persist +get +set +exists`, for the keys `redisson_lock_*:{name}` and `{name}:*` too. With
-/// `+info` dead waiters are told sooner.
+/// +lrem +zcard +zscore +zadd +zrem +zremrangebyscore +get +set +exists`, for the keys `redisson_lock_*:{name}` and `{name}:*` too. With
+/// `+info` dead waiters are told sooner, and with `+lpos` a long queue costs the server less.
 ///
 /// # Examples
 /// ```

@@ -1,45 +1,44 @@
--- How a place is taken and left: it stands before the acquire in one text.
+-- How places are taken, kept and left to the next: it stands behind queue.lua in one text.
 
--- The holder has the lock, and stands first no more: those behind it move up. Returns the error of a
--- command.
-local function move_up(queue, deadlines, note, holder)
-  local failed = shift(queue, deadlines, holder)
-  if failed then return failed end
-  redis.pcall('DEL', note)
-  for _, waiter in ipairs(redis.pcall('LRANGE', queue, 0, -1)) do
-    move(deadlines, waiter, -PLACE_MS)
+-- Where it stands, 0 for the first; false if nowhere.
+local function position(queue, waiter)
+  local place = redis.pcall('LPOS', queue, waiter)
+  if type(place) ~= 'table' then return place end
+  -- A user without the right to that, or a server that does not know it.
+  for i, other in ipairs(redis.pcall('LRANGE', queue, 0, -1)) do
+    if other == waiter then return i - 1 end
   end
+  return false
 end
 
--- Whether who has a deadline stands in the queue: both are as long, unless somebody has cut one.
-local function is_queued(queue, deadlines, holder)
-  if redis.pcall('LLEN', queue) == redis.pcall('ZCARD', deadlines) then return true end
-  local places = redis.pcall('LRANGE', queue, 0, -1)
-  for _, waiter in ipairs(places) do
-    if waiter == holder then return true end
-  end
-  return places.err ~= nil
+-- Sees to it that both keys end some day, though nobody were left to delete them, but not before who waits
+-- for so long. The list first: Redisson's scripts fail at a place without a deadline. Its MultiLock gives both
+-- an end that comes too early.
+local function last(queue, deadlines, for_ms)
+  redis.pcall('PEXPIRE', queue, for_ms + DAY_MS)
+  redis.pcall('PEXPIRE', deadlines, for_ms + DAY_MS + MINUTE_MS)
 end
 
--- Sees to it that the holder has a place. Returns whether it is new, or the error of a command.
-local function stand(queue, deadlines, holder, ttl, now_ms)
-  local score = redis.pcall('ZSCORE', deadlines, holder)
-  if type(score) == 'table' then return score end
-  local is_new = not score or not is_queued(queue, deadlines, holder)
-  if is_new then
-    local last = redis.pcall('LINDEX', queue, -1)
-    local before = last and tonumber(redis.pcall('ZSCORE', deadlines, last)) or 0
-    local deadline = math.max(before, now_ms + math.max(ttl, 0)) + PLACE_MS
-    local added = redis.pcall('ZADD', deadlines, deadline, holder)
-    if type(added) == 'table' then return added end
-    added = redis.pcall('RPUSH', queue, holder)
-    if type(added) == 'table' then
-      redis.pcall('ZREM', deadlines, holder)
-      return added
-    end
-  end
-  -- Redisson's MultiLock gives both a ttl, and with it an end to all who wait.
-  redis.pcall('PERSIST', queue)
-  redis.pcall('PERSIST', deadlines)
-  return is_new
+-- The deadline of a place behind so many, of which `before` is the last. One that waits in Redisson may take
+-- more than five minutes off. (Not more and more, in a queue that is never empty: ours take nothing off.)
+local function due(deadlines, place, before, free_at)
+  local least = free_at + (place + 1) * PLACE_MS
+  local score = before and redis.pcall('ZSCORE', deadlines, before)
+  score = type(score) == 'string' and tonumber(score) or 0
+  if score > 0 and score < least + DAY_MS and not is_ours(before) then score = score + PLACE_MS end
+  return math.max(least, score)
+end
+
+-- Prolongs a place that has half a turn less than it should, unless it is the first. Returns its deadline; nil
+-- if there is none.
+local function prolong(queue, deadlines, holder, deadline, now_ms, free_at)
+  local place = position(queue, holder)
+  if not place or place == 0 then return place and deadline end
+  local before = redis.pcall('LINDEX', queue, place - 1)
+  local wanted = due(deadlines, place, before, free_at)
+  if deadline >= wanted - PLACE_MS / 2 then return deadline end
+  -- First: on a server that is out of memory a script that has written may write more.
+  last(queue, deadlines, wanted - now_ms)
+  set(deadlines, holder, wanted)
+  return wanted
 end

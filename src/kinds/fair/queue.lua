@@ -1,7 +1,20 @@
 -- The queue of a fair lock: it stands before the scripts that use it in one text.
+--
+-- Queues may be long, and nothing here goes through one: of the deadlines only those of the first, of
+-- who asks and of the one before it are read. Redisson takes the wait of whoever is granted the lock, five
+-- minutes by default, off all deadlines, and takes out a first whose own is over. So a place lasts for that long
+-- times its number, and with our grants nobody moves.
 
--- For how long a place lasts behind the one before it, ms: as long as Redisson's by default.
+-- How long a place lasts, times its number, ms: as long as Redisson's by default.
 local PLACE_MS = 300000
+-- One of ours that is first looks every two seconds. Redisson takes it out once it has not for so long.
+local FIRST_MS = 10000
+local MINUTE_MS, DAY_MS = 60000, 86400000
+
+-- Whether it is one of ours: their uuids have version 8, and Redisson's version 4.
+local function is_ours(waiter)
+  return string.find(waiter, '^%x+%-%x+%-8%x+%-%x+%-%x+:%d+$')
+end
 
 -- Tells a waiter to look. Returns how many listen, or -1 if the user may not announce it.
 local function tell(channel, waiter)
@@ -16,10 +29,25 @@ local function shift(queue, deadlines, head)
   redis.pcall('ZREM', deadlines, head)
 end
 
--- Who stands first, and its deadline; nil if nobody waits; or the error of a command. Those whose time
--- is over go, unless it is who asks, and those without a deadline, who would stand there for ever. If
--- they live, they are to know.
-local function first(queue, deadlines, channel, now_ms, holder)
+-- Sets the deadline of a place that there is.
+local function set(deadlines, waiter, deadline)
+  redis.pcall('ZADD', deadlines, 'XX', deadline, waiter)
+end
+
+-- Of who has come to be first: one of ours is to look soon, and Redisson's has its time from when the lock is
+-- free. What it had before is of the places that were before it.
+local function crown(queue, deadlines, now_ms, free_at)
+  local head = redis.pcall('LINDEX', queue, 0)
+  if type(head) ~= 'string' then return end
+  set(deadlines, head, is_ours(head) and now_ms + FIRST_MS or free_at + PLACE_MS)
+end
+
+-- Who stands first, and its deadline; nil if nobody waits; or the error of a command. Those without a
+-- deadline go, who would stand there for ever. So do those of Redisson's whose time is over, but not before
+-- they could come: for a lock that is held until `held_until`, they are left more. If they live, they are to
+-- know. Of ours that do not come others decide (absent.lua).
+local function first(queue, deadlines, channel, now_ms, held_until, holder)
+  local shifted = false
   while true do
     local head = redis.pcall('LINDEX', queue, 0)
     if not head then
@@ -32,21 +60,18 @@ local function first(queue, deadlines, channel, now_ms, holder)
     if type(head) == 'table' then return head end
     local score = redis.pcall('ZSCORE', deadlines, head)
     if type(score) == 'table' then return score end
-    if score and (head == holder or tonumber(score) > now_ms) then return head, score end
+    local is_theirs = score and head ~= holder and not is_ours(head)
+    if is_theirs and held_until and tonumber(score) < held_until + PLACE_MS / 2 then
+      set(deadlines, head, held_until + PLACE_MS)
+    end
+    if score and (not is_theirs or held_until or tonumber(score) > now_ms) then
+      if not shifted then return head, score end
+      crown(queue, deadlines, now_ms, held_until or now_ms)
+      return head, redis.pcall('ZSCORE', deadlines, head)
+    end
     local failed = shift(queue, deadlines, head)
     if failed then return failed end
+    shifted = true
     tell(channel, head)
   end
-end
-
--- Moves a deadline, if there is one.
-local function move(deadlines, waiter, by)
-  redis.pcall('ZADD', deadlines, 'XX', 'INCR', by, waiter)
-end
-
--- Tells whoever stands first: how many listen, -1 if the user may not announce it.
-local function tell_first(queue, deadlines, channel, now_ms)
-  local head = first(queue, deadlines, channel, now_ms)
-  if not head then return 0 end
-  return type(head) == 'table' and -1 or tell(channel, head)
 end

@@ -4,22 +4,15 @@ time = time or redis.call('TIME')
 local reply = { time[1] * 1000000 + time[2] }
 local now_ms = math.floor(reply[1] / 1000)
 
--- Gives up a place: those behind it move up. Returns whether it was the first.
+-- Gives up a place. Returns whether it was the first.
 local function leave(queue, deadlines, note, holder)
-  local places = redis.pcall('LRANGE', queue, 0, -1)
+  local head = redis.pcall('LINDEX', queue, 0)
   -- Where others keep something else, nothing of ours stands.
-  if places.err then return false end
-  -- First: on a server that is out of memory a script that has written may write more.
+  if type(head) == 'table' then return false end
   redis.pcall('ZREM', deadlines, holder)
-  local own
-  for i, waiter in ipairs(places) do
-    if own then move(deadlines, waiter, -PLACE_MS) end
-    if waiter == holder then own = own or i end
-  end
-  if not own then return false end
-  redis.call('LREM', queue, 0, holder)
-  if own == 1 then redis.call('DEL', note) end
-  return own == 1
+  if redis.call('LREM', queue, 0, holder) == 0 or head ~= holder then return false end
+  redis.call('DEL', note)
+  return true
 end
 
 local function release(key, queue, deadlines, note, holder, channel)
@@ -33,7 +26,9 @@ local function release(key, queue, deadlines, note, holder, channel)
     if string.find(mine.err, 'WRONGTYPE', 1, true) then return -2, 0 end
     return mine
   end
-  if redis.call('PTTL', key) ~= -2 then return 0, 1 end
+  local ttl = redis.call('PTTL', key)
+  if was_first then crown(queue, deadlines, now_ms, now_ms + math.max(ttl, 0)) end
+  if ttl ~= -2 then return 0, 1 end
   if was_first then tell_first(queue, deadlines, channel, now_ms) end
   return 0, 0
 end

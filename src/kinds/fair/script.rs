@@ -15,17 +15,20 @@ pub(crate) static ACQUIRE: Script = script!(
     "../mutex/foreign.lua",
     "../mutex/grant.lua",
     "queue.lua",
+    "telling.lua",
     "silent.lua",
     "absent.lua",
     "place.lua",
+    "stand.lua",
     "acquire_left.lua"
 )
 .granting();
 pub(crate) static RELEASE: Script =
-    script!("fair/release", 2, "release.lua", "queue.lua", "release_left.lua").brief_if_asked();
-pub(crate) static KEEP: Script = script!("fair/keep", 1, "queue.lua", "keep.lua");
+    script!("fair/release", 2, "release.lua", "queue.lua", "telling.lua", "release_left.lua")
+        .brief_if_asked();
+pub(crate) static KEEP: Script = script!("fair/keep", 1, "queue.lua", "place.lua", "keep.lua");
 pub(crate) static FORCE: Script =
-    script!("fair/force", 1, "../mutex/foreign.lua", "queue.lua", "force.lua");
+    script!("fair/force", 1, "../mutex/foreign.lua", "queue.lua", "telling.lua", "force.lua");
 pub(crate) static WAITING: Script = script!("fair/waiting", 0, "waiting.lua");
 
 /// Every script of this kind; connections load them in advance.

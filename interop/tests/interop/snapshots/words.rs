@@ -46,6 +46,7 @@ pub(super) fn shown_ttl(ms: i64) -> String {
     match LENGTHS.into_iter().find(|length| (0..=length * 1_000).contains(&ms)) {
         Some(length) => format!("ttl up to {length} s"),
         None if ms < 0 => "no ttl".to_owned(),
+        None if ms > DAY => "ttl of days".to_owned(),
         None => format!("ttl of {ms} ms"),
     }
 }
@@ -55,6 +56,7 @@ pub(super) fn shown_lease(ms: i64) -> String {
     shown_ttl((ms - 1_000).max(0)).replace("ttl ", "")
 }
 
+const DAY: i64 = 86_400_000;
 /// The watchdog's is the third.
 const LENGTHS: [i64; 4] = [30, 100, 300, 600];
 
@@ -74,4 +76,5 @@ fn ttl_is_the_least_length_that_it_is_within() {
     assert_eq!(shown_ttl(30_000), "ttl up to 30 s");
     assert_eq!(shown_ttl(30_001), "ttl up to 100 s");
     assert_eq!(shown_ttl(600_001), "ttl of 600001 ms");
+    assert_eq!(shown_ttl(86_400_001), "ttl of days");
 }

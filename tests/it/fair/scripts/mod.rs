@@ -1,6 +1,7 @@
 //! Every return path of the scripts, by raw EVAL on a real server.
 
 mod heads;
+mod places;
 
 use testkit::{RedisServer, Reply};
 
@@ -13,6 +14,7 @@ use crate::{
 const KEYS: [&str; 4] = ["x", "queue", "deadlines", "note"];
 /// Of a place behind nothing.
 const PLACE: i64 = 300_000;
+const DAY: i64 = 86_400_000;
 
 /// The answer for one lock; a plain one is a grant for the lease.
 #[track_caller]
@@ -130,7 +132,8 @@ fn places_are_taken_in_order_each_with_its_time_behind_the_one_before() {
     server.command(&["PEXPIRE", "queue", "60000"]);
     server.command(&["PEXPIRE", "deadlines", "60000"]);
     assert_eq!(wait(&server, "me:1"), (-6, 2_000), "asked again it stands where it stood");
-    assert_eq!((server.pttl("queue"), server.pttl("deadlines")), (-1, -1));
+    assert_about(server.pttl("queue"), DAY + 30_000 + PLACE);
+    assert_about(server.pttl("deadlines"), DAY + 90_000 + PLACE);
     assert_eq!(queue(&server), ["me:1", "me:2"]);
     server.command(&["PEXPIRE", "x", "900"]);
     let (code, look) = wait(&server, "me:1");
@@ -158,7 +161,7 @@ fn who_does_not_wait_takes_no_place_and_passes_nobody() {
 }
 
 #[test]
-fn those_behind_move_up_when_the_first_is_granted() {
+fn next_one_has_its_time_from_the_end_of_the_lease_when_the_first_is_granted() {
     let server = RedisServer::start();
     wait_all(&server, &["me:0", "me:1", "me:2", "me:3"]);
     release(&server, "me:0");
@@ -167,7 +170,7 @@ fn those_behind_move_up_when_the_first_is_granted() {
     assert_eq!(wait(&server, "me:1"), (1, 30_000));
     assert_eq!(queue(&server), ["me:2", "me:3"]);
     assert_about(left(&server, "me:2"), 30_000 + PLACE);
-    assert_about(left(&server, "me:3"), 30_000 + 2 * PLACE);
+    assert_about(left(&server, "me:3"), 30_000 + 3 * PLACE);
     assert!(!server.exists("note"));
     release(&server, "me:1");
     assert_eq!(wait(&server, "me:2").0, 1);
@@ -194,7 +197,7 @@ fn release_tells_the_next_one_alone() {
 }
 
 #[test]
-fn place_that_is_given_up_leaves_nothing_and_those_behind_it_move_up() {
+fn place_that_is_given_up_leaves_nothing() {
     let server = RedisServer::start();
     wait_all(&server, &["me:0", "me:1", "me:2", "me:3"]);
     let mut listener = hear(&server, &["me:1", "me:2", "me:3"]);
@@ -202,7 +205,7 @@ fn place_that_is_given_up_leaves_nothing_and_those_behind_it_move_up() {
         assert_eq!(release(&server, "me:2"), (0, 1));
         assert_eq!(queue(&server), ["me:1", "me:3"]);
         assert_about(left(&server, "me:1"), 30_000 + PLACE);
-        assert_about(left(&server, "me:3"), 30_000 + 2 * PLACE);
+        assert_about(left(&server, "me:3"), 30_000 + 3 * PLACE);
     }
     // Of a free lock: then it is the next one's turn.
     release(&server, "me:0");
@@ -213,60 +216,6 @@ fn place_that_is_given_up_leaves_nothing_and_those_behind_it_move_up() {
     assert_eq!(wait(&server, "me:3").0, 1);
     release(&server, "me:3");
     assert_eq!(server.size(), 0);
-}
-
-#[test]
-fn places_that_are_over_or_have_no_end_are_taken_away_and_told() {
-    let server = RedisServer::start();
-    wait_all(&server, &["me:0", "me:1", "me:2", "me:3"]);
-    let mut listener = hear(&server, &["me:1", "me:2", "me:3"]);
-    ends_in(&server, "me:1", -1);
-    server.command(&["ZREM", "deadlines", "me:2"]);
-    let before = left(&server, "me:3");
-    assert_eq!(attempt(&server, "you:1").0, 0);
-    assert_eq!(queue(&server), ["me:3"]);
-    assert!(left(&server, "me:3") > before - PLACE / 2, "nobody moves up");
-    assert_eq!([(); 2].map(|()| heard(&mut listener)), ["c:me:1", "c:me:2"]);
-    assert_eq!(wait(&server, "me:1"), (-7, 2_000), "it queues again");
-    assert_eq!(queue(&server), ["me:3", "me:1"]);
-    // Whoever asks lives.
-    ends_in(&server, "me:3", -1);
-    release(&server, "me:0");
-    wait(&server, "me:2");
-    assert_eq!(queue(&server), ["me:1", "me:2"], "a release, and whoever asks");
-    ends_in(&server, "me:1", -1);
-    assert_eq!(wait(&server, "me:1"), (1, 30_000));
-}
-
-#[test]
-fn place_with_less_than_half_of_its_time_left_is_prolonged_with_all_behind_it() {
-    let server = RedisServer::start();
-    wait_all(&server, &["me:0", "me:1", "me:2", "me:3"]);
-    let (code, ms) = keep(&server, "me:1");
-    assert_eq!(code, 1);
-    assert_about(ms, 30_000 + PLACE);
-    assert_about(left(&server, "me:1"), 30_000 + PLACE);
-    ends_in(&server, "me:1", 100_000);
-    ends_in(&server, "me:2", 140_000);
-    ends_in(&server, "me:3", 160_000);
-    let (code, ms) = keep(&server, "me:2");
-    assert_eq!(code, 1);
-    assert_about(ms, 100_000 + PLACE);
-    assert_about(left(&server, "me:1"), 100_000);
-    assert_about(left(&server, "me:2"), 100_000 + PLACE);
-    assert_about(left(&server, "me:3"), 160_000 + (100_000 + PLACE - 140_000));
-    let (_, ms) = keep(&server, "me:1");
-    assert_about(ms, 30_000 + PLACE);
-    assert_about(left(&server, "me:2"), 100_000 + PLACE + (30_000 + PLACE - 100_000));
-    // Granted, it takes its time with it, and nobody is over.
-    release(&server, "me:0");
-    wait(&server, "me:1");
-    assert_about(left(&server, "me:2"), 100_000 + 30_000 + PLACE - 100_000);
-    assert_eq!(keep(&server, "you:1"), (0, 0));
-    server.command(&["DEL", "queue"]);
-    ends_in(&server, "me:2", 1_000);
-    assert_eq!(keep(&server, "me:2"), (0, 0), "a deadline without a place");
-    assert_eq!(server.command(&["ZCARD", "deadlines"]), Reply::Int(2));
 }
 
 #[test]
