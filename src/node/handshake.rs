@@ -33,6 +33,8 @@ pub(super) struct Greeting {
     /// Read behind the uptime, as everything that is asked here.
     pub(super) mark: Option<Mark>,
     pub(super) time: Sample,
+    /// By which policy it throws keys away when its memory is full; `None` if it does not, or does not tell.
+    pub(super) evicts: Option<Box<str>>,
 }
 
 impl Greeting {
@@ -100,6 +102,7 @@ fn questions(settings: &NodeSettings) -> [Cmd; QUESTIONS] {
     [
         info("server"),
         info("replication"),
+        info("memory"),
         get(&settings.marker),
         cmd("PING"),
         cmd("TIME"),
@@ -107,7 +110,7 @@ fn questions(settings: &NodeSettings) -> [Cmd; QUESTIONS] {
     ]
 }
 
-const QUESTIONS: usize = 6;
+const QUESTIONS: usize = 7;
 
 /// What the answers say of the server, and the one about its scripts as it is.
 fn understand(
@@ -115,7 +118,7 @@ fn understand(
     sent: Instant,
     received: Instant,
 ) -> Result<(Greeting, RedisResult<Value>), NodeError> {
-    let [server, replication, mark, ping, time, known] = answers;
+    let [server, replication, memory, mark, ping, time, known] = answers;
     let server = told(server)?;
     let replication = told(replication)?;
     // INFO and TIME are answered while the data is being loaded; PING is not.
@@ -146,8 +149,17 @@ fn understand(
         cluster_id: None,
         mark: read_mark(mark),
         time: Sample { sent, received, server_us },
+        // Not to be told is no obstacle.
+        evicts: memory.ok().and_then(|memory| read_eviction(&memory)),
     };
     Ok((greeting, known))
+}
+
+/// Locks have a ttl, so all policies but one take them.
+fn read_eviction(memory: &Value) -> Option<Box<str>> {
+    let is_limited = field(memory, "maxmemory").is_some_and(|bytes| bytes != "0");
+    let policy = field(memory, "maxmemory_policy").filter(|policy| *policy != "noeviction");
+    policy.filter(|_| is_limited).map(Into::into)
 }
 
 fn unsupported(what: &str) -> NodeError {
@@ -315,6 +327,7 @@ mod tests {
             text(server),
             text(replication),
             Ok(Value::Nil),
+            Ok(Value::Nil),
             Ok(Value::SimpleString("PONG".into())),
             Ok(time),
             Ok(Value::Nil),
@@ -338,6 +351,21 @@ mod tests {
             assert!(error.to_string().contains(says), "{error}");
             assert!(error.is_permanent(), "{error:?}");
         }
+    }
+
+    #[test]
+    fn policy_is_told_where_memory_is_limited_and_something_is_thrown_away() {
+        for (limit, policy, told) in [
+            ("0", "allkeys-lru", None),
+            ("100000000", "noeviction", None),
+            ("100000000", "volatile-ttl", Some("volatile-ttl")),
+            ("100000000", "allkeys-lru", Some("allkeys-lru")),
+        ] {
+            let text = format!("maxmemory:{limit}\r\nmaxmemory_policy:{policy}\r\n");
+            let memory = Value::BulkString(text.into());
+            assert_eq!(read_eviction(&memory).as_deref(), told, "{limit} {policy}");
+        }
+        assert_eq!(read_eviction(&Value::Nil), None);
     }
 
     #[test]

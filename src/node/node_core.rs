@@ -47,6 +47,8 @@ pub(super) struct Core {
     pub(super) closed: CancellationToken,
     /// Whether a call takes keys of one slot only: the server is one of a cluster, as it has said.
     pub(super) by_slot: AtomicBool,
+    /// Whether it was said that the server evicts keys.
+    pub(super) warned_of_eviction: AtomicBool,
     /// One for each call that speaks of many locks and may be unanswered.
     pub(super) batches: Semaphore,
     pub(super) resident: OnceLock<Weak<dyn Resident>>,
@@ -72,6 +74,7 @@ impl Core {
             runs: Runs::default(),
             closed,
             by_slot,
+            warned_of_eviction: AtomicBool::new(false),
             batches: Semaphore::new(BATCHES),
             resident: OnceLock::new(),
             background: OnceLock::new(),

@@ -1,6 +1,9 @@
 //! How a connection is made: a stream and the first words.
 
-use std::{future::pending, sync::Arc};
+use std::{
+    future::pending,
+    sync::{Arc, atomic::Ordering},
+};
 
 use futures::future::BoxFuture;
 use redis::{
@@ -67,6 +70,7 @@ impl Core {
         self.recognise(dial, &greeting)?;
         self.is_called(greeting.cluster_id.clone());
         let standing = self.identify(&greeting);
+        self.warn_of_eviction(&greeting);
         let outbox = Outbox::new(&self.settings);
         let driver = DriverTask::new(stream, outbox.clone(), self.settings.spin);
         let config = place.as_ref().and_then(|told| told.config);
@@ -105,6 +109,21 @@ impl Core {
             });
         }
         standing
+    }
+
+    /// Once for each client, at its first connection.
+    fn warn_of_eviction(&self, greeting: &Greeting) {
+        let Some(policy) = &greeting.evicts else { return };
+        if !self.warned_of_eviction.swap(true, Ordering::Relaxed) {
+            contained(|| {
+                tracing::warn!(
+                    node = %self.endpoint.id(),
+                    maxmemory_policy = %policy,
+                    "this server throws away locks that are held when its memory is full, and others are \
+                     granted them; set maxmemory-policy to noeviction"
+                )
+            });
+        }
     }
 
     /// Makes a stream and a redis-rs connection on it, for pub/sub; and what it is tied to.

@@ -235,7 +235,7 @@ impl Events {
     }
 
     /// From now on those of this thread are kept.
-    fn keep() {
+    pub(crate) fn keep() {
         Self::install();
         KEPT.set(Some(Vec::new()));
     }
@@ -246,6 +246,13 @@ impl Events {
             tracing::subscriber::set_global_default(Self).unwrap();
             tracing::callsite::rebuild_interest_cache();
         });
+    }
+
+    /// What those that were kept say of this field.
+    pub(crate) fn kept_values(field: &str) -> Vec<String> {
+        let values =
+            Self::kept().into_iter().map(|(_, fields)| fields.get(field).map(str::to_owned));
+        values.flatten().collect()
     }
 
     fn kept() -> Vec<(String, Fields)> {

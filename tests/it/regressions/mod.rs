@@ -36,6 +36,7 @@
 //! | a server that never was a replica in the place of a master | [`unsynced`] |
 //! | a hand-over in a long queue that moved all who wait there | `fair/waiting.rs`: `places_that_are_taken_…` |
 //! | fifty in a queue that do not come, passed over one after the other | `fair/waiting.rs`: `fifty_that_do_not_come_…` |
+//! | a server that throws locks away when its memory is full | [`evicting`] |
 //! | a replica behind the URL | `bad_input/contact.rs`: `replica_cannot_vote` |
 //!
 //! Those that stand elsewhere were there already. Each was seen to fail with the code broken for it.
@@ -44,6 +45,7 @@ mod alone;
 mod ballots;
 mod channels;
 mod connector;
+mod evicting;
 mod far;
 mod first_publish;
 mod followed;
