@@ -142,6 +142,10 @@ async fn stand_in_line<C: Contender>(
     outage: &mut Option<AcquireError>,
 ) -> Result<C::Grant, AcquireError> {
     loop {
+        if !place.is_first() {
+            // Nobody looks after what it keeps until it is the first: others would miss that for a lease.
+            place.busy_with(pin!(contender.give_back())).await;
+        }
         let offered = match place.summons().await {
             Summons::Closed => return Err(AcquireError::Shutdown),
             Summons::Offer(offered) => offered,

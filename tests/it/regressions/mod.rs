@@ -58,6 +58,7 @@ mod line;
 mod lying;
 mod overlap;
 mod own_release;
+mod readers_in_line;
 mod reentry;
 mod runtimes;
 mod shown;
