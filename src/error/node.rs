@@ -143,7 +143,9 @@ pub enum NodeError {
     #[error("the key is a lock of another kind")]
     OtherKind,
     /// The key of the fencing counter holds no counter, or one that cannot be raised any more: it is
-    /// of another type, not a whole number, or beyond 2^53 − 2. Nothing was changed.
+    /// of another type, not a whole number, beyond 2^53 − 2, or more than a day ahead of the server's time in
+    /// µs. Nothing was changed. Where that is right and the counter is not, set it to the token of the last
+    /// holder.
     #[error("the fencing counter's key holds no counter that can be raised")]
     ForeignCounter,
     /// The key `palisade:marker` exists and is not a mark that any client can have written. It was not

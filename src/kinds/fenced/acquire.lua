@@ -17,8 +17,8 @@
 --   -1, 0, 0               stale: the stamp is over; nothing was changed
 --   -2, 0, 0               the key is of another type, or a hash that is no lock; it was not touched
 --   -5, 0, 0               it is a lock of another kind; it was not touched
---   -3, 0, 0               the counter's key holds none, or none that can be raised; nothing was
---                          changed
+--   -3, 0, 0               the counter's key holds none, or none that can be raised, or one that is a day
+--                          ahead of TIME; nothing was changed
 --   error, 0, 0            a command failed for want of memory or of a right. The counter is written
 --                          first, and may be left raised, which costs a number
 
@@ -31,7 +31,7 @@ local skew, keep = tonumber(args[3]), tonumber(args[4])
 local function acquire_fenced(key, counter, holder, hint)
   local no, ttl, mine = in_the_way(key, holder, in_time)
   if no then return no, ttl, 0 end
-  local token, failed = read(counter)
+  local token, failed = read(counter, now + math.max(AHEAD, skew))
   if not token then return failed or -3, 0, 0 end
   -- A counter that ran out or was deleted meanwhile knows the holder's token no longer.
   if mine == 0 or token == 0 then

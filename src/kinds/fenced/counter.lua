@@ -3,9 +3,13 @@
 -- Lua counts in doubles: from here on it would skip numbers.
 local HIGHEST = 9007199254740991
 
--- The counter; 0 if there is none. nil if the key holds no counter, then with the error unless that
--- is the key's type.
-local function read(counter)
+-- Tokens are about the time of day, in µs. A counter that is farther ahead of it got there by accident: were
+-- it told to other servers it would run out everywhere, and all tokens after that would be lesser ones.
+local AHEAD = 86400000000
+
+-- The counter; 0 if there is none. nil if the key holds no counter, or one beyond `most`, then with the error
+-- unless that is the key's type.
+local function read(counter, most)
   local text = redis.pcall('GET', counter)
   if type(text) == 'table' then
     if string.find(text.err, 'WRONGTYPE', 1, true) then return nil end
@@ -13,7 +17,7 @@ local function read(counter)
   end
   if not text then return 0 end
   local number = string.find(text, '^%d+$') and tonumber(text)
-  if number and number <= HIGHEST then return number end
+  if number and number <= math.min(HIGHEST, most) then return number end
   return nil
 end
 

@@ -35,6 +35,9 @@ use crate::{
 ///   keeps its data. One that lost its counter counts on from its time of day: that keeps the order
 ///   unless it was away for less than twice `clock_skew`, 10 s by default.
 ///   [`Quarantine::Always`](crate::Quarantine) sees to that.
+/// - A counter that is more than a day ahead of its server's time is an
+///   [error](crate::error::NodeError::ForeignCounter), and of several members the failure of that one: it is not
+///   told to the others. Servers' clocks must be right by a day.
 /// - The counter has no ttl, and the next grant removes one that somebody gave it: Redisson would
 ///   begin at 1 again when it ran out. So one small key stays for every name ever locked: use names
 ///   that recur, or delete `redisson_lock_token:{name}` when nobody can still be writing with an old

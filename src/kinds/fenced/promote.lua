@@ -13,7 +13,11 @@
 --    0, 0, counter   nothing was changed: the lock is not held by this holder, or the counter is
 --                    greater already
 --   -2, 0, 0         the key is of another type; nothing was changed
---   -3, 0, 0         the counter's key holds no counter; nothing was changed
+--   -3, 0, 0         the counter's key holds no counter, or that or the token is a day ahead of TIME; nothing
+--                    was changed
+
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
 
 local function promote(key, counter, holder, token, keep)
   local mine = redis.pcall('HEXISTS', key, holder)
@@ -21,17 +25,17 @@ local function promote(key, counter, holder, token, keep)
     if string.find(mine.err, 'WRONGTYPE', 1, true) then return -2, 0, 0 end
     return mine
   end
-  local before, failed = read(counter)
+  local before, failed = read(counter, now + AHEAD)
   if not before then return failed or -3, 0, 0 end
   -- Without both conditions a token could be given twice.
   if mine == 0 or before > token then return 0, 0, before end
+  if token > now + AHEAD then return -3, 0, 0 end
   local unwritten = before < token and write(counter, token, keep)
   if unwritten then return unwritten end
   return 1, 0, token
 end
 
-local time = redis.call('TIME')
-local reply = { time[1] * 1000000 + time[2] }
+local reply = { now }
 for i = 1, #KEYS / 2 do
   local a = 3 * i - 2
   local code, value, token = promote(KEYS[2 * i - 1], KEYS[2 * i], ARGV[a],

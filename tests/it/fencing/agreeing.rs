@@ -2,7 +2,7 @@
 
 use testkit::{Cluster, RedisServer};
 
-use super::{counters_agree, everywhere, member_counter, value};
+use super::{ahead, counters_agree, everywhere, member_counter, value};
 use crate::{
     fleet::{Fleet, client, eventually, masters},
     support::Look,
@@ -16,12 +16,13 @@ async fn counters_that_differ_are_brought_to_the_greatest_in_one_more_round_trip
     lock.acquire().await.unwrap().release().await.unwrap();
     eventually("all are free", || servers.iter().all(|s| !s.exists("x"))).await;
     // One of the majority is ahead: whichever two answer first, two of three are behind.
-    for (server, ahead) in fleet.servers.iter().zip(["7000", "7100", "7200"]) {
-        server.cli(&["SET", &member_counter("x"), &format!("{ahead}000000000000")]);
+    let known = [1, 2, 3].map(ahead);
+    for (server, known) in fleet.servers.iter().zip(known) {
+        server.cli(&["SET", &member_counter("x"), &known.to_string()]);
     }
     let guard = lock.acquire().await.unwrap();
     let token = guard.fencing_token().get();
-    assert!([7_100_000_000_000_001, 7_200_000_000_000_001].contains(&token), "{token}");
+    assert!([known[1] + 1, known[2] + 1].contains(&token), "{token}");
     let wrote = |server: &&&RedisServer| value(server, &member_counter("x")) == token;
     assert!(servers.iter().filter(wrote).count() >= 2);
     everywhere(fleet.servers.iter(), &guard).await;
@@ -36,12 +37,13 @@ async fn counters_that_differ_are_brought_to_the_greatest_in_one_more_round_trip
 async fn multi_lock_writes_its_token_everywhere() {
     let fleet = Fleet::start(3).await;
     let lock = fleet.masters.fenced_multi_lock("x");
-    for (server, ahead) in fleet.servers.iter().zip(["7000", "7100", "7200"]) {
-        server.cli(&["SET", &member_counter("x"), &format!("{ahead}000000000000")]);
+    let known = [1, 2, 3].map(ahead);
+    for (server, known) in fleet.servers.iter().zip(known) {
+        server.cli(&["SET", &member_counter("x"), &known.to_string()]);
     }
     for further in 1..=3 {
         let guard = lock.acquire().await.unwrap();
-        assert_eq!(guard.fencing_token().get(), 7_200_000_000_000_000 + further);
+        assert_eq!(guard.fencing_token().get(), known[2] + further);
         counters_agree(&fleet.servers, guard.fencing_token());
         guard.release().await.unwrap();
     }
@@ -53,7 +55,7 @@ async fn round_is_won_once_the_second_master_knows_the_token() {
     let servers = Cluster::start(3);
     let masters = masters(servers.urls().iter().map(|url| client(url))).await;
     servers.kill(2);
-    servers[1].cli(&["SET", &member_counter("x"), "7000000000000000"]);
+    servers[1].cli(&["SET", &member_counter("x"), &ahead(1).to_string()]);
     let guard = masters.fenced_red_lock("x").try_acquire().await.unwrap().unwrap();
     for server in servers.iter().take(2) {
         assert_eq!(value(server, &member_counter("x")), guard.fencing_token().get());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use palisade::{AcquireError, FencedGuard, Lease};
 use testkit::{Cluster, Fault, FaultProxy, RedisServer, Way};
 
-use super::{Proxied, member_counter, value};
+use super::{Proxied, ahead, member_counter, value};
 use crate::{
     fleet::{HANG, client, drained, eventually, holder_on, masters, within},
     support::Look,
@@ -28,7 +28,8 @@ async fn before_the_second_round_trip(
     let given = lock.with(async |guard| guard.fencing_token().get()).await.unwrap();
     eventually("all are free", || servers.iter().all(|server| !server.exists("x"))).await;
     servers.kill(2);
-    servers[1].cli(&["SET", &member_counter("x"), "7000000000000000"]);
+    let known = ahead(1);
+    servers[1].cli(&["SET", &member_counter("x"), &known.to_string()]);
     proxy.set(Fault::Stall(Way::Replies));
     let attempt = tokio::spawn(async move { lock.try_acquire().await });
     eventually("both grant", || servers[0].exists("x") && servers[1].exists("x")).await;
@@ -42,7 +43,7 @@ async fn before_the_second_round_trip(
     for server in &servers {
         assert!(!server.exists("x"), "rolled back everywhere");
     }
-    assert_eq!(value(&servers[1], &member_counter("x")), 7_000_000_000_000_001, "but for counters");
+    assert_eq!(value(&servers[1], &member_counter("x")), known + 1, "but for counters");
     check(came, value(&servers[0], &member_counter("x")));
     // The token that was not agreed on is nobody's; those that were given are older than the next.
     let again = crate::fleet::masters(servers.urls().iter().map(|url| client(url))).await;
@@ -55,19 +56,20 @@ async fn round_whose_key_goes_before_the_token_is_agreed_on_is_lost_and_taken_ba
     let gone = |server: &RedisServer| drop(server.cli(&["DEL", "x"]));
     let check = |came: Result<Option<FencedGuard>, AcquireError>, counter| {
         assert!(came.unwrap().is_none());
-        assert!(counter < 7_000_000_000_000_000, "not promoted");
+        assert!(counter < ahead(0), "not promoted");
     };
     before_the_second_round_trip(gone, check).await;
 }
 
 #[tokio::test]
 async fn counter_that_is_past_the_token_already_is_not_lowered_and_loses_the_round() {
+    let greater = ahead(2);
     let past = |server: &RedisServer| {
-        server.cli(&["SET", &member_counter("x"), "7100000000000000"]);
+        server.cli(&["SET", &member_counter("x"), &greater.to_string()]);
     };
     let check = |came: Result<Option<FencedGuard>, AcquireError>, counter| {
         assert!(came.unwrap().is_none());
-        assert_eq!(counter, 7_100_000_000_000_000);
+        assert_eq!(counter, greater);
     };
     before_the_second_round_trip(past, check).await;
 }
@@ -88,7 +90,8 @@ async fn master_that_is_silent_when_told_the_token_is_an_outage_that_leaves_no_k
 async fn late_members_write_the_token_in_place_of_one_that_fell_silent() {
     let field = Proxied::start(5).await;
     let lock = field.masters.fenced_red_lock("x").with_lease(Lease::WatchdogOf(HANG));
-    field.servers[0].cli(&["SET", &member_counter("x"), "8000000000000000"]);
+    let known = ahead(1);
+    field.servers[0].cli(&["SET", &member_counter("x"), &known.to_string()]);
     let [_, silent, _, late @ ..] = field.proxies.as_slice() else { unreachable!() };
     late.iter().for_each(|proxy| proxy.set(Fault::Stall(Way::Replies)));
     silent.set(Fault::Delay(Duration::from_millis(50)));
@@ -96,7 +99,7 @@ async fn late_members_write_the_token_in_place_of_one_that_fell_silent() {
     // Its grant is on its way back.
     eventually("it grants", || holder_on(&field.servers[1], "x").is_some()).await;
     silent.set(Fault::Stall(Way::Requests));
-    let token = 8_000_000_000_000_001;
+    let token = known + 1;
     let wrote = |i: usize| value(&field.servers[i], &member_counter("x")) == token;
     eventually("the second round is under way", || wrote(2)).await;
     late.iter().for_each(FaultProxy::heal);

@@ -6,7 +6,7 @@ use palisade::{FencedMultiLock, FencedRedLock, Lease, OnOutage};
 use testkit::{Cluster, Fault, RedisServer, Way};
 use tokio::net::TcpStream;
 
-use super::{Off, Proxied, everywhere, member_counter, value};
+use super::{Off, Proxied, ahead, everywhere, member_counter, value};
 use crate::fleet::{Fleet, HANG, client, drained, eventually, within};
 
 /// The majorities share one master, and not always the same: what an increment at each of them and
@@ -22,8 +22,8 @@ async fn tokens_increase_over_changing_majorities() {
         // Lone grants raise one counter only.
         if round % 4 == 0 {
             let server = &field.servers[(round + 1) % 3];
-            let ahead = value(server, &member_counter("x")) + 3;
-            server.cli(&["SET", &member_counter("x"), &ahead.to_string()]);
+            let raised = value(server, &member_counter("x")) + 3;
+            server.cli(&["SET", &member_counter("x"), &raised.to_string()]);
         }
         let guard = within(HANG, "a majority grants", lock.acquire()).await.unwrap();
         let token = guard.fencing_token();
@@ -44,7 +44,7 @@ async fn tokens_increase_over_changing_majorities_without_any_clock() {
     let clock = Arc::new(Off::At(Duration::ZERO));
     // Far ahead of what the servers would lift a hint to.
     for server in &servers {
-        server.cli(&["SET", &member_counter("x"), "8000000000000000"]);
+        server.cli(&["SET", &member_counter("x"), &ahead(2).to_string()]);
     }
     let urls = servers.urls();
     let all: Vec<_> =

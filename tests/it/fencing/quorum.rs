@@ -3,7 +3,7 @@
 use palisade::{AcquireError, error::NodeError};
 use testkit::{Cluster, RedisServer};
 
-use super::member_counter;
+use super::{ahead, member_counter, value};
 use crate::{
     fleet::{Fleet, HANG, client, drained, masters, within},
     support::Look,
@@ -39,6 +39,31 @@ async fn member_whose_key_is_no_counter_does_not_vote() {
     assert_eq!(foreign, 1);
     assert!(!fleet.servers[1].exists("x"));
     assert_eq!(fleet.servers[1].cli(&["GET", &member_counter("x")]), "not a number");
+}
+
+/// Were it written to the others it would run out there, too, and tokens would begin again below it.
+#[tokio::test]
+async fn counter_that_is_far_ahead_by_accident_is_the_failure_of_its_member() {
+    let fleet = Fleet::start(3).await;
+    let lock = fleet.masters.fenced_red_lock("x");
+    let far = (1_u64 << 53) - 3;
+    fleet.servers[1].cli(&["SET", &member_counter("x"), &far.to_string()]);
+    // A lower one counts, also where one member alone has it.
+    let known = ahead(1);
+    fleet.servers[0].cli(&["SET", &member_counter("x"), &known.to_string()]);
+    let mut last = known;
+    for _ in 0..4 {
+        let guard = within(HANG, "two of three grant", lock.acquire()).await.unwrap();
+        assert_eq!(guard.fencing_token().get(), last + 1);
+        last += 1;
+        guard.release().await.unwrap();
+    }
+    assert_eq!(value(&fleet.servers[1], &member_counter("x")), far);
+    assert_eq!(value(&fleet.servers[2], &member_counter("x")), last);
+    let error = fleet.masters.fenced_multi_lock("x").acquire().await.unwrap_err();
+    let AcquireError::Unavailable { ballot, .. } = &error else { panic!("{error}") };
+    let foreign = ballot.failures().filter(|(_, c)| matches!(c, NodeError::ForeignCounter)).count();
+    assert_eq!(foreign, 1);
 }
 
 /// The check of the marker stands before the fenced acquire as before the plain one.

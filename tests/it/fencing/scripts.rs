@@ -2,7 +2,7 @@
 
 use testkit::{RedisServer, Reply};
 
-use super::{counter, value};
+use super::{ahead, counter, value};
 use crate::{
     scripts::{NEVER, OVER, assert_about, eval, eval_on, hold, now, refusal, restricted},
     sources::{FENCED_ACQUIRE, PROMOTE},
@@ -157,15 +157,25 @@ fn what_is_no_counter_is_not_touched_and_nothing_is_granted() {
 }
 
 #[test]
-fn counter_ends_where_doubles_would_skip_numbers() {
+fn counter_that_is_more_than_a_day_ahead_of_the_servers_time_counts_for_nothing() {
     let server = RedisServer::start();
-    server.cli(&["SET", &counter("x"), &(HIGHEST - 1).to_string()]);
-    assert_eq!(token(&server, "x", &bid("me:1", "0")), HIGHEST);
-    assert_eq!(token(&server, "x", &bid("me:1", "0")), HIGHEST, "it is its own");
-    assert_eq!(value(&server, &counter("x")), u64::try_from(HIGHEST).unwrap());
+    let day = |more: i64| now(&server) + 24 * 3_600 * 1_000_000 + more * 1_000_000;
+    let less = day(-60);
+    server.cli(&["SET", &counter("x"), &less.to_string()]);
+    assert_eq!(token(&server, "x", &bid("me:1", "0")), less + 1);
     free(&server, "x");
-    assert_eq!(outcome(&server, FENCED_ACQUIRE, "x", &bid("me:2", "0")), (-3, 0, 0));
-    assert_eq!(server.keys(), [counter("x")]);
+    for far in [day(60), HIGHEST - 2] {
+        server.cli(&["SET", &counter("x"), &far.to_string()]);
+        assert_eq!(outcome(&server, FENCED_ACQUIRE, "x", &bid("me:1", "0")), (-3, 0, 0));
+        assert_eq!(server.keys(), [counter("x")]);
+        hold(&server, "x", "me:1", "30000");
+        let more = (far + 1).to_string();
+        assert_eq!(outcome(&server, PROMOTE, "x", &["me:1", &more, NONE]), (-3, 0, 0));
+        server.cli(&["SET", &counter("x"), "7"]);
+        assert_eq!(outcome(&server, PROMOTE, "x", &["me:1", &more, NONE]), (-3, 0, 0));
+        assert_eq!(value(&server, &counter("x")), 7, "it is not written elsewhere");
+        free(&server, "x");
+    }
 }
 
 #[test]
@@ -198,21 +208,23 @@ fn promotion_raises_the_counter_of_the_holder_and_of_nobody_else() {
 #[test]
 fn locks_in_a_call_have_a_token_each() {
     let server = RedisServer::start();
-    server.cli(&["SET", "c1", "7000000000000000"]);
+    let known = i64::try_from(ahead(1)).unwrap();
+    server.cli(&["SET", "c1", &known.to_string()]);
     hold(&server, "b", "you:1", "30000");
     let keys = ["a", "c1", "b", "c2", "c", "c3"];
     let args = [bid("me:1", "0").as_slice(), &["me:1", "0", "me:1", "0"]].concat();
     let reply = eval(&server, FENCED_ACQUIRE, &keys, &args);
     let items: Vec<_> = reply.array().iter().map(Reply::int).collect();
-    assert_eq!(items[1..4], [1, 30_000, 7_000_000_000_000_001]);
+    assert_eq!(items[1..4], [1, 30_000, known + 1]);
     assert_eq!((items[4], items[6]), (0, 0));
     assert_eq!((items[7], items[8]), (1, 30_000));
     assert!((items[0] - 5_000_000 - items[9]).abs() < 2, "{items:?}");
 
-    let args = ["me:1", "7000000000000009", NONE, "me:1", NEVER, NONE];
+    let more = (known + 9).to_string();
+    let args = ["me:1", &more, NONE, "me:1", NEVER, NONE];
     let reply = eval(&server, PROMOTE, &keys[..4], &args);
     let items: Vec<_> = reply.array().iter().map(Reply::int).collect();
-    assert_eq!(items[1..], [1, 0, 7_000_000_000_000_009, 0, 0, 0]);
+    assert_eq!(items[1..], [1, 0, known + 9, 0, 0, 0]);
     assert_eq!(server.keys(), ["a", "b", "c", "c1", "c3"]);
 }
 

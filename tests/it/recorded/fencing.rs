@@ -38,10 +38,11 @@ pub(super) async fn agreed_in_one_round(stage: &Stage) {
 }
 
 pub(super) async fn counters_that_disagree(stage: &Stage) {
-    let set = ["SET", "palisade_lock_token:{x}", "7000000000000000"];
+    let known = stage.servers[1].wall_clock_us() + 10_000_000;
+    let set = ["SET", "palisade_lock_token:{x}", &known.to_string()];
     let _: String = ask(&stage.servers[1], &set).await;
     let lock = stage.process().masters(3).fenced_red_lock("x");
     let guard = lock.acquire().await.unwrap();
-    assert_eq!(guard.fencing_token().get(), 7_000_000_000_000_001);
+    assert_eq!(guard.fencing_token().get(), u64::try_from(known + 1).unwrap());
     guard.release().await.unwrap();
 }
