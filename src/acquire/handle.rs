@@ -93,10 +93,14 @@ impl<P: Proof> Handle<P> {
         {
             return Ok(Some(guard));
         }
+        self.check_own_holds(&owner)?;
         let contending = self.contend(term, false, patience, deadline);
         let guard = telling::woken_aside(contending).await?;
         if let Some(guard) = &guard {
             *slot = Arc::downgrade(guard.tenure());
+            if self.target.composite().is_some() {
+                owner.holds_parts(guard.tenure());
+            }
         }
         Ok(guard.map(P::of))
     }
@@ -139,6 +143,17 @@ impl<P: Proof> Handle<P> {
         } else {
             ConfigError::HeldWithoutToken { name }
         })
+    }
+
+    /// Whether its owner keeps too many of the members from itself, by other locks.
+    fn check_own_holds(&self, owner: &Owner) -> Result<(), ConfigError> {
+        let members = &self.target.members;
+        let mut kept_from = members.values().filter_map(|member| owner.kept_from(member));
+        // As many as may be missing.
+        let Some(tenure) = kept_from.nth(members.len() - self.target.need()) else {
+            return Ok(());
+        };
+        Err(ConfigError::HeldByAnother { name: tenure.claim().lock_name().into_text() })
     }
 
     /// Waits until no other acquire of the same owner for the same lock is under way.

@@ -9,7 +9,13 @@ use super::{
     member_state::MemberState,
     record::{Claim, ClaimPhase, Tenant},
 };
-use crate::{clock::Instant, kind::FencingToken, lease::Term, wait::Offered};
+use crate::{
+    clock::Instant,
+    kind::{Admission, FencingToken},
+    lease::Term,
+    voting::Voter,
+    wait::Offered,
+};
 
 impl Claim {
     /// How often the tenant has it from now on. False, and nothing is changed, if it is not held any
@@ -112,6 +118,19 @@ impl Claim {
         state.recount.wanted = 1;
         self.recount_in_background(state);
         true
+    }
+
+    /// Whether it was granted what `asked` is, and not to share that with one who `shares` it.
+    pub(crate) fn keeps_out(&self, asked: &Voter, shares: bool) -> bool {
+        let is_same = |member: &Voter| {
+            let (one, other) = (&member.services, &asked.services);
+            one.node_id() == other.node_id() && member.kind.name() == asked.kind.name()
+        };
+        let mut same = self.members.iter().filter(|(_, member)| is_same(member));
+        same.any(|(id, _)| {
+            let is_shared = shares && self.kind(id).admission() == Admission::Shared;
+            !is_shared && self.state().members[id].is_granted()
+        })
     }
 
     /// When the servers had granted it.

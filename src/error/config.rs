@@ -155,6 +155,14 @@ pub enum ConfigError {
         /// The lock's name, as errors may show it.
         name: Text,
     },
+    /// The owner holds it already by another lock, of which it is a member or which is a member of the one
+    /// that is asked for: to wait for it would be to wait for oneself. Release that first, or acquire all
+    /// members at once.
+    #[error("the owner holds {name:?} already, by another lock that has it in common")]
+    HeldByAnother {
+        /// The name of the lock that is held, as errors may show it.
+        name: Arc<str>,
+    },
     /// The tokio runtime was built without something that is needed. Nothing was sent. Others of the
     /// process are not affected.
     #[error("this tokio runtime has no {what}: call {call}, or enable_all, on its builder")]

@@ -5,7 +5,7 @@ use std::{
     fmt,
     future::Future,
     sync::{
-        Arc, Mutex, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -13,6 +13,7 @@ use std::{
 use tokio::sync::{Mutex as Line, OwnedMutexGuard};
 
 use super::tenure::Tenure;
+use crate::voting::Voter;
 
 tokio::task_local! {
     static CURRENT: Owner;
@@ -47,8 +48,17 @@ tokio::task_local! {
 #[derive(Clone)]
 pub struct Owner {
     id: u64,
+    held: Arc<Mutex<Held>>,
+}
+
+#[derive(Default)]
+struct Held {
     /// What it holds or is about to hold, by lock.
-    tenures: Arc<Mutex<HashMap<Arc<str>, Slot>>>,
+    tenures: HashMap<Arc<str>, Slot>,
+    /// What it holds of several members, by each of these.
+    parts: HashMap<Arc<str>, Vec<Weak<Tenure>>>,
+    /// With so many of these, those that are over are swept before others are added.
+    sweep_parts_at: usize,
 }
 
 /// What an owner holds of one lock. Locked while it acquires.
@@ -59,7 +69,7 @@ impl Owner {
     #[must_use]
     pub fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), tenures: Arc::default() }
+        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), held: Arc::default() }
     }
 
     /// Runs `work` as this owner: every acquire of its task is one of this owner's.
@@ -81,11 +91,44 @@ impl Owner {
     /// The owner's slot for a lock. Who holds the slot is the one who acquires; others of the
     /// same owner wait for the outcome, to re-enter.
     pub(crate) fn slot(&self, lock: &Arc<str>) -> Slot {
-        let mut tenures = self.tenures.lock().unwrap_or_else(PoisonError::into_inner);
+        let tenures = &mut self.held().tenures;
         if tenures.len() >= SWEEP_AT {
             tenures.retain(|_, slot| Arc::strong_count(slot) > 1 || is_live(slot));
         }
         tenures.entry(lock.clone()).or_default().clone()
+    }
+
+    /// It holds several locks at once by `tenure`.
+    pub(crate) fn holds_parts(&self, tenure: &Arc<Tenure>) {
+        let mut held = self.held();
+        if held.parts.len() >= held.sweep_parts_at {
+            held.parts.retain(|_, tenures| tenures.iter().any(|known| known.strong_count() > 0));
+            held.sweep_parts_at = SWEEP_AT.max(2 * held.parts.len());
+        }
+        for member in tenure.claim().members().values() {
+            let of_member = held.parts.entry(member.identity()).or_default();
+            of_member.retain(|known| known.strong_count() > 0);
+            of_member.push(Arc::downgrade(tenure));
+        }
+    }
+
+    /// By which lock it holds `member` in a way that keeps this out, if it does. What another of its acquires
+    /// is about to hold is not known yet.
+    pub(crate) fn kept_from(&self, member: &Voter) -> Option<Arc<Tenure>> {
+        let identity = member.identity();
+        let mut candidates = Vec::new();
+        let held = self.held();
+        if let Some(tenure) = held.tenures.get(&identity).and_then(|slot| slot.try_lock().ok()) {
+            candidates.extend(tenure.upgrade());
+        }
+        let parts = held.parts.get(&identity).into_iter().flatten();
+        candidates.extend(parts.filter_map(Weak::upgrade));
+        drop(held);
+        candidates.into_iter().find(|tenure| tenure.keeps_out(member))
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

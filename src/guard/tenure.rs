@@ -24,6 +24,7 @@ use crate::{
     lease::Term,
     sync::{Mutex, MutexGuard},
     telling,
+    voting::Voter,
 };
 
 #[derive(Debug)]
@@ -100,6 +101,12 @@ impl Tenure {
     /// Whether somebody has it: it may be entered.
     pub(crate) fn is_live(&self) -> bool {
         self.ensure_valid().is_ok() && self.guards() > 0
+    }
+
+    /// Whether `asked` is kept out by what it has of the same lock there.
+    pub(crate) fn keeps_out(&self, asked: &Voter) -> bool {
+        let shares = asked.kind.admission() == Admission::Shared;
+        self.is_live() && self.claim.keeps_out(asked, shares)
     }
 
     /// Whether others are kept out as long as the guards stay that it has.

@@ -7,4 +7,5 @@ mod names;
 mod owners;
 mod rights;
 mod runtimes;
+mod self_deadlocks;
 mod storm;

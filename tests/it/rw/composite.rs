@@ -169,7 +169,11 @@ async fn owner_of_a_whole_may_read_where_it_writes_and_no_other_mixture_is_a_ree
     assert_eq!(reader.holder_id(), writer.holder_id());
     let mixed: [Member; 2] = [read_a.into(), write_b.into()];
     let mixed = MultiLock::new(mixed).unwrap();
-    assert!(mixed.try_acquire_as(&owner).await.unwrap().is_none());
+    let refused = mixed.try_acquire_as(&owner).await;
+    let is_told = |error: &AcquireError| {
+        matches!(error, AcquireError::Config(ConfigError::HeldByAnother { .. }))
+    };
+    assert!(refused.as_ref().is_err_and(is_told), "{refused:?}");
     let Err(DowngradeError::WriteGuards { guard, .. }) = ({
         let _again = writer.reenter().unwrap();
         writer.downgrade().await
