@@ -148,6 +148,15 @@ impl Claim {
 
 impl Offered for Claim {
     fn give_back(&self) {
+        let mut state = self.state();
+        if state.tenant.is_some() {
+            return;
+        }
+        // Under the same mutex: whoever comes to have it now finds it over.
+        if state.phase.is_open() {
+            state.phase = ClaimPhase::Over;
+        }
+        drop(state);
         self.abandon();
     }
 }

@@ -90,12 +90,21 @@ fn watch(claim: &Claim, line: Arc<Line>, mut number: u64, limit: Duration) {
     }
     let process = claim.process();
     let clock = process.clock.clone();
+    let timeouts = claim.members().values().map(|of| of.services.settings.node_timeout);
+    // By then it has all that it may need of the servers, unless nobody drives that.
+    let had_within = claim.term().node_timeout(timeouts.max().unwrap_or_default()) * 2;
     let watch = async move {
         loop {
             clock.sleep_until(clock.now() + limit).await;
             match line.withdraw(number) {
                 Overdue::Nothing => return,
                 Overdue::LookAgain(next) => number = next,
+                Overdue::Taken => {
+                    clock.sleep_until(clock.now() + had_within).await;
+                    if let Some(what) = line.withdraw_taken(number) {
+                        return what.give_back();
+                    }
+                }
                 Overdue::GiveBack(what) => return what.give_back(),
             }
         }

@@ -112,6 +112,8 @@ pub(crate) enum Overdue {
     Nothing,
     /// One that was made meanwhile is to be looked at later: by this number.
     LookAgain(u64),
+    /// It was taken, and is not had yet: to be [withdrawn](Line::withdraw_taken) if it never is.
+    Taken,
     /// It was not taken, and is to be given back.
     GiveBack(Arc<dyn Offered>),
 }
@@ -132,12 +134,12 @@ impl Line {
     /// Gives up a place. True if it was the last.
     pub(super) fn leave(&self, place: u64) -> bool {
         let mut state = self.state();
-        let Vacated { former, waker, unwanted } = state.places.leave(place);
+        let Vacated { former, waker, taken, unwanted } = state.places.leave(place);
         let is_last = state.places.is_empty();
         // Whoever watches over offers has the line for a moment longer.
         let left = if is_last { std::mem::take(&mut state.left) } else { Left::default() };
         drop(state);
-        drop((former, left));
+        drop((former, left, taken));
         waker.into_iter().for_each(Waker::wake);
         if let Some(what) = unwanted {
             what.give_back();
@@ -227,18 +229,39 @@ impl Line {
         let what = match state.places.withdraw(number) {
             Withdrawn::Offer(what) => what,
             Withdrawn::Younger(last) => return Overdue::LookAgain(last),
+            Withdrawn::Taken => return Overdue::Taken,
             Withdrawn::Nothing => {
                 state.is_watched = false;
                 return Overdue::Nothing;
             }
         };
+        Self::given_up(state);
+        Overdue::GiveBack(what)
+    }
+
+    /// Withdraws what was taken of the offer `number`, or an older one, if it is not had yet: whoever took
+    /// it is parked, while it asks servers for what it needs to have it.
+    pub(crate) fn withdraw_taken(&self, number: u64) -> Option<Arc<dyn Offered>> {
+        let mut state = self.state();
+        let what = state.places.withdraw_taken(number)?;
+        Self::given_up(state);
+        Some(what)
+    }
+
+    /// What was offered is withdrawn.
+    fn given_up(mut state: MutexGuard<'_, State>) {
         state.is_watched = false;
         state.since = None;
         let (waker, listeners) = state.pass_over();
         drop(state);
         drop(listeners);
         waker.into_iter().for_each(Waker::wake);
-        Overdue::GiveBack(what)
+    }
+
+    /// What was taken at a place is had by now, or never will be.
+    pub(super) fn has_taken(&self, place: u64) {
+        let taken = self.state().places.has_taken(place);
+        drop(taken);
     }
 
     /// Looks whether the first in line comes when it is called: it may be parked for ever, while others

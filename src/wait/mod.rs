@@ -162,7 +162,9 @@ async fn stand_in_line<C: Contender>(
                 }
             }
         };
-        if let Some(grant) = contender.take_over(offered).await {
+        let taken = contender.take_over(offered).await;
+        place.has_taken();
+        if let Some(grant) = taken {
             place.line().granted(|| Some(waiting.clock.now() + contender.keeps_out()?));
             return Ok(grant);
         }

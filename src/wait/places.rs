@@ -20,7 +20,7 @@ pub(crate) struct Terms {
 
 /// What is offered to the next in line: a hold that nobody has.
 pub(crate) trait Offered: Any + fmt::Debug + Send + Sync {
-    /// Nobody took it: it is released. Never blocks.
+    /// Nobody took it, or had it in time: it is released, unless somebody has it by now. Never blocks.
     fn give_back(&self);
 }
 
@@ -30,6 +30,8 @@ pub(super) struct Places {
     waiters: ByPlace<Waiter>,
     next: u64,
     offer: Option<Offer>,
+    /// What was taken, until it is had: that may take a while, or for ever if its waiter is parked.
+    taken: Option<Offer>,
     /// How many offers were made.
     offers: u64,
 }
@@ -68,7 +70,7 @@ impl Places {
         let was_first = self.first() == Some(place);
         let former = self.waiters.remove(place).and_then(|waiter| waiter.waker);
         let waker = if was_first { self.waker_of_first() } else { None };
-        let mut vacated = Vacated { former, waker, unwanted: None };
+        let mut vacated = Vacated { former, waker, taken: self.has_taken(place), unwanted: None };
         if let Some(Offer { terms, what, .. }) = self.offer.take_if(|offer| offer.to == place) {
             match self.offer(terms, what) {
                 Ok((_, waker)) => vacated.waker = vacated.waker.or(waker),
@@ -89,16 +91,26 @@ impl Places {
     /// The offer, if it is none that was made after `number`. Its waiter is passed over from now on.
     pub(super) fn withdraw(&mut self, number: u64) -> Withdrawn {
         let Some(offer) = self.offer.take_if(|offer| offer.number <= number) else {
-            return if self.offer.is_some() {
-                Withdrawn::Younger(self.offers)
-            } else {
-                Withdrawn::Nothing
+            return match (&self.offer, &self.taken) {
+                (None, None) => Withdrawn::Nothing,
+                (None, Some(taken)) if taken.number <= number => Withdrawn::Taken,
+                _ => Withdrawn::Younger(self.offers),
             };
         };
+        Withdrawn::Offer(self.miss(offer))
+    }
+
+    /// What was taken of the offer `number`, or an older one, and is not had yet. Its waiter is passed over.
+    pub(super) fn withdraw_taken(&mut self, number: u64) -> Option<Arc<dyn Offered>> {
+        let offer = self.taken.take_if(|offer| offer.number <= number)?;
+        Some(self.miss(offer))
+    }
+
+    fn miss(&mut self, offer: Offer) -> Arc<dyn Offered> {
         if let Some(waiter) = self.waiters.get_mut(offer.to) {
             waiter.is_absent = true;
         }
-        Withdrawn::Offer(offer.what)
+        offer.what
     }
 
     /// The first who is there.
@@ -140,7 +152,7 @@ impl Places {
         terms: Terms,
         what: Arc<dyn Offered>,
     ) -> Result<(u64, Option<Waker>), Arc<dyn Offered>> {
-        let first = self.first().filter(|_| self.offer.is_none());
+        let first = self.first().filter(|_| self.offer.is_none() && self.taken.is_none());
         let waiter = first.and_then(|first| self.waiters.get_mut(first));
         let (Some(to), Some(waiter)) = (first, waiter) else { return Err(what) };
         if waiter.takes != Some(terms) {
@@ -152,8 +164,17 @@ impl Places {
         Ok((number, waiter.waker.take()))
     }
 
+    /// It may be withdrawn all the same until it [is had](Self::has_taken).
     pub(super) fn take_offer(&mut self, place: u64) -> Option<Arc<dyn Offered>> {
-        self.offer.take_if(|offer| offer.to == place).map(|offer| offer.what)
+        let offer = self.offer.take_if(|offer| offer.to == place)?;
+        let what = offer.what.clone();
+        self.taken = Some(offer);
+        Some(what)
+    }
+
+    /// What was taken there is had by now, or never will be.
+    pub(super) fn has_taken(&mut self, place: u64) -> Option<Arc<dyn Offered>> {
+        self.taken.take_if(|taken| taken.to == place).map(|taken| taken.what)
     }
 
     /// Somebody looks, and is to be woken by this waker from now on. Returns the one before.
@@ -176,6 +197,8 @@ pub(super) struct Vacated {
     pub(super) former: Option<Waker>,
     /// Of the first in line now.
     pub(super) waker: Option<Waker>,
+    /// What it was about to have: whoever has that ends it.
+    pub(super) taken: Option<Arc<dyn Offered>>,
     /// What was offered to it, and suits nobody else.
     pub(super) unwanted: Option<Arc<dyn Offered>>,
 }
@@ -186,5 +209,7 @@ pub(super) enum Withdrawn {
     Nothing,
     /// The last number.
     Younger(u64),
+    /// It was taken, and is not had yet.
+    Taken,
     Offer(Arc<dyn Offered>),
 }

@@ -192,7 +192,12 @@ impl Place {
         poll_fn(|cx| self.line().poll_summons(self.number, cx)).await
     }
 
-    /// For the first: does something else, and still comes when it is called.
+    /// What it took is had by now, or never will be.
+    pub(super) fn has_taken(&self) {
+        self.line().has_taken(self.number);
+    }
+
+    /// Does something else, and still comes when it is called.
     ///
     /// # Cancel safety
     /// That of `work`.

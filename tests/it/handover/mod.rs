@@ -1,6 +1,7 @@
 //! Locks that pass from user to user inside a process.
 
 mod fairness;
+mod minting;
 mod offers;
 mod passing;
 
