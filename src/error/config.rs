@@ -161,7 +161,7 @@ pub enum ConfigError {
     #[error("the owner holds {name:?} already, by another lock that has it in common")]
     HeldByAnother {
         /// The name of the lock that is held, as errors may show it.
-        name: Arc<str>,
+        name: Text,
     },
     /// The tokio runtime was built without something that is needed. Nothing was sent. Others of the
     /// process are not affected.

@@ -113,12 +113,12 @@ impl Core {
 
     /// Once for each client, at its first connection.
     fn warn_of_eviction(&self, greeting: &Greeting) {
-        let Some(policy) = &greeting.evicts else { return };
+        let Some(policy) = greeting.evicts.clone() else { return };
         if !self.warned_of_eviction.swap(true, Ordering::Relaxed) {
-            contained(|| {
+            let node = self.endpoint.id().clone();
+            telling::event(move || {
                 tracing::warn!(
-                    node = %self.endpoint.id(),
-                    maxmemory_policy = %policy,
+                    %node, maxmemory_policy = %policy,
                     "this server throws away locks that are held when its memory is full, and others are \
                      granted them; set maxmemory-policy to noeviction"
                 )
