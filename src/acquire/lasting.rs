@@ -1,7 +1,7 @@
 //! Keys that stand longer than any holder wants them to: who waits for one waits in vain.
 
 use super::votes::{Votes, ttl_of_refusal};
-use crate::{by_member::ByMember, panics::contained, standing::longest_lease, voting::Voter};
+use crate::{by_member::ByMember, standing::longest_lease, telling, voting::Voter};
 
 /// Names what is not going to end, if any of those who refused tell of that. Whether one did.
 pub(super) fn name_lasting(members: &ByMember<Voter>, votes: &Votes) -> bool {
@@ -14,7 +14,7 @@ pub(super) fn name_lasting(members: &ByMember<Voter>, votes: &Votes) -> bool {
         (lasts && of.kind.ends_with_leases()).then_some((of, ttl))
     });
     let Some((of, ttl)) = lasting else { return false };
-    let (lock, node) = (of.shown_name(), of.services.node_id());
+    let (lock, node) = (of.shown_name(), of.services.node_id().clone());
     let why = match ttl {
         Some(_) => {
             "its ttl is longer than any lease here: the server's clock was set back, its data restored, or \
@@ -24,7 +24,7 @@ pub(super) fn name_lasting(members: &ByMember<Voter>, votes: &Votes) -> bool {
             "it has no ttl, which no lock of this crate is without: it ends when it is forced open"
         }
     };
-    contained(|| {
+    telling::event(move || {
         tracing::warn!(%lock, %node, ?ttl, why, "an acquire waits for a key that stands for long");
     });
     true

@@ -71,14 +71,15 @@ impl Voter {
                     return Err(quarantined);
                 }
                 // If it fails the server stays in quarantine.
-                let _failed = Box::pin(self.look(connection, deadline)).await;
+                let _failed = Box::pin(self.look(connection, false, deadline)).await;
                 self.settled(connection).unwrap_or(Err(quarantined))
             }
         }
     }
 
     /// For how long its server grants nobody anything, by its mark or its age. `None` if it may, or that
-    /// cannot be known.
+    /// cannot be known. A server that took another's place lacks what is held there, and only those that knew the
+    /// one before take it for young: it gets the mark of one whose data is lost.
     ///
     /// # Errors
     /// Whatever stops a look.
@@ -97,6 +98,11 @@ impl Voter {
             }
         }
         let (standing, now) = (connection.standing(), self.services.now());
+        let is_young = matches!(standing.stance(now), Err(NodeError::Quarantined { .. }));
+        let tells = standing.wait().is_some() || standing.closed_until(now).is_some();
+        if is_young && !tells && !planted!(MissingNotRewritten) {
+            Box::pin(self.look(connection, true, deadline)).await?;
+        }
         if let Some((mark, until)) = standing.wait() {
             return Ok(Some(Closed { mark: Some(mark), until }));
         }
@@ -121,7 +127,7 @@ impl Voter {
             if let Some(settled) = self.settled(connection) {
                 return settled;
             }
-            self.look(connection, deadline).await?;
+            self.look(connection, false, deadline).await?;
         }
         drop(turn);
         self.settled(connection).unwrap_or(Err(NodeError::TimedOut { phase: Phase::Answering }))
@@ -137,8 +143,14 @@ impl Voter {
         }
     }
 
-    /// Looks at the mark once, and does what follows.
-    async fn look(&self, connection: &Connection, deadline: Instant) -> Result<(), NodeError> {
+    /// Looks at the mark once, and does what follows. `lacks` says that something is held which it does not
+    /// have.
+    async fn look(
+        &self,
+        connection: &Connection,
+        lacks: bool,
+        deadline: Instant,
+    ) -> Result<(), NodeError> {
         let standing = connection.standing();
         let Some(run_id) = standing.run_id() else { return Ok(()) };
         let node = &self.services.node;
@@ -155,7 +167,7 @@ impl Voter {
             }
             sight => sight?,
         };
-        match self.act_on(&sight, &witness, doubts, connection, deadline).await {
+        match self.act_on(&sight, &witness, (doubts, lacks), connection, deadline).await {
             Err(NodeError::Permission { message }) if !self.is_strict() => {
                 self.go_without(connection, &message);
                 Ok(())
@@ -168,13 +180,13 @@ impl Voter {
         &self,
         sight: &Sight,
         witness: &Witness,
-        doubts: u64,
+        (doubts, lacks): (u64, bool),
         connection: &Connection,
         deadline: Instant,
     ) -> Result<(), NodeError> {
         let standing = connection.standing();
         let (knew, known_text) = standing.known_mark();
-        let view = self.view(sight, knew, standing);
+        let view = self.view(sight, knew || lacks, standing);
         let judgement = match sight.judge(view) {
             // That it has no witness says something only where there can be one.
             Judgement::First | Judgement::Young

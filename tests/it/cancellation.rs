@@ -262,13 +262,13 @@ dropped_at_every_poll! {
         field.masters.fenced_red_lock("x").acquire().await.unwrap().release().await.unwrap();
     };
     a_dropped_fenced_majority_that_must_agree_leaves_no_key: |field| {
-        counters_differ(field).await;
+        let _greatest = counters_differ(field).await;
         field.masters.fenced_red_lock("x").acquire().await.unwrap().release().await.unwrap();
     };
     a_dropped_fenced_whole_that_must_agree_leaves_no_key: |field| {
-        counters_differ(field).await;
+        let greatest = counters_differ(field).await;
         let guard = field.masters.fenced_multi_lock("x").acquire().await.unwrap();
-        assert_eq!(guard.fencing_token().get(), 7_000_000_000_000_003);
+        assert_eq!(guard.fencing_token().get(), greatest + 1);
         guard.release().await.unwrap();
     };
     a_dropped_majority_with_a_dead_member_leaves_no_key: |field| {
@@ -289,12 +289,18 @@ async fn release_later(guard: LockGuard) {
 }
 
 /// So that the members tell different tokens, and those behind have to be told the greatest.
-async fn counters_differ(field: &Field) {
-    for (i, server) in field.servers.iter().enumerate() {
-        let count = (7_000_000_000_000_000 + i).to_string();
+async fn counters_differ(field: &Field) -> u64 {
+    let time: Vec<u64> = ask(&field.servers[0], &["TIME"]).await;
+    let greatest = (time[0] + AN_HOUR) * 1_000_000;
+    for (server, behind) in field.servers.iter().zip([2, 1, 0]) {
+        let count = (greatest - behind).to_string();
         let () = ask(server, &["SET", "palisade_lock_token:{x}", &count]).await;
     }
+    greatest
 }
+
+/// In seconds. Farther ahead of the time a counter does not count.
+const AN_HOUR: u64 = 3_600;
 
 /// A server that stands still until this is dropped, wherever the operation is cut.
 struct Frozen<'a>(&'a Server);

@@ -7,7 +7,7 @@ use testkit::{Cluster, RedisServer};
 use tokio::time::Instant;
 
 use super::{D, MARKER, client, counts_in, marker_on};
-use crate::fleet::{HANG, Rule, drained, masters, within};
+use crate::fleet::{HANG, Rule, drained, eventually, masters, within};
 
 const SLACK: Duration = Duration::from_secs(3);
 /// Servers that are young tell their uptime in steps of this.
@@ -75,6 +75,7 @@ async fn key_that_is_no_marker_is_an_error_and_is_not_touched() {
 async fn only_who_asks_for_the_uptime_pays_for_the_look_at_the_mark() {
     let server = RedisServer::start();
     server.bless();
+    let mut connections = 0;
     for (quarantine, single, composite) in [
         (Quarantine::Durable, 0, 0),
         // All at one address is no more than a lock by itself.
@@ -83,8 +84,12 @@ async fn only_who_asks_for_the_uptime_pays_for_the_look_at_the_mark() {
         (Quarantine::Strict, 1, 1),
     ] {
         let client = client(&server.url()).quarantine(quarantine).connect().await.unwrap();
-        // The first one looks at who the server is, too.
         let both = palisade::MultiLock::new([client.lock("y"), client.lock("z")]).unwrap();
+        both.acquire().await.unwrap().release().await.unwrap();
+        // The watchdog has a connection of its own from the first hold on, and meets the server there too. The
+        // first one after that looks at what both have been told.
+        connections += 2;
+        eventually("both are connected", || server.calls_of("client") == connections).await;
         both.acquire().await.unwrap().release().await.unwrap();
         let (before, calls) = (server.calls_of("get"), server.top_level_commands());
         for names in [["a", "b"], ["c", "d"]] {

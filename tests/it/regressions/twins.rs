@@ -13,19 +13,21 @@ use crate::{
 async fn process_that_uses_both_is_told() {
     let server = RedisServer::start();
     let (one, other) = (client(&server).await, client(&server).await);
-    let is_told = |error: AcquireError| match error {
+    let is_told = |error: AcquireError, letter: &str| match error {
         AcquireError::Config(ConfigError::SharedKeys { name, other }) => {
-            assert_eq!((&*name, &*other), ("{x}", "x"));
+            assert_eq!((&*name, &*other), (&*format!("{{{letter}}}"), letter));
         }
         error => panic!("{error:?}"),
     };
-    drop(soon(one.fair_lock("x").acquire()).await.unwrap());
-    is_told(soon(other.fair_lock("{x}").acquire()).await.unwrap_err());
+    // Each kind has names of its own: a release may be under way when the next one asks.
+    drop(soon(one.fair_lock("f").acquire()).await.unwrap());
+    is_told(soon(other.fair_lock("{f}").acquire()).await.unwrap_err(), "f");
     let lease = watchdog(20_000);
-    drop(soon(one.rw_lock("x").read().with_lease(lease).acquire()).await.unwrap());
-    is_told(soon(one.rw_lock("{x}").write().with_lease(lease).try_acquire()).await.unwrap_err());
-    drop(soon(one.fenced_lock("x").acquire()).await.unwrap());
-    is_told(soon(one.fenced_lock("{x}").acquire()).await.unwrap_err());
+    drop(soon(one.rw_lock("r").read().with_lease(lease).acquire()).await.unwrap());
+    let writing = one.rw_lock("{r}").write().with_lease(lease);
+    is_told(soon(writing.try_acquire()).await.unwrap_err(), "r");
+    drop(soon(one.fenced_lock("t").acquire()).await.unwrap());
+    is_told(soon(one.fenced_lock("{t}").acquire()).await.unwrap_err(), "t");
     let permits = (one.expirable_semaphore("p"), one.expirable_semaphore("{p}"));
     assert!(soon(permits.0.try_set_permits(1)).await.unwrap());
     let error = soon(permits.1.try_set_permits(1)).await.unwrap_err();
@@ -54,12 +56,12 @@ async fn semaphores_of_both_names_do_not_lose_holders_to_each_other() {
 /// One that keeps the holders of `{x}` where those of `x` are.
 #[tokio::test]
 async fn process_of_an_older_version_and_one_of_this_count_together() {
-    const BEFORE: [&str; 2] = ["{x}", "{x}:palisade_holders"];
+    const BEFORE: [&str; 3] = ["{x}", "{x}:palisade_holders", "{x}:palisade_wish"];
     let server = RedisServer::start();
     let semaphore = client(&server).await.semaphore("{x}");
     assert!(soon(semaphore.try_set_permits(2)).await.unwrap());
     let take = |id: &str| {
-        let args = ["1", NEVER, id, "1"];
+        let args = ["1", NEVER, id, "1", "0"];
         eval(&server, SEMAPHORE_ACQUIRE, &BEFORE, &args);
     };
     take("old:1");

@@ -25,7 +25,11 @@ async fn hold_is_written_again_on_a_young_server_without_any_data() {
     let guard = soon(lock.acquire()).await.unwrap();
     first.kill();
     let before = guard.deadline();
-    eventually(|| guard.deadline() > before).await;
+    let kept = eventually(|| guard.deadline() > before);
+    tokio::select! {
+        () = kept => {}
+        cause = guard.lost() => panic!("{cause}"),
+    }
     assert_eq!(holder_on(&next, "x").await.as_deref(), Some(guard.holder_id()));
     guard.ensure_valid().unwrap();
     let refused = soon(lock.try_acquire()).await.unwrap_err();
