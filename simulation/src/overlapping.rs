@@ -13,23 +13,24 @@ pub(crate) fn all(clients: &[Client], first: usize) -> Result<Vec<Target>, Confi
 }
 
 fn target(clients: &[Client], first: usize, name: &'static str) -> Result<Target, ConfigError> {
-    let (mut keys, mut members) = (Vec::new(), Vec::new());
+    let (mut keys, mut members, mut last) = (Vec::new(), Vec::new(), None);
     for letter in name.chars() {
         let master = (first + letter as usize - 'a' as usize) % clients.len();
         let key = format!("part-{letter}");
         let client = clients.get(master).ok_or(ConfigError::NoMembers)?;
-        members.push(match letter {
-            QUEUED => Member::from(client.fair_lock(&key)),
-            _ => client.lock(&key).into(),
-        });
+        let (member, lock): (Member, Arc<dyn Contended>) = match letter {
+            QUEUED => (client.fair_lock(&key).into(), Arc::new(client.fair_lock(&key))),
+            _ => (client.lock(&key).into(), Arc::new(client.lock(&key))),
+        };
+        members.push(member);
+        last = Some(lock);
         keys.push(Key { name: key, master });
     }
     let mut on: Vec<_> = keys.iter().map(|key| key.master).collect();
     on.sort_unstable();
     on.dedup();
-    let (kind, lock): (_, Arc<dyn Contended>) = match name {
-        "b" => (Kind::Lock, Arc::new(clients[on[0]].fair_lock("part-b"))),
-        _ if members.len() == 1 => (Kind::Lock, Arc::new(clients[on[0]].lock(&keys[0].name))),
+    let (kind, lock): (_, Arc<dyn Contended>) = match last {
+        Some(only) if members.len() == 1 => (Kind::Lock, only),
         _ => (Kind::MultiLock, Arc::new(MultiLock::new(members)?)),
     };
     Ok(Target { name, kind, on, shared: false, share: None, queued: false, keys, lock })

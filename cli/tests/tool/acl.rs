@@ -11,10 +11,10 @@ use crate::support::tool::{palisade, run};
 
 /// Says a line to the server, which reads quotes as redis-cli does.
 fn say(server: &RedisServer, line: &str) -> String {
-    let mut stream = TcpStream::connect(server.addr()).unwrap();
-    stream.write_all(format!("{line}\r\n").as_bytes()).unwrap();
+    let mut stream = TcpStream::connect(server.addr()).expect("it listens");
+    stream.write_all(format!("{line}\r\n").as_bytes()).expect("it reads");
     let mut answer = String::new();
-    BufReader::new(stream).read_line(&mut answer).unwrap();
+    BufReader::new(stream).read_line(&mut answer).expect("it answers");
     answer.trim_end().to_owned()
 }
 

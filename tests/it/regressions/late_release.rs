@@ -58,7 +58,7 @@ impl Field {
     }
 
     /// Nobody else has the third while the guard lasts, whatever is executed late.
-    async fn is_held_whatever_comes_late(self, taker: JoinHandle<LockGuard>) {
+    async fn holds_whatever_comes_late(self, taker: JoinHandle<LockGuard>) {
         self.held.release().await.unwrap();
         let guard = timeout(Duration::from_secs(20), taker).await.unwrap().unwrap();
         self.line.go_on();
@@ -90,7 +90,7 @@ async fn late_release_of_what_a_multi_lock_gave_back_does_not_end_its_next_grant
     let taker = field.lost_with_a_release_under_way().await;
     // What is before the one that refused stays.
     assert!(holder_on(&field.servers[0], "x").await.is_some());
-    field.is_held_whatever_comes_late(taker).await;
+    field.holds_whatever_comes_late(taker).await;
 }
 
 /// It stands in a queue where nothing is under way, and keeps its place there.
@@ -109,7 +109,7 @@ async fn late_release_costs_no_place_in_a_queue() {
     // What is kept is let go meanwhile, and the place is not.
     sleep(Duration::from_secs(8)).await;
     assert_eq!(queue().await, place);
-    field.is_held_whatever_comes_late(taker).await;
+    field.holds_whatever_comes_late(taker).await;
 }
 
 const QUEUE: &str = "redisson_lock_queue:{x}";
