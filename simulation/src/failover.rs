@@ -11,7 +11,7 @@ use palisade::Quarantine;
 
 use crate::{
     draw::wall_clock,
-    plan::{Fault, NodePlan, Plan},
+    plan::{About, Fault, NodePlan, Plan},
 };
 
 impl Plan {
@@ -93,7 +93,8 @@ impl Plan {
         let waits = if self.leases.quarantine == Quarantine::Strict { 2 } else { 1 };
         match (times.iter().min(), times.iter().max()) {
             (Some(first), Some(last)) if !self.faulty => {
-                waits * self.leases.quarantine_ms() + (last - first) + AFTER_WAIT_MS
+                let left = if self.about == About::Queueing { LEFT_IN_QUEUE_MS } else { 0 };
+                waits * self.leases.quarantine_ms() + (last - first) + AFTER_WAIT_MS + left
             }
             _ => 0,
         }
@@ -152,5 +153,8 @@ impl Plan {
 const MS: u64 = 1_000;
 const SECOND: u64 = 1_000 * MS;
 
+/// A replica that was promoted may have a place in a queue that its master had struck out: nobody listens for that, and
+/// three seconds after the first look at it, which may be two late, it is passed over.
+const LEFT_IN_QUEUE_MS: u64 = 5_000;
 /// A server that waits is looked at about once a second.
 const AFTER_WAIT_MS: u64 = 1_500;

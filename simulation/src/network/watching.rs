@@ -78,8 +78,12 @@ impl Network {
                     }
                 }
             }
-            ("write", Some(1)) if args.get(1).is_some_and(|text| text.starts_with(b"waits ")) => {
-                self.watch_wait(inner, node, asked);
+            ("write", Some(1)) => {
+                let told = |at: usize| args.get(at).and_then(|text| loss_named_by(text));
+                // A greater wait for the same loss tells of none.
+                if told(1).is_some() && told(0) != told(1) {
+                    self.watch_wait(inner, node, asked);
+                }
             }
             ("promote", Some(1)) => self.log.saw("phase 2: promoted"),
             ("promote", Some(_)) => self.log.saw("phase 2: refused"),
@@ -142,3 +146,9 @@ impl Network {
 
 /// Grants that come sooner after their question are not worth noting.
 const LATE_MS: u64 = 100;
+
+/// What a mark that has a server wait says of it: its process, and its data.
+fn loss_named_by(mark: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut words = mark.strip_prefix(b"waits ")?.split(|byte| *byte == b' ');
+    Some((words.next()?, words.next()?))
+}
