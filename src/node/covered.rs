@@ -25,9 +25,8 @@ pub(super) struct Covered {
 }
 
 impl Covered {
-    /// Those that come anew by this map: the one before is not among those who agree, and has no replica to take its
-    /// place. Where it has, what that does not serve had moved away; and nobody covers slots that a replica is about
-    /// to serve. So it goes unnoticed if all replicas of a master die with it.
+    /// Those that come anew by this map: neither is the one before among those who agree, nor was whoever
+    /// has it now a replica of it.
     pub(super) fn anew(&self, before: &SlotMap, now: &SlotMap, said: &[Said]) -> BTreeSet<u16> {
         let change = |slot: &u16| {
             let from = before.member(*slot).or_else(|| self.vacant.get(slot))?;
@@ -35,7 +34,7 @@ impl Covered {
             let agrees = |said: &Said| {
                 said.place == from.place && said.map.member(*slot).is_some_and(|it| it.id == to.id)
             };
-            (from.replicas.is_empty() && !said.iter().any(agrees)).then_some(*slot)
+            (!from.replicas.contains(&to.id) && !said.iter().any(agrees)).then_some(*slot)
         };
         (0..SLOTS).filter_map(|slot| change(&slot)).collect()
     }
@@ -107,8 +106,8 @@ mod tests {
             (&["b", "bc"], vec![said('b', &["b", "bc"])], &[0]),
             // A failover, and what only looks like one.
             (&["a", "cb"], vec![said('c', &["a", "cb"])], &[]),
-            (&["a", "d"], vec![said('d', &["a", "d"])], &[]),
-            (&["d", "d"], vec![said('d', &["d", "d"])], &[0]),
+            (&["a", "d"], vec![said('d', &["a", "d"])], &[1]),
+            (&["d", "d"], vec![said('d', &["d", "d"])], &[0, 1]),
         ] {
             let found = Covered::default().anew(&before, &map(after), &said);
             assert_eq!(found, anew.iter().copied().collect(), "{after:?}");
