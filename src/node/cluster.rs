@@ -10,34 +10,23 @@
 use std::{
     collections::BTreeMap,
     pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use futures::{
-    FutureExt,
+    FutureExt, StreamExt,
     future::{BoxFuture, Shared, try_join_all},
+    stream::FuturesUnordered,
 };
+use redis::{RedisResult, Value};
 use tokio::runtime::{Handle, Id};
 
 use super::{
-    cause,
-    cluster_look::{self, Looked},
-    connection::Connection,
-    covered::Covered,
-    deadline::before,
-    directory::Place,
-    master::Master,
-    node_core::Core,
-    places::Places,
-    slot_map::SlotMap,
+    cause, commands::words, connection::Connection, deadline::before, directory::Place,
+    info::field, master::Master, node_core::Core, places::Places, slot_map::SlotMap,
 };
-use crate::{
-    clock::Instant,
-    error::NodeError,
-    standing::{RunId, note_learned},
-    telling,
-};
+use crate::{clock::Instant, error::NodeError, telling};
 
 /// The masters of one cluster.
 pub(super) struct Cluster {
@@ -47,7 +36,6 @@ pub(super) struct Cluster {
     state: Mutex<State>,
     /// The look that is under way: one at a time serves all.
     looking: Mutex<Option<Look>>,
-    has_warned: AtomicBool,
 }
 
 /// Completes once all were asked.
@@ -55,8 +43,7 @@ type Look = Shared<BoxFuture<'static, ()>>;
 
 #[derive(Default)]
 struct State {
-    map: Arc<SlotMap>,
-    covered: Arc<Covered>,
+    map: SlotMap,
     masters: BTreeMap<Place, Seat>,
     looked_at: Option<Instant>,
     /// Why the last look was in vain.
@@ -69,10 +56,16 @@ struct Seat {
     used: Instant,
 }
 
+/// What one server says of all.
+struct Said {
+    map: SlotMap,
+    /// Whether it is one of those that go on, and the number of the newest change that it knows of.
+    rank: (bool, u64),
+}
+
 impl Cluster {
     pub(super) fn new(core: Arc<Core>, places: Places) -> Self {
-        let has_warned = AtomicBool::new(false);
-        Self { core, places, state: Mutex::default(), looking: Mutex::default(), has_warned }
+        Self { core, places, state: Mutex::default(), looking: Mutex::default() }
     }
 
     /// The connection to whoever serves `slot`, as far as is known.
@@ -148,8 +141,7 @@ impl Cluster {
 
     /// The slot is served there.
     pub(super) fn learn(&self, slot: u16, place: &Place) {
-        self.places.learn(place);
-        Arc::make_mut(&mut self.state().map).learn(slot, place);
+        self.state().map.learn(slot, place);
     }
 
     pub(super) fn owner(&self, slot: u16) -> Option<Place> {
@@ -180,7 +172,7 @@ impl Cluster {
     }
 
     /// Whether it is a master that serves something.
-    pub(super) fn serves_at(&self, place: &Place) -> bool {
+    pub(super) fn has(&self, place: &Place) -> bool {
         self.state().map.places().contains(place)
     }
 
@@ -190,8 +182,8 @@ impl Cluster {
 
     /// Whether both have a master in common, as far as is known.
     pub(super) fn is_that_of(&self, other: &Self) -> bool {
-        let map = self.state().map.clone();
-        !map.ids().is_disjoint(other.state().map.ids())
+        let ids = self.state().map.ids().clone();
+        !ids.is_disjoint(other.state().map.ids())
     }
 
     pub(super) fn close(&self) {
@@ -228,8 +220,8 @@ impl Cluster {
         let runtime = self.core.background.get().cloned().or_else(|| Handle::try_current().ok())?;
         let cluster = self.clone();
         let asking = runtime.spawn(async move {
-            let looked = cluster.ask_all().await;
-            cluster.take(looked);
+            let said = cluster.ask_all().await;
+            cluster.take(said);
             let this = cluster.looking.lock().unwrap_or_else(PoisonError::into_inner).take();
             drop(this);
         });
@@ -239,30 +231,17 @@ impl Cluster {
         Some(look)
     }
 
-    fn take(&self, looked: Result<Looked, NodeError>) {
+    fn take(&self, said: Result<SlotMap, NodeError>) {
         let now = self.core.settings.clock.now();
         let mut state = self.state();
         state.looked_at = Some(now);
-        let Looked { map, anew } = match looked {
-            Ok(looked) => looked,
+        let map = match said {
+            Ok(map) => map,
             Err(error) => {
                 state.failed = Some(error);
                 return;
             }
         };
-        if !anew.is_empty() {
-            let (node, slots) = (self.core.endpoint.id().clone(), anew.len());
-            telling::event_elsewhere(move || {
-                tracing::warn!(
-                    %node, slots,
-                    "slots have come to a master that has no keys of theirs: nobody is granted anything there \
-                     for a while"
-                );
-            });
-        }
-        let before = state.map.clone();
-        let until = now + self.core.settings.rules.quarantine;
-        Arc::make_mut(&mut state.covered).take(&before, &map, &anew, (now, until));
         state.failed = None;
         self.places.are(map.places());
         let is_needed = |place: &Place, seat: &Seat| {
@@ -271,45 +250,68 @@ impl Cluster {
         let (kept, gone) = std::mem::take(&mut state.masters)
             .into_iter()
             .partition::<BTreeMap<_, _>, _>(|(place, seat)| is_needed(place, seat));
-        (state.masters, state.map) = (kept, Arc::new(map));
+        (state.masters, state.map) = (kept, map);
         drop(state);
-        note_learned();
         // Ends its tasks, so not under the lock.
         drop(gone);
     }
 
-    /// Until when nobody is to be granted anything in a slot: its keys were lost with their master, and another
-    /// serves it.
-    pub(super) fn covered_until(&self, slot: u16) -> Option<Instant> {
-        self.state().covered.until(slot)
-    }
-
-    /// Whether a server is among its masters, by what is known of either.
-    pub(super) fn has(&self, run_id: Option<RunId>, id: Option<&Arc<str>>) -> bool {
-        let state = self.state();
-        let mut runs = state.masters.values().map(|seat| seat.master.core().run_id());
-        id.is_some_and(|id| state.map.ids().contains(id))
-            || run_id.is_some() && runs.any(|run| run == run_id)
-    }
-
-    /// Has all of them asked. Whoever is asked need not be one that serves anything.
-    async fn ask_all(&self) -> Result<Looked, NodeError> {
+    /// Of those that answer the one counts that goes on and knows of the newest change: one that is cut off
+    /// from the others goes on naming the masters of before.
+    async fn ask_all(&self) -> Result<SlotMap, NodeError> {
+        let clock = &self.core.settings.clock;
         let places = self.places.all();
-        let (map, covered, seated) = {
-            let state = self.state();
-            let core = |place| Some(state.masters.get(place)?.master.core().clone());
-            let seated: Vec<_> = places.iter().map(core).collect();
-            (state.map.clone(), state.covered.clone(), seated)
-        };
-        let asked = places.into_iter().zip(seated).map(|(place, core)| {
-            let core = core.unwrap_or_else(|| Arc::new(self.core.at(&place)));
-            (place, core)
-        });
-        let asked: Vec<_> = asked.collect();
-        let (core, has_warned) = (&*self.core, &self.has_warned);
-        cluster_look::Look { core, asked: &asked, map: &map, covered: &covered, has_warned }
-            .ask_all()
-            .await
+        let mut asked: FuturesUnordered<_> = places.iter().map(|place| self.ask(place)).collect();
+        let mut newest: Option<Said> = None;
+        let mut failed = None;
+        loop {
+            let answer = match &newest {
+                None => asked.next().await,
+                // Those that are silent are not waited for.
+                Some(_) => before(clock, clock.now() + OTHERS, asked.next()).await.flatten(),
+            };
+            match answer {
+                Some(Ok(said)) if newest.as_ref().is_none_or(|it| it.rank < said.rank) => {
+                    newest = Some(said);
+                }
+                Some(Ok(_)) => {}
+                Some(Err(error)) => failed = Some(error),
+                None => break,
+            }
+        }
+        let nobody = || failed.unwrap_or_else(|| cause::unreachable(&"no server is named"));
+        let said = newest.ok_or_else(nobody)?.map;
+        said.mapped(|place| self.places.mapped(place)).map_err(|error| cause::unreachable(&error))
+    }
+
+    async fn ask(&self, place: &Place) -> Result<Said, NodeError> {
+        let mut questions = vec![words(&["CLUSTER", "SLOTS"]), words(&["CLUSTER", "INFO"])];
+        let sharding = &self.core.settings.sharding;
+        if !sharding.is_found() {
+            questions.push(words(&["PUBSUB", "SHARDNUMSUB"]));
+        }
+        let answers = self.master(place).core().clone().ask_once(&questions).await;
+        let mut answers = answers.inspect_err(|error| {
+            let (place, error) = (place.clone(), error.clone());
+            telling::event(move || {
+                tracing::debug!(?place, %error, "a server of a cluster does not say who serves what");
+            });
+        })?;
+        let shards = if answers.len() > 2 { answers.pop() } else { None };
+        let info = answers.pop().and_then(RedisResult::ok).unwrap_or(Value::Nil);
+        let slots = answers.pop().unwrap_or(Ok(Value::Nil)).map_err(cause::of_redis)?;
+        if let Value::ServerError(error) = &slots {
+            return Err(cause::of_server(error));
+        }
+        let map = SlotMap::read(&slots, &place.0);
+        let map = map.ok_or_else(|| cause::malformed(&"CLUSTER SLOTS was answered by another"))?;
+        if let Some(answer) = shards {
+            // Else somebody would publish in one way and listen in the other.
+            sharding.find(&answer.map_err(cause::of_redis)?);
+        }
+        let epoch = field(&info, "cluster_current_epoch").and_then(|epoch| epoch.parse().ok());
+        let goes_on = field(&info, "cluster_state") == Some("ok");
+        Ok(Said { map, rank: (goes_on, epoch.unwrap_or(0)) })
     }
 
     /// As a server of it would say it.
@@ -325,5 +327,7 @@ impl Cluster {
 
 /// However many calls do not get through, all are asked at most this often.
 const LEAST_BETWEEN: Duration = Duration::from_millis(100);
+/// How long others are waited for once one has answered.
+const OTHERS: Duration = Duration::from_millis(50);
 /// For how long one is kept that serves nothing: a slot may be on its way to it.
 const KEPT_UNUSED: Duration = Duration::from_secs(60);

@@ -13,13 +13,10 @@ mod backoff;
 mod batches;
 mod caller;
 mod cause;
-mod chosen;
 mod cluster;
-mod cluster_look;
 mod codec;
 mod commands;
 mod connection;
-mod covered;
 mod credentials;
 mod deadline;
 mod directory;
@@ -231,25 +228,11 @@ impl Node {
         self.0.core.endpoint.shares_address(&other.0.core.endpoint)
     }
 
-    /// Whether both are one cluster, or one is a server of the other, as far as they were asked by now.
+    /// Whether both are one cluster, as far as it was asked by now.
     pub(crate) fn shares_cluster(&self, other: &Self) -> bool {
-        let has = |cluster: &Cluster, server: &Core| {
-            cluster.has(server.run_id(), server.cluster_id().as_ref())
-        };
         match (&self.0.servers, &other.0.servers) {
             (Servers::Many(cluster), Servers::Many(other)) => cluster.is_that_of(other),
-            (Servers::Many(cluster), Servers::One(_)) => has(cluster, &other.0.core),
-            (Servers::One(_), Servers::Many(cluster)) => has(cluster, &self.0.core),
-            (Servers::One(_), Servers::One(_)) => false,
-        }
-    }
-
-    /// Until when nobody is to be granted anything that concerns `key`: in a cluster its slot may have come to a
-    /// master that has none of its keys, since the one before was lost with them.
-    pub(crate) fn covered_until(&self, key: &str) -> Option<Instant> {
-        match &self.0.servers {
-            Servers::One(_) => None,
-            Servers::Many(cluster) => cluster.covered_until(slot(key)),
+            _ => false,
         }
     }
 

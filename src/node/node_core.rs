@@ -8,10 +8,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    Endpoint, NodeSettings, directory::Place, endpoint::Identity, host::Host, places::Places,
-    runs::Runs,
-};
+use super::{Endpoint, NodeSettings, directory::Place, endpoint::Identity, host::Host, runs::Runs};
 use crate::{
     error::NodeError,
     standing::{RunId, Standing},
@@ -39,10 +36,6 @@ pub(super) struct Core {
     pub(super) settings: NodeSettings,
     /// Of the newest handshake on any runtime.
     standing: Mutex<Option<Arc<Standing>>>,
-    /// What its cluster calls it, as of the same, if it is one of a cluster's and tells.
-    cluster_id: Mutex<Option<Arc<str>>>,
-    /// Where the masters of a cluster are of which it is one.
-    among: Option<Places>,
     pub(super) runs: Runs,
     pub(super) closed: CancellationToken,
     /// Whether a call takes keys of one slot only: the server is one of a cluster, as it has said.
@@ -69,8 +62,6 @@ impl Core {
             identity,
             settings,
             standing,
-            cluster_id: Mutex::default(),
-            among: None,
             runs: Runs::default(),
             closed,
             by_slot,
@@ -85,8 +76,7 @@ impl Core {
     /// That of one server of this cluster.
     pub(super) fn at(&self, place: &Place) -> Self {
         let one = Self::new(self.endpoint.at(place), self.settings.clone());
-        let among = self.endpoint.places().cloned();
-        let one = Self { host: self.host.clone(), among, ..one };
+        let one = Self { host: self.host.clone(), ..one };
         if let Some(resident) = self.resident.get() {
             let _the_first = one.resident.set(resident.clone());
         }
@@ -109,21 +99,6 @@ impl Core {
 
     pub(super) fn standing(&self) -> MutexGuard<'_, Option<Arc<Standing>>> {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn cluster_id(&self) -> Option<Arc<str>> {
-        self.cluster_id.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    pub(super) fn is_called(&self, cluster_id: Option<Arc<str>>) {
-        *self.cluster_id.lock().unwrap_or_else(PoisonError::into_inner) = cluster_id;
-    }
-
-    /// Whether it is where something is served, as far as is known: one of a cluster may have been a master
-    /// once.
-    pub(super) fn serves(&self) -> bool {
-        let place = self.endpoint.place_in_cluster();
-        self.among.as_ref().zip(place).is_none_or(|(among, place)| among.serve_at(&place))
     }
 
     /// Why the tasks have ended: otherwise their runtime has.

@@ -12,20 +12,8 @@ pub(super) struct SlotMap {
     /// Which of the places serves each; those beyond the end nobody does.
     owners: Vec<Option<u16>>,
     places: Vec<Place>,
-    /// Who is at each of them, as far as was told.
-    nodes: Vec<Option<Arc<Member>>>,
-    /// Where their replicas are.
-    others: BTreeSet<Place>,
-    /// What all of them call each other.
+    /// What the masters call each other.
     ids: BTreeSet<Arc<str>>,
-}
-
-/// A master that serves something.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Member {
-    pub(super) id: Arc<str>,
-    pub(super) replicas: BTreeSet<Arc<str>>,
-    pub(super) place: Place,
 }
 
 impl SlotMap {
@@ -36,9 +24,10 @@ impl SlotMap {
         let mut told = 0_u32;
         for range in ranges {
             let Value::Array(range) = range else { return None };
-            let [first, last, master, replicas @ ..] = range.as_slice() else { return None };
-            let (place, id) = node(master, asked)?;
-            let replicas: Vec<_> = replicas.iter().filter_map(|it| node(it, asked)).collect();
+            let [first, last, Value::Array(master), ..] = range.as_slice() else { return None };
+            let [host, port, rest @ ..] = master.as_slice() else { return None };
+            let host = text(host).filter(|host| !host.is_empty() && *host != "?");
+            let place = (host.map_or_else(|| asked.clone(), Arc::from), number(port)?);
             let slots = number(first)?..=number(last).filter(|last| *last < SLOTS)?;
             // Each slot is told of once, or it would take hours to read what came in a second.
             told += u32::try_from(slots.len()).ok()?;
@@ -47,13 +36,7 @@ impl SlotMap {
             }
             let owner = map.number_of(&place);
             slots.for_each(|slot| map.note(slot, owner));
-            let ids: BTreeSet<_> = replicas.iter().filter_map(|(_, id)| id.clone()).collect();
-            map.others.extend(replicas.into_iter().map(|(place, _)| place));
-            map.ids.extend(ids.iter().cloned().chain(id.clone()));
-            let at = owner.and_then(|owner| map.nodes.get_mut(usize::from(owner)));
-            if let Some((at, id)) = at.zip(id) {
-                *at = Some(Arc::new(Member { id, replicas: ids, place }));
-            }
+            map.ids.extend(rest.first().and_then(text).map(Arc::from));
         }
         Some(map)
     }
@@ -61,12 +44,6 @@ impl SlotMap {
     pub(super) fn owner(&self, slot: u16) -> Option<&Place> {
         let owner = self.owners.get(usize::from(slot)).copied().flatten()?;
         self.places.get(usize::from(owner))
-    }
-
-    /// Who serves it, as far as was told.
-    pub(super) fn member(&self, slot: u16) -> Option<&Arc<Member>> {
-        let owner = self.owners.get(usize::from(slot)).copied().flatten()?;
-        self.nodes.get(usize::from(owner))?.as_ref()
     }
 
     /// The slots that are served there, in their order.
@@ -88,7 +65,6 @@ impl SlotMap {
     fn number_of(&mut self, place: &Place) -> Option<u16> {
         let known = self.places.iter().position(|known| known == place).unwrap_or_else(|| {
             self.places.push(place.clone());
-            self.nodes.push(None);
             self.places.len() - 1
         });
         u16::try_from(known).ok()
@@ -106,13 +82,7 @@ impl SlotMap {
 
     /// The same with places that are reached by other names.
     pub(super) fn mapped<E>(mut self, map: impl Fn(Place) -> Result<Place, E>) -> Result<Self, E> {
-        self.places = self.places.into_iter().map(&map).collect::<Result<_, _>>()?;
-        self.others = self.others.into_iter().map(map).collect::<Result<_, _>>()?;
-        for (node, place) in self.nodes.iter_mut().zip(&self.places) {
-            if let Some(member) = node {
-                *node = Some(Arc::new(Member { place: place.clone(), ..(**member).clone() }));
-            }
-        }
+        self.places = self.places.into_iter().map(map).collect::<Result<_, _>>()?;
         Ok(self)
     }
 
@@ -121,23 +91,9 @@ impl SlotMap {
         &self.places
     }
 
-    /// Whether it tells of whoever is there.
-    pub(super) fn names(&self, place: &Place) -> bool {
-        self.places.contains(place) || self.others.contains(place)
-    }
-
     pub(super) fn ids(&self) -> &BTreeSet<Arc<str>> {
         &self.ids
     }
-}
-
-/// Where a node is, and what it is called.
-fn node(told: &Value, asked: &Arc<str>) -> Option<(Place, Option<Arc<str>>)> {
-    let Value::Array(told) = told else { return None };
-    let [host, port, rest @ ..] = told.as_slice() else { return None };
-    let host = text(host).filter(|host| !host.is_empty() && *host != "?");
-    let place = (host.map_or_else(|| asked.clone(), Arc::from), number(port)?);
-    Some((place, rest.first().and_then(text).map(Arc::from)))
 }
 
 fn text(value: &Value) -> Option<&str> {
@@ -156,7 +112,7 @@ fn number(value: &Value) -> Option<u16> {
 }
 
 /// How many there are.
-pub(super) const SLOTS: u16 = 16_384;
+const SLOTS: u16 = 16_384;
 
 #[cfg(test)]
 mod tests {
@@ -195,10 +151,7 @@ mod tests {
             assert_eq!(map.owner(slot), owner.as_ref(), "{slot}");
         }
         assert_eq!(map.places().len(), 2);
-        assert_eq!(map.ids().iter().map(|id| &**id).collect::<Vec<_>>(), ["a", "b", "r"]);
-        assert!(map.names(&place("10.9.9.9", 1)) && !map.names(&place("10.9.9.9", 2)));
-        let member = map.member(10).unwrap();
-        assert_eq!((&*member.id, &member.place), ("b", &place("asked", 7001)));
+        assert_eq!(map.ids().iter().map(|id| &**id).collect::<Vec<_>>(), ["a", "b"]);
         map.learn(5, &place("new", 1));
         assert_eq!((map.owner(5), map.owner(4)), (Some(&place("new", 1)), map.owner(0)));
         let mapped = map.mapped(|(host, port)| Ok::<_, ()>((host, port + 1))).unwrap();

@@ -15,6 +15,5 @@ mod sentinel;
 mod sentinel_numbers;
 mod settings;
 mod sharded;
-mod strangers;
 mod tls;
 mod unix;
