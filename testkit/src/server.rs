@@ -62,13 +62,13 @@ impl RedisServer {
 
     /// `redis://127.0.0.1:<port>`, or what `PALISADE_TRANSPORT` says.
     pub fn url(&self) -> String {
-        if by_unix_socket() {
-            return self.unix_url();
+        let is_everybodys = rules_of_all().is_some() && self.settings.has_users_of_all();
+        match (by_unix_socket(), is_everybodys) {
+            (true, true) => format!("{}?user={EVERYBODY}&pass=any", self.unix_url()),
+            (true, false) => self.unix_url(),
+            (false, true) => format!("redis://{EVERYBODY}:any@{}", self.addr()),
+            (false, false) => format!("redis://{}", self.addr()),
         }
-        if rules_of_all().is_some() && self.settings.has_users_of_all() {
-            return format!("redis://{EVERYBODY}:any@{}", self.addr());
-        }
-        format!("redis://{}", self.addr())
     }
 
     /// `redis://<user>:<password>@127.0.0.1:<port>`, both taken as they are.

@@ -175,7 +175,11 @@ async fn blessing_by_force_makes_the_wait_as_short_as_that_of_its_client() {
 async fn database_that_was_swapped_with_another_does_not_grant_what_is_held() {
     let servers = Cluster::start(3);
     let of = |db: usize| {
-        let url = move |server: &RedisServer| format!("{}/{db}", server.url());
+        let url = move |server: &RedisServer| match server.url() {
+            url if url.contains('?') => format!("{url}&db={db}"),
+            url if url.starts_with("unix:") => format!("{url}?db={db}"),
+            url => format!("{url}/{db}"),
+        };
         fleet::masters(servers.iter().map(|server| wary(client(&url(server)))).collect::<Vec<_>>())
     };
     let (here, there) = (of(0).await, of(1).await);
