@@ -176,10 +176,6 @@ impl Cluster {
         self.state().map.places().contains(place)
     }
 
-    pub(super) fn is_linked_on(&self, runtime: Id) -> bool {
-        self.state().masters.values().any(|seat| seat.master.is_linked_on(runtime))
-    }
-
     /// Whether both have a master in common, as far as is known.
     pub(super) fn is_that_of(&self, other: &Self) -> bool {
         let ids = self.state().map.ids().clone();

@@ -14,11 +14,7 @@ use std::{
 };
 
 use futures::future::BoxFuture;
-use tokio::{
-    runtime::{Handle, Id},
-    sync::Notify,
-    task::coop::consume_budget,
-};
+use tokio::{runtime::Id, sync::Notify, task::coop::consume_budget};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
@@ -189,6 +185,8 @@ async fn keep_connected(link: &Link) {
                 let (node, why) = (link.core.endpoint.id().clone(), cause.clone());
                 telling::event(move || tracing::debug!(%node, cause = %why, "not connected"));
                 link.state.replace(LinkState::Down(cause, attempt));
+                // Others had it before this link did.
+                was_lost = true;
             }
         }
         pause(link, tried, backoff.next().unwrap_or(settings.backoff_max)).await;
@@ -196,8 +194,8 @@ async fn keep_connected(link: &Link) {
 }
 
 fn tell_that_it_is_back(link: &Link) {
-    if let (Some(resident), Ok(runtime)) = (link.core.resident(), Handle::try_current()) {
-        resident.node_is_back(runtime.id());
+    if let Some(resident) = link.core.resident() {
+        resident.node_is_back();
     }
 }
 

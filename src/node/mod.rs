@@ -195,14 +195,6 @@ impl Node {
         }
     }
 
-    /// Whether there is a link on a runtime, connected or not.
-    pub(crate) fn is_linked_on(&self, runtime: Id) -> bool {
-        match &self.0.servers {
-            Servers::One(master) => master.is_linked_on(runtime),
-            Servers::Many(cluster) => cluster.is_linked_on(runtime),
-        }
-    }
-
     pub(crate) fn id(&self) -> &NodeId {
         self.0.core.endpoint.id()
     }

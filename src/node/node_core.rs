@@ -2,10 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak, atomic::AtomicBool};
 
-use tokio::{
-    runtime::{Handle, Id},
-    sync::Semaphore,
-};
+use tokio::{runtime::Handle, sync::Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::{Endpoint, NodeSettings, directory::Place, endpoint::Identity, host::Host, runs::Runs};
@@ -19,9 +16,9 @@ pub(crate) trait Resident: Send + Sync {
     /// Whether it is to be reached again as soon as it is there.
     fn needs_node(&self) -> bool;
 
-    /// A link on `runtime` is connected again after its socket broke, or to another process than
+    /// A link is connected after its socket broke or an attempt failed, or to another process than
     /// any link before.
-    fn node_is_back(&self, runtime: Id);
+    fn node_is_back(&self);
 }
 
 /// Calls about many locks that may be unanswered at the same time: enough to keep the server busy, few

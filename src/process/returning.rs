@@ -2,8 +2,6 @@
 
 use std::{sync::PoisonError, time::Duration};
 
-use tokio::runtime::Id;
-
 use super::services::NodeServices;
 use crate::node::Resident;
 
@@ -34,12 +32,9 @@ impl Resident for NodeServices {
         !self.held().is_empty()
     }
 
-    fn node_is_back(&self, runtime: Id) {
-        let watchdogs = self.process.watchdog.runtime().id();
-        // It is back for renewals once it is for the link that they take.
-        if runtime == watchdogs || !self.node.is_linked_on(watchdogs) {
-            self.renew_all_soon();
-        }
+    /// For renewals too, whichever link found it: they take another's while their own is not there.
+    fn node_is_back(&self) {
+        self.renew_all_soon();
     }
 }
 
