@@ -130,6 +130,8 @@ async fn fenced_lock_costs_a_get_and_a_set_more_than_a_plain_one() {
     let client = client(&server).await;
     client.lock("warm").acquire().await.unwrap().release().await.unwrap();
     client.fenced_lock("warm").acquire().await.unwrap().release().await.unwrap();
+    // Each connection names itself last, and the watchdog has its own from the first hold on.
+    eventually(|| server.calls_of("client") == 2).await;
     let plain = ["evalsha", "hdel", "hset", "pexpire", "pttl", "publish", "time"];
     let plain = plain.map(|command| (command, 1)).into_iter();
     let fenced = plain.clone().chain([("get", 1), ("set", 1)]);

@@ -91,17 +91,22 @@ async fn only_who_asks_for_the_uptime_pays_for_the_look_at_the_mark() {
         connections += 2;
         eventually("both are connected", || server.calls_of("client") == connections).await;
         both.acquire().await.unwrap().release().await.unwrap();
-        let (before, calls) = (server.calls_of("get"), server.top_level_commands());
-        for names in [["a", "b"], ["c", "d"]] {
-            let [one, other] = names.map(|name| client.lock(name));
-            one.acquire().await.unwrap().release().await.unwrap();
-            let both = palisade::MultiLock::new([one, other]).unwrap();
-            both.acquire().await.unwrap().release().await.unwrap();
+        let mut costs = Vec::new();
+        // The client may be told of its second connection in the middle of the first round.
+        for _ in 0..2 {
+            let (before, calls) = (server.calls_of("get"), server.top_level_commands());
+            for names in [["a", "b"], ["c", "d"]] {
+                let [one, other] = names.map(|name| client.lock(name));
+                one.acquire().await.unwrap().release().await.unwrap();
+                let both = palisade::MultiLock::new([one, other]).unwrap();
+                both.acquire().await.unwrap().release().await.unwrap();
+            }
+            costs.push((server.calls_of("get") - before, server.top_level_commands() - calls));
         }
-        assert_eq!(server.calls_of("get") - before, 2 * single + 2 * composite, "{quarantine:?}");
-        // Acquires and releases of the single ones; of the composites one acquire of both members, which
-        // looks once, and a release of each.
-        assert_eq!(server.top_level_commands() - calls, 10, "{quarantine:?}: in as many commands");
+        // In as many commands: acquires and releases of the single ones; of the composites one acquire of both
+        // members, which looks once, and a release of each.
+        let expected = (2 * single + 2 * composite, 10);
+        assert_eq!(costs.iter().min(), Some(&expected), "{quarantine:?}: {costs:?}");
     }
 }
 
