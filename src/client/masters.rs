@@ -221,6 +221,10 @@ impl Masters {
     /// life: whoever calls this knows better than the rules, for instance after a restart with all
     /// data, and nobody checks it.
     ///
+    /// From then on the masters are waited for as long as the settings of these clients say, also where another program
+    /// once had longer leases. Only a master that loses its data while it runs still waits for those: that they were
+    /// is kept beside the data, until it starts again.
+    ///
     /// # Errors
     /// As [`bless`](Self::bless), except that age and marks do not matter.
     ///

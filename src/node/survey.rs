@@ -20,8 +20,8 @@ use crate::{
 
 impl Node {
     /// Looks at the mark of the server behind `connection`, and at what it is to be compared with, in one
-    /// round trip, in a cluster two. `witness` is the digest of a script that this run knows if it ever had
-    /// a mark.
+    /// round trip, in a cluster two. `witnesses` are digests of scripts: this run knows the first if it ever had
+    /// a mark, and the last if a client with our D asked by one.
     ///
     /// Executed in this order: what is not there is followed by the question whether it ever was.
     ///
@@ -34,13 +34,13 @@ impl Node {
     pub(crate) async fn survey(
         &self,
         connection: &Connection,
-        witness: &str,
+        witnesses: &[&str],
         deadline: Instant,
     ) -> Result<Sight, NodeError> {
         if !self.is_cluster() {
             let (mark, data) = futures::join!(
                 connection.ask(Question(words(&["GET", connection.marker()])), deadline),
-                connection.survey(witness, self.db(), deadline),
+                connection.survey(witnesses, self.db(), deadline),
             );
             return Ok(Sight { found: read_mark(mark)?, ..data? });
         }
@@ -49,7 +49,7 @@ impl Node {
         let round_trip = i64::try_from(connection.round_trip().as_micros()).unwrap_or(i64::MAX);
         let ours = connection.server_time_at(asked).saturating_sub(round_trip);
         let ahead = ours.saturating_sub(server_time);
-        let data = connection.survey(witness, self.db(), deadline).await?;
+        let data = connection.survey(witnesses, self.db(), deadline).await?;
         Ok(Sight { found, server_time, ahead, ..data })
     }
 
@@ -76,19 +76,22 @@ impl Node {
 
 impl Connection {
     /// All but the mark.
-    async fn survey(&self, witness: &str, db: i64, deadline: Instant) -> Result<Sight, NodeError> {
+    async fn survey(
+        &self,
+        witnesses: &[&str],
+        db: i64,
+        deadline: Instant,
+    ) -> Result<Sight, NodeError> {
         let ask = |command: Cmd| self.ask(Question(command), deadline);
         let (known, replication, stats, time) = futures::join!(
-            ask(words(&["EVALSHA", witness, "0"])),
+            self.knows(witnesses, deadline),
             ask(words(&["INFO", "replication"])),
             ask(words(&["INFO", "stats"])),
             ask(cmd("TIME")),
         );
-        let has_witness = match known {
-            Ok(_) => true,
-            Err(error) if error.is_noscript() => false,
-            Err(error) => return Err(error),
-        };
+        let known = known?;
+        let has_witness = known.first().is_some_and(|known| *known);
+        let has_own_witness = known.last().is_some_and(|known| *known);
         let (replication, stats) = (permitted(replication)?, permitted(stats)?);
         if field(&replication, "role") == Some("slave") {
             self.end(ConnectionEnd::Unusable(NodeError::Replica));
@@ -99,7 +102,36 @@ impl Connection {
         let origin = Origin { config: self.config(), db, ..origin };
         let server_time = read_time(time?)?;
         let found = Found::Nothing;
-        Ok(Sight { found, has_witness, origin, server_time, ahead: 0, at: self.now() })
+        Ok(Sight {
+            found,
+            has_witness,
+            has_own_witness,
+            origin,
+            server_time,
+            ahead: 0,
+            at: self.now(),
+        })
+    }
+
+    /// Which of these scripts the server knows, by their digests, in one round trip.
+    ///
+    /// # Errors
+    /// Whatever else stops a call.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    pub(crate) async fn knows(
+        &self,
+        shas: &[&str],
+        deadline: Instant,
+    ) -> Result<Vec<bool>, NodeError> {
+        let run = |sha: &&str| self.ask(Question(words(&["EVALSHA", sha, "0"])), deadline);
+        let is_known = |ran: Result<Value, NodeError>| match ran {
+            Ok(_) => Ok(true),
+            Err(error) if error.is_noscript() => Ok(false),
+            Err(error) => Err(error),
+        };
+        join_all(shas.iter().map(run)).await.into_iter().map(is_known).collect()
     }
 
     /// Has the server know scripts, in one round trip. False if that may not be.

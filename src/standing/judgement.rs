@@ -15,6 +15,8 @@ pub(crate) struct Sight {
     pub(crate) found: Found,
     /// Whether this run has had a mark in this database.
     pub(crate) has_witness: bool,
+    /// Whether that was asked by with a D of our class.
+    pub(crate) has_own_witness: bool,
     pub(crate) origin: Origin,
     /// In µs of the clock by which the mark counts.
     pub(crate) server_time: i64,
@@ -174,7 +176,15 @@ mod tests {
         let (run_id, replid) = (id('a'), Some(id('b')));
         let origin = Origin { run_id, replid, was_renamed: is_fed, is_fed, config: None, db: 0 };
         let at = Instant::from_origin(Duration::ZERO);
-        Sight { found, has_witness, origin, server_time: NOW, ahead: 0, at }
+        Sight {
+            found,
+            has_witness,
+            has_own_witness: has_witness,
+            origin,
+            server_time: NOW,
+            ahead: 0,
+            at,
+        }
     }
 
     const LAX: View = View { knew: false, is_old: true, is_strict: false, wait: D, greatest: D };

@@ -8,6 +8,7 @@ mod mark;
 mod policy;
 mod run;
 mod run_id;
+mod wait_class;
 
 pub use identity::Unidentified;
 pub(crate) use identity::{
@@ -21,3 +22,4 @@ pub(crate) use policy::Vetting;
 pub use policy::{Failover, Quarantine};
 pub(crate) use run::{Attendance, Introduction, Rules, Standing};
 pub(crate) use run_id::RunId;
+pub(crate) use wait_class::WaitClass;

@@ -446,6 +446,7 @@ mod tests {
         Sight {
             found: Found::Nothing,
             has_witness: true,
+            has_own_witness: true,
             origin,
             server_time: 0,
             ahead: 0,

@@ -10,7 +10,7 @@ use crate::{
     node::Connection,
     process::NodeServices,
     standing::{Blessing, Found, Mark, RunId, Sight},
-    voting::marker::{Seat, witness::Witness},
+    voting::marker::Seat,
 };
 
 /// A master that is to be blessed, as it is before.
@@ -82,9 +82,8 @@ impl<'a> Master<'a> {
         let Some((run_id, uptime)) = standing.run_id().zip(standing.uptime(services.now())) else {
             return Err(BlessError::Unidentified { node: node() });
         };
-        let witness = Witness::of(run_id, services.node.db(), connection.marker());
         let deadline = services.now() + services.settings.node_timeout;
-        match services.node.survey(&connection, &witness.sha, deadline).await {
+        match services.node.survey(&connection, &[], deadline).await {
             Ok(Sight { found: Found::Foreign, .. }) => {
                 Err(BlessError::ForeignMarker { node: node() })
             }
@@ -125,9 +124,8 @@ impl<'a> Master<'a> {
 
     async fn look(&self) -> Result<Sight, NodeError> {
         let node = &self.services.node;
-        let witness = Witness::of(self.run_id, node.db(), self.connection.marker());
         let deadline = self.services.now() + self.services.settings.node_timeout;
-        node.survey(&self.connection, &witness.sha, deadline).await
+        node.survey(&self.connection, &[], deadline).await
     }
 
     /// Whether it waits by its mark, whatever its age.

@@ -10,17 +10,20 @@
 //!   missing is a loss.
 //! - What cannot be found out is no vote: a look that fails has failed the vote.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use super::{
-    marker::{self, Seat, witness::Witness},
+    marker::{self, Seat, witness::Witnesses},
     voter::Voter,
 };
 use crate::{
     clock::Instant,
     error::{NodeError, Phase},
     node::Connection,
-    standing::{Judgement, Mark, Sight, Stance, Standing, Vetting, View},
+    standing::{Judgement, Mark, Sight, Stance, Standing, Vetting, View, WaitClass},
     telling,
 };
 
@@ -152,15 +155,15 @@ impl Voter {
             return Ok(());
         }
         let doubts = standing.doubts();
-        let witness = Witness::of(run_id, node.db(), connection.marker());
-        let sight = match node.survey(connection, &witness.sha, deadline).await {
+        let witnesses = Witnesses { run_id, db: node.db(), key: connection.marker() };
+        let sight = match self.survey(witnesses, connection, deadline).await {
             Err(NodeError::Permission { message }) if !self.is_strict() => {
                 self.go_without(connection, &message);
                 return Ok(());
             }
             sight => sight?,
         };
-        match self.act_on(&sight, &witness, (doubts, lacks), connection, deadline).await {
+        match self.act_on(&sight, witnesses, (doubts, lacks), connection, deadline).await {
             Err(NodeError::Permission { message }) if !self.is_strict() => {
                 self.go_without(connection, &message);
                 Ok(())
@@ -169,17 +172,53 @@ impl Voter {
         }
     }
 
+    async fn survey(
+        &self,
+        witnesses: Witnesses<'_>,
+        connection: &Connection,
+        deadline: Instant,
+    ) -> Result<Sight, NodeError> {
+        let (any, own) = (witnesses.of(WaitClass::USUAL), witnesses.of(self.class()));
+        let both = [&*any.sha, &*own.sha];
+        let asked = if any.sha == own.sha { &both[..1] } else { &both };
+        self.services.node.survey(connection, asked, deadline).await
+    }
+
+    /// The greatest D of those who asked by a mark of this run, where no mark tells it any more; never less than it was, and at
+    /// most a quarter more. Zero if none was greater than the usual one.
+    async fn greatest_ever(
+        &self,
+        sight: &Sight,
+        witnesses: Witnesses<'_>,
+        connection: &Connection,
+        deadline: Instant,
+    ) -> Result<Duration, NodeError> {
+        let class = self.class();
+        let above: Vec<_> = class.above().map(|class| (class, witnesses.of(class))).collect();
+        let shas: Vec<_> = above.iter().map(|(_, witness)| &*witness.sha).collect();
+        let known = connection.knows(&shas, deadline).await?;
+        let own = sight.has_own_witness.then_some(class);
+        let above = above.iter().zip(known).filter(|(_, is_known)| *is_known);
+        let highest = own.into_iter().chain(above.map(|((class, _), _)| *class)).max();
+        let highest = highest.filter(|class| *class != WaitClass::USUAL);
+        Ok(highest.map_or(Duration::ZERO, WaitClass::longest))
+    }
+
+    fn class(&self) -> WaitClass {
+        WaitClass::of(self.services.settings.quarantine_length)
+    }
+
     async fn act_on(
         &self,
         sight: &Sight,
-        witness: &Witness,
+        witnesses: Witnesses<'_>,
         (doubts, lacks): (u64, bool),
         connection: &Connection,
         deadline: Instant,
     ) -> Result<(), NodeError> {
         let standing = connection.standing();
         let (knew, known_text) = standing.known_mark();
-        let view = self.view(sight, knew || lacks, standing);
+        let mut view = self.view(sight, knew || lacks, standing);
         let judgement = match sight.judge(view) {
             // That it has no witness says something only where there can be one.
             Judgement::First | Judgement::Young
@@ -206,14 +245,20 @@ impl Voter {
             | Judgement::Lost
             | Judgement::First => {}
         }
+        if judgement == Judgement::Lost {
+            let ever = self.greatest_ever(sight, witnesses, connection, deadline).await?;
+            view.greatest = view.greatest.max(ever);
+        }
         let Some(mark) = self.written(judgement, view, sight, connection, deadline).await? else {
             return Ok(());
         };
         // Behind the mark: a witness without one says that data was lost, and somebody may look, or this
         // may end, in between.
-        if !sight.has_witness {
+        if !sight.has_own_witness {
             let mut sources = self.services.node.checked_scripts(marker::checked::CHECK);
-            sources.push(&witness.source);
+            // From below: a run that knows the last one knows all.
+            let own: Vec<_> = self.class().up_to_this().map(|class| witnesses.of(class)).collect();
+            sources.extend(own.iter().map(|witness| &*witness.source));
             if !connection.load(&sources, deadline).await? {
                 self.warn_of_no_witness();
             }
@@ -327,7 +372,7 @@ impl Voter {
     }
 }
 
-fn micros(duration: std::time::Duration) -> i64 {
+fn micros(duration: Duration) -> i64 {
     i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }
 

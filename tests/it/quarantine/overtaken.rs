@@ -34,11 +34,11 @@ impl Field {
     /// Blesses all, while somebody else does it to the first: after the look at it and before the
     /// write, which is stalled `meanwhile`.
     async fn overtaken(&self, meanwhile: impl Future<Output = ()>) -> BlessError {
-        let asked = self.servers[0].top_level_commands();
+        let asked = self.servers[0].calls_of("get");
         self.proxy.set(Fault::Stall(Way::Replies));
         let ours = self.masters.clone();
         let bless = tokio::spawn(async move { ours.bless().await });
-        eventually("it looks", || self.servers[0].top_level_commands() > asked).await;
+        eventually("it looks", || self.servers[0].calls_of("get") > asked).await;
         self.servers[0].cli(&["SET", MARKER, &self.theirs]);
         self.proxy.set(Fault::Stall(Way::Requests));
         meanwhile.await;
