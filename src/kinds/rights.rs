@@ -242,9 +242,10 @@ const CONNECTING: [&str; 13] = [
 ];
 
 /// And of the servers of a cluster: where a slot is, and who waits for what is in it.
-const IN_CLUSTER: [&str; 7] = [
+const IN_CLUSTER: [&str; 8] = [
     "asking",
     "cluster|info",
+    "cluster|myid",
     "cluster|slots",
     "pubsub|shardnumsub",
     "spublish",

@@ -26,7 +26,7 @@ use super::{
     cause, commands::words, connection::Connection, deadline::before, directory::Place,
     info::field, master::Master, node_core::Core, places::Places, slot_map::SlotMap,
 };
-use crate::{clock::Instant, error::NodeError, telling};
+use crate::{clock::Instant, error::NodeError, standing::RunId, telling};
 
 /// The masters of one cluster.
 pub(super) struct Cluster {
@@ -172,7 +172,7 @@ impl Cluster {
     }
 
     /// Whether it is a master that serves something.
-    pub(super) fn has(&self, place: &Place) -> bool {
+    pub(super) fn serves_at(&self, place: &Place) -> bool {
         self.state().map.places().contains(place)
     }
 
@@ -250,6 +250,14 @@ impl Cluster {
         drop(state);
         // Ends its tasks, so not under the lock.
         drop(gone);
+    }
+
+    /// Whether a server is among its masters, by what is known of either.
+    pub(super) fn has(&self, run_id: Option<RunId>, id: Option<&Arc<str>>) -> bool {
+        let state = self.state();
+        let mut runs = state.masters.values().map(|seat| seat.master.core().run_id());
+        id.is_some_and(|id| state.map.ids().contains(id))
+            || run_id.is_some() && runs.any(|run| run == run_id)
     }
 
     /// Of those that answer the one counts that goes on and knows of the newest change: one that is cut off

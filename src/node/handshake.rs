@@ -1,6 +1,6 @@
 //! The first words on a new connection: who we are, and whether this server can vote.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use redis::{Cmd, RedisConnectionInfo, RedisResult, Value, cmd};
 
@@ -28,6 +28,8 @@ pub(super) struct Greeting {
     pub(super) replid: Option<RunId>,
     /// Whether it is one of a cluster.
     pub(super) is_in_cluster: bool,
+    /// What that calls it, if it tells.
+    pub(super) cluster_id: Option<Arc<str>>,
     /// Read behind the uptime, as everything that is asked here.
     pub(super) mark: Option<Mark>,
     pub(super) time: Sample,
@@ -56,22 +58,30 @@ pub(super) async fn greet(
     login: &RedisConnectionInfo,
     settings: &NodeSettings,
 ) -> Result<Greeting, NodeError> {
-    let mut words = login_commands(login);
-    let logins = words.len();
-    words.extend(questions(settings));
+    let mut first = login_commands(login);
+    let logins = first.len();
+    first.extend(questions(settings));
     // Its error does not matter: a name is a courtesy.
-    words.extend(name_command(&settings.client_name));
+    first.extend(name_command(&settings.client_name));
     let sent = settings.clock.now();
-    let mut answers = exchange(stream, &words, Size::FEW).await.into_iter();
+    let mut answers = exchange(stream, &first, Size::FEW).await.into_iter();
     let received = settings.clock.now();
     for reply in answers.by_ref().take(logins) {
         no_error(reply)?;
     }
     let mut next = || answers.next().unwrap_or(Ok(Value::Nil));
     let answers = [(); QUESTIONS].map(|()| next());
-    let (greeting, known) = understand(answers, sent, received)?;
+    let (mut greeting, known) = understand(answers, sent, received)?;
     // Nor does an error here: EVAL follows NOSCRIPT.
-    exchange(stream, &loads(&texts(settings), &known), Size::FEW).await;
+    let mut rest = loads(&texts(settings), &known);
+    if greeting.is_in_cluster {
+        let mut who = cmd("CLUSTER");
+        who.arg("MYID");
+        rest.push(who);
+        greeting.cluster_id = exchange(stream, &rest, Size::FEW).await.pop().and_then(read_id);
+    } else {
+        exchange(stream, &rest, Size::FEW).await;
+    }
     Ok(greeting)
 }
 
@@ -136,6 +146,7 @@ fn understand(
         is_in_cluster: ["redis_mode", "server_mode"]
             .iter()
             .any(|name| field(&server, name) == Some("cluster")),
+        cluster_id: None,
         mark: read_mark(mark),
         time: Sample { sent, received, server_us },
         // Not to be told is no obstacle.
@@ -261,6 +272,14 @@ fn told(reply: RedisResult<Value>) -> Result<Value, NodeError> {
             Ok(Value::Nil)
         }
         other => other,
+    }
+}
+
+/// Whoever may not ask does not know.
+fn read_id(reply: RedisResult<Value>) -> Option<Arc<str>> {
+    match reply {
+        Ok(Value::BulkString(bytes)) => Some(std::str::from_utf8(&bytes).ok()?.into()),
+        _ => None,
     }
 }
 

@@ -220,11 +220,16 @@ impl Node {
         self.0.core.endpoint.shares_address(&other.0.core.endpoint)
     }
 
-    /// Whether both are one cluster, as far as it was asked by now.
+    /// Whether both are one cluster, or one is a server of the other, as far as they were asked by now.
     pub(crate) fn shares_cluster(&self, other: &Self) -> bool {
+        let has = |cluster: &Cluster, server: &Core| {
+            cluster.has(server.run_id(), server.cluster_id().as_ref())
+        };
         match (&self.0.servers, &other.0.servers) {
             (Servers::Many(cluster), Servers::Many(other)) => cluster.is_that_of(other),
-            _ => false,
+            (Servers::Many(cluster), Servers::One(_)) => has(cluster, &other.0.core),
+            (Servers::One(_), Servers::Many(cluster)) => has(cluster, &self.0.core),
+            (Servers::One(_), Servers::One(_)) => false,
         }
     }
 

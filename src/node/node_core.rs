@@ -33,6 +33,8 @@ pub(super) struct Core {
     pub(super) settings: NodeSettings,
     /// Of the newest handshake on any runtime.
     standing: Mutex<Option<Arc<Standing>>>,
+    /// What its cluster calls it, as of the same, if it is one of a cluster's and tells.
+    cluster_id: Mutex<Option<Arc<str>>>,
     pub(super) runs: Runs,
     pub(super) closed: CancellationToken,
     /// Whether a call takes keys of one slot only: the server is one of a cluster, as it has said.
@@ -59,6 +61,7 @@ impl Core {
             identity,
             settings,
             standing,
+            cluster_id: Mutex::default(),
             runs: Runs::default(),
             closed,
             by_slot,
@@ -96,6 +99,14 @@ impl Core {
 
     pub(super) fn standing(&self) -> MutexGuard<'_, Option<Arc<Standing>>> {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn cluster_id(&self) -> Option<Arc<str>> {
+        self.cluster_id.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn is_called(&self, cluster_id: Option<Arc<str>>) {
+        *self.cluster_id.lock().unwrap_or_else(PoisonError::into_inner) = cluster_id;
     }
 
     /// Why the tasks have ended: otherwise their runtime has.

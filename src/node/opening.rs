@@ -68,6 +68,7 @@ impl Core {
         };
         let greeting = self.in_time(deadline, "the server did not answer", greeting).await?;
         self.recognise(dial, &greeting)?;
+        self.is_called(greeting.cluster_id.clone());
         let standing = self.identify(&greeting);
         self.warn_of_eviction(&greeting);
         let outbox = Outbox::new(&self.settings);

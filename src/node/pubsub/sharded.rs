@@ -219,7 +219,7 @@ impl Sharded {
             desk.events.send(PubSubEvent::Refused(channel, error));
         }
         let (routes, cluster) = (&self.routes, &self.cluster);
-        self.seats.retain(|place, _| routes.needs(place) || cluster.has(place));
+        self.seats.retain(|place, _| routes.needs(place) || cluster.serves_at(place));
     }
 
     fn settle(&mut self, channel: &Arc<str>, desk: &Desk) {

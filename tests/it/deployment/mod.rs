@@ -15,5 +15,6 @@ mod sentinel;
 mod sentinel_numbers;
 mod settings;
 mod sharded;
+mod strangers;
 mod tls;
 mod unix;
