@@ -141,6 +141,7 @@ impl Cluster {
 
     /// The slot is served there.
     pub(super) fn learn(&self, slot: u16, place: &Place) {
+        self.places.learn(place);
         self.state().map.learn(slot, place);
     }
 

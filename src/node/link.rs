@@ -218,10 +218,12 @@ async fn drive(connection: &Connection, driver: DriverTask) -> ConnectionEnd {
 }
 
 /// Waits before the next attempt, less long if somebody asks or has asked for the node, or holds
-/// something there: what has become of that is to be known as soon as the server is back.
+/// something there: what has become of that is to be known as soon as the server is back. Nothing is held
+/// where a cluster serves nothing any more.
 async fn pause(link: &Link, tried: Instant, pause: Duration) {
     let clock = &link.core.settings.clock;
-    let is_needed = link.core.resident().is_some_and(|resident| resident.needs_node());
+    let is_needed =
+        link.core.serves() && link.core.resident().is_some_and(|resident| resident.needs_node());
     let pause = if is_needed { pause.min(LEAST_BETWEEN_NUDGED) } else { pause };
     let nudged = async {
         link.nudge.notified().await;

@@ -5,7 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak, atomic::Ato
 use tokio::{runtime::Handle, sync::Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use super::{Endpoint, NodeSettings, directory::Place, endpoint::Identity, host::Host, runs::Runs};
+use super::{
+    Endpoint, NodeSettings, directory::Place, endpoint::Identity, host::Host, places::Places,
+    runs::Runs,
+};
 use crate::{
     error::NodeError,
     standing::{RunId, Standing},
@@ -35,6 +38,8 @@ pub(super) struct Core {
     standing: Mutex<Option<Arc<Standing>>>,
     /// What its cluster calls it, as of the same, if it is one of a cluster's and tells.
     cluster_id: Mutex<Option<Arc<str>>>,
+    /// Where the masters of a cluster are of which it is one.
+    among: Option<Places>,
     pub(super) runs: Runs,
     pub(super) closed: CancellationToken,
     /// Whether a call takes keys of one slot only: the server is one of a cluster, as it has said.
@@ -62,6 +67,7 @@ impl Core {
             settings,
             standing,
             cluster_id: Mutex::default(),
+            among: None,
             runs: Runs::default(),
             closed,
             by_slot,
@@ -76,7 +82,8 @@ impl Core {
     /// That of one server of this cluster.
     pub(super) fn at(&self, place: &Place) -> Self {
         let one = Self::new(self.endpoint.at(place), self.settings.clone());
-        let one = Self { host: self.host.clone(), ..one };
+        let among = self.endpoint.places().cloned();
+        let one = Self { host: self.host.clone(), among, ..one };
         if let Some(resident) = self.resident.get() {
             let _the_first = one.resident.set(resident.clone());
         }
@@ -107,6 +114,13 @@ impl Core {
 
     pub(super) fn is_called(&self, cluster_id: Option<Arc<str>>) {
         *self.cluster_id.lock().unwrap_or_else(PoisonError::into_inner) = cluster_id;
+    }
+
+    /// Whether it is where something is served, as far as is known: one of a cluster may have been a master
+    /// once.
+    pub(super) fn serves(&self) -> bool {
+        let place = self.endpoint.place_in_cluster();
+        self.among.as_ref().zip(place).is_none_or(|(among, place)| among.serve_at(&place))
     }
 
     /// Why the tasks have ended: otherwise their runtime has.

@@ -1,7 +1,7 @@
 //! Where the servers of a cluster are: as was said in the beginning, and as is known by now.
 
 use std::{
-    io,
+    fmt, io,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -50,6 +50,19 @@ impl Places {
         all
     }
 
+    /// Whether a master of it is there that serves something, as far as is known.
+    pub(super) fn serve_at(&self, place: &Place) -> bool {
+        self.known().contains(place)
+    }
+
+    /// One of its masters is there, too.
+    pub(super) fn learn(&self, place: &Place) {
+        let mut known = self.known();
+        if !known.contains(place) {
+            known.push(place.clone());
+        }
+    }
+
     /// These are its masters now.
     pub(super) fn are(&self, masters: &[Place]) {
         *self.known() = masters.to_vec();
@@ -62,5 +75,11 @@ impl Places {
 
     fn known(&self) -> MutexGuard<'_, Vec<Place>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Places {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Places").field(&self.name()).finish()
     }
 }
