@@ -10,23 +10,21 @@
 use std::{
     collections::BTreeMap,
     pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
 
 use futures::{
-    FutureExt, StreamExt,
+    FutureExt,
     future::{BoxFuture, Shared, try_join_all},
-    stream::FuturesUnordered,
 };
-use redis::{RedisResult, Value};
 use tokio::runtime::{Handle, Id};
 
 use super::{
-    cause, commands::words, connection::Connection, deadline::before, directory::Place,
-    info::field, master::Master, node_core::Core, places::Places, slot_map::SlotMap,
+    cause, cluster_look, connection::Connection, deadline::before, directory::Place,
+    master::Master, node_core::Core, places::Places, slot_map::SlotMap,
 };
-use crate::{clock::Instant, error::NodeError, standing::RunId, telling};
+use crate::{clock::Instant, error::NodeError, standing::RunId};
 
 /// The masters of one cluster.
 pub(super) struct Cluster {
@@ -36,6 +34,7 @@ pub(super) struct Cluster {
     state: Mutex<State>,
     /// The look that is under way: one at a time serves all.
     looking: Mutex<Option<Look>>,
+    has_warned: AtomicBool,
 }
 
 /// Completes once all were asked.
@@ -43,7 +42,7 @@ type Look = Shared<BoxFuture<'static, ()>>;
 
 #[derive(Default)]
 struct State {
-    map: SlotMap,
+    map: Arc<SlotMap>,
     masters: BTreeMap<Place, Seat>,
     looked_at: Option<Instant>,
     /// Why the last look was in vain.
@@ -56,16 +55,10 @@ struct Seat {
     used: Instant,
 }
 
-/// What one server says of all.
-struct Said {
-    map: SlotMap,
-    /// Whether it is one of those that go on, and the number of the newest change that it knows of.
-    rank: (bool, u64),
-}
-
 impl Cluster {
     pub(super) fn new(core: Arc<Core>, places: Places) -> Self {
-        Self { core, places, state: Mutex::default(), looking: Mutex::default() }
+        let has_warned = AtomicBool::new(false);
+        Self { core, places, state: Mutex::default(), looking: Mutex::default(), has_warned }
     }
 
     /// The connection to whoever serves `slot`, as far as is known.
@@ -142,7 +135,7 @@ impl Cluster {
     /// The slot is served there.
     pub(super) fn learn(&self, slot: u16, place: &Place) {
         self.places.learn(place);
-        self.state().map.learn(slot, place);
+        Arc::make_mut(&mut self.state().map).learn(slot, place);
     }
 
     pub(super) fn owner(&self, slot: u16) -> Option<Place> {
@@ -179,8 +172,8 @@ impl Cluster {
 
     /// Whether both have a master in common, as far as is known.
     pub(super) fn is_that_of(&self, other: &Self) -> bool {
-        let ids = self.state().map.ids().clone();
-        !ids.is_disjoint(other.state().map.ids())
+        let map = self.state().map.clone();
+        !map.ids().is_disjoint(other.state().map.ids())
     }
 
     pub(super) fn close(&self) {
@@ -217,8 +210,8 @@ impl Cluster {
         let runtime = self.core.background.get().cloned().or_else(|| Handle::try_current().ok())?;
         let cluster = self.clone();
         let asking = runtime.spawn(async move {
-            let said = cluster.ask_all().await;
-            cluster.take(said);
+            let looked = cluster.ask_all().await;
+            cluster.take(looked);
             let this = cluster.looking.lock().unwrap_or_else(PoisonError::into_inner).take();
             drop(this);
         });
@@ -228,11 +221,11 @@ impl Cluster {
         Some(look)
     }
 
-    fn take(&self, said: Result<SlotMap, NodeError>) {
+    fn take(&self, looked: Result<SlotMap, NodeError>) {
         let now = self.core.settings.clock.now();
         let mut state = self.state();
         state.looked_at = Some(now);
-        let map = match said {
+        let map = match looked {
             Ok(map) => map,
             Err(error) => {
                 state.failed = Some(error);
@@ -247,7 +240,7 @@ impl Cluster {
         let (kept, gone) = std::mem::take(&mut state.masters)
             .into_iter()
             .partition::<BTreeMap<_, _>, _>(|(place, seat)| is_needed(place, seat));
-        (state.masters, state.map) = (kept, map);
+        (state.masters, state.map) = (kept, Arc::new(map));
         drop(state);
         // Ends its tasks, so not under the lock.
         drop(gone);
@@ -261,62 +254,22 @@ impl Cluster {
             || run_id.is_some() && runs.any(|run| run == run_id)
     }
 
-    /// Of those that answer the one counts that goes on and knows of the newest change: one that is cut off
-    /// from the others goes on naming the masters of before.
+    /// Has all of them asked. Whoever is asked need not be one that serves anything.
     async fn ask_all(&self) -> Result<SlotMap, NodeError> {
-        let clock = &self.core.settings.clock;
         let places = self.places.all();
-        let mut asked: FuturesUnordered<_> = places.iter().map(|place| self.ask(place)).collect();
-        let mut newest: Option<Said> = None;
-        let mut failed = None;
-        loop {
-            let answer = match &newest {
-                None => asked.next().await,
-                // Those that are silent are not waited for.
-                Some(_) => before(clock, clock.now() + OTHERS, asked.next()).await.flatten(),
-            };
-            match answer {
-                Some(Ok(said)) if newest.as_ref().is_none_or(|it| it.rank < said.rank) => {
-                    newest = Some(said);
-                }
-                Some(Ok(_)) => {}
-                Some(Err(error)) => failed = Some(error),
-                None => break,
-            }
-        }
-        let nobody = || failed.unwrap_or_else(|| cause::unreachable(&"no server is named"));
-        let said = newest.ok_or_else(nobody)?.map;
-        said.mapped(|place| self.places.mapped(place)).map_err(|error| cause::unreachable(&error))
-    }
-
-    async fn ask(&self, place: &Place) -> Result<Said, NodeError> {
-        let mut questions = vec![words(&["CLUSTER", "SLOTS"]), words(&["CLUSTER", "INFO"])];
-        let sharding = &self.core.settings.sharding;
-        if !sharding.is_found() {
-            questions.push(words(&["PUBSUB", "SHARDNUMSUB"]));
-        }
-        let answers = self.master(place).core().clone().ask_once(&questions).await;
-        let mut answers = answers.inspect_err(|error| {
-            let (place, error) = (place.clone(), error.clone());
-            telling::event(move || {
-                tracing::debug!(?place, %error, "a server of a cluster does not say who serves what");
-            });
-        })?;
-        let shards = if answers.len() > 2 { answers.pop() } else { None };
-        let info = answers.pop().and_then(RedisResult::ok).unwrap_or(Value::Nil);
-        let slots = answers.pop().unwrap_or(Ok(Value::Nil)).map_err(cause::of_redis)?;
-        if let Value::ServerError(error) = &slots {
-            return Err(cause::of_server(error));
-        }
-        let map = SlotMap::read(&slots, &place.0);
-        let map = map.ok_or_else(|| cause::malformed(&"CLUSTER SLOTS was answered by another"))?;
-        if let Some(answer) = shards {
-            // Else somebody would publish in one way and listen in the other.
-            sharding.find(&answer.map_err(cause::of_redis)?);
-        }
-        let epoch = field(&info, "cluster_current_epoch").and_then(|epoch| epoch.parse().ok());
-        let goes_on = field(&info, "cluster_state") == Some("ok");
-        Ok(Said { map, rank: (goes_on, epoch.unwrap_or(0)) })
+        let (map, seated) = {
+            let state = self.state();
+            let core = |place| Some(state.masters.get(place)?.master.core().clone());
+            let seated: Vec<_> = places.iter().map(core).collect();
+            (state.map.clone(), seated)
+        };
+        let asked = places.into_iter().zip(seated).map(|(place, core)| {
+            let core = core.unwrap_or_else(|| Arc::new(self.core.at(&place)));
+            (place, core)
+        });
+        let asked: Vec<_> = asked.collect();
+        let (core, has_warned) = (&*self.core, &self.has_warned);
+        cluster_look::Look { core, asked: &asked, map: &map, has_warned }.ask_all().await
     }
 
     /// As a server of it would say it.
@@ -332,7 +285,5 @@ impl Cluster {
 
 /// However many calls do not get through, all are asked at most this often.
 const LEAST_BETWEEN: Duration = Duration::from_millis(100);
-/// How long others are waited for once one has answered.
-const OTHERS: Duration = Duration::from_millis(50);
 /// For how long one is kept that serves nothing: a slot may be on its way to it.
 const KEPT_UNUSED: Duration = Duration::from_secs(60);

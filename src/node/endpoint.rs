@@ -350,7 +350,7 @@ impl Endpoint {
                 let stream = tcp::connect(host, *port, clock).await?;
                 return Ok((Box::new(stream), Some(told)));
             }
-            Address::Cluster(places) => return any_of(&places.all(), clock).await,
+            Address::Cluster(places) => return any_of(&places.members(), clock).await,
         };
         Ok((stream, None))
     }

@@ -44,10 +44,20 @@ impl Places {
                 all.push(seed.clone());
             }
         }
+        self.in_turn(all)
+    }
+
+    /// Where it can be heard of: those that are known to be of it, or else those that were named.
+    pub(super) fn members(&self) -> Vec<Place> {
+        let known = self.known().clone();
+        if known.is_empty() { self.all() } else { self.in_turn(known) }
+    }
+
+    fn in_turn(&self, mut places: Vec<Place>) -> Vec<Place> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        let first = turn.checked_rem(all.len()).unwrap_or(0);
-        all.rotate_left(first);
-        all
+        let first = turn.checked_rem(places.len()).unwrap_or(0);
+        places.rotate_left(first);
+        places
     }
 
     /// Whether a master of it is there that serves something, as far as is known.

@@ -12,7 +12,9 @@ pub(super) struct SlotMap {
     /// Which of the places serves each; those beyond the end nobody does.
     owners: Vec<Option<u16>>,
     places: Vec<Place>,
-    /// What the masters call each other.
+    /// Where their replicas are.
+    others: BTreeSet<Place>,
+    /// What all of them call each other.
     ids: BTreeSet<Arc<str>>,
 }
 
@@ -24,10 +26,9 @@ impl SlotMap {
         let mut told = 0_u32;
         for range in ranges {
             let Value::Array(range) = range else { return None };
-            let [first, last, Value::Array(master), ..] = range.as_slice() else { return None };
-            let [host, port, rest @ ..] = master.as_slice() else { return None };
-            let host = text(host).filter(|host| !host.is_empty() && *host != "?");
-            let place = (host.map_or_else(|| asked.clone(), Arc::from), number(port)?);
+            let [first, last, master, replicas @ ..] = range.as_slice() else { return None };
+            let (place, id) = node(master, asked)?;
+            let replicas: Vec<_> = replicas.iter().filter_map(|it| node(it, asked)).collect();
             let slots = number(first)?..=number(last).filter(|last| *last < SLOTS)?;
             // Each slot is told of once, or it would take hours to read what came in a second.
             told += u32::try_from(slots.len()).ok()?;
@@ -36,7 +37,9 @@ impl SlotMap {
             }
             let owner = map.number_of(&place);
             slots.for_each(|slot| map.note(slot, owner));
-            map.ids.extend(rest.first().and_then(text).map(Arc::from));
+            let (others, ids): (Vec<_>, Vec<_>) = replicas.into_iter().unzip();
+            map.others.extend(others);
+            map.ids.extend(ids.into_iter().chain([id]).flatten());
         }
         Some(map)
     }
@@ -82,7 +85,8 @@ impl SlotMap {
 
     /// The same with places that are reached by other names.
     pub(super) fn mapped<E>(mut self, map: impl Fn(Place) -> Result<Place, E>) -> Result<Self, E> {
-        self.places = self.places.into_iter().map(map).collect::<Result<_, _>>()?;
+        self.places = self.places.into_iter().map(&map).collect::<Result<_, _>>()?;
+        self.others = self.others.into_iter().map(map).collect::<Result<_, _>>()?;
         Ok(self)
     }
 
@@ -91,9 +95,23 @@ impl SlotMap {
         &self.places
     }
 
+    /// Whether it tells of whoever is there.
+    pub(super) fn names(&self, place: &Place) -> bool {
+        self.places.contains(place) || self.others.contains(place)
+    }
+
     pub(super) fn ids(&self) -> &BTreeSet<Arc<str>> {
         &self.ids
     }
+}
+
+/// Where a node is, and what it is called.
+fn node(told: &Value, asked: &Arc<str>) -> Option<(Place, Option<Arc<str>>)> {
+    let Value::Array(told) = told else { return None };
+    let [host, port, rest @ ..] = told.as_slice() else { return None };
+    let host = text(host).filter(|host| !host.is_empty() && *host != "?");
+    let place = (host.map_or_else(|| asked.clone(), Arc::from), number(port)?);
+    Some((place, rest.first().and_then(text).map(Arc::from)))
 }
 
 fn text(value: &Value) -> Option<&str> {
@@ -151,7 +169,8 @@ mod tests {
             assert_eq!(map.owner(slot), owner.as_ref(), "{slot}");
         }
         assert_eq!(map.places().len(), 2);
-        assert_eq!(map.ids().iter().map(|id| &**id).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(map.ids().iter().map(|id| &**id).collect::<Vec<_>>(), ["a", "b", "r"]);
+        assert!(map.names(&place("10.9.9.9", 1)) && !map.names(&place("10.9.9.9", 2)));
         map.learn(5, &place("new", 1));
         assert_eq!((map.owner(5), map.owner(4)), (Some(&place("new", 1)), map.owner(0)));
         let mapped = map.mapped(|(host, port)| Ok::<_, ()>((host, port + 1))).unwrap();

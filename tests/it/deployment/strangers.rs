@@ -1,12 +1,12 @@
-//! Servers of a cluster that are named by themselves as well, and one that was demoted.
+//! Servers of a cluster that are not what they were: one that has left it, one that was demoted.
 
 use std::time::Duration;
 
-use palisade::{Client, ClientBuilder, RedLock};
-use testkit::{RedisServer, SlotCluster};
+use palisade::{Client, ClientBuilder, RedLock, error::ConnectError};
+use testkit::{FaultProxy, RedisServer, SlotCluster};
 
 use super::sentinel::{LEASE, bless};
-use crate::support::{eventually, patient, soon};
+use crate::support::{eventually, eventually_blocking, patient, soon};
 
 fn settings(hosts: impl IntoIterator<Item = String>) -> ClientBuilder {
     Client::builder()
@@ -15,6 +15,59 @@ fn settings(hosts: impl IntoIterator<Item = String>) -> ClientBuilder {
         .clock_skew(Duration::from_millis(200))
         .node_timeout(Duration::from_secs(2))
         .connect_timeout(Duration::from_secs(5))
+}
+
+/// It knows the newest changes of all, as one does that has left by itself.
+fn cluster_of_its_own() -> SlotCluster {
+    let stranger = SlotCluster::start(2);
+    let epoch = || {
+        let info = stranger[0].cli(&["CLUSTER", "INFO"]);
+        let epoch = info.lines().find_map(|line| line.strip_prefix("cluster_current_epoch:"));
+        epoch.unwrap().trim().parse::<u64>().unwrap()
+    };
+    // One has the greatest already, and the other overtakes it.
+    eventually_blocking(|| {
+        for n in 0..2 {
+            drop(stranger[n].command(&["CLUSTER", "BUMPEPOCH"]));
+        }
+        epoch() >= 10
+    });
+    stranger
+}
+
+#[tokio::test]
+async fn servers_of_two_clusters_are_followed_by_nobody() {
+    let (cluster, stranger) = (SlotCluster::start(3), cluster_of_its_own());
+    let hosts = [&stranger.hosts()[..1], &cluster.hosts()[..2]].concat();
+    let refused = soon(settings(hosts).connect()).await.unwrap_err();
+    let ConnectError::Node { source, .. } = &refused else { panic!("{refused:?}") };
+    let text = source.to_string();
+    let names = |host: &str| text.contains(host);
+    assert!(text.contains("different clusters") && names(&stranger.hosts()[0]), "{text}");
+    assert!(cluster.hosts().iter().any(|host| names(host)), "{text}");
+}
+
+#[tokio::test]
+async fn one_that_has_left_its_cluster_is_not_followed_by_those_who_know_that() {
+    let (cluster, stranger) = (SlotCluster::start(3), cluster_of_its_own());
+    let proxy = FaultProxy::before(&cluster[1]);
+    let hosts = [cluster.hosts()[0].clone(), proxy.addr().to_string()];
+    let client = soon(settings(hosts).connect()).await.unwrap();
+    bless(&client).await;
+    let guard = soon(client.lock("x").acquire()).await.unwrap();
+    proxy.lead_to(&stranger[0]);
+    let asked = || -> u64 {
+        let calls = stranger[0].calls();
+        calls.iter().filter(|(name, _)| name.starts_with("cluster")).map(|(_, times)| times).sum()
+    };
+    let before = asked();
+    while asked() == before {
+        // Whatever comes of it, it asks all of them who serves what, unless they just were.
+        drop(soon(client.bless()).await);
+    }
+    assert!(soon(client.lock("x").try_acquire()).await.unwrap().is_none());
+    assert!(stranger.keys().is_empty());
+    guard.release().await.unwrap();
 }
 
 #[tokio::test]
