@@ -21,10 +21,18 @@ use futures::{
 use tokio::runtime::{Handle, Id};
 
 use super::{
-    cause, cluster_look, connection::Connection, deadline::before, directory::Place,
-    master::Master, node_core::Core, places::Places, slot_map::SlotMap,
+    cause,
+    cluster_look::{self, Looked},
+    connection::Connection,
+    covered::Covered,
+    deadline::before,
+    directory::Place,
+    master::Master,
+    node_core::Core,
+    places::Places,
+    slot_map::SlotMap,
 };
-use crate::{clock::Instant, error::NodeError, standing::RunId};
+use crate::{clock::Instant, error::NodeError, standing::RunId, telling};
 
 /// The masters of one cluster.
 pub(super) struct Cluster {
@@ -43,6 +51,7 @@ type Look = Shared<BoxFuture<'static, ()>>;
 #[derive(Default)]
 struct State {
     map: Arc<SlotMap>,
+    covered: Arc<Covered>,
     masters: BTreeMap<Place, Seat>,
     looked_at: Option<Instant>,
     /// Why the last look was in vain.
@@ -221,17 +230,19 @@ impl Cluster {
         Some(look)
     }
 
-    fn take(&self, looked: Result<SlotMap, NodeError>) {
+    fn take(&self, looked: Result<Looked, NodeError>) {
         let now = self.core.settings.clock.now();
         let mut state = self.state();
         state.looked_at = Some(now);
-        let map = match looked {
-            Ok(map) => map,
+        let Looked { map, anew, bereft } = match looked {
+            Ok(looked) => looked,
             Err(error) => {
                 state.failed = Some(error);
                 return;
             }
         };
+        let until = now + self.core.settings.rules.quarantine;
+        Arc::make_mut(&mut state.covered).take(&anew, bereft, (now, until));
         state.failed = None;
         self.places.are(map.places());
         let is_needed = |place: &Place, seat: &Seat| {
@@ -242,8 +253,29 @@ impl Cluster {
             .partition::<BTreeMap<_, _>, _>(|(place, seat)| is_needed(place, seat));
         (state.masters, state.map) = (kept, Arc::new(map));
         drop(state);
+        if !anew.is_empty() {
+            self.warn_of_covered(anew.len());
+        }
         // Ends its tasks, so not under the lock.
         drop(gone);
+    }
+
+    /// Tells of slots that grant nothing for a while.
+    fn warn_of_covered(&self, slots: usize) {
+        let node = self.core.endpoint.id().clone();
+        telling::event_elsewhere(move || {
+            tracing::warn!(
+                %node, slots,
+                "slots have come to a master that has no keys of theirs: nobody is granted anything there \
+                 for a while"
+            );
+        });
+    }
+
+    /// Until when nobody is to be granted anything in a slot: its keys were lost with their master, and another
+    /// serves it.
+    pub(super) fn covered_until(&self, slot: u16) -> Option<Instant> {
+        self.state().covered.until(slot)
     }
 
     /// Whether a server is among its masters, by what is known of either.
@@ -255,13 +287,13 @@ impl Cluster {
     }
 
     /// Has all of them asked. Whoever is asked need not be one that serves anything.
-    async fn ask_all(&self) -> Result<SlotMap, NodeError> {
+    async fn ask_all(&self) -> Result<Looked, NodeError> {
         let places = self.places.all();
-        let (map, seated) = {
+        let (map, covered, seated) = {
             let state = self.state();
             let core = |place| Some(state.masters.get(place)?.master.core().clone());
             let seated: Vec<_> = places.iter().map(core).collect();
-            (state.map.clone(), seated)
+            (state.map.clone(), state.covered.clone(), seated)
         };
         let asked = places.into_iter().zip(seated).map(|(place, core)| {
             let core = core.unwrap_or_else(|| Arc::new(self.core.at(&place)));
@@ -269,7 +301,9 @@ impl Cluster {
         });
         let asked: Vec<_> = asked.collect();
         let (core, has_warned) = (&*self.core, &self.has_warned);
-        cluster_look::Look { core, asked: &asked, map: &map, has_warned }.ask_all().await
+        cluster_look::Look { core, asked: &asked, map: &map, covered: &covered, has_warned }
+            .ask_all()
+            .await
     }
 
     /// As a server of it would say it.

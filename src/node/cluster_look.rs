@@ -16,6 +16,7 @@ use super::{
     cause,
     chosen::{Choice, Said, apart, choose},
     commands::words,
+    covered::{Bereft, Covered},
     deadline::before,
     directory::{Place, shown},
     info::field,
@@ -24,6 +25,14 @@ use super::{
 };
 use crate::{error::NodeError, telling};
 
+/// What has come of a look.
+pub(super) struct Looked {
+    pub(super) map: SlotMap,
+    /// Slots that came to whoever serves them without the word of the one before.
+    pub(super) anew: BTreeSet<u16>,
+    pub(super) bereft: Bereft,
+}
+
 /// A look, and what is known before it.
 pub(super) struct Look<'a> {
     /// Of the cluster.
@@ -31,12 +40,13 @@ pub(super) struct Look<'a> {
     /// Who is asked, and by what.
     pub(super) asked: &'a [(Place, Arc<Core>)],
     pub(super) map: &'a SlotMap,
+    pub(super) covered: &'a Covered,
     pub(super) has_warned: &'a AtomicBool,
 }
 
 impl Look<'_> {
     /// Asks all; those that are silent are not waited for once it is clear whom to believe.
-    pub(super) async fn ask_all(&self) -> Result<SlotMap, NodeError> {
+    pub(super) async fn ask_all(&self) -> Result<Looked, NodeError> {
         let (clock, known) = (&self.core.settings.clock, self);
         let places: Vec<_> = self.asked.iter().map(|(place, _)| place.clone()).collect();
         let ids = known.map.ids();
@@ -47,8 +57,13 @@ impl Look<'_> {
         loop {
             let others_until = match choose(&said, known.map, &places) {
                 Choice::Nobody => None,
-                Choice::Certain(_) => Some(clock.now() + OTHERS),
-                Choice::SoFar(_) | Choice::Apart(..) => Some(patient_until),
+                // Whoever served a slot may be the last to say that it lives.
+                Choice::Certain(one)
+                    if known.covered.anew(known.map, &one.map, &said).is_empty() =>
+                {
+                    Some(clock.now() + OTHERS)
+                }
+                Choice::Certain(_) | Choice::SoFar(_) | Choice::Apart(..) => Some(patient_until),
             };
             let answer = match others_until {
                 None => asked.next().await,
@@ -62,7 +77,11 @@ impl Look<'_> {
         }
         self.warn_of_strangers(&said, ids);
         match choose(&said, known.map, &places) {
-            Choice::Certain(one) | Choice::SoFar(one) => Ok(one.map.clone()),
+            Choice::Certain(one) | Choice::SoFar(one) => {
+                let anew = known.covered.anew(known.map, &one.map, &said);
+                let bereft = known.covered.bereft(known.map, &one.map, &said);
+                Ok(Looked { map: one.map.clone(), anew, bereft })
+            }
             Choice::Apart(one, other) => {
                 Err(NodeError::Unsupported { what: apart(one, other).into() })
             }

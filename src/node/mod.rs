@@ -19,6 +19,7 @@ mod cluster_look;
 mod codec;
 mod commands;
 mod connection;
+mod covered;
 mod credentials;
 mod deadline;
 mod directory;
@@ -232,6 +233,15 @@ impl Node {
             (Servers::Many(cluster), Servers::One(_)) => has(cluster, &other.0.core),
             (Servers::One(_), Servers::Many(cluster)) => has(cluster, &self.0.core),
             (Servers::One(_), Servers::One(_)) => false,
+        }
+    }
+
+    /// Until when nobody is to be granted anything that concerns `key`: in a cluster its slot may have come to a
+    /// master that has none of its keys, since the one before was lost with them.
+    pub(crate) fn covered_until(&self, key: &str) -> Option<Instant> {
+        match &self.0.servers {
+            Servers::One(_) => None,
+            Servers::Many(cluster) => cluster.covered_until(slot(key)),
         }
     }
 

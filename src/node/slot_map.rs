@@ -12,10 +12,20 @@ pub(super) struct SlotMap {
     /// Which of the places serves each; those beyond the end nobody does.
     owners: Vec<Option<u16>>,
     places: Vec<Place>,
+    /// Who is at each of them, as far as was told.
+    nodes: Vec<Option<Arc<Member>>>,
     /// Where their replicas are.
     others: BTreeSet<Place>,
     /// What all of them call each other.
     ids: BTreeSet<Arc<str>>,
+}
+
+/// A master that serves something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Member {
+    pub(super) id: Arc<str>,
+    pub(super) replicas: BTreeSet<Arc<str>>,
+    pub(super) place: Place,
 }
 
 impl SlotMap {
@@ -37,9 +47,13 @@ impl SlotMap {
             }
             let owner = map.number_of(&place);
             slots.for_each(|slot| map.note(slot, owner));
-            let (others, ids): (Vec<_>, Vec<_>) = replicas.into_iter().unzip();
-            map.others.extend(others);
-            map.ids.extend(ids.into_iter().chain([id]).flatten());
+            let ids: BTreeSet<_> = replicas.iter().filter_map(|(_, id)| id.clone()).collect();
+            map.others.extend(replicas.into_iter().map(|(place, _)| place));
+            map.ids.extend(ids.iter().cloned().chain(id.clone()));
+            let at = owner.and_then(|owner| map.nodes.get_mut(usize::from(owner)));
+            if let Some((at, id)) = at.zip(id) {
+                *at = Some(Arc::new(Member { id, replicas: ids, place }));
+            }
         }
         Some(map)
     }
@@ -47,6 +61,17 @@ impl SlotMap {
     pub(super) fn owner(&self, slot: u16) -> Option<&Place> {
         let owner = self.owners.get(usize::from(slot)).copied().flatten()?;
         self.places.get(usize::from(owner))
+    }
+
+    /// Who serves it, as far as was told.
+    pub(super) fn member(&self, slot: u16) -> Option<&Arc<Member>> {
+        let owner = self.owners.get(usize::from(slot)).copied().flatten()?;
+        self.nodes.get(usize::from(owner))?.as_ref()
+    }
+
+    /// All who serve something, as far as was told.
+    pub(super) fn members(&self) -> impl Iterator<Item = &Arc<Member>> {
+        self.nodes.iter().flatten()
     }
 
     /// The slots that are served there, in their order.
@@ -68,6 +93,7 @@ impl SlotMap {
     fn number_of(&mut self, place: &Place) -> Option<u16> {
         let known = self.places.iter().position(|known| known == place).unwrap_or_else(|| {
             self.places.push(place.clone());
+            self.nodes.push(None);
             self.places.len() - 1
         });
         u16::try_from(known).ok()
@@ -87,6 +113,11 @@ impl SlotMap {
     pub(super) fn mapped<E>(mut self, map: impl Fn(Place) -> Result<Place, E>) -> Result<Self, E> {
         self.places = self.places.into_iter().map(&map).collect::<Result<_, _>>()?;
         self.others = self.others.into_iter().map(map).collect::<Result<_, _>>()?;
+        for (node, place) in self.nodes.iter_mut().zip(&self.places) {
+            if let Some(member) = node {
+                *node = Some(Arc::new(Member { place: place.clone(), ..(**member).clone() }));
+            }
+        }
         Ok(self)
     }
 
@@ -130,7 +161,7 @@ fn number(value: &Value) -> Option<u16> {
 }
 
 /// How many there are.
-const SLOTS: u16 = 16_384;
+pub(super) const SLOTS: u16 = 16_384;
 
 #[cfg(test)]
 mod tests {
@@ -171,6 +202,8 @@ mod tests {
         assert_eq!(map.places().len(), 2);
         assert_eq!(map.ids().iter().map(|id| &**id).collect::<Vec<_>>(), ["a", "b", "r"]);
         assert!(map.names(&place("10.9.9.9", 1)) && !map.names(&place("10.9.9.9", 2)));
+        let member = map.member(10).unwrap();
+        assert_eq!((&*member.id, &member.place), ("b", &place("asked", 7001)));
         map.learn(5, &place("new", 1));
         assert_eq!((map.owner(5), map.owner(4)), (Some(&place("new", 1)), map.owner(0)));
         let mapped = map.mapped(|(host, port)| Ok::<_, ()>((host, port + 1))).unwrap();

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     clock::Instant,
-    error::{NodeError, Phase},
+    error::{Forgotten, NodeError, Phase},
     node::Connection,
     standing::{Judgement, Mark, Sight, Stance, Standing, Vetting, View, WaitClass},
     telling,
@@ -57,6 +57,13 @@ impl Voter {
             return Ok(None);
         }
         let now = self.services.now();
+        if let Some(until) = self.services.node.covered_until(self.kind.name())
+            && now < until
+        {
+            let uptime = connection.standing().uptime(now).unwrap_or_default();
+            let (counts_in, forgotten) = (until.saturating_since(now), Forgotten::Data);
+            return Err(NodeError::Quarantined { uptime, counts_in, forgotten });
+        }
         // What is rare is on the heap: the usual acquire is not to carry its size about.
         match connection.standing().stance(now) {
             Ok(Stance::Doubtful) => Box::pin(self.look_in_turn(connection, deadline)).await,

@@ -1,11 +1,15 @@
-//! Servers of a cluster that are not what they were: one that has left it, one that was demoted.
+//! Servers of a cluster that are not what they were: one that has left it, one that was demoted, one that serves
+//! slots whose keys are lost.
 
 use std::time::Duration;
 
 use palisade::{Client, ClientBuilder, RedLock, error::ConnectError};
 use testkit::{FaultProxy, RedisServer, SlotCluster};
 
-use super::sentinel::{LEASE, bless};
+use super::{
+    cluster::another,
+    sentinel::{LEASE, bless, is_quarantined},
+};
 use crate::support::{eventually, eventually_blocking, patient, soon};
 
 fn settings(hosts: impl IntoIterator<Item = String>) -> ClientBuilder {
@@ -83,6 +87,43 @@ async fn cluster_and_one_of_its_servers_are_no_two_votes() {
     let refused = format!("{:?}", soon(most.try_acquire()).await.unwrap_err());
     assert!(refused.contains("SameServer"), "{refused}");
     eventually(|| cluster.keys().iter().all(|key| key != "x")).await;
+}
+
+#[tokio::test]
+async fn slots_that_another_covers_after_their_master_died_grant_nothing_that_may_be_held() {
+    let cluster = SlotCluster::start(3);
+    let [here, there] = [(); 2].map(|()| settings(cluster.hosts()).connect());
+    let (here, there) = (soon(here).await.unwrap(), soon(there).await.unwrap());
+    bless(&here).await;
+    let guard = soon(here.lock("x").acquire()).await.unwrap();
+    assert!(soon(there.lock("x").try_acquire()).await.unwrap().is_none());
+    let (slot, next) = (cluster.slot_of("x"), another(&cluster, "x"));
+    let lost = cluster.owner_of(slot);
+    cluster.kill(lost);
+    let living: Vec<_> = (0..3).filter(|n| *n != lost).map(|n| &cluster[n]).collect();
+    cover(&living, slot, &cluster[next]);
+    loop {
+        match soon(there.lock("x").try_acquire()).await {
+            Err(error) if is_quarantined(&error) => break,
+            // Not all know of it yet.
+            Err(_) => {}
+            Ok(granted) => panic!("{granted:?}"),
+        }
+    }
+    soon(guard.lost()).await;
+}
+
+/// As `redis-cli --cluster fix` does. What the dead master said last may come behind that.
+fn cover(living: &[&RedisServer], slot: u16, next: &RedisServer) {
+    let slot = slot.to_string();
+    eventually_blocking(|| {
+        for server in living {
+            server.cli(&["CONFIG", "SET", "cluster-require-full-coverage", "no"]);
+            server.cli(&["CLUSTER", "DELSLOTS", &slot]);
+        }
+        next.cli(&["CLUSTER", "ADDSLOTS", &slot]).trim() == "OK"
+    });
+    next.cli(&["CLUSTER", "BUMPEPOCH"]);
 }
 
 #[tokio::test]
