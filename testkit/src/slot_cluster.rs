@@ -151,6 +151,32 @@ impl SlotCluster {
         });
     }
 
+    /// From now on they take nobody for dead who is only slow, as all are on a busy machine: they have to be
+    /// [told](Self::replace).
+    ///
+    /// # Panics
+    /// One refuses.
+    #[must_use]
+    pub fn patient(self) -> Self {
+        for server in self.living() {
+            let said = server.cli(&["CONFIG", "SET", "cluster-node-timeout", PATIENT_MS]);
+            assert_eq!(said, "OK", "the time after which one is taken for dead");
+        }
+        self.wait_until_ok();
+        self
+    }
+
+    /// Has the other of a pair take the place of a master that is dead, and waits until all know. It asks nobody, so
+    /// nobody has to have noticed the death.
+    ///
+    /// # Panics
+    /// They do not within a minute.
+    pub fn replace(&self, dead: usize) {
+        let other = if dead < self.masters { dead + self.masters } else { dead - self.masters };
+        self[other].cli(&["CLUSTER", "FAILOVER", "TAKEOVER"]);
+        self.wait_until_replaced(dead);
+    }
+
     /// Waits until all that live say that every slot is served, and by whom is the same for all.
     ///
     /// # Panics
@@ -418,5 +444,7 @@ fn owners(server: &RedisServer) -> Vec<(u16, u16, u16)> {
 /// So much is added to a server's port where that of its bus cannot be chosen.
 const BUS: u16 = 10_000;
 const NODE_TIMEOUT_MS: &str = "500";
+/// Longer than any test.
+const PATIENT_MS: &str = "600000";
 const POLL: Duration = Duration::from_millis(10);
 const LIMIT: Duration = Duration::from_secs(60);
