@@ -2,12 +2,14 @@
 
 use std::{
     ffi::OsString,
-    fs::{self, File},
+    fs::{self, File, OpenOptions},
     io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
+use rustix::fs::OFlags;
 use serde::Serialize;
 
 use crate::{
@@ -121,39 +123,54 @@ impl From<Fate> for Command {
     }
 }
 
-/// Where it is written: beside its place first, so that no reader sees half of it.
+/// Where it is written.
 #[derive(Debug)]
 pub(crate) struct StatusFile {
     path: PathBuf,
-    beside: PathBuf,
+    /// Beside its place first, so that no reader sees half of it; `None` for what is no file, or is open already, and
+    /// must not be replaced: devices, pipes, our own output.
+    beside: Option<PathBuf>,
     file: File,
 }
 
 impl StatusFile {
     /// Opens it before anything is asked for: a run whose end cannot be told is not begun.
-    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
-        let mut beside = OsString::from(path);
+    pub(crate) fn open(given: &Path) -> Result<Self, Failure> {
+        let unusable =
+            |error| Failure::usage(format_args!("--status-file {}: {error}", given.display()));
+        let is_file = fs::metadata(given).map_or(true, |found| found.is_file());
+        if !is_file || OPEN_ALREADY.iter().any(|place| given.starts_with(place)) {
+            // A pipe that nobody reads would be waited for.
+            let flags = OFlags::NONBLOCK.bits().cast_signed();
+            let file = OpenOptions::new().append(true).custom_flags(flags).open(given);
+            let (path, file) = (given.to_owned(), file.map_err(unusable)?);
+            return Ok(Self { path, beside: None, file });
+        }
+        // Of a link what it leads to is replaced, and not the link.
+        let path = fs::canonicalize(given).unwrap_or_else(|_| given.to_owned());
+        let mut beside = OsString::from(&path);
         beside.push(format!(".{}", std::process::id()));
         let beside = PathBuf::from(beside);
-        let unusable =
-            |error| Failure::usage(format_args!("--status-file {}: {error}", path.display()));
-        if path.is_dir() {
-            return Err(unusable(io::ErrorKind::IsADirectory.into()));
-        }
         let file = File::create_new(&beside).map_err(unusable)?;
-        Ok(Self { path: path.to_owned(), beside, file })
+        Ok(Self { path, beside: Some(beside), file })
     }
 
     /// Writes it in one piece. A command that has run is not made undone by a full disk: that is only told.
     pub(crate) fn write(mut self, course: &Course, name: &str, end: &Result<End, Failure>) {
         let status = course.status(name, end);
+        let rename = |beside: &PathBuf| fs::rename(beside, &self.path);
         let written = serde_json::to_string_pretty(&status)
             .map_err(io::Error::other)
             .and_then(|text| self.file.write_all((text + "\n").as_bytes()))
-            .and_then(|()| fs::rename(&self.beside, &self.path));
+            .and_then(|()| self.beside.as_ref().map_or(Ok(()), rename));
         if let Err(error) = written {
             tell(format_args!("--status-file {}: {error}", self.path.display()));
-            let _may_be_gone = fs::remove_file(&self.beside);
+            if let Some(beside) = &self.beside {
+                let _may_be_gone = fs::remove_file(beside);
+            }
         }
     }
 }
+
+/// What processes have open by these names may be files, which are written to by others too.
+const OPEN_ALREADY: [&str; 4] = ["/dev/fd", "/dev/stdout", "/dev/stderr", "/proc"];

@@ -135,8 +135,43 @@ fn what_became_of_the_lock_and_the_command_is_told_in_a_file() {
 #[test]
 fn a_status_file_that_cannot_be_written_is_wrong_use_and_nothing_is_begun() {
     let server = RedisServer::start();
-    for path in ["/nowhere/status", "/tmp"] {
+    for path in ["/nowhere/status", "/tmp", "/tmp/", "/proc/self/fd"] {
         let refused = run(&[server.url()], &format!("--status-file {path}"), "echo ran").finish();
         assert_eq!((refused.code(), refused.output.len()), (64, 0), "{refused:?}");
     }
+}
+
+/// As root the devices of the machine would be replaced by files; here a pipe stands for them.
+#[test]
+fn status_goes_to_what_is_no_file_as_it_is_and_to_what_a_link_leads_to() {
+    let server = RedisServer::start();
+    let folder =
+        env::temp_dir().join(format!("palisade-places-{}-{}", process::id(), server.port()));
+    fs::create_dir(&folder).expect("a folder of our own");
+    let place = |name: &str| folder.join(name).display().to_string();
+    let status =
+        |path: &str| run(&[server.url()], &format!("--status-file {path}"), "echo mine").finish();
+
+    // By a name at which nothing can be made in its place.
+    let to_output = status("/proc/self/fd/1");
+    assert_eq!(to_output.code(), 0, "{to_output:?}");
+    assert_eq!(to_output.output.first().map(String::as_str), Some("mine"), "{to_output:?}");
+    assert!(
+        to_output.output.iter().any(|line| line.contains("\"outcome\": \"ran\"")),
+        "{to_output:?}"
+    );
+
+    let made =
+        process::Command::new("mkfifo").arg(place("pipe")).status().expect("mkfifo is there");
+    assert!(made.success());
+    let unread = status(&place("pipe"));
+    assert_eq!((unread.code(), unread.output.len()), (64, 0), "{unread:?}");
+    assert!(fs::metadata(place("pipe")).is_ok_and(|found| !found.is_file()), "it is a pipe still");
+
+    fs::write(place("file"), "old").expect("our folder");
+    std::os::unix::fs::symlink(place("file"), place("link")).expect("our folder");
+    assert_eq!(status(&place("link")).code(), 0);
+    assert!(fs::symlink_metadata(place("link")).is_ok_and(|found| found.is_symlink()));
+    assert!(fs::read_to_string(place("file")).is_ok_and(|text| text.contains("ran")));
+    fs::remove_dir_all(&folder).expect("our folder");
 }
