@@ -81,8 +81,18 @@ fn of_node(cause: &NodeError) -> u8 {
         | NodeError::ForeignMarker => CONFIGURATION,
         // What SELECT says to a number that is too great.
         NodeError::Server { message, .. } if message.contains("DB index") => CONFIGURATION,
+        // What a server, or a script there, says of a command that its configuration has renamed.
+        NodeError::Server { message, .. } if is_unknown_command(message) => CONFIGURATION,
+        // It is another kind of server.
+        NodeError::Unreachable { reason } if reason.contains("does not speak Redis' protocol") => {
+            CONFIGURATION
+        }
         // As std words EMFILE: no descriptor was left for the socket.
         NodeError::Unreachable { reason } if reason.contains("os error 24") => SYSTEM,
         _ => UNAVAILABLE,
     }
+}
+
+fn is_unknown_command(message: &str) -> bool {
+    ["unknown command", "Unknown Redis command"].iter().any(|words| message.contains(words))
 }

@@ -111,14 +111,15 @@ pub enum NodeError {
         forgotten: Forgotten,
     },
     /// The server does not tell when it was started, since the user may not ask for it. Its grant
-    /// was not asked for.
+    /// was not asked for. (Where nobody may, since the command was renamed, it is [`Unsupported`](Self::Unsupported).)
     #[error("the user may not ask when the server was started; add the ACL rule +info|server")]
     Unidentified,
     /// The server is a replica, or was demoted to one (READONLY): it cannot vote.
     #[error("the server is a read-only replica")]
     Replica,
-    /// The server is one that locks cannot rest on: too old, one of several masters of the same data, or one of
-    /// several that answer at its address in turn, as behind a load balancer. Nothing was executed.
+    /// The server is one that locks cannot rest on: too old, one of several masters of the same data, one of
+    /// several that answer at its address in turn, as behind a load balancer, one that does not know `INFO`, or one of
+    /// a [cluster](crate::ClientBuilder::cluster) of several masters that was named as if it were alone. Nothing was executed.
     #[error("the server is not supported: {what}")]
     Unsupported {
         /// What it is, and what is needed.
@@ -282,6 +283,22 @@ impl NodeError {
                 !OF_SERVER.contains(&&**code) && !matches!(&**code, "MOVED" | "ASK")
             }
             _ => false,
+        }
+    }
+
+    /// The same, with the place of a server that its users have not named.
+    pub(crate) fn of_server_at(self, place: &str) -> Self {
+        let at = |text: Text| Text::from(format!("{place}: {}", &*text));
+        match self {
+            Self::Unreachable { reason } => Self::Unreachable { reason: at(reason) },
+            Self::Tls { reason } => Self::Tls { reason: at(reason) },
+            Self::Authentication { message } => Self::Authentication { message: at(message) },
+            Self::Permission { message } => Self::Permission { message: at(message) },
+            Self::Unsupported { what } => Self::Unsupported { what: at(what) },
+            Self::ScriptsRefused { message } => Self::ScriptsRefused { message: at(message) },
+            Self::Server { code, message } => Self::Server { code, message: at(message) },
+            // They have no words of their own.
+            other => other,
         }
     }
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use futures::{StreamExt, stream::FuturesUnordered};
-use redis::{RedisResult, Value};
+use redis::{RedisResult, ServerError, Value};
 
 use super::{
     cause,
@@ -127,7 +127,7 @@ impl Look<'_> {
         let info = answers.pop().and_then(RedisResult::ok).unwrap_or(Value::Nil);
         let slots = answers.pop().unwrap_or(Ok(Value::Nil)).map_err(cause::of_redis)?;
         if let Value::ServerError(error) = &slots {
-            return Err(cause::of_server(error));
+            return Err(why_not(error));
         }
         let map = SlotMap::read(&slots, &place.0);
         let map = map.ok_or_else(|| cause::malformed(&"CLUSTER SLOTS was answered by another"))?;
@@ -153,3 +153,10 @@ const DOUBT: Duration = Duration::from_secs(1);
 
 const NOBODY_KNOWN: &str =
     "those servers that answer serve nothing, or know none of the cluster that was known before";
+
+/// Why a server says of no slots where they are.
+fn why_not(error: &ServerError) -> NodeError {
+    let is_alone = error.details().is_some_and(|text| text.contains("cluster support disabled"));
+    let what = "it is one by itself, and in no cluster; name it so, redis://host:port";
+    if is_alone { NodeError::Unsupported { what: what.into() } } else { cause::of_server(error) }
+}

@@ -163,7 +163,7 @@ impl Directory {
         let stream: Box<dyn Stream> = Box::new(tcp::connect(host, *port, clock).await?);
         #[cfg(feature = "tls")]
         if let Some(tls) = &self.tls {
-            return tls.wrap(stream, Some(host)).await.map_err(io::Error::other);
+            return tls.wrap(stream, Some((host, *port)), clock).await.map_err(io::Error::other);
         }
         Ok(stream)
     }

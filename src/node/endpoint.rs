@@ -319,13 +319,29 @@ impl Endpoint {
         !self.address.is_of_callers_making() && !has_io()
     }
 
-    /// Makes a stream, on which nothing has been sent yet; and where it leads, if that may change.
+    /// Where the server is now, if others have to be asked for that.
+    pub(super) async fn told(&self, clock: &SharedClock) -> io::Result<Option<Whereabouts>> {
+        match &self.address {
+            _ if self.lacks_io_here() => Err(no_io()),
+            Address::Told(directory) => directory.master(clock).await.map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Makes a stream, on which nothing has been sent yet, to where it was [told](Self::told) to be; and where
+    /// it leads, if that may change.
     pub(super) async fn dial(
         &self,
+        told: Option<Whereabouts>,
         clock: &SharedClock,
     ) -> io::Result<(Box<dyn Stream>, Option<Whereabouts>)> {
         if self.lacks_io_here() {
-            return Err(io::Error::other("this tokio runtime has no I/O"));
+            return Err(no_io());
+        }
+        if let Some(told) = told {
+            let (host, port) = &told.place;
+            let stream = tcp::connect(host, *port, clock).await?;
+            return Ok((Box::new(stream), Some(told)));
         }
         let stream: Box<dyn Stream> = match &self.address {
             Address::Tcp(host, port) => Box::new(tcp::connect(host, *port, clock).await?),
@@ -344,12 +360,7 @@ impl Endpoint {
                 let told = Whereabouts { place: (self.name.clone(), 0), config: Some(config) };
                 return Ok((stream, Some(told)));
             }
-            Address::Told(directory) => {
-                let told = directory.master(clock).await?;
-                let (host, port) = &told.place;
-                let stream = tcp::connect(host, *port, clock).await?;
-                return Ok((Box::new(stream), Some(told)));
-            }
+            Address::Told(_) => return Err(io::Error::other("no sentinel was asked")),
             Address::Cluster(places) => return any_of(&places.members(), clock).await,
         };
         Ok((stream, None))
@@ -382,19 +393,19 @@ impl Endpoint {
         }
     }
 
-    /// The host of one of those: each shows a certificate of its own.
-    #[cfg(feature = "tls")]
-    pub(super) fn host_of_cluster(&self) -> Option<&str> {
-        match &self.address {
-            Address::Tcp(host, _) if self.is_of_cluster => Some(host),
-            _ => None,
-        }
-    }
-
     /// Which of those it is.
     pub(super) fn place_in_cluster(&self) -> Option<Place> {
         match &self.address {
             Address::Tcp(host, port) if self.is_of_cluster => Some((host.clone(), *port)),
+            _ => None,
+        }
+    }
+
+    /// Where it is, if that is said by its address.
+    #[cfg(feature = "tls")]
+    pub(super) fn place(&self) -> Option<Place> {
+        match &self.address {
+            Address::Tcp(host, port) => Some((host.clone(), *port)),
             _ => None,
         }
     }
@@ -494,6 +505,10 @@ async fn any_of(
         }
     }
     Err(failed)
+}
+
+fn no_io() -> io::Error {
+    io::Error::other("this tokio runtime has no I/O")
 }
 
 /// Whether the current runtime has sockets.

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use redis::{Cmd, RedisConnectionInfo, RedisResult, Value, cmd};
+use redis::{Cmd, RedisConnectionInfo, RedisResult, ServerError, Value, cmd};
 
 use super::{
     NodeSettings, Stream, cause,
@@ -26,6 +26,8 @@ pub(super) struct Greeting {
     pub(super) uptime: Option<Duration>,
     /// Of what data it is the master.
     pub(super) replid: Option<RunId>,
+    /// Whether INFO was taken away from all users, and not by an ACL.
+    is_mute: bool,
     /// Whether it is one of a cluster.
     pub(super) is_in_cluster: bool,
     /// What that calls it, if it tells.
@@ -44,12 +46,13 @@ impl Greeting {
         let told = self.run_id.zip(self.uptime);
         let is_in_cluster = self.is_in_cluster;
         let told = told.map(|(run_id, uptime)| Introduced { run_id, uptime, at, is_in_cluster });
+        let told = told.ok_or_else(|| if self.is_mute { mute() } else { NodeError::Unidentified });
         Introduction { told, mark: self.mark.clone(), at, server_time: self.time.server_us }
     }
 }
 
 /// Logs in, in one round trip with everything else that is asked of a new connection; one more where
-/// the server lacks scripts.
+/// the server lacks scripts, and where one of a cluster is spoken to as if it were `alone`.
 ///
 /// AUTH and SELECT are sent from here, not by redis-rs, which reports every error to its own AUTH as a
 /// wrong password, even that there are too many clients: asking again would seem pointless.
@@ -57,6 +60,7 @@ pub(super) async fn greet(
     stream: &mut (impl Stream + ?Sized),
     login: &RedisConnectionInfo,
     settings: &NodeSettings,
+    alone: bool,
 ) -> Result<Greeting, NodeError> {
     let mut first = login_commands(login);
     let logins = first.len();
@@ -71,6 +75,10 @@ pub(super) async fn greet(
     }
     let mut next = || answers.next().unwrap_or(Ok(Value::Nil));
     let answers = [(); QUESTIONS].map(|()| next());
+    let [server, ..] = &answers;
+    if alone && server.as_ref().is_ok_and(is_in_cluster) {
+        has_all_keys(stream).await?;
+    }
     let (mut greeting, known) = understand(answers, sent, received)?;
     // Nor does an error here: EVAL follows NOSCRIPT.
     let mut rest = loads(&texts(settings), &known);
@@ -119,6 +127,7 @@ fn understand(
     received: Instant,
 ) -> Result<(Greeting, RedisResult<Value>), NodeError> {
     let [server, replication, memory, mark, ping, time, known] = answers;
+    let is_mute = matches!(&server, Ok(Value::ServerError(error)) if is_unknown(error));
     let server = told(server)?;
     let replication = told(replication)?;
     // INFO and TIME are answered while the data is being loaded; PING is not.
@@ -141,11 +150,9 @@ fn understand(
     let greeting = Greeting {
         run_id: field(&server, "run_id").and_then(RunId::new),
         uptime,
+        is_mute,
         replid: field(&replication, "master_replid").and_then(RunId::new),
-        // Redis and Valkey.
-        is_in_cluster: ["redis_mode", "server_mode"]
-            .iter()
-            .any(|name| field(&server, name) == Some("cluster")),
+        is_in_cluster: is_in_cluster(&server),
         cluster_id: None,
         mark: read_mark(mark),
         time: Sample { sent, received, server_us },
@@ -154,6 +161,30 @@ fn understand(
     };
     Ok((greeting, known))
 }
+
+/// By what INFO says of it: Redis and Valkey.
+fn is_in_cluster(server: &Value) -> bool {
+    ["redis_mode", "server_mode"].iter().any(|name| field(server, name) == Some("cluster"))
+}
+
+/// Ok if it serves all slots of its cluster, as far as it tells. Of several each would refuse the names of the
+/// others, and none stays where it is when one of them fails.
+async fn has_all_keys(stream: &mut (impl Stream + ?Sized)) -> Result<(), NodeError> {
+    let mut question = cmd("CLUSTER");
+    question.arg("INFO");
+    let answer = exchange(stream, &[question], Size::FEW).await.pop().unwrap_or(Ok(Value::Nil));
+    let said = told(answer)?;
+    match field(&said, "cluster_size").and_then(|size| size.parse::<u32>().ok()) {
+        Some(masters @ 2..) => Err(unsupported(&format!(
+            "one of a cluster of {masters} masters, which has only some of the keys; name the cluster, \
+             {OF_CLUSTERS}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// How servers are named that are one of a cluster.
+pub(super) const OF_CLUSTERS: &str = "redis+cluster://host:port";
 
 /// Locks have a ttl, so all policies but one take them.
 fn read_eviction(memory: &Value) -> Option<Box<str>> {
@@ -268,9 +299,7 @@ fn told(reply: RedisResult<Value>) -> Result<Value, NodeError> {
                 "a proxy before several servers, such as Envoy; go to the servers behind it",
             ))
         }
-        Err(NodeError::Server { message, .. }) if message.contains("unknown command") => {
-            Ok(Value::Nil)
-        }
+        Err(NodeError::Server { message, .. }) if message.contains(UNKNOWN) => Ok(Value::Nil),
         other => other,
     }
 }
@@ -281,6 +310,20 @@ fn read_id(reply: RedisResult<Value>) -> Option<Arc<str>> {
         Ok(Value::BulkString(bytes)) => Some(std::str::from_utf8(&bytes).ok()?.into()),
         _ => None,
     }
+}
+
+/// So servers answer to commands that their configuration has renamed.
+const UNKNOWN: &str = "unknown command";
+
+fn is_unknown(error: &ServerError) -> bool {
+    error.details().is_some_and(|text| text.contains(UNKNOWN))
+}
+
+/// What no ACL rule mends.
+fn mute() -> NodeError {
+    unsupported(
+        "it does not know INFO, which tells when it was started; was it renamed by rename-command?",
+    )
 }
 
 /// Whoever may not read it, or finds something else there, finds none: it is looked at once more

@@ -330,7 +330,7 @@ impl Node {
         key: &str,
     ) -> Result<Connection, NodeError> {
         let Servers::Many(cluster) = &self.0.servers else {
-            return Err(next_socket.not_sent_on(error));
+            return Err(next_socket.not_sent_on(redirect.of_one_server(error)));
         };
         let clock = &self.0.core.settings.clock;
         if let Redirect::Moved(place) = &redirect {

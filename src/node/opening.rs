@@ -2,6 +2,7 @@
 
 use std::{
     future::pending,
+    io,
     sync::{Arc, atomic::Ordering},
 };
 
@@ -14,7 +15,7 @@ use super::{
     Stream, cause,
     connection::Connection,
     deadline::before,
-    directory::Whereabouts,
+    directory::{Place, Whereabouts, shown},
     driver_task::DriverTask,
     exchange::exchange,
     gauge::Size,
@@ -63,10 +64,13 @@ impl Core {
         let dial = self.runs.dial();
         let (mut stream, place) = self.stream(deadline).await?;
         let greeting = async {
-            let greeting = handshake::greet(&mut stream, &login.info, &self.settings);
+            let alone = !self.endpoint.is_of_cluster();
+            let greeting = handshake::greet(&mut stream, &login.info, &self.settings, alone);
             greeting.await.map_err(|error| self.hung_up(error))
         };
-        let greeting = self.in_time(deadline, "the server did not answer", greeting).await?;
+        let greeting = self.in_time(deadline, "the server did not answer", greeting).await;
+        let sent_to = place.as_ref().map(|told| &told.place);
+        let greeting = greeting.map_err(|error| self.found_at(sent_to, error))?;
         self.recognise(dial, &greeting)?;
         self.is_called(greeting.cluster_id.clone());
         let standing = self.identify(&greeting);
@@ -100,11 +104,11 @@ impl Core {
         note_learned();
         if !standing.is_identified() && before.is_none_or(|before| before.is_identified()) {
             let node = self.endpoint.id().clone();
+            let cause = standing.told_run_id().err();
             telling::event(move || {
                 tracing::warn!(
-                    %node,
-                    "the user may not ask INFO, so restarts go unnoticed, and two addresses of one \
-                     server too; the ACL rule +info|server allows it"
+                    %node, cause = cause.as_ref().map(tracing::field::display),
+                    "restarts of the server go unnoticed, and two addresses of it too: it does not tell who it is"
                 )
             });
         }
@@ -178,20 +182,36 @@ impl Core {
         &self,
         deadline: Instant,
     ) -> Result<(Box<dyn Stream>, Option<Whereabouts>), NodeError> {
-        let dialled = async {
-            let dialled = self.endpoint.dial(&self.settings.clock).await;
-            dialled.map_err(|error| cause::unreachable(&error))
-        };
-        let (stream, place) = self.in_time(deadline, "not connected", dialled).await?;
+        let clock = &self.settings.clock;
+        let refused = |error: io::Error| cause::unreachable(&error);
+        let told = async { self.endpoint.told(clock).await.map_err(refused) };
+        let told = self.in_time(deadline, "no sentinel answered", told).await?;
+        let sent_to = told.as_ref().map(|told| told.place.clone());
+        let dialled = async { self.endpoint.dial(told, clock).await.map_err(refused) };
+        let dialled = self.in_time(deadline, "not connected", dialled).await;
+        let (stream, place) = dialled.map_err(|error| self.found_at(sent_to.as_ref(), error))?;
         #[cfg(feature = "tls")]
         if let Some(tls) = self.endpoint.tls() {
-            let host =
-                place.as_ref().map(|told| &*told.place.0).or(self.endpoint.host_of_cluster());
-            let wrapped = tls.wrap(stream, host);
-            let stream = self.in_time(deadline, "no TLS handshake", wrapped).await?;
+            let at =
+                place.as_ref().map(|told| told.place.clone()).or_else(|| self.endpoint.place());
+            let at = at.as_ref().map(|(host, port)| (&**host, *port));
+            let wrapped = tls.wrap(stream, at, clock);
+            let wrapped = self.in_time(deadline, "no TLS handshake", wrapped).await;
+            let stream = wrapped.map_err(|error| self.found_at(sent_to.as_ref(), error))?;
             return Ok((stream, place));
         }
         Ok((stream, place))
+    }
+
+    /// The error of a server to which sentinels have sent us, or another of its cluster: the address that they
+    /// tell may be of use to them alone.
+    fn found_at(&self, sent_to: Option<&Place>, error: NodeError) -> NodeError {
+        let sent_to = sent_to.filter(|_| self.endpoint.directory().is_some());
+        match (sent_to, self.endpoint.place_in_cluster()) {
+            (Some(place), _) => error.of_server_at(&shown(place)),
+            (None, Some(place)) => error.of_server_at(&shown(&place)),
+            (None, None) => error,
+        }
     }
 
     /// Completes when a connection is to be given up, since its node is elsewhere.

@@ -2,7 +2,10 @@
 //!
 //! Each of these words says that nothing was executed, and only therefore may a call be made again.
 
-use super::directory::Place;
+use super::{
+    directory::{Place, shown},
+    handshake::OF_CLUSTERS,
+};
 use crate::error::NodeError;
 
 /// Where a call is to be made that was not executed.
@@ -31,6 +34,20 @@ impl Redirect {
             "TRYAGAIN" => Some(Self::TryAgain),
             "CLUSTERDOWN" => Some(Self::Down),
             _ => None,
+        }
+    }
+
+    /// What `error`, which says this, is to those who know of one server, and of no cluster.
+    pub(super) fn of_one_server(self, error: NodeError) -> NodeError {
+        match self {
+            Self::Moved(place) | Self::Ask(place) => {
+                let place = shown(&place);
+                let what = format!(
+                    "one of a cluster, and the key is at {place}; name the cluster, {OF_CLUSTERS}"
+                );
+                NodeError::Unsupported { what: what.into() }
+            }
+            Self::TryAgain | Self::Down => error,
         }
     }
 }

@@ -97,7 +97,7 @@ impl Connection {
             self.end(ConnectionEnd::Unusable(NodeError::Replica));
             return Err(NodeError::Replica);
         }
-        let run_id = self.standing().run_id().ok_or(NodeError::Unidentified)?;
+        let run_id = self.standing().told_run_id()?;
         let origin = read_origin(run_id, &replication, &stats);
         let origin = Origin { config: self.config(), db, ..origin };
         let server_time = read_time(time?)?;

@@ -1,9 +1,12 @@
 //! TLS on streams to nodes: whom they trust, and as whom they come.
 
 use std::{
-    fmt, io,
+    fmt,
+    future::pending,
+    io,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use rustls::{
@@ -13,8 +16,11 @@ use rustls::{
 };
 use tokio_rustls::{TlsConnector, rustls};
 
-use super::{Stream, cause};
-use crate::error::{ConfigError, NodeError, Shown};
+use super::{Stream, cause, exchange::exchange, gauge::Size, tcp};
+use crate::{
+    clock::SharedClock,
+    error::{ConfigError, NodeError, Shown},
+};
 
 /// How a server is spoken to over TLS: whom the client trusts, and as whom it comes.
 ///
@@ -180,21 +186,42 @@ impl Secured {
         &self.identity
     }
 
-    /// Shakes hands with the server; `host` is where that was found.
+    /// Shakes hands with the server; `place` is where that was found.
     pub(super) async fn wrap(
         &self,
         stream: Box<dyn Stream>,
-        host: Option<&str>,
+        place: Option<(&str, u16)>,
+        clock: &SharedClock,
     ) -> Result<Box<dyn Stream>, NodeError> {
+        let host = place.map(|(host, _)| host);
         let Some(name) = self.name.clone().or_else(|| named(host?).ok()) else {
             let reason = "no certificate bears the name of such a host".into();
             return Err(NodeError::Tls { reason });
         };
-        match self.connector.connect(name, stream).await {
-            Ok(stream) => Ok(Box::new(stream)),
-            Err(error) => Err(refusal(&error).unwrap_or_else(|| cause::unreachable(&error))),
+        tokio::select! {
+            biased;
+            wrapped = self.connector.connect(name, stream) => match wrapped {
+                Ok(stream) => Ok(Box::new(stream)),
+                Err(error) => Err(refusal(&error).unwrap_or_else(|| cause::unreachable(&error))),
+            },
+            () = answers_without(place, clock) => {
+                Err(NodeError::Tls { reason: NO_TLS_BUT_REDIS.into() })
+            }
         }
     }
+}
+
+/// Completes if the server answers without TLS. One that does not speak it takes the first words of TLS for half of
+/// a command, waits for the rest, and says nothing: so it is asked once more, in the clear, and nothing is told.
+async fn answers_without(place: Option<(&str, u16)>, clock: &SharedClock) {
+    clock.sleep_until(clock.now() + SILENT).await;
+    if let Some((host, port)) = place
+        && let Ok(mut stream) = tcp::connect(host, port, clock).await
+        && let Some(Ok(_)) = exchange(&mut stream, &[redis::cmd("PING")], Size::FEW).await.pop()
+    {
+        return;
+    }
+    pending().await
 }
 
 fn named(host: &str) -> Result<ServerName<'static>, InvalidDnsNameError> {
@@ -211,6 +238,10 @@ pub(super) fn refusal(error: &io::Error) -> Option<NodeError> {
 }
 
 const NO_TLS: &str = "what answers there does not speak TLS; is it the right port?";
+const NO_TLS_BUT_REDIS: &str =
+    "the server does not speak TLS there, but answers without; is it the right port?";
+/// How long a server may be silent before it is asked whether it speaks TLS at all.
+const SILENT: Duration = Duration::from_millis(150);
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, ConfigError> {
     let read = || CertificateDer::pem_file_iter(path)?.collect::<Result<Vec<_>, _>>();

@@ -24,7 +24,8 @@ use crate::{
 pub(crate) struct Standing {
     /// `None` if the server does not tell.
     run_id: Option<RunId>,
-    identity: Option<Mutex<Identity>>,
+    /// Or why not even that is known.
+    identity: Result<Mutex<Identity>, NodeError>,
     unidentified: Unidentified,
     presence: Mutex<Presence>,
 }
@@ -32,8 +33,8 @@ pub(crate) struct Standing {
 /// What a server told about itself in a handshake.
 #[derive(Debug)]
 pub(crate) struct Introduction {
-    /// `None` if the user may not ask.
-    pub(crate) told: Option<Introduced>,
+    /// An error if it does not tell.
+    pub(crate) told: Result<Introduced, NodeError>,
     /// Read behind the uptime.
     pub(crate) mark: Option<Mark>,
     /// When it came, by our clock ...
@@ -70,7 +71,7 @@ impl Standing {
         rules: Rules,
     ) -> Arc<Self> {
         let Introduction { told, mark, at, server_time } = introduction;
-        let run_id = told.map(|told| told.run_id);
+        let run_id = told.as_ref().ok().map(|told| told.run_id);
         let same = before.filter(|before| run_id.is_some() && before.run_id() == run_id);
         let standing = same.cloned().unwrap_or_else(|| {
             let heard =
@@ -89,9 +90,13 @@ impl Standing {
         standing
     }
 
-    fn new(identity: Option<Identity>, unidentified: Unidentified, now: Instant) -> Self {
+    fn new(
+        identity: Result<Identity, NodeError>,
+        unidentified: Unidentified,
+        now: Instant,
+    ) -> Self {
         Self {
-            run_id: identity.as_ref().map(Identity::run_id),
+            run_id: identity.as_ref().ok().map(Identity::run_id),
             identity: identity.map(Mutex::new),
             unidentified,
             presence: Mutex::new(Presence { connections: 0, heard: now, look_from: now + LOOK }),
@@ -103,18 +108,27 @@ impl Standing {
     }
 
     pub(crate) fn is_identified(&self) -> bool {
-        self.identity.is_some()
+        self.identity.is_ok()
+    }
+
+    /// Which process it is.
+    ///
+    /// # Errors
+    /// Why it does not tell: [`NodeError::Unidentified`], [`NodeError::Unsupported`].
+    pub(crate) fn told_run_id(&self) -> Result<RunId, NodeError> {
+        self.identity.as_ref().map_err(Clone::clone)?;
+        self.run_id.ok_or(NodeError::Unidentified)
     }
 
     /// Whether a vote of this run counts now.
     ///
     /// # Errors
-    /// [`NodeError::Quarantined`], [`NodeError::Unidentified`].
+    /// [`NodeError::Quarantined`]; why it does not [tell](Self::told_run_id) who it is.
     pub(crate) fn may_vote(&self, now: Instant) -> Result<(), NodeError> {
         match (self.identity(), self.unidentified) {
             (Some(identity), _) => identity.may_vote(now),
             (None, Unidentified::Trust) => Ok(()),
-            (None, Unidentified::Refuse) => Err(NodeError::Unidentified),
+            (None, Unidentified::Refuse) => self.told_run_id().map(drop),
         }
     }
 
@@ -270,7 +284,7 @@ impl Standing {
     }
 
     fn identity(&self) -> Option<MutexGuard<'_, Identity>> {
-        Some(self.identity.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
+        Some(self.identity.as_ref().ok()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn presence(&self) -> MutexGuard<'_, Presence> {
@@ -348,6 +362,7 @@ mod tests {
             at: s(at),
             is_in_cluster: false,
         });
+        let told = told.ok_or(NodeError::Unidentified);
         let rules = Rules {
             quarantine: Duration::from_secs(66),
             unidentified: Unidentified::Refuse,
@@ -413,7 +428,7 @@ mod tests {
         for (unidentified, from) in
             [(Unidentified::Refuse, None), (Unidentified::Trust, Some(s(0)))]
         {
-            let silent = Standing::new(None, unidentified, s(100));
+            let silent = Standing::new(Err(NodeError::Unidentified), unidentified, s(100));
             assert_eq!((silent.is_identified(), silent.run_id()), (false, None));
             assert_eq!(silent.may_vote(s(100)).is_ok(), from.is_some());
             assert_eq!((silent.votes_from(), silent.uptime(s(100))), (from, None));
@@ -468,7 +483,7 @@ mod tests {
                 is_in_cluster,
             };
             let identity = Identity::new(told, Duration::from_secs(66), None);
-            let standing = Standing::new(Some(identity), Unidentified::Trust, s(100));
+            let standing = Standing::new(Ok(identity), Unidentified::Trust, s(100));
             assert_eq!((standing.is_identified(), standing.run_id()), (true, Some(run('a'))));
             assert_eq!(standing.is_in_cluster(), is_in_cluster);
             assert_eq!(standing.uptime(s(105)), Some(Duration::from_secs(65)));
@@ -480,7 +495,7 @@ mod tests {
     #[test]
     fn nothing_is_known_of_a_server_that_does_not_tell_who_it_is() {
         for unidentified in [Unidentified::Refuse, Unidentified::Trust] {
-            let silent = Standing::new(None, unidentified, s(100));
+            let silent = Standing::new(Err(NodeError::Unidentified), unidentified, s(100));
             silent.take(&seen(100), mark("epoch a - n"), 0);
             assert_eq!((silent.known_mark(), silent.blessing()), ((false, None), None));
             assert_eq!((silent.is_old(s(1_000)), silent.is_in_cluster()), (false, false));

@@ -80,7 +80,12 @@ impl<'a> Master<'a> {
         let node = || services.node_id().clone();
         let standing = connection.standing();
         let Some((run_id, uptime)) = standing.run_id().zip(standing.uptime(services.now())) else {
-            return Err(BlessError::Unidentified { node: node() });
+            return Err(match standing.told_run_id() {
+                Err(source @ NodeError::Unsupported { .. }) => {
+                    BlessError::Node { node: node(), source }
+                }
+                _ => BlessError::Unidentified { node: node() },
+            });
         };
         let deadline = services.now() + services.settings.node_timeout;
         match services.node.survey(&connection, &[], deadline).await {

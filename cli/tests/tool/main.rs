@@ -8,6 +8,7 @@ mod deployments;
 mod fencing;
 mod inspect;
 mod loss;
+mod misdirected;
 mod namespace;
 mod quorum;
 mod run;

@@ -195,7 +195,7 @@ async fn nobody_of_a_cluster_is_an_error_that_says_so() {
         source.to_string()
     };
     let plain = refused(server.addr().to_string()).await;
-    assert!(plain.contains("cluster support disabled"), "{plain}");
+    assert!(plain.contains("it is one by itself, and in no cluster"), "{plain}");
     cluster.kill(0);
     let dead = refused(cluster[0].addr().to_string()).await;
     assert!(dead.contains("Connection refused"), "{dead}");
@@ -379,20 +379,25 @@ async fn change_is_not_made_if_the_cluster_is_down_for_too_long() {
     assert_eq!(why_not_made(settings), "CLUSTERDOWN");
 }
 
+/// It has some of the keys only, and others after each failover.
 #[tokio::test]
-async fn change_is_not_made_by_one_server_of_a_cluster_if_it_is_elsewhere() {
+async fn one_server_of_a_cluster_by_itself_is_refused_and_names_the_way_to_all() {
     let cluster = SlotCluster::start(3);
-    let elsewhere = another(&cluster, "x");
-    assert_eq!(why_not_made(Client::builder().url(&cluster[elsewhere].url())), "MOVED");
+    let error = soon(Client::connect(&cluster[0].url())).await.unwrap_err();
+    let ConnectError::Node { source, .. } = &error else { panic!("{error:?}") };
+    assert!(matches!(source, NodeError::Unsupported { .. }), "{error:?}");
+    assert!(source.to_string().contains("redis+cluster://"), "{error:?}");
 }
 
-/// Whoever connects to one server of a cluster is told where a key is, and not sent there.
+/// A user who may not ask how large the cluster is learns it from the first key that is elsewhere.
 #[tokio::test]
 async fn one_server_of_a_cluster_by_itself_refuses_what_is_elsewhere() {
     let cluster = SlotCluster::start(3);
-    let elsewhere = another(&cluster, "x");
-    let client = soon(Client::connect(&cluster[elsewhere].url())).await.unwrap();
+    let elsewhere = &cluster[another(&cluster, "x")];
+    elsewhere.cli(&["ACL", "SETUSER", "app", "on", ">pw", "~*", "&*", "+@all", "-cluster"]);
+    let client = soon(Client::connect(&elsewhere.url_with("app", "pw"))).await.unwrap();
     let lock = client.lock("x").with_lease(Lease::Fixed(SHORT));
     let refused = soon(lock.try_acquire()).await.unwrap_err();
-    assert_eq!(codes(&causes(&refused)), ["MOVED"]);
+    assert!(matches!(causes(&refused)[..], [NodeError::Unsupported { .. }]), "{refused:?}");
+    assert!(refused.to_string().contains("redis+cluster://"), "{refused}");
 }

@@ -10,7 +10,7 @@ use super::{
     cluster::another,
     sentinel::{LEASE, bless, is_quarantined},
 };
-use crate::support::{eventually, eventually_blocking, patient, soon};
+use crate::support::{eventually, eventually_blocking, patient, patiently, soon};
 
 fn settings(hosts: impl IntoIterator<Item = String>) -> ClientBuilder {
     Client::builder()
@@ -80,8 +80,11 @@ async fn cluster_and_one_of_its_servers_are_no_two_votes() {
     let owner = &cluster[cluster.owner_of(cluster.slot_of("x"))];
     let all = soon(settings(cluster.hosts()).connect()).await.unwrap();
     bless(&all).await;
-    let (one, third) = (patient(owner), patient(&third).connect());
-    let (one, third) = (soon(one.connect()).await.unwrap(), soon(third).await.unwrap());
+    // Others are told at once that it is one of a cluster.
+    owner.cli(&["ACL", "SETUSER", "app", "on", ">pw", "~*", "&*", "+@all", "-cluster"]);
+    let one = patiently(Client::builder().url(&owner.url_with("app", "pw"))).connect();
+    let third = patient(&third).connect();
+    let (one, third) = (soon(one).await.unwrap(), soon(third).await.unwrap());
     let clients = [&one, &all, &third];
     let most = RedLock::new(clients.map(|client| client.lock("x"))).unwrap();
     let refused = format!("{:?}", soon(most.try_acquire()).await.unwrap_err());
