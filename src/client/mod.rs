@@ -202,7 +202,7 @@ impl Client {
     /// Clients with another [clock](ClientBuilder::clock) count as another process.
     #[must_use]
     pub fn is_own(&self, holder: &Holder) -> bool {
-        self.services.process.made(&holder.id)
+        self.services.process.made(holder)
     }
 
     /// What the server is called in errors and ballots: no credentials.

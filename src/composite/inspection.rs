@@ -5,7 +5,7 @@ use std::fmt;
 use futures::future::join_all;
 
 use crate::{
-    error::{InspectError, Shown},
+    error::{InspectError, NodeError, Shown},
     kind::Holder,
     kinds::Lock,
     node::NodeId,
@@ -35,6 +35,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Inspection {
     nodes: Vec<(NodeId, Result<Vec<Holder>, InspectError>)>,
+    quarantined: Vec<(NodeId, NodeError)>,
 }
 
 impl Inspection {
@@ -43,7 +44,23 @@ impl Inspection {
             let node = lock.voter().services.node_id().clone();
             (node, lock.holders().await)
         });
-        Self { nodes: join_all(asked).await }
+        let nodes = join_all(asked).await;
+        let is_alone = locks.len() == 1;
+        let quarantined = |lock: &Lock| {
+            let voter = lock.voter();
+            let voter = if is_alone { voter.as_if_alone() } else { voter.in_composite() };
+            Some((voter.services.node_id().clone(), voter.quarantined()?))
+        };
+        Self { nodes, quarantined: locks.iter().filter_map(quarantined).collect() }
+    }
+
+    /// The servers whose votes do not count now, and why: they may have forgotten what they granted, or do not
+    /// tell who they are. They answer all the same.
+    ///
+    /// As far as their ages and their marks tell, which are read when a connection is made: nothing is written
+    /// for this. Of a lock on one server, where that has [a quarantine](crate::Quarantine).
+    pub fn quarantined(&self) -> impl Iterator<Item = (&NodeId, &NodeError)> {
+        self.quarantined.iter().map(|(node, cause)| (node, cause))
     }
 
     /// Each server with its answer: who holds the lock there, which are many if they read.

@@ -2,7 +2,9 @@
 
 use std::{fmt, time::Duration};
 
-use crate::error::Shown;
+use uuid::Uuid;
+
+use crate::{error::Shown, wire::permit};
 
 /// Who holds a lock on one server.
 ///
@@ -32,6 +34,23 @@ pub struct Holder {
     pub ttl: Option<Duration>,
     /// How it is held.
     pub access: Access,
+}
+
+impl Holder {
+    /// Whether it is of the process whose [connections](crate::Client::names_of_connections) have this uuid in
+    /// their names: a lock's holder, or one of the permits of an [`ExpirableSemaphore`](crate::ExpirableSemaphore).
+    /// False for text that is no uuid.
+    #[must_use]
+    pub fn is_of_process(&self, uuid: &str) -> bool {
+        Uuid::parse_str(uuid).is_ok_and(|uuid| self.is_of(uuid))
+    }
+
+    pub(crate) fn is_of(&self, process: Uuid) -> bool {
+        match self.id.split_once(':') {
+            Some((uuid, _number)) => uuid.parse() == Ok(process),
+            None => permit::parse(&self.id).is_some_and(|id| permit::is_of(id, process)),
+        }
+    }
 }
 
 impl fmt::Debug for Holder {

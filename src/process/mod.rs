@@ -27,6 +27,7 @@ use crate::{
     clock::{BootClock, SharedClock},
     error::NodeId,
     home::{Home, PerProcess},
+    kind::Holder,
     random::{Random, SharedRandom},
     wait::Queues,
     watchdog::Watchdog,
@@ -149,9 +150,9 @@ impl Process {
         self.uuid
     }
 
-    /// Whether a holder id is one of this process' own.
-    pub(crate) fn made(&self, holder: &str) -> bool {
-        holder.starts_with(&self.holder_prefix) && self.home.is_here()
+    /// Whether a holder id, or that of a permit, is one of this process' own.
+    pub(crate) fn made(&self, holder: &Holder) -> bool {
+        holder.is_of(self.uuid) && self.home.is_here()
     }
 
     /// Takes note that a name is used as a lock of this sort. The name that has keys in common with it, if that

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::{
     by_member::ByMember,
     clock::Instant,
-    error::{Ballot, ConfigError, Vote},
+    error::{Ballot, ConfigError, NodeError, Vote},
     kind::Kind,
     process::NodeServices,
     standing::{Quarantine, Vetting},
@@ -96,6 +96,13 @@ impl Voter {
     /// By the caller's word.
     pub(crate) fn never_forgets(&self) -> bool {
         self.services.settings.quarantine == Quarantine::Durable
+    }
+
+    /// Why its vote does not count now, as far as that was told when the connection was made.
+    pub(crate) fn quarantined(&self) -> Option<NodeError> {
+        let connection = self.services.node.connected(self.kind.name())?;
+        let is_vetted = self.vetting != Vetting::None;
+        is_vetted.then(|| connection.standing().may_vote(self.services.now()).err())?
     }
 
     /// Its vote as far as it is known without asking: one that does not count, or none.

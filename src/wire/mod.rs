@@ -8,6 +8,7 @@
 
 mod acquire;
 pub(crate) mod key;
+pub(crate) mod permit;
 mod plain;
 mod publishing;
 mod reply;

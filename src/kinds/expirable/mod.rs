@@ -6,7 +6,7 @@ pub(crate) mod script;
 use std::{fmt, sync::Arc, time::Duration};
 
 pub use guard::ExpirableGuard;
-use script::{Holders, SORT, Share, Standing, parse, release, update};
+use script::{Holders, SORT, Share, Standing, release, update};
 
 use crate::{
     acquire::{Handle, Patience, Target},
@@ -17,7 +17,7 @@ use crate::{
     process::NodeServices,
     voting::Voter,
     wait::OnOutage,
-    wire::key,
+    wire::{key, permit},
 };
 
 /// Permits on one Redis master that end with a lease, as a lock does, if their user dies.
@@ -327,7 +327,7 @@ impl ExpirableSemaphore {
 }
 
 fn parsed(id: &str) -> Result<u128, ConfigError> {
-    parse(id).ok_or_else(|| ConfigError::InvalidPermitId { id: id.into() })
+    permit::parse(id).ok_or_else(|| ConfigError::InvalidPermitId { id: id.into() })
 }
 
 impl fmt::Debug for ExpirableSemaphore {

@@ -12,7 +12,7 @@ use crate::{
         permits::script::{Store, may_wish},
     },
     lease::Term,
-    wire::{Arg, Call, Items, Malformed, Script, ScriptText, Statement, Words, script},
+    wire::{Arg, Call, Items, Malformed, Script, ScriptText, Statement, Words, permit, script},
 };
 
 static ACQUIRE: Script = script!(
@@ -83,11 +83,10 @@ impl Share {
         Self { store: store.clone(), permits, skew_ms: milliseconds(clock_skew) }
     }
 
-    /// What the server knows the permits of a holder by. No two of a process are the same: its holders differ
-    /// below these digits.
+    /// What the server knows the permits of a holder by.
     pub(super) fn ids(&self, holder: &str) -> impl Iterator<Item = u128> + use<> {
-        let first = parse(holder).unwrap_or_default();
-        (0..self.permits).map(move |i| first ^ (u128::from(i) << 118))
+        let first = permit::parse(holder).unwrap_or_default();
+        (0..self.permits).map(move |i| permit::beside(first, i))
     }
 
     fn bytes(&self, holder: &str) -> Arg {
@@ -111,7 +110,7 @@ impl Kind for Share {
     }
 
     fn bare_holder(&self, fresh: &dyn Fn() -> u128) -> Option<u128> {
-        Some(marked(fresh(), self.skew_ms))
+        Some(permit::marked(fresh(), self.skew_ms))
     }
 
     fn shares_keys(&self) -> Option<&'static str> {
@@ -155,27 +154,8 @@ impl Kind for Share {
     }
 }
 
-/// The same, as good as unique, with the mark of ours and how much longer its end is written than it is held:
-/// every one of ours then ends it in time, by the server's clock. Of Redisson's ids, which are random, one in
-/// 2^48 has that mark. A skew of more than a minute has no room: such an id is as one of Redisson's.
-fn marked(fresh: u128, skew_ms: i64) -> u128 {
-    let Ok(skew) = u16::try_from(skew_ms) else { return fresh };
-    let upper = (fresh ^ (fresh << 64)) & (u128::MAX << 64);
-    upper | (MARK << 16) | u128::from(skew)
-}
-
-/// In ours.lua, too: `plsade`.
-const MARK: u128 = 0x706c_7361_6465;
-
 /// By which permits of names that share keys are told apart.
 pub(super) const SORT: &str = "expirable";
-
-/// The bytes of a permit, of 32 hexadecimal digits.
-pub(super) fn parse(id: &str) -> Option<u128> {
-    let mut bytes = [0; 16];
-    hex::decode_to_slice(id, &mut bytes).ok()?;
-    Some(u128::from_be_bytes(bytes))
-}
 
 /// Gives one permit back, whoever holds it.
 pub(super) fn release(store: &Store, id: u128) -> Change {
@@ -250,6 +230,7 @@ const NEVER_MS: u64 = 922_337_203_685_477;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::permit::{marked, parse};
 
     #[test]
     fn permits_of_holders_that_follow_each_other_are_all_different() {
