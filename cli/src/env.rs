@@ -7,9 +7,14 @@ use std::{
     time::Duration,
 };
 
-use palisade::LockGuard;
+use clap::ValueEnum;
 
-use crate::{duration, exit::Failure};
+use crate::{
+    args::{AfterFailover, VotesOfUnknown, WhichWait},
+    duration,
+    exit::Failure,
+    hold::Hold,
+};
 
 /// The servers, comma separated. Passwords in it are not the command's business.
 pub(crate) const SERVERS: &str = "PALISADE_SERVERS";
@@ -21,23 +26,31 @@ const FLEET_MAX_LEASE: &str = "PALISADE_FLEET_MAX_LEASE";
 const REPLICAS: &str = "PALISADE_REPLICAS";
 /// For how much longer a promoted master waits.
 const FAILOVER_LAG: &str = "PALISADE_FAILOVER_LAG";
+/// For which locks servers wait that may have forgotten some.
+const QUARANTINE: &str = "PALISADE_QUARANTINE";
+/// Whether promoted masters wait.
+const FAILOVER: &str = "PALISADE_FAILOVER";
+/// Whether votes of servers count that do not tell when they were started.
+const UNIDENTIFIED: &str = "PALISADE_UNIDENTIFIED";
+/// By how much clocks may differ.
+const CLOCK_SKEW: &str = "PALISADE_CLOCK_SKEW";
 /// What stands before the names of locks in their keys.
 const NAMESPACE: &str = "PALISADE_NAMESPACE";
 /// The name of the lock.
 const LOCK: &str = "PALISADE_LOCK";
 /// What the servers know the hold by.
 const HOLDER: &str = "PALISADE_HOLDER";
-/// The same for every palisade that this one was started from, outermost first.
+/// The same for every palisade that this one was started from, outermost first: of permits, all of them.
 const HOLDERS: &str = "PALISADE_HOLDERS";
 /// The fencing token, with several servers.
 const TOKEN: &str = "PALISADE_TOKEN";
 
 /// Sets what the command gets to see of the lock.
-pub(crate) fn prepare(command: &mut Command, name: &str, guard: &LockGuard, keep_servers: bool) {
-    let holder = guard.holder_id();
+pub(crate) fn prepare(command: &mut Command, name: &str, hold: &Hold, keep_servers: bool) {
+    let Hold { guard, ids } = hold;
     let mut holders = outer_holders();
-    holders.push(holder.to_owned());
-    command.env(LOCK, name).env(HOLDER, holder).env(HOLDERS, holders.join(" "));
+    holders.extend_from_slice(ids);
+    command.env(LOCK, name).env(HOLDER, guard.holder_id()).env(HOLDERS, holders.join(" "));
     match guard.fencing_token() {
         Some(token) => command.env(TOKEN, token.to_string()),
         // That of an outer run says nothing about this lock.
@@ -66,6 +79,34 @@ pub(crate) fn replicas() -> Result<Option<u32>, Failure> {
 /// What [`FAILOVER_LAG`] says, if it says anything.
 pub(crate) fn failover_lag() -> Result<Option<Duration>, Failure> {
     read(FAILOVER_LAG, duration::parse)
+}
+
+/// What [`QUARANTINE`] says, if it says anything.
+pub(crate) fn quarantine() -> Result<Option<WhichWait>, Failure> {
+    read(QUARANTINE, one_of)
+}
+
+/// What [`FAILOVER`] says, if it says anything.
+pub(crate) fn failover() -> Result<Option<AfterFailover>, Failure> {
+    read(FAILOVER, one_of)
+}
+
+/// What [`UNIDENTIFIED`] says, if it says anything.
+pub(crate) fn unidentified() -> Result<Option<VotesOfUnknown>, Failure> {
+    read(UNIDENTIFIED, one_of)
+}
+
+/// What [`CLOCK_SKEW`] says, if it says anything.
+pub(crate) fn clock_skew() -> Result<Option<Duration>, Failure> {
+    read(CLOCK_SKEW, duration::parse)
+}
+
+fn one_of<T: ValueEnum>(said: &str) -> Result<T, String> {
+    T::from_str(said, false).map_err(|_unknown| {
+        let values = T::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+        let names: Vec<_> = values.map(|value| value.get_name().to_owned()).collect();
+        format!("write {}", names.join(" or "))
+    })
 }
 
 fn read<T, E: Display>(

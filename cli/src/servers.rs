@@ -1,18 +1,20 @@
 //! The servers that were named.
 
-use std::{env, time::Duration};
+use std::time::Duration;
 
 use palisade::{
-    Client, ClientBuilder, Masters,
+    Client, ClientBuilder, Masters, Quarantine,
     error::{BlessError, ConfigError},
     inspect::{Holder, Inspection},
+    settings::{Failover, Unidentified},
 };
 use rustix::{process::getpid, system::uname};
 
 use crate::{
-    args::ServerArgs,
+    args::{AfterFailover, ServerArgs, VotesOfUnknown, WhichWait},
     duration,
-    env::{SERVERS, failover_lag, fleet_max_lease, max_lease, namespace, replicas},
+    env::{self, SERVERS, failover_lag, fleet_max_lease, max_lease, namespace, replicas},
+    events,
     exit::{Failure, USAGE},
     tls,
 };
@@ -29,6 +31,7 @@ pub(crate) struct Servers {
 impl Servers {
     /// Reads the URLs from the command line, or else from the environment. Connects to nothing yet.
     pub(crate) fn named(args: &ServerArgs) -> Result<Self, Failure> {
+        events::tell_on_stderr(args.verbose);
         let urls = if args.servers.is_empty() { from_env()? } else { args.servers.clone() };
         let (settings, max_lease) = caps_on_leases(args)?;
         let namespace = match &args.namespace {
@@ -40,6 +43,7 @@ impl Servers {
         let lag = args.failover_lag.map_or_else(failover_lag, |given| Ok(Some(given)))?;
         let (replicas, lag) = (replicas.unwrap_or_default(), lag.unwrap_or_default());
         let settings = settings.namespace(&namespace).replicas(replicas).failover_lag(lag);
+        let settings = rules_of_votes(args, settings)?;
         let is_guarded = replicas > 0 || !lag.is_zero();
         let may_be_cut_off = !is_guarded && urls.iter().any(|url| has_replicas(url));
         let tls = tls::named(&args.tls, &urls)?;
@@ -116,6 +120,38 @@ pub(crate) fn our_name() -> String {
     format!("{host}:{}", getpid().as_raw_nonzero())
 }
 
+/// Settings with whose votes count, and when.
+fn rules_of_votes(
+    args: &ServerArgs,
+    mut settings: ClientBuilder,
+) -> Result<ClientBuilder, Failure> {
+    if let Some(which) = args.quarantine.map_or_else(env::quarantine, |it| Ok(Some(it)))? {
+        settings = settings.quarantine(match which {
+            WhichWait::Several => Quarantine::Composites,
+            WhichWait::Always => Quarantine::Always,
+            WhichWait::Strict => Quarantine::Strict,
+            WhichWait::Durable => Quarantine::Durable,
+        });
+    }
+    if let Some(promoted) = args.failover.map_or_else(env::failover, |it| Ok(Some(it)))? {
+        settings = settings.failover(match promoted {
+            AfterFailover::Wait => Failover::Wait,
+            AfterFailover::Trust => Failover::Trust,
+        });
+    }
+    if let Some(unknown) = args.unidentified.map_or_else(env::unidentified, |it| Ok(Some(it)))? {
+        settings = settings.unidentified(match unknown {
+            VotesOfUnknown::Refuse => Unidentified::Refuse,
+            VotesOfUnknown::Trust => Unidentified::Trust,
+        });
+    }
+    let skew = args.clock_skew.map_or_else(env::clock_skew, |it| Ok(Some(it)))?;
+    Ok(match skew {
+        Some(skew) => settings.clock_skew(skew),
+        None => settings,
+    })
+}
+
 /// Settings with the caps, and the one on every lease.
 fn caps_on_leases(args: &ServerArgs) -> Result<(ClientBuilder, Duration), Failure> {
     let cap = args.max_lease.map_or_else(max_lease, |given| Ok(Some(given)))?;
@@ -133,7 +169,7 @@ fn caps_on_leases(args: &ServerArgs) -> Result<(ClientBuilder, Duration), Failur
 }
 
 fn from_env() -> Result<Vec<String>, Failure> {
-    let named = env::var(SERVERS).unwrap_or_default();
+    let named = std::env::var(SERVERS).unwrap_or_default();
     let urls = split(&named);
     if urls.is_empty() {
         return Err(Failure::usage(format_args!("no server is named: use -s URL or {SERVERS}")));

@@ -25,7 +25,9 @@ use crate::{
     args::RunArgs,
     duration, env,
     exit::{End, Failure},
-    has_noted, note, processes,
+    has_noted,
+    hold::Hold,
+    note, processes,
     servers::Servers,
     signals::{self, Signals},
     supervisor::{Link, OURSELVES},
@@ -61,15 +63,16 @@ async fn under_the_lock(
 ) -> Result<End, Failure> {
     let mut signals = Signals::listen(&signals::ENDING)
         .map_err(|error| Failure::system("cannot listen for signals", error))?;
-    let guard = waiting::acquire(args, settings, servers, &mut signals).await?;
+    let hold = waiting::acquire(args, settings, servers, &mut signals).await?;
     let waited = course.granted();
     if has_noted() {
         note(format_args!("acquired {} after {}", args.name, duration::show_roughly(waited)));
     }
-    let (outcome, supervisor) = match supervised(args, settings, &guard, signals).await {
+    let (outcome, supervisor) = match supervised(args, settings, &hold, signals).await {
         Ok((outcome, supervisor)) => (outcome, Some(supervisor)),
         Err(not_begun) => (Err(not_begun), None),
     };
+    let guard = hold.guard;
     let lost = match &outcome {
         Ok(outcome) if outcome.all_are_dead() => give_back(guard).await,
         // Something may be running still: nobody gets the lock before its lease is over.
@@ -94,7 +97,7 @@ async fn under_the_lock(
 async fn supervised(
     args: &RunArgs,
     settings: &Settings,
-    guard: &LockGuard,
+    hold: &Hold,
     mut signals: Signals,
 ) -> Result<(Result<Outcome, Failure>, Child), Failure> {
     let refused = |error| Failure::system("cannot run the command", error);
@@ -103,15 +106,16 @@ async fn supervised(
     set_child_subreaper(Some(getpid())).map_err(|error| refused(error.into()))?;
     let spared = processes::children().map_err(refused)?.iter().map(|it| it.pid).collect();
     let (link, theirs) = Link::pair().map_err(refused)?;
-    let supervisor = start_supervisor(args, settings.grace, guard, theirs).map_err(refused)?;
-    let watch = Watch::new(guard, settings, link, supervisor, signals, spared).map_err(refused)?;
+    let supervisor = start_supervisor(args, settings.grace, hold, theirs).map_err(refused)?;
+    let watch =
+        Watch::new(&hold.guard, settings, link, supervisor, signals, spared).map_err(refused)?;
     Ok(watch.run().await)
 }
 
 fn start_supervisor(
     args: &RunArgs,
     grace: Duration,
-    guard: &LockGuard,
+    hold: &Hold,
     link: OwnedFd,
 ) -> io::Result<Child> {
     let mut command = Command::new(OURSELVES);
@@ -123,7 +127,7 @@ fn start_supervisor(
         .args(&args.command)
         .stdin(link)
         .process_group(0);
-    env::prepare(&mut command, &args.name, guard, args.keep_env);
+    env::prepare(&mut command, &args.name, hold, args.keep_env);
     command.spawn()
 }
 

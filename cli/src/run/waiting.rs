@@ -3,7 +3,7 @@
 use std::{iter, time::Duration};
 
 use palisade::{
-    Client, LockGuard,
+    Client,
     error::InspectError,
     inspect::{Access, Holder, Inspection},
 };
@@ -18,6 +18,7 @@ use crate::{
     args::RunArgs,
     env,
     exit::Failure,
+    hold::Hold,
     holder::{self, Connected},
     inspect, note, refusal,
     servers::Servers,
@@ -31,18 +32,18 @@ pub(crate) async fn acquire(
     settings: &Settings,
     servers: &Servers,
     signals: &mut Signals,
-) -> Result<LockGuard, Failure> {
+) -> Result<Hold, Failure> {
+    if let Some(slots) = Slots::wanted(args, settings, servers) {
+        return slots.acquire(signals).await;
+    }
     if !env::outer_holders().is_empty() {
         let shares = args.sort() == Sort::Shared;
         refuse_our_own(&args.name, shares, &servers.inspect(&args.name).await)?;
     }
-    if let Some(slots) = Slots::wanted(args, settings, servers) {
-        return slots.acquire(signals).await;
-    }
     let wanted = Wanted::of(args, settings);
     tokio::select! {
         granted = wanted.acquire(servers) => match granted {
-            Ok(Some(guard)) => Ok(guard),
+            Ok(Some(guard)) => Ok(guard.into()),
             Ok(None) => Err(held_elsewhere(args, servers).await),
             Err(error) => Err(refusal::of_acquire(&error, args.all)),
         },
@@ -162,7 +163,7 @@ async fn held_elsewhere(args: &RunArgs, servers: &Servers) -> Failure {
 }
 
 /// How often it is said that too few servers answer.
-const BETWEEN_LINES: Duration = Duration::from_secs(10);
+pub(super) const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
 /// Shorter waits are not worth a word.
 pub(super) const BEFORE_SAYING: Duration = Duration::from_secs(1);

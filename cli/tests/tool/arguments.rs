@@ -25,6 +25,10 @@ fn wrong_use_is_64_and_help_is_0() {
         ("run -s redis://h --max-lease 0 name -- true", 64),
         ("run -s redis://h --lease 10s --fleet-max-lease 9s name -- true", 64),
         ("run -s redis://h --lease 1 --fleet-max-lease 3.9 name -- true", 64),
+        ("run -s redis://h --quarantine soon name -- true", 64),
+        ("run -s redis://h --failover maybe name -- true", 64),
+        ("run -s redis://h --unidentified ask name -- true", 64),
+        ("run -s redis://h --clock-skew soon name -- true", 64),
         ("run -s redis://h --grace 16 name -- true", 64),
         ("run -s redis://h --lease 2 --grace 1.001 name -- true", 64),
         ("run -s redis://h -s redis://h:6379/0 name -- true", 64),
@@ -67,6 +71,20 @@ fn a_cap_in_the_environment_is_checked_as_one_on_the_command_line() {
             let finished = palisade(&run).env(variable, cap).finish();
             assert_eq!(finished.code(), code, "{variable}={cap}: {finished:?}");
         }
+    }
+}
+
+#[test]
+fn wrong_words_in_the_environment_are_wrong_use_and_say_which_there_are() {
+    for (variable, words) in [
+        ("PALISADE_QUARANTINE", "several or always or strict or durable"),
+        ("PALISADE_FAILOVER", "wait or trust"),
+        ("PALISADE_UNIDENTIFIED", "refuse or trust"),
+    ] {
+        let run = ["run", "-n", "-s", "redis://127.0.0.1:1", "n", "--", "true"];
+        let finished = palisade(&run).env(variable, "maybe").finish();
+        assert_eq!(finished.code(), 64, "{variable}: {finished:?}");
+        assert!(finished.said().contains(words), "{variable}: {finished:?}");
     }
 }
 

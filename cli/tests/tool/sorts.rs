@@ -277,7 +277,8 @@ fn as_many_run_at_once_as_there_are_permits() {
     let urls = [server.url()];
     let slot = |options: &str, script: &str| run(&urls, &format!("{options} --of 3"), script);
     let mut jobs = [2, 1].map(|count| {
-        let job = slot(&format!("--permits {count}"), "echo $PALISADE_HOLDER; read line").start();
+        let job =
+            slot(&format!("-w 50 --permits {count}"), "echo $PALISADE_HOLDER; read line").start();
         assert!(!job.line().is_empty());
         job
     });
@@ -287,7 +288,7 @@ fn as_many_run_at_once_as_there_are_permits() {
     assert_eq!(slot("-n -E 9 --permits 1", "true").finish().code(), 9);
     let inspected = palisade(&["inspect", "-s", &urls[0], "name"]).finish().output.join("\n");
     assert!(inspected.contains(": 0 permits are left, 3 are held"), "{inspected}");
-    let waiter = slot("--permits 2", "echo mine; echo ${PALISADE_TOKEN:-none}").start();
+    let waiter = slot("-w 50 --permits 2", "echo mine; echo ${PALISADE_TOKEN:-none}").start();
     assert!(waiter.complaint().contains("waiting for name: 0 of 3 permits are left"));
     let [two, one] = &mut jobs;
     two.write("go\n");
@@ -320,4 +321,39 @@ fn permit_that_is_taken_away_ends_the_command() {
     assert_eq!(job.line(), "up");
     server.command(&["DEL", "name", "{name}:timeout"]);
     assert_eq!(job.finish().code(), 74);
+}
+
+#[test]
+fn nested_run_that_wants_more_permits_than_are_ever_left_is_wrong_use() {
+    let server = RedisServer::start();
+    let urls = [server.url()];
+    for (outer, inner, of, code) in [("1", "1", "1", 64), ("2", "2", "3", 64), ("2", "1", "3", 0)] {
+        server.flush();
+        for patience in ["", "-n"] {
+            let nested = format!(
+                "{PALISADE} run -s {} {patience} --permits {inner} --of {of} name -- true",
+                urls[0]
+            );
+            let finished =
+                run(&urls, &format!("-w 50 --permits {outer} --of {of}"), &nested).finish();
+            assert_eq!(finished.code(), code, "{outer} {inner} {of}: {finished:?}");
+        }
+    }
+}
+
+#[test]
+fn permits_that_the_server_has_lost_are_set_anew_for_those_who_wait() {
+    let server = RedisServer::start();
+    let urls = [server.url()];
+    let one = "-w 50 --permits 1 --of 1 --lease 3s";
+    let holder = run(&urls, one, "echo up; sleep 3600").start();
+    assert_eq!(holder.line(), "up");
+    let waiter = run(&urls, one, "echo mine").start();
+    assert!(waiter.complaint().contains("waiting for name: 0 of 1 permits are left"));
+    server.flush();
+    assert_eq!(waiter.line(), "mine");
+    let waiter = waiter.finish();
+    assert_eq!(waiter.code(), 0, "{waiter:?}");
+    assert!(waiter.said().contains("they were set anew, all 1"), "{waiter:?}");
+    assert_eq!(holder.finish().code(), 74);
 }

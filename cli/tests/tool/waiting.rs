@@ -141,6 +141,17 @@ fn a_status_file_that_cannot_be_written_is_wrong_use_and_nothing_is_begun() {
     }
 }
 
+#[test]
+fn what_happens_to_connections_is_told_if_it_is_asked_for() {
+    let server = RedisServer::start();
+    let told = |options: &str| run(&[server.url()], options, "exit 3").finish();
+    assert_eq!(told("-n").errors, Vec::<String>::new());
+    let all = told("-n -vv");
+    assert_eq!(all.code(), 3, "{all:?}");
+    let connected = format!("palisade: debug: connected; node: 127.0.0.1:{}/0", server.port());
+    assert!(all.errors.contains(&connected), "{all:?}");
+}
+
 /// As root the devices of the machine would be replaced by files; here a pipe stands for them.
 #[test]
 fn status_goes_to_what_is_no_file_as_it_is_and_to_what_a_link_leads_to() {

@@ -51,6 +51,20 @@ fn an_outage_has_another_exit_code_than_servers_that_do_not_vote_yet() {
 }
 
 #[test]
+fn which_servers_are_waited_for_is_the_users_to_say() {
+    let cluster = Cluster::start(3);
+    let granted = run(&cluster.urls(), "-n --quarantine durable", "exit 3").finish();
+    assert_eq!(granted.code(), 3, "{granted:?}");
+    let one = &cluster.urls()[..1];
+    for options in ["--quarantine always", "--quarantine strict"] {
+        let young = run(one, &format!("-n {options}"), "exit 3").finish();
+        assert_eq!(young.code(), NOT_YET, "{options}: {young:?}");
+    }
+    let by_env = run(one, "-n", "exit 3").env("PALISADE_QUARANTINE", "always").finish();
+    assert_eq!(by_env.code(), NOT_YET, "{by_env:?}");
+}
+
+#[test]
 fn one_server_alone_votes_at_once() {
     let cluster = Cluster::start(1);
     assert_eq!(run(&cluster.urls(), "-n", "exit 3").finish().code(), 3);

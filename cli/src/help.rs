@@ -1,0 +1,200 @@
+//! What `--help` says beyond what stands beside each option.
+
+pub(crate) const SERVER: &str = "\
+A Redis server, redis://[user:password@]host[:port][/db], rediss:// for TLS, unix:///path, \
+redis+sentinel://host,host/service, or redis+cluster://host,host; repeat for several independent \
+masters. Arguments are seen in `ps`: passwords belong into the environment \
+[env, without -s: PALISADE_SERVERS, comma separated]";
+
+pub(crate) const MAX_LEASE: &str = "\
+The longest lease that this command may ask for. Above 60s, all who use these servers must be told: \
+one of several servers that was restarted may have forgotten locks, and its vote does not count for 1% \
+and 7s more than the longest lease [env: PALISADE_MAX_LEASE] [default: 60s, or --fleet-max-lease if \
+that is less]";
+
+pub(crate) const FLEET_MAX_LEASE: &str = "\
+Your word that nobody who uses these servers asks for a longer lease, Java's services included: this \
+alone makes the wait after a restart shorter than 68s; the same for all, at least 4s \
+[env: PALISADE_FLEET_MAX_LEASE] [default: --max-lease, or 60s if that is more]";
+
+pub(crate) const QUARANTINE: &str = "\
+For which locks a server that may have forgotten some waits; the same for all [env: PALISADE_QUARANTINE] \
+[default: several; where a replica may take the master's place, always]";
+
+pub(crate) const FAILOVER: &str = "\
+Whether a replica that takes its master's place waits until every lease is over that it may not have \
+[env: PALISADE_FAILOVER] [default: wait]";
+
+pub(crate) const UNIDENTIFIED: &str = "\
+Whether the votes of a server count that does not tell when it was started, since this user may not ask \
+[env: PALISADE_UNIDENTIFIED] [default: refuse]";
+
+pub(crate) const CLOCK_SKEW: &str = "\
+By how much the clocks of servers and clients may differ; the same for all [env: PALISADE_CLOCK_SKEW] \
+[default: 5s]";
+
+pub(crate) const NAMESPACE: &str = "\
+What stands before the name of the lock in its key, so that it meets no keys of others; the same \
+for all who share it. A fleet is blessed for one namespace [env: PALISADE_NAMESPACE] [default: none]";
+
+pub(crate) const LONG_ABOUT: &str = "\
+Runs a command while holding a lock in Redis, and never after it.
+
+Like flock(1), for commands on several machines. The lock lives on one Redis server, or on several \
+independent ones of which a majority (or all, with --all) must grant it. It is renewed for as long \
+as the command runs. If it can no longer be renewed, the command is ended before the lock can be \
+granted to anybody else.";
+
+pub(crate) const RUN_ABOUT: &str = "\
+Run a command while holding the lock NAME
+
+With one server the lock is held there. With several, which must be independent masters and not \
+replicas of each other, a majority of them must grant it, so that a minority may be down: two of \
+five, one of three. With --all every one must grant it.
+
+After a second of waiting, stderr says who holds the lock.";
+
+pub(crate) const RUN_SHORT: &str = "\
+Examples and exit codes: palisade run --help";
+
+pub(crate) const RUN_MORE: &str = "\
+Examples:
+  One backup at a time, whichever machine cron starts it on; skip it if one is running:
+    palisade run -s redis://db1 -n -E 0 nightly-backup -- /usr/local/bin/backup
+
+  A majority of three masters; wait at most two minutes; the password stays out of `ps`:
+    export PALISADE_SERVERS=redis://:secret@a,redis://:secret@b,redis://:secret@c
+    palisade run -w 2m deploy -- ./deploy.sh production
+
+  A shell's command line needs a shell:
+    palisade run -s redis://db1 report -- sh -c 'make report | mail -s report ops'
+
+  A service of which one machine runs one, and another takes over:
+    palisade run -s redis://a -s redis://b -s redis://c --lease 10s leader -- ./scheduler
+
+  Many may read while nobody writes, and one writes while nobody reads:
+    palisade run -s redis://db1 --shared catalogue -- ./export.sh
+    palisade run -s redis://db1 --exclusive catalogue -- ./import.sh
+
+  At most four encoders at once, on whichever machines:
+    palisade run -s redis://db1 --permits 1 --of 4 encoders -- ./encode.sh
+
+--exclusive, --shared and --fair:
+  All who want the lock NAME exclude each other, whatever they say, except that those with --shared
+  do not exclude each other. Who waits with --exclusive gets in before those with --shared that come
+  later. Who waits with neither for those with one of them, or the other way round, looks once a
+  second whether they are gone: for a name that some share, let all say one of the two. Leases are
+  of 30s at most. Those with --fair get in one after the other; who asks with neither passes them.
+  With --fair and --all they wait for one server at a time: the order is kept by each of them.
+  A name for --permits is for --permits alone. A server that loses its data forgets permits as it does
+  locks: those who wait set them anew, and those who had some are ended at their next renewal.
+
+The command:
+  Its environment has PALISADE_LOCK (the name), PALISADE_HOLDER (the id by which the servers know
+  this hold) and PALISADE_HOLDERS (the ids of outer runs too, by which a nested run of the same
+  lock is noticed). PALISADE_SERVERS is removed, since it may hold passwords; see --keep-env.
+  With several servers it also has PALISADE_TOKEN, a number that is greater for every later holder
+  of the lock: a store that keeps the greatest it has seen and refuses smaller ones is safe from
+  a command that was stopped and writes late. There is none with
+  --exclusive, --shared, --fair or --permits.
+  It runs in a process group of its own. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 sent
+  to palisade are passed on to that group, unless the whole unit was sent one; SIGTSTP stops the group and then palisade. On a terminal
+  the command is in the foreground.
+
+When the lock cannot be renewed:
+  The group is sent SIGTERM one grace and 100ms before the lock runs out, and SIGKILL 100ms before.
+  If a server says that the lock is gone, SIGKILL follows at once. The same happens when palisade
+  is stopped; if it is killed, SIGTERM follows at once and SIGKILL after the grace. SIGKILL reaches
+  everything the command has started, in whatever group or session, but nothing that runs as
+  another user: write `sudo palisade run …`, not `palisade run … -- sudo …`, which is refused. What
+  the command starts is not looked at before: if a process cannot be killed, palisade says which,
+  leaves the lock to its lease, and exits with 74.
+
+Servers that were restarted:
+  One of several servers that started less than --fleet-max-lease, 1% of it and 7s ago (by default
+  about 68s) may have forgotten locks that are held: it gets no vote until then. If that leaves too few,
+  palisade says so and waits; with -n, or if -w ends before, it exits with 73. Servers of a new
+  fleet have nothing to forget: see `palisade bless`.
+
+When the command ends:
+  Processes it has left in its group would run without the lock: after a second, in which a daemon
+  may call setsid, they are sent SIGTERM, and SIGKILL after the grace, before the lock is released.
+  Daemons in a session of their own are left alone. A command that dies of ^C, or of ^\\, ends the
+  script that palisade is called in, as it would have done by itself; one that handles it does not.
+
+Exit codes:
+  that of the command, or 128+n if signal n ended it; else
+   64  wrong use, or the lock is already held by a palisade this one was started from, or so many
+       permits are that there are never enough left
+   69  too few servers answered: at once with -n or without -w, else after -w. Once enough have
+       answered, an outage is waited for as the lock is
+   70  a defect in palisade
+   71  the operating system refused something, such as another descriptor
+   73  not yet: too few servers have a vote, since the others started lately; with -n, or if -w
+       ends before they have
+   74  the lock was lost, or could not be renewed, while the command ran; or processes of the
+       command cannot be killed
+   75  another holds the lock, with -n or until -w ended (-E changes this code)
+   77  the servers refuse this user something that the lock needs: see `palisade acl`
+   78  the servers are not as they are named: password, certificate, database, one of a cluster named as
+       one by itself, commands renamed or switched off, or a key of another type under NAME
+  126  the command cannot be executed
+  127  the command was not found";
+
+pub(crate) const ACL_ABOUT: &str = "\
+Print the least rights of a user, for ACL SETUSER
+
+They are those that the commands and scripts for these names need, no more: to hold locks, to look at \
+them, and to bless servers. Nothing is sent to any server.";
+
+pub(crate) const ACL_MORE: &str = "\
+Examples:
+  A user for the jobs of a team, on each server; then its password:
+    palisade acl --user jobs --pattern 'jobs:*' | redis-cli -h db1
+    redis-cli -h db1 ACL SETUSER jobs on '>…'
+
+  For a program with a read/write lock and a semaphore:
+    palisade acl --kind rw --kind semaphore catalogue";
+
+pub(crate) const INSPECT_ABOUT: &str = "\
+Show who holds the lock NAME, server by server
+
+Host and process are shown for holders that are palisade processes, if the server allows \
+CLIENT LIST. Of a server that may have forgotten locks it is shown for how long its vote does not count.";
+
+pub(crate) const INSPECT_MORE: &str = "\
+Exit codes:
+    0  a majority of the servers answered
+   64  wrong use
+   69  they did not
+With --check:
+    0  it is held on a majority of the servers, or on enough that no other could be granted it there
+    1  it is free on a majority
+    2  neither is known: too few servers answered, or too few votes count since the others may have
+       forgotten locks
+   64  wrong use";
+
+pub(crate) const BLESS_ABOUT: &str = "\
+Say that the servers are a new fleet that has forgotten nothing
+
+A server that has just started may have forgotten locks that are still held, so its vote does not \
+count for a while: --fleet-max-lease, 1% of it and 7s, by default about 68s. On a fleet that was set up \
+just now nothing was ever held. This says so, and the votes count at once, until a server is restarted.
+
+It is your word: never make it part of what starts the servers, and never say it of servers that \
+were restarted while somebody may have held a lock. It is asked for on a terminal; elsewhere --new says it.";
+
+pub(crate) const BLESS_MORE: &str = "\
+Refused, and nothing is changed, unless all the servers are there, have started just now, and carry \
+no mark of an earlier blessing or vote. --force does without the last two.
+
+Exit codes:
+    0  the servers were blessed
+    1  refused: they are not a new fleet
+   64  wrong use, or there is no terminal to ask at, and neither --new nor --force
+   69  not all of them could be reached or written to
+   77  they refuse this user something that it needs
+   78  password, certificate or database do not fit
+
+Example:
+  palisade bless -s redis://a -s redis://b -s redis://c";
