@@ -1,6 +1,6 @@
 //! Who a holder is: its process, found by the name its connections have on the server.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use palisade::{
     Client,
@@ -26,24 +26,23 @@ impl Connected {
         Self(client.names_of_connections().await.unwrap_or_default())
     }
 
-    /// Of holders that are no processes.
-    pub(crate) fn nobody() -> Self {
-        Self(Vec::new())
-    }
-
-    /// Where the holder is.
+    /// Where the holder is; of permits, too, whose ids do not show the uuid.
     pub(crate) fn locate(&self, holder: &Holder) -> Option<Place> {
-        self.find(&holder.id)
+        match holder.id.split_once(':') {
+            Some((uuid, _number)) => self.find(|named| named == uuid),
+            None => self.find(|named| holder.is_of_process(named)),
+        }
     }
 
-    /// Looks for a connection named `palisade:<uuid>:<host>:<pid>` with the holder's uuid.
-    fn find(&self, holder: &str) -> Option<Place> {
-        let (uuid, _number) = holder.split_once(':')?;
+    /// Looks for a connection named `palisade:<uuid>:<host>:<pid>` with such an uuid.
+    fn find(&self, is_its: impl Fn(&str) -> bool) -> Option<Place> {
         let names = self.0.iter().filter_map(|name| name.strip_prefix("palisade:"));
-        names.filter_map(|name| name.strip_prefix(uuid)).find_map(|rest| {
-            let (host, pid) = rest.strip_prefix(':')?.rsplit_once(':')?;
-            Some(Place { host: host.to_owned(), pid: pid.parse().ok()? })
-        })
+        names.filter_map(|name| name.split_once(':')).filter(|(uuid, _)| is_its(uuid)).find_map(
+            |(_, rest)| {
+                let (host, pid) = rest.rsplit_once(':')?;
+                Some(Place { host: host.to_owned(), pid: pid.parse().ok()? })
+            },
+        )
     }
 }
 
@@ -93,6 +92,32 @@ pub(crate) fn tell_all(holders: &[Holder], connected: &Connected) -> Option<Stri
     })
 }
 
+/// Those who hold permits, each of them once; some of many.
+pub(crate) fn tell_permits(holders: &[Holder], connected: &Connected) -> String {
+    let mut told: BTreeMap<String, usize> = BTreeMap::new();
+    for holder in holders {
+        let who = match connected.locate(holder) {
+            Some(Place { host, pid }) => format!("{} pid {pid}", Shown::new(&host)),
+            None => Shown::new(&holder.id).to_string(),
+        };
+        *told.entry(who).or_default() += 1;
+    }
+    let others = told.len().saturating_sub(MOST_TOLD);
+    let mut words: Vec<_> = told
+        .iter()
+        .take(MOST_TOLD)
+        .map(
+            |(who, count)| {
+                if *count == 1 { format!("by {who}") } else { format!("{count} by {who}") }
+            },
+        )
+        .collect();
+    if others > 0 {
+        words.push(format!("{others} more"));
+    }
+    words.join("; ")
+}
+
 /// So many of those who share a lock are named.
 const MOST_TOLD: usize = 5;
 
@@ -101,24 +126,24 @@ mod tests {
     use super::*;
     use crate::servers::our_name;
 
-    fn find(names: &[&str], id: &str) -> Option<Place> {
+    fn find(names: &[&str], uuid: &str) -> Option<Place> {
         let connected = Connected(names.iter().copied().map(str::to_owned).collect());
-        connected.find(id)
+        connected.find(|named| named == uuid)
     }
 
     #[test]
     fn a_holder_is_found_by_the_uuid_in_the_name_of_its_connections() {
         let names = ["palisade:aaaa:other:1", "palisade:bbbb", "palisade:bbbb:web-1:4242"];
         let place = Place { host: "web-1".into(), pid: 4242 };
-        assert_eq!(find(&names, "bbbb:17"), Some(place));
-        assert_eq!(find(&names, "cccc:17"), None);
-        assert_eq!(find(&names, "bbb:17"), None);
-        assert_eq!(find(&names, "nonsense"), None);
+        assert_eq!(find(&names, "bbbb"), Some(place));
+        assert_eq!(find(&names, "cccc"), None);
+        assert_eq!(find(&names, "bbb"), None);
+        assert_eq!(find(&names, ""), None);
     }
 
     #[test]
     fn our_own_name_suits_the_name_of_a_connection() {
-        let found = find(&[&format!("palisade:aaaa:{}", our_name())], "aaaa:1").expect("found");
+        let found = find(&[&format!("palisade:aaaa:{}", our_name())], "aaaa").expect("found");
         assert_eq!(found.pid, std::process::id());
     }
 }

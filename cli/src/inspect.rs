@@ -1,10 +1,10 @@
 //! `palisade inspect`: who holds a lock, server by server.
 
-use std::{error::Error, fmt};
+use std::{error::Error, fmt, time::SystemTime};
 
 use palisade::{
     Client, ExpirableSemaphore,
-    error::InspectError,
+    error::{InspectError, NodeError},
     inspect::{Access, Holder},
 };
 use serde::Serialize;
@@ -55,6 +55,19 @@ struct Answer {
     server: String,
     #[serde(flatten)]
     state: State,
+    /// If its vote does not count now.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    quarantined: Option<Quarantined>,
+}
+
+/// Of a server that may have forgotten what it granted.
+#[derive(Debug, Serialize)]
+struct Quarantined {
+    quarantined: String,
+    /// Null if it does not pass.
+    counts_in_ms: Option<u64>,
+    #[serde(skip)]
+    told: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -76,6 +89,8 @@ enum State {
     Permits {
         left: i64,
         by: Vec<By>,
+        #[serde(skip)]
+        told: String,
     },
     Shared {
         by: Vec<By>,
@@ -106,11 +121,13 @@ impl Finding {
             let state = match answer {
                 Ok(holders) => State::of(holders, client, name).await,
                 Err(InspectError::Config(error)) => return Err(Failure::usage(error)),
-                Err(error) => State::of_permits(&client.expirable_semaphore(name))
+                Err(error) => State::of_permits(&client.expirable_semaphore(name), client)
                     .await
                     .unwrap_or_else(|| State::Error { error: cause(error) }),
             };
-            answers.push(Answer { server: node.to_string(), state });
+            let not_counted = inspection.quarantined().find(|(other, _)| *other == node);
+            let quarantined = not_counted.map(|(_, cause)| Quarantined::of(cause));
+            answers.push(Answer { server: node.to_string(), state, quarantined });
         }
         let failed = |it: &&Answer| matches!(it.state, State::Error { .. });
         let answered = answers.len() - answers.iter().filter(failed).count();
@@ -123,8 +140,10 @@ impl Finding {
     /// The code of `--check`.
     fn check(&self) -> u8 {
         let (mut held, mut free) = (0, 0);
-        for Answer { state, .. } in &self.servers {
+        for Answer { state, quarantined, .. } in &self.servers {
             match state {
+                // What it says is true, and it may have forgotten that it is not.
+                State::Free | State::Error { .. } if quarantined.is_some() => {}
                 State::Free => free += 1,
                 State::Permits { by, .. } if by.is_empty() => free += 1,
                 State::Error { .. } => {}
@@ -167,12 +186,28 @@ impl State {
     }
 
     /// What stands there that is no lock: `None` if it is no semaphore either.
-    async fn of_permits(semaphore: &ExpirableSemaphore) -> Option<Self> {
+    async fn of_permits(semaphore: &ExpirableSemaphore, client: &Client) -> Option<Self> {
         semaphore.total().await.ok()??;
         let (left, holders) = (semaphore.permits().await.ok()?, semaphore.holders().await.ok()?);
-        let nowhere = Connected::nobody();
-        let by = holders.iter().map(|holder| By::of(holder, &nowhere)).collect();
-        Some(Self::Permits { left, by })
+        let connected = Connected::to(client).await;
+        let told = holder::tell_permits(&holders, &connected);
+        let by = holders.iter().map(|holder| By::of(holder, &connected)).collect();
+        Some(Self::Permits { left, by, told })
+    }
+}
+
+impl Quarantined {
+    fn of(cause: &NodeError) -> Self {
+        let NodeError::Quarantined { counts_in, .. } = cause else {
+            let told = format!("its vote does not count: {cause}");
+            return Self { quarantined: cause.to_string(), counts_in_ms: None, told };
+        };
+        let until = humantime::format_rfc3339_seconds(SystemTime::now() + *counts_in);
+        Self {
+            quarantined: cause.to_string(),
+            counts_in_ms: u64::try_from(counts_in.as_millis()).ok(),
+            told: format!("quarantined until {until}: {cause}"),
+        }
     }
 }
 
@@ -186,21 +221,30 @@ impl By {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = self.servers.iter().try_for_each(|Answer { server, state }| match state {
-            State::Free => writeln!(f, "{server}: free"),
-            State::Held { told, queue, .. } if !queue.is_empty() => {
-                writeln!(f, "{server}: {told}; {} wait in its queue", queue.len())
-            }
-            State::Held { told, .. } | State::Shared { told, .. } => {
-                writeln!(f, "{server}: {told}")
-            }
-            State::Permits { left, by } => {
-                writeln!(f, "{server}: {left} permits are left, {} are held", by.len())
-            }
-            State::Error { error } => writeln!(f, "{server}: {error}"),
-        });
-        shown?;
+        self.servers.iter().try_for_each(|answer| writeln!(f, "{answer}"))?;
         self.warning.map_or(Ok(()), |warning| writeln!(f, "{warning}"))
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { server, state, quarantined, .. } = self;
+        write!(f, "{server}: ")?;
+        match state {
+            State::Free => write!(f, "free")?,
+            State::Held { told, queue, .. } if !queue.is_empty() => {
+                write!(f, "{told}; {} wait in its queue", queue.len())?;
+            }
+            State::Held { told, .. } | State::Shared { told, .. } => write!(f, "{told}")?,
+            State::Permits { left, by, .. } if by.is_empty() => {
+                write!(f, "{left} permits are left, none is held")?;
+            }
+            State::Permits { left, by, told } => {
+                write!(f, "{left} permits are left, {} are held: {told}", by.len())?;
+            }
+            State::Error { error } => write!(f, "{error}")?,
+        }
+        quarantined.as_ref().map_or(Ok(()), |quarantined| write!(f, "; {}", quarantined.told))
     }
 }
 
@@ -216,5 +260,11 @@ const IS_UNKNOWN: u8 = 2;
 
 /// The error without the server's name, which stands before it.
 pub(crate) fn cause(error: &InspectError) -> String {
+    if let InspectError::Node { source: NodeError::Server { message, .. }, .. } = error
+        && message.contains("max number of clients")
+    {
+        return "no connection is left: as many clients as it takes (maxclients) are connected"
+            .to_owned();
+    }
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }

@@ -111,3 +111,29 @@ fn what_servers_say_does_not_reach_the_terminal_raw() {
     assert_eq!(unknown.code(), 64);
     assert!(!unknown.said().contains('\u{1b}'), "{unknown:?}");
 }
+
+#[test]
+fn server_that_may_have_forgotten_a_lock_is_no_witness_that_it_is_free() {
+    let cluster = Cluster::start(3);
+    let urls = cluster.urls();
+    let young = inspect(&urls, &["--check", "name"]);
+    assert_eq!(young.code(), 2, "{young:?}");
+    let told = |line: &String| line.contains(": free; quarantined until 20");
+    assert!(young.output.iter().all(told), "{young:?}");
+    let json = inspect(&urls, &["--json", "name"]).output.join("\n");
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert!(json["servers"][0]["counts_in_ms"].as_u64().is_some_and(|ms| ms <= 70_000), "{json}");
+    // A lock on one server waits for nothing, unless that is asked for.
+    assert_eq!(inspect(&urls[..1], &["--check", "name"]).code(), 1);
+    assert_eq!(inspect(&urls[..1], &["--check", "--quarantine", "always", "name"]).code(), 2);
+}
+
+#[test]
+fn server_that_takes_no_more_clients_is_said_to() {
+    let server = RedisServer::start();
+    let mut only = server.connect();
+    only.command(&["CONFIG", "SET", "maxclients", "1"]).expect("the server answers");
+    let full = inspect(&[server.url()], &["name"]);
+    assert_eq!(full.code(), 69, "{full:?}");
+    assert!(full.output[0].contains("no connection is left"), "{full:?}");
+}

@@ -287,7 +287,9 @@ fn as_many_run_at_once_as_there_are_permits() {
     assert!(refused.said().contains("0 of 3 permits are left"), "{refused:?}");
     assert_eq!(slot("-n -E 9 --permits 1", "true").finish().code(), 9);
     let inspected = palisade(&["inspect", "-s", &urls[0], "name"]).finish().output.join("\n");
-    assert!(inspected.contains(": 0 permits are left, 3 are held"), "{inspected}");
+    assert!(inspected.contains(": 0 permits are left, 3 are held: "), "{inspected}");
+    let holders = jobs.each_ref().map(Running::pid);
+    assert!(holders.iter().all(|pid| inspected.contains(&format!(" pid {pid}"))), "{inspected}");
     let waiter = slot("-w 50 --permits 2", "echo mine; echo ${PALISADE_TOKEN:-none}").start();
     assert!(waiter.complaint().contains("waiting for name: 0 of 3 permits are left"));
     let [two, one] = &mut jobs;
