@@ -7,7 +7,6 @@ mod outage;
 mod redisson;
 mod scripts;
 mod waiting;
-mod wishes;
 
 use palisade::ExpirableSemaphore;
 use testkit::RedisServer;

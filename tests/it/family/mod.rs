@@ -9,3 +9,4 @@ mod rights;
 mod runtimes;
 mod self_deadlocks;
 mod storm;
+mod wishes;

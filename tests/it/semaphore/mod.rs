@@ -8,7 +8,6 @@ mod outage;
 mod redisson;
 mod scripts;
 mod waiting;
-mod wishes;
 
 use palisade::Semaphore;
 use testkit::RedisServer;
