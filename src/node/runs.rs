@@ -201,6 +201,21 @@ mod tests {
         assert!(meet(&runs, 1, reign('b', '2')).is_ok());
     }
 
+    /// Two are dialled at one moment, and each leads to another: whichever answers first is the newest.
+    #[test]
+    fn what_was_dialled_last_before_a_takeover_is_older_than_that() {
+        let runs = Runs::default();
+        meet(&runs, 0, reign('a', '1')).unwrap();
+        let (first, last, listening) = (runs.dial(), runs.dial(), runs.dial());
+        runs.met(first, reign('b', '2'), s(0), ALONE).unwrap();
+        for (dial, at) in [(last, 0), (listening, 1)] {
+            let met = runs.met(dial, reign('a', '1'), s(at), ALONE);
+            assert!(matches!(met, Err(NodeError::Unreachable { .. })), "{met:?}");
+        }
+        assert!(runs.succeeded(listening, None).now_or_never().is_some());
+        assert!(meet(&runs, 1, reign('b', '2')).is_ok());
+    }
+
     #[test]
     fn sockets_to_the_one_before_are_closed() {
         let runs = Runs::default();

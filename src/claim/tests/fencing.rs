@@ -7,6 +7,8 @@ use crate::{
     Lease,
     by_member::{ByMember, MemberId},
     claim::{Claim, Wanted},
+    guard::Proof,
+    kind::FencingToken,
 };
 
 /// A claim on one member that granted with the token 5, in the run `a`.
@@ -30,4 +32,18 @@ async fn token_that_was_raised_counts_for_the_run_that_granted_only() {
         let counts = tokens.first().map(|told| told.token);
         assert_eq!(counts, Some(token(told)), "raised in {raised_in:?}");
     }
+}
+
+/// A server may have been replaced since it wrote the next one's: then it is not written any more.
+#[tokio::test(start_paused = true)]
+async fn hold_is_handed_on_only_with_a_token_that_is_written() {
+    let guard = client().fenced_lock("x").acquire().await.expect("it is free");
+    let tenure = guard.guard().tenure().clone();
+    let claim = tenure.claim();
+    let next = claim.token().and_then(FencingToken::next);
+    claim.vacate();
+    assert!(!claim.hand_to(next, tenure.as_tenant()));
+    let run_id = claim.members().first().services.node.run_id();
+    claim.promoted(MemberId::FIRST, next.expect("there are more"), run_id);
+    assert!(claim.hand_to(next, tenure.as_tenant()));
 }

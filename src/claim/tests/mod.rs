@@ -4,6 +4,7 @@ mod fencing;
 mod member_state;
 #[cfg(shuttle)]
 mod orders;
+mod renewing;
 
 use std::time::Duration;
 

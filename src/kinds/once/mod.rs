@@ -177,3 +177,23 @@ const LIFE: Duration = Duration::from_micros(LIFE_US.unsigned_abs());
 /// The pause between two attempts grows between these.
 const RETRY_MIN: Duration = Duration::from_millis(25);
 const RETRY_MAX: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server that is not there yet, or not the master yet, may tell later; who says no says it again.
+    #[test]
+    fn answer_is_waited_for_as_long_as_a_server_may_give_another() {
+        let timed_out = NodeError::TimedOut { phase: Phase::Answering };
+        let unreachable = NodeError::Unreachable { reason: "it is down".into() };
+        for error in
+            [timed_out, unreachable, NodeError::Loading, NodeError::MasterDown, NodeError::Replica]
+        {
+            assert!(may_pass(&error), "{error}");
+        }
+        for error in [NodeError::ForeignKey, NodeError::OtherKind, NodeError::Closed] {
+            assert!(!may_pass(&error), "{error}");
+        }
+    }
+}

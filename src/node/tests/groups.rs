@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::asking::{Desk, TAKE, Wish, keys};
+use super::asking::{Desk, NOSCRIPT, TAKE, Wish, keys};
 use crate::{
     clock::{Instant, TokioClock},
     node::{
@@ -81,6 +81,26 @@ async fn two_calls_of_32_are_under_way_and_an_answer_lets_the_next_go() {
     desk.answer(":1700000000000000\r\n");
     desk.answer(":1700000000000000\r\n");
     assert_eq!(desk.keys(), [&names[96..]]);
+}
+
+/// Each is noted with the stamp after which nothing of it may be executed any more.
+#[tokio::test(start_paused = true)]
+async fn acquires_of_two_calls_that_wait_again_are_sent_with_the_stamps_of_before() {
+    let mut desk = desk_of_a_near_server();
+    let mut noted = Vec::new();
+    for name in ["x", "y"] {
+        let (wishes, _) = desk.enter_all(&[name]);
+        assert_eq!(desk.keys(), [[name]]);
+        noted.push((vec![name.to_owned()], wishes[0].asked()[0].0.to_string()));
+        tokio::time::advance(Duration::from_millis(5)).await;
+    }
+    assert_ne!(noted[0].1, noted[1].1);
+    desk.answer(NOSCRIPT);
+    desk.answer(NOSCRIPT);
+    let again = desk.written();
+    let mut sent: Vec<_> = again.iter().map(|words| (keys(words), words[5].clone())).collect();
+    sent.sort();
+    assert_eq!(sent, noted);
 }
 
 #[test]

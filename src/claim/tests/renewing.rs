@@ -1,0 +1,53 @@
+//! Renewals whose answers come after something else.
+
+use std::{sync::Arc, time::Duration};
+
+use super::client;
+use crate::{
+    LockGuard,
+    by_member::MemberId,
+    claim::Claim,
+    clock::Instant,
+    guard::Proof,
+    watchdog::{Report, Watched},
+    wire::Outcome,
+};
+
+/// The answer comes now.
+fn answered(claim: &Claim, code: i64, sent: Instant) -> Option<Instant> {
+    let outcome = Outcome { code, value: 30_000, token: 0 };
+    let run_id = claim.members().first().services.node.run_id();
+    let report = Report::Answered { outcome, sent, run_id };
+    claim.on_report(MemberId::FIRST, report, claim.now())
+}
+
+fn claim(guard: &LockGuard) -> Arc<Claim> {
+    guard.tenure().claim().clone()
+}
+
+#[tokio::test(start_paused = true)]
+async fn member_whose_renewal_left_before_the_downgrade_is_told_at_once() {
+    let guard = client().rw_lock("x").write().acquire().await.expect("it is free");
+    let claim = claim(guard.guard());
+    let before = claim.now();
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    claim.downgrade_soon();
+    let now = claim.now();
+    assert_eq!(answered(&claim, Outcome::DONE, before), Some(now));
+    assert!(answered(&claim, Outcome::DONE, now) > Some(now), "that one has told it");
+}
+
+/// It was written again meanwhile.
+#[tokio::test(start_paused = true)]
+async fn hold_that_was_confirmed_since_is_not_lost_for_an_answer_of_before() {
+    let lock = client().lock("x");
+    assert!(!lock.is_locked().await.expect("it is up"));
+    let before = lock.voter().services.now();
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let guard = lock.acquire().await.expect("it is free");
+    let (claim, now) = (claim(&guard), lock.voter().services.now());
+    assert_eq!(answered(&claim, Outcome::REFUSED, before), Some(now), "it is asked for at once");
+    guard.ensure_valid().expect("it stands");
+    assert_eq!(answered(&claim, Outcome::REFUSED, now), None);
+    assert!(!guard.is_held());
+}
