@@ -36,15 +36,19 @@ impl Shared {
         Masters::new(clients.map(|client| client.build().unwrap())).unwrap()
     }
 
-    fn flush(&self) {
+    /// When they lost their data.
+    fn flush(&self) -> Instant {
         self.servers.iter().for_each(Server::flush);
+        Instant::now()
     }
 
-    fn restart_empty(&self) {
+    /// When they lost their data.
+    fn restart_empty(&self) -> Instant {
         for server in &self.servers {
             server.flush();
             server.restart();
         }
+        Instant::now()
     }
 }
 
@@ -57,10 +61,9 @@ fn modest(settings: ClientBuilder) -> ClientBuilder {
     settings.max_lease(Duration::from_secs(2)).clock_skew(Duration::from_millis(10))
 }
 
-/// All have lost their data: the first who looks is told to wait for so long, and so is the next. Where a longer wait
-/// than usual is known by its witness alone, for a quarter more at most.
-async fn waits_for(wait: Duration, first: &Masters, next: &Masters) {
-    let lost = Instant::now();
+/// All have lost their data, a moment ago at most: the first who looks is told to wait for so long, and so is
+/// the next. Where a longer wait than usual is known by its witness alone, for a quarter more at most.
+async fn waits_for(wait: Duration, lost: Instant, first: &Masters, next: &Masters) {
     let longest = if wait > D { wait * 5 / 4 + SLACK } else { wait + SLACK };
     for masters in [first, next] {
         let left = counts_in(&masters.red_lock("y").try_acquire().await.unwrap_err());
@@ -80,9 +83,9 @@ async fn small_cap_of_some_program_does_not_open_flushed_masters_to_others() {
         let (usual, modest) = (shared.program(usual).await, shared.program(modest).await);
         let guard =
             usual.red_lock("x").with_lease(Lease::Fixed(MAX_LEASE)).acquire().await.unwrap();
-        shared.flush();
+        let lost = shared.flush();
         let (first, next) = if modest_first { (&modest, &usual) } else { (&usual, &modest) };
-        waits_for(D, first, next).await;
+        waits_for(D, lost, first, next).await;
         assert!(!guard.is_held(), "two hold it");
     }
 }
@@ -92,10 +95,10 @@ async fn small_cap_of_some_program_does_not_have_restarted_masters_vote_for_it()
     let shared = Shared::start();
     let (usual, modest) = (shared.program(usual).await, shared.program(modest).await);
     let guard = usual.red_lock("x").with_lease(Lease::Fixed(MAX_LEASE)).acquire().await.unwrap();
-    shared.restart_empty();
+    let lost = shared.restart_empty();
     // Until the loss of the connections is noticed.
     tokio::time::sleep(Duration::from_millis(100)).await;
-    waits_for(D, &modest, &usual).await;
+    waits_for(D, lost, &modest, &usual).await;
     assert!(!guard.is_held(), "two hold it");
 }
 
@@ -124,10 +127,10 @@ async fn flushed_masters_are_waited_for_as_long_as_the_most_careful_program_does
             for masters in [&other, &careful] {
                 masters.red_lock("z").acquire().await.unwrap().release().await.unwrap();
             }
-            shared.flush();
+            let lost = shared.flush();
             let (first, next) =
                 if careful_looks_first { (&careful, &other) } else { (&other, &careful) };
-            waits_for(wait, first, next).await;
+            waits_for(wait, lost, first, next).await;
         }
     }
 }
@@ -155,8 +158,8 @@ async fn newcomer_to_flushed_masters_waits_as_long_as_the_most_careful_program_b
         let long = shared.program(|settings| settings.max_lease(lease)).await;
         let lock = long.red_lock("x").with_lease(Lease::Fixed(lease));
         let guard = lock.acquire().await.unwrap();
-        shared.flush();
-        waits_for(lease, &shared.newcomer(usual), &shared.newcomer(modest)).await;
+        let lost = shared.flush();
+        waits_for(lease, lost, &shared.newcomer(usual), &shared.newcomer(modest)).await;
         assert!(!guard.is_held(), "two hold it");
     }
 }
@@ -224,6 +227,6 @@ async fn only_the_callers_word_for_all_makes_the_wait_shorter() {
         settings.fleet_max_lease(Duration::from_secs(2)).clock_skew(Duration::from_millis(10))
     };
     let (first, next) = (shared.program(brief).await, shared.program(brief).await);
-    shared.flush();
-    waits_for(Duration::from_millis(3_030), &first, &next).await;
+    let lost = shared.flush();
+    waits_for(Duration::from_millis(3_030), lost, &first, &next).await;
 }
