@@ -152,6 +152,24 @@ async fn foreign_keys_on_a_minority_do_not_stop_a_red_lock() {
     fleet.end(&[]).await;
 }
 
+/// Two of three do, as soon as the other one is back.
+#[tokio::test]
+async fn outage_is_ridden_out_beside_a_member_that_fails_for_good() {
+    let fleet = Fleet::start_to_wait_out(3).await;
+    fleet.servers[1].cli(&["SET", "x", "not a lock"]);
+    fleet.servers.kill(0);
+    let asked = fleet.servers[2].calls_of("evalsha");
+    let lock = fleet.masters.red_lock("x").on_outage(OnOutage::Wait);
+    let waiter = tokio::spawn(async move { lock.acquire().await });
+    let is_asked_again = || fleet.servers[2].calls_of("evalsha") > asked + 2;
+    eventually("another round", || waiter.is_finished() || is_asked_again()).await;
+    fleet.servers.restart(0);
+    let guard = within(HANG, "a quorum is back", waiter).await.unwrap().unwrap();
+    guard.release().await.unwrap();
+    fleet.servers[1].flush();
+    fleet.end(&[]).await;
+}
+
 #[tokio::test]
 async fn acquire_rides_out_an_outage_if_told_to() {
     let fleet = Fleet::start_to_wait_out(3).await;

@@ -241,6 +241,21 @@ async fn connection_that_broke_costs_no_more_than_a_try() {
     soon(lock.acquire()).await.unwrap().release().await.unwrap();
 }
 
+/// What it has granted may be gone, though it is a master again when replicas are counted.
+#[tokio::test]
+async fn grant_does_not_count_for_who_looked_out_before_the_master_was_a_replica_for_a_while() {
+    let pair = Pair::start();
+    let client = pair.client().await;
+    soon(client.lock("x").acquire()).await.unwrap().release().await.unwrap();
+    pair.master.cli(&["REPLICAOF", "127.0.0.1", &pair.master.port().to_string()]);
+    pair.master.cli(&["REPLICAOF", "NO", "ONE"]);
+    eventually(|| pair.master.command(&["WAIT", "1", "10"]).int() == 1).await;
+    let error = soon(client.lock("x").try_acquire()).await.unwrap_err();
+    assert_eq!(short(&error), [(1, 0)]);
+    assert!(pair.master.keys().is_empty(), "{:?}", pair.master.keys());
+    soon(client.lock("x").acquire()).await.unwrap().release().await.unwrap();
+}
+
 #[test]
 fn settings_that_cannot_work_are_refused() {
     let settings = Client::builder().url("redis://127.0.0.1").replicas(1_000);

@@ -10,6 +10,7 @@ use super::{DEADLINES, QUEUE, deadline, listens, nothing_is_left, queue, waiter}
 use crate::{
     names::Events,
     outside::ask,
+    regressions::scripts_run,
     scripts::now,
     support::{Look, client, eventually, fixed, ms, patient, promptly, soon},
 };
@@ -228,6 +229,21 @@ async fn place_is_kept_for_hours_although_who_waits_stands_still() {
     assert_eq!(guard.holder_id(), place[0]);
     guard.release().await.unwrap();
     behind.await.unwrap().release().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn place_that_was_given_up_is_prolonged_no_more() {
+    let server = Server::start_here();
+    let held = server.client().unwrap().fair_lock("x").acquire().await.unwrap();
+    let lock = server.client().unwrap().fair_lock("x");
+    let waits = tokio::time::timeout(Duration::from_secs(100), lock.acquire()).await;
+    assert!(waits.is_err());
+    held.release().await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let servers = [server];
+    let said = scripts_run(&servers).await;
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert_eq!(scripts_run(&servers).await, said);
 }
 
 /// Redisson takes five minutes off with each of its grants.

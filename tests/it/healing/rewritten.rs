@@ -5,7 +5,7 @@ use std::time::Duration;
 use palisade::{Lease, LostCause, OnOutage, Quarantine, embedded::Server};
 
 use super::{D, Fleet, LEASE, PERIOD, client, holder, votes_return};
-use crate::fleet::within;
+use crate::{fleet::within, outside::ask};
 
 /// What may pass until it is known of a restart.
 const SOON: Duration = Duration::from_secs(2);
@@ -83,6 +83,9 @@ async fn fixed_lease_is_written_again_for_what_is_left_of_it() {
     tokio::time::sleep(SOON).await;
     assert_eq!(holder(&fleet.servers[1], "x").await.as_deref(), Some(guard.holder_id()));
     assert_eq!((guard.votes(), guard.deadline()), (3, deadline));
+    let ttl: i64 = ask(&fleet.servers[1], &["PTTL", "x"]).await;
+    let left = i64::try_from(guard.remaining().as_millis()).unwrap();
+    assert!(ttl <= left + 100, "{ttl} of {left}");
     assert_eq!(guard.lost().await, LostCause::Expired);
     drop(guard);
     fleet.end(&[]).await;

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use futures::future::join_all;
+use palisade::Lease;
 
 use super::{D, Fleet, LEASE, PERIOD, votes_return};
+use crate::outside::ask;
 
 /// Each is away for longer than the lease, so that nothing of the hold counts there any more.
 #[tokio::test(start_paused = true)]
@@ -125,5 +127,35 @@ async fn thousand_holds_are_won_back_from_a_master_that_comes_back() {
         votes_return(guard, 3, D + PERIOD).await;
     }
     join_all(guards.into_iter().map(|guard| guard.release())).await;
+    fleet.end(&[]).await;
+}
+
+/// When leases are renewed the next time may be much later.
+#[tokio::test(start_paused = true)]
+async fn member_that_was_not_there_at_the_acquire_joins_when_its_quarantine_ends() {
+    let fleet = Fleet::start(3);
+    fleet.servers[2].kill_and_forget();
+    let lock = fleet.masters.red_lock("x").with_lease(Lease::WatchdogOf(LEASE * 2));
+    let guard = lock.acquire().await.unwrap();
+    fleet.servers[2].restart();
+    votes_return(&guard, 3, D + Duration::from_secs(3)).await;
+    guard.release().await.unwrap();
+    fleet.end(&[]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn member_that_joins_late_is_told_how_often_the_lock_is_held() {
+    let fleet = Fleet::start(3);
+    fleet.servers[2].kill_and_forget();
+    let guard = fleet.masters.red_lock("x").acquire().await.unwrap();
+    let inner = guard.reenter().unwrap();
+    fleet.servers[2].restart();
+    votes_return(&guard, 3, D + PERIOD).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    for server in &fleet.servers {
+        assert_eq!(ask::<Vec<String>>(server, &["HVALS", "x"]).await, ["2"]);
+    }
+    inner.release().await.unwrap();
+    guard.release().await.unwrap();
     fleet.end(&[]).await;
 }

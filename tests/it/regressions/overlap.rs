@@ -178,7 +178,7 @@ async fn what_is_kept_is_given_back_within_half_a_lease() {
 }
 
 /// How many scripts each of them has run.
-pub(super) async fn scripts_run(servers: &[Server]) -> Vec<u64> {
+pub(crate) async fn scripts_run(servers: &[Server]) -> Vec<u64> {
     let mut all = Vec::new();
     for server in servers {
         let stats: String = ask(server, &["INFO", "commandstats"]).await;

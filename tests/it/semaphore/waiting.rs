@@ -7,7 +7,10 @@ use testkit::RedisServer;
 use tokio::{task::JoinHandle, time::Instant};
 
 use super::{CHANNEL, listeners, semaphore};
-use crate::support::{eventually, ms, promptly, soon};
+use crate::{
+    names::Events,
+    support::{eventually, ms, promptly, soon},
+};
 
 /// Waits for permits in a task; returns when it listens.
 async fn waiter(server: &RedisServer, semaphore: &Semaphore, permits: u32) -> JoinHandle<Guard> {
@@ -161,4 +164,16 @@ async fn releases_of_others_cost_holders_no_question() {
     }
     assert_eq!(server.calls_of("hexists"), 0);
     waiter.abort();
+}
+
+/// Permits have no lease: nobody expects an end of them.
+#[tokio::test(start_paused = true)]
+async fn wait_for_permits_that_do_not_end_is_nothing_to_warn_of() {
+    let server = Server::start_here();
+    let semaphore = server.client().unwrap().semaphore("x");
+    assert!(semaphore.try_set_permits(1).await.unwrap());
+    let _held = semaphore.acquire().await.unwrap();
+    Events::keep();
+    assert!(semaphore.try_acquire_for(ms(300)).await.unwrap().is_none());
+    assert_eq!(Events::kept_values("why"), [""; 0]);
 }

@@ -3,7 +3,10 @@
 use testkit::RedisServer;
 
 use super::sharing::{held, outlive, user};
-use crate::fleet::client;
+use crate::{
+    fleet::{client, eventually},
+    support::acquired,
+};
 
 #[tokio::test]
 async fn lock_outlives_a_password_that_is_changed_once_it_is_held() {
@@ -22,4 +25,15 @@ async fn lock_outlives_that_no_connection_is_to_be_had() {
     server.cli(&["CONFIG", "SET", "maxclients", &server.connected_clients().to_string()]);
     let guard = held(&client, "x").await;
     outlive(&[guard]).await;
+}
+
+#[tokio::test]
+async fn watchdog_is_connected_when_a_lock_is_held_and_not_when_it_is_first_renewed() {
+    let server = RedisServer::start();
+    let client = client(&server.url()).connect().await.unwrap();
+    let connections = server.connected_clients();
+    // Renewed after minutes.
+    let guard = acquired(&client.lock("x")).await;
+    eventually("one more", || server.connected_clients() > connections).await;
+    guard.release().await.unwrap();
 }

@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use palisade::{Lease, LostCause, RedLock};
+use palisade::{Lease, LostCause, RedLock, embedded::Server};
 use testkit::{Cluster, FaultProxy, RedisServer};
 
 use crate::{
     fleet::{client, eventually, within},
+    outside::ask,
     support::{acquired, promptly},
 };
 
@@ -74,4 +75,23 @@ async fn broken_connections_bring_renewals_forward_once_a_second() {
     }
     assert!(began.elapsed() >= Duration::from_millis(900), "{:?}", began.elapsed());
     assert!(guards.iter().all(palisade::LockGuard::is_held));
+}
+
+/// A short lease is renewed several times a second, whatever is brought forward to the next one.
+#[tokio::test(start_paused = true)]
+async fn broken_connections_put_off_no_renewal() {
+    let server = Server::start_here();
+    let lock = server.client().unwrap().lock("x");
+    let lock = lock.with_lease(Lease::WatchdogOf(Duration::from_millis(600)));
+    let guard = lock.acquire().await.unwrap();
+    for _ in 0..50 {
+        let list: String = ask(&server, &["CLIENT", "LIST"]).await;
+        for line in list.lines() {
+            let id = line.strip_prefix("id=").and_then(|rest| rest.split(' ').next()).unwrap();
+            let _is_closed: i64 = ask(&server, &["CLIENT", "KILL", "ID", id]).await;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert!(guard.is_held());
+    }
+    guard.release().await.unwrap();
 }
