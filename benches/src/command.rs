@@ -1,7 +1,6 @@
 //! What `palisade run` adds to a command.
 
 use std::{
-    env,
     net::TcpStream,
     process::Command,
     sync::Arc,
@@ -14,6 +13,7 @@ use testkit::Cluster;
 use crate::{
     block::{Block, Load},
     figure::Figure,
+    herd::tool,
     line::Line,
     rows::Setting,
     turns::{Contest, Side},
@@ -21,12 +21,7 @@ use crate::{
 
 /// `palisade run … true` with five masters, against `true` and one connection.
 pub(crate) async fn measure(setting: &Setting) -> Vec<Line> {
-    let program = env::current_exe().expect("a program knows where it is");
-    let program = program.with_file_name("palisade");
-    if !program.exists() {
-        eprintln!("not measured: {} was not built", program.display());
-        return Vec::new();
-    }
+    let Some(program) = tool() else { return Vec::new() };
     let servers = Arc::new(Cluster::start(5).blessed());
     let addr = servers[0].addr();
     let bare = Repeat(move || {

@@ -10,6 +10,7 @@ mod cpus;
 mod deployments;
 mod figure;
 mod floor;
+mod herd;
 mod holds;
 mod kinds;
 mod line;
