@@ -29,7 +29,9 @@ fn measure(setting: &Setting, processes: usize, masters: usize, aim: Option<f64>
     let Some(program) = tool() else { return Vec::new() };
     let (queue, plain) = (Herd::of(&program, 1, &["--fair"]), Herd::of(&program, masters, &[]));
     let (mut took, mut calls, mut failed) = (Sides::default(), Sides::default(), Sides::default());
-    for _ in 0..if setting.effort.short { 1 } else { 5 } {
+    // A large herd may take minutes.
+    let times = if setting.effort.short || processes > 100 { 1 } else { 5 };
+    for _ in 0..times {
         took.baseline.push(queue.run(processes).took);
         let run = plain.run(processes);
         took.ours.push(run.took);
