@@ -4,11 +4,15 @@
 //! locks of a process and waits for neither: what is to be told from there goes to threads that do nothing
 //! else. From any other thread it is told at once, in the context and at the expense of whoever is there.
 //!
+//! Whatever such a thread has to tell in one [round](in_rounds) is handed over at its end: first all is noted that
+//! has happened, however much that is. What has happened to many at once is told of the first of them, and how many
+//! others there were.
+//!
 //! Wakers are never left out, and one that blocks holds up the others only where [`WAKERS`] of them do. Events
 //! have a thread to themselves; those for which there is no room are counted, and that is told.
 
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     collections::VecDeque,
     future::poll_fn,
     mem,
@@ -23,6 +27,89 @@ use crate::{home::PerProcess, panics::contained};
 
 thread_local! {
     static IS_SPARED: Cell<bool> = const { Cell::new(false) };
+    /// What is to be told at the end of the round that is under way.
+    static ROUND: RefCell<Option<Told>> = const { RefCell::new(None) };
+}
+
+#[derive(Default)]
+struct Told {
+    wakers: Vec<Job>,
+    /// What happened to many, with the first that it happened to.
+    events: Vec<(&'static str, Vec<Job>, usize)>,
+}
+
+impl Told {
+    /// Whatever has happened, of `what` only so much that all of it is of use.
+    fn add(&mut self, what: &'static str, tell: impl FnOnce() + Send + 'static) {
+        let known = self.events.iter().position(|(known, ..)| *known == what);
+        let known = known.unwrap_or_else(|| {
+            self.events.push((what, Vec::new(), 0));
+            self.events.len() - 1
+        });
+        if let Some((_, first, all)) = self.events.get_mut(known) {
+            *all += 1;
+            if first.len() < FEW {
+                first.push(Box::new(tell));
+            }
+        }
+    }
+
+    fn hand_over(self) {
+        desk().wakers.add_all(self.wakers);
+        for (what, mut first, all) in self.events {
+            let (told, others) = told_of(&first, all);
+            first.truncate(told);
+            first.into_iter().for_each(|tell| desk().events.add(tell));
+            if others > 0 {
+                event_elsewhere(move || tracing::warn!(locks = others, "{what}"));
+            }
+        }
+    }
+}
+
+/// Of how many it is told, and how many others there were, if these were kept of all.
+fn told_of(first: &[Job], all: usize) -> (usize, usize) {
+    let told = if all > FEW { first.len().min(1) } else { first.len() };
+    (told, all - told)
+}
+
+/// Has what is told by each poll of `work` handed over at its end, where a thread is spared.
+///
+/// # Cancel safety
+/// That of `work`.
+pub(crate) async fn in_rounds<T>(work: impl Future<Output = T>) -> T {
+    let mut work = pin!(work);
+    poll_fn(|cx| {
+        let _round = Underway::begun();
+        work.as_mut().poll(cx)
+    })
+    .await
+}
+
+/// What was told in this round by now is handed over: it took its time.
+pub(crate) fn hand_over() {
+    if !is_spared() {
+        return;
+    }
+    let told = ROUND.with_borrow_mut(|round| round.as_mut().map(mem::take));
+    told.into_iter().for_each(Told::hand_over);
+}
+
+/// Ends the round, whatever it ends by.
+struct Underway;
+
+impl Underway {
+    fn begun() -> Self {
+        ROUND.with_borrow_mut(|round| *round = is_spared().then(Told::default));
+        Self
+    }
+}
+
+impl Drop for Underway {
+    fn drop(&mut self) {
+        let told = ROUND.with_borrow_mut(Option::take);
+        told.into_iter().for_each(Told::hand_over);
+    }
 }
 
 /// From now on no code of the user's is waited for on this thread.
@@ -37,7 +124,18 @@ pub(crate) fn is_spared() -> bool {
 
 /// Wakes whoever waits for something, by `wake`.
 pub(crate) fn wake(wake: impl FnOnce() + Send + 'static) {
-    if is_spared() { desk().wakers.add(Box::new(wake)) } else { wake() }
+    if !is_spared() {
+        return wake();
+    }
+    let wake: Job = Box::new(wake);
+    let left = ROUND.with_borrow_mut(|round| match round {
+        Some(told) => {
+            told.wakers.push(wake);
+            None
+        }
+        None => Some(wake),
+    });
+    left.into_iter().for_each(|wake| desk().wakers.add(wake));
 }
 
 /// Tells subscribers of an event. Not for where a mutex is locked.
@@ -47,6 +145,22 @@ pub(crate) fn event(tell: impl FnOnce() + Send + 'static) {
     } else {
         contained(tell);
     }
+}
+
+/// The same of what may happen to very many locks at once: then it is told of one, and how many others there were,
+/// which is `of_others`.
+pub(crate) fn event_of_many(tell: impl FnOnce() + Send + 'static, of_others: &'static str) {
+    if !is_spared() {
+        return event(tell);
+    }
+    let left = ROUND.with_borrow_mut(|round| match round {
+        Some(told) => {
+            told.add(of_others, tell);
+            None
+        }
+        None => Some(tell),
+    });
+    left.into_iter().for_each(event);
 }
 
 /// The same for where one may be locked: never on this thread.
@@ -154,6 +268,21 @@ impl Crew {
         }
     }
 
+    /// The same of many, for which there is room.
+    fn add_all(&'static self, jobs: Vec<Job>) {
+        if jobs.is_empty() {
+            return;
+        }
+        let mut state = self.state();
+        state.waiting.extend(jobs);
+        let short = state.waiting.len().saturating_sub(state.idle);
+        let hired = short.min(self.most.saturating_sub(state.threads));
+        state.threads += hired;
+        drop(state);
+        self.work.notify_all();
+        (0..hired).for_each(|_| self.hire());
+    }
+
     fn hire(&'static self) {
         let thread = thread::Builder::new().name(self.name.to_owned());
         if thread.spawn(|| self.serve()).is_ok() {
@@ -203,6 +332,8 @@ impl Crew {
     }
 }
 
+/// What has happened to so many at once is told of each.
+const FEW: usize = 16;
 /// So many wakers may block before others wait for them.
 const WAKERS: usize = 8;
 /// So many events wait at most.
@@ -264,6 +395,45 @@ mod tests {
         drop((blocking, send));
         assert_eq!(told.iter().collect::<Vec<_>>(), [0, 1]);
         assert_eq!(LEFT_OUT.load(Ordering::SeqCst), 3);
+    }
+
+    #[test]
+    fn what_happens_to_many_is_told_of_one_and_counted() {
+        for (all, told) in [(1, 1), (FEW, FEW), (FEW + 1, 1), (1_000, 1)] {
+            let mut round = Told::default();
+            for _ in 0..all {
+                round.add("others", || {});
+                round.add("else", || {});
+            }
+            let told_of: Vec<_> = round
+                .events
+                .into_iter()
+                .map(|(what, first, all)| (what, told_of(&first, all)))
+                .collect();
+            assert_eq!(told_of, [("others", (told, all - told)), ("else", (told, all - told))]);
+        }
+    }
+
+    /// However many there are: first all is noted that was lost.
+    #[test]
+    fn wakers_are_called_behind_the_round_of_a_thread_that_is_spared() {
+        let (send, told) = channel();
+        let spared = thread::spawn(move || {
+            spare_this_thread();
+            let work = in_rounds(async {
+                for i in 0..100 {
+                    let send = send.clone();
+                    wake(move || send.send(i).unwrap());
+                }
+                ROUND.with_borrow(|round| round.as_ref().map_or(0, |round| round.wakers.len()))
+            });
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            runtime.block_on(work)
+        });
+        assert_eq!(spared.join().unwrap(), 100);
+        let mut told: Vec<i32> = told.iter().collect();
+        told.sort_unstable();
+        assert_eq!(told, (0..100).collect::<Vec<_>>());
     }
 
     #[test]

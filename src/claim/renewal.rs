@@ -185,9 +185,12 @@ impl Claim {
     fn warn_of_failure(&self, member: MemberId, cause: NodeError) {
         let (lock, holder) = (self.members[member].shown_name(), self.holder.clone());
         let node = self.members[member].services.node_id().clone();
-        telling::event(move || {
-            tracing::warn!(%lock, %holder, %node, %cause, "a lock is not renewed: it is tried again");
-        });
+        telling::event_of_many(
+            move || {
+                tracing::warn!(%lock, %holder, %node, %cause, "a lock is not renewed: it is tried again");
+            },
+            "locks are not renewed, as the one that was named: it is tried again",
+        );
     }
 
     /// The renewal of one member, whether or not it is due.

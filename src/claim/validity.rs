@@ -229,7 +229,10 @@ impl Claim {
             }
         }
         let (lock, holder) = (self.lock_name(), self.holder.clone());
-        telling::event(move || tracing::warn!(%lock, %holder, %cause, "a lock was lost"));
+        telling::event_of_many(
+            move || tracing::warn!(%lock, %holder, %cause, "a lock was lost"),
+            "locks were lost with it",
+        );
     }
 }
 

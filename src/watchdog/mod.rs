@@ -168,7 +168,7 @@ impl Watchdog {
         let (watchdog, task) = Self::new(clock, random, runtime.handle().clone());
         std::thread::Builder::new().name("palisade-watchdog".to_owned()).spawn(move || {
             telling::spare_this_thread();
-            runtime.block_on(task);
+            runtime.block_on(telling::in_rounds(task));
         })?;
         Ok(watchdog)
     }

@@ -12,6 +12,7 @@ use super::{LOOK_AGAIN, Repair, Shared, Tick, Watched, renewals::Renewals, repai
 use crate::{
     clock::{Instant, SharedClock},
     panics::contained,
+    telling,
 };
 
 /// So many claims are looked at together: few enough that they are still in a CPU's cache when the answers
@@ -64,6 +65,8 @@ fn end_in_time(shared: &Shared, now: Instant) -> Claims {
             shared.reschedule(*id, Some(until));
         }
     }
+    // All is noted that was lost: whoever waits for that learns of it now.
+    telling::hand_over();
     due
 }
 

@@ -16,7 +16,8 @@ fn events_are_told_by_the_room_for_it() {
                 let before = source.code[..start].trim_end().trim_end_matches('{').trim_end();
                 let before = before.strip_suffix("||").map_or("", str::trim_end);
                 let before = before.strip_suffix("move").unwrap_or(before).trim_end();
-                let is_told = [TELL, TELL_ELSEWHERE].iter().any(|tell| before.ends_with(tell));
+                let is_told =
+                    [TELL, TELL_OF_MANY, TELL_ELSEWHERE].iter().any(|tell| before.ends_with(tell));
                 let is_of_the_room = source.path == "telling.rs";
                 assert!(is_told || is_of_the_room, "{} tells of {level} by itself", source.path);
             }
@@ -35,7 +36,7 @@ fn events_are_not_told_where_a_mutex_is_locked() {
     };
     let others = names(&|function| !function.locks());
     let lockers = names(&|function| function.locks() && !others.contains(function.name));
-    let tellers = names(&|function| function.body.contains(TELL));
+    let tellers = names(&|function| tells(function.body));
     assert!(lockers.contains("state") && tellers.contains("warn_of_failure"), "{tellers:?}");
     let wrong: Vec<_> =
         sources.iter().flat_map(|it| told_under_locks(it, &lockers, &tellers)).collect();
@@ -53,6 +54,7 @@ fn scan_sees_a_guard_until_it_is_gone() {
     for (body, expected) in [
         ("telling::event(|| {});", false),
         ("let state = self.state(); telling::event(|| {});", true),
+        ("let state = self.state(); telling::event_of_many(|| {}, x);", true),
         ("let state = self.state(); self.warn(x);", true),
         ("let (now, mut state) = (self.now(), self.state()); self.warn(x);", true),
         ("let Some(state) = self.state() else { return }; self.warn(x);", true),
@@ -71,7 +73,12 @@ fn scan_sees_a_guard_until_it_is_gone() {
 }
 
 const TELL: &str = "telling::event(";
+const TELL_OF_MANY: &str = "telling::event_of_many(";
 const TELL_ELSEWHERE: &str = "telling::event_elsewhere(";
+
+fn tells(code: &str) -> bool {
+    [TELL, TELL_OF_MANY].iter().any(|tell| code.contains(tell))
+}
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Function<'a> {
@@ -196,7 +203,7 @@ fn tells_while_there(guard: &str, life: &str, tellers: &BTreeSet<&str>) -> bool 
             }
             gone_at = Some(gone_at.map_or(depth, |at| at.min(depth)));
         }
-        let tells = rest.starts_with(TELL)
+        let tells = [TELL, TELL_OF_MANY].iter().any(|tell| rest.starts_with(tell))
             || follows == Some('(') && before.ends_with('.') && tellers.contains(word);
         if tells && gone_at.is_none() {
             return true;
