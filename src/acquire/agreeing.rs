@@ -54,7 +54,9 @@ where
     let token = fence.token();
     let mut told = InFlight::none();
     let mut all_told = BTreeSet::new();
+    let needs_all = claim.need() == claim.members().len();
     loop {
+        let mut answers = 1;
         match fence.decide(&claim.told_tokens(), claim.least_deadline()) {
             Decision::Won => {
                 told.finish_in_background();
@@ -62,12 +64,18 @@ where
             }
             Decision::Promote(mut behind) => {
                 behind.retain(|member| all_told.insert(*member));
+                if needs_all {
+                    // Before the last has answered nothing is decided, and there may be thousands.
+                    answers = behind.len().max(1);
+                }
                 told.add(behind.into_iter().map(|i| promote(claim.clone(), i, token)));
             }
             Decision::Lost => {}
         }
-        let Some((member, vote)) = next_of(&mut told, asked).await else { return false };
-        votes.record(member, vote);
+        for _ in 0..answers {
+            let Some((member, vote)) = next_of(&mut told, asked).await else { return false };
+            votes.record(member, vote);
+        }
     }
 }
 

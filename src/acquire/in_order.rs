@@ -18,7 +18,7 @@
 //!
 //! Source: ordered resource acquisition, which knows no deadlock.
 
-use std::{ops::Range, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, ops::Range, sync::Arc, time::Duration};
 
 use super::{
     attempt::Attempt,
@@ -250,11 +250,12 @@ impl InOrder {
         let (now, place) = (claim.now(), claim.place());
         let is_granted = |id: &MemberId| matches!(votes.by[*id], Vote::Granted);
         let (prefix, rest) = order.split_at(order.iter().take_while(|i| is_granted(i)).count());
+        let in_prefix: BTreeSet<_> = prefix.iter().copied().collect();
         let may_keep = !matches!(rest.first().map(|id| &votes.by[*id]), Some(Vote::Failed(_)));
         let keeps_prefix = may_keep && self.keep_from.is_none_or(|from| now >= from);
         let is_kept = |id: &MemberId| match claim.queue() {
             Some(queue) if queue == *id => may_keep || place.is_some(),
-            _ => keeps_prefix && prefix.contains(id),
+            _ => keeps_prefix && in_prefix.contains(id),
         };
         let (keep, give_back): (Vec<_>, Vec<_>) = order.iter().copied().partition(is_kept);
         if keep.is_empty() {
@@ -271,7 +272,7 @@ impl InOrder {
             self.refusals = Refused::default();
         }
         self.prefix = prefix.len();
-        let is_in_order = keep.iter().all(|id| !is_granted(id) || prefix.contains(id));
+        let is_in_order = keep.iter().all(|id| !is_granted(id) || in_prefix.contains(id));
         let keep_for = random.within(KEEP).min(claim.term().length() / 2);
         let keep_for = if is_in_order { keep_for } else { keep_for / OUT_OF_ORDER };
         let until = *self.keep_until.get_or_insert(now + keep_for);
@@ -296,13 +297,17 @@ impl InOrder {
         order: &[MemberId],
         votes: &mut Votes,
     ) {
-        let is_pending = |vote: Option<&Vote>| matches!(vote, Some(Vote::Pending));
-        let is_open = |votes: &Votes| {
-            let other = |id: &&MemberId| !matches!(votes.by[**id], Vote::Granted);
-            let mut others = order.iter().filter(other);
-            let mut queues = others.clone().filter(|id| claim.may_queue_at(**id));
-            is_pending(queues.next().map(|id| &votes.by[*id]))
-                || self.lost_at.is_some() && is_pending(others.next().map(|id| &votes.by[*id]))
+        // The first that has not granted, and the first of those with a queue. A grant stays one, so neither is
+        // looked for again among those before it.
+        let mut others = order.iter().copied().peekable();
+        let mut queues = order.iter().copied().filter(|id| claim.may_queue_at(*id)).peekable();
+        let mut is_open = |votes: &Votes| {
+            let is_granted = |id: &MemberId| matches!(votes.by[*id], Vote::Granted);
+            while others.next_if(is_granted).is_some() {}
+            while queues.next_if(is_granted).is_some() {}
+            let is_pending = |id: &MemberId| matches!(votes.by[*id], Vote::Pending);
+            queues.peek().is_some_and(is_pending)
+                || self.lost_at.is_some() && others.peek().is_some_and(is_pending)
         };
         while is_open(votes)
             && let Some((member, vote)) = asked.next().await

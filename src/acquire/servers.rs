@@ -1,6 +1,6 @@
 //! Which server a member is on: the address says it only half, the run id says it.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::tally::Rule;
 use crate::{
@@ -44,25 +44,50 @@ fn check_pairs(
     members: &ByMember<Voter>,
     on_one_server: impl Fn(MemberId, MemberId) -> bool,
 ) -> Result<(), ConfigError> {
-    for (one_id, one) in members.iter() {
-        let others = members.iter().filter(|(other, _)| one_id < *other);
-        for (_, other) in others.filter(|(other, _)| on_one_server(one_id, *other)) {
-            let is_same_key = one.kind.name() == other.kind.name()
-                && one.services.node.db() == other.services.node.db();
-            match rule {
-                Rule::Majority => {
-                    let server = other.services.node_id().to_string().into();
-                    return Err(ConfigError::SameServer { server });
-                }
-                Rule::All if is_same_key => {
-                    return Err(ConfigError::DuplicateMember { member: other.shown_identity() });
-                }
-                Rule::All => {}
+    for group in groups(rule, members) {
+        for (before, other) in group.iter().enumerate() {
+            let mut others = group.iter().take(before);
+            let is_too_many = |one: &MemberId| {
+                let is_key =
+                    rule == Rule::Majority || is_same_key(&members[*one], &members[*other]);
+                is_key && on_one_server(*one, *other)
+            };
+            if others.any(is_too_many) {
+                let other = &members[*other];
+                return Err(match rule {
+                    Rule::Majority => {
+                        let server = other.services.node_id().to_string().into();
+                        ConfigError::SameServer { server }
+                    }
+                    Rule::All => ConfigError::DuplicateMember { member: other.shown_identity() },
+                });
             }
         }
     }
     Ok(())
 }
+
+fn is_same_key(one: &Voter, other: &Voter) -> bool {
+    one.kind.name() == other.kind.name() && one.services.node.db() == other.services.node.db()
+}
+
+/// Those of which each is to be compared with each: all of a majority, who are as many as their servers, and else
+/// those with one key, who should be.
+fn groups(rule: Rule, members: &ByMember<Voter>) -> Vec<Vec<MemberId>> {
+    if rule == Rule::Majority || members.len() <= FEW {
+        return vec![members.ids().collect()];
+    }
+    let mut by_key = BTreeMap::<_, Vec<MemberId>>::new();
+    for (id, member) in members.iter() {
+        by_key.entry((member.services.node.db(), member.kind.name())).or_default().push(id);
+    }
+    let mut groups: Vec<_> = by_key.into_values().filter(|group| group.len() > 1).collect();
+    groups.sort_unstable();
+    groups
+}
+
+/// So few are sooner compared than sorted.
+const FEW: usize = 8;
 
 /// Checks what the marks of the servers' present runs have told by now, where they matter: that the
 /// members are of one fleet, and that its other clients reckon with leases as long as ours.
@@ -93,7 +118,7 @@ fn check_fleets(members: &ByMember<Voter>) -> Result<(), ConfigError> {
 /// other's way: by server process, then by name.
 pub(crate) fn common_order(members: &ByMember<Voter>) -> Vec<MemberId> {
     let mut order: Vec<MemberId> = members.ids().collect();
-    order.sort_by_key(|id| {
+    order.sort_by_cached_key(|id| {
         let member = &members[*id];
         let (run_id, node) = (member.services.node.run_id(), member.services.node_id().clone());
         (run_id, run_id.is_none().then_some(node), member.kind.name().clone())

@@ -39,7 +39,7 @@ pub(crate) enum Verdict {
     LostToOutage,
 }
 
-/// The votes so far.
+/// The votes so far, counted as they come: there may be thousands.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tally {
     members: usize,
@@ -50,24 +50,38 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Who has not voted will not, unless it `may_still_vote`.
-    pub(crate) fn of<'a>(
-        rule: Rule,
-        votes: impl ExactSizeIterator<Item = &'a Vote>,
-        may_still_vote: bool,
-    ) -> Self {
+    /// Who has not voted may still do so.
+    pub(crate) fn of<'a>(rule: Rule, votes: impl ExactSizeIterator<Item = &'a Vote>) -> Self {
         let members = votes.len();
         let need = rule.need(members);
         let mut tally = Self { members, need, granted: 0, refused: 0, failed: 0 };
-        for vote in votes {
-            match vote {
-                Vote::Granted => tally.granted += 1,
-                Vote::Refused { .. } => tally.refused += 1,
-                Vote::Pending if may_still_vote => {}
-                Vote::Failed(_) | Vote::Pending => tally.failed += 1,
-            }
-        }
+        votes.for_each(|vote| tally.voted(&Vote::Pending, vote));
         tally
+    }
+
+    /// One vote is another now.
+    pub(crate) fn voted(&mut self, before: &Vote, now: &Vote) {
+        if let Some(count) = self.count_of(before) {
+            *count -= 1;
+        }
+        if let Some(count) = self.count_of(now) {
+            *count += 1;
+        }
+    }
+
+    fn count_of(&mut self, vote: &Vote) -> Option<&mut usize> {
+        match vote {
+            Vote::Granted => Some(&mut self.granted),
+            Vote::Refused { .. } => Some(&mut self.refused),
+            Vote::Failed(_) => Some(&mut self.failed),
+            Vote::Pending => None,
+        }
+    }
+
+    /// The same if who has not voted will not.
+    pub(crate) const fn closed(mut self) -> Self {
+        self.failed = self.members - self.granted - self.refused;
+        self
     }
 
     pub(crate) const fn verdict(&self) -> Verdict {
@@ -110,7 +124,7 @@ mod tests {
 
     fn count(rule: Rule, votes: &str) -> Tally {
         let votes: Vec<_> = votes.chars().map(vote).collect();
-        Tally::of(rule, votes.iter(), true)
+        Tally::of(rule, votes.iter())
     }
 
     /// A table to check by hand: g granted, r refused, f failed, . outstanding.
@@ -188,8 +202,23 @@ mod tests {
     #[test]
     fn whoever_votes_no_more_has_failed() {
         let votes = ['g', 'r', '.'].map(vote);
-        assert_eq!(Tally::of(Rule::Majority, votes.iter(), true).verdict(), Verdict::Pending);
-        assert_eq!(Tally::of(Rule::Majority, votes.iter(), false).verdict(), Verdict::LostToOthers);
+        let tally = Tally::of(Rule::Majority, votes.iter());
+        assert_eq!(tally.verdict(), Verdict::Pending);
+        assert_eq!(tally.closed().verdict(), Verdict::LostToOthers);
+    }
+
+    #[test]
+    fn votes_that_are_counted_as_they_come_are_those_that_stand() {
+        let mut votes = ['.', '.', '.'].map(vote);
+        let mut tally = Tally::of(Rule::All, votes.iter());
+        for (member, now) in [(0, 'g'), (1, 'r'), (1, 'g'), (2, 'f'), (0, '.'), (2, 'g'), (0, 'g')]
+        {
+            let before = std::mem::replace(&mut votes[member], vote(now));
+            tally.voted(&before, &votes[member]);
+            let counted = Tally::of(Rule::All, votes.iter());
+            assert_eq!(format!("{tally:?}"), format!("{counted:?}"));
+        }
+        assert_eq!(tally.verdict(), Verdict::Won);
     }
 
     #[test]

@@ -14,15 +14,17 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Votes {
     pub(super) by: ByMember<Vote>,
-    rule: Rule,
+    tally: Tally,
 }
 
 impl Votes {
-    pub(super) const fn new(rule: Rule, by: ByMember<Vote>) -> Self {
-        Self { by, rule }
+    pub(super) fn new(rule: Rule, by: ByMember<Vote>) -> Self {
+        let tally = Tally::of(rule, by.values());
+        Self { by, tally }
     }
 
     pub(super) fn record(&mut self, member: MemberId, vote: Vote) {
+        self.tally.voted(&self.by[member], &vote);
         self.by[member] = vote;
     }
 
@@ -66,8 +68,8 @@ impl Votes {
     }
 
     /// What the votes so far come to, if others `may_still_vote`.
-    pub(super) fn tally(&self, may_still_vote: bool) -> Tally {
-        Tally::of(self.rule, self.by.values(), may_still_vote)
+    pub(super) const fn tally(&self, may_still_vote: bool) -> Tally {
+        if may_still_vote { self.tally } else { self.tally.closed() }
     }
 
     /// Who refused `claim`, and how many of them must change their mind, if others `may_still_vote`.
