@@ -9,7 +9,11 @@ use super::{
     member_state::MemberState,
     record::{Claim, ClaimPhase, Tenant},
 };
-use crate::{clock::Instant, kind::FencingToken, process::Listed};
+use crate::{
+    clock::Instant,
+    kind::FencingToken,
+    process::{Listed, each_once},
+};
 
 impl Claim {
     /// Makes what was acquired `tenant`'s, unless too little of it is left, or a client was shut down
@@ -40,11 +44,16 @@ impl Claim {
         let next = self.next_look(&state);
         drop(state);
         let listed: Arc<dyn Listed> = self.clone();
+        let mut before = Vec::new();
         for member in self.members.values() {
-            member.services.now_held(member.kind.channel(), &listed);
+            before.extend(member.services.now_held(member.kind.channel(), &listed));
             if self.wanted.term.is_renewed() {
                 member.services.stand_by(member.kind.name());
             }
+        }
+        // The servers granted it anew: whoever held it before is to learn that it is gone.
+        if !before.is_empty() && self.is_exclusive() {
+            each_once(before).iter().for_each(|claim| claim.renew_now());
         }
         if let Some(next) = next {
             self.process.watchdog.watch(self.id, next, self.clone());

@@ -1,6 +1,6 @@
 //! Claims, as far as those need to know who list them.
 
-use std::fmt;
+use std::{collections::BTreeSet, fmt, sync::Arc};
 
 use crate::{
     clock::Instant,
@@ -23,4 +23,44 @@ pub(crate) trait Listed: fmt::Debug + Send + Sync {
 
     /// Ends it for whoever has it, and leaves the releases to the releaser.
     fn shut_down(&self, cause: LostCause);
+}
+
+/// The same without those that came before: who has thousands of members is listed for each.
+pub(crate) fn each_once(mut claims: Vec<Arc<dyn Listed>>) -> Vec<Arc<dyn Listed>> {
+    let mut seen = BTreeSet::new();
+    claims.retain(|claim| seen.insert(Arc::as_ptr(claim).cast::<()>()));
+    claims
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Numbered(u32);
+
+    impl Listed for Numbered {
+        fn renew_now(&self) {}
+
+        fn renew_on(&self, _node: &NodeId, _at: Instant) {}
+
+        fn is_exclusive(&self) -> bool {
+            self.0 > 0
+        }
+
+        fn is_shaken_by_releases(&self) -> bool {
+            true
+        }
+
+        fn shut_down(&self, _cause: LostCause) {}
+    }
+
+    #[test]
+    fn claim_of_many_members_is_listed_once_in_its_place() {
+        let [one, two] = [1, 2].map(|number| -> Arc<dyn Listed> { Arc::new(Numbered(number)) });
+        let once = each_once(vec![two.clone(), one.clone(), two.clone(), one.clone()]);
+        let is_same = |(one, other): (&Arc<dyn Listed>, &Arc<dyn Listed>)| Arc::ptr_eq(one, other);
+        assert_eq!(once.len(), 2);
+        assert!(once.iter().zip([&two, &one]).all(is_same));
+    }
 }

@@ -18,7 +18,7 @@ use std::{
     time::Duration,
 };
 
-pub(crate) use listed::Listed;
+pub(crate) use listed::{Listed, each_once};
 pub(crate) use services::{NodeServices, ServiceSettings};
 use twins::Twins;
 use uuid::Uuid;

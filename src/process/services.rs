@@ -12,7 +12,12 @@ use std::{
 
 use tokio::runtime::Handle;
 
-use super::{Process, attempts::Attempts, listed::Listed, live::Live};
+use super::{
+    Process,
+    attempts::Attempts,
+    listed::{Listed, each_once},
+    live::Live,
+};
 use crate::{
     clock::{Instant, has_timers},
     error::{ConfigError, LockName, NodeId},
@@ -208,21 +213,23 @@ impl NodeServices {
         self.closed.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn now_held(&self, channel: &Arc<str>, claim: &Arc<dyn Listed>) {
-        let before = self.held().insert(channel, claim);
-        // The server granted it anew: whoever held it before is to learn that it is gone.
-        if claim.is_exclusive() {
-            before.iter().for_each(|claim| claim.renew_now());
-        }
+    /// Lists a claim that is held from now on. Returns those that are listed on the channel already.
+    pub(crate) fn now_held(
+        &self,
+        channel: &Arc<str>,
+        claim: &Arc<dyn Listed>,
+    ) -> Vec<Arc<dyn Listed>> {
+        self.held().insert(channel, claim)
     }
 
     pub(crate) fn no_longer_held(&self, channel: &str, claim: &(dyn Listed + 'static)) {
         self.held().remove(channel, claim);
     }
 
-    /// The live holds of this client.
+    /// The live holds of this client, each once, however many members it has here.
     pub(crate) fn claims(&self) -> Vec<Arc<dyn Listed>> {
-        self.held().all()
+        let all = self.held().all();
+        each_once(all)
     }
 
     /// The turn to look at the mark of the server, one at a time; `None` if it does not come until
