@@ -18,7 +18,7 @@ impl MemberId {
         Self(u32::try_from(index).unwrap())
     }
 
-    const fn index(self) -> usize {
+    pub(crate) const fn index(self) -> usize {
         self.0 as usize
     }
 }
@@ -93,6 +93,13 @@ impl<T> ByMember<T> {
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (MemberId, &mut T)> {
         self.ids().zip(self.all_mut())
+    }
+
+    /// So many of them, from a place on.
+    pub(crate) fn range(&self, from: usize, most: usize) -> impl Iterator<Item = (MemberId, &T)> {
+        let some = self.all().get(from..).unwrap_or_default().iter().take(most);
+        // Not by skipping, which would go through all before it.
+        (u32::try_from(from).unwrap_or(u32::MAX)..).map(MemberId).zip(some)
     }
 
     /// Something else for each of the same members.

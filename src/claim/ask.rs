@@ -104,7 +104,7 @@ impl Time {
         let of = &claim.members()[member];
         let left = claim.term().node_timeout(of.services.settings.node_timeout);
         let is_alone = claim.members().is_one();
-        let awaited = Awaited::among(claim.members().len(), claim.asks_each_server_once());
+        let awaited = Awaited::among(claim.members().len(), claim.asks_each_server_once);
         let (now, writes_again) = (claim.now(), false);
         Self { left, deadline: now + left, just_now: Some(now), is_alone, awaited, writes_again }
     }

@@ -1,16 +1,17 @@
 //! What is to be released when a claim ends.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use smallvec::SmallVec;
 
 use super::{
     heard::Heard,
     member_state::MemberState,
-    record::{Claim, ClaimPhase},
+    record::{Claim, ClaimPhase, ClaimState},
 };
 use crate::{
     by_member::MemberId,
+    clock::Instant,
     node::Awaited,
     watchdog::{Release, Said, Told},
 };
@@ -42,52 +43,61 @@ impl Claim {
 
     /// The releases of those members where something of this claim may stand.
     pub(super) fn releases(&self, members: impl Iterator<Item = MemberId>) -> Releases {
-        let now = self.now();
-        let mut state = self.state();
-        let term = state.term;
-        members
-            .filter_map(|id| {
-                let member = &self.members[id];
-                let is_granted = state.members[id].is_granted();
-                // A place in a queue has no lease to end with.
-                let stands = state.queue == Some(id) && !is_granted;
-                let lasts = if stands { PLACE } else { term.length() };
-                let (connection, unanswered) = state.members[id].take_release()?;
-                let (kind, holder) = (self.kind(id), state.members[id].holder(&self.holder));
-                let by_script = || match is_granted {
-                    true => kind.count(holder, 0),
-                    false => kind.withdraw(holder),
-                };
-                let said = match kind.plain_release(holder) {
-                    Some(plain) => Said::Plainly(plain),
-                    None => Said::ByScript(Box::new(by_script())),
-                };
-                let settings = &member.services.settings;
-                // However short the lease: a release that is late is as good.
-                let timeout = settings.node_timeout;
-                let release = Release {
-                    lock: member.shown_name(),
-                    holder: holder.clone(),
-                    node: member.services.node.clone(),
-                    connection,
-                    said,
-                    unanswered,
-                    give_up: now + lasts + timeout + settings.margin,
-                    timeout,
-                    may_be_done: false,
-                    pause: Duration::ZERO,
-                    awaited: Awaited::default(),
-                    told: None,
-                    _draining: member.services.drain.begin(),
-                };
-                Some((id, Box::new(release)))
-            })
-            .collect()
+        let (now, mut members) = (self.now(), members.peekable());
+        let mut releases = Releases::new();
+        while members.peek().is_some() {
+            // The watchdog is not to wait until thousands are done.
+            let (mut state, some) = (self.state(), members.by_ref().take(AT_ONCE));
+            releases.extend(some.filter_map(|id| self.release_of(&mut state, id, now)));
+        }
+        releases
+    }
+
+    fn release_of(
+        &self,
+        state: &mut ClaimState,
+        id: MemberId,
+        now: Instant,
+    ) -> Option<(MemberId, Box<Release>)> {
+        let member = &self.members[id];
+        let is_granted = state.members[id].is_granted();
+        // A place in a queue has no lease to end with.
+        let stands = state.queue == Some(id) && !is_granted;
+        let lasts = if stands { PLACE } else { state.term.length() };
+        let (connection, unanswered) = state.members[id].take_release()?;
+        let (kind, holder) = (self.kind(id), state.members[id].holder(&self.holder));
+        let by_script = || match is_granted {
+            true => kind.count(holder, 0),
+            false => kind.withdraw(holder),
+        };
+        let said = match kind.plain_release(holder) {
+            Some(plain) => Said::Plainly(plain),
+            None => Said::ByScript(Box::new(by_script())),
+        };
+        let settings = &member.services.settings;
+        // However short the lease: a release that is late is as good.
+        let timeout = settings.node_timeout;
+        let release = Release {
+            lock: member.shown_name(),
+            holder: holder.clone(),
+            node: member.services.node.clone(),
+            connection,
+            said,
+            unanswered,
+            give_up: now + lasts + timeout + settings.margin,
+            timeout,
+            may_be_done: false,
+            pause: Duration::ZERO,
+            awaited: Awaited::default(),
+            told: None,
+            _draining: member.services.drain.begin(),
+        };
+        Some((id, Box::new(release)))
     }
 
     /// Nothing of it stands with `members`, but it is still wanted. It asks by another id where something
     /// is `open`: said, and maybe not yet executed.
-    pub(super) fn given_back(&self, members: &[MemberId], open: &[MemberId]) {
+    pub(super) fn given_back(&self, members: &[MemberId], open: &BTreeSet<MemberId>) {
         let mut state = self.state();
         for member in members {
             let alias = open.contains(member).then(|| self.fresh_holder());
@@ -144,5 +154,7 @@ impl Claim {
     }
 }
 
+/// So many releases are made while nobody else may look at the claim.
+const AT_ONCE: usize = 512;
 /// For how long a place in a queue may stand that nobody gives up.
 const PLACE: Duration = Duration::from_secs(300);

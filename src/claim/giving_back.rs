@@ -1,6 +1,6 @@
 //! Sending the releases of a claim and waiting for them.
 
-use std::{future::Future, sync::Arc};
+use std::{collections::BTreeSet, future::Future, sync::Arc};
 
 use futures::future::OptionFuture;
 use tokio::runtime::{Handle, RuntimeFlavor};
@@ -79,12 +79,12 @@ async fn release_until_error(
 /// slow or down, and not waited for. Whether all of `members` answered.
 pub(crate) async fn roll_back(claim: &Claim, members: &[MemberId]) -> bool {
     let mut sending = InFlight::send(sendings(claim, claim.end()));
-    let mut open = members.to_vec();
+    let mut open: BTreeSet<MemberId> = members.iter().copied().collect();
     let mut has_failed = false;
     while !open.is_empty()
         && let Some(confirmation) = sending.next().await
     {
-        open.retain(|member| *member != confirmation.member);
+        open.remove(&confirmation.member);
         has_failed |= confirmation.outcome.is_err();
     }
     finish(claim, sending);
@@ -103,7 +103,7 @@ pub(crate) async fn roll_back_all(claim: &Claim) -> bool {
 /// executed once more at any time, and so may an acquire before it: there the claim has another id from
 /// now on, or they would end what it is granted next.
 pub(crate) async fn roll_back_some(claim: &Claim, members: &[MemberId]) {
-    let mut open = Vec::new();
+    let mut open = BTreeSet::new();
     loop {
         let releases = claim.releases(members.iter().copied());
         if releases.is_empty() {
@@ -112,7 +112,7 @@ pub(crate) async fn roll_back_some(claim: &Claim, members: &[MemberId]) {
         let mut sending = InFlight::send(sendings(claim, releases));
         while let Some(Confirmation { member, is_final, may_be_done, .. }) = sending.next().await {
             if !is_final || may_be_done {
-                open.push(member);
+                open.insert(member);
             }
         }
     }
@@ -151,7 +151,7 @@ fn sendings(
     releases: Releases,
 ) -> impl Iterator<Item = impl Future<Output = Confirmation> + Send + use<>> {
     let process = claim.process();
-    let awaited = Awaited::among(releases.len(), claim.asks_each_server_once());
+    let awaited = Awaited::among(releases.len(), claim.asks_each_server_once);
     releases.into_iter().map(move |(member, mut release)| {
         release.awaited = awaited;
         let (clock, watchdog) = (process.clock.clone(), process.watchdog.clone());

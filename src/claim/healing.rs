@@ -43,13 +43,19 @@ impl Claim {
         }
     }
 
-    /// The heals that are due.
-    pub(super) fn heals_due(self: &Arc<Self>, state: &mut ClaimState, now: Instant) -> Vec<Repair> {
+    /// The heals that are due of those that want something.
+    pub(super) fn heals_due(
+        self: &Arc<Self>,
+        state: &mut ClaimState,
+        wanting: &[MemberId],
+        now: Instant,
+    ) -> Vec<Repair> {
         let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
-        let due = state.members.iter().filter(|(_, known)| is_due(known.heal_at));
-        let due: Vec<MemberId> = due.map(|(member, _)| member).collect();
         let mut repairs = Vec::new();
-        for member in due {
+        for &member in wanting {
+            if !is_due(state.members[member].heal_at) {
+                continue;
+            }
             let others_stand = self.others_stand_since_loss_of(member, state, now);
             let later = if others_stand {
                 // What comes of the heal sets the next time.

@@ -66,6 +66,11 @@ impl MemberState {
         self.alias.as_ref().unwrap_or(of_claim)
     }
 
+    /// The first time at which something is to be done about it.
+    pub(super) fn wish(&self) -> Option<Instant> {
+        [self.renew_at, self.heal_at, self.missing_at].into_iter().flatten().min()
+    }
+
     /// Nothing stands there any more, and the claim is still wanted. If something that was said there may
     /// still be executed it asks by another id from now on.
     pub(crate) fn given_back(&mut self, alias: Option<Arc<str>>) {

@@ -12,6 +12,7 @@ mod heard;
 mod in_flight;
 mod margin;
 mod member_state;
+mod parts;
 mod place;
 mod promote;
 mod record;

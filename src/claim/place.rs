@@ -63,7 +63,7 @@ impl Watched for Keeping {
         None
     }
 
-    fn tick(self: Arc<Self>, now: Instant) -> Tick {
+    fn tick(self: Arc<Self>, now: Instant, _most: usize) -> Tick {
         let services = &self.claim.members[self.member].services;
         let due = self.statement().map(|statement| Due {
             member: self.member,

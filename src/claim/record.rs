@@ -18,6 +18,7 @@
 //! while it has a lock of its own, never the other way round.
 
 use std::{
+    collections::BTreeSet,
     sync::{
         Arc, OnceLock, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -25,16 +26,16 @@ use std::{
     time::Duration,
 };
 
-use super::member_state::MemberState;
+use super::{member_state::MemberState, parts::Parts};
 use crate::{
-    by_member::{ByMember, MemberId},
+    by_member::MemberId,
     clock::Instant,
     error::{LockName, LostCause},
     kind::{Admission, FencingToken, Kind},
     lease::Term,
     process::Process,
     sync::{Mutex, MutexGuard},
-    voting::{Members, Voter, lock_name},
+    voting::{Members, Voter, more_names},
 };
 
 /// What is known of one acquisition and of what came of it.
@@ -60,6 +61,10 @@ pub(crate) struct Claim {
     pub(super) loss: OnceLock<Box<LostCause>>,
     /// Whether all has followed from the loss that was to.
     pub(super) is_loss_settled: AtomicBool,
+    /// How many names it has beside the first, once that was asked: there may be thousands.
+    more_names: OnceLock<u32>,
+    /// Whether no two members are names on one server, as far as their clients tell.
+    pub(super) asks_each_server_once: bool,
     pub(super) state: Mutex<ClaimState>,
 }
 
@@ -104,7 +109,7 @@ pub(super) struct ClaimState {
     pub(super) recount: Recount,
     /// The member in whose queue it stands, or stood until that granted it: one for as long as it lasts.
     pub(super) queue: Option<MemberId>,
-    pub(super) members: ByMember<MemberState>,
+    pub(super) members: Parts,
 }
 
 impl ClaimState {
@@ -126,6 +131,8 @@ pub(super) struct Recount {
     pub(super) sent: u32,
     /// A member granted after the count was sent.
     pub(super) behind: bool,
+    /// From which member on it is still to be sent, while that is under way.
+    pub(super) rest: Option<usize>,
 }
 
 impl Recount {
@@ -167,6 +174,11 @@ fn fresh_holder(members: &Members) -> Arc<str> {
     bare.unwrap_or_else(|| process.fresh_holder())
 }
 
+fn are_on_servers_of_their_own(members: &Members) -> bool {
+    let mut seen = BTreeSet::new();
+    members.is_one() || members.values().all(|of| seen.insert(Arc::as_ptr(&of.services)))
+}
+
 impl Claim {
     pub(crate) fn new(members: &Members, need: usize, wanted: Wanted) -> Arc<Self> {
         let process = &members.first().services.process;
@@ -184,6 +196,8 @@ impl Claim {
             process: process.clone(),
             loss: OnceLock::new(),
             is_loss_settled: AtomicBool::new(false),
+            more_names: OnceLock::new(),
+            asks_each_server_once: are_on_servers_of_their_own(members),
             state: Mutex::new(ClaimState {
                 phase: ClaimPhase::Acquiring,
                 term: wanted.term,
@@ -196,7 +210,7 @@ impl Claim {
                 recount: Recount::default(),
                 queue: (members.is_one() && wanted.queues_at(members.first()))
                     .then_some(MemberId::FIRST),
-                members: members.map(|_| MemberState::default()),
+                members: Parts::new(members.map(|_| MemberState::default()), need),
             }),
         })
     }
@@ -229,14 +243,6 @@ impl Claim {
         &self.members
     }
 
-    /// Whether no two members are names on one server, as far as their clients tell.
-    pub(super) fn asks_each_server_once(&self) -> bool {
-        self.members.iter().enumerate().all(|(before, (_, one))| {
-            let mut others = self.members.iter().take(before);
-            others.all(|(_, other)| !Arc::ptr_eq(&other.services, &one.services))
-        })
-    }
-
     /// How what it has of a member is spoken of.
     pub(super) fn kind(&self, member: MemberId) -> &Arc<dyn Kind> {
         let kind = &self.members[member].kind;
@@ -251,7 +257,8 @@ impl Claim {
 
     /// What the lock is called where it is spoken of.
     pub(crate) fn lock_name(&self) -> LockName {
-        lock_name(&self.members)
+        let more = self.more_names.get_or_init(|| more_names(&self.members));
+        self.members.first().shown_name().and_more(*more as usize)
     }
 
     /// The lock's name; of several, the first's.

@@ -43,14 +43,19 @@ impl Claim {
         let wanted = recount.wanted;
         let is_known = recount.is_known();
         // Without a tenant the release is decided: it is not ours to send.
-        if is_known || !is_held || wanted == 0 {
+        let rest = if is_known { recount.rest } else { Some(0) };
+        let Some(from) = rest.filter(|_| is_held && wanted > 0) else {
             recount.under_way = false;
+            // Some were not told of it.
+            recount.behind |= recount.rest.take().is_some();
             return Vec::new();
-        }
+        };
         recount.sent = wanted;
         recount.behind = false;
+        recount.rest = Some(from + AT_ONCE).filter(|rest| *rest < self.members.len());
         let term = state.term;
-        let granted = state.members.iter().filter(|(_, known)| known.is_granted());
+        let some = state.members.range(from, AT_ONCE);
+        let granted = some.filter(|(_, known)| known.is_granted());
         granted
             .map(|(member, known)| {
                 let of = &self.members[member];
@@ -85,3 +90,6 @@ impl Claim {
         }
     }
 }
+
+/// To so many members the count is sent at a time.
+const AT_ONCE: usize = 512;

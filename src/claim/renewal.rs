@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::{
     absence::Absence,
     record::{Claim, ClaimState},
-    validity::next_look_before,
 };
 use crate::{
     by_member::MemberId,
@@ -25,14 +24,17 @@ impl Watched for Claim {
         Self::end_in_time(self, now)
     }
 
-    fn tick(self: Arc<Self>, now: Instant) -> Tick {
+    fn tick(self: Arc<Self>, now: Instant, most: usize) -> Tick {
         let Some((deadline, mut state)) = self.still_held(self.state(), now) else {
             self.settle_loss();
             return Tick::default();
         };
         let (term, may_extend) = (state.term, state.may_extend(now));
+        // Whatever wants something and is not among them has this looked at again at once.
+        let wanting = state.members.wanting(now, most);
         let mut due = Vec::new();
-        for (member, known) in state.members.iter_mut() {
+        for &member in &wanting {
+            let known = &mut state.members[member];
             if known.renew_at.is_none_or(|at| at > now) {
                 continue;
             }
@@ -41,9 +43,10 @@ impl Watched for Claim {
             let lease_ms = if may_extend { known.wanted_ms(term) } else { 0 };
             due.push(self.renewal(member, known.holder(&self.holder), term, lease_ms));
         }
-        let mut repairs = self.heals_due(&mut state, now);
-        repairs.extend(self.rewrites_due(&mut state, now));
-        Tick { due, repairs, next: Some(next_look_before(deadline, &state)) }
+        let mut repairs = self.heals_due(&mut state, &wanting, now);
+        repairs.extend(self.rewrites_due(&mut state, &wanting, now));
+        let next = self.next_look_before(deadline, &state);
+        Tick { due, repairs, next: Some(next) }
     }
 
     fn on_report(&self, member: MemberId, report: Report, now: Instant) -> Option<Instant> {
@@ -57,7 +60,7 @@ impl Watched for Claim {
             }
         };
         let (is_granted, planned) =
-            (state.members[member].is_granted(), next_look_before(deadline, &state));
+            (state.members[member].is_granted(), self.next_look_before(deadline, &state));
         drop(state);
         // Only a member that no longer confirms brings the deadline forward.
         let next = if is_granted { Some(planned) } else { self.look_for_loss(self.state(), now) };

@@ -24,19 +24,22 @@ use super::{
 use crate::{by_member::MemberId, clock::Instant, error::Vote, telling, watchdog::Repair};
 
 impl Claim {
-    /// Those that are to be written again.
+    /// Those that are to be written again, of those that want something.
     pub(super) fn rewrites_due(
         self: &Arc<Self>,
         state: &mut ClaimState,
+        wanting: &[MemberId],
         now: Instant,
     ) -> Vec<Repair> {
-        let due = state.members.iter_mut().filter(|(_, known)| known.is_missing_by(now));
-        due.map(|(member, known)| {
-            // What comes of it sets the next time.
-            known.missing_at = None;
-            rewrite(self.clone(), member).boxed()
-        })
-        .collect()
+        let mut repairs = Vec::new();
+        for &member in wanting {
+            if state.members[member].is_missing_by(now) {
+                // What comes of it sets the next time.
+                state.members[member].missing_at = None;
+                repairs.push(rewrite(self.clone(), member).boxed());
+            }
+        }
+        repairs
     }
 
     /// It was not written: it is tried again while the deadline stands, unless the server says no.

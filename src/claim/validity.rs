@@ -11,6 +11,7 @@ use super::{
     absence::{Absence, cause_of_loss},
     margin::margin,
     member_state::MemberState,
+    parts::Sum,
     record::{Claim, ClaimPhase, ClaimState},
 };
 use crate::{
@@ -81,7 +82,12 @@ impl Claim {
 
     /// The `need`-th largest deadline of the members: before it at least `need` keys stand.
     pub(super) fn deadline_of(&self, state: &ClaimState) -> Option<Instant> {
-        self.deadline_among(state, |_| true)
+        self.sum(state).map_or_else(|| self.deadline_among(state, |_| true), |sum| sum.until)
+    }
+
+    /// What the members come to, if all of several are needed.
+    fn sum(&self, state: &ClaimState) -> Option<Sum> {
+        state.members.sum(|id, _| self.confirmed_until(state, id))
     }
 
     /// The same if only those members count.
@@ -121,7 +127,16 @@ impl Claim {
 
     /// When the watchdog is to look at this claim again.
     pub(super) fn next_look(&self, state: &ClaimState) -> Option<Instant> {
-        Some(next_look_before(self.deadline_of(state)?, state))
+        Some(self.next_look_before(self.deadline_of(state)?, state))
+    }
+
+    /// The first time at which a member wants something, and `deadline` at the latest.
+    pub(super) fn next_look_before(&self, deadline: Instant, state: &ClaimState) -> Instant {
+        let wish = match self.sum(state) {
+            Some(sum) => sum.wish,
+            None => state.members.values().filter_map(MemberState::wish).min(),
+        };
+        wish.map_or(deadline, |wish| wish.min(deadline))
     }
 
     pub(super) fn next_renewal(&self, term: Term, now: Instant) -> Option<Instant> {
@@ -137,7 +152,7 @@ impl Claim {
         now: Instant,
     ) -> Option<Instant> {
         let (deadline, state) = self.still_held(state, now)?;
-        Some(next_look_before(deadline, &state))
+        Some(self.next_look_before(deadline, &state))
     }
 
     /// Loses the claim if its deadline is over or too few members confirm it. Otherwise returns
@@ -161,6 +176,11 @@ impl Claim {
 
     /// Until when it stands, or why it does not any more.
     fn standing_of(&self, state: &ClaimState, now: Instant) -> Result<Instant, LostCause> {
+        if let Some(deadline) = self.deadline_of(state).filter(|deadline| now < *deadline) {
+            return Ok(deadline);
+        }
+        // It is the present that decides, not what it was when the sums were made.
+        state.members.forget_sums();
         match self.deadline_of(state) {
             Some(deadline) if now < deadline => Ok(deadline),
             Some(_) => Err(LostCause::Expired),
@@ -234,13 +254,6 @@ impl Claim {
             "locks were lost with it",
         );
     }
-}
-
-/// The first time at which a member wants something, and `deadline` at the latest.
-pub(super) fn next_look_before(deadline: Instant, state: &ClaimState) -> Instant {
-    let members = state.members.values();
-    let wishes = members.flat_map(|known| [known.renew_at, known.heal_at, known.missing_at]);
-    wishes.flatten().fold(deadline, Instant::min)
 }
 
 /// How many members most locks have at most.

@@ -10,6 +10,6 @@ mod voter;
 
 pub(crate) use bless::{bless, check as check_bless};
 pub(crate) use marker::checked::by_mark;
-pub(crate) use naming::lock_name;
+pub(crate) use naming::{lock_name, more_names};
 pub(crate) use vetting::Closed;
 pub(crate) use voter::{Members, Voter, ballot};

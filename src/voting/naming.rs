@@ -11,12 +11,16 @@ use crate::{
 /// What the lock over `members` is called: by the first of its names, and how many others it has.
 /// The same name on many servers is one.
 pub(crate) fn lock_name(members: &ByMember<Voter>) -> LockName {
-    let first = members.first().shown_name();
+    members.first().shown_name().and_more(more_names(members) as usize)
+}
+
+/// How many names there are beside the first.
+pub(crate) fn more_names(members: &ByMember<Voter>) -> u32 {
     if members.is_one() {
-        return first;
+        return 0;
     }
     let names: BTreeSet<_> = members.values().map(Voter::name).collect();
-    first.and_more(names.len() - 1)
+    u32::try_from(names.len().saturating_sub(1)).unwrap_or(u32::MAX)
 }
 
 impl Voter {

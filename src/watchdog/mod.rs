@@ -67,8 +67,8 @@ pub(crate) trait Watched: fmt::Debug + Send + Sync + 'static {
     /// [`tick`](Self::tick), which is next. Otherwise returns until when it stands, if that has an end.
     fn end_in_time(&self, now: Instant) -> Option<Instant>;
 
-    /// What is due at `now`, and when to look again.
-    fn tick(self: Arc<Self>, now: Instant) -> Tick;
+    /// What is due at `now`, at most so many requests of it, and when to look again: at once, if that is not all.
+    fn tick(self: Arc<Self>, now: Instant, most: usize) -> Tick;
 
     /// What came of a request for `member`. Returns when to look again.
     fn on_report(&self, member: MemberId, report: Report, now: Instant) -> Option<Instant>;

@@ -347,7 +347,7 @@ mod tests {
             None
         }
 
-        fn tick(self: Arc<Self>, _now: Instant) -> Tick {
+        fn tick(self: Arc<Self>, _now: Instant, _most: usize) -> Tick {
             Tick::default()
         }
 

@@ -15,9 +15,12 @@ use crate::{
     telling,
 };
 
-/// So many claims are looked at together: few enough that they are still in a CPU's cache when the answers
-/// come, and enough calls to keep a few servers busy that were woken for them.
+/// So many claims are looked at together, and of one of them so many members: few enough that they are still in a
+/// CPU's cache when the answers come, and enough calls to keep a few servers busy that were woken for them.
 const AT_ONCE: usize = 512;
+
+/// How many members of each are looked at then, on average.
+const USUAL: usize = 5;
 
 /// How long others are to reach the servers before the next claims are looked at.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -44,7 +47,7 @@ pub(super) async fn watch(shared: &Shared) {
             due_at = next_due(shared, queue.next()) => {
                 let now = shared.clock.now();
                 queue.add(end_in_time(shared, now), now, due_at);
-                let (renewals, new_repairs) = look_at(shared, queue.take(now), now);
+                let (renewals, new_repairs) = look_at(shared, &mut queue, now);
                 under_way.extend(renewals.send());
                 repairs.add(new_repairs);
             }
@@ -89,15 +92,21 @@ impl Queue {
         self.claims.extend(due);
     }
 
-    fn take(&mut self, now: Instant) -> Claims {
-        if self.not_before.is_some_and(|at| now < at) {
-            return Claims::new();
+    /// How many may be looked at now.
+    fn room(&self, now: Instant) -> usize {
+        match self.not_before {
+            Some(at) if now < at => 0,
+            _ if self.is_late => AT_ONCE_IF_LATE,
+            _ => AT_ONCE,
         }
-        let most = if self.is_late { AT_ONCE_IF_LATE } else { AT_ONCE };
-        let claims: Claims = self.claims.drain(..most.min(self.claims.len())).collect();
-        self.not_before = Some(if claims.len() == AT_ONCE { now + PAUSE } else { now });
+    }
+
+    /// After a look, behind which others are to have their turn if it `was_full`, or a claim `was_cut` that is
+    /// due again at once.
+    fn has_looked(&mut self, was_full: bool, was_cut: bool, now: Instant) {
+        let pauses = was_cut || was_full && !self.is_late;
+        self.not_before = Some(if pauses { now + PAUSE } else { now });
         self.is_late &= !self.claims.is_empty();
-        claims
     }
 }
 
@@ -117,14 +126,26 @@ async fn sleep_until(clock: &SharedClock, at: Instant) {
     clock.sleep_until(at.min(clock.now() + GLANCE)).await;
 }
 
-fn look_at(shared: &Shared, claims: Claims, now: Instant) -> (Renewals<'_>, Vec<Repair>) {
+fn look_at<'a>(shared: &'a Shared, queue: &mut Queue, now: Instant) -> (Renewals<'a>, Vec<Repair>) {
     let (mut renewals, mut repairs) = (Renewals::default(), Vec::new());
-    for (id, claim) in claims {
-        let tick = contained(|| claim.clone().tick(now));
+    let room = queue.room(now);
+    if room == 0 {
+        return (renewals, repairs);
+    }
+    let (mut claims, mut requests, mut was_cut) = (0, 0, false);
+    while claims < room
+        && requests < room * USUAL
+        && let Some((id, claim)) = queue.claims.pop_front()
+    {
+        let tick = contained(|| claim.clone().tick(now, AT_ONCE));
         let tick = tick.unwrap_or_else(|| Tick::only_look_again(now + LOOK_AGAIN));
         shared.reschedule(id, tick.next);
+        claims += 1;
+        requests += tick.due.len() + tick.repairs.len();
+        was_cut |= tick.next.is_some_and(|next| next <= now);
         repairs.extend(tick.repairs);
         tick.due.into_iter().for_each(|due| renewals.add(shared, id, &claim, due));
     }
+    queue.has_looked(claims == room || requests >= room * USUAL, was_cut, now);
     (renewals, repairs)
 }

@@ -22,7 +22,7 @@ impl Watched for Looked {
         None
     }
 
-    fn tick(self: Arc<Self>, now: Instant) -> Tick {
+    fn tick(self: Arc<Self>, now: Instant, _most: usize) -> Tick {
         self.0.lock().expect("nobody panics").push(now);
         Tick::default()
     }
