@@ -1,0 +1,56 @@
+//! A lock of very many members costs as much as they do, and nobody else anything.
+
+use std::time::{Duration, Instant};
+
+use palisade::{Client, Lock, LockGuard, MultiLock};
+use testkit::RedisServer;
+
+use crate::{
+    fleet::{HANG, eventually, within},
+    support::{patient, watchdog},
+};
+
+fn all(client: &Client, members: usize) -> Vec<Lock> {
+    (0..members).map(|i| client.lock(format!("member:{i}"))).collect()
+}
+
+async fn held(lock: &MultiLock<Lock>) -> LockGuard {
+    within(HANG, "the lock of all", lock.acquire()).await.unwrap()
+}
+
+/// Beside it a short lease is renewed in time: nobody who has many members keeps the watchdog to himself.
+#[tokio::test]
+async fn short_lease_stands_beside_a_lock_of_very_many_members() {
+    const MEMBERS: usize = 10_000;
+    let server = RedisServer::start();
+    let client = patient(&server).connect().await.unwrap();
+    let lock = MultiLock::new(all(&client, MEMBERS)).unwrap().with_lease(watchdog(6_000));
+    let of_all = held(&lock).await;
+    let beside = client.lock("beside").with_lease(watchdog(3_000));
+    let beside = within(HANG, "the lock beside it", beside.acquire()).await.unwrap();
+    let renewals = || server.calls_of("pexpire");
+    let before = renewals();
+    // All of them twice: what the answers of the first time have cost, shows by then.
+    eventually("renewals", || beside.ensure_valid().is_err() || renewals() > before + 20_000).await;
+    beside.ensure_valid().unwrap();
+    of_all.ensure_valid().unwrap();
+    within(HANG, "its release", of_all.release()).await.unwrap();
+    within(HANG, "the release beside it", beside.release()).await.unwrap();
+    assert_eq!(server.keys(), [""; 0]);
+}
+
+/// Four times as many take four times as long, and a little, not sixteen times.
+#[tokio::test]
+async fn making_a_lock_of_many_members_takes_time_in_proportion() {
+    let client = Client::connect_lazy("redis://127.0.0.1:1").unwrap();
+    let [some, many] = [5_000, 20_000].map(|members| {
+        // The fastest of some, since whatever disturbs makes it slower.
+        let make = |locks| {
+            let begun = Instant::now();
+            MultiLock::new(locks).unwrap();
+            begun.elapsed()
+        };
+        (0..5).map(|_| make(all(&client, members))).min().unwrap_or(Duration::MAX)
+    });
+    assert!(many < some * 9, "{many:?} for 20,000, {some:?} for 5,000");
+}
