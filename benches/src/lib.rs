@@ -16,6 +16,7 @@ mod kinds;
 mod line;
 mod live;
 mod locks;
+mod many;
 mod meter;
 mod one_lock;
 mod outsider;

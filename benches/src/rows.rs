@@ -12,7 +12,7 @@ use crate::{
     herd, holds,
     kinds::{self, Kind},
     line::Line,
-    live, meter, one_lock, outsider,
+    live, many, meter, one_lock, outsider,
     peer::Peer,
     turns::Effort,
     work::Work::{
@@ -83,6 +83,8 @@ pub(crate) fn rows() -> Vec<Row> {
         special("100,000 holds on one master", |setting| holds::of_one(setting).boxed_local()),
         special("100,000 holds on three masters", |setting| holds::of_three(setting).boxed_local()),
         special("100,000 holds of RedLocks of 5", |setting| holds::of_five(setting).boxed_local()),
+        special("20,000 names in one MultiLock", |setting| many::members(setting).boxed_local()),
+        special("100,000 holds whose server goes", |setting| many::ends(setting).boxed_local()),
         special("palisade run, 5 masters", |setting| command::measure(setting).boxed_local()),
         special("10,000 locks at once", |setting| live::measure(setting).boxed_local()).counted(),
     ]);
