@@ -42,7 +42,7 @@ where
 
 /// Has the members that are behind write the token, also those that grant only now: one of the
 /// first may have fallen silent. True once enough have.
-async fn write_back<A>(
+pub(super) async fn write_back<A>(
     claim: &Arc<Claim>,
     fence: Fence,
     asked: &mut InFlight<A>,

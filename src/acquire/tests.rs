@@ -1,4 +1,4 @@
-//! What a lost round of a `MultiLock` keeps.
+//! What a lost round of a `MultiLock` keeps, and with whom a token is agreed on.
 
 use std::{
     future::{Future, Ready},
@@ -6,7 +6,10 @@ use std::{
     time::Duration,
 };
 
-use super::{attempt::Attempt, in_order::InOrder, tally::Rule, votes::Votes};
+use super::{
+    agreeing::write_back, attempt::Attempt, fence::Fence, in_order::InOrder, tally::Rule,
+    votes::Votes,
+};
 use crate::{
     Client, Lease, Quarantine,
     by_member::{ByMember, MemberId},
@@ -263,4 +266,28 @@ async fn place_in_a_queue_is_kept_while_a_release_beside_it_is_not_final() {
         assert_eq!(fair.waiting().await.expect("it is up").len(), 1);
         drop((left, held));
     }
+}
+
+/// Those who confirm are too few by now: whoever is asked still may make them enough.
+#[tokio::test(start_paused = true)]
+async fn token_is_agreed_on_with_a_member_that_grants_while_too_few_confirm() {
+    let servers = [(); 3].map(|()| Server::start_here());
+    let clients = servers.each_ref().map(|server| {
+        let client = server.client_builder().quarantine(Quarantine::Durable);
+        client.build().expect("it needs no server yet")
+    });
+    let members = clients.iter().map(|client| client.fenced_lock("x").as_member());
+    let members = Arc::new(ByMember::new(members).expect("three"));
+    let term = Lease::Watchdog.term(Duration::from_secs(30), Duration::from_secs(60));
+    let wanted = Wanted { term: term.expect("it is allowed"), waits: false };
+    let claim = Claim::new(&members, 2, wanted);
+    let mut votes = Votes::new(Rule::Majority, members.map(|_| Vote::Pending));
+    let (first, vote) = ask(claim.clone(), MemberId::nth(0)).await;
+    votes.record(first, vote);
+    let fence = Fence::of(&claim.told_tokens(), claim.need()).expect("one has told");
+    let mut asked = InFlight::send([ask(claim.clone(), MemberId::nth(1))]);
+    assert!(write_back(&claim, fence, &mut asked, &mut votes).await);
+    let told = claim.told_tokens();
+    let wrote: Vec<_> = told.values().flatten().map(|told| told.token).collect();
+    assert_eq!(wrote, [fence.token(); 2]);
 }
