@@ -383,7 +383,8 @@ async fn change_is_not_made_if_the_cluster_is_down_for_too_long() {
 #[tokio::test]
 async fn one_server_of_a_cluster_by_itself_is_refused_and_names_the_way_to_all() {
     let cluster = SlotCluster::start(3);
-    let error = soon(Client::connect(&cluster[0].url())).await.unwrap_err();
+    cluster[0].cli(&["ACL", "SETUSER", "app", "on", ">pw", "~*", "&*", "+@all"]);
+    let error = soon(Client::connect(&cluster[0].url_with("app", "pw"))).await.unwrap_err();
     let ConnectError::Node { source, .. } = &error else { panic!("{error:?}") };
     assert!(matches!(source, NodeError::Unsupported { .. }), "{error:?}");
     assert!(source.to_string().contains("redis+cluster://"), "{error:?}");
