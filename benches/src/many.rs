@@ -109,7 +109,7 @@ async fn latest(client: Client, length: Duration) -> f64 {
     latest
 }
 
-/// When somebody who waits for the loss of a hold is woken.
+/// When a task that waits for the loss of a hold is woken.
 struct Told {
     deadline: Instant,
     at: Arc<At>,
@@ -160,7 +160,7 @@ pub(crate) async fn ends(setting: &Setting) -> Vec<Line> {
 struct Ends {
     /// In seconds.
     lease: u64,
-    /// How long after its deadline somebody who waits is told, at most.
+    /// How long after its deadline a waiting task is told, at most.
     late: f64,
 }
 

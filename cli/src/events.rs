@@ -12,7 +12,7 @@ use tracing::{
 
 use crate::tell;
 
-/// From now on. Without `-v` nothing is listened to; once: what somebody may want to look at; more often: all of it.
+/// From now on. Without `-v` nothing is listened to; once: what may need a look; more often: all of it.
 pub(crate) fn tell_on_stderr(verbose: u8) {
     let most = match verbose {
         0 => return,

@@ -92,7 +92,7 @@ pub(crate) fn tell_all(holders: &[Holder], connected: &Connected) -> Option<Stri
     })
 }
 
-/// Those who hold permits, each of them once; some of many.
+/// The holders of permits, each of them once; some of many.
 pub(crate) fn tell_permits(holders: &[Holder], connected: &Connected) -> String {
     let mut told: BTreeMap<String, usize> = BTreeMap::new();
     for holder in holders {

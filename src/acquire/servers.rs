@@ -71,8 +71,8 @@ fn is_same_key(one: &Voter, other: &Voter) -> bool {
     one.kind.name() == other.kind.name() && one.services.node.db() == other.services.node.db()
 }
 
-/// Those of which each is to be compared with each: all of a majority, who are as many as their servers, and else
-/// those with one key, who should be.
+/// Groups within which each member is to be compared with each: all members of a majority, of which there are as many as
+/// servers; else the members that share a key, of which there should be none.
 fn groups(rule: Rule, members: &ByMember<Voter>) -> Vec<Vec<MemberId>> {
     if rule == Rule::Majority || members.len() <= FEW {
         return vec![members.ids().collect()];

@@ -50,7 +50,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Who has not voted may still do so.
+    /// A member that has not voted may still do so.
     pub(crate) fn of<'a>(rule: Rule, votes: impl ExactSizeIterator<Item = &'a Vote>) -> Self {
         let members = votes.len();
         let need = rule.need(members);
@@ -78,7 +78,7 @@ impl Tally {
         }
     }
 
-    /// The same if who has not voted will not.
+    /// The same if the members that have not voted will not.
     pub(crate) const fn closed(mut self) -> Self {
         self.failed = self.members - self.granted - self.refused;
         self

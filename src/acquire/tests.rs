@@ -1,4 +1,4 @@
-//! What a lost round of a `MultiLock` keeps, and with whom a token is agreed on.
+//! What a lost round of a `MultiLock` keeps, and which members agree on a token.
 
 use std::{
     future::{Future, Ready},
@@ -268,7 +268,7 @@ async fn place_in_a_queue_is_kept_while_a_release_beside_it_is_not_final() {
     }
 }
 
-/// Those who confirm are too few by now: whoever is asked still may make them enough.
+/// The members that confirm are too few by now: those that are still asked may make them enough.
 #[tokio::test(start_paused = true)]
 async fn token_is_agreed_on_with_a_member_that_grants_while_too_few_confirm() {
     let servers = [(); 3].map(|()| Server::start_here());

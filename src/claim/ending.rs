@@ -154,7 +154,7 @@ impl Claim {
     }
 }
 
-/// So many releases are made while nobody else may look at the claim.
+/// So many releases are made under the claim's mutex at a time.
 const AT_ONCE: usize = 512;
 /// For how long a place in a queue may stand that nobody gives up.
 const PLACE: Duration = Duration::from_secs(300);

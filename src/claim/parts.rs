@@ -2,7 +2,7 @@
 //! each answer would take the watchdog seconds, and cost others their leases.
 //!
 //! # Invariants
-//! - A sum is looked at only while it is known, and who may change a member makes all sums above it unknown
+//! - A sum is looked at only while it is known, and access that may change a member makes all sums above it unknown
 //!   first. So none is older than its members, however they are changed.
 //! - What a sum says beyond that depends on what was [learned](crate::standing::learned) of servers: with that all
 //!   sums are forgotten.
@@ -40,7 +40,7 @@ pub(super) struct Sum {
 }
 
 impl Sum {
-    /// Of nobody.
+    /// Of no member.
     const NONE: Self = Self { until: Some(Instant::from_origin(Duration::MAX)), wish: None };
 
     fn with(self, other: Self) -> Self {
@@ -68,7 +68,7 @@ impl Parts {
         Self { each, sums }
     }
 
-    /// What all come to, if that is kept. Who is asked by `until` says for how long it confirms.
+    /// What all come to, if that is kept. `until` says for how long a member confirms.
     pub(super) fn sum(
         &self,
         until: impl Fn(MemberId, &MemberState) -> Option<Instant>,

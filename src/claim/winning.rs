@@ -51,7 +51,7 @@ impl Claim {
                 member.services.stand_by(member.kind.name());
             }
         }
-        // The servers granted it anew: whoever held it before is to learn that it is gone.
+        // The servers granted it anew: the claims that held it before are to learn that it is gone.
         if !before.is_empty() && self.is_exclusive() {
             each_once(before).iter().for_each(|claim| claim.renew_now());
         }

@@ -50,7 +50,7 @@ pub(super) fn choose<'a>(said: &'a [Said], known: &SlotMap, asked: &[Place]) -> 
             [one] => {
                 let is_heard = |place: &&Place| said.iter().any(|said| said.place == **place);
                 let is_named = |place: &&Place| said.iter().any(|said| said.map.names(place));
-                // Where nobody is called anything, it is as it was the first time.
+                // Where no server tells its name, it is as it was the first time.
                 let is_all =
                     masters > 0 || asked.iter().all(|place| is_heard(&place) || is_named(&place));
                 if is_all { Choice::Certain(one.newest) } else { Choice::SoFar(one.newest) }

@@ -57,7 +57,7 @@ impl Look<'_> {
         loop {
             let others_until = match choose(&said, known.map, &places) {
                 Choice::Nobody => None,
-                // Whoever served a slot may be the last to say that it lives.
+                // The master that served a slot may be the last to say that it lives.
                 Choice::Certain(one)
                     if known.covered.anew(known.map, &one.map, &said).is_empty() =>
                 {

@@ -27,12 +27,12 @@ pub(super) struct Covered {
     until: BTreeMap<u16, Instant>,
 }
 
-/// Slots that nobody serves, or whose master was silent at a look, and that master.
+/// Slots without a master, or whose master was silent at a look, and that master.
 pub(super) type Bereft = BTreeMap<u16, Arc<Member>>;
 
 impl Covered {
     /// Those that come anew by this map: another serves them than before, and does not take the place of a
-    /// master as its replica, and who served them does not vouch for it.
+    /// master as its replica, and the master before does not vouch for it.
     pub(super) fn anew(&self, before: &SlotMap, now: &SlotMap, said: &[Said]) -> BTreeSet<u16> {
         let is_anew = |slot: &u16| {
             let (Some(from), Some(to)) = (self.served(before, *slot), now.member(*slot)) else {
@@ -76,7 +76,7 @@ impl Covered {
         self.until.get(&slot).copied()
     }
 
-    /// Who served a slot. What was learned in between does not count where that was silent.
+    /// The master before. What was learned in between does not count where that was silent.
     fn served<'a>(&'a self, before: &'a SlotMap, slot: u16) -> Option<&'a Arc<Member>> {
         self.bereft.get(&slot).or_else(|| before.member(slot))
     }
@@ -148,7 +148,7 @@ mod tests {
         let first: (&[&str], &[Said]) = (all, &heard(all));
         for (after, said, anew) in [
             (all, vec![], &[][..]),
-            // It moves, and who served it says so, or does not know yet; or is cut off, or not there.
+            // It moves, and the master before says so, or does not know yet; or is cut off, or not there.
             (&["b", "bc"], vec![said('a', &["b", "bc"], true), said('b', &["b", "bc"], true)], &[]),
             (&["b", "bc"], vec![said('a', &["a", "bc"], true), said('b', &["b", "bc"], true)], &[]),
             (&["b", "bc"], vec![said('a', &["b", "bc"], false)], &[]),

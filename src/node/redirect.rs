@@ -37,7 +37,7 @@ impl Redirect {
         }
     }
 
-    /// What `error`, which says this, is to those who know of one server, and of no cluster.
+    /// What `error`, which says this, is to a client that knows of one server, and of no cluster.
     pub(super) fn of_one_server(self, error: NodeError) -> NodeError {
         match self {
             Self::Moved(place) | Self::Ask(place) => {

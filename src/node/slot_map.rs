@@ -69,7 +69,7 @@ impl SlotMap {
         self.nodes.get(usize::from(owner))?.as_ref()
     }
 
-    /// All who serve something, as far as was told.
+    /// All servers that serve a slot, as far as was told.
     pub(super) fn members(&self) -> impl Iterator<Item = &Arc<Member>> {
         self.nodes.iter().flatten()
     }

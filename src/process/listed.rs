@@ -25,7 +25,7 @@ pub(crate) trait Listed: fmt::Debug + Send + Sync {
     fn shut_down(&self, cause: LostCause);
 }
 
-/// The same without those that came before: who has thousands of members is listed for each.
+/// The same claims, each once: one of thousands of members is listed for each of them.
 pub(crate) fn each_once(mut claims: Vec<Arc<dyn Listed>>) -> Vec<Arc<dyn Listed>> {
     let mut seen = BTreeSet::new();
     claims.retain(|claim| seen.insert(Arc::as_ptr(claim).cast::<()>()));

@@ -2,7 +2,7 @@
 //!
 //! A mark tells D, but it goes with the data. So a client leaves a witness of the class of its D, and of each class below that: the
 //! highest class that a run knows is that of the most careful client which ever asked there. A class is a quarter longer than
-//! the one below, so nobody waits more than a quarter too long.
+//! the one below, so no wait is more than a quarter too long.
 
 use std::{iter::successors, time::Duration};
 

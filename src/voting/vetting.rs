@@ -191,7 +191,7 @@ impl Voter {
         self.services.node.survey(connection, asked, deadline).await
     }
 
-    /// The greatest D of those who asked by a mark of this run, where no mark tells it any more; never less than it was, and at
+    /// The greatest D of the clients that asked by a mark of this run, where no mark tells it any more; never less than it was, and at
     /// most a quarter more. Zero if none was greater than the usual one.
     async fn greatest_ever(
         &self,

@@ -68,7 +68,7 @@ fn end_in_time(shared: &Shared, now: Instant) -> Claims {
             shared.reschedule(*id, Some(until));
         }
     }
-    // All is noted that was lost: whoever waits for that learns of it now.
+    // All is noted that was lost: what waits for that is woken now.
     telling::hand_over();
     due
 }

@@ -151,7 +151,7 @@ impl SlotCluster {
         });
     }
 
-    /// From now on they take nobody for dead who is only slow, as all are on a busy machine: they have to be
+    /// From now on they take no server for dead that is only slow, as all are on a busy machine: they have to be
     /// [told](Self::replace).
     ///
     /// # Panics
@@ -166,8 +166,8 @@ impl SlotCluster {
         self
     }
 
-    /// Has the other of a pair take the place of a master that is dead, and waits until all know. It asks nobody, so
-    /// nobody has to have noticed the death.
+    /// Has the other of a pair take the place of a master that is dead, and waits until all know. It needs no
+    /// votes, so no other has to have noticed the death.
     ///
     /// # Panics
     /// They do not within a minute.

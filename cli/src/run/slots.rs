@@ -193,7 +193,7 @@ impl<'a> Slots<'a> {
         }
     }
 
-    /// How many are left, which is said once. If the server has lost them they are set anew: nobody else might.
+    /// How many are left, which is said once. If the server has lost them they are set anew: no other process might do it.
     async fn look(&self, is_left_said: &mut bool) -> Result<Option<String>, Failure> {
         match self.total().await? {
             Some(total) if *is_left_said => self.check_total(total).map(|()| None),

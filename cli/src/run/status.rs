@@ -140,7 +140,7 @@ impl StatusFile {
             |error| Failure::usage(format_args!("--status-file {}: {error}", given.display()));
         let is_file = fs::metadata(given).map_or(true, |found| found.is_file());
         if !is_file || OPEN_ALREADY.iter().any(|place| given.starts_with(place)) {
-            // A pipe that nobody reads would be waited for.
+            // A pipe without a reader would be waited for.
             let flags = OFlags::NONBLOCK.bits().cast_signed();
             let file = OpenOptions::new().append(true).custom_flags(flags).open(given);
             let (path, file) = (given.to_owned(), file.map_err(unusable)?);

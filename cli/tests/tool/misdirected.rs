@@ -1,4 +1,4 @@
-//! Servers that are not what their URLs say, and addresses that nobody has named.
+//! Servers that are not what their URLs say, and addresses that no user has named.
 
 use std::{
     io::{self, Write},
@@ -26,7 +26,7 @@ fn one_of_a_cluster_that_is_named_by_itself_names_the_way_to_all_of_it() {
         let seen = palisade(&["inspect", "-s", &urls[0], "name"]).finish();
         assert!(seen.output.join("").contains("redis+cluster://"), "{seen:?}");
     }
-    // A user who may not ask how large it is learns that from the first key that is elsewhere.
+    // Without the right to ask how large it is, the first key that is elsewhere tells.
     let owner = cluster.owner_of(cluster.slot_of("name"));
     let elsewhere = &cluster[(owner + 1) % 3];
     elsewhere.cli(&["ACL", "SETUSER", "app", "on", ">pw", "~*", "&*", "+@all", "-cluster"]);

@@ -182,7 +182,7 @@ const RETRY_MAX: Duration = Duration::from_secs(1);
 mod tests {
     use super::*;
 
-    /// A server that is not there yet, or not the master yet, may tell later; who says no says it again.
+    /// A server that is not there yet, or not the master yet, may tell later; a refusal would only be repeated.
     #[test]
     fn answer_is_waited_for_as_long_as_a_server_may_give_another() {
         let timed_out = NodeError::TimedOut { phase: Phase::Answering };

@@ -390,7 +390,7 @@ async fn one_server_of_a_cluster_by_itself_is_refused_and_names_the_way_to_all()
     assert!(source.to_string().contains("redis+cluster://"), "{error:?}");
 }
 
-/// A user who may not ask how large the cluster is learns it from the first key that is elsewhere.
+/// Without the right to ask how large the cluster is, the first key that is elsewhere tells.
 #[tokio::test]
 async fn one_server_of_a_cluster_by_itself_refuses_what_is_elsewhere() {
     let cluster = SlotCluster::start(3);

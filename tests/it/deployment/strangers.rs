@@ -149,7 +149,7 @@ async fn master_that_was_demoted_is_not_dialled_again_and_again() {
         }
     };
     renewed(1).await;
-    // Whoever was connected is to come again.
+    // All that were connected are to come again.
     drop(cluster[before].cli(&["CLIENT", "KILL", "TYPE", "normal"]));
     renewed(2).await;
     let dialled = || {

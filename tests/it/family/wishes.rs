@@ -1,4 +1,4 @@
-//! Who waits for several permits is not passed for ever by those who want few: of either kind of semaphore.
+//! A waiter for several permits is not passed for ever by waiters for few: of either kind of semaphore.
 
 use std::sync::{
     Arc,
@@ -19,7 +19,7 @@ use crate::{
 /// Where Redisson announces permits of the semaphore `x`.
 const CHANNEL: &str = "redisson_sc:{x}";
 
-/// Where who waits for several permits of the semaphore `x` says so.
+/// Where a waiter for several permits of the semaphore `x` says so.
 const WISH: &str = "{x}:palisade_wish";
 
 macro_rules! wishes {
@@ -32,7 +32,7 @@ macro_rules! wishes {
                 server.client().unwrap().$kind("x")
             }
 
-            /// Twenty-four who want one of eight, in four clients.
+            /// Twenty-four tasks that want one of eight, in four clients.
             #[tokio::test(start_paused = true)]
             async fn large_request_is_granted_beside_small_ones_of_other_clients() {
                 let server = Server::start_here();
@@ -65,7 +65,7 @@ macro_rules! wishes {
                 assert_eq!(large.permits().await.unwrap(), 8);
             }
 
-            /// Nobody stands still for good beside one who waits for what is held for long.
+            /// No task stands still for good beside a waiter for what is held for long.
             #[tokio::test(start_paused = true)]
             async fn others_are_kept_out_for_two_seconds_of_ten() {
                 let server = Server::start_here();
@@ -157,7 +157,7 @@ const PLAIN: Raw = Raw {
     },
 };
 
-/// Who holds permits of the semaphore `x`.
+/// The holders of permits of the semaphore `x`.
 const HOLDERS: &str = "{x}:palisade_holders";
 
 const EXPIRABLE: Raw = Raw {
@@ -226,7 +226,7 @@ fn made_and_obeyed_and_fulfilled(raw: &Raw) {
     assert_eq!(raw.acquire(&server, "mine", "3", "1").0, -6);
     assert!(server.pttl(WISH) <= 10_000 && server.exists(WISH));
     assert_eq!(raw.acquire(&server, "also", "3", "1").0, 0, "one wish is enough");
-    // At first it keeps nobody out, and at last.
+    // At first it keeps no other out, nor at last.
     for ttl in ["60000", "7000"] {
         server.command(&["PEXPIRE", WISH, ttl]);
         assert_eq!(raw.acquire(&server, "you2", "1", "0").0, 1);

@@ -86,8 +86,8 @@ async fn only_who_asks_for_the_uptime_pays_for_the_look_at_the_mark() {
         // In as many commands: acquires and releases of the single ones; of the composites one acquire of both
         // members, which looks once, and a release of each.
         let expected = (2 * single + 2 * composite, 10);
-        // The watchdog has a connection of its own from the first hold on, and meets the server there too. Who is
-        // the first after that looks at what both have been told.
+        // The watchdog has a connection of its own from the first hold on, and meets the server there too. The
+        // first acquire after that looks at what both have been told.
         let settled = async { while looks_and_commands(&server, &client).await != expected {} };
         within(HANG, "as many looks and commands as it takes", settled).await;
     }

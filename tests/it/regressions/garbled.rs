@@ -1,4 +1,4 @@
-//! An answer that nobody understands: what was asked for may have been done.
+//! An answer that makes no sense: what was asked for may have been done.
 
 use std::{
     io,

@@ -30,7 +30,7 @@
 //! | a socket that was closed or forgotten while nobody spoke, and one that broke under an acquire or a release | [`idle`] |
 //! | a master behind sentinels that lost its data under a socket that lived on | [`followed`] |
 //! | a master, and a sentinel, that promises an answer of 9 EB and goes on for ever | [`lying`] |
-//! | an answer to an acquire that nobody understands | [`garbled`] |
+//! | an answer to an acquire that makes no sense | [`garbled`] |
 //! | a lease so short that a busy client is too slow for it | [`haste`] |
 //! | a name and the same in braces | [`twins`] |
 //! | names, holder ids and texts of servers with control characters, and very long ones | [`shown`], `src/error/tests.rs` |

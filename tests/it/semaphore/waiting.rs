@@ -166,7 +166,7 @@ async fn releases_of_others_cost_holders_no_question() {
     waiter.abort();
 }
 
-/// Permits have no lease: nobody expects an end of them.
+/// Permits have no lease: no end of them is expected.
 #[tokio::test(start_paused = true)]
 async fn wait_for_permits_that_do_not_end_is_nothing_to_warn_of() {
     let server = Server::start_here();

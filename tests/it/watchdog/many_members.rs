@@ -1,4 +1,4 @@
-//! A lock of very many members costs as much as they do, and nobody else anything.
+//! A lock of very many members costs in proportion to them, and other locks nothing.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ async fn held(lock: &MultiLock<Lock>) -> LockGuard {
     within(HANG, "the lock of all", lock.acquire()).await.unwrap()
 }
 
-/// Beside it a short lease is renewed in time: nobody who has many members keeps the watchdog to himself.
+/// Beside it a short lease is renewed in time: a lock of many members does not keep the watchdog to itself.
 #[tokio::test]
 async fn short_lease_stands_beside_a_lock_of_very_many_members() {
     const MEMBERS: usize = 10_000;
