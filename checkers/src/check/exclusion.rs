@@ -41,7 +41,9 @@ fn overlaps(
     for next in holds {
         let kept_out = if next.shared { None } else { sharing };
         for before in alone.into_iter().chain(kept_out) {
-            let since = Span::new(before.section.granted_since(longest), next.span.from);
+            // The second part of a hold stands as long as the first one does.
+            let granted = [before, next].map(|part| part.section.granted_since(longest));
+            let since = Span::new(granted[0].min(granted[1]), next.span.from);
             if next.span.from < before.span.to && !is_void(before.section, since) {
                 found.push(overlap(lock, before, next));
             }
@@ -91,7 +93,7 @@ fn overlap(lock: &str, first: Part<'_>, second: Part<'_>) -> Violation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::story::Story;
+    use crate::{check::story::Story, history::Event};
 
     #[test]
     fn holders_one_after_the_other_are_fine() {
@@ -185,6 +187,21 @@ mod tests {
         assert_eq!(check(&story(20, 50).history()), []);
         assert_eq!(check(&story(19, 50).history()).len(), 1);
         assert_eq!(check(&story(20, 49).history()).len(), 1);
+    }
+
+    #[test]
+    fn what_excuses_a_hold_excuses_what_it_is_once_downgraded() {
+        let met = |jumped: u64| {
+            let story = Story::new()
+                .section("w0.0/0#1", |s| {
+                    s.asked(100).granted(105, 900).downgrading(400).released(500)
+                })
+                .section("w1.0/0#1", |s| s.asked(300).granted(301, 900).released(800));
+            let jump = Event::ClockJumped { master: 0, by_ms: 3_000 };
+            check(&story.and(jumped, jump).history()).len()
+        };
+        assert_eq!(met(200), 0);
+        assert_eq!(met(50), 2, "before either");
     }
 
     #[test]

@@ -22,6 +22,15 @@ pub(crate) fn is_void_at(history: &History, master: usize, span: Span) -> bool {
     fails(history, Kind::Lock, &[master], span)
 }
 
+/// Whether a lock that keeps nobody out after a restart was on one master alone, and that was restarted during
+/// `span`: whatever it has kept, nobody knows what it has granted since.
+pub(crate) fn fell_with_master(history: &History, section: &Section, span: Span) -> bool {
+    let [master] = *section.on else { return false };
+    let outages = history.weather.masters().get(master);
+    !section.kind.keeps_out(1, history.settings.quarantine_all)
+        && outages.is_some_and(|outages| outages.killed.iter().any(|killed| killed.overlaps(span)))
+}
+
 /// Of a lock on these masters; on all, if there are none.
 fn fails(history: &History, kind: Kind, on: &[usize], span: Span) -> bool {
     let settings = &history.settings;

@@ -2,7 +2,10 @@
 //! holder does to its own runtime, renewals do not wait for that; and whatever rights are lost to the
 //! keys of other locks.
 
-use super::{Invariant, Violation, promise::is_void};
+use super::{
+    Invariant, Violation,
+    promise::{fell_with_master, is_void},
+};
 use crate::{
     history::{Event, History, Section},
     spans::Span,
@@ -26,7 +29,7 @@ fn lost(history: &History, section: &Section) -> Option<Violation> {
     let is_behind = history.settings.failover_ms > 0
         && hold.lost.as_ref().is_some_and(|loss| loss.cause.contains("another holds"));
     // What stands on one server falls with it, unless that keeps out of votes.
-    let was_forgotten = is_void(history, section, span);
+    let was_forgotten = is_void(history, section, span) || fell_with_master(history, section, span);
     (!is_excused && !is_behind && !was_forgotten).then(|| Violation {
         invariant: Invariant::Kept,
         lock: Some(section.lock.clone()),
@@ -38,7 +41,10 @@ fn lost(history: &History, section: &Section) -> Option<Violation> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::story::{Story, ms};
+    use crate::{
+        check::story::{Story, ms},
+        history::Kind,
+    };
 
     #[test]
     fn a_loss_without_a_fault_is_found() {
@@ -55,5 +61,23 @@ mod tests {
         assert_eq!(check(&refused("red-b")).len(), 1, "of another lock");
         let kept = Story::new().section("w0.0/0#1", |s| s.asked(0).granted(5, 1_000).released(90));
         assert_eq!(check(&kept.and(1, Event::Undisturbed).history()), []);
+    }
+
+    #[test]
+    fn what_stands_on_one_server_alone_falls_when_that_is_restarted() {
+        let lost = |kind: Kind, on: Option<usize>, restarted: usize| {
+            let story = Story::new().section("w0.0/0#1", |s| {
+                let s = if let Some(one) = on { s.on_one(one) } else { s };
+                let s = s.of(kind).asked(0).granted(5, 1_000);
+                s.lost(900).releasing(905).released(910)
+            });
+            let story = story.and(1, Event::Undisturbed).master_killed(700, 750, restarted);
+            check(&story.history()).len()
+        };
+        assert_eq!(lost(Kind::MultiLock, Some(0), 0), 0);
+        assert_eq!(lost(Kind::Lock, Some(0), 0), 0);
+        assert_eq!(lost(Kind::MultiLock, Some(0), 1), 1, "another one");
+        assert_eq!(lost(Kind::MultiLock, None, 0), 1, "the others know");
+        assert_eq!(lost(Kind::RedLock, None, 0), 1);
     }
 }
