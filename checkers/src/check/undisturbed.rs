@@ -26,8 +26,11 @@ fn lost(history: &History, section: &Section) -> Option<Violation> {
     let span = Span::new(hold.granted, at);
     let is_excused = history.weather.was_denied(&section.lock, span);
     // A replica that was promoted may show one who had it before, and whose release it has not heard of.
+    // Whoever did not listen to its loss learns of it by its release.
+    let told = hold.lost.as_ref().map(|loss| &loss.cause);
+    let told = told.or(hold.released.as_ref().and_then(|(_, problem)| problem.as_ref()));
     let is_behind = history.settings.failover_ms > 0
-        && hold.lost.as_ref().is_some_and(|loss| loss.cause.contains("another holds"));
+        && told.is_some_and(|cause| cause.contains("another holds"));
     // What stands on one server falls with it, unless that keeps out of votes.
     let was_forgotten = is_void(history, section, span) || fell_with_master(history, section, span);
     (!is_excused && !is_behind && !was_forgotten).then(|| Violation {
@@ -61,6 +64,26 @@ mod tests {
         assert_eq!(check(&refused("red-b")).len(), 1, "of another lock");
         let kept = Story::new().section("w0.0/0#1", |s| s.asked(0).granted(5, 1_000).released(90));
         assert_eq!(check(&kept.and(1, Event::Undisturbed).history()), []);
+    }
+
+    #[test]
+    fn replica_that_is_behind_may_show_another_to_those_who_listen_and_those_who_do_not() {
+        let withheld = |behind: bool| {
+            let story = Story::new()
+                .section("w0.0/0#1", |s| s.asked(0).granted(5, 1_000))
+                .and(1, Event::Undisturbed);
+            let section = "w0.0/0#1".parse().unwrap();
+            let problem =
+                Some("x: the lock was lost: another holds it on n0 (holder y)".to_owned());
+            let story = story
+                .and(900, Event::Withheld { section })
+                .and(905, Event::Releasing { section, deadline: ms(0) })
+                .and(910, Event::Released { section, problem, still: 0 });
+            let mut history = story.history();
+            history.settings.failover_ms = if behind { 1_000 } else { 0 };
+            check(&history).len()
+        };
+        assert_eq!((withheld(true), withheld(false)), (0, 1));
     }
 
     #[test]
