@@ -19,6 +19,7 @@ use std::{
     },
 };
 
+use futures::FutureExt;
 use tokio::{runtime::Handle, sync::Notify};
 
 use self::registry::{Effects, ListenerId, Registry};
@@ -126,13 +127,14 @@ impl NotifierInner {
     }
 
     fn carry_out(&self, effects: Effects<Arc<Signals>>) {
+        // First: who asks as soon as it hears is not to be woken by that it hears.
+        for signals in effects.wake {
+            signals.wake.notify_one();
+        }
         if let Some((listeners, news)) = effects.news {
             for signals in listeners {
                 signals.learn(&news);
             }
-        }
-        for signals in effects.wake {
-            signals.wake.notify_one();
         }
         if let Some(change) = effects.change {
             self.pubsub.send(change);
@@ -207,6 +209,11 @@ impl Listener {
     /// No wake-up is lost, unless the future is dropped after it has completed.
     pub(crate) async fn woken(&self) {
         self.signals.wake.notified().await;
+    }
+
+    /// Forgets a wake-up that came while nobody waited: it is looked next in any case.
+    pub(crate) fn forget_wake_up(&self) {
+        let _kept = self.woken().now_or_never();
     }
 
     /// Waits until the connection is lost or the client is shut down, which wakes too. For those who

@@ -8,7 +8,7 @@
 use std::{pin::pin, sync::Arc, time::Duration};
 
 use futures::{
-    FutureExt, StreamExt,
+    StreamExt,
     future::{Either, join_all, select},
     stream::FuturesUnordered,
 };
@@ -79,6 +79,8 @@ impl<C: Contender> Head<'_, C> {
             let heard = hear(&listeners, &refused_by, self.waiting.clock);
             let deaf = self.unless_offered(heard).await?;
             let they_let_it_pass = self.until_allowed(&listeners).await?;
+            // Whatever that was about, and that it hears now, the round sees.
+            listeners.values().for_each(Listener::forget_wake_up);
             // On the heap: who sleeps between two rounds has no need of its room.
             let mut round = Box::pin(self.contender.round());
             let came = self.place.busy_with(round.as_mut()).await;
@@ -201,9 +203,7 @@ impl<C: Contender> Head<'_, C> {
             self.unless_offered(select(others_had_it, is_time)).await?;
         }
         // What woke them was our own release.
-        listeners.values().for_each(|listener| {
-            let _our_own_release = listener.woken().now_or_never();
-        });
+        listeners.values().for_each(Listener::forget_wake_up);
         Ok(is_left_to_others && !released.others_had_it(listeners))
     }
 
