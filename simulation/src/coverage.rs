@@ -62,7 +62,7 @@ pub(crate) fn told_by(event: &Event, at: Time) -> Option<&'static str> {
 }
 
 /// What must be seen.
-pub const SOMETIMES: [&str; 94] = [
+pub const SOMETIMES: [&str; 96] = [
     "downgraded",
     "fault: request lost",
     "fault: answer lost",
@@ -116,6 +116,8 @@ pub const SOMETIMES: [&str; 94] = [
     "latch: changed or not",
     "grant: permits without a lease",
     "waits in a queue",
+    "waits for its turn",
+    "turn passed on",
     "passed on again and again",
     "passed on inside the process",
     "passed on at a drop",

@@ -20,6 +20,7 @@ use super::{
     servers::{check_open, check_servers},
     tally::{Rule, Verdict},
     target::Target,
+    turnstile::Turnstile,
     votes::Votes,
 };
 use crate::{
@@ -61,6 +62,7 @@ pub(crate) struct Acquisition {
     haste: Haste,
     /// Whether it has said that it waits for what does not end.
     has_named_lasting: bool,
+    turnstile: Turnstile,
 }
 
 impl Acquisition {
@@ -82,6 +84,7 @@ impl Acquisition {
             has_said_not_yet: false,
             haste: Haste::default(),
             has_named_lasting: false,
+            turnstile: Turnstile::default(),
         }
     }
 
@@ -217,6 +220,7 @@ impl Acquisition {
         if let Some(in_order) = &mut self.in_order {
             return in_order.lost(attempt, asked, votes, self.target.random()).await;
         }
+        self.turnstile.note(&votes);
         // Whoever has not answered is asked no further; the rollback comes behind on its socket.
         drop(asked);
         let refusals = votes.refusals(attempt.claim(), true);
@@ -304,7 +308,8 @@ impl Acquisition {
         self.haste.may_go_on(self.target.now(), timeouts.max().unwrap_or_default())
     }
 
-    fn not_enough(&self, votes: ByMember<Vote>, is_late: bool) -> Round<LockGuard> {
+    fn not_enough(&mut self, votes: ByMember<Vote>, is_late: bool) -> Round<LockGuard> {
+        self.turnstile.leave();
         match self.unavailable(votes) {
             Round::Outage(error) if is_late => Round::Late(error),
             round => round,
@@ -357,7 +362,23 @@ impl Contender for Acquisition {
         self.is_in_line = true;
     }
 
+    fn outrun(&mut self) {
+        let members = &self.target.members;
+        if self.listens && self.in_order.is_none() && Turnstile::suits(members) {
+            self.turnstile.queue_up(members);
+        }
+    }
+
+    fn keeps_turn(&self) -> Duration {
+        self.turnstile.keeps_turn()
+    }
+
+    async fn turn(&mut self) {
+        self.turnstile.wait(&self.target.members).await;
+    }
+
     async fn give_back(&mut self) {
+        self.turnstile.leave();
         if let Some(in_order) = &mut self.in_order {
             in_order.give_back().await;
         }
@@ -477,7 +498,9 @@ impl Contender for Acquisition {
                 // gone now, and may be back soon.
                 let is_calm = self.target.now().saturating_since(at) >= CALM;
                 self.lost_rounds.0 = if is_calm { 0 } else { lost };
-                if is_calm { Duration::ZERO } else { Duration::from_millis(2 << lost.min(5)) }
+                let has_turn = self.turnstile.has_turn();
+                let most = if has_turn { DOUBLINGS_IN_TURN } else { DOUBLINGS };
+                if is_calm { Duration::ZERO } else { Duration::from_millis(2 << lost.min(most)) }
             }
         };
         if most.is_zero() { most } else { self.target.random().within(Duration::ZERO..most) }
@@ -486,3 +509,6 @@ impl Contender for Acquisition {
 
 /// Rounds that are lost this far apart are no dead heat.
 const CALM: Duration = Duration::from_millis(25);
+/// How often their distance doubles at most, and if it is the turn of one of them: then few others ask.
+const DOUBLINGS: u32 = 5;
+const DOUBLINGS_IN_TURN: u32 = 2;

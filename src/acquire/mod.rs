@@ -16,6 +16,7 @@ mod tally;
 mod target;
 #[cfg(all(test, feature = "embedded"))]
 mod tests;
+pub(crate) mod turnstile;
 mod votes;
 
 pub use any_lock::AnyLock;

@@ -120,7 +120,7 @@ impl Rights {
             let key = key::of_lock(&namespace, pattern);
             for key in spellings(&key, *is_name) {
                 keys.extend(usage.keys(&key));
-                channels.insert(usage.channel(&key));
+                channels.extend(usage.channels(&key));
             }
         }
         // Redis refuses patterns beside the one of all keys.
@@ -169,8 +169,13 @@ impl Use {
     /// All that its scripts may be given.
     fn keys(self, name: &str) -> Vec<String> {
         let beside: Vec<std::sync::Arc<str>> = match self {
-            Self::Lock => vec![],
-            Self::FencedLock => vec![key::lock_counter(name), key::member_counter(name)],
+            Self::Lock => vec![key::turn(name), key::turn_line(name)],
+            Self::FencedLock => vec![
+                key::turn(name),
+                key::turn_line(name),
+                key::lock_counter(name),
+                key::member_counter(name),
+            ],
             Self::FairLock => {
                 vec![key::fair_queue(name), key::fair_deadlines(name), key::fair_note(name)]
             }
@@ -186,13 +191,18 @@ impl Use {
         beside.iter().map(ToString::to_string).chain([name.to_owned()]).collect()
     }
 
-    fn channel(self, name: &str) -> String {
+    fn channels(self, name: &str) -> Vec<String> {
+        let lock = key::lock_channel(name);
         match self {
-            Self::Lock | Self::FencedLock => key::lock_channel(name).to_string(),
-            Self::FairLock => format!("{}:*", key::lock_channel(name)),
-            Self::RwLock => key::rw_channel(name).to_string(),
-            Self::Semaphore | Self::ExpirableSemaphore => key::permits_channel(name).to_string(),
-            Self::CountDownLatch => key::latch_channel(name).to_string(),
+            Self::Lock | Self::FencedLock => {
+                vec![lock.to_string(), key::turn_channel(name, "*").to_string()]
+            }
+            Self::FairLock => vec![format!("{lock}:*")],
+            Self::RwLock => vec![key::rw_channel(name).to_string()],
+            Self::Semaphore | Self::ExpirableSemaphore => {
+                vec![key::permits_channel(name).to_string()]
+            }
+            Self::CountDownLatch => vec![key::latch_channel(name).to_string()],
         }
     }
 }

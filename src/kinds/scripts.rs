@@ -3,7 +3,7 @@
 use super::{
     counter, expirable, fair, fenced, latch, mutex, once, permits, rw, semaphore, usage::Use,
 };
-use crate::{voting::marker, wire::Script};
+use crate::{acquire::turnstile, voting::marker, wire::Script};
 
 /// What connections load in advance.
 pub(crate) fn of_locks() -> Vec<&'static Script> {
@@ -21,18 +21,19 @@ fn of_counters() -> impl Iterator<Item = &'static Script> {
 
 #[cfg(any(test, feature = "embedded"))]
 fn all() -> Vec<&'static Script> {
-    of_locks().into_iter().chain(of_counters()).collect()
+    of_locks().into_iter().chain(turnstile::SCRIPTS).chain(of_counters()).collect()
 }
 
 /// Those that concern a lock of this sort, or a number.
 pub(super) fn of(usage: Use) -> Vec<&'static Script> {
     let plain = mutex::script::SCRIPTS.into_iter();
+    let alone = plain.clone().chain(turnstile::SCRIPTS);
     // Changes of numbers, which are made once.
     let counted = counter::script::SCRIPTS.into_iter().chain(once::script::SCRIPTS);
     let permits = counted.clone().chain(permits::script::SCRIPTS);
     match usage {
-        Use::Lock => plain.collect(),
-        Use::FencedLock => plain.chain(fenced::script::SCRIPTS).collect(),
+        Use::Lock => alone.collect(),
+        Use::FencedLock => alone.chain(fenced::script::SCRIPTS).collect(),
         Use::FairLock => plain.chain(fair::script::SCRIPTS).collect(),
         Use::RwLock => plain.chain(rw::script::SCRIPTS).collect(),
         Use::Semaphore => permits.chain(semaphore::script::SCRIPTS).collect(),
@@ -131,6 +132,8 @@ mod tests {
             not_after: 0,
         };
         let place = fair.keep_place(&holder).unwrap();
+        let (pass, leave) =
+            (turnstile::Pass::new("x", &holder), turnstile::Leave::new("x", &holder));
         let renewal = mutex.renew(&holder, 1_000);
         let token = FencingToken::of(1).unwrap();
         let promotion = fenced.promote(&holder, token, term).unwrap();
@@ -145,6 +148,8 @@ mod tests {
             drop(items().map(|items| change.decode(items)));
             drop(items().map(|items| place.decode(items)));
             drop(items().map(|items| batch.decode(items)));
+            drop(items().map(|items| pass.decode(items)));
+            drop(items().map(|items| leave.decode(items)));
             drop(items().map(|items| promotion.decode(items)));
         });
     }

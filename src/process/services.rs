@@ -85,6 +85,8 @@ pub(crate) struct Services {
     pub(crate) warned_of_no_witness: AtomicBool,
     /// Whether it was said that others have a greater D.
     pub(crate) warned_of_longer_wait: AtomicBool,
+    /// Whether its user may not do what turnstiles need.
+    pub(crate) has_no_turnstiles: AtomicBool,
     /// The live claims here, to learn of releases that are not ours.
     held: Mutex<Live<dyn Listed>>,
     /// When all of them were last to be renewed together.
@@ -114,6 +116,7 @@ impl NodeServices {
                 warned_of_no_mark: AtomicBool::new(false),
                 warned_of_no_witness: AtomicBool::new(false),
                 warned_of_longer_wait: AtomicBool::new(false),
+                has_no_turnstiles: AtomicBool::new(false),
                 held: Mutex::default(),
                 renewed_all_at: Mutex::default(),
             }))

@@ -20,6 +20,18 @@ pub(crate) trait Contender: Send {
     /// It has come to its turn in line: from now on it asks behind the release that it has waited for.
     fn lines_up(&mut self);
 
+    /// Others were faster, though it was woken.
+    fn outrun(&mut self);
+
+    /// For how long it may ask, or sleep, without [waiting for its turn](Self::turn): for ever if it need not.
+    fn keeps_turn(&self) -> Duration;
+
+    /// Waits for its turn among those of other processes who want the same, but not for long.
+    ///
+    /// # Cancel safety
+    /// Its place stays.
+    fn turn(&mut self) -> impl Future<Output = ()> + Send;
+
     /// Gives back what it keeps of a round that it lost: it is not about to ask again.
     fn give_back(&mut self) -> impl Future<Output = ()> + Send;
 

@@ -15,7 +15,7 @@ use futures::{
 
 use super::{
     contender::{Contender, Refusals, Round},
-    line::Word,
+    line::{self, Word},
     others::Others,
     places::Offered,
     queue::Place,
@@ -68,19 +68,23 @@ impl<C: Contender> Head<'_, C> {
         self.contender.lines_up();
         let mut listeners = self.listeners();
         let mut refused_by = refused_by.unwrap_or_else(|| listeners.ids().collect());
-        let mut pause = Pause::new(self.waiting);
+        let (mut pause, mut was_woken) = (Pause::new(self.waiting), false);
         if planted!(NoSecondLook) {
-            sleep_as_refused(&refused_by, &listeners, self.waiting).await;
+            sleep_without_a_look(&refused_by, &listeners, self.waiting).await;
         }
         loop {
             if self.contender.is_told_elsewhere() {
                 listeners = self.listeners();
+            }
+            if self.contender.keeps_turn().is_zero() {
+                listeners = self.until_turn(listeners).await?;
             }
             let heard = hear(&listeners, &refused_by, self.waiting.clock);
             let deaf = self.unless_offered(heard).await?;
             let they_let_it_pass = self.until_allowed(&listeners).await?;
             // Whatever that was about, and that it hears now, the round sees.
             listeners.values().for_each(Listener::forget_wake_up);
+            let messages = line::messages(&listeners);
             // On the heap: who sleeps between two rounds has no need of its room.
             let mut round = Box::pin(self.contender.round());
             let came = self.place.busy_with(round.as_mut()).await;
@@ -93,18 +97,15 @@ impl<C: Contender> Head<'_, C> {
                 Round::Refused(refusals) => {
                     self.refused();
                     refused_by = refusals.members();
+                    // Who polls as well does so because not all is announced.
+                    if was_woken && self.waiting.strategy == WaitStrategy::Listen {
+                        self.contender.outrun();
+                    }
                     if self.contender.is_told_elsewhere() {
                         continue;
                     }
-                    if refusals.enough == 0 {
-                        self.sleep_for(pause.next()).await?;
-                    }
-                    let longest = self.longest_sleep(deaf, &mut pause);
-                    let cleared =
-                        until_cleared_or_alarmed(&refusals, &listeners, longest, self.waiting);
-                    if self.sleep(cleared).await? == Some(true) {
-                        self.contender.alarmed();
-                    }
+                    self.sleep_as_refused(&refusals, &listeners, deaf, &mut pause).await?;
+                    was_woken = line::messages(&listeners) > messages;
                 }
                 Round::Failed(error) => return Ok(Err(error)),
                 Round::Late(error) => {
@@ -130,6 +131,25 @@ impl<C: Contender> Head<'_, C> {
                 self.sleep_for(stagger).await?;
             }
         }
+    }
+
+    /// Sleeps until enough of those who refused may grant, or something happened to anybody.
+    async fn sleep_as_refused(
+        &mut self,
+        refusals: &Refusals,
+        listeners: &ByMember<Listener>,
+        deaf: bool,
+        pause: &mut Pause<'_>,
+    ) -> Interrupted<()> {
+        if refusals.enough == 0 {
+            self.sleep_for(pause.next()).await?;
+        }
+        let longest = self.longest_sleep(deaf, pause);
+        let cleared = until_cleared_or_alarmed(refusals, listeners, longest, self.waiting);
+        if self.sleep(cleared).await? == Some(true) {
+            self.contender.alarmed();
+        }
+        Ok(())
     }
 
     /// An attempt that was not answered. The error, if nobody is to wait for better times.
@@ -208,11 +228,27 @@ impl<C: Contender> Head<'_, C> {
     }
 
     fn longest_sleep(&self, deaf: bool, pause: &mut Pause<'_>) -> Duration {
-        match self.waiting.strategy {
+        let longest = match self.waiting.strategy {
             _ if deaf => pause.next(),
             WaitStrategy::ListenAndPoll(_) => pause.next().min(POLL_CAP),
             WaitStrategy::Listen | WaitStrategy::Poll(_) => POLL_CAP + self.waiting.jitter(),
+        };
+        longest.min(self.contender.keeps_turn())
+    }
+
+    /// Waits for its turn among those of other processes. Releases would wake all of them: it hears of none
+    /// meanwhile.
+    async fn until_turn(
+        &mut self,
+        listeners: Arc<ByMember<Listener>>,
+    ) -> Interrupted<Arc<ByMember<Listener>>> {
+        drop(listeners);
+        self.place.line().forget_listeners();
+        match select(pin!(self.place.offer()), pin!(self.contender.turn())).await {
+            Either::Left((what, _)) => return Err(what),
+            Either::Right(((), _)) => {}
         }
+        Ok(self.listeners())
     }
 
     async fn sleep_for(&self, time: Duration) -> Interrupted<()> {
@@ -276,7 +312,7 @@ async fn hear(listeners: &ByMember<Listener>, members: &[MemberId], clock: &Shar
 }
 
 /// Waits until woken, as if nothing could have happened since the refusal: for the planted bug.
-async fn sleep_as_refused(
+async fn sleep_without_a_look(
     members: &[MemberId],
     listeners: &ByMember<Listener>,
     waiting: &Waiting<'_>,

@@ -64,7 +64,8 @@ impl ReleasedHere {
     }
 }
 
-fn messages(listeners: &ByMember<Listener>) -> u64 {
+/// How many came on all of them.
+pub(super) fn messages(listeners: &ByMember<Listener>) -> u64 {
     listeners.values().map(Listener::messages).sum()
 }
 
@@ -353,6 +354,13 @@ impl Line {
     /// Leaves listeners to the next.
     pub(super) fn leave_listeners(&self, listeners: &Arc<ByMember<Listener>>) {
         let before = self.state().left.listeners.replace(listeners.clone());
+        // Without the mutex: they unsubscribe.
+        drop(before);
+    }
+
+    /// The first does not listen, and comes back to it.
+    pub(super) fn forget_listeners(&self) {
+        let before = self.state().left.listeners.take();
         // Without the mutex: they unsubscribe.
         drop(before);
     }

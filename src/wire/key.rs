@@ -147,6 +147,21 @@ pub(crate) fn rw_wish(name: &str) -> Arc<str> {
     ours(name, "palisade_writer")
 }
 
+/// Whose turn it is to ask for the lock `name`. Redisson does not know it.
+pub(crate) fn turn(name: &str) -> Arc<str> {
+    ours(name, "palisade_turn")
+}
+
+/// Those who wait for their turn.
+pub(crate) fn turn_line(name: &str) -> Arc<str> {
+    ours(name, "palisade_turns")
+}
+
+/// The channel on which `id` is told that it is its turn.
+pub(crate) fn turn_channel(name: &str, id: &str) -> Arc<str> {
+    joined(&[&[&*prefixed("palisade_turn", name), ":", id]])
+}
+
 /// The channel on which it is announced that the semaphore `name` has permits.
 pub(crate) fn permits_channel(name: &str) -> Arc<str> {
     prefixed("redisson_sc", name)
@@ -289,8 +304,19 @@ mod tests {
     }
 
     #[test]
+    fn keys_of_turns_are_in_the_slot_of_the_name() {
+        let names = |name: &str| [turn(name), turn_line(name), turn_channel(name, "id:7")];
+        let names = |name: &str| names(name).map(|key| key.to_string());
+        let plain = ["{x}:palisade_turn", "{x}:palisade_turns", "palisade_turn:{x}:id:7"];
+        assert_eq!(names("x"), plain);
+        assert!(plain.iter().all(|key| slot(key) == slot("x")));
+        let tagged = ["a{b}:palisade_turn", "a{b}:palisade_turns", "palisade_turn:a{b}:id:7"];
+        assert_eq!(names("a{b}"), tagged);
+    }
+
+    #[test]
     fn names_in_braces_have_keys_of_their_own_in_their_slot() {
-        for of in [permit_holders, fair_note, rw_wish] {
+        for of in [permit_holders, fair_note, rw_wish, turn, turn_line] {
             let (plain, braced) = (of("x"), of("{x}"));
             assert_ne!(plain, braced);
             assert_eq!(slot(&braced), slot("x"));

@@ -6,6 +6,7 @@ mod acl;
 mod arguments;
 mod deployments;
 mod fencing;
+mod herd;
 mod inspect;
 mod loss;
 mod misdirected;

@@ -63,6 +63,8 @@ impl Network {
             self.log.saw("acquires in one call: not all granted");
         }
         match (*name, codes.first().copied().flatten()) {
+            ("pass", Some(place)) if place > 0 => self.log.saw("waits for its turn"),
+            ("leave", Some(1)) => self.log.saw("turn passed on"),
             ("acquire", _) => {
                 let holds = holds(keys, &holders);
                 for ((holder, hold), code) in holders.into_iter().zip(&holds).zip(codes) {

@@ -34,7 +34,8 @@ use crate::{
 ///   then only a check at the store can refuse.
 /// - Those who wait in one process are granted it in the order in which they asked. Between
 ///   processes it is not fair: whoever's request comes first after a release gets it, so a process
-///   far from the server rarely does while others are near and busy.
+///   far from the server rarely does while others are near and busy. Where many wait, those that were woken in
+///   vain are told one by one when to ask, so that a release does not cost a request of each.
 ///
 /// # Examples
 /// ```no_run

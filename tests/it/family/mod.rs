@@ -9,4 +9,5 @@ mod rights;
 mod runtimes;
 mod self_deadlocks;
 mod storm;
+mod turns;
 mod wishes;

@@ -1,0 +1,26 @@
+-- Leaves the line, and gives the turn to the first in it who listens, if it has it.
+--
+-- KEYS[1]   whose turn it is, with a ttl
+-- KEYS[2]   those behind: a sorted set of ids by when they came, in ms
+-- ARGV[1]   id
+-- ARGV[2]   how long a turn lasts, ms
+-- ARGV[3]   what the channels begin with on which each is told; its id follows
+--
+-- Returns TIME in µs and two integers:
+--   1, 0   another has the turn now
+--   0, 0   nobody was told
+
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+redis.call('ZREM', KEYS[2], ARGV[1])
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { now, 0, 0 } end
+-- Those for whom nobody listens are gone. A line of very many of them is not looked through at once.
+for _ = 1, 256 do
+  local id = redis.call('ZPOPMIN', KEYS[2])[1]
+  if not id then break end
+  -- Before it is told: it may look at once.
+  redis.call('SET', KEYS[1], id, 'PX', ARGV[2])
+  if redis.call('PUBLISH', ARGV[3] .. id, '0') ~= 0 then return { now, 1, 0 } end
+end
+redis.call('PEXPIRE', KEYS[1], 0)
+return { now, 0, 0 }

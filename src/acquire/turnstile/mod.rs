@@ -1,0 +1,115 @@
+//! Where those of many processes who wait for one lock pass one by one.
+//!
+//! A release wakes every process that waits, all of them ask, and one is granted: what that costs grows with
+//! the square of how many they are, and over several servers their votes split. So a waiter that was woken in
+//! vain goes to the turnstile: there one server tells it when it is its turn, and only then it listens for
+//! releases and asks. One that is granted, or gives up, passes the turn on to the next.
+//!
+//! A turn is a hint and grants nothing. Where it cannot be had, or does not come for long, a waiter asks without
+//! it; others, such as Redisson's, know nothing of it. So nothing here has to be exact: a turn ends by itself soon
+//! after its process is gone or its future is parked, and two that believe to have it only meet once more.
+
+mod place;
+mod script;
+
+use std::{sync::atomic::Ordering, time::Duration};
+
+use self::place::{Place, Wait};
+pub(crate) use self::script::SCRIPTS;
+#[cfg(test)]
+pub(crate) use self::script::{Leave, Pass};
+use super::{servers::common_order, votes::Votes};
+use crate::{
+    by_member::{ByMember, MemberId},
+    error::Vote,
+    kind::Admission,
+    voting::Voter,
+};
+
+/// What one waiter knows of the turnstile of what it waits for.
+#[derive(Debug, Default)]
+pub(super) struct Turnstile {
+    place: Option<Place>,
+    /// Members that did not vote in the last round.
+    silent: Vec<MemberId>,
+    /// Members that could not tell.
+    useless: Vec<MemberId>,
+    /// On which member it is to wait for its turn, if it is.
+    at: Option<MemberId>,
+}
+
+impl Turnstile {
+    /// Whether those who want this can pass one by one: what many may hold at once, or who has a queue or
+    /// makes others wait in another way, needs nothing of the sort.
+    pub(super) fn suits(members: &ByMember<Voter>) -> bool {
+        members.values().all(|member| {
+            let kind = &member.kind;
+            kind.admission() == Admission::Exclusive
+                && !kind.has_own_channels()
+                && !kind.keeps_out_by_asking()
+        })
+    }
+
+    /// A round was lost.
+    pub(super) fn note(&mut self, votes: &Votes) {
+        let failed = votes.by.iter().filter(|(_, vote)| matches!(vote, Vote::Failed(_)));
+        self.silent = failed.map(|(id, _)| id).collect();
+    }
+
+    /// Others were faster though it was woken: from now on it waits for its turn.
+    pub(super) fn queue_up(&mut self, members: &ByMember<Voter>) {
+        if self.at.is_none() {
+            self.at = self.choose(members);
+        }
+    }
+
+    /// Those who want the same meet where all of them look first.
+    fn choose(&self, members: &ByMember<Voter>) -> Option<MemberId> {
+        let round_trip = |id: MemberId| {
+            let of = &members[id];
+            let connection = of.services.node.connected(of.kind.name());
+            connection.map(|connection| connection.round_trip())
+        };
+        let usual = members.ids().filter_map(round_trip).min().unwrap_or_default();
+        let is_late = |id| round_trip(id).is_none_or(|time| time > (usual * 4).max(LATE));
+        let is_useful = |id: &MemberId| {
+            let none = &members[*id].services.has_no_turnstiles;
+            !self.silent.contains(id) && !self.useless.contains(id) && !none.load(Ordering::Relaxed)
+        };
+        common_order(members).into_iter().filter(is_useful).find(|id| !is_late(*id))
+    }
+
+    /// For how long one may go on without [waiting](Self::wait): for ever if there is nothing to wait for.
+    pub(super) fn keeps_turn(&self) -> Duration {
+        match (&self.place, self.at) {
+            (_, None) => Duration::MAX,
+            (None, Some(_)) => Duration::ZERO,
+            (Some(place), Some(_)) => place.keeps_turn(),
+        }
+    }
+
+    pub(super) fn has_turn(&self) -> bool {
+        self.place.as_ref().is_some_and(|place| !place.keeps_turn().is_zero())
+    }
+
+    /// Waits for the turn, but not for long.
+    ///
+    /// # Cancel safety
+    /// Its place stays, until it is dropped.
+    pub(super) async fn wait(&mut self, members: &ByMember<Voter>) {
+        let Some(at) = self.at else { return };
+        let place = self.place.get_or_insert_with(|| Place::of(&members[at]));
+        if place.wait().await == Wait::InVain {
+            self.useless.push(at);
+            self.leave();
+        }
+    }
+
+    /// Whoever comes to nothing is not to keep the turn from others.
+    pub(super) fn leave(&mut self) {
+        (self.place, self.at) = (None, None);
+    }
+}
+
+/// A server whose answers take longer than this, and much longer than those of the others, is no place to meet.
+const LATE: Duration = Duration::from_millis(10);

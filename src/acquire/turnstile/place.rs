@@ -1,0 +1,231 @@
+//! The place of one waiter at a turnstile, on one server.
+
+use std::{
+    future::pending,
+    pin::pin,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use futures::{
+    FutureExt,
+    future::{Either, select},
+};
+
+use tokio::runtime::Handle;
+
+use super::script::{Leave, Pass, Passed, TURN};
+use crate::{
+    clock::Instant, error::NodeError, notifier::Listener, process::NodeServices, telling,
+    voting::Voter, wire::key,
+};
+
+/// The place of one waiter at the turnstile of a lock on one server, given up when dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    services: Arc<NodeServices>,
+    name: Arc<str>,
+    id: Arc<str>,
+    /// Where it is told.
+    listener: Listener,
+    /// Where releases are announced.
+    channel: Arc<str>,
+    /// To what is announced there, as long as it is the first in line.
+    releases: Option<Listener>,
+    /// How many messages were understood.
+    heard: u64,
+    /// Whether the server may know of it.
+    has_asked: bool,
+    /// Until when it has the turn, if it does.
+    turn_until: Option<Instant>,
+}
+
+/// What came of waiting for a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wait {
+    /// It has it.
+    Over,
+    /// It has not come, and one is to ask all the same, to be told later.
+    ForLong,
+    /// This server cannot tell.
+    InVain,
+}
+
+impl Place {
+    /// Sends nothing but a subscription.
+    pub(super) fn of(member: &Voter) -> Self {
+        let (services, name) = (member.services.clone(), member.kind.name().clone());
+        let id = services.process.fresh_holder();
+        let listener = services.notifier.listen(key::turn_channel(&name, &id));
+        let channel = member.kind.channel().clone();
+        let (releases, turn_until) = (None, None);
+        Self {
+            services,
+            name,
+            id,
+            listener,
+            channel,
+            releases,
+            heard: 0,
+            has_asked: false,
+            turn_until,
+        }
+    }
+
+    /// For how long it has the turn, and need not say so again.
+    pub(super) fn keeps_turn(&self) -> Duration {
+        let until = self.turn_until.map(|until| until.saturating_since(self.services.now()));
+        until.unwrap_or_default().saturating_sub(TURN / 2)
+    }
+
+    /// Waits for the turn, or renews it.
+    ///
+    /// # Cancel safety
+    /// Its place stays, until it is dropped.
+    pub(super) async fn wait(&mut self) -> Wait {
+        let give_up = self.services.now() + self.services.process.random.most_of(LONGEST);
+        if let Err(error) = self.listen().await {
+            return self.in_vain(&error);
+        }
+        while self.services.now() < give_up {
+            let asked = self.services.now();
+            match self.pass(asked).await {
+                Ok(Passed::Now) => {
+                    self.turn_until = Some(asked + TURN);
+                    return Wait::Over;
+                }
+                Ok(Passed::Later { place, ttl }) => {
+                    self.turn_until = None;
+                    let look_again = asked + self.until_look(place, ttl);
+                    self.stand_by(place);
+                    match self.heard_before(look_again.min(give_up)).await {
+                        Heard::Told => return Wait::Over,
+                        Heard::LetPass => return Wait::ForLong,
+                        Heard::Nothing => {}
+                    }
+                }
+                Err(error) => return self.in_vain(&error),
+            }
+        }
+        Wait::ForLong
+    }
+
+    /// Who may not do what is needed here is told so once, and waits as if there were no turnstiles.
+    fn in_vain(&self, error: &NodeError) -> Wait {
+        let may_not = matches!(error, NodeError::Permission { .. } | NodeError::Unsupported { .. });
+        if may_not && !self.services.has_no_turnstiles.swap(true, Ordering::Relaxed) {
+            let (node, error) = (self.services.node_id().clone(), error.clone());
+            telling::event(move || {
+                tracing::info!(
+                    %node, %error,
+                    "waiters of many processes are woken all at once: the user lacks rights that `palisade acl` \
+                     prints"
+                );
+            });
+        }
+        Wait::InVain
+    }
+
+    /// It would not be told before that, and be taken for gone.
+    async fn listen(&self) -> Result<(), NodeError> {
+        let clock = &self.services.process.clock;
+        match select(pin!(self.listener.ready()), clock.sleep_until(clock.now() + LISTEN_LIMIT))
+            .await
+        {
+            Either::Left((ready, _)) => {
+                self.listener.forget_wake_up();
+                ready
+            }
+            Either::Right(_) => Err(NodeError::Closed),
+        }
+    }
+
+    async fn pass(&mut self, asked: Instant) -> Result<Passed, NodeError> {
+        self.has_asked = true;
+        let pass = Pass::new(&self.name, &self.id);
+        let deadline = asked + self.services.settings.node_timeout;
+        let answer = self.services.node.call(&self.name, &pass, deadline).await;
+        answer.map(|(_, answer)| answer.reply)
+    }
+
+    /// The first in line hears of releases, too.
+    fn stand_by(&mut self, place: u32) {
+        if place > 1 {
+            self.releases = None;
+        } else if self.releases.is_none() {
+            self.releases = Some(self.services.notifier.listen(self.channel.clone()));
+        }
+    }
+
+    /// Whoever has the turn may be gone when it ends. Those far behind leave it to others to find out.
+    fn until_look(&self, place: u32, ttl: Duration) -> Duration {
+        let others = (APART * place).min(LONGEST).max(LEAST_APART);
+        ttl + self.services.process.random.within(Duration::ZERO..others)
+    }
+
+    /// Waits until it is told that it is its turn, or until a release that whoever has the turn let pass.
+    async fn heard_before(&mut self, look_again: Instant) -> Heard {
+        let clock = &self.services.process.clock;
+        let let_pass = async {
+            let Some(releases) = &self.releases else { return pending().await };
+            let before = releases.messages();
+            while releases.messages() == before {
+                releases.woken().await;
+            }
+            clock.sleep_until(clock.now() + LET_PASS).await;
+        };
+        let let_pass = tokio::select! {
+            biased;
+            () = self.listener.woken() => false,
+            () = let_pass => true,
+            () = clock.sleep_until(look_again) => false,
+        };
+        let messages = self.listener.messages();
+        if messages > self.heard {
+            self.heard = messages;
+            self.turn_until = Some(self.services.now() + TURN);
+            return Heard::Told;
+        }
+        if let_pass { Heard::LetPass } else { Heard::Nothing }
+    }
+}
+
+/// What ends the wait in line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Heard {
+    /// That it is its turn.
+    Told,
+    /// That the lock was released, and no more: whoever has the turn may be gone.
+    LetPass,
+    Nothing,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !self.has_asked || !self.services.process.home.is_here() {
+            return;
+        }
+        let (services, leave) = (self.services.clone(), Leave::new(&self.name, &self.id));
+        let name = self.name.clone();
+        let mut leaving = Box::pin(async move {
+            let deadline = services.now() + services.settings.node_timeout;
+            // If it fails, the turn ends by itself.
+            drop(services.node.call(&name, &leave, deadline).await);
+        });
+        // It leaves here, where there is a connection, and is answered elsewhere.
+        if Handle::try_current().is_err() || leaving.as_mut().now_or_never().is_none() {
+            self.services.process.watchdog.attend(leaving);
+        }
+    }
+}
+
+/// How long a turn is waited for before one asks without it: a lost one costs no more than this.
+const LONGEST: Duration = Duration::from_secs(5);
+/// How long a subscription is waited for.
+const LISTEN_LIMIT: Duration = Duration::from_millis(500);
+/// How far from each other those in line look whether the turn is nobody's.
+const APART: Duration = Duration::from_millis(20);
+const LEAST_APART: Duration = Duration::from_millis(100);
+/// How long after a release the first in line asks if it was not told: by then whoever has the turn has asked,
+/// and passed it on.
+const LET_PASS: Duration = Duration::from_millis(50);

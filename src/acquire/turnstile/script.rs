@@ -1,0 +1,109 @@
+//! What is said about a turnstile: the only place that knows the order of KEYS and ARGV.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::wire::{Call, Items, Malformed, Script, ScriptText, Words, key, script};
+
+static PASS: Script = script!("turnstile/pass", 0, "pass.lua");
+static LEAVE: Script = script!("turnstile/leave", 0, "leave.lua");
+
+/// Every script about turnstiles.
+pub(crate) static SCRIPTS: [&Script; 2] = [&PASS, &LEAVE];
+
+/// How long a turn lasts without further word.
+pub(super) const TURN: Duration = Duration::from_secs(2);
+/// How long a line is kept that nobody asks about.
+const LINE: Duration = Duration::from_secs(30);
+
+/// The keys of a lock's turnstile.
+#[derive(Debug, Clone)]
+struct Keys {
+    turn: Arc<str>,
+    line: Arc<str>,
+}
+
+impl Keys {
+    fn of(name: &str) -> Self {
+        Self { turn: key::turn(name), line: key::turn_line(name) }
+    }
+
+    fn write<'a>(&self, to: &'a mut Words, id: &str) -> &'a mut Words {
+        let ms = i64::try_from(TURN.as_millis()).unwrap_or(i64::MAX);
+        to.count(2).word(&*self.turn).word(&*self.line).word(id).int(ms)
+    }
+}
+
+/// Asks for the turn.
+#[derive(Debug, Clone)]
+pub(crate) struct Pass {
+    keys: Keys,
+    id: Arc<str>,
+}
+
+/// What is said to that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Passed {
+    /// It is its turn.
+    Now,
+    /// It stands in line, at this place from 1 on; the turn of another lasts for so long.
+    Later { place: u32, ttl: Duration },
+}
+
+impl Pass {
+    pub(crate) fn new(name: &str, id: &Arc<str>) -> Self {
+        Self { keys: Keys::of(name), id: id.clone() }
+    }
+}
+
+impl Call for Pass {
+    type Reply = Passed;
+
+    fn script(&self) -> ScriptText {
+        PASS.text()
+    }
+
+    fn write(&self, to: &mut Words) {
+        let ms = i64::try_from(LINE.as_millis()).unwrap_or(i64::MAX);
+        self.keys.write(to, &self.id).int(ms);
+    }
+
+    fn decode(&self, mut items: Items) -> Result<Passed, Malformed> {
+        let (place, ttl) = (items.int()?, items.int()?);
+        if place <= 0 {
+            return Ok(Passed::Now);
+        }
+        let ttl = Duration::from_millis(u64::try_from(ttl).unwrap_or(0)).min(TURN);
+        Ok(Passed::Later { place: u32::try_from(place).unwrap_or(u32::MAX), ttl })
+    }
+}
+
+/// Gives up turn and place.
+#[derive(Debug, Clone)]
+pub(crate) struct Leave {
+    keys: Keys,
+    id: Arc<str>,
+    channels: Arc<str>,
+}
+
+impl Leave {
+    pub(crate) fn new(name: &str, id: &Arc<str>) -> Self {
+        Self { keys: Keys::of(name), id: id.clone(), channels: key::turn_channel(name, "") }
+    }
+}
+
+impl Call for Leave {
+    type Reply = ();
+
+    fn script(&self) -> ScriptText {
+        LEAVE.text()
+    }
+
+    fn write(&self, to: &mut Words) {
+        self.keys.write(to, &self.id).word(&*self.channels);
+    }
+
+    fn decode(&self, mut items: Items) -> Result<(), Malformed> {
+        items.int()?;
+        items.int().map(drop)
+    }
+}

@@ -1,0 +1,155 @@
+//! Many processes that want one lock: those that were woken in vain ask one by one.
+
+use std::{pin::Pin, time::Instant};
+
+use futures::future::join_all;
+use palisade::{AcquireError, Client, LockGuard};
+use testkit::RedisServer;
+
+use crate::support::{Look, client, eventually, ms, patient, polled, promptly, soon};
+
+const TURN: &str = "{x}:palisade_turn";
+const LINE: &str = "{x}:palisade_turns";
+
+type Wait = Pin<Box<dyn Future<Output = Result<LockGuard, AcquireError>> + Send>>;
+
+/// A process as far as a server can tell: it shares no line with others.
+async fn waiter(server: &RedisServer) -> Wait {
+    let client = client(server).await;
+    Box::pin(async move { client.lock("x").acquire().await })
+}
+
+fn lined_up(server: &RedisServer) -> i64 {
+    server.command(&["ZCARD", LINE]).int()
+}
+
+fn whose_turn(server: &RedisServer) -> String {
+    server.cli(&["GET", TURN]).trim().to_owned()
+}
+
+/// Wakes all who listen, though the lock is held.
+fn wake_in_vain(server: &RedisServer) {
+    server.command(&["PUBLISH", "redisson_lock__channel:{x}", "0"]);
+}
+
+/// Polls `wait` until `condition` holds, and no longer.
+async fn polled_until(wait: &mut Wait, condition: impl Fn() -> bool) {
+    soon(async {
+        while !condition() {
+            assert!(!polled(wait.as_mut(), 1).await, "granted");
+            tokio::time::sleep(ms(1)).await;
+        }
+    })
+    .await;
+}
+
+/// It waits, and listens to releases: it has asked twice.
+async fn listening(server: &RedisServer, wait: &mut Wait, listeners: i64) {
+    let calls = server.calls_of("evalsha");
+    polled_until(wait, || {
+        server.subscribers("x") == listeners && server.calls_of("evalsha") >= calls + 2
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_crowd_asks_grows_with_how_many_they_are_and_not_with_their_square() {
+    const MANY: u64 = 60;
+    let server = RedisServer::start();
+    let held = client(&server).await.lock("x").acquire().await.unwrap();
+    let waits = join_all((0..MANY).map(|_| waiter(&server))).await;
+    let waits = waits
+        .into_iter()
+        .map(|wait| tokio::spawn(async move { wait.await.unwrap().release().await.unwrap() }));
+    let waits: Vec<_> = waits.collect();
+    eventually(|| server.subscribers("x") == MANY.cast_signed()).await;
+    let (calls, began) = (server.calls_of("evalsha"), Instant::now());
+    held.release().await.unwrap();
+    for ended in soon(join_all(waits)).await {
+        ended.unwrap();
+    }
+    let calls = server.calls_of("evalsha") - calls;
+    // Once when all are woken; for the turn; twice for the lock, as it is held, and when it is not; to leave. And
+    // those who wait for long look every few seconds.
+    let looks = began.elapsed().as_secs() + 1;
+    assert!(calls < (8 + looks) * MANY, "{calls} calls, {looks} looks");
+    eventually(|| server.size() == 0).await;
+}
+
+#[tokio::test]
+async fn turn_passes_from_one_to_the_next_that_is_there() {
+    let server = RedisServer::start();
+    let held = client(&server).await.lock("x").acquire().await.unwrap();
+    let mut waits = join_all((0..3).map(|_| waiter(&server))).await;
+    for (wait, listeners) in waits.iter_mut().zip(1..) {
+        listening(&server, wait, listeners).await;
+    }
+    let [mut first, mut gone, mut last] = <[Wait; 3]>::try_from(waits).ok().unwrap();
+    wake_in_vain(&server);
+    polled_until(&mut first, || !whose_turn(&server).is_empty()).await;
+    polled_until(&mut gone, || lined_up(&server) == 1).await;
+    polled_until(&mut last, || lined_up(&server) == 2).await;
+    drop(gone);
+    eventually(|| lined_up(&server) == 1).await;
+    held.release().await.unwrap();
+    let granted = soon(first).await.unwrap();
+    polled_until(&mut last, || lined_up(&server) == 0).await;
+    granted.release().await.unwrap();
+    soon(last).await.unwrap().release().await.unwrap();
+    eventually(|| server.size() == 0).await;
+}
+
+/// A turn lasts for two seconds: nobody waits for that to end if the next one in line is there.
+#[tokio::test]
+async fn turn_of_a_future_that_is_not_polled_keeps_the_next_one_from_nothing() {
+    let server = RedisServer::start();
+    let held = client(&server).await.lock("x").acquire().await.unwrap();
+    let (mut parked, mut next) = (waiter(&server).await, waiter(&server).await);
+    listening(&server, &mut parked, 1).await;
+    listening(&server, &mut next, 2).await;
+    wake_in_vain(&server);
+    polled_until(&mut parked, || !whose_turn(&server).is_empty()).await;
+    // It is the first in line, and listens to releases: that is the second time that somebody does.
+    polled_until(&mut parked, || server.subscribers("x") == 2).await;
+    polled_until(&mut next, || lined_up(&server) == 1 && server.subscribers("x") == 2).await;
+    held.release().await.unwrap();
+    let began = Instant::now();
+    let granted = promptly(&server, next).await.unwrap();
+    let ttl = server.pttl(TURN);
+    assert!(ttl > 0 || began.elapsed() > ms(2_000), "it waited for the end of the turn");
+    granted.release().await.unwrap();
+    drop(parked);
+}
+
+#[tokio::test]
+async fn who_may_not_stand_in_line_waits_as_if_there_were_none() {
+    for missing in [
+        &["-zadd"][..],
+        &["resetchannels", "&redisson_lock__channel:*"],
+        &["resetkeys", "~x", "~palisade*"],
+    ] {
+        let server = RedisServer::start();
+        let mut rule = vec!["ACL", "SETUSER", "app", "on", ">pw", "~*", "&*", "+@all"];
+        rule.extend(missing);
+        server.cli(&rule);
+        let app = patient(&server).url(&server.url_with("app", "pw"));
+        let held = client(&server).await.lock("x").acquire().await.unwrap();
+        let clients = join_all((0..3).map(|_| app.clone().connect())).await;
+        let waits = clients.into_iter().map(|client: Result<Client, _>| {
+            let client = client.unwrap();
+            tokio::spawn(async move { client.lock("x").acquire().await.unwrap() })
+        });
+        let mut waits: Vec<_> = waits.collect();
+        for _ in 0..3 {
+            eventually(|| server.subscribers("x") == 3).await;
+            wake_in_vain(&server);
+        }
+        held.release().await.unwrap();
+        while !waits.is_empty() {
+            let (granted, _, rest) = soon(futures::future::select_all(waits)).await;
+            granted.unwrap().release().await.unwrap();
+            waits = rest;
+        }
+        eventually(|| server.size() == 0).await;
+    }
+}
