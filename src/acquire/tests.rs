@@ -76,6 +76,18 @@ impl Scene {
         self.lose_by(claim, votes, nobody()).await
     }
 
+    /// A round of all with what is kept, as after an alarm, or when the member that is waited for has failed.
+    async fn lose_again(&mut self) -> Refusals {
+        self.in_order.ask_all();
+        let attempt = self.in_order.take_kept().expect("something is kept");
+        let (claim, mut votes) = (attempt.claim().clone(), self.no_votes());
+        for id in self.members.ids() {
+            let (member, vote) = ask(claim.clone(), id).await;
+            votes.record(member, vote);
+        }
+        self.in_order.lost(attempt, nobody(), votes, &Random::seeded(1)).await
+    }
+
     async fn lose_by(
         &mut self,
         claim: Arc<Claim>,
@@ -170,6 +182,19 @@ async fn what_is_kept_is_let_go_after_a_while_and_nothing_is_kept_for_another() 
 
 /// As long as the members are.
 const LET_GO: Duration = Duration::from_secs(10);
+
+#[tokio::test(start_paused = true)]
+async fn time_to_keep_goes_on_with_each_lost_round_and_begins_anew_once_one_more_grants() {
+    let mut scene = Scene::held_on(&[1, 2]).await;
+    let keep = wait(&scene.lose(&[0, 1, 2]).await);
+    let later = Duration::from_millis(700);
+    for rounds in 1..=2 {
+        tokio::time::advance(later).await;
+        assert_eq!(wait(&scene.lose_again().await), keep - later * rounds);
+    }
+    scene.others.remove(0).release().await.expect("it was held");
+    assert_eq!(wait(&scene.lose_again().await), keep);
+}
 
 #[tokio::test(start_paused = true)]
 async fn short_lease_is_kept_for_half_of_it() {
