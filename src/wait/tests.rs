@@ -11,9 +11,9 @@ use std::{
 
 use super::{
     Offered, Overdue, Terms,
-    line::{Attention, Line, Summons},
+    line::{Attention, Line, Summons, Word},
 };
-use crate::lease::Lease;
+use crate::{clock::Instant, lease::Lease};
 
 /// Counts how often it was given back.
 #[derive(Debug, Default)]
@@ -83,6 +83,20 @@ fn whoever_comes_to_be_first_or_to_be_offered_something_is_woken() {
     assert_eq!(places.each_ref().map(|(_, woken)| woken.times()), [0, 2, 0], "an offer");
     line.leave(places[1].0);
     assert_eq!(places.each_ref().map(|(_, woken)| woken.times()), [0, 2, 1], "passed on");
+}
+
+/// No message of a server need come: a waiter that polls hears none.
+#[test]
+fn first_who_sleeps_is_woken_when_the_lock_is_released_here() {
+    let line = Line::default();
+    let places = [(); 2].map(|()| (line.join(None).0, Arc::new(Woken::default())));
+    let wakers = places.each_ref().map(|(_, woken)| Waker::from(woken.clone()));
+    let [first, next] = wakers.each_ref().map(Context::from_waker);
+    assert!(line.poll_word(places[0].0, &first).is_pending());
+    assert!(line.poll_summons(places[1].0, &next).is_pending());
+    line.released(Instant::from_origin(Duration::ZERO), false);
+    assert_eq!(places.each_ref().map(|(_, woken)| woken.times()), [1, 0]);
+    assert!(matches!(line.poll_word(places[0].0, &first), Poll::Ready(Word::Released)));
 }
 
 #[derive(Default)]
