@@ -1,12 +1,13 @@
 //! Tokens that members tell.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::{client, run, term, token};
 use crate::{
     Lease,
     by_member::{ByMember, MemberId},
-    claim::{Claim, Wanted},
+    claim::{Claim, Tenant, Wanted},
+    error::LostCause,
     guard::Proof,
     kind::FencingToken,
 };
@@ -46,4 +47,31 @@ async fn hold_is_handed_on_only_with_a_token_that_is_written() {
     let run_id = claim.members().first().services.node.run_id();
     claim.promoted(MemberId::FIRST, next.expect("there are more"), run_id);
     assert!(claim.hand_to(next, tenure.as_tenant()));
+}
+
+#[derive(Debug)]
+struct Nobody;
+
+impl Tenant for Nobody {
+    fn on_lost(&self, _cause: &LostCause) {}
+}
+
+/// All members have granted, each with a token.
+#[tokio::test(start_paused = true)]
+async fn claim_is_won_with_a_token_only_if_enough_members_wrote_that_one() {
+    for (tokens, is_won) in [([7, 7, 5], true), ([7, 5, 5], false), ([7, 9, 9], false)] {
+        let members = tokens.map(|_| client().fenced_lock("x").as_member());
+        let members = Arc::new(ByMember::new(members).expect("three"));
+        let wanted = Wanted { term: term(Lease::Watchdog), waits: true };
+        let claim = Claim::new(&members, 2, wanted);
+        let (now, mut state) = (claim.now(), claim.state());
+        for (id, number) in members.ids().zip(tokens) {
+            let known = &mut state.members[id];
+            known.granted(1, 1, run('a'));
+            known.wrote(token(number));
+            known.confirmed(wanted.term, now, wanted.term.ms(), None);
+        }
+        drop(state);
+        assert_eq!(claim.win(Some(token(7)), Weak::<Nobody>::new()), is_won, "{tokens:?}");
+    }
 }

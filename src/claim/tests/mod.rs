@@ -5,6 +5,7 @@ mod member_state;
 #[cfg(shuttle)]
 mod orders;
 mod renewing;
+mod rewriting;
 
 use std::time::Duration;
 

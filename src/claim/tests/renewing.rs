@@ -8,6 +8,7 @@ use crate::{
     by_member::MemberId,
     claim::Claim,
     clock::Instant,
+    embedded::Server,
     guard::Proof,
     watchdog::{Report, Watched},
     wire::Outcome,
@@ -50,4 +51,21 @@ async fn hold_that_was_confirmed_since_is_not_lost_for_an_answer_of_before() {
     guard.ensure_valid().expect("it stands");
     assert_eq!(answered(&claim, Outcome::REFUSED, now), None);
     assert!(!guard.is_held());
+}
+
+/// When in between the server has done it nobody knows.
+#[tokio::test(start_paused = true)]
+async fn renewed_lease_counts_from_when_the_request_was_sent() {
+    let server = Server::start_here();
+    let client = server.client().expect("it needs no server yet");
+    let guard = client.lock("x").acquire().await.expect("it is free");
+    let (at_once, delay) = (guard.remaining(), Duration::from_millis(400));
+    server.set_delay(delay);
+    tokio::time::sleep(at_once / 4).await;
+    let mut longest = Duration::ZERO;
+    for _ in 0..at_once.as_millis() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        longest = longest.max(guard.remaining());
+    }
+    assert!(longest <= at_once - delay && longest > at_once - delay * 2, "{longest:?}");
 }
