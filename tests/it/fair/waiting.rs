@@ -266,6 +266,32 @@ async fn place_that_is_not_the_first_is_prolonged_although_who_waits_stands_stil
     while score().await < before {
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
+    // The server is down when that is due again, a minute later: it is done soon after.
+    let _: String = ask(&server, &["ZINCRBY", DEADLINES, "-400000", &place]).await;
+    tokio::time::sleep(Duration::from_secs(55)).await;
+    assert!(score().await < before);
+    server.kill();
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    server.restart();
+    tokio::time::sleep(Duration::from_secs(15)).await;
+    assert!(score().await >= before);
+}
+
+/// However short the lease that it waited for.
+#[tokio::test(start_paused = true)]
+async fn place_that_is_given_up_while_the_server_is_down_is_left_once_that_is_back() {
+    let server = Server::start_here();
+    let _held = server.client().unwrap().fair_lock("x").acquire().await.unwrap();
+    let lock = server.client().unwrap().fair_lock("x").with_lease(fixed(1_000));
+    let mut waits = Box::pin(lock.acquire());
+    assert!(tokio::time::timeout(Duration::from_secs(1), &mut waits).await.is_err());
+    server.kill();
+    drop(waits);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    server.restart();
+    tokio::time::sleep(Duration::from_secs(15)).await;
+    let queue: Vec<String> = ask(&server, &["LRANGE", QUEUE, "0", "-1"]).await;
+    assert!(queue.is_empty(), "{queue:?}");
 }
 
 /// A future that is not polled is not to keep a free lock from others for longer.
