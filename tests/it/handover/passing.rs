@@ -114,6 +114,43 @@ async fn orphaned_lock_is_left_to_its_ttl_whoever_waits() {
     assert_eq!(guard.release().await.unwrap(), Released::LeftToExpire);
 }
 
+/// Renewed for eight seconds at most, each by itself, and over six later.
+#[tokio::test(start_paused = true)]
+async fn turn_that_was_passed_on_is_renewed_as_long_as_one_that_was_granted() {
+    let server = Server::start_here();
+    let (row, most) = (LocalHandover::UpTo(ms(10_000)), ms(8_000));
+    let client = server.client_builder().local_handover(row).max_hold(most).build().unwrap();
+    let lock = client.lock("x").with_lease(watchdog(6_000));
+    let guard = lock.acquire().await.unwrap();
+    let (first, next) = (parked(&lock).await, waiter(&lock).await);
+    let (first, next) = (tokio::spawn(first), tokio::spawn(next));
+    // A release tells that no other process waits.
+    tokio::time::sleep(ms(1_000)).await;
+    assert_eq!(guard.release().await.unwrap(), Released::Freed);
+    let guard = first.await.unwrap().unwrap();
+    tokio::time::sleep(ms(7_000)).await;
+    assert_eq!(guard.release().await.unwrap(), Released::PassedOn);
+    let (next, begun) = (next.await.unwrap().unwrap(), tokio::time::Instant::now());
+    next.lost().await;
+    assert!((8..=14).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
+}
+
+/// It was not renewed: the next user is to find as much of it as if it had just been granted.
+#[tokio::test(start_paused = true)]
+async fn lock_passes_only_while_half_of_its_lease_is_left() {
+    for (later, passes) in [(140, true), (160, false)] {
+        let server = Server::start_here();
+        let lock = patient(&server).lock("x").with_lease(watchdog(300));
+        let guard = lock.acquire().await.unwrap();
+        let waiting = waiter(&lock).await;
+        server.freeze();
+        tokio::time::sleep(ms(later)).await;
+        let released = guard.release().await;
+        assert_eq!(matches!(released, Ok(Released::PassedOn)), passes, "{later} {released:?}");
+        drop(waiting);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn nothing_passes_where_it_is_turned_off() {
     let server = Server::start_here();
