@@ -213,7 +213,7 @@ impl Told {
 
 /// An acquire, which may be executed from the moment on at which its claim takes note of it.
 #[derive(Debug)]
-struct Asking {
+pub(super) struct Asking {
     claim: Arc<Claim>,
     member: MemberId,
     /// By which id.
@@ -280,7 +280,7 @@ impl Acquirer for Asking {
 }
 
 impl Asking {
-    fn of(
+    pub(super) fn of(
         claim: &Arc<Claim>,
         member: MemberId,
         connection: &Connection,
@@ -327,7 +327,7 @@ impl Asking {
     }
 
     /// May be executed only while its server waits. False if that is over.
-    fn limit_to_wait(&mut self, until: i64, now: Instant) -> bool {
+    pub(super) fn limit_to_wait(&mut self, until: i64, now: Instant) -> bool {
         let left = until.saturating_sub(self.connection.server_time_at(now));
         let left = u64::try_from(left).ok().map(Duration::from_micros);
         let settings = &self.claim.members()[self.member].services.settings;

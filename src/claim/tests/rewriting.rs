@@ -2,7 +2,14 @@
 
 use std::time::Duration;
 
-use crate::{Quarantine, by_member::MemberId, embedded::Server, watchdog::Watched};
+use crate::{
+    Quarantine,
+    by_member::MemberId,
+    claim::ask::Asking,
+    embedded::Server,
+    node::{Acquirer, Turn},
+    watchdog::Watched,
+};
 
 /// The server was restarted, and does not answer yet.
 #[tokio::test(start_paused = true)]
@@ -27,4 +34,21 @@ async fn hold_that_could_not_be_written_again_is_tried_again_soon() {
     assert_eq!(repairs_at(again), 1);
     server.thaw();
     drop(guard);
+}
+
+/// The server may come to it late: its stamp decides.
+#[tokio::test(start_paused = true)]
+async fn hold_is_not_written_again_by_what_may_be_executed_after_the_wait() {
+    let client = Server::start_here().client_builder().quarantine(Quarantine::Durable).build();
+    let client = client.expect("it needs no server yet");
+    let guard = client.lock("x").acquire().await.expect("it is free");
+    let claim = guard.tenure().claim().clone();
+    let node = &claim.members().first().services.node;
+    let connection = node.connected("x").expect("it has granted");
+    let mut asking = Asking::of(&claim, MemberId::FIRST, &connection, None, Duration::from_secs(1));
+    let now = claim.now();
+    let until = connection.server_time_at(now) + 10_000_000;
+    assert!(asking.limit_to_wait(until, now));
+    let wants = |not_after| asking.wants(now, not_after, Turn::First);
+    assert_eq!([until + 1, until].map(wants), [false, true]);
 }
