@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use futures::future::join_all;
 use palisade::{Client, LockGuard};
-use testkit::{RedisServer, Reply};
+use testkit::{FaultProxy, RedisServer, Reply};
 use tokio::task::JoinHandle;
 
 use crate::support::{HANG, Look, client, eventually, fixed, ms, patient, promptly, soon, within};
@@ -95,6 +95,26 @@ async fn waiter_that_may_not_listen_gets_the_lock_by_asking() {
     let guard = promptly(&server, waiter).await.unwrap().unwrap();
     // It may not announce its release either; the lock is free all the same.
     guard.release().await.unwrap();
+    assert_eq!(server.size(), 0);
+}
+
+/// New connections get no answer; that by which it asks goes on.
+#[tokio::test]
+async fn waiter_whose_subscription_is_not_answered_gets_the_lock_by_asking() {
+    let (server, silent) = (RedisServer::start(), RedisServer::start());
+    let proxy = FaultProxy::before(&server);
+    let guard = client(&server).await.lock("x").acquire().await.unwrap();
+    let far = patient(&server).url(&proxy.url()).connect().await.unwrap();
+    silent.freeze();
+    proxy.lead_to(&silent);
+    let asked = || server.calls_of("evalsha");
+    let before = asked();
+    let lock = far.lock("x");
+    let waiter = tokio::spawn(async move { lock.acquire().await });
+    // The second time it has waited for the subscription, as long as it does.
+    eventually(|| asked() >= before + 2).await;
+    guard.release().await.unwrap();
+    promptly(&server, waiter).await.unwrap().unwrap().release().await.unwrap();
     assert_eq!(server.size(), 0);
 }
 
