@@ -16,11 +16,12 @@ impl NodeServices {
         let now = self.now();
         let at = {
             let mut last = self.renewed_all_at.lock().unwrap_or_else(PoisonError::into_inner);
-            if last.is_some_and(|last| last > now) {
-                return;
-            }
-            let earliest = last.map_or(now, |last| now.max(last + EVERY));
-            let at = earliest + self.process.random.within(Duration::ZERO..WITHIN);
+            let planned = last.filter(|at| *at > now);
+            // What was granted since then is not among those that it was planned for.
+            let at = planned.unwrap_or_else(|| {
+                let earliest = last.map_or(now, |last| now.max(last + EVERY));
+                earliest + self.process.random.within(Duration::ZERO..WITHIN)
+            });
             *last.insert(at)
         };
         self.claims().iter().for_each(|claim| claim.renew_on(self.node_id(), at));

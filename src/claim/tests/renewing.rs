@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::client;
 use crate::{
-    LockGuard,
+    LockGuard, LostCause,
     by_member::MemberId,
     claim::Claim,
     clock::Instant,
@@ -68,4 +68,20 @@ async fn renewed_lease_counts_from_when_the_request_was_sent() {
         longest = longest.max(guard.remaining());
     }
     assert!(longest <= at_once - delay && longest > at_once - delay * 2, "{longest:?}");
+}
+
+/// The server was back a moment before it was granted, and is back once more.
+#[tokio::test(start_paused = true)]
+async fn hold_that_was_granted_since_all_were_to_be_renewed_is_renewed_with_them() {
+    let server = Server::start_here();
+    let client = server.client().expect("it needs no server yet");
+    let lock = client.lock("x");
+    assert!(!lock.is_locked().await.expect("it is up"));
+    let services = &lock.voter().services;
+    services.renew_all_soon();
+    let guard = lock.acquire().await.expect("it is free");
+    server.flush();
+    services.renew_all_soon();
+    let lost = tokio::time::timeout(Duration::from_secs(1), guard.lost()).await;
+    assert_eq!(lost.expect("it is asked for soon"), LostCause::Gone);
 }
