@@ -7,6 +7,7 @@ mod interop;
 mod packages;
 mod planted;
 mod redis;
+mod walk;
 
 use std::process::ExitCode;
 
@@ -62,6 +63,12 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Follows one free lock through the library: functions, files, rooms and calls from one room to another.
+    Walk {
+        /// Writes what it saw into the lists in docs/maintain/walks.
+        #[arg(long)]
+        write: bool,
+    },
     /// Measures against hand-written redis-rs, and beside rslock, redsync and Redisson.
     Bench {
         /// Does not build those beside whom palisade is measured; stands before all else.
@@ -89,10 +96,8 @@ fn main() -> ExitCode {
         Chore::Test { args } => cargo::run(&TESTS, &args),
         Chore::Chaos { args } => cargo::run_program("palisade-chaos", &args),
         Chore::Sim { args } => cargo::run_program("palisade-simulation", &args),
-        Chore::Planted { bugs } => planted::run(&bugs).unwrap_or_else(|reason| {
-            eprintln!("error: {reason}");
-            ExitCode::FAILURE
-        }),
+        Chore::Planted { bugs } => planted::run(&bugs).unwrap_or_else(failed),
+        Chore::Walk { write } => walk::run(write).unwrap_or_else(failed),
         Chore::Shuttle => {
             if cargo::run_with(&SHUTTLE, &[("RUSTFLAGS", "--cfg shuttle")]) {
                 ExitCode::SUCCESS
@@ -104,6 +109,11 @@ fn main() -> ExitCode {
         Chore::Interop { require: _, args } => interop::run(&args),
         Chore::Bench { no_peers, args } => bench::run(no_peers, &args),
     }
+}
+
+fn failed(reason: String) -> ExitCode {
+    eprintln!("error: {reason}");
+    ExitCode::FAILURE
 }
 
 /// All but those that need Java: they are a chore of their own.
