@@ -3,6 +3,7 @@
 mod docs;
 mod events;
 mod house;
+mod walks;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
