@@ -1,4 +1,4 @@
-//! Which file of the library uses which, read from the imports.
+//! Which file of the library uses which, read from the imports and from the paths in expressions.
 //!
 //! The door of a room (`mod.rs`) that hands a name on is not the one that is used: the arrow ends at
 //! the file that has the name. Handing on is no use.
@@ -51,8 +51,13 @@ impl House {
         rings.into_iter().collect()
     }
 
+    /// Takes an arrow out. Whether it was there.
+    pub(crate) fn forget(&mut self, (from, to): (&str, &str)) -> bool {
+        self.uses.get_mut(from).is_some_and(|uses| uses.remove(to))
+    }
+
     /// The files on a way from one to another, the first left out.
-    fn way(&self, from: &str, to: &str) -> Option<Vec<String>> {
+    pub(crate) fn way(&self, from: &str, to: &str) -> Option<Vec<String>> {
         let mut seen = BTreeSet::new();
         let mut open = vec![vec![from.to_owned()]];
         while let Some(way) = open.pop() {
@@ -80,16 +85,51 @@ fn module(path: &str) -> Module {
 /// The imports of a file, and the paths that it names in passing.
 fn imports(module: &Module, code: &str) -> Vec<Import> {
     let mut imports = Vec::new();
+    let mut statements = Vec::new();
     for statement in code.split("use ").skip(1) {
-        let before = &code[..offset(code, statement) - "use ".len()];
+        let start = offset(code, statement);
+        let before = &code[..start - "use ".len()];
         let line = before.rsplit('\n').next().unwrap_or_default().trim();
         let is_handed_on = line.starts_with("pub");
         if line.is_empty() || is_handed_on {
             let named = paths(statement).into_iter().map(|path| absolute(module, &path));
             imports.extend(named.map(|path| Import { path, is_handed_on }));
+            statements.push(start..start + statement.find(';').unwrap_or(statement.len()));
         }
     }
+    let is_imported = |place| statements.iter().any(|statement| statement.contains(&place));
+    for (_, path) in in_passing(code).into_iter().filter(|(place, _)| !is_imported(*place)) {
+        imports.push(Import { path: item(absolute(module, &path)), is_handed_on: false });
+    }
     imports
+}
+
+/// The paths in expressions, types and patterns that begin at a module of ours, and where each stands.
+fn in_passing(code: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for start in ["crate", "super", "self"].into_iter().chain(children(code)) {
+        for (place, _) in code.match_indices(&format!("{start}::")) {
+            let before = &code[..place];
+            let is_inside = before.ends_with(|c: char| c.is_alphanumeric() || "_:$".contains(c));
+            // Who may see it, not what is used.
+            if !is_inside && !before.ends_with("(in ") {
+                found.extend(paths(&code[place..]).into_iter().map(|path| (place, path)));
+            }
+        }
+    }
+    found
+}
+
+/// The modules that a door declares: it names them without any word before them.
+fn children(code: &str) -> impl Iterator<Item = &str> {
+    code.lines().filter_map(|line| line.split_once("mod ")?.1.strip_suffix(';'))
+}
+
+/// Up to the type, whose variants and methods come after it.
+fn item(path: Module) -> Module {
+    let is_type = |name: &String| name.starts_with(char::is_uppercase);
+    let end = path.iter().position(is_type).map_or(path.len(), |i| i + 1);
+    path.into_iter().take(end).collect()
 }
 
 fn offset(whole: &str, part: &str) -> usize {
@@ -145,4 +185,14 @@ fn defines(code: &str, name: &str) -> bool {
             !after.is_some_and(|c| c.is_alphanumeric() || c == '_')
         })
     })
+}
+
+#[test]
+fn paths_in_expressions_are_read() {
+    let code = "mod tcp;\npub(in crate::node) use x::Y;\nfn f() -> super::A {\n    \
+                super::tls::refusal();\n    tcp::open(my_tcp::B, crate::c::D::e())\n}";
+    let mut found: Vec<_> = in_passing(code).into_iter().map(|(_, path)| path).collect();
+    found.sort();
+    assert_eq!(found, ["crate::c::D::e", "super::A", "super::tls::refusal", "tcp::open"]);
+    assert_eq!(item(module("c/D/e")), module("c/D"));
 }

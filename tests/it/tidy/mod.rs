@@ -43,6 +43,15 @@ const ROOMS: [&str; 27] = [
     "client",
 ];
 
+/// Arrows of today that close a ring. The list gets shorter, never longer.
+const RUN_UP: [(&str, &str); 5] = [
+    ("node/cause.rs", "node/tls.rs"),
+    ("node/pubsub/mod.rs", "node/pubsub/sharded.rs"),
+    ("watchdog/mod.rs", "watchdog/releaser.rs"),
+    ("watchdog/mod.rs", "watchdog/rounds.rs"),
+    ("watchdog/mod.rs", "watchdog/stragglers.rs"),
+];
+
 /// What knows nothing of ours.
 const ALONE: [&str; 8] =
     ["by_member", "sync", "clock", "error", "random", "latest", "panics", "embedded"];
@@ -217,8 +226,24 @@ fn arrows_between_rooms_point_one_way() {
 
 #[test]
 fn arrows_inside_rooms_point_one_way() {
-    let rings = House::of(&sources()).rings();
+    let mut house = House::of(&sources());
+    for arrow in RUN_UP {
+        house.forget(arrow);
+    }
+    let rings = house.rings();
     assert!(rings.is_empty(), "files that use each other:\n{}", rings.join("\n"));
+}
+
+#[test]
+fn arrows_that_run_up_are_still_a_part_of_a_ring() {
+    for arrow @ (from, to) in RUN_UP {
+        let mut house = House::of(&sources());
+        for other in RUN_UP.into_iter().filter(|other| *other != arrow) {
+            house.forget(other);
+        }
+        let is_needed = house.way(to, from).is_some() && house.forget(arrow);
+        assert!(is_needed, "{from} → {to} closes no ring any more: take it off the list");
+    }
 }
 
 #[test]
