@@ -3,6 +3,7 @@
 mod docs;
 mod events;
 mod house;
+mod names;
 mod walks;
 
 use std::{
