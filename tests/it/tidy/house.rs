@@ -1,7 +1,7 @@
 //! Which file of the library uses which, read from the imports and from the paths in expressions.
 //!
 //! The door of a room (`mod.rs`) that hands a name on is not the one that is used: the arrow ends at
-//! the file that has the name. Handing on is no use.
+//! the file that has the name. Handing on is no use, unless the door names it elsewhere, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -92,9 +92,14 @@ fn imports(module: &Module, code: &str) -> Vec<Import> {
         let line = before.rsplit('\n').next().unwrap_or_default().trim();
         let is_handed_on = line.starts_with("pub");
         if line.is_empty() || is_handed_on {
-            let named = paths(statement).into_iter().map(|path| absolute(module, &path));
-            imports.extend(named.map(|path| Import { path, is_handed_on }));
-            statements.push(start..start + statement.find(';').unwrap_or(statement.len()));
+            let end = start + statement.find(';').unwrap_or(statement.len());
+            for path in paths(statement).into_iter().map(|path| absolute(module, &path)) {
+                // A door may use what it hands on.
+                let is_used = is_handed_on && path.last().is_some_and(|name| names(code, name));
+                imports.extend(is_used.then(|| Import { path: path.clone(), is_handed_on: false }));
+                imports.push(Import { path, is_handed_on });
+            }
+            statements.push(start..end);
         }
     }
     let is_imported = |place| statements.iter().any(|statement| statement.contains(&place));
@@ -118,6 +123,18 @@ fn in_passing(code: &str) -> Vec<(usize, String)> {
         }
     }
     found
+}
+
+/// Whether a type is named in more than imports: behind anything but `use`.
+fn names(code: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    name.starts_with(char::is_uppercase)
+        && code.split(';').filter(|statement| !statement.contains("use ")).any(|statement| {
+            statement.match_indices(name).any(|(i, _)| {
+                !statement[..i].ends_with(is_part)
+                    && !statement[i + name.len()..].starts_with(is_part)
+            })
+        })
 }
 
 /// The modules that a door declares: it names them without any word before them.
@@ -195,4 +212,11 @@ fn paths_in_expressions_are_read() {
     found.sort();
     assert_eq!(found, ["crate::c::D::e", "super::A", "super::tls::refusal", "tcp::open"]);
     assert_eq!(item(module("c/D/e")), module("c/D"));
+}
+
+#[test]
+fn door_that_names_what_it_hands_on_uses_it() {
+    let handed_on = "pub(crate) use self::a::Used;\npub use self::{b::Given, c::Other};\n";
+    let code = format!("{handed_on}fn f() -> Used {{\n    let _ = NotGiven;\n    g()\n}}");
+    assert_eq!(["Used", "Given", "Other"].map(|name| names(&code, name)), [true, false, false]);
 }
