@@ -14,7 +14,7 @@ mod script;
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use self::place::{Place, Wait};
+use self::place::{TurnstilePlace, Wait};
 pub(crate) use self::script::SCRIPTS;
 #[cfg(test)]
 pub(crate) use self::script::{Leave, Pass};
@@ -29,7 +29,7 @@ use crate::{
 /// What one waiter knows of the turnstile of what it waits for.
 #[derive(Debug, Default)]
 pub(super) struct Turnstile {
-    place: Option<Place>,
+    place: Option<TurnstilePlace>,
     /// Members that did not vote in the last round.
     silent: Vec<MemberId>,
     /// Members that could not tell.
@@ -98,7 +98,7 @@ impl Turnstile {
     /// Its place stays, until it is dropped.
     pub(super) async fn wait(&mut self, members: &ByMember<Voter>) {
         let Some(at) = self.at else { return };
-        let place = self.place.get_or_insert_with(|| Place::of(&members[at]));
+        let place = self.place.get_or_insert_with(|| TurnstilePlace::of(&members[at]));
         if place.wait().await == Wait::InVain {
             self.useless.push(at);
             self.leave();

@@ -22,7 +22,7 @@ use crate::{
 
 /// The place of one waiter at the turnstile of a lock on one server, given up when dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct TurnstilePlace {
     services: Arc<NodeServices>,
     name: Arc<str>,
     id: Arc<str>,
@@ -51,7 +51,7 @@ pub(super) enum Wait {
     InVain,
 }
 
-impl Place {
+impl TurnstilePlace {
     /// Sends nothing but a subscription.
     pub(super) fn of(member: &Voter) -> Self {
         let (services, name) = (member.services.clone(), member.kind.name().clone());
@@ -99,9 +99,9 @@ impl Place {
                     let look_again = asked + self.until_look(place, ttl);
                     self.stand_by(place);
                     match self.heard_before(look_again.min(give_up)).await {
-                        Heard::Told => return Wait::Over,
-                        Heard::LetPass => return Wait::ForLong,
-                        Heard::Nothing => {}
+                        LineNews::Told => return Wait::Over,
+                        LineNews::LetPass => return Wait::ForLong,
+                        LineNews::Nothing => {}
                     }
                 }
                 Err(error) => return self.in_vain(&error),
@@ -164,7 +164,7 @@ impl Place {
     }
 
     /// Waits until it is told that it is its turn, or until a release that whoever has the turn let pass.
-    async fn heard_before(&mut self, look_again: Instant) -> Heard {
+    async fn heard_before(&mut self, look_again: Instant) -> LineNews {
         let clock = &self.services.process.clock;
         let let_pass = async {
             let Some(releases) = &self.releases else { return pending().await };
@@ -184,15 +184,15 @@ impl Place {
         if messages > self.heard {
             self.heard = messages;
             self.turn_until = Some(self.services.now() + TURN);
-            return Heard::Told;
+            return LineNews::Told;
         }
-        if let_pass { Heard::LetPass } else { Heard::Nothing }
+        if let_pass { LineNews::LetPass } else { LineNews::Nothing }
     }
 }
 
 /// What ends the wait in line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Heard {
+enum LineNews {
     /// That it is its turn.
     Told,
     /// That the lock was released, and no more: whoever has the turn may be gone.
@@ -200,7 +200,7 @@ enum Heard {
     Nothing,
 }
 
-impl Drop for Place {
+impl Drop for TurnstilePlace {
     fn drop(&mut self) {
         if !self.has_asked || !self.services.process.home.is_here() {
             return;
