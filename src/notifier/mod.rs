@@ -211,7 +211,7 @@ impl Listener {
         self.signals.wake.notified().await;
     }
 
-    /// Forgets a wake-up that came while nobody waited: it is looked next in any case.
+    /// Forgets a wake-up that came while nobody waited: all is looked at next in any case.
     pub(crate) fn forget_wake_up(&self) {
         let _kept = self.woken().now_or_never();
     }

@@ -82,8 +82,6 @@ impl<C: Contender> Head<'_, C> {
             let heard = hear(&listeners, &refused_by, self.waiting.clock);
             let deaf = self.unless_offered(heard).await?;
             let they_let_it_pass = self.until_allowed(&listeners).await?;
-            // Whatever that was about, and that it hears now, the round sees.
-            listeners.values().for_each(Listener::forget_wake_up);
             let messages = line::messages(&listeners);
             // On the heap: who sleeps between two rounds has no need of its room.
             let mut round = Box::pin(self.contender.round());
@@ -304,9 +302,13 @@ async fn hear(listeners: &ByMember<Listener>, members: &[MemberId], clock: &Shar
     if wanted.clone().all(Listener::is_ready) {
         return false;
     }
-    let ready = join_all(wanted.map(Listener::ready));
+    let ready = join_all(wanted.clone().map(Listener::ready));
     match select(ready, clock.sleep_until(clock.now() + LISTEN_LIMIT)).await {
-        Either::Left((ready, _)) => ready.iter().any(Result::is_err),
+        Either::Left((ready, _)) => {
+            // That they hear is told now, and the round sees what was before.
+            wanted.for_each(Listener::forget_wake_up);
+            ready.iter().any(Result::is_err)
+        }
         Either::Right(_) => true,
     }
 }
