@@ -25,10 +25,9 @@ pub use simulated::SimulatedProcess;
 
 use crate::{
     composite::StripedLock,
-    error::{BlessError, ConfigError, ConnectError, LostCause, NodeError, ShutdownError},
+    error::{BlessError, ConfigError, ConnectError, LostCause, NodeError, NodeId, ShutdownError},
     kind::Holder,
     kinds::{CountDownLatch, ExpirableSemaphore, FairLock, FencedLock, Lock, RwLock, Semaphore},
-    node::NodeId,
     process::NodeServices,
     voting::bless,
 };

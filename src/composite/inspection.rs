@@ -5,10 +5,9 @@ use std::fmt;
 use futures::future::join_all;
 
 use crate::{
-    error::{InspectError, NodeError, Shown},
+    error::{InspectError, NodeError, NodeId, Shown},
     kind::Holder,
     kinds::Lock,
-    node::NodeId,
 };
 
 /// What each server says of a lock.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 
-use super::NodeSettings;
+use super::settings::NodeSettings;
 
 /// Pauses that double and are jittered: a fleet must not come back in step. Half the maximum,
 /// since the jitter adds up to as much again.

@@ -11,7 +11,13 @@ use std::{
 
 use futures::{StreamExt, stream};
 
-use super::{Answer, Awaited, Connection, Lookout, NextSocket, Node};
+use super::{
+    caller::Awaited,
+    connection::{Answer, Connection},
+    deployment::Node,
+    next_socket::NextSocket,
+    replicas::Lookout,
+};
 use crate::{
     clock::Instant,
     error::NodeError,
@@ -282,7 +288,7 @@ fn calls<T>(
 mod tests {
     use super::*;
     use crate::{
-        node::test_server::ECHO,
+        node::test_settings::ECHO,
         wire::{Arg, Script},
     };
 

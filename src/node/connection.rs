@@ -17,7 +17,6 @@ use futures::FutureExt;
 use redis::Value;
 
 use super::{
-    NodeSettings,
     caller::{Acquirer, Awaited, Patience},
     cause,
     directory::Place,
@@ -27,6 +26,7 @@ use super::{
     outbox::{ConnectionEnd, Departure, Outbox},
     request::{Form, Question, Request},
     server_clock::{Sample, ServerClock},
+    settings::NodeSettings,
     suspicion::Suspicion,
 };
 use crate::{

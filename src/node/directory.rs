@@ -11,15 +11,14 @@ use std::{
 use futures::{StreamExt, stream::FuturesUnordered};
 use redis::{Cmd, RedisResult, Value, cmd};
 
-pub(super) use super::sentinels_word::Whereabouts;
 #[cfg(feature = "tls")]
 use super::tls::{Secured, Tls};
 use super::{
-    Stream,
     deadline::before,
     exchange::{Listening, exchange},
     gauge::Size,
-    sentinels_word::{Told, Word, word},
+    sentinels_word::{Told, Whereabouts, Word, word},
+    stream::Stream,
     tcp,
 };
 #[cfg(feature = "tls")]

@@ -14,7 +14,6 @@ use tokio::{io::AsyncWrite, sync::oneshot, task::yield_now};
 use tokio_util::{bytes::BytesMut, io::poll_read_buf};
 
 use super::{
-    Stream,
     caller::Awaited,
     cause,
     codec::Codec,
@@ -22,9 +21,9 @@ use super::{
     order::OnlyCall,
     outbox::{Outbox, Woken},
     packing::Packed,
-    spin::Spin,
+    spin_choice::Spin,
     spinner::{Next, Spinner},
-    stream::socket_of,
+    stream::{Stream, socket_of},
 };
 use crate::{clock::Instant, error::NodeError};
 

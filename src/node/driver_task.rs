@@ -10,11 +10,11 @@ use std::{
 };
 
 use super::{
-    Stream,
     caller::Awaited,
     driver::Driver,
     outbox::{InlineWriter, Outbox},
-    spin::Spin,
+    spin_choice::Spin,
+    stream::Stream,
 };
 use crate::panics::contained;
 

@@ -9,10 +9,12 @@ use tokio::net::UdpSocket;
 #[cfg(feature = "tls")]
 use super::tls::{Secured, Tls, TlsIdentity};
 use super::{
-    NodeSettings, Stream,
     credentials::Fetch,
-    directory::{Directory, Place, Whereabouts, shown},
+    directory::{Directory, Place, shown},
     places::Places,
+    sentinels_word::Whereabouts,
+    settings::NodeSettings,
+    stream::Stream,
     tcp,
     theirs::Theirs,
     url,

@@ -6,7 +6,7 @@ use redis::{Cmd, RedisError, RedisResult, Value};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_util::bytes::BytesMut;
 
-use super::{Stream, codec::Codec, gauge::Size};
+use super::{codec::Codec, gauge::Size, stream::Stream};
 
 /// One answer to each command, none larger than `most`, in one round trip. Those of a server that says why it hangs up and
 /// hangs up end with its words and errors for the rest.

@@ -9,8 +9,8 @@ use std::{
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::{
-    Stream,
     gauge::{Gauge, Size},
+    stream::Stream,
 };
 
 /// Messages and answers to subscriptions come there, which are [few](Size::FEW) things at a time.

@@ -5,11 +5,13 @@ use std::{sync::Arc, time::Duration};
 use redis::{Cmd, RedisConnectionInfo, RedisResult, ServerError, Value, cmd};
 
 use super::{
-    NodeSettings, Stream, cause,
+    cause,
     exchange::exchange,
     gauge::Size,
     info::{field, read_time},
     server_clock::Sample,
+    settings::NodeSettings,
+    stream::Stream,
 };
 use crate::{
     clock::Instant,
@@ -341,7 +343,7 @@ mod tests {
     use tokio_util::codec::Decoder;
 
     use super::*;
-    use crate::node::test_server::ECHO;
+    use crate::node::test_settings::ECHO;
 
     #[test]
     fn only_scripts_that_a_server_is_not_known_to_know_are_sent() {

@@ -6,8 +6,12 @@ use tokio::{runtime::Handle, sync::Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Endpoint, NodeSettings, directory::Place, endpoint::Identity, host::Host, places::Places,
+    directory::Place,
+    endpoint::{Endpoint, Identity},
+    host::Host,
+    places::Places,
     runs::Runs,
+    settings::NodeSettings,
 };
 use crate::{
     error::NodeError,

@@ -12,10 +12,10 @@ use redis::{
 };
 
 use super::{
-    Stream, cause,
+    cause,
     connection::Connection,
     deadline::before,
-    directory::{Place, Whereabouts, shown},
+    directory::{Place, shown},
     driver_task::DriverTask,
     exchange::exchange,
     gauge::Size,
@@ -25,6 +25,8 @@ use super::{
     node_core::Core,
     outbox::Outbox,
     runs::{Dial, Reign},
+    sentinels_word::Whereabouts,
+    stream::Stream,
 };
 use crate::{
     clock::Instant,

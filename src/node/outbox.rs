@@ -43,7 +43,6 @@ use tokio::{
 };
 
 use super::{
-    NodeSettings,
     caller::{Acquirer, Awaited, Patience, Turn},
     cause,
     gauge::Size,
@@ -51,6 +50,7 @@ use super::{
     order::{Entry, Fate, Left, Order, Seeker, Sleeper, Taken, Ticket, lost},
     request::Request,
     server_clock::{Sample, ServerClock},
+    settings::NodeSettings,
     silence::Traffic,
 };
 use crate::{

@@ -1,43 +1,8 @@
-//! On which runtimes answers are looked for, and how.
+//! How answers are looked for on the current runtime.
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-use super::caller::Awaited;
-
-/// Whether an answer is looked for, for up to 80 µs, before a thread sleeps until it comes; at first, and
-/// after each pause, for up to 200, since what was asleep answers late.
-///
-/// On the same machine or in the same rack that halves the time of an acquire on a single server, for
-/// hardly any CPU: what is spent on looking would have been spent on sleeping and waking. It is done where
-/// a call is alone on its connection and round trips there are shorter than that, and not for a second after
-/// more than half of the answers came later, or had come by the first look: then the server runs on the same CPU,
-/// in the client's stead.
-///
-/// For locks on several servers it is done on runtimes of a single thread only, which looks at all of them
-/// in turns. Where there are three that takes about a third less time for a fifth more CPU; where there are five,
-/// a quarter less for a third more.
-///
-/// # Examples
-/// ```
-/// # fn main() -> Result<(), palisade::error::ConfigError> {
-/// use palisade::{Client, settings::Spin};
-///
-/// let client = Client::builder().url("redis://127.0.0.1").spin(Spin::Never).build()?;
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Spin {
-    /// On runtimes of a single thread only. All their tasks have their turns meanwhile.
-    OnCurrentThread,
-    /// On all runtimes. On those of several threads one of these looks, over TCP or a unix socket, and
-    /// does nothing else meanwhile; the others go on.
-    #[default]
-    Always,
-    /// On none.
-    Never,
-}
+use super::{caller::Awaited, spin_choice::Spin};
 
 /// How the driver of a socket looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,11 +6,7 @@
 
 use std::time::Duration;
 
-use super::{
-    caller::Awaited,
-    order::OnlyCall,
-    spin::{Spin, Way},
-};
+use super::{caller::Awaited, order::OnlyCall, spin::Way, spin_choice::Spin};
 use crate::clock::Instant;
 
 /// Decides for one socket.

@@ -4,10 +4,12 @@ use futures::future::join_all;
 use redis::{Cmd, Value, cmd};
 
 use super::{
-    NextSocket, Node, cause,
+    cause,
     commands::words,
     connection::Connection,
+    deployment::Node,
     info::{field, read_time},
+    next_socket::NextSocket,
     outbox::ConnectionEnd,
     request::Question,
 };

@@ -12,13 +12,13 @@ use redis::cmd;
 use tokio::sync::Notify;
 
 use super::{
-    NodeSettings,
     caller::Awaited,
     cause,
     flight::{Until, fly},
     order::Fate,
     outbox::{ConnectionEnd, Departure, Outbox},
     request::Request,
+    settings::NodeSettings,
     silence::Silence,
 };
 use crate::error::Phase;

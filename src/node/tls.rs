@@ -16,7 +16,7 @@ use rustls::{
 };
 use tokio_rustls::{TlsConnector, rustls};
 
-use super::{Stream, cause, exchange::exchange, gauge::Size, tcp};
+use super::{cause, exchange::exchange, gauge::Size, stream::Stream, tcp};
 use crate::{
     clock::SharedClock,
     error::{ConfigError, NodeError, Shown},

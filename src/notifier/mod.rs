@@ -63,7 +63,7 @@ impl Notifier {
     ) -> Self {
         Self(Arc::new_cyclic(|inner: &std::sync::Weak<NotifierInner>| {
             let inner = inner.clone();
-            let pubsub = node.open_pubsub(&on, move |event| {
+            let pubsub = PubSub::of(node, &on, move |event| {
                 if let Some(inner) = inner.upgrade() {
                     inner.on_event(&event);
                 }

@@ -11,7 +11,8 @@ use crate::{
     error::NodeError,
     node::{
         Node,
-        test_server::{TestServer, node, until, within},
+        test_server::{TestServer, node},
+        test_settings::{until, within},
     },
 };
 

@@ -25,7 +25,7 @@ use tokio::{runtime::Handle, sync::mpsc};
 
 pub(crate) use self::event::{PubSubEvent, SubscriptionChange};
 use self::{desk::Desk, event::Events};
-use super::{cluster::Cluster, node_core::Core};
+use super::{cluster::Cluster, deployment::Node, node_core::Core};
 
 /// Subscriptions on one node. Dropping it ends its task and its connection.
 #[derive(Debug)]
@@ -36,16 +36,26 @@ pub(crate) struct PubSub {
 }
 
 impl PubSub {
-    pub(super) fn open(
-        core: Arc<Core>,
+    /// A connection for pub/sub, made at the first subscription; in a cluster that publishes by shard
+    /// several, each where a slot is. The runtime `on` keeps them, and reads what has no [host](super::host::Host).
+    pub(crate) fn of(
+        node: &Node,
         on: &Handle,
-        events: Arc<dyn Fn(PubSubEvent) + Send + Sync>,
+        events: impl Fn(PubSubEvent) + Send + Sync + 'static,
     ) -> Self {
+        let (core, events) = (node.core().clone(), Arc::new(events));
+        match node.cluster() {
+            None => Self::open(core, on, events),
+            Some(cluster) => Self::open_sharded(core, cluster.clone(), on, events),
+        }
+    }
+
+    fn open(core: Arc<Core>, on: &Handle, events: Arc<dyn Fn(PubSubEvent) + Send + Sync>) -> Self {
         Self::carried_out(core, on, Events::new(events), task::run)
     }
 
     /// The same of a cluster.
-    pub(super) fn open_sharded(
+    fn open_sharded(
         core: Arc<Core>,
         cluster: Arc<Cluster>,
         on: &Handle,

@@ -13,8 +13,9 @@ use crate::{
     clock::Instant,
     error::{NodeError, Phase},
     node::{
-        Stream, cause, commands::words, deadline::before, exchange::exchange, gauge::Size,
+        cause, commands::words, deadline::before, exchange::exchange, gauge::Size,
         handshake::no_error, info::field, node_core::Core, opening::Tie, settings::Replicated,
+        stream::Stream,
     },
     standing::RunId,
     wire::{excerpt, key},

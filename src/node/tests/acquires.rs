@@ -17,8 +17,10 @@ use crate::{
     clock::{BootClock, Clock, Instant},
     error::NodeError,
     node::{
-        Acquirer, Asked, Awaited, Connection, Patience, Turn,
-        test_server::{TestServer, within},
+        caller::{Acquirer, Awaited, Patience, Turn},
+        connection::{Asked, Connection},
+        test_server::TestServer,
+        test_settings::within,
     },
     wire::{Acquire, Outcome},
 };

@@ -16,12 +16,13 @@ use redis::{Value, cmd, parse_redis_value};
 use crate::{
     clock::Instant,
     node::{
-        Acquirer, Awaited, NodeSettings, Turn,
+        caller::{Acquirer, Awaited, Turn},
         order::{Acquired, Fate, Left, Sleeper, Ticket},
         outbox::{Departure, Outbox, Woken},
         request::Request,
         server_clock::{Sample, ServerClock},
-        test_server::{in_ms, later, settings},
+        settings::NodeSettings,
+        test_settings::{in_ms, later, settings},
     },
     wire::{Acquire, Arg, Check, Script, Statement},
 };

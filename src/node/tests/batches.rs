@@ -10,8 +10,9 @@ use testkit::RedisServer;
 use crate::{
     error::NodeError,
     node::{
-        BatchAnswer, BatchItem,
-        test_server::{TestServer, within},
+        batches::{BatchAnswer, BatchItem},
+        test_server::TestServer,
+        test_settings::within,
     },
     wire::{Arg, Script, Statement},
 };

@@ -7,8 +7,11 @@ use super::{KEY, connect};
 use crate::{
     clock::{BootClock, Clock},
     node::{
-        Endpoint, Node, Stream,
-        test_server::{ECHO, Echo, TestServer, later, node, settings},
+        deployment::Node,
+        endpoint::Endpoint,
+        stream::Stream,
+        test_server::{TestServer, node},
+        test_settings::{ECHO, Echo, later, settings},
     },
 };
 

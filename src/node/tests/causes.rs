@@ -7,7 +7,10 @@ use testkit::RedisServer;
 use super::{KEY, connect, fails, recovers};
 use crate::{
     error::NodeError,
-    node::test_server::{Echo, TestServer, later, node, until, within},
+    node::{
+        test_server::{TestServer, node},
+        test_settings::{Echo, later, until, within},
+    },
 };
 
 #[tokio::test]

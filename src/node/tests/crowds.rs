@@ -14,12 +14,13 @@ use crate::{
     clock::{Clock, TokioClock},
     error::Phase,
     node::{
-        Awaited, NodeSettings, Patience,
+        caller::{Awaited, Patience},
         flight::{Until, fly},
         order::{Fate, Sleeper},
         outbox::{Departure, Outbox, Woken},
         request::Request,
-        test_server::{later, settings},
+        settings::NodeSettings,
+        test_settings::{later, settings},
     },
 };
 

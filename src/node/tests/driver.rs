@@ -19,8 +19,8 @@ use crate::node::{
     order::{Fate, Sleeper, Ticket},
     outbox::{Departure, Outbox},
     request::Request,
-    spin::Spin,
-    test_server::{later, settings},
+    spin_choice::Spin,
+    test_settings::{later, settings},
 };
 
 /// Counts how often it was woken.

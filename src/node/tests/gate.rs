@@ -16,8 +16,11 @@ use tokio::{
 use testkit::RedisServer;
 
 use crate::node::{
-    Endpoint, Node, NodeSettings, Stream,
-    test_server::{settings, until, within},
+    deployment::Node,
+    endpoint::Endpoint,
+    settings::NodeSettings,
+    stream::Stream,
+    test_settings::{settings, until, within},
 };
 
 /// What the streams of one node may do from now on.

@@ -10,10 +10,11 @@ use super::asking::{Desk, NOSCRIPT, TAKE, Wish, keys};
 use crate::{
     clock::{Instant, TokioClock},
     node::{
-        Acquirer, NodeSettings, Turn,
+        caller::{Acquirer, Turn},
         order::{Left, Sleeper},
         outbox::{Departure, Outbox},
-        test_server::settings,
+        settings::NodeSettings,
+        test_settings::settings,
     },
     wire::Acquire,
 };

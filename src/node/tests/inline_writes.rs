@@ -13,13 +13,14 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream
 
 use super::driver::Woken;
 use crate::node::{
-    Awaited, Stream,
+    caller::Awaited,
     driver_task::DriverTask,
     order::{Fate, Sleeper, Ticket},
     outbox::{Departure, Outbox},
     request::Request,
-    spin::Spin,
-    test_server::{later, settings},
+    spin_choice::Spin,
+    stream::Stream,
+    test_settings::{later, settings},
 };
 
 struct Desk {

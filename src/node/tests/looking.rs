@@ -20,13 +20,15 @@ use tokio::{
 use crate::{
     clock::{Clock, Instant},
     node::{
-        Awaited, NodeSettings, Stream,
+        caller::Awaited,
         driver::Driver,
         order::{Fate, Sleeper, Ticket},
         outbox::{Departure, Outbox},
         request::Request,
-        spin::Spin,
-        test_server::{later, settings, within},
+        settings::NodeSettings,
+        spin_choice::Spin,
+        stream::Stream,
+        test_settings::{later, settings, within},
     },
 };
 

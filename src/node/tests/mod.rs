@@ -19,8 +19,9 @@ mod runtimes;
 mod watching;
 
 use super::{
-    Connection, Node,
-    test_server::{later, until, within},
+    connection::Connection,
+    deployment::Node,
+    test_settings::{later, until, within},
 };
 use crate::error::NodeError;
 

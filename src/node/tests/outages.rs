@@ -9,8 +9,11 @@ use super::{KEY, connect, fails, gate::Gate, recovers};
 use crate::{
     error::{NodeError, Phase},
     node::{
-        Endpoint, Node, NodeSettings,
-        test_server::{Echo, TestServer, in_ms, later, node, settings, until, within},
+        deployment::Node,
+        endpoint::Endpoint,
+        settings::NodeSettings,
+        test_server::{TestServer, node},
+        test_settings::{Echo, in_ms, later, settings, until, within},
     },
 };
 

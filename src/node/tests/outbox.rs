@@ -17,8 +17,10 @@ use super::{connect, gate::Gate};
 use crate::{
     error::{NodeError, Phase},
     node::{
-        Connection, Node,
-        test_server::{TestServer, in_ms, later, until, within},
+        connection::Connection,
+        deployment::Node,
+        test_server::TestServer,
+        test_settings::{in_ms, later, until, within},
     },
     wire::{Call, Items, Malformed, Script, ScriptText, Words},
 };

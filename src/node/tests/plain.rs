@@ -5,8 +5,9 @@ use testkit::RedisServer;
 use super::{connect, gate::Gate};
 use crate::{
     node::{
-        Awaited,
-        test_server::{TestServer, later, until, within},
+        caller::Awaited,
+        test_server::TestServer,
+        test_settings::{later, until, within},
     },
     wire::PlainRelease,
 };

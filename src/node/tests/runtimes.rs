@@ -10,8 +10,12 @@ use super::{KEY, connect, gate::Gate};
 use crate::{
     error::NodeError,
     node::{
-        Connection, Endpoint, Node, NodeSettings,
-        test_server::{Echo, TestServer, in_ms, later, settings, until, within},
+        connection::Connection,
+        deployment::Node,
+        endpoint::Endpoint,
+        settings::NodeSettings,
+        test_server::TestServer,
+        test_settings::{Echo, in_ms, later, settings, until, within},
     },
 };
 

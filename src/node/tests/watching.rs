@@ -11,9 +11,9 @@ use tokio::{
 use crate::{
     clock::{BootClock, SharedClock},
     node::{
-        Directory,
-        directory::{Place, Whereabouts},
-        test_server::within,
+        directory::{Directory, Place},
+        sentinels_word::Whereabouts,
+        test_settings::within,
     },
 };
 
