@@ -24,6 +24,7 @@ mod notifier;
 mod panics;
 mod process;
 mod random;
+mod reach;
 mod standing;
 mod sync;
 mod telling;
@@ -84,10 +85,10 @@ pub mod waiting {
 /// What rare settings of a [`ClientBuilder`] take.
 pub mod settings {
     #[cfg(feature = "tls")]
-    pub use crate::node::Tls;
+    pub use crate::reach::Tls;
     pub use crate::{
         client::Sentinels,
-        node::{Credentials, Spin, Stream},
+        reach::{Credentials, Spin, Stream},
         standing::{Failover, Unidentified},
         wait::LocalHandover,
     };

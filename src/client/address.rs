@@ -11,11 +11,11 @@ use super::{
     sentinel_url::{self, SentinelUrl},
 };
 #[cfg(feature = "tls")]
-use crate::node::Tls;
+use crate::reach::Tls;
 use crate::{
     error::ConfigError,
-    node::{AddressMap, Endpoint, Fetch, Stream},
     process::Process,
+    reach::{AddressMap, Endpoint, Fetch, Stream},
 };
 
 /// Where the server is.
@@ -26,7 +26,7 @@ pub(super) struct ServerAddress {
     pub(super) connector: Option<(String, Arc<Connector>)>,
     /// The same, to a master that is followed.
     #[cfg(feature = "embedded")]
-    pub(super) lead: Option<(String, crate::node::Lead)>,
+    pub(super) lead: Option<(String, crate::reach::Lead)>,
     pub(super) user: Option<String>,
     pub(super) password: Option<String>,
     pub(super) database: Option<u32>,

@@ -7,10 +7,10 @@ use redis::ConnectionInfo;
 
 use super::{ClientBuilder, address::Place, sentinel::Sentinels};
 #[cfg(feature = "tls")]
-use crate::node::Tls;
+use crate::reach::Tls;
 use crate::{
     error::ConfigError,
-    node::{Credentials, Endpoint, Stream},
+    reach::{Credentials, Endpoint, Stream},
 };
 
 impl ClientBuilder {

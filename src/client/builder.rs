@@ -10,8 +10,9 @@ use crate::{
     error::{ConfigError, ConnectError, Shown},
     kinds::scripts,
     lease::MIN_WATCHDOG,
-    node::{Node, NodeSettings, Replicated, Sharding, Spin},
+    node::Node,
     process::{NodeServices, Process, ServiceSettings},
+    reach::{NodeSettings, Replicated, Sharding, Spin},
     standing::{
         Failover, Quarantine, Rules, USUAL_LEASE, USUAL_SKEW, Unidentified, longest_lease,
         quarantine_length,

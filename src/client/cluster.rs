@@ -3,7 +3,7 @@
 use redis::{IntoConnectionInfo, RedisConnectionInfo};
 
 use super::hosts;
-use crate::{error::ConfigError, node::Places};
+use crate::{error::ConfigError, reach::Places};
 
 /// What an URL says of a cluster.
 pub(super) struct ClusterUrl {

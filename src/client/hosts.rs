@@ -1,6 +1,6 @@
 //! How hosts are written where several are named.
 
-use crate::node::Place;
+use crate::reach::Place;
 
 /// Reads `host`, `host:port`, `[number]:port`. `None` for anything else.
 pub(super) fn read(address: &str, usual_port: u16) -> Option<Place> {

@@ -5,7 +5,7 @@ use std::{io, sync::Arc};
 use futures::FutureExt;
 
 use super::ClientBuilder;
-use crate::node::Stream;
+use crate::reach::Stream;
 
 impl ClientBuilder {
     /// **For simulations**: the master that sentinels would name, as [`sentinels`](Self::sentinels) has it,

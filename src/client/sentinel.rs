@@ -2,10 +2,10 @@
 
 use super::hosts;
 #[cfg(feature = "tls")]
-use crate::node::Tls;
+use crate::reach::Tls;
 use crate::{
     error::{ConfigError, Shown},
-    node::{Directory, Place},
+    reach::{Directory, Place},
 };
 
 /// The sentinels of a replicated master, for [`ClientBuilder::sentinels`](crate::ClientBuilder::sentinels).

@@ -288,7 +288,7 @@ fn calls<T>(
 mod tests {
     use super::*;
     use crate::{
-        node::test_settings::ECHO,
+        reach::test_settings::ECHO,
         wire::{Arg, Script},
     };
 

@@ -6,10 +6,8 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::{
-    directory::{Place, shown},
-    slot_map::SlotMap,
-};
+use super::slot_map::SlotMap;
+use crate::reach::{Place, shown};
 
 /// What one server says of all.
 #[derive(Debug, Clone)]

@@ -21,18 +21,20 @@ use futures::{
 use tokio::runtime::{Handle, Id};
 
 use super::{
-    cause,
     cluster_look::{self, Looked},
     connection::Connection,
     covered::Covered,
-    deadline::before,
-    directory::Place,
     master::Master,
     node_core::Core,
-    places::Places,
     slot_map::SlotMap,
 };
-use crate::{clock::Instant, error::NodeError, standing::RunId, telling};
+use crate::{
+    clock::Instant,
+    error::NodeError,
+    reach::{Place, Places, before, cause},
+    standing::RunId,
+    telling,
+};
 
 /// The masters of one cluster.
 pub(super) struct Cluster {

@@ -13,17 +13,17 @@ use futures::{StreamExt, stream::FuturesUnordered};
 use redis::{RedisResult, ServerError, Value};
 
 use super::{
-    cause,
     chosen::{Choice, Said, apart, choose},
     commands::words,
     covered::{Bereft, Covered},
-    deadline::before,
-    directory::{Place, shown},
-    info::field,
     node_core::Core,
     slot_map::SlotMap,
 };
-use crate::{error::NodeError, telling};
+use crate::{
+    error::NodeError,
+    reach::{Place, before, cause, field, shown},
+    telling,
+};
 
 /// What has come of a look.
 pub(super) struct Looked {

@@ -2,8 +2,8 @@
 
 use redis::{Cmd, Value};
 
-use super::{cause, connection::Connection, request::Question};
-use crate::{clock::Instant, error::NodeError, wire::excerpt};
+use super::{connection::Connection, request::Question};
+use crate::{clock::Instant, error::NodeError, reach::cause, wire::excerpt};
 
 impl Connection {
     /// Says something that is answered with OK.

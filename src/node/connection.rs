@@ -18,20 +18,16 @@ use redis::Value;
 
 use super::{
     caller::{Acquirer, Awaited, Patience},
-    cause,
-    directory::Place,
     flight::{Until, fly},
-    handshake::Greeting,
     order::{Acquired, Fate},
     outbox::{ConnectionEnd, Departure, Outbox},
     request::{Form, Question, Request},
-    server_clock::{Sample, ServerClock},
-    settings::NodeSettings,
     suspicion::Suspicion,
 };
 use crate::{
     clock::{Instant, SharedClock},
     error::NodeError,
+    reach::{Greeting, NodeSettings, Place, Sample, ServerClock, cause},
     standing::{Attendance, RunId, Standing},
     wire::{Call, Items, Outcome, Publishing},
 };

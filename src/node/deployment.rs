@@ -13,17 +13,16 @@ use super::{
     caller::Awaited,
     cluster::Cluster,
     connection::{Answer, Connection},
-    endpoint::{Endpoint, Identity},
     master::Master,
     next_socket::NextSocket,
     node_core::{Core, Resident},
     redirect::Redirect,
     replicas::Lookout,
-    settings::NodeSettings,
 };
 use crate::{
     clock::Instant,
     error::{NodeError, NodeId},
+    reach::{Endpoint, Identity, NodeSettings},
     standing::{RunId, Standing},
     wire::{Call, key::slot},
 };

@@ -15,17 +15,17 @@ use tokio_util::{bytes::BytesMut, io::poll_read_buf};
 
 use super::{
     caller::Awaited,
-    cause,
-    codec::Codec,
     integers::take_integers,
     order::OnlyCall,
     outbox::{Outbox, Woken},
     packing::Packed,
-    spin_choice::Spin,
     spinner::{Next, Spinner},
-    stream::{Stream, socket_of},
 };
-use crate::{clock::Instant, error::NodeError};
+use crate::{
+    clock::Instant,
+    error::NodeError,
+    reach::{Codec, Spin, Stream, cause, socket_of},
+};
 
 /// Writes what is in the outbox and hands the answers back, until the stream ends or this is dropped.
 ///

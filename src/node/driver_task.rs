@@ -13,10 +13,11 @@ use super::{
     caller::Awaited,
     driver::Driver,
     outbox::{InlineWriter, Outbox},
-    spin_choice::Spin,
-    stream::Stream,
 };
-use crate::panics::contained;
+use crate::{
+    panics::contained,
+    reach::{Spin, Stream},
+};
 
 /// Drives a socket until it has ended, or this is dropped.
 pub(super) struct DriverTask(Arc<Mutex<Driver>>);

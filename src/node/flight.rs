@@ -7,11 +7,14 @@ use std::{
 
 use super::{
     caller::{Awaited, Patience},
-    deadline::{before, last_look},
     order::{Fate, Left, Sleeper, Ticket, lost},
     outbox::{Departure, Outbox},
 };
-use crate::{clock::Instant, error::Phase};
+use crate::{
+    clock::Instant,
+    error::Phase,
+    reach::{before, last_look},
+};
 
 /// How long a call is waited for.
 pub(super) enum Until {

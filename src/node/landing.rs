@@ -11,12 +11,12 @@ use redis::Value;
 
 use super::{
     caller::Turn,
-    cause,
     order::{Acquired, Entry, Fate, Order, Ticket, lost},
 };
 use crate::{
     clock::Instant,
     error::NodeError,
+    reach::cause,
     wire::{Answers, Malformed, Outcome},
 };
 

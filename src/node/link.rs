@@ -18,13 +18,14 @@ use tokio::{runtime::Id, sync::Notify, task::coop::consume_budget};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    backoff::pauses, connection::Connection, deadline::before, driver_task::DriverTask,
-    node_core::Core, opening::Opened, outbox::ConnectionEnd,
+    connection::Connection, driver_task::DriverTask, node_core::Core, opening::Opened,
+    outbox::ConnectionEnd,
 };
 use crate::{
     clock::Instant,
     error::{NodeError, Phase},
     latest::Latest,
+    reach::{before, pauses},
     telling,
 };
 

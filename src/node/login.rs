@@ -5,11 +5,13 @@ use std::{future::pending, sync::Arc, time::Duration};
 use futures::future::BoxFuture;
 use redis::{Cmd, RedisConnectionInfo};
 
-use super::{
-    credentials::{Credentials, Fetch, fetched},
-    node_core::Core,
+use super::node_core::Core;
+use crate::{
+    clock::Instant,
+    error::NodeError,
+    reach::{Credentials, Fetch, fetched},
+    telling,
 };
-use crate::{clock::Instant, error::NodeError, telling};
 
 /// What a connection logs in with.
 pub(super) struct Login {

@@ -5,16 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak, atomic::Ato
 use tokio::{runtime::Handle, sync::Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    directory::Place,
-    endpoint::{Endpoint, Identity},
-    host::Host,
-    places::Places,
-    runs::Runs,
-    settings::NodeSettings,
-};
+use super::host::Host;
 use crate::{
     error::NodeError,
+    reach::{Endpoint, Identity, NodeSettings, Place, Places, Runs},
     standing::{RunId, Standing},
 };
 

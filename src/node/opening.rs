@@ -12,25 +12,15 @@ use redis::{
 };
 
 use super::{
-    cause,
-    connection::Connection,
-    deadline::before,
-    directory::{Place, shown},
-    driver_task::DriverTask,
-    exchange::exchange,
-    gauge::Size,
-    gauged::Gauged,
-    handshake::{self, Greeting},
-    login::Login,
-    node_core::Core,
-    outbox::Outbox,
-    runs::{Dial, Reign},
-    sentinels_word::Whereabouts,
-    stream::Stream,
+    connection::Connection, driver_task::DriverTask, login::Login, node_core::Core, outbox::Outbox,
 };
 use crate::{
     clock::Instant,
     error::NodeError,
+    reach::{
+        Dial, Gauged, Greeting, Place, Reign, Size, Stream, Whereabouts, before, cause, exchange,
+        handshake, shown,
+    },
     standing::{RunId, Standing, note_learned},
     telling,
 };

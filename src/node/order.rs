@@ -9,7 +9,6 @@ use tokio::sync::oneshot;
 
 use super::{
     caller::{Acquirer, Awaited, Turn},
-    cause,
     lanes::Lanes,
     request::{ASKING, Answers, Form, Request},
     rules::Rules,
@@ -17,6 +16,7 @@ use super::{
 use crate::{
     clock::Instant,
     error::{NodeError, Phase},
+    reach::cause,
     wire::{Outcome, Words},
 };
 

@@ -44,19 +44,16 @@ use tokio::{
 
 use super::{
     caller::{Acquirer, Awaited, Patience, Turn},
-    cause,
-    gauge::Size,
     landing::Reply,
     order::{Entry, Fate, Left, Order, Seeker, Sleeper, Taken, Ticket, lost},
     request::Request,
-    server_clock::{Sample, ServerClock},
-    settings::NodeSettings,
     silence::Traffic,
 };
 use crate::{
     clock::{Instant, SharedClock},
     error::NodeError,
     home::Home,
+    reach::{NodeSettings, Sample, ServerClock, Size, cause},
 };
 
 /// Why a connection has ended.

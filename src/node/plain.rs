@@ -4,13 +4,13 @@ use redis::Value;
 
 use super::{
     caller::Awaited,
-    cause,
     connection::{Answer, Connection},
     request::Request,
 };
 use crate::{
     clock::Instant,
     error::NodeError,
+    reach::cause,
     wire::{Outcome, PlainRelease, excerpt},
 };
 

@@ -2,11 +2,8 @@
 //!
 //! Each of these words says that nothing was executed, and only therefore may a call be made again.
 
-use super::{
-    directory::{Place, shown},
-    handshake::OF_CLUSTERS,
-};
 use crate::error::NodeError;
+use crate::reach::{OF_CLUSTERS, Place, shown};
 
 /// Where a call is to be made that was not executed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use redis::Value;
 
-use super::directory::Place;
+use crate::reach::Place;
 
 /// Who serves which slot.
 #[derive(Debug, Clone, Default)]

@@ -2,7 +2,8 @@
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-use super::{caller::Awaited, spin_choice::Spin};
+use super::caller::Awaited;
+use crate::reach::Spin;
 
 /// How the driver of a socket looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

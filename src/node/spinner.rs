@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-use super::{caller::Awaited, order::OnlyCall, spin::Way, spin_choice::Spin};
-use crate::clock::Instant;
+use super::{caller::Awaited, order::OnlyCall, spin::Way};
+use crate::{clock::Instant, reach::Spin};
 
 /// Decides for one socket.
 #[derive(Debug)]

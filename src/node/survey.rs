@@ -4,18 +4,13 @@ use futures::future::join_all;
 use redis::{Cmd, Value, cmd};
 
 use super::{
-    cause,
-    commands::words,
-    connection::Connection,
-    deployment::Node,
-    info::{field, read_time},
-    next_socket::NextSocket,
-    outbox::ConnectionEnd,
-    request::Question,
+    commands::words, connection::Connection, deployment::Node, next_socket::NextSocket,
+    outbox::ConnectionEnd, request::Question,
 };
 use crate::{
     clock::Instant,
     error::NodeError,
+    reach::{cause, field, read_time},
     standing::{Found, Mark, Origin, RunId, Sight},
     wire::excerpt,
 };

@@ -13,15 +13,16 @@ use tokio::sync::Notify;
 
 use super::{
     caller::Awaited,
-    cause,
     flight::{Until, fly},
     order::Fate,
     outbox::{ConnectionEnd, Departure, Outbox},
     request::Request,
-    settings::NodeSettings,
     silence::Silence,
 };
-use crate::error::Phase;
+use crate::{
+    error::Phase,
+    reach::{NodeSettings, cause},
+};
 
 /// Of one socket.
 #[derive(Debug)]

@@ -2,7 +2,8 @@
 
 use testkit::RedisServer;
 
-use super::{deployment::Node, endpoint::Endpoint, test_settings::settings};
+use super::deployment::Node;
+use crate::reach::{Endpoint, test_settings::settings};
 
 /// What these tests ask of a server.
 pub(crate) trait TestServer {

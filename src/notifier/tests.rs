@@ -12,8 +12,8 @@ use crate::{
     node::{
         Node,
         test_server::{TestServer, node},
-        test_settings::{until, within},
     },
+    reach::test_settings::{until, within},
 };
 
 const CHANNEL: &str = "redisson_lock__channel:{x}";

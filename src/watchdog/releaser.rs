@@ -13,8 +13,9 @@ use crate::{
     by_member::MemberId,
     clock::Instant,
     error::NodeError,
-    node::{Awaited, Connection, Identity},
+    node::{Awaited, Connection},
     panics::{contained, contained_async},
+    reach::Identity,
 };
 
 /// The releaser's loop.

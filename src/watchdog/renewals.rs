@@ -12,8 +12,9 @@ use super::{Due, LOOK_AGAIN, Report, Shared, Watched};
 use crate::{
     by_member::MemberId,
     error::NodeError,
-    node::{BatchAnswer, BatchItem, Identity, Node},
+    node::{BatchAnswer, BatchItem, Node},
     panics::contained,
+    reach::Identity,
 };
 
 /// Who wants to know.

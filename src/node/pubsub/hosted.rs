@@ -9,10 +9,10 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::{
     error::NodeError,
     node::{
-        deadline::before,
         node_core::Core,
         opening::{OpenedPubSub, PubSubDriver},
     },
+    reach::before,
 };
 
 /// Makes a connection on the host, if there is one, or else on the current runtime.

@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::event::{PubSubEvent, SubscriptionChange};
-use crate::node::directory::Place;
+use crate::reach::Place;
 
 /// Where the channels are that are wanted, and those that are being left.
 #[derive(Debug, Default)]

@@ -21,12 +21,10 @@ use super::{
 use crate::{
     error::{NodeError, Phase},
     node::{
-        cause,
-        deadline::before,
-        handshake,
         node_core::Core,
         opening::{PubSubDriver, Tie},
     },
+    reach::{before, cause, handshake},
     wire::Publishing,
 };
 

@@ -19,10 +19,8 @@ use super::{
 use crate::{
     clock::Instant,
     error::NodeError,
-    node::{
-        backoff::pauses, cause, cluster::Cluster, directory::Place, node_core::Core,
-        redirect::Redirect,
-    },
+    node::{cluster::Cluster, node_core::Core, redirect::Redirect},
+    reach::{Place, cause, pauses},
     wire::{Publishing, key::slot},
 };
 

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     clock::Instant,
     error::NodeError,
-    node::{backoff::pauses, deadline::before},
+    reach::{before, pauses},
 };
 
 /// Keeps what is wanted subscribed until the `PubSub` is dropped.

@@ -5,10 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
-    clock::Instant,
-    error::NodeError,
-    node::{node_core::Core, settings::Replicated},
-    standing::RunId,
+    clock::Instant, error::NodeError, node::node_core::Core, reach::Replicated, standing::RunId,
 };
 
 /// A socket on which it is asked later what replicas have, and the run that it leads to.

@@ -22,10 +22,11 @@ use tokio::{
 };
 
 use self::desk::{Desk, Live, Post, Request, Wanted};
-use super::{deadline::before, node_core::Core, settings::Replicated};
+use super::node_core::Core;
 use crate::{
     clock::Instant,
     error::{NodeError, Phase},
+    reach::{Replicated, before},
     standing::RunId,
 };
 

@@ -12,11 +12,8 @@ use super::desk::Post;
 use crate::{
     clock::Instant,
     error::{NodeError, Phase},
-    node::{
-        cause, commands::words, deadline::before, exchange::exchange, gauge::Size,
-        handshake::no_error, info::field, node_core::Core, opening::Tie, settings::Replicated,
-        stream::Stream,
-    },
+    node::{commands::words, node_core::Core, opening::Tie},
+    reach::{Replicated, Size, Stream, before, cause, exchange, field, no_error},
     standing::RunId,
     wire::{excerpt, key},
 };

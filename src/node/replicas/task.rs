@@ -8,7 +8,7 @@ use super::{
     desk::{Desk, Post, Request, Wanted},
     session::Session,
 };
-use crate::{clock::Instant, error::NodeError, node::cause};
+use crate::{clock::Instant, error::NodeError, reach::cause};
 
 /// Answers until nobody can ask any more.
 pub(super) async fn run(mut desk: Desk) {

@@ -20,8 +20,8 @@ use crate::{
         caller::{Acquirer, Awaited, Patience, Turn},
         connection::{Asked, Connection},
         test_server::TestServer,
-        test_settings::within,
     },
+    reach::test_settings::within,
     wire::{Acquire, Outcome},
 };
 

@@ -20,8 +20,9 @@ use crate::{
         order::{Acquired, Fate, Left, Sleeper, Ticket},
         outbox::{Departure, Outbox, Woken},
         request::Request,
-        server_clock::{Sample, ServerClock},
-        settings::NodeSettings,
+    },
+    reach::{
+        NodeSettings, Sample, ServerClock,
         test_settings::{in_ms, later, settings},
     },
     wire::{Acquire, Arg, Check, Script, Statement},

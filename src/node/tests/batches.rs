@@ -12,8 +12,8 @@ use crate::{
     node::{
         batches::{BatchAnswer, BatchItem},
         test_server::TestServer,
-        test_settings::within,
     },
+    reach::test_settings::within,
     wire::{Arg, Script, Statement},
 };
 

@@ -8,9 +8,10 @@ use crate::{
     clock::{BootClock, Clock},
     node::{
         deployment::Node,
-        endpoint::Endpoint,
-        stream::Stream,
         test_server::{TestServer, node},
+    },
+    reach::{
+        Endpoint, Stream,
         test_settings::{ECHO, Echo, later, settings},
     },
 };

@@ -7,10 +7,8 @@ use testkit::RedisServer;
 use super::{KEY, connect, fails, recovers};
 use crate::{
     error::NodeError,
-    node::{
-        test_server::{TestServer, node},
-        test_settings::{Echo, later, until, within},
-    },
+    node::test_server::{TestServer, node},
+    reach::test_settings::{Echo, later, until, within},
 };
 
 #[tokio::test]

@@ -19,7 +19,9 @@ use crate::{
         order::{Fate, Sleeper},
         outbox::{Departure, Outbox, Woken},
         request::Request,
-        settings::NodeSettings,
+    },
+    reach::{
+        NodeSettings,
         test_settings::{later, settings},
     },
 };

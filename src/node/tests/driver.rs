@@ -13,14 +13,17 @@ use futures::FutureExt;
 use redis::cmd;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
-use crate::node::{
-    driver::Driver,
-    gauge::Size,
-    order::{Fate, Sleeper, Ticket},
-    outbox::{Departure, Outbox},
-    request::Request,
-    spin_choice::Spin,
-    test_settings::{later, settings},
+use crate::{
+    node::{
+        driver::Driver,
+        order::{Fate, Sleeper, Ticket},
+        outbox::{Departure, Outbox},
+        request::Request,
+    },
+    reach::{
+        Size, Spin,
+        test_settings::{later, settings},
+    },
 };
 
 /// Counts how often it was woken.

@@ -15,12 +15,12 @@ use tokio::{
 
 use testkit::RedisServer;
 
-use crate::node::{
-    deployment::Node,
-    endpoint::Endpoint,
-    settings::NodeSettings,
-    stream::Stream,
-    test_settings::{settings, until, within},
+use crate::{
+    node::deployment::Node,
+    reach::{
+        Endpoint, NodeSettings, Stream,
+        test_settings::{settings, until, within},
+    },
 };
 
 /// What the streams of one node may do from now on.

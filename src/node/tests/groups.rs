@@ -13,9 +13,8 @@ use crate::{
         caller::{Acquirer, Turn},
         order::{Left, Sleeper},
         outbox::{Departure, Outbox},
-        settings::NodeSettings,
-        test_settings::settings,
     },
+    reach::{NodeSettings, test_settings::settings},
     wire::Acquire,
 };
 

@@ -12,15 +12,18 @@ use redis::cmd;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf};
 
 use super::driver::Woken;
-use crate::node::{
-    caller::Awaited,
-    driver_task::DriverTask,
-    order::{Fate, Sleeper, Ticket},
-    outbox::{Departure, Outbox},
-    request::Request,
-    spin_choice::Spin,
-    stream::Stream,
-    test_settings::{later, settings},
+use crate::{
+    node::{
+        caller::Awaited,
+        driver_task::DriverTask,
+        order::{Fate, Sleeper, Ticket},
+        outbox::{Departure, Outbox},
+        request::Request,
+    },
+    reach::{
+        Spin, Stream,
+        test_settings::{later, settings},
+    },
 };
 
 struct Desk {

@@ -25,9 +25,9 @@ use crate::{
         order::{Fate, Sleeper, Ticket},
         outbox::{Departure, Outbox},
         request::Request,
-        settings::NodeSettings,
-        spin_choice::Spin,
-        stream::Stream,
+    },
+    reach::{
+        NodeSettings, Spin, Stream,
         test_settings::{later, settings, within},
     },
 };

@@ -18,12 +18,11 @@ mod regrouping;
 mod runtimes;
 mod watching;
 
-use super::{
-    connection::Connection,
-    deployment::Node,
-    test_settings::{later, until, within},
+use super::{connection::Connection, deployment::Node};
+use crate::{
+    error::NodeError,
+    reach::test_settings::{later, until, within},
 };
-use crate::error::NodeError;
 
 /// One master is the right one for every key.
 const KEY: &str = "any";

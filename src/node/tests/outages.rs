@@ -10,9 +10,10 @@ use crate::{
     error::{NodeError, Phase},
     node::{
         deployment::Node,
-        endpoint::Endpoint,
-        settings::NodeSettings,
         test_server::{TestServer, node},
+    },
+    reach::{
+        Endpoint, NodeSettings,
         test_settings::{Echo, in_ms, later, settings, until, within},
     },
 };

@@ -16,12 +16,8 @@ use testkit::RedisServer;
 use super::{connect, gate::Gate};
 use crate::{
     error::{NodeError, Phase},
-    node::{
-        connection::Connection,
-        deployment::Node,
-        test_server::TestServer,
-        test_settings::{in_ms, later, until, within},
-    },
+    node::{connection::Connection, deployment::Node, test_server::TestServer},
+    reach::test_settings::{in_ms, later, until, within},
     wire::{Call, Items, Malformed, Script, ScriptText, Words},
 };
 

@@ -4,11 +4,8 @@ use testkit::RedisServer;
 
 use super::{connect, gate::Gate};
 use crate::{
-    node::{
-        caller::Awaited,
-        test_server::TestServer,
-        test_settings::{later, until, within},
-    },
+    node::{caller::Awaited, test_server::TestServer},
+    reach::test_settings::{later, until, within},
     wire::PlainRelease,
 };
 

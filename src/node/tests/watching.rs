@@ -10,11 +10,7 @@ use tokio::{
 
 use crate::{
     clock::{BootClock, SharedClock},
-    node::{
-        directory::{Directory, Place},
-        sentinels_word::Whereabouts,
-        test_settings::within,
-    },
+    reach::{Directory, Place, Whereabouts, test_settings::within},
 };
 
 /// A proxy to somebody who is not there for its first connections: it takes them, never answers, and never

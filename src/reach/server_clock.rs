@@ -10,17 +10,17 @@ use crate::clock::Instant;
 /// [`at`](Self::at) is never early: the server read its clock after the request left, so counting
 /// from that moment on gives an upper bound, off by at most the round trip.
 #[derive(Debug)]
-pub(super) struct ServerClock {
+pub(crate) struct ServerClock {
     best: Sample,
     margin: Duration,
 }
 
 /// The server's time in one answer, and our time around it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sample {
-    pub(super) sent: Instant,
-    pub(super) received: Instant,
-    pub(super) server_us: i64,
+pub(crate) struct Sample {
+    pub(crate) sent: Instant,
+    pub(crate) received: Instant,
+    pub(crate) server_us: i64,
 }
 
 impl Sample {
@@ -39,12 +39,12 @@ impl Sample {
 
 impl ServerClock {
     /// A slow first sample will do: it is an upper bound too, and better ones follow.
-    pub(super) const fn new(first: Sample, margin: Duration) -> Self {
+    pub(crate) const fn new(first: Sample, margin: Duration) -> Self {
         Self { best: first, margin }
     }
 
     /// Takes note of another sample; the time it was received is taken as now.
-    pub(super) fn observe(&mut self, sample: Sample) {
+    pub(crate) fn observe(&mut self, sample: Sample) {
         let age = sample.received.saturating_since(self.best.received);
         if sample.round_trip() <= self.best.round_trip()
             || age > MAX_AGE
@@ -55,17 +55,17 @@ impl ServerClock {
     }
 
     /// Takes this sample's word, whatever was believed before.
-    pub(super) const fn believe(&mut self, sample: Sample) {
+    pub(crate) const fn believe(&mut self, sample: Sample) {
         self.best = sample;
     }
 
     /// What the way there and back usually takes.
-    pub(super) fn round_trip(&self) -> Duration {
+    pub(crate) fn round_trip(&self) -> Duration {
         self.best.round_trip()
     }
 
     /// The server's clock in µs at our instant `at`.
-    pub(super) fn at(&self, at: Instant) -> i64 {
+    pub(crate) fn at(&self, at: Instant) -> i64 {
         let (_, greatest) = self.best.offsets();
         micros(at).saturating_add(greatest)
     }

@@ -17,7 +17,7 @@ use crate::{panics::contained_async, telling};
 
 /// The threads that it may have, of one node.
 #[derive(Clone)]
-pub(super) struct Theirs(Arc<Semaphore>);
+pub(crate) struct Theirs(Arc<Semaphore>);
 
 impl Theirs {
     pub(super) fn new() -> Self {

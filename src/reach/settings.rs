@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{sharding::Sharding, spin_choice::Spin};
+use super::{sharding::Sharding, spin::Spin};
 use crate::{clock::SharedClock, random::SharedRandom, standing::Rules, wire::Script};
 
 /// What replicas are to have before it counts.

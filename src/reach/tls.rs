@@ -187,7 +187,7 @@ impl Secured {
     }
 
     /// Shakes hands with the server; `place` is where that was found.
-    pub(super) async fn wrap(
+    pub(crate) async fn wrap(
         &self,
         stream: Box<dyn Stream>,
         place: Option<(&str, u16)>,

@@ -170,7 +170,7 @@ impl Directory {
     /// Completes when the master is elsewhere, or was meanwhile, as far as they know. Looks when one of them
     /// says so, and now and then: it may have gone away while nobody was listened to. After some news it is
     /// looked a few times: those that answer in time may know less than the one that told.
-    pub(super) async fn moved_from(&self, from: &Whereabouts, clock: &SharedClock) {
+    pub(crate) async fn moved_from(&self, from: &Whereabouts, clock: &SharedClock) {
         let mut looks = 0_u32;
         for sentinel in self.places.iter().cycle() {
             // One that always has news is not asked in a spin.
@@ -290,7 +290,7 @@ fn text(value: &Value) -> Option<&str> {
     }
 }
 
-pub(super) fn shown((host, port): &Place) -> String {
+pub(crate) fn shown((host, port): &Place) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 

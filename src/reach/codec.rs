@@ -7,7 +7,7 @@ use super::gauge::{Gauge, Size};
 
 /// Reads the answers of one stream. The parser gets each as a whole, once it is measured.
 #[derive(Default)]
-pub(super) struct Codec {
+pub(crate) struct Codec {
     gauge: Gauge,
     /// How many bytes at the front of the input the gauge knows.
     measured: usize,
@@ -20,7 +20,7 @@ impl Codec {
     ///
     /// # Errors
     /// It is larger than that, or none. The stream is of no use any more.
-    pub(super) fn decode(
+    pub(crate) fn decode(
         &mut self,
         input: &mut BytesMut,
         most: impl FnOnce() -> Size,
@@ -44,7 +44,7 @@ impl Codec {
     }
 
     /// Whether the beginning of an answer is there.
-    pub(super) const fn is_within(&self) -> bool {
+    pub(crate) const fn is_within(&self) -> bool {
         self.measured > 0
     }
 }

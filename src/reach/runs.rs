@@ -15,21 +15,21 @@ use crate::{clock::Instant, error::NodeError, latest::Latest, standing::RunId};
 
 /// The processes that have answered at one address.
 #[derive(Debug)]
-pub(super) struct Runs {
+pub(crate) struct Runs {
     seen: Mutex<Seen>,
     newest: Latest<Option<Newest>>,
 }
 
 /// The how-manieth socket it is that is dialled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(super) struct Dial(u64);
+pub(crate) struct Dial(u64);
 
 /// A process as the master of some data, which a change of roles makes other data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Reign {
-    pub(super) run_id: RunId,
+pub(crate) struct Reign {
+    pub(crate) run_id: RunId,
     /// `None` if the user may not ask.
-    pub(super) replid: Option<RunId>,
+    pub(crate) replid: Option<RunId>,
 }
 
 #[derive(Debug, Default)]
@@ -56,7 +56,7 @@ impl Default for Runs {
 
 impl Runs {
     /// To be called before a socket is dialled.
-    pub(super) fn dial(&self) -> Dial {
+    pub(crate) fn dial(&self) -> Dial {
         let mut seen = self.seen();
         seen.dials.0 += 1;
         seen.dials
@@ -68,7 +68,7 @@ impl Runs {
     /// # Errors
     /// [`NodeError::Unsupported`]: several masters answer in turn. [`NodeError::Unreachable`]: another has
     /// taken the place of this one meanwhile.
-    pub(super) fn met(
+    pub(crate) fn met(
         &self,
         dial: Dial,
         reign: Reign,
@@ -99,7 +99,7 @@ impl Runs {
 
     /// Completes when a socket is to be closed: it leads to another than the newest, or, if that is not
     /// known of it, was dialled before the newest was met.
-    pub(super) async fn succeeded(&self, dial: Dial, run_id: Option<RunId>) {
+    pub(crate) async fn succeeded(&self, dial: Dial, run_id: Option<RunId>) {
         let is_older = |newest: &Option<Newest>| match (newest, run_id) {
             (Some(newest), Some(run_id)) => newest.reign.run_id != run_id,
             (Some(newest), None) => !newest.is_first && dial <= newest.since,

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{settings::NodeSettings, sharding::Sharding, spin_choice::Spin};
+use super::{settings::NodeSettings, sharding::Sharding, spin::Spin};
 use crate::{
     clock::{BootClock, Clock, Instant},
     standing::{Rules, Unidentified},

@@ -16,12 +16,12 @@ use crate::{
 };
 
 /// The meaning of an error that a server answered with.
-pub(super) fn of_server(error: &ServerError) -> NodeError {
+pub(crate) fn of_server(error: &ServerError) -> NodeError {
     of_text(error.code(), error.details().unwrap_or_default())
 }
 
 /// The meaning of an error on a connection that was already made.
-pub(super) fn of_redis(error: RedisError) -> NodeError {
+pub(crate) fn of_redis(error: RedisError) -> NodeError {
     match error.kind() {
         ErrorKind::Parse | ErrorKind::UnexpectedReturnType => malformed(&error),
         ErrorKind::AuthenticationFailed => {
@@ -41,7 +41,7 @@ pub(super) fn of_redis(error: RedisError) -> NodeError {
 }
 
 /// The meaning of an error while a connection is being made: nothing was sent.
-pub(super) fn of_connecting(error: RedisError) -> NodeError {
+pub(crate) fn of_connecting(error: RedisError) -> NodeError {
     // A server says no to our certificate when it is spoken to, and not before.
     #[cfg(feature = "tls")]
     if let Some(refusal) = io_error(&error).and_then(super::tls::refusal) {
@@ -60,19 +60,19 @@ fn io_error(error: &RedisError) -> Option<&std::io::Error> {
     error.source()?.downcast_ref::<Arc<dyn Error + Send + Sync>>()?.downcast_ref()
 }
 
-pub(super) const NO_REDIS: &str =
+pub(crate) const NO_REDIS: &str =
     "what answers there does not speak Redis' protocol; is it the right port?";
 
-pub(super) fn unreachable(reason: &impl ToString) -> NodeError {
+pub(crate) fn unreachable(reason: &impl ToString) -> NodeError {
     NodeError::Unreachable { reason: reason.to_string().into() }
 }
 
 /// The text alone: it is shown as any other of a peer.
-pub(super) fn broken(error: &impl ToString) -> NodeError {
+pub(crate) fn broken(error: &impl ToString) -> NodeError {
     NodeError::Disconnected { source: Arc::new(Text::from(error.to_string())) }
 }
 
-pub(super) fn malformed(what: &impl ToString) -> NodeError {
+pub(crate) fn malformed(what: &impl ToString) -> NodeError {
     NodeError::Malformed { what: what.to_string().into() }
 }
 

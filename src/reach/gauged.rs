@@ -14,13 +14,13 @@ use super::{
 };
 
 /// Messages and answers to subscriptions come there, which are [few](Size::FEW) things at a time.
-pub(super) struct Gauged {
+pub(crate) struct Gauged {
     stream: Box<dyn Stream>,
     gauge: Gauge,
 }
 
 impl Gauged {
-    pub(super) fn new(stream: Box<dyn Stream>) -> Self {
+    pub(crate) fn new(stream: Box<dyn Stream>) -> Self {
         Self { stream, gauge: Gauge::default() }
     }
 

@@ -159,7 +159,7 @@ impl Endpoint {
     }
 
     /// One server of a cluster.
-    pub(super) fn at(&self, place: &Place) -> Self {
+    pub(crate) fn at(&self, place: &Place) -> Self {
         let name = shown(place);
         Self {
             id: NodeId::new(&name),
@@ -273,7 +273,7 @@ impl Endpoint {
     }
 
     /// Whether both lead to one address, in whatever database. Each connector is an address of its own.
-    pub(super) fn shares_address(&self, other: &Self) -> bool {
+    pub(crate) fn shares_address(&self, other: &Self) -> bool {
         match (&self.address, &other.address) {
             (Address::Tcp(host, port), Address::Tcp(other_host, other_port)) => {
                 (host, port) == (other_host, other_port)
@@ -285,7 +285,7 @@ impl Endpoint {
         }
     }
 
-    pub(super) fn identity(&self, settings: &NodeSettings) -> Identity {
+    pub(crate) fn identity(&self, settings: &NodeSettings) -> Identity {
         let text = |text: Option<&str>| text.map(Arc::from);
         let (user, password) = (text(self.login.username()), text(self.login.password()));
         Identity {
@@ -301,28 +301,28 @@ impl Endpoint {
         }
     }
 
-    pub(super) fn fetch(&self) -> Option<&Arc<Fetch>> {
+    pub(crate) fn fetch(&self) -> Option<&Arc<Fetch>> {
         self.fetch.as_ref()
     }
 
     /// Where code of the user's runs.
-    pub(super) fn theirs(&self) -> &Theirs {
+    pub(crate) fn theirs(&self) -> &Theirs {
         &self.theirs
     }
 
     /// User, password and database.
-    pub(super) fn login(&self) -> &RedisConnectionInfo {
+    pub(crate) fn login(&self) -> &RedisConnectionInfo {
         &self.login
     }
 
     /// Whether streams cannot be made on the current runtime. For those of a caller's making it may
     /// need no sockets.
-    pub(super) fn lacks_io_here(&self) -> bool {
+    pub(crate) fn lacks_io_here(&self) -> bool {
         !self.address.is_of_callers_making() && !has_io()
     }
 
     /// Where the server is now, if others have to be asked for that.
-    pub(super) async fn told(&self, clock: &SharedClock) -> io::Result<Option<Whereabouts>> {
+    pub(crate) async fn told(&self, clock: &SharedClock) -> io::Result<Option<Whereabouts>> {
         match &self.address {
             _ if self.lacks_io_here() => Err(no_io()),
             Address::Told(directory) => directory.master(clock).await.map(Some),
@@ -332,7 +332,7 @@ impl Endpoint {
 
     /// Makes a stream, on which nothing has been sent yet, to where it was [told](Self::told) to be; and where
     /// it leads, if that may change.
-    pub(super) async fn dial(
+    pub(crate) async fn dial(
         &self,
         told: Option<Whereabouts>,
         clock: &SharedClock,
@@ -388,7 +388,7 @@ impl Endpoint {
     }
 
     /// Where those are.
-    pub(super) fn places(&self) -> Option<&Places> {
+    pub(crate) fn places(&self) -> Option<&Places> {
         match &self.address {
             Address::Cluster(places) => Some(places),
             _ => None,
@@ -396,7 +396,7 @@ impl Endpoint {
     }
 
     /// Which of those it is.
-    pub(super) fn place_in_cluster(&self) -> Option<Place> {
+    pub(crate) fn place_in_cluster(&self) -> Option<Place> {
         match &self.address {
             Address::Tcp(host, port) if self.is_of_cluster => Some((host.clone(), *port)),
             _ => None,
@@ -405,7 +405,7 @@ impl Endpoint {
 
     /// Where it is, if that is said by its address.
     #[cfg(feature = "tls")]
-    pub(super) fn place(&self) -> Option<Place> {
+    pub(crate) fn place(&self) -> Option<Place> {
         match &self.address {
             Address::Tcp(host, port) => Some((host.clone(), *port)),
             _ => None,
@@ -413,12 +413,12 @@ impl Endpoint {
     }
 
     /// Whether it is one of those.
-    pub(super) fn is_of_cluster(&self) -> bool {
+    pub(crate) fn is_of_cluster(&self) -> bool {
         self.is_of_cluster
     }
 
     /// Who tells where it is, if that may change.
-    pub(super) fn directory(&self) -> Option<&Directory> {
+    pub(crate) fn directory(&self) -> Option<&Directory> {
         match &self.address {
             Address::Told(directory) => Some(directory),
             _ => None,
@@ -426,7 +426,7 @@ impl Endpoint {
     }
 
     /// Whether TLS is spoken.
-    pub(super) fn is_secured(&self) -> bool {
+    pub(crate) fn is_secured(&self) -> bool {
         #[cfg(feature = "tls")]
         return self.tls.is_some();
         #[cfg(not(feature = "tls"))]
@@ -435,7 +435,7 @@ impl Endpoint {
 
     /// What is to be put around its streams.
     #[cfg(feature = "tls")]
-    pub(super) fn tls(&self) -> Option<&Secured> {
+    pub(crate) fn tls(&self) -> Option<&Secured> {
         self.tls.as_ref()
     }
 }

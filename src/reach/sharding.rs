@@ -31,17 +31,17 @@ impl Sharding {
         self.said
     }
 
-    pub(super) fn publishing(&self) -> Publishing {
+    pub(crate) fn publishing(&self) -> Publishing {
         self.found.get().copied().unwrap_or_default()
     }
 
-    pub(super) fn is_found(&self) -> bool {
+    pub(crate) fn is_found(&self) -> bool {
         self.found.get().is_some()
     }
 
     /// What a server has answered to `PUBSUB SHARDNUMSUB`. One that refuses to tell counts as one that cannot, as
     /// for Redisson: users who lack that right mostly lack the others, too.
-    pub(super) fn find(&self, answer: &Value) {
+    pub(crate) fn find(&self, answer: &Value) {
         let can = !matches!(answer, Value::ServerError(_));
         let _the_first_stays = self.found.set(publishing(can));
     }

@@ -8,7 +8,7 @@ use super::settings::NodeSettings;
 
 /// Pauses that double and are jittered: a fleet must not come back in step. Half the maximum,
 /// since the jitter adds up to as much again.
-pub(super) fn pauses(settings: &NodeSettings) -> ExponentialBackoff {
+pub(crate) fn pauses(settings: &NodeSettings) -> ExponentialBackoff {
     let max = settings.backoff_max;
     ExponentialBuilder::new()
         .with_min_delay(FIRST_PAUSE.min(max / 2))

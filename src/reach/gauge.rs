@@ -5,16 +5,16 @@
 
 /// How large something is, with all that it has promised.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Size {
-    pub(super) bytes: u64,
+pub(crate) struct Size {
+    pub(crate) bytes: u64,
     pub(super) values: u64,
 }
 
 impl Size {
     /// What is answered about a few locks, or by a server of itself: a call is about some dozens of either.
-    pub(super) const FEW: Self = Self { bytes: 256 << 10, values: 16 << 10 };
+    pub(crate) const FEW: Self = Self { bytes: 256 << 10, values: 16 << 10 };
     /// What has an element for each of many: connections, holders, slots.
-    pub(super) const LIST: Self = Self { bytes: 32 << 20, values: 512 << 10 };
+    pub(crate) const LIST: Self = Self { bytes: 32 << 20, values: 512 << 10 };
 
     pub(super) const fn fits(self, most: Self) -> bool {
         self.bytes <= most.bytes && self.values <= most.values

@@ -80,7 +80,7 @@ mod tests {
     use std::{future::pending, net::TcpListener, sync::Arc};
 
     use super::*;
-    use crate::{clock::BootClock, node::test_settings::within};
+    use crate::{clock::BootClock, reach::test_settings::within};
 
     fn addresses() -> [SocketAddr; 3] {
         [1, 2, 3].map(|port| ([127, 0, 0, 1], port).into())

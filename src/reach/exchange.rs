@@ -13,7 +13,7 @@ use super::{codec::Codec, gauge::Size, stream::Stream};
 ///
 /// # Cancel safety
 /// Dropping the future leaves the stream unusable.
-pub(super) async fn exchange(
+pub(crate) async fn exchange(
     stream: &mut (impl Stream + ?Sized),
     commands: &[Cmd],
     most: Size,

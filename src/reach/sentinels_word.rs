@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 /// Where a master is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Whereabouts {
+pub(crate) struct Whereabouts {
     /// Host and port.
-    pub(super) place: (Arc<str>, u16),
+    pub(crate) place: (Arc<str>, u16),
     /// The number of the configuration, which each failover raises. `None` if the user may not ask for it.
-    pub(super) config: Option<u64>,
+    pub(crate) config: Option<u64>,
 }
 
 /// What one sentinel tells.

@@ -37,7 +37,7 @@ impl Places {
 
     /// Masters as far as they are known, then those that were named, each once. Another one comes first each
     /// time: one that is silent is not asked first for ever.
-    pub(super) fn all(&self) -> Vec<Place> {
+    pub(crate) fn all(&self) -> Vec<Place> {
         let mut all = self.known().clone();
         for seed in &*self.seeds {
             if !all.contains(seed) {
@@ -61,12 +61,12 @@ impl Places {
     }
 
     /// Whether a master of it is there that serves something, as far as is known.
-    pub(super) fn serve_at(&self, place: &Place) -> bool {
+    pub(crate) fn serve_at(&self, place: &Place) -> bool {
         self.known().contains(place)
     }
 
     /// One of its masters is there, too.
-    pub(super) fn learn(&self, place: &Place) {
+    pub(crate) fn learn(&self, place: &Place) {
         let mut known = self.known();
         if !known.contains(place) {
             known.push(place.clone());
@@ -74,12 +74,12 @@ impl Places {
     }
 
     /// These are its masters now.
-    pub(super) fn are(&self, masters: &[Place]) {
+    pub(crate) fn are(&self, masters: &[Place]) {
         *self.known() = masters.to_vec();
     }
 
     /// By what a place is reached that servers tell.
-    pub(super) fn mapped(&self, place: Place) -> io::Result<Place> {
+    pub(crate) fn mapped(&self, place: Place) -> io::Result<Place> {
         mapped(self.map.as_deref(), place)
     }
 

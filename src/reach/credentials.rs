@@ -46,12 +46,12 @@ impl Credentials {
         Self { valid_for: Some(time), ..self }
     }
 
-    pub(super) fn lifetime(&self) -> Option<Duration> {
+    pub(crate) fn lifetime(&self) -> Option<Duration> {
         self.valid_for
     }
 
     /// The login of `info` with these in it.
-    pub(super) fn put_into(&self, info: RedisConnectionInfo) -> RedisConnectionInfo {
+    pub(crate) fn put_into(&self, info: RedisConnectionInfo) -> RedisConnectionInfo {
         let info = info.set_password(&self.password);
         match &self.user {
             Some(user) => info.set_username(user),
@@ -59,7 +59,7 @@ impl Credentials {
         }
     }
 
-    pub(super) fn auth(&self) -> Cmd {
+    pub(crate) fn auth(&self) -> Cmd {
         let mut command = cmd("AUTH");
         command.arg(self.user.as_deref()).arg(&self.password);
         command
@@ -80,7 +80,7 @@ impl fmt::Debug for Credentials {
 pub(crate) type Fetch = dyn Fn() -> BoxFuture<'static, Result<Credentials, String>> + Send + Sync;
 
 /// Whatever the caller's code does, panics included, is an outcome.
-pub(super) async fn fetched(fetch: &Arc<Fetch>, by: &Theirs) -> Result<Credentials, NodeError> {
+pub(crate) async fn fetched(fetch: &Arc<Fetch>, by: &Theirs) -> Result<Credentials, NodeError> {
     let failed = |reason: &str| NodeError::Credentials { reason: reason.into() };
     let fetch = fetch.clone();
     match by.run(move || fetch()).await {

@@ -22,28 +22,28 @@ use crate::{
 
 /// What the server answered about itself.
 #[derive(Debug)]
-pub(super) struct Greeting {
-    pub(super) run_id: Option<RunId>,
+pub(crate) struct Greeting {
+    pub(crate) run_id: Option<RunId>,
     /// For how long the process has been running, in whole seconds.
     pub(super) uptime: Option<Duration>,
     /// Of what data it is the master.
-    pub(super) replid: Option<RunId>,
+    pub(crate) replid: Option<RunId>,
     /// Whether INFO was taken away from all users, and not by an ACL.
     is_mute: bool,
     /// Whether it is one of a cluster.
     pub(super) is_in_cluster: bool,
     /// What that calls it, if it tells.
-    pub(super) cluster_id: Option<Arc<str>>,
+    pub(crate) cluster_id: Option<Arc<str>>,
     /// Read behind the uptime, as everything that is asked here.
     pub(super) mark: Option<Mark>,
-    pub(super) time: Sample,
+    pub(crate) time: Sample,
     /// By which policy it throws keys away when its memory is full; `None` if it does not, or does not tell.
-    pub(super) evicts: Option<Box<str>>,
+    pub(crate) evicts: Option<Box<str>>,
 }
 
 impl Greeting {
     /// Who the server is.
-    pub(super) fn introduction(&self) -> Introduction {
+    pub(crate) fn introduction(&self) -> Introduction {
         let at = self.time.received;
         let told = self.run_id.zip(self.uptime);
         let is_in_cluster = self.is_in_cluster;
@@ -58,7 +58,7 @@ impl Greeting {
 ///
 /// AUTH and SELECT are sent from here, not by redis-rs, which reports every error to its own AUTH as a
 /// wrong password, even that there are too many clients: asking again would seem pointless.
-pub(super) async fn greet(
+pub(crate) async fn greet(
     stream: &mut (impl Stream + ?Sized),
     login: &RedisConnectionInfo,
     settings: &NodeSettings,
@@ -96,7 +96,7 @@ pub(super) async fn greet(
 }
 
 /// Logs in, and nothing else.
-pub(super) async fn log_in(
+pub(crate) async fn log_in(
     stream: &mut (impl Stream + ?Sized),
     login: &RedisConnectionInfo,
     client_name: &str,
@@ -186,7 +186,7 @@ async fn has_all_keys(stream: &mut (impl Stream + ?Sized)) -> Result<(), NodeErr
 }
 
 /// How servers are named that are one of a cluster.
-pub(super) const OF_CLUSTERS: &str = "redis+cluster://host:port";
+pub(crate) const OF_CLUSTERS: &str = "redis+cluster://host:port";
 
 /// Locks have a ttl, so all policies but one take them.
 fn read_eviction(memory: &Value) -> Option<Box<str>> {
@@ -216,13 +216,13 @@ fn read_uptime(text: &str) -> Option<Duration> {
 }
 
 /// What a pub/sub connection sends after the HELLO of redis-rs.
-pub(super) fn name_command(name: &str) -> Option<Cmd> {
+pub(crate) fn name_command(name: &str) -> Option<Cmd> {
     let mut command = cmd("CLIENT");
     command.arg("SETNAME").arg(name);
     (!name.is_empty()).then_some(command)
 }
 
-pub(super) fn login_commands(login: &RedisConnectionInfo) -> Vec<Cmd> {
+pub(crate) fn login_commands(login: &RedisConnectionInfo) -> Vec<Cmd> {
     let mut commands = Vec::new();
     // There are users without a password; whoever names one is not to come as the default user.
     if login.username().is_some() || login.password().is_some() {
@@ -277,7 +277,7 @@ fn get(key: &str) -> Cmd {
     command
 }
 
-pub(super) fn no_error(reply: RedisResult<Value>) -> Result<Value, NodeError> {
+pub(crate) fn no_error(reply: RedisResult<Value>) -> Result<Value, NodeError> {
     match reply.map_err(cause::of_connecting)? {
         Value::ServerError(error) => Err(cause::of_server(&error)),
         value => Ok(value),
@@ -343,7 +343,7 @@ mod tests {
     use tokio_util::codec::Decoder;
 
     use super::*;
-    use crate::node::test_settings::ECHO;
+    use crate::reach::test_settings::ECHO;
 
     #[test]
     fn only_scripts_that_a_server_is_not_known_to_know_are_sent() {

@@ -6,7 +6,7 @@ use super::cause;
 use crate::{error::NodeError, wire::excerpt};
 
 /// The value of `name:value` in a reply to INFO.
-pub(super) fn field<'a>(info: &'a Value, name: &str) -> Option<&'a str> {
+pub(crate) fn field<'a>(info: &'a Value, name: &str) -> Option<&'a str> {
     let text = match info {
         Value::BulkString(bytes) => std::str::from_utf8(bytes).ok()?,
         Value::SimpleString(text) | Value::VerbatimString { text, .. } => text,
@@ -17,7 +17,7 @@ pub(super) fn field<'a>(info: &'a Value, name: &str) -> Option<&'a str> {
 }
 
 /// TIME, in µs.
-pub(super) fn read_time(reply: Value) -> Result<i64, NodeError> {
+pub(crate) fn read_time(reply: Value) -> Result<i64, NodeError> {
     let what = || cause::unreachable(&format!("TIME was answered by {}", excerpt(&reply)));
     let [secs, micros] = <[i64; 2]>::from_redis_value_ref(&reply).map_err(|_ignored| what())?;
     Ok(secs.saturating_mul(1_000_000).saturating_add(micros))

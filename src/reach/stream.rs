@@ -26,7 +26,7 @@ pub trait Stream: AsyncRead + AsyncWrite + Any + Unpin + Send {}
 impl<S: AsyncRead + AsyncWrite + Any + Unpin + Send> Stream for S {}
 
 /// The socket of a stream, if what is read from the one comes from the other as it is.
-pub(super) fn socket_of(stream: &dyn Stream) -> Option<SockRef<'_>> {
+pub(crate) fn socket_of(stream: &dyn Stream) -> Option<SockRef<'_>> {
     let stream: &dyn Any = stream;
     let socket = stream.downcast_ref::<TcpStream>().map(SockRef::from);
     #[cfg(unix)]
