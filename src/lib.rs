@@ -25,6 +25,7 @@ mod panics;
 mod process;
 mod random;
 mod reach;
+mod socket;
 mod standing;
 mod sync;
 mod telling;

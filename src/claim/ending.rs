@@ -12,7 +12,7 @@ use super::{
 use crate::{
     by_member::MemberId,
     clock::Instant,
-    node::Awaited,
+    socket::Awaited,
     watchdog::{Release, Said, Told},
 };
 

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     by_member::MemberId,
     error::{NodeError, ReleaseError},
-    node::Awaited,
+    socket::Awaited,
     watchdog::{Release, Straggling, Watchdog},
 };
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::absence::Absence;
 use crate::{
-    clock::Instant, kind::FencingToken, lease::Term, node::Connection, standing::RunId,
+    clock::Instant, kind::FencingToken, lease::Term, socket::Connection, standing::RunId,
     watchdog::Unanswered, wire::Outcome,
 };
 

@@ -11,16 +11,11 @@ use std::{
 
 use futures::{StreamExt, stream};
 
-use super::{
-    caller::Awaited,
-    connection::{Answer, Connection},
-    deployment::Node,
-    next_socket::NextSocket,
-    replicas::Lookout,
-};
+use super::{deployment::Node, next_socket::NextSocket, replicas::Lookout};
 use crate::{
     clock::Instant,
     error::NodeError,
+    socket::{Answer, Awaited, Connection},
     standing::RunId,
     telling,
     wire::{Batch, Outcome, Statement, key},

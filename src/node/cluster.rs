@@ -22,7 +22,6 @@ use tokio::runtime::{Handle, Id};
 
 use super::{
     cluster_look::{self, Looked},
-    connection::Connection,
     covered::Covered,
     master::Master,
     node_core::Core,
@@ -32,6 +31,7 @@ use crate::{
     clock::Instant,
     error::NodeError,
     reach::{Place, Places, before, cause},
+    socket::Connection,
     standing::RunId,
     telling,
 };

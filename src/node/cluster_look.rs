@@ -14,7 +14,6 @@ use redis::{RedisResult, ServerError, Value};
 
 use super::{
     chosen::{Choice, Said, apart, choose},
-    commands::words,
     covered::{Bereft, Covered},
     node_core::Core,
     slot_map::SlotMap,
@@ -22,6 +21,7 @@ use super::{
 use crate::{
     error::NodeError,
     reach::{Place, before, cause, field, shown},
+    socket::words,
     telling,
 };
 

@@ -10,9 +10,7 @@ use futures::future::BoxFuture;
 use tokio::runtime::{Handle, Id};
 
 use super::{
-    caller::Awaited,
     cluster::Cluster,
-    connection::{Answer, Connection},
     master::Master,
     next_socket::NextSocket,
     node_core::{Core, Resident},
@@ -23,6 +21,7 @@ use crate::{
     clock::Instant,
     error::{NodeError, NodeId},
     reach::{Endpoint, Identity, NodeSettings},
+    socket::{Answer, Awaited, Connection},
     standing::{RunId, Standing},
     wire::{Call, key::slot},
 };

@@ -17,15 +17,13 @@ use futures::future::BoxFuture;
 use tokio::{runtime::Id, sync::Notify, task::coop::consume_budget};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{
-    connection::Connection, driver_task::DriverTask, node_core::Core, opening::Opened,
-    outbox::ConnectionEnd,
-};
+use super::{node_core::Core, opening::Opened};
 use crate::{
     clock::Instant,
     error::{NodeError, Phase},
     latest::Latest,
     reach::{before, pauses},
+    socket::{Connection, ConnectionEnd, DriverTask},
     telling,
 };
 

@@ -5,12 +5,11 @@ use std::sync::{Arc, MutexGuard, OnceLock, PoisonError};
 use tokio::runtime::{Handle, Id};
 
 use super::{
-    connection::Connection,
     link::{Link, Links, find},
     node_core::Core,
     replicas::Replicas,
 };
-use crate::{clock::Instant, error::NodeError};
+use crate::{clock::Instant, error::NodeError, socket::Connection};
 
 /// One server that is reached as long as this is there. A cheap handle.
 #[derive(Clone)]

@@ -10,43 +10,23 @@
 //! that is shutting down drops the new task at once, and that takes the lock.
 
 mod batches;
-mod caller;
 mod chosen;
 mod cluster;
 mod cluster_look;
-mod commands;
-mod connection;
 mod covered;
 mod deployment;
-mod driver;
-mod driver_task;
-mod flight;
-mod group;
 mod host;
-mod integers;
-mod landing;
-mod lanes;
 mod link;
 mod login;
 mod master;
 mod next_socket;
 mod node_core;
 mod opening;
-mod order;
-mod outbox;
-mod packing;
-mod plain;
 mod pubsub;
 mod redirect;
 mod replicas;
-mod request;
-mod rules;
-mod silence;
 mod slot_map;
-mod spin;
-mod spinner;
 mod survey;
-mod suspicion;
 #[cfg(test)]
 pub(crate) mod test_server;
 #[cfg(test)]
@@ -54,8 +34,6 @@ mod tests;
 
 pub(crate) use self::{
     batches::{BatchAnswer, BatchItem},
-    caller::{Acquirer, Awaited, Patience, Turn},
-    connection::{Answer, Asked, Connection},
     deployment::Node,
     next_socket::NextSocket,
     node_core::Resident,

@@ -11,9 +11,7 @@ use redis::{
     AsyncConnectionConfig, Cmd, ProtocolVersion, RedisResult, Value, aio::MultiplexedConnection,
 };
 
-use super::{
-    connection::Connection, driver_task::DriverTask, login::Login, node_core::Core, outbox::Outbox,
-};
+use super::{login::Login, node_core::Core};
 use crate::{
     clock::Instant,
     error::NodeError,
@@ -21,6 +19,7 @@ use crate::{
         Dial, Gauged, Greeting, Place, Reign, Size, Stream, Whereabouts, before, cause, exchange,
         handshake, shown,
     },
+    socket::{Connection, DriverTask, Outbox},
     standing::{RunId, Standing, note_learned},
     telling,
 };

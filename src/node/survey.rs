@@ -3,14 +3,12 @@
 use futures::future::join_all;
 use redis::{Cmd, Value, cmd};
 
-use super::{
-    commands::words, connection::Connection, deployment::Node, next_socket::NextSocket,
-    outbox::ConnectionEnd, request::Question,
-};
+use super::{deployment::Node, next_socket::NextSocket};
 use crate::{
     clock::Instant,
     error::NodeError,
     reach::{cause, field, read_time},
+    socket::{Connection, ConnectionEnd, Question, words},
     standing::{Found, Mark, Origin, RunId, Sight},
     wire::excerpt,
 };

@@ -5,10 +5,9 @@ use std::{sync::Arc, time::Duration};
 use futures::future::{join_all, try_join_all};
 
 use crate::{
-    error::NodeId,
-    error::{BlessError, ConfigError, NodeError},
-    node::Connection,
+    error::{BlessError, ConfigError, NodeError, NodeId},
     process::NodeServices,
+    socket::Connection,
     standing::{Blessing, Found, Mark, RunId, Sight},
     voting::marker::Seat,
 };

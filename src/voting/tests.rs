@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::{
-    Masters, Quarantine, embedded::Server, error::NodeError, node::Connection,
-    process::NodeServices, standing::Vetting,
+    Masters, Quarantine, embedded::Server, error::NodeError, process::NodeServices,
+    socket::Connection, standing::Vetting,
 };
 
 async fn connection(services: &NodeServices) -> Result<Connection, NodeError> {

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     clock::Instant,
     error::{Forgotten, NodeError, Phase},
-    node::Connection,
+    socket::Connection,
     standing::{Judgement, Mark, Sight, Stance, Standing, Vetting, View, WaitClass},
     telling,
 };

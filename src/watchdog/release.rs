@@ -6,7 +6,8 @@ use super::{Draining, Shared, Unanswered};
 use crate::{
     clock::{Instant, SharedClock, has_timers},
     error::{LockName, NodeError, NodeId},
-    node::{Answer, Awaited, Connection, NextSocket, Node},
+    node::{NextSocket, Node},
+    socket::{Answer, Awaited, Connection},
     telling,
     wire::{Outcome, PlainRelease, Statement},
 };

@@ -13,9 +13,9 @@ use crate::{
     by_member::MemberId,
     clock::Instant,
     error::NodeError,
-    node::{Awaited, Connection},
     panics::{contained, contained_async},
     reach::Identity,
+    socket::{Awaited, Connection},
 };
 
 /// The releaser's loop.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::{
     Client, Lease, clock::Instant, embedded::Server, kind::FencingToken, lease::Term,
-    node::Connection, standing::RunId,
+    socket::Connection, standing::RunId,
 };
 
 fn s(seconds: u64) -> Instant {

@@ -7,7 +7,7 @@ use crate::{
     by_member::MemberId,
     claim::ask::Asking,
     embedded::Server,
-    node::{Acquirer, Turn},
+    socket::{Acquirer, Turn},
     watchdog::Watched,
 };
 

@@ -13,8 +13,8 @@ use crate::{
     guard::LockGuard,
     kind::Holder,
     lease::Lease,
-    node::Answer,
     process::NodeServices,
+    socket::Answer,
     voting::Voter,
     wire::{Call, Outcome},
 };

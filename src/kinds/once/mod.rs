@@ -18,7 +18,8 @@ use super::counter::Counter;
 use crate::{
     clock::Instant,
     error::{ChangeError, NodeError, Phase},
-    node::{Answer, NextSocket},
+    node::NextSocket,
+    socket::Answer,
     wire::{Outcome, key},
 };
 pub(crate) use script::Change;

@@ -12,8 +12,9 @@ use super::desk::Post;
 use crate::{
     clock::Instant,
     error::{NodeError, Phase},
-    node::{commands::words, node_core::Core, opening::Tie},
+    node::{node_core::Core, opening::Tie},
     reach::{Replicated, Size, Stream, before, cause, exchange, field, no_error},
+    socket::words,
     standing::RunId,
     wire::{excerpt, key},
 };

@@ -8,20 +8,16 @@ use std::{
 use futures::{FutureExt, future::join_all};
 use testkit::RedisServer;
 
-use super::{
-    asking::{TAKE, Wish},
-    connect,
-    gate::Gate,
-};
+use super::{connect, gate::Gate};
 use crate::{
     clock::{BootClock, Clock, Instant},
     error::NodeError,
-    node::{
-        caller::{Acquirer, Awaited, Patience, Turn},
-        connection::{Asked, Connection},
-        test_server::TestServer,
-    },
+    node::test_server::TestServer,
     reach::test_settings::within,
+    socket::{
+        Acquirer, Asked, Awaited, Connection, Patience, Turn,
+        tests::asking::{TAKE, Wish},
+    },
     wire::{Acquire, Outcome},
 };
 

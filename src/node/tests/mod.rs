@@ -1,27 +1,21 @@
 //! Nodes against real servers.
 
 mod acquires;
-mod asking;
 mod batches;
 mod calls;
 mod causes;
-mod crowds;
-mod driver;
 mod gate;
-mod groups;
-mod inline_writes;
-mod looking;
 mod outages;
 mod outbox;
 mod plain;
-mod regrouping;
 mod runtimes;
 mod watching;
 
-use super::{connection::Connection, deployment::Node};
+use super::deployment::Node;
 use crate::{
     error::NodeError,
     reach::test_settings::{later, until, within},
+    socket::Connection,
 };
 
 /// One master is the right one for every key.

@@ -16,8 +16,9 @@ use testkit::RedisServer;
 use super::{connect, gate::Gate};
 use crate::{
     error::{NodeError, Phase},
-    node::{connection::Connection, deployment::Node, test_server::TestServer},
+    node::{deployment::Node, test_server::TestServer},
     reach::test_settings::{in_ms, later, until, within},
+    socket::Connection,
     wire::{Call, Items, Malformed, Script, ScriptText, Words},
 };
 

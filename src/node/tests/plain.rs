@@ -4,8 +4,9 @@ use testkit::RedisServer;
 
 use super::{connect, gate::Gate};
 use crate::{
-    node::{caller::Awaited, test_server::TestServer},
+    node::test_server::TestServer,
     reach::test_settings::{later, until, within},
+    socket::Awaited,
     wire::PlainRelease,
 };
 

@@ -9,11 +9,12 @@ use tokio::sync::{mpsc, oneshot};
 use super::{KEY, connect, gate::Gate};
 use crate::{
     error::NodeError,
-    node::{connection::Connection, deployment::Node, test_server::TestServer},
+    node::{deployment::Node, test_server::TestServer},
     reach::{
         Endpoint, NodeSettings,
         test_settings::{Echo, in_ms, later, settings, until, within},
     },
+    socket::Connection,
 };
 
 #[test]

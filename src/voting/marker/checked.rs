@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{
-    node::{Connection, Node},
-    wire::Check,
-};
+use crate::{node::Node, socket::Connection, wire::Check};
 
 /// Stands before an acquire in one text.
 pub(crate) const CHECK: &str = include_str!("check.lua");

@@ -10,11 +10,7 @@ use std::{sync::Arc, time::Duration};
 
 use self::script::Write;
 use crate::{
-    clock::Instant,
-    error::NodeError,
-    node::{Connection, Node},
-    standing::Mark,
-    wire::Outcome,
+    clock::Instant, error::NodeError, node::Node, socket::Connection, standing::Mark, wire::Outcome,
 };
 
 /// Where the mark of a server stands: on the server itself, in a cluster wherever its key's slot is.

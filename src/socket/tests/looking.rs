@@ -19,16 +19,16 @@ use tokio::{
 
 use crate::{
     clock::{Clock, Instant},
-    node::{
+    reach::{
+        NodeSettings, Spin, Stream,
+        test_settings::{later, settings, within},
+    },
+    socket::{
         caller::Awaited,
         driver::Driver,
         order::{Fate, Sleeper, Ticket},
         outbox::{Departure, Outbox},
         request::Request,
-    },
-    reach::{
-        NodeSettings, Spin, Stream,
-        test_settings::{later, settings, within},
     },
 };
 

@@ -14,15 +14,15 @@ use redis::cmd;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
 use crate::{
-    node::{
+    reach::{
+        Size, Spin,
+        test_settings::{later, settings},
+    },
+    socket::{
         driver::Driver,
         order::{Fate, Sleeper, Ticket},
         outbox::{Departure, Outbox},
         request::Request,
-    },
-    reach::{
-        Size, Spin,
-        test_settings::{later, settings},
     },
 };
 

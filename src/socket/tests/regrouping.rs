@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use super::asking::{Desk, NOPERM, NOSCRIPT, Wish, keys, over};
 use crate::{
     error::NodeError,
-    node::{caller::Turn, order::Left, outbox::ConnectionEnd},
+    socket::{caller::Turn, order::Left, outbox::ConnectionEnd},
 };
 
 #[test]

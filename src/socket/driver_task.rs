@@ -20,10 +20,10 @@ use crate::{
 };
 
 /// Drives a socket until it has ended, or this is dropped.
-pub(super) struct DriverTask(Arc<Mutex<Driver>>);
+pub(crate) struct DriverTask(Arc<Mutex<Driver>>);
 
 impl DriverTask {
-    pub(super) fn new(stream: Box<dyn Stream>, outbox: Arc<Outbox>, spin: Spin) -> Self {
+    pub(crate) fn new(stream: Box<dyn Stream>, outbox: Arc<Outbox>, spin: Spin) -> Self {
         let driver = Arc::new(Mutex::new(Driver::new(stream, outbox.clone(), spin)));
         let writer: Weak<Mutex<Driver>> = Arc::downgrade(&driver);
         outbox.set_inline_writer(writer);

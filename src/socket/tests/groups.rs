@@ -9,12 +9,12 @@ use std::{
 use super::asking::{Desk, NOSCRIPT, TAKE, Wish, keys};
 use crate::{
     clock::{Instant, TokioClock},
-    node::{
+    reach::{NodeSettings, test_settings::settings},
+    socket::{
         caller::{Acquirer, Turn},
         order::{Left, Sleeper},
         outbox::{Departure, Outbox},
     },
-    reach::{NodeSettings, test_settings::settings},
     wire::Acquire,
 };
 

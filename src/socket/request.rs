@@ -6,7 +6,7 @@ use crate::wire::{Call, PlainRelease, Publishing, ScriptText, Words};
 
 /// A command by itself.
 #[derive(Clone)]
-pub(super) struct Question(pub(super) Cmd);
+pub(crate) struct Question(pub(crate) Cmd);
 
 /// Commands that leave in one piece, packed.
 #[derive(Debug)]

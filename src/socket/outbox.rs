@@ -58,14 +58,14 @@ use crate::{
 
 /// Why a connection has ended.
 #[derive(Debug, Clone)]
-pub(super) enum ConnectionEnd {
+pub(crate) enum ConnectionEnd {
     /// The socket broke or its runtime ended: making another may well succeed at once.
     Lost,
     /// The server is there, but cannot be used now.
     Unusable(NodeError),
 }
 
-pub(super) struct Outbox {
+pub(crate) struct Outbox {
     clock: SharedClock,
     /// Of the server; known before the first call is entered.
     server_clock: OnceLock<Mutex<ServerClock>>,
@@ -143,7 +143,7 @@ impl Departure {
 }
 
 impl Outbox {
-    pub(super) fn new(settings: &NodeSettings) -> Arc<Self> {
+    pub(crate) fn new(settings: &NodeSettings) -> Arc<Self> {
         let traffic = Traffic::default();
         traffic.heard(settings.clock.now());
         let mut order = Order::default();

@@ -15,22 +15,22 @@ use redis::{Value, cmd, parse_redis_value};
 
 use crate::{
     clock::Instant,
-    node::{
+    reach::{
+        NodeSettings, Sample, ServerClock,
+        test_settings::{in_ms, later, settings},
+    },
+    socket::{
         caller::{Acquirer, Awaited, Turn},
         order::{Acquired, Fate, Left, Sleeper, Ticket},
         outbox::{Departure, Outbox, Woken},
         request::Request,
-    },
-    reach::{
-        NodeSettings, Sample, ServerClock,
-        test_settings::{in_ms, later, settings},
     },
     wire::{Acquire, Arg, Check, Script, Statement},
 };
 
 /// Appends the number of each lock to a list, and counts calls. A lock that is called `wrong…` has an
 /// error of its own.
-pub(super) static TAKE: Script = Script::new("take.lua", TAKE_SOURCE, 1, || {
+pub(crate) static TAKE: Script = Script::new("take.lua", TAKE_SOURCE, 1, || {
     sha1_smol::Sha1::from(TAKE_SOURCE).digest().to_string()
 });
 
@@ -56,10 +56,10 @@ const TAKE_SOURCE: &str = "
 
 /// Wants a lock, and takes note of what it is told.
 #[derive(Debug)]
-pub(super) struct Wish {
+pub(crate) struct Wish {
     acquire: Acquire,
     valid: Duration,
-    pub(super) is_wanted: AtomicBool,
+    pub(crate) is_wanted: AtomicBool,
     asked: Mutex<Vec<(i64, Turn)>>,
     never_left: Mutex<Vec<i64>>,
     pub(super) keeps_order: AtomicBool,
@@ -67,7 +67,7 @@ pub(super) struct Wish {
 
 impl Wish {
     /// With the number as its holder id.
-    pub(super) fn of(name: &str, number: i64) -> Arc<Self> {
+    pub(crate) fn of(name: &str, number: i64) -> Arc<Self> {
         Self::with(name, number, 1_000, None)
     }
 
@@ -107,12 +107,12 @@ impl Wish {
         self.asked.lock().unwrap().clone()
     }
 
-    pub(super) fn turns(&self) -> Vec<Turn> {
+    pub(crate) fn turns(&self) -> Vec<Turn> {
         self.asked().into_iter().map(|(_, turn)| turn).collect()
     }
 
     /// The stamps of what was noted and not executed.
-    pub(super) fn never_left(&self) -> Vec<i64> {
+    pub(crate) fn never_left(&self) -> Vec<i64> {
         self.never_left.lock().unwrap().clone()
     }
 }

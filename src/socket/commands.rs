@@ -7,7 +7,7 @@ use crate::{clock::Instant, error::NodeError, reach::cause, wire::excerpt};
 
 impl Connection {
     /// Says something that is answered with OK.
-    pub(super) async fn command(&self, command: Cmd, deadline: Instant) -> Result<(), NodeError> {
+    pub(crate) async fn command(&self, command: Cmd, deadline: Instant) -> Result<(), NodeError> {
         self.ask(Question(command), deadline).await.map(drop)
     }
 
@@ -35,7 +35,7 @@ impl Connection {
     }
 }
 
-pub(super) fn words(words: &[&str]) -> Cmd {
+pub(crate) fn words(words: &[&str]) -> Cmd {
     let mut command = Cmd::new();
     command.arg(words);
     command

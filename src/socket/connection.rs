@@ -80,7 +80,7 @@ pub(crate) enum Asked {
 }
 
 impl Connection {
-    pub(super) fn new(
+    pub(crate) fn new(
         outbox: Arc<Outbox>,
         greeting: &Greeting,
         standing: Arc<Standing>,
@@ -111,7 +111,7 @@ impl Connection {
     }
 
     /// The same socket to a server that does not have the slot yet that this is about.
-    pub(super) fn asking(self) -> Self {
+    pub(crate) fn asking(self) -> Self {
         Self { is_asking: true, ..self }
     }
 
@@ -120,7 +120,7 @@ impl Connection {
     }
 
     /// Which of a cluster's servers it leads to.
-    pub(super) fn place(&self) -> Option<&Place> {
+    pub(crate) fn place(&self) -> Option<&Place> {
         self.socket.place.as_ref()
     }
 
@@ -238,7 +238,7 @@ impl Connection {
     }
 
     /// Sends a command by itself in its turn, and waits for the answer until `deadline`.
-    pub(super) async fn ask(
+    pub(crate) async fn ask(
         &self,
         question: Question,
         deadline: Instant,
@@ -325,7 +325,7 @@ impl Connection {
     }
 
     /// By the clock of its node.
-    pub(super) fn now(&self) -> Instant {
+    pub(crate) fn now(&self) -> Instant {
         self.socket.clock.now()
     }
 
@@ -341,7 +341,7 @@ impl Connection {
     }
 
     /// By which of the sentinels' configurations it leads to the master.
-    pub(super) fn config(&self) -> Option<u64> {
+    pub(crate) fn config(&self) -> Option<u64> {
         self.socket.config
     }
 
@@ -351,7 +351,7 @@ impl Connection {
     }
 
     /// To be kept for as long as the socket is driven.
-    pub(super) fn attendance(&self) -> Attendance {
+    pub(crate) fn attendance(&self) -> Attendance {
         self.socket.standing.attend(&self.socket.clock)
     }
 
@@ -385,17 +385,17 @@ impl Connection {
     }
 
     /// Takes the connection out of use; its supervisor closes it and makes another.
-    pub(super) fn end(&self, ending: ConnectionEnd) {
+    pub(crate) fn end(&self, ending: ConnectionEnd) {
         self.socket.outbox.end(ending);
     }
 
     /// Completes once somebody else has ended the connection.
-    pub(super) async fn ended(&self) -> ConnectionEnd {
+    pub(crate) async fn ended(&self) -> ConnectionEnd {
         self.socket.outbox.ended().await
     }
 
     /// Completes once the server is found silent. To be awaited as long as the socket is driven.
-    pub(super) async fn found_silent(&self) -> ConnectionEnd {
+    pub(crate) async fn found_silent(&self) -> ConnectionEnd {
         let ending = self.socket.suspicion.confirmed().await;
         self.end(ending.clone());
         ending

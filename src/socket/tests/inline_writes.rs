@@ -13,16 +13,16 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream
 
 use super::driver::Woken;
 use crate::{
-    node::{
+    reach::{
+        Spin, Stream,
+        test_settings::{later, settings},
+    },
+    socket::{
         caller::Awaited,
         driver_task::DriverTask,
         order::{Fate, Sleeper, Ticket},
         outbox::{Departure, Outbox},
         request::Request,
-    },
-    reach::{
-        Spin, Stream,
-        test_settings::{later, settings},
     },
 };
 

@@ -13,16 +13,16 @@ use super::asking::{Desk, Wish};
 use crate::{
     clock::{Clock, TokioClock},
     error::Phase,
-    node::{
+    reach::{
+        NodeSettings,
+        test_settings::{later, settings},
+    },
+    socket::{
         caller::{Awaited, Patience},
         flight::{Until, fly},
         order::{Fate, Sleeper},
         outbox::{Departure, Outbox, Woken},
         request::Request,
-    },
-    reach::{
-        NodeSettings,
-        test_settings::{later, settings},
     },
 };
 
