@@ -23,6 +23,7 @@ mod node;
 mod notifier;
 mod panics;
 mod process;
+mod pubsub;
 mod random;
 mod reach;
 mod socket;

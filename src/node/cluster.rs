@@ -37,7 +37,7 @@ use crate::{
 };
 
 /// The masters of one cluster.
-pub(super) struct Cluster {
+pub(crate) struct Cluster {
     /// Of all of them together.
     core: Arc<Core>,
     places: Places,
@@ -135,7 +135,7 @@ impl Cluster {
     }
 
     /// Whoever is at a place that a server has told of `slot`. No host is that of who told it.
-    pub(super) fn told(&self, slot: u16, (host, port): Place) -> Result<Place, NodeError> {
+    pub(crate) fn told(&self, slot: u16, (host, port): Place) -> Result<Place, NodeError> {
         let host = match self.owner(slot) {
             Some((asked, _)) if host.is_empty() => asked,
             _ => host,
@@ -144,12 +144,12 @@ impl Cluster {
     }
 
     /// The slot is served there.
-    pub(super) fn learn(&self, slot: u16, place: &Place) {
+    pub(crate) fn learn(&self, slot: u16, place: &Place) {
         self.places.learn(place);
         Arc::make_mut(&mut self.state().map).learn(slot, place);
     }
 
-    pub(super) fn owner(&self, slot: u16) -> Option<Place> {
+    pub(crate) fn owner(&self, slot: u16) -> Option<Place> {
         self.state().map.owner(slot).cloned()
     }
 
@@ -177,7 +177,7 @@ impl Cluster {
     }
 
     /// Whether it is a master that serves something.
-    pub(super) fn serves_at(&self, place: &Place) -> bool {
+    pub(crate) fn serves_at(&self, place: &Place) -> bool {
         self.state().map.places().contains(place)
     }
 
@@ -195,7 +195,7 @@ impl Cluster {
     ///
     /// # Errors
     /// None of them says it in time. What was known stays.
-    pub(super) async fn look(self: &Arc<Self>, deadline: Instant) -> Result<(), NodeError> {
+    pub(crate) async fn look(self: &Arc<Self>, deadline: Instant) -> Result<(), NodeError> {
         if let Some(look) = self.look_under_way() {
             // What comes too late is to be known all the same, hence not the deadline's error.
             let _late = before(&self.core.settings.clock, deadline, look).await;
@@ -309,7 +309,7 @@ impl Cluster {
     }
 
     /// As a server of it would say it.
-    pub(super) fn why_nobody_serves(&self, slot: u16) -> NodeError {
+    pub(crate) fn why_nobody_serves(&self, slot: u16) -> NodeError {
         let message = format!("CLUSTERDOWN nobody serves the slot {slot}");
         NodeError::Server { code: "CLUSTERDOWN".into(), message: message.into() }
     }

@@ -355,12 +355,12 @@ impl Node {
     }
 
     /// What everything that belongs to it has in common.
-    pub(super) fn core(&self) -> &Arc<Core> {
+    pub(crate) fn core(&self) -> &Arc<Core> {
         &self.0.core
     }
 
     /// `None` if it is one server.
-    pub(super) fn cluster(&self) -> Option<&Arc<Cluster>> {
+    pub(crate) fn cluster(&self) -> Option<&Arc<Cluster>> {
         match &self.0.servers {
             Servers::One(_) => None,
             Servers::Many(cluster) => Some(cluster),

@@ -11,7 +11,7 @@ use tokio::runtime::{Handle, Id, RuntimeFlavor};
 
 /// A runtime from which a node is reached, if there is one that goes on by itself.
 #[derive(Debug, Default)]
-pub(super) struct Host(Mutex<State>);
+pub(crate) struct Host(Mutex<State>);
 
 #[derive(Debug, Default)]
 enum State {
@@ -32,14 +32,14 @@ impl Host {
     }
 
     /// It is reached from there no longer.
-    pub(super) fn withdraw(&self, runtime: Id) {
+    pub(crate) fn withdraw(&self, runtime: Id) {
         let mut state = self.state();
         if matches!(&*state, State::Some(host) if host.id() == runtime) {
             *state = State::None;
         }
     }
 
-    pub(super) fn get(&self) -> Option<Handle> {
+    pub(crate) fn get(&self) -> Option<Handle> {
         match &*self.state() {
             State::Some(host) => Some(host.clone()),
             State::None | State::Never => None,
@@ -47,7 +47,7 @@ impl Host {
     }
 
     /// It did not come to what it was to do.
-    pub(super) fn is_late(&self) {
+    pub(crate) fn is_late(&self) {
         *self.state() = State::Never;
     }
 

@@ -37,7 +37,7 @@ impl Core {
 
     /// Logs in again on a live connection, whenever it is time. A refusal changes nothing there: whatever
     /// is held stays held, and it is tried again.
-    pub(super) async fn keep_logged_in(&self, mut renew_at: Option<Instant>, say: &Say<'_>) {
+    pub(crate) async fn keep_logged_in(&self, mut renew_at: Option<Instant>, say: &Say<'_>) {
         let Some(fetch) = self.endpoint.fetch() else { return pending().await };
         let clock = &self.settings.clock;
         loop {

@@ -28,10 +28,10 @@ const BATCHES: usize = 32;
 
 /// What the tasks of a node share with it.
 #[derive(Debug)]
-pub(super) struct Core {
+pub(crate) struct Core {
     pub(super) endpoint: Endpoint,
     pub(super) identity: Arc<Identity>,
-    pub(super) settings: NodeSettings,
+    pub(crate) settings: NodeSettings,
     /// Of the newest handshake on any runtime.
     standing: Mutex<Option<Arc<Standing>>>,
     /// What its cluster calls it, as of the same, if it is one of a cluster's and tells.
@@ -39,7 +39,7 @@ pub(super) struct Core {
     /// Where the masters of a cluster are of which it is one.
     among: Option<Places>,
     pub(super) runs: Runs,
-    pub(super) closed: CancellationToken,
+    pub(crate) closed: CancellationToken,
     /// Whether a call takes keys of one slot only: the server is one of a cluster, as it has said.
     pub(super) by_slot: AtomicBool,
     /// Whether it was said that the server evicts keys.
@@ -50,7 +50,7 @@ pub(super) struct Core {
     /// Where that is done which all callers need, whatever becomes of their own runtimes.
     pub(super) background: OnceLock<Handle>,
     /// Where messages are read: of a cluster, those of all its servers.
-    pub(super) host: Arc<Host>,
+    pub(crate) host: Arc<Host>,
 }
 
 impl Core {
@@ -78,7 +78,7 @@ impl Core {
     }
 
     /// That of one server of this cluster.
-    pub(super) fn at(&self, place: &Place) -> Self {
+    pub(crate) fn at(&self, place: &Place) -> Self {
         let one = Self::new(self.endpoint.at(place), self.settings.clone());
         let among = self.endpoint.places().cloned();
         let one = Self { host: self.host.clone(), among, ..one };
@@ -122,7 +122,7 @@ impl Core {
     }
 
     /// Why the tasks have ended: otherwise their runtime has.
-    pub(super) fn why_over(&self) -> NodeError {
+    pub(crate) fn why_over(&self) -> NodeError {
         if self.closed.is_cancelled() { NodeError::Closed } else { NodeError::NoRuntime }
     }
 }

@@ -25,10 +25,10 @@ use crate::{
 };
 
 /// What reads and writes the socket of a connection for pub/sub, which is redis-rs's.
-pub(super) type PubSubDriver = BoxFuture<'static, ()>;
+pub(crate) type PubSubDriver = BoxFuture<'static, ()>;
 
 /// A connection for pub/sub, made.
-pub(super) type OpenedPubSub = (MultiplexedConnection, PubSubDriver, Tie);
+pub(crate) type OpenedPubSub = (MultiplexedConnection, PubSubDriver, Tie);
 
 /// A connection for commands, made.
 pub(super) struct Opened {
@@ -39,8 +39,8 @@ pub(super) struct Opened {
 
 /// What there is to do about a connection while it lives.
 #[derive(Clone)]
-pub(super) struct Tie {
-    pub(super) renew_login_at: Option<Instant>,
+pub(crate) struct Tie {
+    pub(crate) renew_login_at: Option<Instant>,
     dial: Dial,
     /// To whom it leads, if that was asked.
     run_id: Option<RunId>,
@@ -122,7 +122,7 @@ impl Core {
     }
 
     /// Makes a stream and a redis-rs connection on it, for pub/sub; and what it is tied to.
-    pub(super) async fn open(
+    pub(crate) async fn open(
         &self,
         config: AsyncConnectionConfig,
     ) -> Result<OpenedPubSub, NodeError> {
@@ -206,7 +206,7 @@ impl Core {
     }
 
     /// Completes when a connection is to be given up, since its node is elsewhere.
-    pub(super) async fn moved_from(&self, tie: &Tie) {
+    pub(crate) async fn moved_from(&self, tie: &Tie) {
         tokio::select! {
             biased;
             () = self.runs.succeeded(tie.dial, tie.run_id) => {
@@ -243,7 +243,7 @@ impl Core {
         }
     }
 
-    pub(super) fn connected_by(&self) -> Instant {
+    pub(crate) fn connected_by(&self) -> Instant {
         self.settings.clock.now() + self.settings.connect_timeout
     }
 

@@ -7,7 +7,7 @@ use crate::reach::{OF_CLUSTERS, Place, shown};
 
 /// Where a call is to be made that was not executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Redirect {
+pub(crate) enum Redirect {
     /// There, and all others of the slot, too. No host is that of whoever says so.
     Moved(Place),
     /// There, behind ASKING, this once: the slot is on its way.
@@ -20,7 +20,7 @@ pub(super) enum Redirect {
 
 impl Redirect {
     /// What an error says about it, if it does.
-    pub(super) fn of(error: &NodeError) -> Option<Self> {
+    pub(crate) fn of(error: &NodeError) -> Option<Self> {
         if planted!(MovedSentBlindly) && matches!(error, NodeError::Disconnected { .. }) {
             return Some(Self::Down);
         }

@@ -27,7 +27,8 @@ use crate::{
     error::NodeError,
     home::Home,
     latest::Latest,
-    node::{Node, PubSub, PubSubEvent},
+    node::Node,
+    pubsub::{PubSub, PubSubEvent},
 };
 
 /// The subscriptions of one client.

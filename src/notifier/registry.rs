@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     error::NodeError,
-    node::{PubSubEvent, SubscriptionChange},
+    pubsub::{PubSubEvent, SubscriptionChange},
 };
 
 /// The channels of one client. `S` is how a listener is reached.

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use tokio::sync::mpsc;
 
 use super::event::{Events, PubSubEvent, SubscriptionChange};
-use crate::{error::NodeError, node::node_core::Core};
+use crate::{error::NodeError, node::Core};
 
 /// What the task keeps from connection to connection.
 pub(super) struct Desk {

@@ -3,13 +3,34 @@
 //!
 //! A connection is made at the first subscription and made again when it is lost. Messages in
 //! between are lost too, so every loss and every new connection is reported as a gap. It is kept by a task,
-//! and read on the [host](super::host) of its node.
+//! and read on the [host](crate::node::host) of its node.
+//!
+//! ```text
+//! idle ──subscribe──► connecting ──made──► one session: SUBSCRIBE for all that is wanted, and a gap
+//!  ▲                   ▲      │                       │               │
+//!  │                   │      └─failed: all refused─► pause ◄──lost, a gap
+//!  │                   └──────────────────────────────┘               │
+//!  └──────────────── nothing wanted for a while ──────────────────────┘
+//! ```
+//!
+//! In a cluster that publishes by shard there is such a task for each place, and `routes` decides which channel is
+//! asked for where.
 //!
 //! # Invariants
 //! - A wanted channel is either being subscribed, subscribed or was refused; each of its outcomes
 //!   is an event. Nobody waits for an event that does not come: a failed attempt to connect
 //!   refuses every wanted channel.
 //! - Events are reported without any lock of ours held.
+//! - A channel is asked for at one place at a time (`routes`).
+//!
+//! # What proves them
+//! `notifier/tests.rs` on real servers, tables at the end of `routes`, `tests/it/deployment/sharded.rs`, and the
+//! planted bug `no-resubscribe`.
+//!
+//! # To change…
+//! - what is said on the connection: `session`; when it is made again: `task`
+//! - where a channel is subscribed in a cluster: `routes`; when a slot has moved: `sharded`
+//! - on which runtime it is read: `hosted`, and `node/host.rs`
 
 mod desk;
 mod event;
@@ -25,7 +46,7 @@ use tokio::{runtime::Handle, sync::mpsc};
 
 pub(crate) use self::event::{PubSubEvent, SubscriptionChange};
 use self::{desk::Desk, event::Events};
-use super::{cluster::Cluster, deployment::Node, node_core::Core};
+use crate::node::{Cluster, Core, Node};
 
 /// Subscriptions on one node. Dropping it ends its task and its connection.
 #[derive(Debug)]
@@ -37,7 +58,7 @@ pub(crate) struct PubSub {
 
 impl PubSub {
     /// A connection for pub/sub, made at the first subscription; in a cluster that publishes by shard
-    /// several, each where a slot is. The runtime `on` keeps them, and reads what has no [host](super::host::Host).
+    /// several, each where a slot is. The runtime `on` keeps them, and reads what has no [host](crate::node::host::Host).
     pub(crate) fn of(
         node: &Node,
         on: &Handle,

@@ -20,10 +20,7 @@ use super::{
 };
 use crate::{
     error::{NodeError, Phase},
-    node::{
-        node_core::Core,
-        opening::{PubSubDriver, Tie},
-    },
+    node::{Core, PubSubDriver, Tie},
     reach::{before, cause, handshake},
     wire::Publishing,
 };

@@ -8,10 +8,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::{
     error::NodeError,
-    node::{
-        node_core::Core,
-        opening::{OpenedPubSub, PubSubDriver},
-    },
+    node::{Core, OpenedPubSub, PubSubDriver},
     reach::before,
 };
 

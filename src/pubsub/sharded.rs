@@ -19,7 +19,7 @@ use super::{
 use crate::{
     clock::Instant,
     error::NodeError,
-    node::{cluster::Cluster, node_core::Core, redirect::Redirect},
+    node::{Cluster, Core, Redirect},
     reach::{Place, cause, pauses},
     wire::{Publishing, key::slot},
 };

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::{error::NodeError, node::node_core::Core};
+use crate::{error::NodeError, node::Core};
 
 /// What happens to the subscriptions.
 #[derive(Debug)]
