@@ -15,7 +15,7 @@ use futures::{
 
 use super::{
     contender::{Contender, Refusals, Round},
-    line::{self, Word},
+    line::{Word, messages},
     others::Others,
     places::Offered,
     queue::Place,
@@ -68,7 +68,7 @@ impl<C: Contender> Head<'_, C> {
         self.contender.lines_up();
         let mut listeners = self.listeners();
         let mut refused_by = refused_by.unwrap_or_else(|| listeners.ids().collect());
-        let (mut pause, mut was_woken) = (Pause::new(self.waiting), false);
+        let (mut pause, mut heard_by_then) = (Pause::new(self.waiting), messages(&listeners));
         if planted!(NoSecondLook) {
             sleep_without_a_look(&refused_by, &listeners, self.waiting).await;
         }
@@ -78,11 +78,13 @@ impl<C: Contender> Head<'_, C> {
             }
             if self.contender.keeps_turn().is_zero() {
                 listeners = self.until_turn(listeners).await?;
+                heard_by_then = messages(&listeners);
             }
             let heard = hear(&listeners, &refused_by, self.waiting.clock);
             let deaf = self.unless_offered(heard).await?;
             let they_let_it_pass = self.until_allowed(&listeners).await?;
-            let messages = line::messages(&listeners);
+            let was_woken = messages(&listeners) > heard_by_then;
+            heard_by_then = messages(&listeners);
             // On the heap: who sleeps between two rounds has no need of its room.
             let mut round = Box::pin(self.contender.round());
             let came = self.place.busy_with(round.as_mut()).await;
@@ -95,15 +97,13 @@ impl<C: Contender> Head<'_, C> {
                 Round::Refused(refusals) => {
                     self.refused();
                     refused_by = refusals.members();
-                    // Who polls as well does so because not all is announced.
-                    if was_woken && self.waiting.strategy == WaitStrategy::Listen {
+                    if was_woken && self.waiting.strategy.relies_on_messages() {
                         self.contender.outrun();
                     }
                     if self.contender.is_told_elsewhere() {
                         continue;
                     }
                     self.sleep_as_refused(&refusals, &listeners, deaf, &mut pause).await?;
-                    was_woken = line::messages(&listeners) > messages;
                 }
                 Round::Failed(error) => return Ok(Err(error)),
                 Round::Late(error) => {

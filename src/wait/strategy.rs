@@ -47,6 +47,16 @@ impl WaitStrategy {
         !matches!(self, Self::Poll(_))
     }
 
+    /// Whether it does not matter that others are told first: who polls as well does so because not all is
+    /// announced, and wants to look as often.
+    pub(crate) fn relies_on_messages(self) -> bool {
+        match self {
+            Self::Listen => true,
+            Self::Poll(_) => false,
+            Self::ListenAndPoll(backoff) => backoff.longest >= SELDOM,
+        }
+    }
+
     /// The same with no pause longer than this.
     pub(crate) fn with_pauses_of_at_most(self, most: Duration) -> Self {
         match self {
@@ -101,6 +111,8 @@ impl Default for Backoff {
 }
 
 const SHORTEST: Duration = Duration::from_millis(1);
+/// As often as anybody looks who waits to be told.
+const SELDOM: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
