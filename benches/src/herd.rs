@@ -5,10 +5,13 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::Arc,
-    time::Instant,
+    thread,
+    time::{Duration, Instant},
 };
 
-use testkit::{Cluster, RedisServer};
+use futures::future::join_all;
+use palisade::{AcquireError, Client, FairLock, Lock, LockGuard};
+use testkit::{Cluster, Fault, FaultProxy, RedisServer};
 
 use crate::{
     line::{Better, Line, Sides},
@@ -48,6 +51,84 @@ fn measure(setting: &Setting, processes: usize, masters: usize, aim: Option<f64>
     ]
 }
 
+/// Each for a second, on three masters: what those ask who wait.
+pub(crate) async fn for_a_second(setting: &Setting, processes: usize) -> Vec<Line> {
+    let Some(program) = tool() else { return Vec::new() };
+    let _shorter = setting;
+    let run = Herd::of(&program, 3, &[]).with(&["sleep", "1"]).run(processes);
+    let time = Sides::once(processes as f64, run.took);
+    vec![
+        Line::new("time in all, s", Better::Less, "sections", &time),
+        Line::new(
+            "EVALSHA, most of a master",
+            Better::Less,
+            "processes",
+            &Sides::once(processes as f64, run.calls),
+        )
+        .aim(8.0),
+    ]
+}
+
+/// On three masters, of which the first in the common order goes while they are at it, or is late from the
+/// beginning.
+pub(crate) async fn of_three_but_one(setting: &Setting, processes: usize) -> Vec<Line> {
+    let Some(program) = tool() else { return Vec::new() };
+    let times = if setting.effort.short { 1 } else { 5 };
+    let mut lines = Vec::new();
+    for (name, harm) in [("killed", Harm::Killed), ("stopped", Harm::Stopped), ("late", Harm::Late)]
+    {
+        let mut sides = Sides::default();
+        for _ in 0..times {
+            let healthy = Herd::of(&program, 3, &[]).run(processes).took;
+            let harmed = Herd::of(&program, 3, &[]);
+            // That it is gone is noticed once.
+            sides.baseline.push(healthy * 1.3 + 1.0);
+            sides.ours.push(harmed.harmed(harm, processes));
+        }
+        let figure = format!("time in all if one is {name}, s");
+        lines.push(Line::new(&figure, Better::Less, "1.3 of healthy and 1 s", &sides).aim(1.0));
+    }
+    lines
+}
+
+/// What is done to a master.
+#[derive(Debug, Clone, Copy)]
+enum Harm {
+    Killed,
+    Stopped,
+    /// Answers 200 ms later.
+    Late,
+}
+
+/// So many clients in one process, each of which wants the lock once.
+pub(crate) async fn of_clients(setting: &Setting, clients: usize) -> Vec<Line> {
+    let _shorter = setting;
+    let server = RedisServer::start();
+    let connect = || Client::builder().url(&server.url()).connect();
+    let connected = join_all((0..clients).map(|_| connect())).await;
+    let connected: Vec<_> = connected.into_iter().map(|one| one.expect("it is there")).collect();
+    let queued: Vec<_> = connected.iter().map(|client| client.fair_lock("queue")).collect();
+    let crowded: Vec<_> = connected.iter().map(|client| client.lock("crowd")).collect();
+    let fair = each_once(queued.iter().map(FairLock::acquire)).await;
+    let plain = each_once(crowded.iter().map(Lock::acquire)).await;
+    let sides = Sides::once(fair, plain);
+    vec![Line::new("time in all, s", Better::Less, "FairLock", &sides)]
+}
+
+/// How long it takes all of them to have had a lock, in s.
+async fn each_once<A>(acquires: impl Iterator<Item = A>) -> f64
+where
+    A: Future<Output = Result<LockGuard, AcquireError>>,
+{
+    let begun = Instant::now();
+    let turns = acquires.map(|acquire| async {
+        let guard = acquire.await.expect("it is free in the end");
+        guard.release().await.expect("it was held");
+    });
+    join_all(turns).await;
+    begun.elapsed().as_secs_f64()
+}
+
 /// The tool, beside this program.
 pub(crate) fn tool() -> Option<PathBuf> {
     let program = env::current_exe().expect("a program knows where it is");
@@ -63,7 +144,10 @@ pub(crate) fn tool() -> Option<PathBuf> {
 struct Herd<'a> {
     program: &'a Path,
     servers: Arc<Cluster>,
+    /// Where they are reached.
+    urls: Vec<String>,
     options: &'a [&'a str],
+    command: &'a [&'a str],
 }
 
 /// What came of one herd.
@@ -77,7 +161,45 @@ struct Run {
 
 impl<'a> Herd<'a> {
     fn of(program: &'a Path, masters: usize, options: &'a [&'a str]) -> Self {
-        Self { program, servers: Arc::new(Cluster::start(masters).blessed()), options }
+        let servers = Arc::new(Cluster::start(masters).blessed());
+        let urls = servers.urls();
+        Self { program, servers, urls, options, command: &["true"] }
+    }
+
+    fn with(mut self, command: &'a [&'a str]) -> Self {
+        self.command = command;
+        self
+    }
+
+    /// How long it takes all of them, in s.
+    fn harmed(mut self, harm: Harm, processes: usize) -> f64 {
+        let run_id = |server: &RedisServer| {
+            let info = server.cli(&["INFO", "server"]);
+            info.lines().find_map(|line| line.strip_prefix("run_id:").map(str::to_owned))
+        };
+        let first = (0..self.servers.len()).min_by_key(|place| run_id(&self.servers[*place]));
+        let first = first.expect("there are some");
+        let proxies: Vec<_> = self.servers.iter().map(FaultProxy::before).collect();
+        if let Harm::Late = harm {
+            self.urls = proxies.iter().map(FaultProxy::url).collect();
+            proxies.get(first).expect("as many").set(Fault::Delay(LATE));
+        }
+        let (servers, processes_begun) = (self.servers.clone(), Instant::now());
+        let harming = thread::spawn(move || {
+            // While they come, or are at it.
+            thread::sleep(BEGUN);
+            match harm {
+                Harm::Killed => servers.kill(first),
+                Harm::Stopped => servers.freeze(first),
+                Harm::Late => {}
+            }
+        });
+        let herd: Vec<_> = (0..processes).map(|_| self.start()).collect();
+        for mut one in herd {
+            assert!(one.wait().expect("it was started").success(), "one was not granted the lock");
+        }
+        harming.join().expect("it only harms a server");
+        processes_begun.elapsed().as_secs_f64()
     }
 
     fn run(&self, processes: usize) -> Run {
@@ -94,8 +216,8 @@ impl<'a> Herd<'a> {
 
     fn start(&self) -> Child {
         let mut command = Command::new(self.program);
-        command.env("PALISADE_SERVERS", self.servers.urls().join(",")).arg("run");
-        command.args(self.options).args(["-q", "-w", "90s", "herd", "--", "true"]);
+        command.env("PALISADE_SERVERS", self.urls.join(",")).arg("run");
+        command.args(self.options).args(["-q", "-w", "90s", "herd", "--"]).args(self.command);
         command.stdin(Stdio::null()).stderr(Stdio::null());
         command.spawn().expect("the tool was built")
     }
@@ -107,3 +229,7 @@ fn scripts(server: &RedisServer) -> u64 {
 
 /// How much longer it may take without an order.
 const AGAINST_THE_QUEUE: f64 = 1.5;
+/// By when they have begun.
+const BEGUN: Duration = Duration::from_millis(300);
+/// In each direction half of it.
+const LATE: Duration = Duration::from_millis(100);
