@@ -206,11 +206,13 @@ impl Drop for TurnstilePlace {
             return;
         }
         let (services, leave) = (self.services.clone(), Leave::new(&self.name, &self.id));
-        let name = self.name.clone();
+        let (name, draining) = (self.name.clone(), self.services.drain.begin());
         let mut leaving = Box::pin(async move {
             let deadline = services.now() + services.settings.node_timeout;
             // If it fails, the turn ends by itself.
             drop(services.node.call(&name, &leave, deadline).await);
+            // Nothing of a client is left when it has been shut down.
+            drop(draining);
         });
         // It leaves here, where there is a connection, and is answered elsewhere.
         if Handle::try_current().is_err() || leaving.as_mut().now_or_never().is_none() {
