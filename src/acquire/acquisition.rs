@@ -108,7 +108,7 @@ impl Acquisition {
     }
 
     /// The holder id that the next round asks with.
-    fn next_holder(&mut self) -> Arc<str> {
+    pub(super) fn next_holder(&mut self) -> Arc<str> {
         if let Some(kept) = self.in_order.as_ref().and_then(InOrder::kept) {
             return kept.holder_in_queue();
         }

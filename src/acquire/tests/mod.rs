@@ -1,5 +1,7 @@
 //! What a lost round of a `MultiLock` keeps, and which members agree on a token.
 
+mod rounds;
+
 use std::{
     future::{Future, Ready},
     sync::Arc,
