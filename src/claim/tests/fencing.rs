@@ -1,6 +1,9 @@
 //! Tokens that members tell.
 
-use std::sync::{Arc, Weak};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use super::{client, run, term, token};
 use crate::{
@@ -54,6 +57,28 @@ struct Nobody;
 
 impl Tenant for Nobody {
     fn on_lost(&self, _cause: &LostCause) {}
+}
+
+/// Neither as it is asked for nor as it is held has the shutdown found it.
+#[tokio::test]
+async fn claim_is_not_won_once_a_client_of_it_was_shut_down() {
+    for is_shut_down in [false, true] {
+        let clients = [(); 2].map(|()| client());
+        let members = clients.each_ref().map(|client| client.lock("x").voter().clone());
+        let members = Arc::new(ByMember::new(members).expect("two"));
+        let wanted = Wanted { term: term(Lease::Watchdog), waits: true };
+        let claim = Claim::new(&members, 2, wanted);
+        let now = claim.now();
+        for id in members.ids() {
+            let known = &mut claim.state().members[id];
+            known.granted(1, 1, run('a'));
+            known.confirmed(wanted.term, now, wanted.term.ms(), None);
+        }
+        if is_shut_down {
+            clients[1].shutdown(Duration::ZERO).await.expect("nothing is under way");
+        }
+        assert_eq!(claim.win(None, Weak::<Nobody>::new()), !is_shut_down);
+    }
 }
 
 /// All members have granted, each with a token.

@@ -1,6 +1,7 @@
 //! What is believed of a member, and what is not.
 
 mod fencing;
+mod joining;
 mod member_state;
 #[cfg(shuttle)]
 mod orders;
