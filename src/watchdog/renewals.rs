@@ -90,3 +90,78 @@ fn report(asker: &Asker<'_>, answer: Result<BatchAnswer, NodeError>) {
 
 const PANICKED: &str = "the watchdog panicked";
 const RESTARTED: &str = "the server was restarted meanwhile";
+
+#[cfg(feature = "embedded")]
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::{
+        clock::{Instant, TokioClock},
+        embedded::Server,
+        random::Random,
+        standing::RunId,
+        watchdog::{Schedule, Table, Tick, stragglers},
+        wire::Outcome,
+    };
+
+    /// Notes whether the server has answered.
+    #[derive(Debug, Default)]
+    struct Noting(Mutex<Vec<bool>>);
+
+    impl Watched for Noting {
+        fn end_in_time(&self, _now: Instant) -> Option<Instant> {
+            None
+        }
+
+        fn tick(self: Arc<Self>, _now: Instant, _most: usize) -> Tick {
+            Tick::default()
+        }
+
+        fn on_report(&self, _member: MemberId, report: Report, _now: Instant) -> Option<Instant> {
+            let is_answered = matches!(report, Report::Answered { .. });
+            self.0.lock().expect("nobody panics").push(is_answered);
+            None
+        }
+
+        fn recount(&self) -> Vec<Due> {
+            Vec::new()
+        }
+
+        fn on_recounted(&self, _member: MemberId, _report: Report, _now: Instant) {}
+    }
+
+    fn shared() -> Shared {
+        Shared {
+            clock: Arc::new(TokioClock::new()),
+            random: Arc::new(Random::seeded(1)),
+            table: Mutex::new(Table { schedule: Schedule::new(), wakes_at: None }),
+            nudge: tokio::sync::Notify::new(),
+            stragglers: stragglers::List::default(),
+            is_running: AtomicBool::new(true),
+        }
+    }
+
+    /// Its connections may lead to another process since.
+    #[tokio::test(start_paused = true)]
+    async fn answer_counts_only_if_it_is_of_the_run_that_is_there_now() {
+        let client = Server::start_here().client().expect("it needs no server yet");
+        let lock = client.lock("x");
+        lock.is_locked().await.expect("it is up");
+        let (shared, claim) = (shared(), Arc::new(Noting::default()));
+        let asker = Asker {
+            shared: &shared,
+            id: 1,
+            claim: claim.clone(),
+            member: MemberId::FIRST,
+            node: lock.voter().services.node.clone(),
+            is_told: AtomicBool::new(false),
+        };
+        for run_id in [asker.node.run_id(), RunId::new(&"a".repeat(40)), None] {
+            let outcome = Outcome { code: Outcome::DONE, value: 30_000, token: 0 };
+            report(&asker, Ok(BatchAnswer { outcome, sent: shared.clock.now(), run_id }));
+        }
+        assert_eq!(*claim.0.lock().expect("nobody panics"), [true, false, false]);
+    }
+}
