@@ -130,7 +130,8 @@ async fn half_open_socket_that_was_quiet_costs_no_acquire() {
         line.stall();
         let begun = Instant::now();
         let guard = lock.try_acquire().await.unwrap().unwrap();
-        assert!(begun.elapsed() < Duration::from_millis(600), "{:?}", begun.elapsed());
+        // Half of what one vote may take.
+        assert!(begun.elapsed() < Duration::from_millis(400), "{:?}", begun.elapsed());
         guard.release().await.unwrap();
     }
 }
