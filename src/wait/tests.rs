@@ -181,7 +181,37 @@ mod orders {
     use shuttle::thread;
 
     use super::*;
-    use crate::sync::in_many_orders;
+    use crate::sync::{Mutex, in_many_orders};
+
+    /// Had by whoever took it, or given back: what comes first.
+    #[derive(Debug, Default)]
+    struct OneEnd(Mutex<Ends>);
+
+    #[derive(Debug, Default)]
+    struct Ends {
+        is_had: bool,
+        given_back: u32,
+    }
+
+    impl OneEnd {
+        /// False if it was given back before.
+        fn have(&self) -> bool {
+            let mut ends = self.0.lock().expect("nobody panics");
+            ends.is_had = ends.given_back == 0;
+            ends.is_had
+        }
+
+        fn given_back(&self) -> u32 {
+            self.0.lock().expect("nobody panics").given_back
+        }
+    }
+
+    impl Offered for OneEnd {
+        fn give_back(&self) {
+            let mut ends = self.0.lock().expect("nobody panics");
+            ends.given_back += u32::from(!ends.is_had);
+        }
+    }
 
     /// Whoever takes, leaves and withdraws at the same time: a hold that is offered is one waiter's, or
     /// given back once.
@@ -190,7 +220,7 @@ mod orders {
         in_many_orders(4_000, || {
             let line = Arc::new(Line::default());
             let places = [(); 2].map(|()| line.join(Some(terms(1))).0);
-            let hold = Arc::new(Hold::default());
+            let hold = Arc::new(OneEnd::default());
             let offers = {
                 let (line, what) = (line.clone(), hold.clone());
                 thread::spawn(move || {
@@ -201,24 +231,29 @@ mod orders {
                         match line.withdraw(number) {
                             Overdue::Nothing => return true,
                             Overdue::LookAgain(next) => number = next,
+                            Overdue::Taken => {
+                                let taken = line.withdraw_taken(number);
+                                taken.into_iter().for_each(|what| what.give_back());
+                            }
                             Overdue::GiveBack(what) => what.give_back(),
                         }
                     }
                 })
             };
             let waits = places.map(|place| {
-                let line = line.clone();
+                let (line, hold) = (line.clone(), hold.clone());
                 thread::spawn(move || {
                     let cx = Context::from_waker(Waker::noop());
                     let summons = line.poll_summons(place, &cx);
+                    let is_had = matches!(summons, Poll::Ready(Summons::Offer(_))) && hold.have();
                     line.leave(place);
-                    matches!(summons, Poll::Ready(Summons::Offer(_)))
+                    is_had
                 })
             });
-            let taken = waits.map(|thread| thread.join().expect("it does not panic"));
+            let had = waits.map(|thread| thread.join().expect("it does not panic"));
             let was_offered = offers.join().expect("it does not panic");
-            let taken = taken.into_iter().map(u32::from).sum::<u32>();
-            assert_eq!(taken + hold.0.load(Ordering::SeqCst), u32::from(was_offered));
+            let had = had.into_iter().map(u32::from).sum::<u32>();
+            assert_eq!(had + hold.given_back(), u32::from(was_offered));
         });
     }
 }

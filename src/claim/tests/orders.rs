@@ -175,7 +175,7 @@ fn grant_that_comes_while_the_hold_ends_is_given_back() {
         let watched = claim.clone();
         let watching = thread::spawn(move || match is_lost {
             true => watched.lose(LostCause::Expired),
-            false => drop(watched.clone().tick(watched.now())),
+            false => drop(watched.clone().tick(watched.now(), usize::MAX)),
         });
         scene.some_steps();
         let Scene { user, others, lock: _ } = scene;
