@@ -12,7 +12,9 @@ use futures::future::join_all;
 use palisade::{Client, Lease, LockGuard, Masters, OnOutage, Quarantine, embedded::Server};
 use testkit::{Cluster, Fault, FaultProxy, Way};
 
-use crate::fleet::{HANG, client, drained, eventually, holder_on, masters, stranger, within};
+use crate::fleet::{
+    HANG, WAITED_OUT, client, drained, eventually, holder_on, masters, stranger, within,
+};
 
 /// Renewed every three seconds; what stands still for less than twice that does no harm.
 const LEASE: Duration = Duration::from_secs(9);
@@ -181,7 +183,9 @@ async fn heal_that_finds_its_connection_after_the_release_sends_nothing() {
 async fn hold_survives_a_rolling_restart_of_all_masters_without_their_data() {
     let servers = Cluster::start(3).blessed();
     let wary = |server| stranger(server).quarantine(Quarantine::Composites);
-    let strangers = masters(servers.iter().map(wary)).await;
+    // One may be asked, and restarted before it has answered.
+    let hasty = |server| wary(server).node_timeout(WAITED_OUT);
+    let strangers = masters(servers.iter().map(hasty)).await;
     let masters = masters(servers.iter().map(wary)).await;
     let lock = masters.red_lock("x").on_outage(OnOutage::Wait);
     let guard = within(HANG, "the acquire", lock.acquire()).await.unwrap();
