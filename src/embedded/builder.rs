@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
-use super::clock::{Clock, Source};
+use super::clock::{EngineClock, Source};
 use super::engine::Engine;
 use super::server::Server;
 use super::state::Names;
@@ -72,7 +72,7 @@ impl ServerBuilder {
     #[must_use]
     pub fn start_here(self) -> Server {
         let runtime = Handle::current();
-        let clock = Clock::new(runtime.clone(), self.time, self.wall_clock);
+        let clock = EngineClock::new(runtime.clone(), self.time, self.wall_clock);
         let names = self.seed.map_or_else(Names::by_chance, Names::seeded);
         Server::of(Engine::new(clock, names, self.seed.is_some()), runtime)
     }

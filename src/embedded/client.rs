@@ -7,11 +7,11 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::pubsub::{ClientId, Kind};
+use super::pubsub::{ChannelKind, ClientId};
 use super::resp::{Protocol, Reply};
 
 #[derive(Debug)]
-pub(crate) struct Client {
+pub(crate) struct ConnectedClient {
     pub(crate) id: ClientId,
     pub(crate) address: String,
     pub(crate) name: String,
@@ -20,7 +20,7 @@ pub(crate) struct Client {
     pub(crate) db: usize,
     pub(crate) subscriptions: Subscriptions,
     pub(crate) transaction: Option<Transaction>,
-    pub(crate) outbox: Outbox,
+    pub(crate) outbox: ReplyBuffer,
     /// Nothing more is executed; the connection ends when the outbox has been written.
     pub(crate) closing: bool,
     pub(crate) connected_at: Instant,
@@ -53,12 +53,12 @@ pub(crate) struct Subscriptions {
 
 /// Answers on their way, in order.
 #[derive(Debug, Default)]
-pub(crate) struct Outbox {
+pub(crate) struct ReplyBuffer {
     ready: Vec<u8>,
     later: VecDeque<(Instant, Vec<u8>)>,
 }
 
-impl Client {
+impl ConnectedClient {
     pub(crate) fn new(id: ClientId, address: String, wake: Arc<Notify>, now: Instant) -> Self {
         Self {
             id,
@@ -69,7 +69,7 @@ impl Client {
             db: 0,
             subscriptions: Subscriptions::default(),
             transaction: None,
-            outbox: Outbox::default(),
+            outbox: ReplyBuffer::default(),
             closing: false,
             connected_at: now,
             last_command: "NULL",
@@ -84,36 +84,38 @@ impl Client {
 }
 
 impl Subscriptions {
-    pub(crate) fn of(&self, kind: Kind) -> &BTreeSet<Vec<u8>> {
+    pub(crate) fn of(&self, kind: ChannelKind) -> &BTreeSet<Vec<u8>> {
         match kind {
-            Kind::Channel => &self.channels,
-            Kind::Pattern => &self.patterns,
-            Kind::Shard => &self.shards,
+            ChannelKind::Channel => &self.channels,
+            ChannelKind::Pattern => &self.patterns,
+            ChannelKind::Shard => &self.shards,
         }
     }
 
-    pub(crate) fn of_mut(&mut self, kind: Kind) -> &mut BTreeSet<Vec<u8>> {
+    pub(crate) fn of_mut(&mut self, kind: ChannelKind) -> &mut BTreeSet<Vec<u8>> {
         match kind {
-            Kind::Channel => &mut self.channels,
-            Kind::Pattern => &mut self.patterns,
-            Kind::Shard => &mut self.shards,
+            ChannelKind::Channel => &mut self.channels,
+            ChannelKind::Pattern => &mut self.patterns,
+            ChannelKind::Shard => &mut self.shards,
         }
     }
 
     /// The number SUBSCRIBE and its kin report: shard channels are counted apart.
-    pub(crate) fn count(&self, kind: Kind) -> usize {
+    pub(crate) fn count(&self, kind: ChannelKind) -> usize {
         match kind {
-            Kind::Channel | Kind::Pattern => self.channels.len() + self.patterns.len(),
-            Kind::Shard => self.shards.len(),
+            ChannelKind::Channel | ChannelKind::Pattern => {
+                self.channels.len() + self.patterns.len()
+            }
+            ChannelKind::Shard => self.shards.len(),
         }
     }
 
     pub(crate) fn any(&self) -> bool {
-        self.count(Kind::Channel) + self.count(Kind::Shard) > 0
+        self.count(ChannelKind::Channel) + self.count(ChannelKind::Shard) > 0
     }
 }
 
-impl Outbox {
+impl ReplyBuffer {
     /// Adds a reply, to be written `delay` from now, but never before an earlier one.
     pub(crate) fn push(
         &mut self,
@@ -153,7 +155,7 @@ mod tests {
     #[test]
     fn later_reply_never_overtakes() {
         let now = Instant::now();
-        let mut outbox = Outbox::default();
+        let mut outbox = ReplyBuffer::default();
         let second = Duration::from_secs(1);
         outbox.push(&Reply::Integer(1), Protocol::Resp2, now, second);
         outbox.push(&Reply::Integer(2), Protocol::Resp2, now, Duration::ZERO);

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 /// Follows tokio's clock from the machine's time at the start, so that under a paused runtime
 /// `TIME` and every time to live stand still with it.
 #[derive(Debug)]
-pub(crate) struct Clock {
+pub(crate) struct EngineClock {
     runtime: Handle,
     source: Source,
     /// What the source said when the rate was set last, and what the clock showed then.
@@ -30,7 +30,7 @@ pub(crate) enum Source {
     Given(Arc<dyn Fn() -> Duration + Send + Sync>),
 }
 
-impl Clock {
+impl EngineClock {
     /// `starts` is what it shows now, since the beginning of 1970; the machine's time if `None`.
     pub(crate) fn new(runtime: Handle, source: Option<Source>, starts: Option<Duration>) -> Self {
         // Before 1970 there is nothing to count from: zero does as well.
@@ -132,7 +132,7 @@ mod tests {
         let given = move || Duration::from_millis(time.load(Ordering::Relaxed));
         let start = Some(Duration::from_secs(1_000));
         let source = Some(Source::Given(Arc::new(given)));
-        let mut clock = Clock::new(Handle::current(), source, start);
+        let mut clock = EngineClock::new(Handle::current(), source, start);
         assert_eq!(clock.unix_ms(), 1_000_000);
         ms.store(105, Ordering::Relaxed);
         assert_eq!(clock.unix_ms(), 1_000_100);

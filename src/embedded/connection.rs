@@ -6,16 +6,16 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::engine::{Engine, Turn};
+use super::engine::{Engine, TaskStep};
 use super::pubsub::ClientId;
-use super::resp::{Request, parse};
+use super::resp::{ParsedRequest, parse};
 
 /// Serves the stream until its peer leaves or the server cuts it.
 pub(crate) async fn serve<S>(engine: Arc<Engine>, id: ClientId, wake: Arc<Notify>, stream: S)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    Connection {
+    ConnectionTask {
         engine: &engine,
         id,
         input: Vec::new(),
@@ -28,7 +28,7 @@ where
     engine.close(id);
 }
 
-struct Connection<'a> {
+struct ConnectionTask<'a> {
     engine: &'a Engine,
     id: ClientId,
     /// What has been read and not yet executed.
@@ -41,18 +41,18 @@ struct Connection<'a> {
     deaf: bool,
 }
 
-impl Connection<'_> {
+impl ConnectionTask<'_> {
     async fn run(&mut self, wake: &Notify, stream: impl AsyncRead + AsyncWrite) {
         let (mut reader, mut writer) = tokio::io::split(stream);
         loop {
             let (next_due, reads) = match self.advance() {
-                Turn::Cut => return,
-                Turn::Wait => {
+                TaskStep::Cut => return,
+                TaskStep::Wait => {
                     wake.notified().await;
                     continue;
                 }
-                Turn::Go { next_due } => (next_due, self.unread),
-                Turn::Finish { next_due } => (next_due, false),
+                TaskStep::Go { next_due } => (next_due, self.unread),
+                TaskStep::Finish { next_due } => (next_due, false),
             };
             if self.deaf {
                 self.output.clear();
@@ -75,7 +75,7 @@ impl Connection<'_> {
     }
 
     /// Executes what has arrived and fetches what can be written.
-    fn advance(&mut self) -> Turn {
+    fn advance(&mut self) -> TaskStep {
         let mut used = 0;
         loop {
             let rest = self.input.get(used..).unwrap_or_default();
@@ -88,7 +88,7 @@ impl Connection<'_> {
                     break;
                 }
             };
-            if !matches!(turn, Turn::Go { .. }) {
+            if !matches!(turn, TaskStep::Go { .. }) {
                 break;
             }
             used += taken;
@@ -97,10 +97,10 @@ impl Connection<'_> {
         self.engine.collect(self.id, &mut self.output)
     }
 
-    fn execute(&self, request: &Request<'_>) -> Turn {
+    fn execute(&self, request: &ParsedRequest<'_>) -> TaskStep {
         match request {
-            Request::Array(words) => self.engine.execute(self.id, words),
-            Request::Inline(words) => {
+            ParsedRequest::Array(words) => self.engine.execute(self.id, words),
+            ParsedRequest::Inline(words) => {
                 let words: Vec<_> = words.iter().map(Vec::as_slice).collect();
                 self.engine.execute(self.id, &words)
             }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
-use super::engine::{Engine, Turn};
+use super::engine::{Engine, TaskStep};
 use super::pubsub::ClientId;
-use super::resp::{Request, parse};
+use super::resp::{ParsedRequest, parse};
 
 /// A connection without a stream, whose bytes the caller hands over: for simulated networks. It
 /// ends when it is dropped, or when the server cuts it.
@@ -46,7 +46,7 @@ impl Direct {
         loop {
             match parse(self.input.get(used..).unwrap_or_default()) {
                 Ok(Some((request, taken))) => {
-                    if !matches!(self.execute(&request), Turn::Go { .. }) {
+                    if !matches!(self.execute(&request), TaskStep::Go { .. }) {
                         break;
                     }
                     used += taken;
@@ -66,15 +66,15 @@ impl Direct {
     /// connection has ended.
     pub fn receive(&mut self, out: &mut Vec<u8>) -> bool {
         match self.engine.collect(self.id, out) {
-            Turn::Go { .. } | Turn::Wait => true,
-            Turn::Finish { .. } | Turn::Cut => false,
+            TaskStep::Go { .. } | TaskStep::Wait => true,
+            TaskStep::Finish { .. } | TaskStep::Cut => false,
         }
     }
 
-    fn execute(&self, request: &Request<'_>) -> Turn {
+    fn execute(&self, request: &ParsedRequest<'_>) -> TaskStep {
         match request {
-            Request::Array(words) => self.engine.execute(self.id, words),
-            Request::Inline(words) => {
+            ParsedRequest::Array(words) => self.engine.execute(self.id, words),
+            ParsedRequest::Inline(words) => {
                 let words: Vec<_> = words.iter().map(Vec::as_slice).collect();
                 self.engine.execute(self.id, &words)
             }

@@ -3,7 +3,7 @@
 //! # Invariants
 //! 1. A request is executed as a whole, its script included, before the next one begins.
 //! 2. Every request passes [`Engine::execute`] and every byte that leaves passes
-//!    [`State::respond`](super::state::State::respond): faults are to be injected there.
+//!    [`EngineState::respond`](super::state::State::respond): faults are to be injected there.
 //!
 //! # Deadlock safety
 //! There are two locks, `turn` and `state`. Whoever takes both takes `turn` first. `state` is let
@@ -15,25 +15,25 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::clock::Clock;
+use super::clock::EngineClock;
 use super::commands::Args;
 use super::locked;
 use super::lua::Scripts;
 use super::pubsub::ClientId;
 use super::resp::{ProtocolError, Refusal, Reply};
 use super::session;
-use super::state::{Mode, Names, State};
+use super::state::{EngineState, Names, ServerMode};
 
 #[derive(Debug)]
 pub(crate) struct Engine {
     turn: Mutex<Scripts>,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<EngineState>>,
     stopped: Notify,
 }
 
 /// What a connection's task may do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum TaskStep {
     /// Read, execute and write. Some of the answers are due only at the given time.
     Go { next_due: Option<Instant> },
     /// Write what there is, then end.
@@ -46,17 +46,17 @@ pub(crate) enum Turn {
 
 impl Engine {
     /// See [`Scripts::new`] for `handed_on`.
-    pub(crate) fn new(clock: Clock, names: Names, handed_on: bool) -> Self {
-        let state = Arc::new(Mutex::new(State::new(clock, names)));
+    pub(crate) fn new(clock: EngineClock, names: Names, handed_on: bool) -> Self {
+        let state = Arc::new(Mutex::new(EngineState::new(clock, names)));
         let scripts = Scripts::new(Arc::clone(&state), session::execute_scripted, handed_on);
         Self { turn: Mutex::new(scripts), state, stopped: Notify::new() }
     }
 
     /// Executes one request and queues its answer. If it may not be executed now, nothing happens.
-    pub(crate) fn execute(&self, id: ClientId, words: &[&[u8]]) -> Turn {
+    pub(crate) fn execute(&self, id: ClientId, words: &[&[u8]]) -> TaskStep {
         let mut scripts = locked(&self.turn);
         let turn = turn_of(&locked(&self.state), id);
-        if matches!(turn, Turn::Go { .. }) && !words.is_empty() {
+        if matches!(turn, TaskStep::Go { .. }) && !words.is_empty() {
             let reply = session::execute(&self.state, &mut scripts, id, Args(words));
             locked(&self.state).respond(id, &reply);
         }
@@ -73,11 +73,11 @@ impl Engine {
     }
 
     /// Moves what the connection can write to the end of `out`.
-    pub(crate) fn collect(&self, id: ClientId, out: &mut Vec<u8>) -> Turn {
+    pub(crate) fn collect(&self, id: ClientId, out: &mut Vec<u8>) -> TaskStep {
         let mut state = locked(&self.state);
         match turn_of(&state, id) {
-            Turn::Go { .. } => Turn::Go { next_due: state.collect(id, out) },
-            Turn::Finish { .. } => Turn::Finish { next_due: state.collect(id, out) },
+            TaskStep::Go { .. } => TaskStep::Go { next_due: state.collect(id, out) },
+            TaskStep::Finish { .. } => TaskStep::Finish { next_due: state.collect(id, out) },
             idle => idle,
         }
     }
@@ -90,7 +90,7 @@ impl Engine {
         locked(&self.state).close(id);
     }
 
-    pub(crate) fn mode(&self) -> Mode {
+    pub(crate) fn mode(&self) -> ServerMode {
         locked(&self.state).mode
     }
 
@@ -101,24 +101,24 @@ impl Engine {
 
     pub(crate) fn freeze(&self) {
         self.between_requests(|state| {
-            if state.mode == Mode::Running {
-                state.set_mode(Mode::Frozen);
+            if state.mode == ServerMode::Running {
+                state.set_mode(ServerMode::Frozen);
             }
         });
     }
 
     pub(crate) fn thaw(&self) {
         self.between_requests(|state| {
-            if state.mode == Mode::Frozen {
-                state.set_mode(Mode::Running);
+            if state.mode == ServerMode::Frozen {
+                state.set_mode(ServerMode::Running);
             }
         });
     }
 
     pub(crate) fn kill(&self, forget: bool) {
         self.between_requests(|state| {
-            if state.mode != Mode::Stopped {
-                state.set_mode(Mode::Killed);
+            if state.mode != ServerMode::Stopped {
+                state.set_mode(ServerMode::Killed);
             }
             if forget {
                 state.flush();
@@ -130,15 +130,15 @@ impl Engine {
     pub(crate) fn restart(&self) {
         let mut scripts = locked(&self.turn);
         let mut state = locked(&self.state);
-        if state.mode != Mode::Stopped {
-            state.set_mode(Mode::Killed);
+        if state.mode != ServerMode::Stopped {
+            state.set_mode(ServerMode::Killed);
             state.revive();
             scripts.flush();
         }
     }
 
     pub(crate) fn stop(&self) {
-        self.between_requests(|state| state.set_mode(Mode::Stopped));
+        self.between_requests(|state| state.set_mode(ServerMode::Stopped));
         self.stopped.notify_one();
     }
 
@@ -152,17 +152,19 @@ impl Engine {
     }
 
     /// Looks at the state, or changes it, while no request is being executed.
-    pub(crate) fn between_requests<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    pub(crate) fn between_requests<T>(&self, change: impl FnOnce(&mut EngineState) -> T) -> T {
         let _turn = locked(&self.turn);
         change(&mut locked(&self.state))
     }
 }
 
-fn turn_of(state: &State, id: ClientId) -> Turn {
+fn turn_of(state: &EngineState, id: ClientId) -> TaskStep {
     match (state.mode, state.clients.get(&id)) {
-        (Mode::Killed | Mode::Stopped, _) | (_, None) => Turn::Cut,
-        (Mode::Frozen, Some(_)) => Turn::Wait,
-        (Mode::Running, Some(client)) if client.closing => Turn::Finish { next_due: None },
-        (Mode::Running, Some(_)) => Turn::Go { next_due: None },
+        (ServerMode::Killed | ServerMode::Stopped, _) | (_, None) => TaskStep::Cut,
+        (ServerMode::Frozen, Some(_)) => TaskStep::Wait,
+        (ServerMode::Running, Some(client)) if client.closing => {
+            TaskStep::Finish { next_due: None }
+        }
+        (ServerMode::Running, Some(_)) => TaskStep::Go { next_due: None },
     }
 }

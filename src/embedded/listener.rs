@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::connection;
 use super::engine::Engine;
-use super::state::Mode;
+use super::state::ServerMode;
 
 /// Opens the port and serves it until the server is stopped.
 pub(crate) async fn listen(engine: Arc<Engine>, address: SocketAddr) -> io::Result<SocketAddr> {
@@ -30,13 +30,13 @@ async fn accept(engine: Arc<Engine>, listener: TcpListener, address: SocketAddr)
     let mut open = Some(listener);
     loop {
         match engine.mode() {
-            Mode::Stopped => return,
-            Mode::Killed => {
+            ServerMode::Stopped => return,
+            ServerMode::Killed => {
                 open = None;
                 changed.notified().await;
                 continue;
             }
-            Mode::Running | Mode::Frozen => {}
+            ServerMode::Running | ServerMode::Frozen => {}
         }
         let Some(listener) = &open else {
             open = TcpListener::bind(address).await.ok();

@@ -9,14 +9,14 @@ pub(crate) type ClientId = u64;
 
 /// What one can subscribe to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ChannelKind {
     Channel,
     Pattern,
     Shard,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Registry {
+pub(crate) struct SubscriberTable {
     channels: Topics,
     patterns: Topics,
     shards: Topics,
@@ -32,12 +32,12 @@ pub(crate) struct Delivery {
     pub(crate) pattern: Option<Vec<u8>>,
 }
 
-impl Registry {
-    pub(crate) fn subscribe(&mut self, kind: Kind, name: &[u8], client: ClientId) {
+impl SubscriberTable {
+    pub(crate) fn subscribe(&mut self, kind: ChannelKind, name: &[u8], client: ClientId) {
         self.topics_mut(kind).entry(name.to_vec()).or_default().insert(client);
     }
 
-    pub(crate) fn unsubscribe(&mut self, kind: Kind, name: &[u8], client: ClientId) {
+    pub(crate) fn unsubscribe(&mut self, kind: ChannelKind, name: &[u8], client: ClientId) {
         let topics = self.topics_mut(kind);
         if let Some(clients) = topics.get_mut(name) {
             clients.remove(&client);
@@ -48,11 +48,11 @@ impl Registry {
     }
 
     /// Who gets a message, in order of connecting: those of the channel, then those of patterns.
-    pub(crate) fn audience(&self, kind: Kind, channel: &[u8]) -> Vec<Delivery> {
+    pub(crate) fn audience(&self, kind: ChannelKind, channel: &[u8]) -> Vec<Delivery> {
         let direct = self.topics(kind).get(channel).into_iter().flatten();
         let mut audience: Vec<_> =
             direct.map(|client| Delivery { to: *client, pattern: None }).collect();
-        if kind == Kind::Channel {
+        if kind == ChannelKind::Channel {
             for (pattern, clients) in &self.patterns {
                 if glob::matches(pattern, channel) {
                     let pattern = Some(pattern.clone());
@@ -64,28 +64,28 @@ impl Registry {
         audience
     }
 
-    pub(crate) fn subscribers(&self, kind: Kind, name: &[u8]) -> usize {
+    pub(crate) fn subscribers(&self, kind: ChannelKind, name: &[u8]) -> usize {
         self.topics(kind).get(name).map_or(0, BTreeSet::len)
     }
 
     /// Names with at least one subscriber, in order.
-    pub(crate) fn names(&self, kind: Kind) -> impl Iterator<Item = &Vec<u8>> {
+    pub(crate) fn names(&self, kind: ChannelKind) -> impl Iterator<Item = &Vec<u8>> {
         self.topics(kind).keys()
     }
 
-    fn topics(&self, kind: Kind) -> &Topics {
+    fn topics(&self, kind: ChannelKind) -> &Topics {
         match kind {
-            Kind::Channel => &self.channels,
-            Kind::Pattern => &self.patterns,
-            Kind::Shard => &self.shards,
+            ChannelKind::Channel => &self.channels,
+            ChannelKind::Pattern => &self.patterns,
+            ChannelKind::Shard => &self.shards,
         }
     }
 
-    fn topics_mut(&mut self, kind: Kind) -> &mut Topics {
+    fn topics_mut(&mut self, kind: ChannelKind) -> &mut Topics {
         match kind {
-            Kind::Channel => &mut self.channels,
-            Kind::Pattern => &mut self.patterns,
-            Kind::Shard => &mut self.shards,
+            ChannelKind::Channel => &mut self.channels,
+            ChannelKind::Pattern => &mut self.patterns,
+            ChannelKind::Shard => &mut self.shards,
         }
     }
 }
@@ -96,22 +96,23 @@ mod tests {
 
     #[test]
     fn message_reaches_channel_and_pattern_but_not_shard() {
-        let mut registry = Registry::default();
-        registry.subscribe(Kind::Channel, b"news", 2);
-        registry.subscribe(Kind::Channel, b"news", 1);
-        registry.subscribe(Kind::Pattern, b"n*", 1);
-        registry.subscribe(Kind::Shard, b"news", 3);
-        let to: Vec<_> = registry.audience(Kind::Channel, b"news").iter().map(|d| d.to).collect();
+        let mut registry = SubscriberTable::default();
+        registry.subscribe(ChannelKind::Channel, b"news", 2);
+        registry.subscribe(ChannelKind::Channel, b"news", 1);
+        registry.subscribe(ChannelKind::Pattern, b"n*", 1);
+        registry.subscribe(ChannelKind::Shard, b"news", 3);
+        let to: Vec<_> =
+            registry.audience(ChannelKind::Channel, b"news").iter().map(|d| d.to).collect();
         assert_eq!(to, [1, 2, 1]);
-        assert_eq!(registry.audience(Kind::Shard, b"news").len(), 1);
+        assert_eq!(registry.audience(ChannelKind::Shard, b"news").len(), 1);
     }
 
     #[test]
     fn last_to_leave_takes_the_name_along() {
-        let mut registry = Registry::default();
-        registry.subscribe(Kind::Channel, b"news", 1);
-        registry.unsubscribe(Kind::Channel, b"news", 1);
-        assert_eq!(registry.names(Kind::Channel).count(), 0);
-        assert_eq!(registry.subscribers(Kind::Channel, b"news"), 0);
+        let mut registry = SubscriberTable::default();
+        registry.subscribe(ChannelKind::Channel, b"news", 1);
+        registry.unsubscribe(ChannelKind::Channel, b"news", 1);
+        assert_eq!(registry.names(ChannelKind::Channel).count(), 0);
+        assert_eq!(registry.subscribers(ChannelKind::Channel, b"news"), 0);
     }
 }

@@ -11,10 +11,10 @@ use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-use super::clock::{self, Clock};
+use super::clock::{self, EngineClock};
 use super::direct::Direct;
 use super::engine::Engine;
-use super::state::{Mode, Names, State};
+use super::state::{EngineState, Names, ServerMode};
 use super::{connection, listener};
 
 /// An in-process server **for development and tests**. It is not meant for production: it keeps
@@ -50,11 +50,11 @@ use super::{connection, listener};
 /// ```
 #[derive(Clone)]
 pub struct Server {
-    owner: Arc<Owner>,
+    owner: Arc<EngineOwner>,
 }
 
 /// What ends with the last handle.
-struct Owner {
+struct EngineOwner {
     id: u64,
     engine: Arc<Engine>,
     runtime: Handle,
@@ -125,14 +125,14 @@ impl Server {
     }
 
     fn by_chance(runtime: Handle) -> Self {
-        let clock = Clock::new(runtime.clone(), None, None);
+        let clock = EngineClock::new(runtime.clone(), None, None);
         Self::of(Engine::new(clock, Names::by_chance(), false), runtime)
     }
 
     pub(crate) fn of(engine: Engine, runtime: Handle) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self { owner: Arc::new(Owner { id, engine: Arc::new(engine), runtime }) }
+        Self { owner: Arc::new(EngineOwner { id, engine: Arc::new(engine), runtime }) }
     }
 
     /// Whether the server runs on the current runtime.
@@ -232,7 +232,7 @@ impl Server {
     /// data is gone and its replication id is another, while its run, its scripts and its connections
     /// are the same.
     pub fn change_roles(&self) {
-        self.owner.engine.between_requests(State::change_roles);
+        self.owner.engine.between_requests(EngineState::change_roles);
     }
 
     /// Takes over the data of another server, in place of its own, as a replica does: nothing of what is
@@ -304,7 +304,7 @@ impl Server {
     /// Whether the server takes connections and answers: it is not frozen, killed or shut down.
     #[must_use]
     pub fn is_running(&self) -> bool {
-        self.owner.engine.mode() == Mode::Running
+        self.owner.engine.mode() == ServerMode::Running
     }
 
     /// Distinguishes this server from all others of the process.
@@ -326,7 +326,7 @@ impl fmt::Debug for Server {
     }
 }
 
-impl Drop for Owner {
+impl Drop for EngineOwner {
     fn drop(&mut self) {
         self.engine.stop();
     }

@@ -1,25 +1,25 @@
 //! Executing one request: what is let through, what runs, what is counted.
 
 use super::client::Transaction;
-use super::commands::{Args, Call, Finding, Run, Spec, Step, find};
+use super::commands::{Args, Finding, Invocation, Run, Spec, TransactionCommand, find};
 use super::locked;
 use super::lua::Scripts;
 use super::pubsub::ClientId;
-use super::resp::{Outcome, Refusal, Reply};
-use super::state::{Caller, State};
+use super::resp::{CommandResult, Refusal, Reply};
+use super::state::{Caller, EngineState};
 use std::sync::Mutex;
 
 /// Executes a request of a connection.
 pub(crate) fn execute(
-    state: &Mutex<State>,
+    state: &Mutex<EngineState>,
     scripts: &mut Scripts,
     id: ClientId,
     args: Args<'_>,
 ) -> Reply {
     let mut now = locked(state);
     let spec = match admit(&mut now, id, args) {
-        Ok(Admission::Run(spec)) => spec,
-        Ok(Admission::Queued) => return Reply::Status("QUEUED".into()),
+        Ok(Dispatch::Run(spec)) => spec,
+        Ok(Dispatch::Queued) => return Reply::Status("QUEUED".into()),
         Err(refusal) => return Reply::Error(refusal),
     };
     let caller = Caller { client: id, db: now.clients.get(&id).map_or(0, |client| client.db) };
@@ -39,7 +39,7 @@ pub(crate) fn execute(
 }
 
 /// Executes a command of a script.
-pub(crate) fn execute_scripted(state: &mut State, args: &[&[u8]]) -> Reply {
+pub(crate) fn execute_scripted(state: &mut EngineState, args: &[&[u8]]) -> Reply {
     let args = Args(args);
     let found = find(args);
     match found.or_refuse_script() {
@@ -52,7 +52,7 @@ pub(crate) fn execute_scripted(state: &mut State, args: &[&[u8]]) -> Reply {
 }
 
 fn run_command(
-    state: &mut State,
+    state: &mut EngineState,
     spec: &'static Spec,
     caller: Caller,
     args: Args<'_>,
@@ -61,30 +61,30 @@ fn run_command(
     let Run::Command(run) = spec.run else {
         return Reply::Error(Refusal::arity(spec.name));
     };
-    let outcome = run(&mut Call { state, caller, scripted }, args);
+    let outcome = run(&mut Invocation { state, caller, scripted }, args);
     finish(state, spec, outcome)
 }
 
-fn finish(state: &mut State, spec: &'static Spec, outcome: Outcome) -> Reply {
+fn finish(state: &mut EngineState, spec: &'static Spec, outcome: CommandResult) -> Reply {
     state.stats.ran(spec.name, outcome.is_err());
     outcome.unwrap_or_else(Reply::Error)
 }
 
-enum Admission {
+enum Dispatch {
     Run(&'static Spec),
     /// Kept for EXEC.
     Queued,
 }
 
 /// Whether the request may run now. What is wrong with it spoils a transaction.
-fn admit(state: &mut State, id: ClientId, args: Args<'_>) -> Result<Admission, Refusal> {
+fn admit(state: &mut EngineState, id: ClientId, args: Args<'_>) -> Result<Dispatch, Refusal> {
     state.begin();
     let found = find(args);
     if let Finding::WrongArity(spec) | Finding::UnknownSubcommand(spec) = &found {
         state.stats.rejected(spec.name);
     }
     let spec = found.or_refuse(args);
-    let Some(client) = state.clients.get_mut(&id) else { return spec.map(Admission::Run) };
+    let Some(client) = state.clients.get_mut(&id) else { return spec.map(Dispatch::Run) };
     let spec = spec.and_then(|spec| {
         client.last_command = spec.name;
         if client.only_listens() && !spec.while_subscribed {
@@ -102,13 +102,13 @@ fn admit(state: &mut State, id: ClientId, args: Args<'_>) -> Result<Admission, R
         let cause = text.strip_prefix("ERR ").unwrap_or(text);
         return Err(format!("EXECABORT Transaction discarded because of: {cause}").into());
     }
-    let Some(transaction) = &mut client.transaction else { return spec.map(Admission::Run) };
+    let Some(transaction) = &mut client.transaction else { return spec.map(Dispatch::Run) };
     match spec {
         Ok(spec) if waits_for_exec(spec) => {
             transaction.queue.push(args.0.iter().map(|word| word.to_vec()).collect());
-            Ok(Admission::Queued)
+            Ok(Dispatch::Queued)
         }
-        Ok(spec) => Ok(Admission::Run(spec)),
+        Ok(spec) => Ok(Dispatch::Run(spec)),
         Err(refusal) => {
             transaction.spoiled = true;
             Err(refusal)
@@ -120,10 +120,15 @@ fn waits_for_exec(spec: &Spec) -> bool {
     !matches!(spec.run, Run::Transaction(_)) && !matches!(spec.name, "quit" | "reset")
 }
 
-fn transaction(state: &Mutex<State>, scripts: &mut Scripts, id: ClientId, step: Step) -> Outcome {
+fn transaction(
+    state: &Mutex<EngineState>,
+    scripts: &mut Scripts,
+    id: ClientId,
+    step: TransactionCommand,
+) -> CommandResult {
     let mut now = locked(state);
     let Some(client) = now.clients.get_mut(&id) else { return Ok(Reply::Nil) };
-    if step == Step::Multi {
+    if step == TransactionCommand::Multi {
         if client.transaction.is_some() {
             return Err(Refusal::new("ERR MULTI calls can not be nested"));
         }
@@ -131,10 +136,10 @@ fn transaction(state: &Mutex<State>, scripts: &mut Scripts, id: ClientId, step: 
         return Ok(Reply::OK);
     }
     let Some(transaction) = client.transaction.take() else {
-        let name = if step == Step::Exec { "EXEC" } else { "DISCARD" };
+        let name = if step == TransactionCommand::Exec { "EXEC" } else { "DISCARD" };
         return Err(format!("ERR {name} without MULTI").into());
     };
-    if step == Step::Discard {
+    if step == TransactionCommand::Discard {
         return Ok(Reply::OK);
     }
     if transaction.spoiled {

@@ -7,10 +7,10 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::client::{Client, Outbox};
-use super::clock::Clock;
+use super::client::{ConnectedClient, ReplyBuffer};
+use super::clock::EngineClock;
 use super::data::Keyspace;
-use super::pubsub::{ClientId, Kind, Registry};
+use super::pubsub::{ChannelKind, ClientId, SubscriberTable};
 use super::resp::Reply;
 use super::stats::Stats;
 
@@ -22,14 +22,14 @@ pub(crate) const DATABASES: usize = 16;
 const AGE_AT_BIRTH_MS: i64 = 2 * 86_400 * 1000;
 
 #[derive(Debug)]
-pub(crate) struct State {
-    pub(crate) mode: Mode,
-    pub(crate) clock: Clock,
+pub(crate) struct EngineState {
+    pub(crate) mode: ServerMode,
+    pub(crate) clock: EngineClock,
     /// The time of the request being executed, in Unix milliseconds.
     pub(crate) now_ms: i64,
     databases: BTreeMap<usize, Keyspace>,
-    pub(crate) registry: Registry,
-    pub(crate) clients: BTreeMap<ClientId, Client>,
+    pub(crate) registry: SubscriberTable,
+    pub(crate) clients: BTreeMap<ClientId, ConnectedClient>,
     next_client: ClientId,
     pub(crate) life: Life,
     pub(crate) names: Names,
@@ -44,7 +44,7 @@ pub(crate) struct State {
 
 /// Whether the server answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum ServerMode {
     /// Left by `freeze`, `kill` and `stop`.
     Running,
     /// Nothing is read, executed or answered. Left by `thaw`, `kill` and `stop`.
@@ -90,8 +90,8 @@ pub(crate) struct Caller {
     pub(crate) db: usize,
 }
 
-impl State {
-    pub(crate) fn new(clock: Clock, mut names: Names) -> Self {
+impl EngineState {
+    pub(crate) fn new(clock: EngineClock, mut names: Names) -> Self {
         let config = [
             ("appendonly", "no"),
             ("databases", "16"),
@@ -101,10 +101,10 @@ impl State {
             ("timeout", "0"),
         ];
         Self {
-            mode: Mode::Running,
+            mode: ServerMode::Running,
             now_ms: clock.unix_ms(),
             databases: BTreeMap::new(),
-            registry: Registry::default(),
+            registry: SubscriberTable::default(),
             clients: BTreeMap::new(),
             next_client: 1,
             life: Life::new(names.next(), clock.unix_ms() - AGE_AT_BIRTH_MS),
@@ -152,20 +152,20 @@ impl State {
 
     /// Admits a connection, unless the server is down.
     pub(crate) fn open(&mut self, address: Option<String>, wake: Arc<Notify>) -> Option<ClientId> {
-        if matches!(self.mode, Mode::Killed | Mode::Stopped) {
+        if matches!(self.mode, ServerMode::Killed | ServerMode::Stopped) {
             return None;
         }
         let id = self.next_client;
         self.next_client += 1;
         let address = address.unwrap_or_else(|| format!("embedded:{id}"));
-        self.clients.insert(id, Client::new(id, address, wake, self.clock.instant()));
+        self.clients.insert(id, ConnectedClient::new(id, address, wake, self.clock.instant()));
         Some(id)
     }
 
     /// Forgets a connection and wakes its task, which then ends.
     pub(crate) fn close(&mut self, id: ClientId) {
         let Some(client) = self.clients.remove(&id) else { return };
-        for kind in [Kind::Channel, Kind::Pattern, Kind::Shard] {
+        for kind in [ChannelKind::Channel, ChannelKind::Pattern, ChannelKind::Shard] {
             for name in client.subscriptions.of(kind) {
                 self.registry.unsubscribe(kind, name, id);
             }
@@ -176,7 +176,7 @@ impl State {
     /// Queues a reply or a push. Every byte that leaves the server passes here.
     pub(crate) fn respond(&mut self, id: ClientId, reply: &Reply) {
         let now = self.clock.instant();
-        if let Some(Client { outbox, protocol, .. }) = self.clients.get_mut(&id) {
+        if let Some(ConnectedClient { outbox, protocol, .. }) = self.clients.get_mut(&id) {
             outbox.push(reply, *protocol, now, self.delay);
         }
     }
@@ -192,13 +192,13 @@ impl State {
     /// Moves what can be written to the end of `out`.
     pub(crate) fn collect(&mut self, id: ClientId, out: &mut Vec<u8>) -> Option<Instant> {
         let now = self.clock.instant();
-        let outbox: &mut Outbox = &mut self.clients.get_mut(&id)?.outbox;
+        let outbox: &mut ReplyBuffer = &mut self.clients.get_mut(&id)?.outbox;
         outbox.collect(now, out)
     }
 
-    pub(crate) fn set_mode(&mut self, mode: Mode) {
+    pub(crate) fn set_mode(&mut self, mode: ServerMode) {
         self.mode = mode;
-        if matches!(mode, Mode::Killed | Mode::Stopped) {
+        if matches!(mode, ServerMode::Killed | ServerMode::Stopped) {
             while let Some(id) = self.clients.keys().next().copied() {
                 self.close(id);
             }
@@ -211,7 +211,7 @@ impl State {
     pub(crate) fn revive(&mut self) {
         self.life = Life::new(self.names.next(), self.clock.unix_ms());
         self.stats = Stats::default();
-        self.set_mode(Mode::Running);
+        self.set_mode(ServerMode::Running);
     }
 }
 

@@ -8,11 +8,11 @@ pub(crate) struct Stats {
     processed: u64,
     /// Bytes of data that came from a master.
     pub(crate) taken_in: u64,
-    commands: BTreeMap<&'static str, Tally>,
+    commands: BTreeMap<&'static str, CommandStats>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct CommandStats {
     pub(crate) calls: u64,
     /// Refused before they ran, for instance for their number of arguments.
     pub(crate) rejected: u64,
@@ -38,7 +38,7 @@ impl Stats {
     }
 
     /// By command, in order of name.
-    pub(crate) fn commands(&self) -> impl Iterator<Item = (&'static str, Tally)> {
+    pub(crate) fn commands(&self) -> impl Iterator<Item = (&'static str, CommandStats)> {
         self.commands.iter().map(|(name, tally)| (*name, *tally))
     }
 }

@@ -1,10 +1,10 @@
 //! CLIENT: what a connection says of itself and learns of others.
 
-use super::super::client::Client;
+use super::super::client::ConnectedClient;
 use super::super::number;
-use super::super::pubsub::{ClientId, Kind};
-use super::super::resp::{Outcome, Protocol, Refusal, Reply};
-use super::{Args, Call, Spec};
+use super::super::pubsub::{ChannelKind, ClientId};
+use super::super::resp::{CommandResult, Protocol, Refusal, Reply};
+use super::{Args, Invocation, Spec};
 
 pub(super) const SPECS: &[Spec] = &[
     Spec::container("client").not_in_scripts(),
@@ -19,21 +19,21 @@ pub(super) const SPECS: &[Spec] = &[
     Spec::command("client|setname", 3, setname).not_in_scripts(),
 ];
 
-fn id(call: &mut Call<'_>, _: Args<'_>) -> Outcome {
+fn id(call: &mut Invocation<'_>, _: Args<'_>) -> CommandResult {
     Ok(Reply::Integer(i64::try_from(call.caller.client).unwrap_or(i64::MAX)))
 }
 
-fn getname(call: &mut Call<'_>, _: Args<'_>) -> Outcome {
+fn getname(call: &mut Invocation<'_>, _: Args<'_>) -> CommandResult {
     let name = call.client().map(|client| client.name.clone()).filter(|name| !name.is_empty());
     Ok(Reply::bulk_or_nil(name))
 }
 
-fn setname(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn setname(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     set_name(call, args.at(2)).map(|()| Reply::OK)
 }
 
 /// Names the connection; an empty name takes it away.
-pub(super) fn set_name(call: &mut Call<'_>, name: &[u8]) -> Result<(), Refusal> {
+pub(super) fn set_name(call: &mut Invocation<'_>, name: &[u8]) -> Result<(), Refusal> {
     let name = printable(name).ok_or(Refusal::new(
         "ERR Client names cannot contain spaces, newlines or special characters.",
     ))?;
@@ -43,7 +43,7 @@ pub(super) fn set_name(call: &mut Call<'_>, name: &[u8]) -> Result<(), Refusal> 
     Ok(())
 }
 
-fn setinfo(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn setinfo(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let option = args.lower(2);
     let value = printable(args.at(3)).ok_or_else(|| {
         format!("ERR {option} cannot contain spaces, newlines or special characters.")
@@ -61,18 +61,18 @@ fn printable(text: &[u8]) -> Option<String> {
     text.iter().all(u8::is_ascii_graphic).then(|| String::from_utf8_lossy(text).into_owned())
 }
 
-fn on_or_off(_: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn on_or_off(_: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     if args.is(2, "on") || args.is(2, "off") { Ok(Reply::OK) } else { Err(Refusal::SYNTAX) }
 }
 
-fn info(call: &mut Call<'_>, _: Args<'_>) -> Outcome {
+fn info(call: &mut Invocation<'_>, _: Args<'_>) -> CommandResult {
     let now = call.state.clock.instant();
     let line = call.client().map(|client| describe(client, now)).unwrap_or_default();
     Ok(Reply::Verbatim(line))
 }
 
 /// All connections, those of a type, or those with the given ids.
-fn list(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn list(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let chosen = match args.len() {
         2 => None,
         4 if args.is(2, "type") => {
@@ -94,7 +94,7 @@ fn list(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
     Ok(Reply::Verbatim(shown.map(|client| describe(client, now)).collect()))
 }
 
-fn of_type(call: &Call<'_>, listens: bool) -> Vec<ClientId> {
+fn of_type(call: &Invocation<'_>, listens: bool) -> Vec<ClientId> {
     let clients = call.state.clients.values();
     clients.filter(|client| client.subscriptions.any() == listens).map(|client| client.id).collect()
 }
@@ -107,7 +107,7 @@ fn ids(args: Args<'_>) -> Result<Vec<ClientId>, Refusal> {
 }
 
 /// By `ID` alone. The caller is skipped unless it says `SKIPME no`; then it is answered first.
-fn kill(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn kill(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     if args.len() == 3 {
         return Err(Refusal::new("ERR No such client"));
     }
@@ -139,7 +139,7 @@ fn positive_id(word: &[u8]) -> Result<ClientId, Refusal> {
         .ok_or(Refusal::new("ERR client-id should be greater than 0"))
 }
 
-fn describe(client: &Client, now: tokio::time::Instant) -> String {
+fn describe(client: &ConnectedClient, now: tokio::time::Instant) -> String {
     let subscribed = |kind| client.subscriptions.of(kind).len();
     format!(
         "id={id} addr={address} laddr=embedded:0 fd=0 name={name} age={age} idle=0 flags={flags} \
@@ -151,9 +151,9 @@ fn describe(client: &Client, now: tokio::time::Instant) -> String {
         age = now.saturating_duration_since(client.connected_at).as_secs(),
         flags = if client.only_listens() { "P" } else { "N" },
         db = client.db,
-        sub = subscribed(Kind::Channel),
-        psub = subscribed(Kind::Pattern),
-        ssub = subscribed(Kind::Shard),
+        sub = subscribed(ChannelKind::Channel),
+        psub = subscribed(ChannelKind::Pattern),
+        ssub = subscribed(ChannelKind::Shard),
         multi = client
             .transaction
             .as_ref()

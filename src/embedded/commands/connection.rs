@@ -1,11 +1,11 @@
 //! What concerns the connection itself: the handshake, the database, the end.
 
 use super::super::client::Subscriptions;
-use super::super::pubsub::Kind;
-use super::super::resp::{Outcome, Protocol, Refusal, Reply};
+use super::super::pubsub::ChannelKind;
+use super::super::resp::{CommandResult, Protocol, Refusal, Reply};
 use super::super::state::DATABASES;
 use super::client::set_name;
-use super::{Args, Call, Spec};
+use super::{Args, Invocation, Spec};
 
 pub(super) const SPECS: &[Spec] = &[
     Spec::command("auth", -2, auth).not_in_scripts(),
@@ -17,7 +17,7 @@ pub(super) const SPECS: &[Spec] = &[
     Spec::command("select", 2, select),
 ];
 
-fn ping(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn ping(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     if args.len() > 2 {
         return Err(Refusal::arity("ping"));
     }
@@ -30,7 +30,7 @@ fn ping(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
     })
 }
 
-fn select(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn select(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let db = usize::try_from(args.integer(1)?).ok().filter(|db| *db < DATABASES);
     let db = db.ok_or(Refusal::new("ERR DB index is out of range"))?;
     // A script's choice ends with the script.
@@ -42,7 +42,7 @@ fn select(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
     Ok(Reply::OK)
 }
 
-fn auth(_: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn auth(_: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     match args.len() {
         2 => Err(Refusal::new(
             "ERR AUTH <password> called without any password configured for the default user. \
@@ -61,7 +61,7 @@ fn check_user(user: &[u8]) -> Result<(), Refusal> {
     Err(Refusal::new("WRONGPASS invalid username-password pair or user is disabled."))
 }
 
-fn hello(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn hello(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let protocol = match args.from(1).first() {
         None => None,
         Some(_) => Some(version(args)?),
@@ -105,7 +105,7 @@ fn version(args: Args<'_>) -> Result<Protocol, Refusal> {
     }
 }
 
-fn greeting(call: &mut Call<'_>) -> Reply {
+fn greeting(call: &mut Invocation<'_>) -> Reply {
     let resp3 = call.client().is_some_and(|client| client.protocol == Protocol::Resp3);
     let id = i64::try_from(call.caller.client).unwrap_or(i64::MAX);
     Reply::Map(vec![
@@ -126,7 +126,7 @@ fn greeting(call: &mut Call<'_>) -> Reply {
     ])
 }
 
-fn quit(call: &mut Call<'_>, _: Args<'_>) -> Outcome {
+fn quit(call: &mut Invocation<'_>, _: Args<'_>) -> CommandResult {
     if let Some(client) = call.client() {
         client.closing = true;
     }
@@ -134,7 +134,7 @@ fn quit(call: &mut Call<'_>, _: Args<'_>) -> Outcome {
 }
 
 /// Back to how the connection was when it was new.
-fn reset(call: &mut Call<'_>, _: Args<'_>) -> Outcome {
+fn reset(call: &mut Invocation<'_>, _: Args<'_>) -> CommandResult {
     let id = call.caller.client;
     let Some(client) = call.client() else { return Ok(Reply::Nil) };
     client.name.clear();
@@ -142,7 +142,7 @@ fn reset(call: &mut Call<'_>, _: Args<'_>) -> Outcome {
     client.db = 0;
     client.transaction = None;
     let subscriptions: Subscriptions = std::mem::take(&mut client.subscriptions);
-    for kind in [Kind::Channel, Kind::Pattern, Kind::Shard] {
+    for kind in [ChannelKind::Channel, ChannelKind::Pattern, ChannelKind::Shard] {
         for name in subscriptions.of(kind) {
             call.state.registry.unsubscribe(kind, name, id);
         }

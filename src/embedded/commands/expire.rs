@@ -1,7 +1,7 @@
 //! Times to live.
 
-use super::super::resp::{Outcome, Refusal, Reply};
-use super::{Args, Call, Spec};
+use super::super::resp::{CommandResult, Refusal, Reply};
+use super::{Args, Invocation, Spec};
 
 pub(super) const SPECS: &[Spec] = &[
     Spec::command("expire", -3, |call, args| expire(call, args, Unit::Seconds, "expire")),
@@ -52,7 +52,7 @@ pub(super) fn deadline(unit: Unit, value: i64, now_ms: i64, command: &str) -> Re
 }
 
 /// The answer is made of the time the key dies and the time it is.
-fn ttl(call: &mut Call<'_>, args: Args<'_>, show: fn(i64, i64) -> i64) -> Outcome {
+fn ttl(call: &mut Invocation<'_>, args: Args<'_>, show: fn(i64, i64) -> i64) -> CommandResult {
     let keys = call.keys();
     let now_ms = keys.now_ms();
     Ok(Reply::Integer(match keys.expiry(args.at(1)) {
@@ -67,14 +67,14 @@ fn seconds(millis: i64) -> i64 {
     millis.saturating_add(500) / 1000
 }
 
-fn persist(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn persist(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let keys = call.keys();
     let had_expiry = keys.expiry(args.at(1)).flatten().is_some();
     keys.set_expiry(args.at(1), None);
     Ok(Reply::flag(had_expiry))
 }
 
-fn expire(call: &mut Call<'_>, args: Args<'_>, unit: Unit, command: &str) -> Outcome {
+fn expire(call: &mut Invocation<'_>, args: Args<'_>, unit: Unit, command: &str) -> CommandResult {
     let condition = condition(args)?;
     let value = args.integer(2)?;
     let expires_ms = deadline(unit, value, call.state.now_ms, command)?;

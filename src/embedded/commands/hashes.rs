@@ -2,8 +2,8 @@
 
 use super::super::data::Hash;
 use super::super::number;
-use super::super::resp::{Outcome, Refusal, Reply};
-use super::{Args, Call, Spec};
+use super::super::resp::{CommandResult, Refusal, Reply};
+use super::{Args, Invocation, Spec};
 
 pub(super) const SPECS: &[Spec] = &[
     Spec::command("hdel", -3, hdel),
@@ -23,7 +23,7 @@ pub(super) const SPECS: &[Spec] = &[
     Spec::command("hvals", 2, |call, args| list(call, args, |_, value| value)),
 ];
 
-fn hset(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn hset(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     if args.len() % 2 == 1 {
         return Err(Refusal::arity("hset"));
     }
@@ -32,7 +32,7 @@ fn hset(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
     Ok(Reply::count(added))
 }
 
-fn hsetnx(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn hsetnx(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let hash = call.keys().create::<Hash>(args.at(1))?;
     let free = hash.get(args.at(2)).is_none();
     if free {
@@ -41,17 +41,21 @@ fn hsetnx(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
     Ok(Reply::flag(free))
 }
 
-fn field(call: &mut Call<'_>, args: Args<'_>, show: impl Fn(Option<&Vec<u8>>) -> Reply) -> Outcome {
+fn field(
+    call: &mut Invocation<'_>,
+    args: Args<'_>,
+    show: impl Fn(Option<&Vec<u8>>) -> Reply,
+) -> CommandResult {
     Ok(show(call.keys().read::<Hash>(args.at(1))?.and_then(|hash| hash.get(args.at(2)))))
 }
 
-fn hmget(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn hmget(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let hash = call.keys().read::<Hash>(args.at(1))?;
     let values = args.from(2).iter().map(|name| hash.and_then(|hash| hash.get(name)).cloned());
     Ok(Reply::Array(values.map(Reply::bulk_or_nil).collect()))
 }
 
-fn hgetall(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn hgetall(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let hash = call.keys().read::<Hash>(args.at(1))?;
     let fields = hash.into_iter().flat_map(Hash::iter);
     let items = fields.flat_map(|(name, value)| [name, value]).cloned().map(Reply::bulk);
@@ -60,7 +64,7 @@ fn hgetall(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
 
 /// In the one form that scripts of locks use, with a count and values. Not by chance: the first ones,
 /// so that a run can be repeated; and in a flat list in RESP3 too.
-fn hrandfield(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn hrandfield(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let count = usize::try_from(args.integer(2)?).map_err(|_negative| Refusal::NOT_INTEGER)?;
     if !args.at(3).eq_ignore_ascii_case(b"WITHVALUES") {
         return Err(Refusal::SYNTAX);
@@ -71,20 +75,20 @@ fn hrandfield(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
 }
 
 fn list(
-    call: &mut Call<'_>,
+    call: &mut Invocation<'_>,
     args: Args<'_>,
     choose: for<'h> fn(&'h Vec<u8>, &'h Vec<u8>) -> &'h Vec<u8>,
-) -> Outcome {
+) -> CommandResult {
     let hash = call.keys().read::<Hash>(args.at(1))?;
     let fields = hash.into_iter().flat_map(Hash::iter);
     Ok(Reply::bulks(fields.map(|(name, value)| choose(name, value).clone())))
 }
 
-fn hlen(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn hlen(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     Ok(Reply::count(call.keys().read::<Hash>(args.at(1))?.map_or(0, Hash::len)))
 }
 
-fn hdel(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn hdel(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let keys = call.keys();
     let Some(hash) = keys.change::<Hash>(args.at(1))? else { return Ok(Reply::Integer(0)) };
     let removed = args.from(2).iter().filter(|name| hash.remove(name)).count();
@@ -92,7 +96,7 @@ fn hdel(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
     Ok(Reply::count(removed))
 }
 
-fn hincrby(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn hincrby(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let by = args.integer(3)?;
     let keys = call.keys();
     let before = match keys.read::<Hash>(args.at(1))?.and_then(|hash| hash.get(args.at(2))) {

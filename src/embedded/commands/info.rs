@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::super::resp::{Outcome, Reply};
-use super::super::state::{NO_HISTORY, State};
-use super::{Args, Call, Spec};
+use super::super::resp::{CommandResult, Reply};
+use super::super::state::{EngineState, NO_HISTORY};
+use super::{Args, Invocation, Spec};
 
 pub(super) const SPECS: &[Spec] = &[Spec::command("info", -1, info)];
 
@@ -12,7 +12,7 @@ pub(super) const SPECS: &[Spec] = &[Spec::command("info", -1, info)];
 pub(super) const VERSION: &str = "7.0.15";
 
 /// A section: its name, whether it is shown unasked, and its lines.
-type Section = (&'static str, bool, fn(&State) -> String);
+type Section = (&'static str, bool, fn(&EngineState) -> String);
 
 const SECTIONS: [Section; 6] = [
     ("Server", true, server),
@@ -23,7 +23,7 @@ const SECTIONS: [Section; 6] = [
     ("Commandstats", false, commandstats),
 ];
 
-fn info(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn info(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let asked: Vec<_> = (1..args.len()).map(|index| args.lower(index)).collect();
     let any = |names: &[&str]| asked.iter().any(|asked| names.contains(&asked.as_str()));
     let usual = asked.is_empty() || any(&["default", "all", "everything"]);
@@ -38,7 +38,7 @@ fn info(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
     Ok(Reply::Verbatim(shown.join("\r\n")))
 }
 
-fn server(state: &State) -> String {
+fn server(state: &EngineState) -> String {
     let now_us = state.clock.unix_us();
     // Whole seconds are subtracted, as Redis does.
     let uptime = now_us.div_euclid(1_000_000) - state.life.started_ms.div_euclid(1000);
@@ -52,26 +52,26 @@ fn server(state: &State) -> String {
     )
 }
 
-fn clients(state: &State) -> String {
+fn clients(state: &EngineState) -> String {
     format!("connected_clients:{}\r\n", state.clients.len())
 }
 
-fn stats(state: &State) -> String {
-    use super::super::pubsub::Kind;
+fn stats(state: &EngineState) -> String {
+    use super::super::pubsub::ChannelKind;
     let names = |kind| state.registry.names(kind).count();
     format!(
         "total_commands_processed:{}\r\ntotal_net_repl_input_bytes:{}\r\npubsub_channels:{}\r\n\
          pubsub_patterns:{}\r\npubsubshard_channels:{}\r\n",
         state.stats.processed(),
         state.stats.taken_in,
-        names(Kind::Channel),
-        names(Kind::Pattern),
-        names(Kind::Shard),
+        names(ChannelKind::Channel),
+        names(ChannelKind::Pattern),
+        names(ChannelKind::Shard),
     )
 }
 
 /// Always a master: what it once was as a replica shows in its ids.
-fn replication(state: &State) -> String {
+fn replication(state: &EngineState) -> String {
     let history = &state.life.history;
     format!(
         "role:master\r\nconnected_slaves:0\r\nmaster_failover_state:no-failover\r\n\
@@ -84,7 +84,7 @@ fn replication(state: &State) -> String {
 }
 
 /// Times are not measured: they would mean nothing under a paused clock.
-fn commandstats(state: &State) -> String {
+fn commandstats(state: &EngineState) -> String {
     let mut lines = String::new();
     for (name, tally) in state.stats.commands() {
         // Writing to a String cannot fail.

@@ -1,8 +1,8 @@
 //! Commands for keys of any type.
 
 use super::super::glob;
-use super::super::resp::{Outcome, Refusal, Reply};
-use super::{Args, Call, Spec};
+use super::super::resp::{CommandResult, Refusal, Reply};
+use super::{Args, Invocation, Spec};
 
 pub(super) const SPECS: &[Spec] = &[
     Spec::command("dbsize", 1, |call, _| Ok(Reply::count(call.keys().keys().count()))),
@@ -16,28 +16,28 @@ pub(super) const SPECS: &[Spec] = &[
     Spec::command("unlink", -2, del),
 ];
 
-fn del(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn del(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let keys = call.keys();
     Ok(Reply::count(args.from(1).iter().filter(|key| keys.remove(key)).count()))
 }
 
-fn exists(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn exists(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let keys = call.keys();
     Ok(Reply::count(args.from(1).iter().filter(|key| keys.contains(key)).count()))
 }
 
-fn type_of(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn type_of(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let name = call.keys().get(args.at(1)).map_or("none", |value| value.type_name());
     Ok(Reply::Status(name.into()))
 }
 
-fn keys(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn keys(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let found = call.keys().keys().map(|(key, _)| key);
     Ok(Reply::bulks(found.filter(|key| glob::matches(args.at(1), key)).cloned()))
 }
 
 /// Everything is returned at once, with the cursor 0, whatever cursor is given.
-fn scan(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn scan(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let cursor = args.text(1);
     if !cursor.is_empty() && cursor.parse::<i128>().is_err() {
         return Err(Refusal::new("ERR invalid cursor"));
@@ -62,13 +62,13 @@ fn scan(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
     Ok(Reply::Array(vec![Reply::bulk("0"), found]))
 }
 
-fn flushall(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn flushall(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     check_flush(args)?;
     call.state.flush();
     Ok(Reply::OK)
 }
 
-fn flushdb(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn flushdb(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     check_flush(args)?;
     call.keys().clear();
     Ok(Reply::OK)

@@ -1,8 +1,8 @@
 //! Lists.
 
 use super::super::data::List;
-use super::super::resp::{Outcome, Refusal, Reply};
-use super::{Args, Call, Spec};
+use super::super::resp::{CommandResult, Refusal, Reply};
+use super::{Args, Invocation, Spec};
 
 pub(super) const SPECS: &[Spec] = &[
     Spec::command("lindex", 3, lindex),
@@ -17,18 +17,18 @@ pub(super) const SPECS: &[Spec] = &[
     Spec::command("rpush", -3, |call, args| push(call, args, List::push_back)),
 ];
 
-fn push(call: &mut Call<'_>, args: Args<'_>, push: fn(&mut List, Vec<u8>)) -> Outcome {
+fn push(call: &mut Invocation<'_>, args: Args<'_>, push: fn(&mut List, Vec<u8>)) -> CommandResult {
     let list = call.keys().create::<List>(args.at(1))?;
     args.from(2).iter().for_each(|item| push(list, item.to_vec()));
     Ok(Reply::count(list.len()))
 }
 
 fn pop(
-    call: &mut Call<'_>,
+    call: &mut Invocation<'_>,
     args: Args<'_>,
     pop: fn(&mut List) -> Option<Vec<u8>>,
     name: &str,
-) -> Outcome {
+) -> CommandResult {
     let limit = match args.len() {
         2 => None,
         3 => Some(args.natural(2)?),
@@ -48,24 +48,24 @@ fn pop(
     Ok(reply)
 }
 
-fn llen(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn llen(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     Ok(Reply::count(call.keys().read::<List>(args.at(1))?.map_or(0, List::len)))
 }
 
-fn lindex(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn lindex(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let Some(list) = call.keys().read::<List>(args.at(1))? else { return Ok(Reply::Nil) };
     let index = position(args.integer(2)?, list.len());
     Ok(Reply::bulk_or_nil(index.and_then(|index| list.get(index)).cloned()))
 }
 
 /// The index of the first of its kind. Without the options that Redis has for others.
-fn lpos(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn lpos(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let list = call.keys().read::<List>(args.at(1))?;
     let index = list.and_then(|list| list.iter().position(|item| item == args.at(2)));
     Ok(index.map_or(Reply::Nil, Reply::count))
 }
 
-fn lset(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn lset(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let list = call.keys().change::<List>(args.at(1))?;
     let list = list.ok_or(Refusal::new("ERR no such key"))?;
     let index = position(args.integer(2)?, list.len());
@@ -74,7 +74,7 @@ fn lset(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
     Ok(Reply::OK)
 }
 
-fn lrange(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn lrange(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let (start, stop) = (args.integer(2)?, args.integer(3)?);
     let Some(list) = call.keys().read::<List>(args.at(1))? else {
         return Ok(Reply::Array(Vec::new()));
@@ -84,7 +84,7 @@ fn lrange(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
 }
 
 /// Removes from the head, or from the tail if `count` is negative; all if it is zero.
-fn lrem(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn lrem(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let count = args.integer(2)?;
     let keys = call.keys();
     let Some(list) = keys.change::<List>(args.at(1))? else { return Ok(Reply::Integer(0)) };

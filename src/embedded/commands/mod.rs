@@ -16,31 +16,31 @@ mod strings;
 mod table;
 mod zrange;
 
-use super::client::Client;
+use super::client::ConnectedClient;
 use super::data::Keyspace;
 use super::lua::Scripts;
-use super::resp::Outcome;
-use super::state::{Caller, State};
+use super::resp::CommandResult;
+use super::state::{Caller, EngineState};
 
 pub(crate) use args::Args;
 pub(crate) use table::{Finding, find};
 
 /// What a command works on.
-pub(crate) struct Call<'a> {
-    pub(crate) state: &'a mut State,
+pub(crate) struct Invocation<'a> {
+    pub(crate) state: &'a mut EngineState,
     pub(crate) caller: Caller,
     /// Called by a script, not by a connection.
     pub(crate) scripted: bool,
 }
 
-impl Call<'_> {
+impl Invocation<'_> {
     /// The database the caller has selected.
     pub(crate) fn keys(&mut self) -> &mut Keyspace {
         self.state.database(self.caller.db)
     }
 
     /// The connection, while it is still there.
-    pub(crate) fn client(&mut self) -> Option<&mut Client> {
+    pub(crate) fn client(&mut self) -> Option<&mut ConnectedClient> {
         self.state.clients.get_mut(&self.caller.client)
     }
 }
@@ -61,17 +61,17 @@ pub(crate) struct Spec {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Run {
-    Command(fn(&mut Call<'_>, Args<'_>) -> Outcome),
+    Command(fn(&mut Invocation<'_>, Args<'_>) -> CommandResult),
     /// Runs scripts, so the state may not be locked meanwhile.
-    Script(fn(&mut Scripts, Caller, Args<'_>) -> Outcome),
+    Script(fn(&mut Scripts, Caller, Args<'_>) -> CommandResult),
     /// Belongs to the connection's transaction: MULTI, EXEC, DISCARD.
-    Transaction(Step),
+    Transaction(TransactionCommand),
     /// Only has subcommands.
     Container,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum TransactionCommand {
     Multi,
     Exec,
     Discard,
@@ -85,7 +85,7 @@ impl Spec {
     const fn command(
         name: &'static str,
         arity: i32,
-        run: fn(&mut Call<'_>, Args<'_>) -> Outcome,
+        run: fn(&mut Invocation<'_>, Args<'_>) -> CommandResult,
     ) -> Self {
         Self::new(name, arity, Run::Command(run))
     }

@@ -1,59 +1,61 @@
 //! Publishing and subscribing.
 
 use super::super::glob;
-use super::super::pubsub::Kind;
-use super::super::resp::{Outcome, Reply};
-use super::{Args, Call, Spec};
+use super::super::pubsub::ChannelKind;
+use super::super::resp::{CommandResult, Reply};
+use super::{Args, Invocation, Spec};
 
 pub(super) const SPECS: &[Spec] = &[
-    Spec::command("publish", 3, |call, args| publish(call, args, Kind::Channel)),
-    Spec::command("spublish", 3, |call, args| publish(call, args, Kind::Shard)),
-    listening("subscribe", -2, |call, args| subscribe(call, args, Kind::Channel)),
-    listening("psubscribe", -2, |call, args| subscribe(call, args, Kind::Pattern)),
-    listening("ssubscribe", -2, |call, args| subscribe(call, args, Kind::Shard)),
-    listening("unsubscribe", -1, |call, args| unsubscribe(call, args, Kind::Channel)),
-    listening("punsubscribe", -1, |call, args| unsubscribe(call, args, Kind::Pattern)),
-    listening("sunsubscribe", -1, |call, args| unsubscribe(call, args, Kind::Shard)),
+    Spec::command("publish", 3, |call, args| publish(call, args, ChannelKind::Channel)),
+    Spec::command("spublish", 3, |call, args| publish(call, args, ChannelKind::Shard)),
+    listening("subscribe", -2, |call, args| subscribe(call, args, ChannelKind::Channel)),
+    listening("psubscribe", -2, |call, args| subscribe(call, args, ChannelKind::Pattern)),
+    listening("ssubscribe", -2, |call, args| subscribe(call, args, ChannelKind::Shard)),
+    listening("unsubscribe", -1, |call, args| unsubscribe(call, args, ChannelKind::Channel)),
+    listening("punsubscribe", -1, |call, args| unsubscribe(call, args, ChannelKind::Pattern)),
+    listening("sunsubscribe", -1, |call, args| unsubscribe(call, args, ChannelKind::Shard)),
     Spec::container("pubsub"),
-    Spec::command("pubsub|channels", -2, |call, args| channels(call, args, Kind::Channel)),
-    Spec::command("pubsub|shardchannels", -2, |call, args| channels(call, args, Kind::Shard)),
+    Spec::command("pubsub|channels", -2, |call, args| channels(call, args, ChannelKind::Channel)),
+    Spec::command("pubsub|shardchannels", -2, |call, args| {
+        channels(call, args, ChannelKind::Shard)
+    }),
     Spec::command("pubsub|numpat", 2, numpat),
-    Spec::command("pubsub|numsub", -2, |call, args| numsub(call, args, Kind::Channel)),
-    Spec::command("pubsub|shardnumsub", -2, |call, args| numsub(call, args, Kind::Shard)),
+    Spec::command("pubsub|numsub", -2, |call, args| numsub(call, args, ChannelKind::Channel)),
+    Spec::command("pubsub|shardnumsub", -2, |call, args| numsub(call, args, ChannelKind::Shard)),
 ];
 
 const fn listening(
     name: &'static str,
     arity: i32,
-    run: fn(&mut Call<'_>, Args<'_>) -> Outcome,
+    run: fn(&mut Invocation<'_>, Args<'_>) -> CommandResult,
 ) -> Spec {
     Spec::command(name, arity, run).not_in_scripts().while_subscribed()
 }
 
 /// The words of the replies that are pushed for each kind.
-struct Words {
+struct PushNames {
     subscribe: &'static str,
     unsubscribe: &'static str,
     message: &'static str,
 }
 
-fn words(kind: Kind) -> Words {
+fn words(kind: ChannelKind) -> PushNames {
     let (subscribe, unsubscribe, message) = match kind {
-        Kind::Channel => ("subscribe", "unsubscribe", "message"),
-        Kind::Pattern => ("psubscribe", "punsubscribe", "pmessage"),
-        Kind::Shard => ("ssubscribe", "sunsubscribe", "smessage"),
+        ChannelKind::Channel => ("subscribe", "unsubscribe", "message"),
+        ChannelKind::Pattern => ("psubscribe", "punsubscribe", "pmessage"),
+        ChannelKind::Shard => ("ssubscribe", "sunsubscribe", "smessage"),
     };
-    Words { subscribe, unsubscribe, message }
+    PushNames { subscribe, unsubscribe, message }
 }
 
-fn publish(call: &mut Call<'_>, args: Args<'_>, kind: Kind) -> Outcome {
+fn publish(call: &mut Invocation<'_>, args: Args<'_>, kind: ChannelKind) -> CommandResult {
     let (channel, payload) = (args.at(1), args.at(2));
     let audience = call.state.registry.audience(kind, channel);
     for delivery in &audience {
         let mut push = match &delivery.pattern {
             None => vec![Reply::bulk(words(kind).message)],
             Some(pattern) => {
-                vec![Reply::bulk(words(Kind::Pattern).message), Reply::Bulk(pattern.clone())]
+                vec![Reply::bulk(words(ChannelKind::Pattern).message), Reply::Bulk(pattern.clone())]
             }
         };
         push.extend([Reply::bulk(channel), Reply::bulk(payload)]);
@@ -62,7 +64,7 @@ fn publish(call: &mut Call<'_>, args: Args<'_>, kind: Kind) -> Outcome {
     Ok(Reply::count(audience.len()))
 }
 
-fn subscribe(call: &mut Call<'_>, args: Args<'_>, kind: Kind) -> Outcome {
+fn subscribe(call: &mut Invocation<'_>, args: Args<'_>, kind: ChannelKind) -> CommandResult {
     let id = call.caller.client;
     let replies = args.from(1).iter().map(|name| {
         call.state.registry.subscribe(kind, name, id);
@@ -76,7 +78,7 @@ fn subscribe(call: &mut Call<'_>, args: Args<'_>, kind: Kind) -> Outcome {
 }
 
 /// Without names, all of them.
-fn unsubscribe(call: &mut Call<'_>, args: Args<'_>, kind: Kind) -> Outcome {
+fn unsubscribe(call: &mut Invocation<'_>, args: Args<'_>, kind: ChannelKind) -> CommandResult {
     let id = call.caller.client;
     let names: Vec<Vec<u8>> = match args.from(1) {
         [] => call.client().map_or_else(Vec::new, |client| {
@@ -103,7 +105,7 @@ fn confirmation(word: &str, name: Reply, count: usize) -> Reply {
     Reply::Push(vec![Reply::bulk(word), name, Reply::count(count)])
 }
 
-fn channels(call: &mut Call<'_>, args: Args<'_>, kind: Kind) -> Outcome {
+fn channels(call: &mut Invocation<'_>, args: Args<'_>, kind: ChannelKind) -> CommandResult {
     if args.len() > 3 {
         return Err(format!(
             "ERR unknown subcommand or wrong number of arguments for '{}'. Try PUBSUB HELP.",
@@ -116,11 +118,11 @@ fn channels(call: &mut Call<'_>, args: Args<'_>, kind: Kind) -> Outcome {
     Ok(Reply::bulks(names.filter(|name| glob::matches(pattern, name)).cloned()))
 }
 
-fn numpat(call: &mut Call<'_>, _: Args<'_>) -> Outcome {
-    Ok(Reply::count(call.state.registry.names(Kind::Pattern).count()))
+fn numpat(call: &mut Invocation<'_>, _: Args<'_>) -> CommandResult {
+    Ok(Reply::count(call.state.registry.names(ChannelKind::Pattern).count()))
 }
 
-fn numsub(call: &mut Call<'_>, args: Args<'_>, kind: Kind) -> Outcome {
+fn numsub(call: &mut Invocation<'_>, args: Args<'_>, kind: ChannelKind) -> CommandResult {
     let registry = &call.state.registry;
     let counts = args
         .from(2)

@@ -1,7 +1,7 @@
 //! EVAL, EVALSHA and SCRIPT.
 
 use super::super::lua::Scripts;
-use super::super::resp::{Outcome, Refusal, Reply};
+use super::super::resp::{CommandResult, Refusal, Reply};
 use super::super::state::Caller;
 use super::{Args, Run, Spec};
 
@@ -17,18 +17,18 @@ pub(super) const SPECS: &[Spec] = &[
 const fn script(
     name: &'static str,
     arity: i32,
-    run: fn(&mut Scripts, Caller, Args<'_>) -> Outcome,
+    run: fn(&mut Scripts, Caller, Args<'_>) -> CommandResult,
 ) -> Spec {
     Spec::new(name, arity, Run::Script(run)).not_in_scripts()
 }
 
-fn eval(scripts: &mut Scripts, caller: Caller, args: Args<'_>) -> Outcome {
+fn eval(scripts: &mut Scripts, caller: Caller, args: Args<'_>) -> CommandResult {
     let keys = key_count(args)?;
     let sha = scripts.load(args.at(1))?;
     scripts.run(&sha, caller, keys, args.from(3))
 }
 
-fn evalsha(scripts: &mut Scripts, caller: Caller, args: Args<'_>) -> Outcome {
+fn evalsha(scripts: &mut Scripts, caller: Caller, args: Args<'_>) -> CommandResult {
     let missing = Refusal::new("NOSCRIPT No matching script. Please use EVAL.");
     let sha = args.lower(1);
     // What cannot be a digest is refused even before the number of keys is.
@@ -51,16 +51,16 @@ fn key_count(args: Args<'_>) -> Result<usize, Refusal> {
     Ok(count)
 }
 
-fn load(scripts: &mut Scripts, _: Caller, args: Args<'_>) -> Outcome {
+fn load(scripts: &mut Scripts, _: Caller, args: Args<'_>) -> CommandResult {
     scripts.load(args.at(2)).map(Reply::bulk)
 }
 
-fn exists(scripts: &mut Scripts, _: Caller, args: Args<'_>) -> Outcome {
+fn exists(scripts: &mut Scripts, _: Caller, args: Args<'_>) -> CommandResult {
     let known = (2..args.len()).map(|index| Reply::flag(scripts.contains(&args.lower(index))));
     Ok(Reply::Array(known.collect()))
 }
 
-fn flush(scripts: &mut Scripts, _: Caller, args: Args<'_>) -> Outcome {
+fn flush(scripts: &mut Scripts, _: Caller, args: Args<'_>) -> CommandResult {
     match args.len() {
         2 => {}
         3 if args.is(2, "async") || args.is(2, "sync") => {}

@@ -1,9 +1,9 @@
 //! The server as a whole: its time, its settings, its role.
 
 use super::super::glob;
-use super::super::resp::{Outcome, Refusal, Reply};
+use super::super::resp::{CommandResult, Refusal, Reply};
 use super::super::stats::Stats;
-use super::{Args, Call, Spec};
+use super::{Args, Invocation, Spec};
 
 pub(super) const SPECS: &[Spec] = &[
     Spec::container("config").not_in_scripts(),
@@ -15,18 +15,18 @@ pub(super) const SPECS: &[Spec] = &[
     Spec::command("wait", 3, wait).not_in_scripts(),
 ];
 
-fn time(call: &mut Call<'_>, _: Args<'_>) -> Outcome {
+fn time(call: &mut Invocation<'_>, _: Args<'_>) -> CommandResult {
     let unix_us = call.state.clock.unix_us();
     let parts = [unix_us.div_euclid(1_000_000), unix_us.rem_euclid(1_000_000)];
     Ok(Reply::bulks(parts.map(|part| part.to_string())))
 }
 
-fn role(_: &mut Call<'_>, _: Args<'_>) -> Outcome {
+fn role(_: &mut Invocation<'_>, _: Args<'_>) -> CommandResult {
     Ok(Reply::Array(vec![Reply::bulk("master"), Reply::Integer(0), Reply::Array(Vec::new())]))
 }
 
 /// There are no replicas to wait for, so it does not wait.
-fn wait(_: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn wait(_: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     args.integer(1)?;
     let unreadable = Refusal::new("ERR timeout is not an integer or out of range");
     let timeout = args.integer_or(2, unreadable)?;
@@ -36,7 +36,7 @@ fn wait(_: &mut Call<'_>, args: Args<'_>) -> Outcome {
     Ok(Reply::Integer(0))
 }
 
-fn config_get(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn config_get(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let patterns: Vec<_> = args.from(2).iter().map(|word| word.to_ascii_lowercase()).collect();
     let wanted =
         |name: &str| patterns.iter().any(|pattern| glob::matches(pattern, name.as_bytes()));
@@ -46,7 +46,7 @@ fn config_get(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
 }
 
 /// Remembers settings. None of them changes what the server does.
-fn config_set(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn config_set(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     if !args.len().is_multiple_of(2) {
         return Err(Refusal::SYNTAX);
     }
@@ -93,7 +93,7 @@ fn bytes(text: &str) -> Option<u64> {
     number.checked_mul(unit)
 }
 
-fn config_resetstat(call: &mut Call<'_>, _: Args<'_>) -> Outcome {
+fn config_resetstat(call: &mut Invocation<'_>, _: Args<'_>) -> CommandResult {
     call.state.stats = Stats::default();
     Ok(Reply::OK)
 }

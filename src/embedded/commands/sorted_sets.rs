@@ -2,8 +2,8 @@
 
 use super::super::data::SortedSet;
 use super::super::number;
-use super::super::resp::{Outcome, Refusal, Reply};
-use super::{Args, Call, Spec};
+use super::super::resp::{CommandResult, Refusal, Reply};
+use super::{Args, Invocation, Spec};
 
 pub(super) const SPECS: &[Spec] = &[
     Spec::command("zadd", -4, |call, args| zadd(call, args, false)),
@@ -15,21 +15,21 @@ pub(super) const SPECS: &[Spec] = &[
     Spec::command("zscore", 3, zscore),
 ];
 
-fn zcard(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn zcard(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     Ok(Reply::count(call.keys().read::<SortedSet>(args.at(1))?.map_or(0, SortedSet::len)))
 }
 
-fn zscore(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn zscore(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let set = call.keys().read::<SortedSet>(args.at(1))?;
     Ok(set.and_then(|set| set.score(args.at(2))).map_or(Reply::Nil, Reply::Double))
 }
 
-fn zrank(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn zrank(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let set = call.keys().read::<SortedSet>(args.at(1))?;
     Ok(set.and_then(|set| set.rank(args.at(2))).map_or(Reply::Nil, Reply::count))
 }
 
-fn zrem(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn zrem(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let keys = call.keys();
     let Some(set) = keys.change::<SortedSet>(args.at(1))? else { return Ok(Reply::Integer(0)) };
     let removed = args.from(2).iter().filter(|member| set.remove(member)).count();
@@ -37,7 +37,7 @@ fn zrem(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
     Ok(Reply::count(removed))
 }
 
-fn zpopmin(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn zpopmin(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let limit = match args.len() {
         2 => None,
         3 => Some(args.natural(2)?),
@@ -61,7 +61,7 @@ fn zpopmin(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
 
 /// The options of ZADD.
 #[derive(Debug, Default)]
-struct Options {
+struct AddOptions {
     only_new: bool,
     only_known: bool,
     greater: bool,
@@ -71,7 +71,7 @@ struct Options {
     increment: bool,
 }
 
-impl Options {
+impl AddOptions {
     /// Reads the options; where the first score is.
     fn parse(args: Args<'_>, increment: bool) -> (Self, usize) {
         let mut options = Self { increment, ..Self::default() };
@@ -125,13 +125,18 @@ impl Options {
 }
 
 /// ZADD, and ZINCRBY, which is ZADD with INCR in Redis too.
-fn zadd(call: &mut Call<'_>, args: Args<'_>, increment: bool) -> Outcome {
-    let (options, first) = Options::parse(args, increment);
+fn zadd(call: &mut Invocation<'_>, args: Args<'_>, increment: bool) -> CommandResult {
+    let (options, first) = AddOptions::parse(args, increment);
     options.check(args.len() - first)?;
     put(call, args, first, &options)
 }
 
-fn put(call: &mut Call<'_>, args: Args<'_>, first: usize, options: &Options) -> Outcome {
+fn put(
+    call: &mut Invocation<'_>,
+    args: Args<'_>,
+    first: usize,
+    options: &AddOptions,
+) -> CommandResult {
     let pairs = args.pairs(first).map(|(score, member)| (number::float(score), member));
     if pairs.clone().any(|(score, _)| score.is_none()) {
         return Err(Refusal::NOT_FLOAT);

@@ -2,9 +2,9 @@
 
 use super::super::data::Value;
 use super::super::number;
-use super::super::resp::{Outcome, Refusal, Reply};
+use super::super::resp::{CommandResult, Refusal, Reply};
 use super::expire::{Unit, deadline};
-use super::{Args, Call, Spec};
+use super::{Args, Invocation, Spec};
 
 pub(super) const SPECS: &[Spec] = &[
     Spec::command("append", 3, append),
@@ -20,32 +20,32 @@ pub(super) const SPECS: &[Spec] = &[
     Spec::command("strlen", 2, strlen),
 ];
 
-type Text = Vec<u8>;
+type StringValue = Vec<u8>;
 
-fn get(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
-    Ok(Reply::bulk_or_nil(call.keys().read::<Text>(args.at(1))?.cloned()))
+fn get(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
+    Ok(Reply::bulk_or_nil(call.keys().read::<StringValue>(args.at(1))?.cloned()))
 }
 
-fn strlen(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
-    Ok(Reply::count(call.keys().read::<Text>(args.at(1))?.map_or(0, Vec::len)))
+fn strlen(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
+    Ok(Reply::count(call.keys().read::<StringValue>(args.at(1))?.map_or(0, Vec::len)))
 }
 
-fn append(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
-    let text = call.keys().create::<Text>(args.at(1))?;
+fn append(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
+    let text = call.keys().create::<StringValue>(args.at(1))?;
     text.extend_from_slice(args.at(2));
     Ok(Reply::count(text.len()))
 }
 
-fn mget(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn mget(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let keys = call.keys();
     let values = args.from(1).iter().map(|key| {
         // Another type reads as missing here.
-        Reply::bulk_or_nil(keys.read::<Text>(key).ok().flatten().cloned())
+        Reply::bulk_or_nil(keys.read::<StringValue>(key).ok().flatten().cloned())
     });
     Ok(Reply::Array(values.collect()))
 }
 
-fn mset(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn mset(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     if args.len().is_multiple_of(2) {
         return Err(Refusal::arity("mset"));
     }
@@ -55,7 +55,7 @@ fn mset(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
     Ok(Reply::OK)
 }
 
-fn setnx(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn setnx(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let keys = call.keys();
     let free = !keys.contains(args.at(1));
     if free {
@@ -64,20 +64,20 @@ fn setnx(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
     Ok(Reply::flag(free))
 }
 
-fn decrby(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn decrby(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let by = args.integer(2)?.checked_neg();
     add(call, args, by.ok_or(Refusal::new("ERR decrement would overflow"))?)
 }
 
-fn add(call: &mut Call<'_>, args: Args<'_>, by: i64) -> Outcome {
+fn add(call: &mut Invocation<'_>, args: Args<'_>, by: i64) -> CommandResult {
     let keys = call.keys();
-    let before = match keys.read::<Text>(args.at(1))? {
+    let before = match keys.read::<StringValue>(args.at(1))? {
         None => 0,
         Some(text) => number::integer(text).ok_or(Refusal::NOT_INTEGER)?,
     };
     let sum =
         before.checked_add(by).ok_or(Refusal::new("ERR increment or decrement would overflow"))?;
-    *keys.create::<Text>(args.at(1))? = sum.to_string().into_bytes();
+    *keys.create::<StringValue>(args.at(1))? = sum.to_string().into_bytes();
     Ok(Reply::Integer(sum))
 }
 
@@ -91,7 +91,7 @@ struct SetOptions {
     get: bool,
 }
 
-fn set(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn set(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let options = set_options(args)?;
     let (key, now_ms) = (args.at(1), call.state.now_ms);
     let expires_ms = match options.expiry {
@@ -99,8 +99,11 @@ fn set(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
         Some((unit, index)) => Some(set_deadline(unit, args.integer(index)?, now_ms)?),
     };
     let keys = call.keys();
-    let before =
-        if options.get { Some(Reply::bulk_or_nil(keys.read::<Text>(key)?.cloned())) } else { None };
+    let before = if options.get {
+        Some(Reply::bulk_or_nil(keys.read::<StringValue>(key)?.cloned()))
+    } else {
+        None
+    };
     if options.wanted.is_some_and(|wanted| wanted != keys.contains(key)) {
         return Ok(before.unwrap_or(Reply::Nil));
     }

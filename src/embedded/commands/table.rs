@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::super::resp::{Outcome, Refusal, Reply};
-use super::{Args, Call, Run, Spec, Step};
+use super::super::resp::{CommandResult, Refusal, Reply};
+use super::{Args, Invocation, Run, Spec, TransactionCommand};
 
 /// What a request turned out to be.
 #[derive(Debug)]
@@ -104,7 +104,7 @@ static TABLE: LazyLock<HashMap<&'static [u8], &'static Spec>> =
     LazyLock::new(|| specs().map(|spec| (spec.name.as_bytes(), spec)).collect());
 
 /// Enough for clients that ask on connecting: the number of commands, and no details.
-fn command(_: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn command(_: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     match args.lower(1).as_str() {
         "" | "info" => Ok(Reply::Array(Vec::new())),
         "docs" => Ok(Reply::Map(Vec::new())),
@@ -140,9 +140,9 @@ fn specs() -> impl Iterator<Item = &'static Spec> {
 }
 
 const TRANSACTION: &[Spec] = &[
-    Spec::new("multi", 1, Run::Transaction(Step::Multi)).not_in_scripts(),
-    Spec::new("exec", 1, Run::Transaction(Step::Exec)).not_in_scripts(),
-    Spec::new("discard", 1, Run::Transaction(Step::Discard)).not_in_scripts(),
+    Spec::new("multi", 1, Run::Transaction(TransactionCommand::Multi)).not_in_scripts(),
+    Spec::new("exec", 1, Run::Transaction(TransactionCommand::Exec)).not_in_scripts(),
+    Spec::new("discard", 1, Run::Transaction(TransactionCommand::Discard)).not_in_scripts(),
 ];
 
 /// It tells of the table, so the table has it.

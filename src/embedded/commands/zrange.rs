@@ -2,15 +2,15 @@
 
 use super::super::data::SortedSet;
 use super::super::number;
-use super::super::resp::{Outcome, Refusal, Reply};
+use super::super::resp::{CommandResult, Refusal, Reply};
 use super::lists::slice;
-use super::{Args, Call, Spec};
+use super::{Args, Invocation, Spec};
 
 pub(super) const SPECS: &[Spec] = &[
     Spec::command("zcount", 4, zcount),
-    Spec::command("zrange", -4, |call, args| range(call, args, Options::default(), true)),
+    Spec::command("zrange", -4, |call, args| range(call, args, RangeOptions::default(), true)),
     Spec::command("zrangebyscore", -4, |call, args| {
-        range(call, args, Options { by_score: true, ..Options::default() }, false)
+        range(call, args, RangeOptions { by_score: true, ..RangeOptions::default() }, false)
     }),
     Spec::command("zremrangebyscore", 4, zremrangebyscore),
 ];
@@ -49,13 +49,13 @@ impl Scores {
     }
 }
 
-fn zcount(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn zcount(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let scores = Scores::parse(args.at(2), args.at(3))?;
     let set = call.keys().read::<SortedSet>(args.at(1))?;
     Ok(Reply::count(set.map_or(0, |set| scores.of(set).count())))
 }
 
-fn zremrangebyscore(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
+fn zremrangebyscore(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let scores = Scores::parse(args.at(2), args.at(3))?;
     let keys = call.keys();
     let Some(set) = keys.change::<SortedSet>(args.at(1))? else { return Ok(Reply::Integer(0)) };
@@ -68,14 +68,14 @@ fn zremrangebyscore(call: &mut Call<'_>, args: Args<'_>) -> Outcome {
 }
 
 #[derive(Debug, Default)]
-struct Options {
+struct RangeOptions {
     by_score: bool,
     reverse: bool,
     with_scores: bool,
     limit: Option<(i64, i64)>,
 }
 
-impl Options {
+impl RangeOptions {
     /// Reads the options. Only ZRANGE itself may choose order and direction by them.
     fn parse(mut self, args: Args<'_>, free: bool) -> Result<Self, Refusal> {
         let mut index = 4;
@@ -110,7 +110,12 @@ impl Options {
     }
 }
 
-fn range(call: &mut Call<'_>, args: Args<'_>, options: Options, free: bool) -> Outcome {
+fn range(
+    call: &mut Invocation<'_>,
+    args: Args<'_>,
+    options: RangeOptions,
+    free: bool,
+) -> CommandResult {
     let options = options.parse(args, free)?;
     let found = if options.by_score {
         by_score(call, args, &options)?
@@ -120,9 +125,9 @@ fn range(call: &mut Call<'_>, args: Args<'_>, options: Options, free: bool) -> O
     Ok(options.show(found.into_iter()))
 }
 
-type Found = Result<Vec<(Vec<u8>, f64)>, Refusal>;
+type RangeResult = Result<Vec<(Vec<u8>, f64)>, Refusal>;
 
-fn by_rank(call: &mut Call<'_>, args: Args<'_>, options: &Options) -> Found {
+fn by_rank(call: &mut Invocation<'_>, args: Args<'_>, options: &RangeOptions) -> RangeResult {
     let (start, stop) = (args.integer(2)?, args.integer(3)?);
     let Some(set) = call.keys().read::<SortedSet>(args.at(1))? else { return Ok(Vec::new()) };
     let (skip, take) = slice(start, stop, set.len());
@@ -134,7 +139,7 @@ fn by_rank(call: &mut Call<'_>, args: Args<'_>, options: &Options) -> Found {
     })
 }
 
-fn by_score(call: &mut Call<'_>, args: Args<'_>, options: &Options) -> Found {
+fn by_score(call: &mut Invocation<'_>, args: Args<'_>, options: &RangeOptions) -> RangeResult {
     let (min, max) = if options.reverse { (3, 2) } else { (2, 3) };
     let scores = Scores::parse(args.at(min), args.at(max))?;
     let Some(set) = call.keys().read::<SortedSet>(args.at(1))? else { return Ok(Vec::new()) };

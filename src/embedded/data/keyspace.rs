@@ -14,12 +14,12 @@ use super::{Typed, Value};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Keyspace {
-    entries: BTreeMap<Vec<u8>, Entry>,
+    entries: BTreeMap<Vec<u8>, StoredValue>,
     now_ms: i64,
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
+struct StoredValue {
     value: Value,
     /// In Unix time, by the server's clock.
     expires_ms: Option<i64>,
@@ -70,7 +70,7 @@ impl Keyspace {
 
     /// Sets a key, whatever it held, without a time to live.
     pub(crate) fn set(&mut self, key: &[u8], value: Value) {
-        self.entries.insert(key.to_vec(), Entry { value, expires_ms: None });
+        self.entries.insert(key.to_vec(), StoredValue { value, expires_ms: None });
     }
 
     pub(crate) fn remove(&mut self, key: &[u8]) -> bool {
@@ -109,7 +109,7 @@ impl Keyspace {
         self.entries.clear();
     }
 
-    fn entry(&mut self, key: &[u8]) -> Option<&mut Entry> {
+    fn entry(&mut self, key: &[u8]) -> Option<&mut StoredValue> {
         self.bury(key);
         self.entries.get_mut(key)
     }
@@ -121,7 +121,7 @@ impl Keyspace {
     }
 }
 
-impl Entry {
+impl StoredValue {
     fn is_dead(&self, now_ms: i64) -> bool {
         self.expires_ms.is_some_and(|expires_ms| now_ms >= expires_ms)
     }

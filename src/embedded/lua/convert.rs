@@ -7,12 +7,12 @@ use super::super::resp::{Refusal, Reply};
 
 /// The words of a command that a script calls, one behind the other.
 #[derive(Debug, Default)]
-pub(super) struct Words {
+pub(super) struct ArgumentBuffer {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
-impl Words {
+impl ArgumentBuffer {
     /// Only strings and numbers can be sent.
     pub(super) fn of(values: &[Value]) -> Option<Self> {
         let mut words =

@@ -7,12 +7,12 @@ use mlua::{Lua, Table, Value, Variadic};
 
 use super::super::locked;
 use super::super::resp::{Refusal, Reply};
-use super::super::state::State;
+use super::super::state::EngineState;
 use super::convert;
 
 /// Executes one command of a script. It is handed down, since the commands use this room: some of
 /// them run scripts.
-pub(crate) type Execute = fn(&mut State, &[&[u8]]) -> Reply;
+pub(crate) type Execute = fn(&mut EngineState, &[&[u8]]) -> Reply;
 
 /// What a function of the host raises.
 #[derive(Clone, Debug)]
@@ -33,10 +33,10 @@ impl fmt::Display for Raised {
 impl std::error::Error for Raised {}
 
 /// Whose commands are executed: an interpreter may serve one server after another.
-pub(super) type Desk = Arc<Mutex<Option<Arc<Mutex<State>>>>>;
+pub(super) type CurrentServer = Arc<Mutex<Option<Arc<Mutex<EngineState>>>>>;
 
 /// All of them, by name.
-pub(super) fn functions(lua: &Lua, desk: Desk, execute: Execute) -> mlua::Result<Table> {
+pub(super) fn functions(lua: &Lua, desk: CurrentServer, execute: Execute) -> mlua::Result<Table> {
     let host = lua.create_table()?;
     let shared = Arc::clone(&desk);
     let call = move |lua: &Lua, words: Variadic<Value>| match answer(&shared, execute, &words) {
@@ -59,13 +59,13 @@ pub(super) fn functions(lua: &Lua, desk: Desk, execute: Execute) -> mlua::Result
 }
 
 /// What one command of a script gets.
-fn answer(desk: &Desk, execute: Execute, words: &[Value]) -> Reply {
+fn answer(desk: &CurrentServer, execute: Execute, words: &[Value]) -> Reply {
     if words.is_empty() {
         return Reply::Error(Refusal::new(
             "ERR Please specify at least one argument for this redis lib call",
         ));
     }
-    let Some(words) = convert::Words::of(words) else {
+    let Some(words) = convert::ArgumentBuffer::of(words) else {
         return Reply::Error(Refusal::new(
             "ERR Lua redis lib command arguments must be strings or integers",
         ));
@@ -98,7 +98,7 @@ fn sha1hex(_: &Lua, words: Variadic<Value>) -> mlua::Result<String> {
     if words.len() != 1 {
         return Err(raise(Raised::Reply("ERR wrong number of arguments".to_owned())));
     }
-    let words = convert::Words::of(&words).unwrap_or_default();
+    let words = convert::ArgumentBuffer::of(&words).unwrap_or_default();
     Ok(sha1_smol::Sha1::from(words.slices().concat()).digest().to_string())
 }
 

@@ -8,8 +8,8 @@ use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value};
 
 use super::super::locked;
 use super::super::resp::Refusal;
-use super::super::state::State;
-use super::host::{Desk, Execute};
+use super::super::state::EngineState;
+use super::host::{CurrentServer, Execute};
 use super::{convert, host};
 
 /// The name under which scripts appear in messages.
@@ -18,7 +18,7 @@ const SCRIPT_NAME: &str = "@user_script";
 #[derive(Debug)]
 pub(super) struct Machine {
     lua: Lua,
-    desk: Desk,
+    desk: CurrentServer,
     /// What it has compiled, by source: the digest and the function.
     compiled: BTreeMap<Vec<u8>, (String, Function)>,
     /// What scripts see as their globals: reads fall through to `visible`, writes are refused.
@@ -38,11 +38,11 @@ pub(super) struct Failure {
 }
 
 impl Machine {
-    pub(super) fn new(state: Arc<Mutex<State>>, execute: Execute) -> mlua::Result<Self> {
+    pub(super) fn new(state: Arc<Mutex<EngineState>>, execute: Execute) -> mlua::Result<Self> {
         let libraries = StdLib::STRING | StdLib::TABLE | StdLib::MATH;
         // Scripts get a `pcall` of ours; mlua's own wrapper would only cost time.
         let lua = Lua::new_with(libraries, LuaOptions::new().catch_rust_panics(false))?;
-        let desk: Desk = Arc::new(Mutex::new(Some(state)));
+        let desk: CurrentServer = Arc::new(Mutex::new(Some(state)));
         let host = host::functions(&lua, Arc::clone(&desk), execute)?;
         let prelude = lua.load(include_str!("prelude.lua")).set_name("@prelude");
         let (environment, visible, runner) = prelude.call(host)?;
@@ -51,7 +51,7 @@ impl Machine {
     }
 
     /// From now on its scripts' commands are executed there, if anywhere.
-    pub(super) fn serve(&self, state: Option<Arc<Mutex<State>>>) {
+    pub(super) fn serve(&self, state: Option<Arc<Mutex<EngineState>>>) {
         *locked(&self.desk) = state;
     }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use super::super::locked;
-use super::super::resp::{Outcome, Refusal, Reply};
-use super::super::state::{Caller, State};
+use super::super::resp::{CommandResult, Refusal, Reply};
+use super::super::state::{Caller, EngineState};
 use super::convert;
 use super::host::Execute;
 use super::machine::{Failure, Machine};
@@ -14,7 +14,7 @@ use super::machine::{Failure, Machine};
 /// All that a server knows of Lua. The interpreter is made when it is first needed.
 #[derive(Debug)]
 pub(crate) struct Scripts {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<EngineState>>,
     execute: Execute,
     machine: Option<Machine>,
     /// What this server was told, by digest.
@@ -30,7 +30,7 @@ impl Scripts {
     ///
     /// If interpreters are `handed_on`, one that a server of this thread has left is taken, with all
     /// that it has compiled: scripts must then leave nothing behind but in the data.
-    pub(crate) fn new(state: Arc<Mutex<State>>, execute: Execute, handed_on: bool) -> Self {
+    pub(crate) fn new(state: Arc<Mutex<EngineState>>, execute: Execute, handed_on: bool) -> Self {
         Self { state, execute, machine: None, loaded: BTreeMap::new(), handed_on }
     }
 
@@ -60,7 +60,7 @@ impl Scripts {
         caller: Caller,
         keys: usize,
         words: &[&[u8]],
-    ) -> Outcome {
+    ) -> CommandResult {
         locked(&self.state).script = caller;
         let (Some(machine), Some(script)) = (&self.machine, self.loaded.get(sha)) else {
             return Err(Refusal::new("NOSCRIPT No matching script. Please use EVAL."));

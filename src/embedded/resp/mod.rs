@@ -3,5 +3,5 @@
 mod reply;
 mod request;
 
-pub(crate) use reply::{Outcome, Protocol, Refusal, Reply};
-pub(crate) use request::{ProtocolError, Request, parse};
+pub(crate) use reply::{CommandResult, Protocol, Refusal, Reply};
+pub(crate) use request::{ParsedRequest, ProtocolError, parse};

@@ -42,7 +42,7 @@ pub(crate) enum Reply {
 pub(crate) struct Refusal(pub(crate) Cow<'static, str>);
 
 /// What a command's code returns.
-pub(crate) type Outcome = Result<Reply, Refusal>;
+pub(crate) type CommandResult = Result<Reply, Refusal>;
 
 impl Refusal {
     pub(crate) const SYNTAX: Self = Self::new("ERR syntax error");

@@ -9,7 +9,7 @@ const MAX_BULK: i64 = 512 * 1024 * 1024;
 
 /// One complete request. It has no arguments if the line was empty: such a line is skipped.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Request<'a> {
+pub(crate) enum ParsedRequest<'a> {
     Array(Vec<&'a [u8]>),
     Inline(Vec<Vec<u8>>),
 }
@@ -20,7 +20,7 @@ pub(crate) struct ProtocolError(pub(crate) String);
 
 /// Takes the first request off `input`: the request and how many bytes it took, or `None` if more
 /// bytes are needed.
-pub(crate) fn parse(input: &[u8]) -> Result<Option<(Request<'_>, usize)>, ProtocolError> {
+pub(crate) fn parse(input: &[u8]) -> Result<Option<(ParsedRequest<'_>, usize)>, ProtocolError> {
     match input.first() {
         None => Ok(None),
         Some(b'*') => parse_array(input),
@@ -28,7 +28,7 @@ pub(crate) fn parse(input: &[u8]) -> Result<Option<(Request<'_>, usize)>, Protoc
     }
 }
 
-fn parse_array(input: &[u8]) -> Result<Option<(Request<'_>, usize)>, ProtocolError> {
+fn parse_array(input: &[u8]) -> Result<Option<(ParsedRequest<'_>, usize)>, ProtocolError> {
     let mut cursor = Cursor { input, at: 1 };
     let Some(line) = cursor.line("too big mbulk count string")? else { return Ok(None) };
     let count = length(line)
@@ -41,10 +41,10 @@ fn parse_array(input: &[u8]) -> Result<Option<(Request<'_>, usize)>, ProtocolErr
             None => return Ok(None),
         }
     }
-    Ok(Some((Request::Array(args), cursor.at)))
+    Ok(Some((ParsedRequest::Array(args), cursor.at)))
 }
 
-fn parse_inline(input: &[u8]) -> Result<Option<(Request<'_>, usize)>, ProtocolError> {
+fn parse_inline(input: &[u8]) -> Result<Option<(ParsedRequest<'_>, usize)>, ProtocolError> {
     let Some(end) = input.iter().position(|byte| *byte == b'\n') else {
         return if input.len() > INLINE_LIMIT {
             Err(fault("too big inline request"))
@@ -55,7 +55,7 @@ fn parse_inline(input: &[u8]) -> Result<Option<(Request<'_>, usize)>, ProtocolEr
     let line = input.get(..end).unwrap_or_default();
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let args = split_words(line).ok_or_else(|| fault("unbalanced quotes in request"))?;
-    Ok(Some((Request::Inline(args), end + 1)))
+    Ok(Some((ParsedRequest::Inline(args), end + 1)))
 }
 
 struct Cursor<'a> {
@@ -176,8 +176,10 @@ mod tests {
 
     fn words(input: &[u8]) -> (Vec<Vec<u8>>, usize) {
         match parse(input).unwrap().unwrap() {
-            (Request::Array(args), used) => (args.iter().map(|arg| arg.to_vec()).collect(), used),
-            (Request::Inline(args), used) => (args, used),
+            (ParsedRequest::Array(args), used) => {
+                (args.iter().map(|arg| arg.to_vec()).collect(), used)
+            }
+            (ParsedRequest::Inline(args), used) => (args, used),
         }
     }
 
