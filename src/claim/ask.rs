@@ -12,7 +12,7 @@ use crate::{
     error::{NodeError, Phase, Vote},
     kind::{FencingToken, Request},
     node::{Lookout, NextSocket},
-    socket::{Acquirer, Answer, Asked, Awaited, Connection, Patience, Turn},
+    socket::{Acquirer, Answer, Asked, Awaited, CallTimeouts, Connection, SendReason},
     standing::{Stance, Vetting},
     sync::MutexGuard,
     voting::{Closed, by_mark},
@@ -121,9 +121,9 @@ impl Time {
         }
     }
 
-    fn patience(&self, since: Instant) -> Patience {
+    fn patience(&self, since: Instant) -> CallTimeouts {
         let unsent_until = (!self.is_alone).then_some(self.deadline);
-        Patience { since, for_the_server: self.left, unsent_until }
+        CallTimeouts { since, for_the_server: self.left, unsent_until }
     }
 }
 
@@ -240,12 +240,12 @@ impl Acquirer for Asking {
 
     /// Notes that the acquire is about to be sent, unless nobody wants the claim any more, or it was
     /// found out meanwhile that its server is to be looked at first.
-    fn wants(&self, now: Instant, not_after: i64, turn: Turn) -> bool {
-        if turn == Turn::WithText {
+    fn wants(&self, now: Instant, not_after: i64, turn: SendReason) -> bool {
+        if turn == SendReason::WithText {
             // A server that lost this script has lost the witness of its mark, too.
             self.doubt_the_mark();
         }
-        if turn == Turn::First && !self.is_vetted(now) {
+        if turn == SendReason::First && !self.is_vetted(now) {
             return false;
         }
         if let Some(until) = self.waits_until {
@@ -259,7 +259,7 @@ impl Acquirer for Asking {
         if !self.is_of(&state) {
             return false;
         }
-        let again = turn != Turn::First;
+        let again = turn != SendReason::First;
         if !state.phase.is_open() {
             if again && planted!(WithdrawnAfterNoscript) {
                 return true;

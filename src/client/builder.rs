@@ -14,7 +14,7 @@ use crate::{
     process::{NodeServices, Process, ServiceSettings},
     reach::{NodeSettings, Replicated, Sharding, Spin},
     standing::{
-        Failover, Quarantine, Rules, USUAL_LEASE, USUAL_SKEW, Unidentified, longest_lease,
+        Failover, Quarantine, USUAL_LEASE, USUAL_SKEW, Unidentified, VotingRules, longest_lease,
         quarantine_length,
     },
     wait::LocalHandover,
@@ -403,7 +403,7 @@ impl ClientBuilder {
                 backoff_max: Duration::from_secs(2),
                 margin: MARGIN,
                 spin: if is_real { self.spin } else { Spin::Never },
-                rules: Rules { quarantine, unidentified: self.unidentified, db },
+                rules: VotingRules { quarantine, unidentified: self.unidentified, db },
                 sharding,
                 replicated: (self.replicas > 0).then(|| Replicated {
                     by: self.replicas,

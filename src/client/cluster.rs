@@ -3,7 +3,7 @@
 use redis::{IntoConnectionInfo, RedisConnectionInfo};
 
 use super::hosts;
-use crate::{error::ConfigError, reach::Places};
+use crate::{error::ConfigError, reach::ClusterAddresses};
 
 /// What an URL says of a cluster.
 pub(super) struct ClusterUrl {
@@ -54,14 +54,14 @@ fn read_rest(rest: &str, is_tls: bool) -> Result<ClusterUrl, ConfigError> {
 }
 
 /// Where those are that were named.
-pub(super) fn places(addresses: &[String]) -> Result<Places, ConfigError> {
+pub(super) fn places(addresses: &[String]) -> Result<ClusterAddresses, ConfigError> {
     let invalid =
         |reason: &str| ConfigError::InvalidSetting { setting: "cluster", reason: reason.into() };
     let read = |address: &String| hosts::read(address, PORT);
     let places: Option<Vec<_>> = addresses.iter().map(read).collect();
     match places {
         Some(places) if places.is_empty() => Err(invalid("no server is named")),
-        Some(places) => Ok(Places::new(&places)),
+        Some(places) => Ok(ClusterAddresses::new(&places)),
         None => Err(invalid("an address is to be host or host:port")),
     }
 }

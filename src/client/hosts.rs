@@ -1,9 +1,9 @@
 //! How hosts are written where several are named.
 
-use crate::reach::Place;
+use crate::reach::HostPort;
 
 /// Reads `host`, `host:port`, `[number]:port`. `None` for anything else.
-pub(super) fn read(address: &str, usual_port: u16) -> Option<Place> {
+pub(super) fn read(address: &str, usual_port: u16) -> Option<HostPort> {
     let (host, port) = match address.rsplit_once(':') {
         Some((host, port))
             if !port.ends_with(']') && (!host.contains(':') || host.ends_with(']')) =>

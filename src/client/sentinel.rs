@@ -5,7 +5,7 @@ use super::hosts;
 use crate::reach::Tls;
 use crate::{
     error::{ConfigError, Shown},
-    reach::{Directory, Place},
+    reach::{Directory, HostPort},
 };
 
 /// The sentinels of a replicated master, for [`ClientBuilder::sentinels`](crate::ClientBuilder::sentinels).
@@ -117,7 +117,7 @@ impl std::fmt::Debug for Login {
     }
 }
 
-fn place(address: &str) -> Result<Place, ConfigError> {
+fn place(address: &str) -> Result<HostPort, ConfigError> {
     hosts::read(address, PORT).ok_or_else(|| invalid("an address is to be host or host:port"))
 }
 

@@ -7,12 +7,12 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::slot_map::SlotMap;
-use crate::reach::{Place, shown};
+use crate::reach::{HostPort, shown};
 
 /// What one server says of all.
 #[derive(Debug, Clone)]
-pub(super) struct Said {
-    pub(super) place: Place,
+pub(super) struct TopologyReport {
+    pub(super) place: HostPort,
     pub(super) map: SlotMap,
     /// Whether it is one of those that go on, and the number of the newest change that it knows of.
     pub(super) rank: (bool, u64),
@@ -23,22 +23,26 @@ pub(super) struct Said {
 pub(super) enum Choice<'a> {
     Nobody,
     /// Whatever others say.
-    Certain(&'a Said),
+    Certain(&'a TopologyReport),
     /// Unless others say something else.
-    SoFar(&'a Said),
+    SoFar(&'a TopologyReport),
     /// Two who are of different clusters, and either may be the right one.
-    Apart(&'a Said, &'a Said),
+    Apart(&'a TopologyReport, &'a TopologyReport),
 }
 
 /// Those who are of one cluster, by what they call each other.
-struct Group<'a> {
+struct ClusterView<'a> {
     ids: BTreeSet<&'a Arc<str>>,
-    newest: &'a Said,
+    newest: &'a TopologyReport,
 }
 
 /// The newest word of those who are of the cluster that is `known`. In the beginning none is: then those whose
 /// word is to be heard are `asked`, as far as nobody names them.
-pub(super) fn choose<'a>(said: &'a [Said], known: &SlotMap, asked: &[Place]) -> Choice<'a> {
+pub(super) fn choose<'a>(
+    said: &'a [TopologyReport],
+    known: &SlotMap,
+    asked: &[HostPort],
+) -> Choice<'a> {
     let (known, masters) = (known.ids(), known.places().len());
     let groups = groups(said.iter().filter(|said| !said.map.places().is_empty()));
     if known.is_empty() {
@@ -46,8 +50,8 @@ pub(super) fn choose<'a>(said: &'a [Said], known: &SlotMap, asked: &[Place]) -> 
             [] => Choice::Nobody,
             [one, other, ..] => Choice::Apart(one.newest, other.newest),
             [one] => {
-                let is_heard = |place: &&Place| said.iter().any(|said| said.place == **place);
-                let is_named = |place: &&Place| said.iter().any(|said| said.map.names(place));
+                let is_heard = |place: &&HostPort| said.iter().any(|said| said.place == **place);
+                let is_named = |place: &&HostPort| said.iter().any(|said| said.map.names(place));
                 // Where no server tells its name, it is as it was the first time.
                 let is_all =
                     masters > 0 || asked.iter().all(|place| is_heard(&place) || is_named(&place));
@@ -55,7 +59,8 @@ pub(super) fn choose<'a>(said: &'a [Said], known: &SlotMap, asked: &[Place]) -> 
             }
         };
     }
-    let shares = |group: &Group<'_>| group.ids.iter().filter(|id| known.contains(**id)).count();
+    let shares =
+        |group: &ClusterView<'_>| group.ids.iter().filter(|id| known.contains(**id)).count();
     let most = groups.iter().map(shares).max().unwrap_or(0);
     let mut best = groups.iter().filter(|group| shares(group) == most && most > 0);
     match (best.next(), best.next()) {
@@ -70,10 +75,10 @@ pub(super) fn choose<'a>(said: &'a [Said], known: &SlotMap, asked: &[Place]) -> 
     }
 }
 
-fn groups<'a>(said: impl Iterator<Item = &'a Said>) -> Vec<Group<'a>> {
-    let mut groups: Vec<Group<'a>> = Vec::new();
+fn groups<'a>(said: impl Iterator<Item = &'a TopologyReport>) -> Vec<ClusterView<'a>> {
+    let mut groups: Vec<ClusterView<'a>> = Vec::new();
     for one in said {
-        let mut joined = Group { ids: one.map.ids().iter().collect(), newest: one };
+        let mut joined = ClusterView { ids: one.map.ids().iter().collect(), newest: one };
         let mut others = Vec::new();
         for group in groups {
             // Who tells no names is taken for one of the others.
@@ -97,7 +102,7 @@ fn groups<'a>(said: impl Iterator<Item = &'a Said>) -> Vec<Group<'a>> {
 }
 
 /// Why neither is followed.
-pub(super) fn apart(one: &Said, other: &Said) -> String {
+pub(super) fn apart(one: &TopologyReport, other: &TopologyReport) -> String {
     format!(
         "{} and {} are of different clusters, which know nothing of each other: name servers of one only",
         shown(&one.place),
@@ -111,12 +116,12 @@ mod tests {
 
     use super::*;
 
-    fn place(name: char) -> Place {
+    fn place(name: char) -> HostPort {
         (name.to_string().into(), 1)
     }
 
     /// What `asked` says: a word for each master that serves a slot, its letter and those of its replicas.
-    fn said(asked: char, masters: &[&str], epoch: u64) -> Said {
+    fn said(asked: char, masters: &[&str], epoch: u64) -> TopologyReport {
         let text = |text: String| Value::BulkString(text.into());
         let node = |name: char| {
             Value::Array(vec![text(name.to_string()), Value::Int(1), text(format!("id-{name}"))])
@@ -126,10 +131,10 @@ mod tests {
             Value::Array(slot.into_iter().chain(nodes.chars().map(node)).collect())
         });
         let map = SlotMap::read(&Value::Array(ranges.collect()), &"h".into()).unwrap();
-        Said { place: place(asked), map, rank: (true, epoch) }
+        TopologyReport { place: place(asked), map, rank: (true, epoch) }
     }
 
-    fn chosen(all: &[Said], known: &[&str], asked: &str) -> String {
+    fn chosen(all: &[TopologyReport], known: &[&str], asked: &str) -> String {
         let known = said('k', known, 1).map;
         let asked: Vec<_> = asked.chars().map(place).collect();
         match choose(all, &known, &asked) {

@@ -30,7 +30,7 @@ use super::{
 use crate::{
     clock::Instant,
     error::NodeError,
-    reach::{Place, Places, before, cause},
+    reach::{ClusterAddresses, HostPort, before, cause},
     socket::Connection,
     standing::RunId,
     telling,
@@ -40,34 +40,34 @@ use crate::{
 pub(crate) struct Cluster {
     /// Of all of them together.
     core: Arc<Core>,
-    places: Places,
-    state: Mutex<State>,
+    places: ClusterAddresses,
+    state: Mutex<ClusterState>,
     /// The look that is under way: one at a time serves all.
-    looking: Mutex<Option<Look>>,
+    looking: Mutex<Option<SharedRefresh>>,
     has_warned: AtomicBool,
 }
 
 /// Completes once all were asked.
-type Look = Shared<BoxFuture<'static, ()>>;
+type SharedRefresh = Shared<BoxFuture<'static, ()>>;
 
 #[derive(Default)]
-struct State {
+struct ClusterState {
     map: Arc<SlotMap>,
     covered: Arc<Covered>,
-    masters: BTreeMap<Place, Seat>,
+    masters: BTreeMap<HostPort, KnownMaster>,
     looked_at: Option<Instant>,
     /// Why the last look was in vain.
     failed: Option<NodeError>,
 }
 
 /// Who is at a place.
-struct Seat {
+struct KnownMaster {
     master: Master,
     used: Instant,
 }
 
 impl Cluster {
-    pub(super) fn new(core: Arc<Core>, places: Places) -> Self {
+    pub(super) fn new(core: Arc<Core>, places: ClusterAddresses) -> Self {
         let has_warned = AtomicBool::new(false);
         Self { core, places, state: Mutex::default(), looking: Mutex::default(), has_warned }
     }
@@ -135,7 +135,7 @@ impl Cluster {
     }
 
     /// Whoever is at a place that a server has told of `slot`. No host is that of who told it.
-    pub(crate) fn told(&self, slot: u16, (host, port): Place) -> Result<Place, NodeError> {
+    pub(crate) fn told(&self, slot: u16, (host, port): HostPort) -> Result<HostPort, NodeError> {
         let host = match self.owner(slot) {
             Some((asked, _)) if host.is_empty() => asked,
             _ => host,
@@ -144,19 +144,19 @@ impl Cluster {
     }
 
     /// The slot is served there.
-    pub(crate) fn learn(&self, slot: u16, place: &Place) {
+    pub(crate) fn learn(&self, slot: u16, place: &HostPort) {
         self.places.learn(place);
         Arc::make_mut(&mut self.state().map).learn(slot, place);
     }
 
-    pub(crate) fn owner(&self, slot: u16) -> Option<Place> {
+    pub(crate) fn owner(&self, slot: u16) -> Option<HostPort> {
         self.state().map.owner(slot).cloned()
     }
 
-    pub(super) fn master(&self, place: &Place) -> Master {
+    pub(super) fn master(&self, place: &HostPort) -> Master {
         let now = self.core.settings.clock.now();
         let mut state = self.state();
-        let seat = state.masters.entry(place.clone()).or_insert_with(|| Seat {
+        let seat = state.masters.entry(place.clone()).or_insert_with(|| KnownMaster {
             master: Master::new(Arc::new(self.core.at(place))),
             used: now,
         });
@@ -165,7 +165,7 @@ impl Cluster {
     }
 
     /// A few slots that are served there, `slot` before others; that alone if none is.
-    pub(super) fn slots_of(&self, place: &Place, slot: u16) -> Vec<u16> {
+    pub(super) fn slots_of(&self, place: &HostPort, slot: u16) -> Vec<u16> {
         let state = self.state();
         let is_here = state.map.owner(slot) == Some(place);
         let others = state.map.slots_of(place).filter(|other| *other != slot);
@@ -177,7 +177,7 @@ impl Cluster {
     }
 
     /// Whether it is a master that serves something.
-    pub(crate) fn serves_at(&self, place: &Place) -> bool {
+    pub(crate) fn serves_at(&self, place: &HostPort) -> bool {
         self.state().map.places().contains(place)
     }
 
@@ -209,7 +209,7 @@ impl Cluster {
 
     /// Begins a look if none is under way, but for one that was just had. It does not stand still with who
     /// began it: all wait for it, the watchdog too.
-    fn look_under_way(self: &Arc<Self>) -> Option<Look> {
+    fn look_under_way(self: &Arc<Self>) -> Option<SharedRefresh> {
         let mut looking = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(look) = looking.as_ref().filter(|look| look.peek().is_none()) {
             return Some(look.clone());
@@ -247,7 +247,7 @@ impl Cluster {
         Arc::make_mut(&mut state.covered).take(&anew, bereft, (now, until));
         state.failed = None;
         self.places.are(map.places());
-        let is_needed = |place: &Place, seat: &Seat| {
+        let is_needed = |place: &HostPort, seat: &KnownMaster| {
             map.places().contains(place) || now < seat.used + KEPT_UNUSED
         };
         let (kept, gone) = std::mem::take(&mut state.masters)
@@ -303,9 +303,15 @@ impl Cluster {
         });
         let asked: Vec<_> = asked.collect();
         let (core, has_warned) = (&*self.core, &self.has_warned);
-        cluster_look::Look { core, asked: &asked, map: &map, covered: &covered, has_warned }
-            .ask_all()
-            .await
+        cluster_look::TopologyRefresh {
+            core,
+            asked: &asked,
+            map: &map,
+            covered: &covered,
+            has_warned,
+        }
+        .ask_all()
+        .await
     }
 
     /// As a server of it would say it.
@@ -314,7 +320,7 @@ impl Cluster {
         NodeError::Server { code: "CLUSTERDOWN".into(), message: message.into() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ClusterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

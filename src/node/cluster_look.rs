@@ -13,14 +13,14 @@ use futures::{StreamExt, stream::FuturesUnordered};
 use redis::{RedisResult, ServerError, Value};
 
 use super::{
-    chosen::{Choice, Said, apart, choose},
+    chosen::{Choice, TopologyReport, apart, choose},
     covered::{Bereft, Covered},
     node_core::Core,
     slot_map::SlotMap,
 };
 use crate::{
     error::NodeError,
-    reach::{Place, before, cause, field, shown},
+    reach::{HostPort, before, cause, field, shown},
     socket::words,
     telling,
 };
@@ -34,17 +34,17 @@ pub(super) struct Looked {
 }
 
 /// A look, and what is known before it.
-pub(super) struct Look<'a> {
+pub(super) struct TopologyRefresh<'a> {
     /// Of the cluster.
     pub(super) core: &'a Core,
     /// Who is asked, and by what.
-    pub(super) asked: &'a [(Place, Arc<Core>)],
+    pub(super) asked: &'a [(HostPort, Arc<Core>)],
     pub(super) map: &'a SlotMap,
     pub(super) covered: &'a Covered,
     pub(super) has_warned: &'a AtomicBool,
 }
 
-impl Look<'_> {
+impl TopologyRefresh<'_> {
     /// Asks all; those that are silent are not waited for once it is clear whom to believe.
     pub(super) async fn ask_all(&self) -> Result<Looked, NodeError> {
         let (clock, known) = (&self.core.settings.clock, self);
@@ -93,9 +93,10 @@ impl Look<'_> {
     }
 
     /// Once: it is the settings that are to be changed.
-    fn warn_of_strangers(&self, said: &[Said], ids: &BTreeSet<Arc<str>>) {
-        let serves_nothing = |said: &&Said| said.map.places().is_empty();
-        let is_strange = |said: &&Said| !ids.is_empty() && said.map.ids().is_disjoint(ids);
+    fn warn_of_strangers(&self, said: &[TopologyReport], ids: &BTreeSet<Arc<str>>) {
+        let serves_nothing = |said: &&TopologyReport| said.map.places().is_empty();
+        let is_strange =
+            |said: &&TopologyReport| !ids.is_empty() && said.map.ids().is_disjoint(ids);
         let stranger = said.iter().find(|said| serves_nothing(said) || is_strange(said));
         if let Some(stranger) = stranger.filter(|_| !self.has_warned.swap(true, Ordering::Relaxed))
         {
@@ -110,7 +111,7 @@ impl Look<'_> {
         }
     }
 
-    async fn ask(&self, place: &Place, server: &Core) -> Result<Said, NodeError> {
+    async fn ask(&self, place: &HostPort, server: &Core) -> Result<TopologyReport, NodeError> {
         let mut questions = vec![words(&["CLUSTER", "SLOTS"]), words(&["CLUSTER", "INFO"])];
         let sharding = &self.core.settings.sharding;
         if !sharding.is_found() {
@@ -142,7 +143,7 @@ impl Look<'_> {
         }
         let epoch = field(&info, "cluster_current_epoch").and_then(|epoch| epoch.parse().ok());
         let goes_on = field(&info, "cluster_state") == Some("ok");
-        Ok(Said { place: place.clone(), map, rank: (goes_on, epoch.unwrap_or(0)) })
+        Ok(TopologyReport { place: place.clone(), map, rank: (goes_on, epoch.unwrap_or(0)) })
     }
 }
 

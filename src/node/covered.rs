@@ -14,8 +14,8 @@ use std::{
 };
 
 use super::{
-    chosen::Said,
-    slot_map::{Member, SLOTS, SlotMap},
+    chosen::TopologyReport,
+    slot_map::{SLOTS, SlotMap, SlotOwner},
 };
 use crate::clock::Instant;
 
@@ -28,12 +28,17 @@ pub(super) struct Covered {
 }
 
 /// Slots without a master, or whose master was silent at a look, and that master.
-pub(super) type Bereft = BTreeMap<u16, Arc<Member>>;
+pub(super) type Bereft = BTreeMap<u16, Arc<SlotOwner>>;
 
 impl Covered {
     /// Those that come anew by this map: another serves them than before, and does not take the place of a
     /// master as its replica, and the master before does not vouch for it.
-    pub(super) fn anew(&self, before: &SlotMap, now: &SlotMap, said: &[Said]) -> BTreeSet<u16> {
+    pub(super) fn anew(
+        &self,
+        before: &SlotMap,
+        now: &SlotMap,
+        said: &[TopologyReport],
+    ) -> BTreeSet<u16> {
         let is_anew = |slot: &u16| {
             let (Some(from), Some(to)) = (self.served(before, *slot), now.member(*slot)) else {
                 return false;
@@ -48,8 +53,13 @@ impl Covered {
     }
 
     /// What is to be noted of slots that may come anew next.
-    pub(super) fn bereft(&self, before: &SlotMap, now: &SlotMap, said: &[Said]) -> Bereft {
-        let is_heard = |member: &Member| said.iter().any(|said| said.place == member.place);
+    pub(super) fn bereft(
+        &self,
+        before: &SlotMap,
+        now: &SlotMap,
+        said: &[TopologyReport],
+    ) -> Bereft {
+        let is_heard = |member: &SlotOwner| said.iter().any(|said| said.place == member.place);
         let silent: BTreeSet<_> =
             now.members().filter(|it| !is_heard(it)).map(|it| it.id.clone()).collect();
         let bereft = |slot| match now.owner(slot) {
@@ -77,22 +87,22 @@ impl Covered {
     }
 
     /// The master before. What was learned in between does not count where that was silent.
-    fn served<'a>(&'a self, before: &'a SlotMap, slot: u16) -> Option<&'a Arc<Member>> {
+    fn served<'a>(&'a self, before: &'a SlotMap, slot: u16) -> Option<&'a Arc<SlotOwner>> {
         self.bereft.get(&slot).or_else(|| before.member(slot))
     }
 }
 
 /// Whether it is the one who served the slot, and is well: it is giving it away, or has. The one who gets a slot
 /// knows it first. One that is cut off still names itself.
-fn vouches(said: &Said, from: &Member, slot: u16) -> bool {
+fn vouches(said: &TopologyReport, from: &SlotOwner, slot: u16) -> bool {
     let goes_on = said.rank.0;
     let is_given = || said.map.member(slot).is_none_or(|by| by.id != from.id);
     said.place == from.place && (goes_on || is_given())
 }
 
 /// Whether a master had a replica, before or now: a replica is not told of before it has taken its data in.
-fn has_heir(master: &Member, now: &SlotMap) -> bool {
-    let has_replicas = |it: &Arc<Member>| it.id == master.id && !it.replicas.is_empty();
+fn has_heir(master: &SlotOwner, now: &SlotMap) -> bool {
+    let has_replicas = |it: &Arc<SlotOwner>| it.id == master.id && !it.replicas.is_empty();
     !master.replicas.is_empty() || now.members().any(has_replicas)
 }
 
@@ -120,8 +130,8 @@ mod tests {
         SlotMap::read(&Value::Array(ranges), &"h".into()).unwrap()
     }
 
-    fn said(by: char, masters: &[&str], goes_on: bool) -> Said {
-        Said { place: (by.to_string().into(), 1), map: map(masters), rank: (goes_on, 1) }
+    fn said(by: char, masters: &[&str], goes_on: bool) -> TopologyReport {
+        TopologyReport { place: (by.to_string().into(), 1), map: map(masters), rank: (goes_on, 1) }
     }
 
     fn at(seconds: u64) -> Instant {
@@ -129,7 +139,7 @@ mod tests {
     }
 
     /// Looks one after the other: what is followed, by what who says. Which slots come anew at the last.
-    fn looks(looks: &[(&[&str], &[Said])]) -> Vec<u16> {
+    fn looks(looks: &[(&[&str], &[TopologyReport])]) -> Vec<u16> {
         let (mut covered, mut known, mut anew) = Default::default();
         for (masters, said) in looks {
             let now = map(masters);
@@ -145,7 +155,7 @@ mod tests {
     fn slots_come_anew_without_the_word_of_the_one_before() {
         let all: &[&str] = &["a", "bc"];
         let heard = |masters| ['a', 'b'].map(|by| said(by, masters, true));
-        let first: (&[&str], &[Said]) = (all, &heard(all));
+        let first: (&[&str], &[TopologyReport]) = (all, &heard(all));
         for (after, said, anew) in [
             (all, vec![], &[][..]),
             // It moves, and the master before says so, or does not know yet; or is cut off, or not there.

@@ -20,9 +20,9 @@ use super::{
 use crate::{
     clock::Instant,
     error::{NodeError, NodeId},
-    reach::{Endpoint, Identity, NodeSettings},
+    reach::{ConnectionKey, Endpoint, NodeSettings},
     socket::{Answer, Awaited, Connection},
-    standing::{RunId, Standing},
+    standing::{RunId, ServerRun},
     wire::{Call, key::slot},
 };
 
@@ -116,7 +116,7 @@ impl Node {
     }
 
     /// What is the same for two nodes only if either's connections do for both.
-    pub(crate) fn identity(&self) -> &Arc<Identity> {
+    pub(crate) fn identity(&self) -> &Arc<ConnectionKey> {
         &self.0.core.identity
     }
 
@@ -337,7 +337,7 @@ impl Node {
     }
 
     /// What is known of the server's process, as of the newest handshake on any runtime.
-    pub(crate) fn standing(&self) -> Option<Arc<Standing>> {
+    pub(crate) fn standing(&self) -> Option<Arc<ServerRun>> {
         self.0.core.standing().clone()
     }
 

@@ -11,10 +11,10 @@ use tokio::runtime::{Handle, Id, RuntimeFlavor};
 
 /// A runtime from which a node is reached, if there is one that goes on by itself.
 #[derive(Debug, Default)]
-pub(crate) struct Host(Mutex<State>);
+pub(crate) struct Host(Mutex<HostState>);
 
 #[derive(Debug, Default)]
-enum State {
+enum HostState {
     #[default]
     None,
     Some(Handle),
@@ -26,32 +26,34 @@ impl Host {
     /// The node is reached from there.
     pub(super) fn offer(&self, runtime: &Handle) {
         let mut state = self.state();
-        if matches!(*state, State::None) && runtime.runtime_flavor() == RuntimeFlavor::MultiThread {
-            *state = State::Some(runtime.clone());
+        if matches!(*state, HostState::None)
+            && runtime.runtime_flavor() == RuntimeFlavor::MultiThread
+        {
+            *state = HostState::Some(runtime.clone());
         }
     }
 
     /// It is reached from there no longer.
     pub(crate) fn withdraw(&self, runtime: Id) {
         let mut state = self.state();
-        if matches!(&*state, State::Some(host) if host.id() == runtime) {
-            *state = State::None;
+        if matches!(&*state, HostState::Some(host) if host.id() == runtime) {
+            *state = HostState::None;
         }
     }
 
     pub(crate) fn get(&self) -> Option<Handle> {
         match &*self.state() {
-            State::Some(host) => Some(host.clone()),
-            State::None | State::Never => None,
+            HostState::Some(host) => Some(host.clone()),
+            HostState::None | HostState::Never => None,
         }
     }
 
     /// It did not come to what it was to do.
     pub(crate) fn is_late(&self) {
-        *self.state() = State::Never;
+        *self.state() = HostState::Never;
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, HostState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

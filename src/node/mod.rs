@@ -69,7 +69,7 @@ pub(crate) use self::{
     deployment::Node,
     next_socket::NextSocket,
     node_core::{Core, Resident},
-    opening::{OpenedPubSub, PubSubDriver, Tie},
+    opening::{OpenedPubSub, PubSubDriver, Upkeep},
     redirect::Redirect,
     replicas::Lookout,
 };

@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 use super::host::Host;
 use crate::{
     error::NodeError,
-    reach::{Endpoint, Identity, NodeSettings, Place, Places, Runs},
-    standing::{RunId, Standing},
+    reach::{ClusterAddresses, ConnectionKey, Endpoint, HostPort, NodeSettings, Runs},
+    standing::{RunId, ServerRun},
 };
 
 /// Who is concerned about a node also while nobody asks it anything.
@@ -30,14 +30,14 @@ const BATCHES: usize = 32;
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(super) endpoint: Endpoint,
-    pub(super) identity: Arc<Identity>,
+    pub(super) identity: Arc<ConnectionKey>,
     pub(crate) settings: NodeSettings,
     /// Of the newest handshake on any runtime.
-    standing: Mutex<Option<Arc<Standing>>>,
+    standing: Mutex<Option<Arc<ServerRun>>>,
     /// What its cluster calls it, as of the same, if it is one of a cluster's and tells.
     cluster_id: Mutex<Option<Arc<str>>>,
     /// Where the masters of a cluster are of which it is one.
-    among: Option<Places>,
+    among: Option<ClusterAddresses>,
     pub(super) runs: Runs,
     pub(crate) closed: CancellationToken,
     /// Whether a call takes keys of one slot only: the server is one of a cluster, as it has said.
@@ -78,7 +78,7 @@ impl Core {
     }
 
     /// That of one server of this cluster.
-    pub(crate) fn at(&self, place: &Place) -> Self {
+    pub(crate) fn at(&self, place: &HostPort) -> Self {
         let one = Self::new(self.endpoint.at(place), self.settings.clone());
         let among = self.endpoint.places().cloned();
         let one = Self { host: self.host.clone(), among, ..one };
@@ -102,7 +102,7 @@ impl Core {
         self.standing().as_ref()?.run_id()
     }
 
-    pub(super) fn standing(&self) -> MutexGuard<'_, Option<Arc<Standing>>> {
+    pub(super) fn standing(&self) -> MutexGuard<'_, Option<Arc<ServerRun>>> {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -16,11 +16,11 @@ use crate::{
     clock::Instant,
     error::NodeError,
     reach::{
-        Dial, Gauged, Greeting, Place, Reign, Size, Stream, Whereabouts, before, cause, exchange,
-        handshake, shown,
+        DialNumber, Gauged, Greeting, HostPort, Reign, Size, Stream, Whereabouts, before, cause,
+        exchange, handshake, shown,
     },
     socket::{Connection, DriverTask, Outbox},
-    standing::{RunId, Standing, note_learned},
+    standing::{RunId, ServerRun, note_learned},
     telling,
 };
 
@@ -28,20 +28,20 @@ use crate::{
 pub(crate) type PubSubDriver = BoxFuture<'static, ()>;
 
 /// A connection for pub/sub, made.
-pub(crate) type OpenedPubSub = (MultiplexedConnection, PubSubDriver, Tie);
+pub(crate) type OpenedPubSub = (MultiplexedConnection, PubSubDriver, Upkeep);
 
 /// A connection for commands, made.
 pub(super) struct Opened {
     pub(super) connection: Connection,
     pub(super) driver: DriverTask,
-    pub(super) tie: Tie,
+    pub(super) tie: Upkeep,
 }
 
 /// What there is to do about a connection while it lives.
 #[derive(Clone)]
-pub(crate) struct Tie {
+pub(crate) struct Upkeep {
     pub(crate) renew_login_at: Option<Instant>,
-    dial: Dial,
+    dial: DialNumber,
     /// To whom it leads, if that was asked.
     run_id: Option<RunId>,
     /// Where it leads, if the node may be elsewhere later.
@@ -72,12 +72,12 @@ impl Core {
         let place_of = (config, self.endpoint.place_in_cluster());
         let connection = Connection::new(outbox, &greeting, standing, place_of, &self.settings);
         let (renew_login_at, run_id) = (login.renew_at, greeting.run_id);
-        let tie = Tie { renew_login_at, dial, run_id, place };
+        let tie = Upkeep { renew_login_at, dial, run_id, place };
         Ok(Opened { connection, driver, tie })
     }
 
     /// Notes which of the processes at this address it is.
-    fn recognise(&self, dial: Dial, greeting: &Greeting) -> Result<(), NodeError> {
+    fn recognise(&self, dial: DialNumber, greeting: &Greeting) -> Result<(), NodeError> {
         let Some(run_id) = greeting.run_id else { return Ok(()) };
         // Of those that sentinels name in turn, the later word is the truth.
         let replid = greeting.replid.filter(|_| !self.endpoint.is_followed());
@@ -86,10 +86,10 @@ impl Core {
     }
 
     /// Notes who the server is. Warns if the user may not ask, unless that was so before.
-    fn identify(&self, greeting: &Greeting) -> Arc<Standing> {
+    fn identify(&self, greeting: &Greeting) -> Arc<ServerRun> {
         let mut newest = self.standing();
         let standing =
-            Standing::after(newest.as_ref(), greeting.introduction(), self.settings.rules);
+            ServerRun::after(newest.as_ref(), greeting.introduction(), self.settings.rules);
         let before = newest.replace(standing.clone());
         drop(newest);
         note_learned();
@@ -134,20 +134,20 @@ impl Core {
         let opened = MultiplexedConnection::new_with_config(&info, Gauged::new(stream), config);
         let opened = async { opened.await.map_err(cause::of_connecting) };
         let (redis, driver) = self.in_time(deadline, "the server did not answer", opened).await?;
-        Ok((redis, Box::pin(driver), Tie { renew_login_at, dial, run_id: None, place }))
+        Ok((redis, Box::pin(driver), Upkeep { renew_login_at, dial, run_id: None, place }))
     }
 
     /// A stream on which nothing was said but who we are; and what it is tied to.
     pub(super) async fn logged_in(
         &self,
         deadline: Instant,
-    ) -> Result<(Box<dyn Stream>, Tie), NodeError> {
+    ) -> Result<(Box<dyn Stream>, Upkeep), NodeError> {
         let Login { info, renew_at: renew_login_at } = self.login(deadline).await?;
         let dial = self.runs.dial();
         let (mut stream, place) = self.stream(deadline).await?;
         let logging_in = handshake::log_in(&mut stream, &info, &self.settings.client_name);
         self.in_time(deadline, "the server did not answer", logging_in).await?;
-        Ok((stream, Tie { renew_login_at, dial, run_id: None, place }))
+        Ok((stream, Upkeep { renew_login_at, dial, run_id: None, place }))
     }
 
     /// The answers to some questions on a stream of their own, of a server that need not be a master.
@@ -196,7 +196,7 @@ impl Core {
 
     /// The error of a server to which sentinels have sent us, or another of its cluster: the address that they
     /// tell may be of use to them alone.
-    fn found_at(&self, sent_to: Option<&Place>, error: NodeError) -> NodeError {
+    fn found_at(&self, sent_to: Option<&HostPort>, error: NodeError) -> NodeError {
         let sent_to = sent_to.filter(|_| self.endpoint.directory().is_some());
         match (sent_to, self.endpoint.place_in_cluster()) {
             (Some(place), _) => error.of_server_at(&shown(place)),
@@ -206,7 +206,7 @@ impl Core {
     }
 
     /// Completes when a connection is to be given up, since its node is elsewhere.
-    pub(crate) async fn moved_from(&self, tie: &Tie) {
+    pub(crate) async fn moved_from(&self, tie: &Upkeep) {
         tokio::select! {
             biased;
             () = self.runs.succeeded(tie.dial, tie.run_id) => {

@@ -3,15 +3,15 @@
 //! Each of these words says that nothing was executed, and only therefore may a call be made again.
 
 use crate::error::NodeError;
-use crate::reach::{OF_CLUSTERS, Place, shown};
+use crate::reach::{HostPort, OF_CLUSTERS, shown};
 
 /// Where a call is to be made that was not executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Redirect {
     /// There, and all others of the slot, too. No host is that of whoever says so.
-    Moved(Place),
+    Moved(HostPort),
     /// There, behind ASKING, this once: the slot is on its way.
-    Ask(Place),
+    Ask(HostPort),
     /// Where it was, in a moment: of its keys some have moved already.
     TryAgain,
     /// The same: nobody serves the slot.
@@ -50,7 +50,7 @@ impl Redirect {
 }
 
 /// Of `MOVED 3999 127.0.0.1:6381`.
-fn read_place(message: &str) -> Option<Place> {
+fn read_place(message: &str) -> Option<HostPort> {
     let (host, port) = message.split_ascii_whitespace().nth(2)?.rsplit_once(':')?;
     // Those that do not know what they are called say `?`.
     let host = if host == "?" { "" } else { host };

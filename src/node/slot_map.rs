@@ -4,28 +4,28 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use redis::Value;
 
-use crate::reach::Place;
+use crate::reach::HostPort;
 
 /// Who serves which slot.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SlotMap {
     /// Which of the places serves each; those beyond the end nobody does.
     owners: Vec<Option<u16>>,
-    places: Vec<Place>,
+    places: Vec<HostPort>,
     /// Who is at each of them, as far as was told.
-    nodes: Vec<Option<Arc<Member>>>,
+    nodes: Vec<Option<Arc<SlotOwner>>>,
     /// Where their replicas are.
-    others: BTreeSet<Place>,
+    others: BTreeSet<HostPort>,
     /// What all of them call each other.
     ids: BTreeSet<Arc<str>>,
 }
 
 /// A master that serves something.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Member {
+pub(super) struct SlotOwner {
     pub(super) id: Arc<str>,
     pub(super) replicas: BTreeSet<Arc<str>>,
-    pub(super) place: Place,
+    pub(super) place: HostPort,
 }
 
 impl SlotMap {
@@ -52,30 +52,30 @@ impl SlotMap {
             map.ids.extend(ids.iter().cloned().chain(id.clone()));
             let at = owner.and_then(|owner| map.nodes.get_mut(usize::from(owner)));
             if let Some((at, id)) = at.zip(id) {
-                *at = Some(Arc::new(Member { id, replicas: ids, place }));
+                *at = Some(Arc::new(SlotOwner { id, replicas: ids, place }));
             }
         }
         Some(map)
     }
 
-    pub(super) fn owner(&self, slot: u16) -> Option<&Place> {
+    pub(super) fn owner(&self, slot: u16) -> Option<&HostPort> {
         let owner = self.owners.get(usize::from(slot)).copied().flatten()?;
         self.places.get(usize::from(owner))
     }
 
     /// Who serves it, as far as was told.
-    pub(super) fn member(&self, slot: u16) -> Option<&Arc<Member>> {
+    pub(super) fn member(&self, slot: u16) -> Option<&Arc<SlotOwner>> {
         let owner = self.owners.get(usize::from(slot)).copied().flatten()?;
         self.nodes.get(usize::from(owner))?.as_ref()
     }
 
     /// All servers that serve a slot, as far as was told.
-    pub(super) fn members(&self) -> impl Iterator<Item = &Arc<Member>> {
+    pub(super) fn members(&self) -> impl Iterator<Item = &Arc<SlotOwner>> {
         self.nodes.iter().flatten()
     }
 
     /// The slots that are served there, in their order.
-    pub(super) fn slots_of(&self, place: &Place) -> impl Iterator<Item = u16> {
+    pub(super) fn slots_of(&self, place: &HostPort) -> impl Iterator<Item = u16> {
         let known = self.places.iter().position(|known| known == place);
         let known = known.and_then(|known| u16::try_from(known).ok());
         let owners = (0..SLOTS).zip(&self.owners);
@@ -83,14 +83,14 @@ impl SlotMap {
     }
 
     /// The slot is served there from now on.
-    pub(super) fn learn(&mut self, slot: u16, place: &Place) {
+    pub(super) fn learn(&mut self, slot: u16, place: &HostPort) {
         if slot < SLOTS {
             let owner = self.number_of(place);
             self.note(slot, owner);
         }
     }
 
-    fn number_of(&mut self, place: &Place) -> Option<u16> {
+    fn number_of(&mut self, place: &HostPort) -> Option<u16> {
         let known = self.places.iter().position(|known| known == place).unwrap_or_else(|| {
             self.places.push(place.clone());
             self.nodes.push(None);
@@ -110,24 +110,27 @@ impl SlotMap {
     }
 
     /// The same with places that are reached by other names.
-    pub(super) fn mapped<E>(mut self, map: impl Fn(Place) -> Result<Place, E>) -> Result<Self, E> {
+    pub(super) fn mapped<E>(
+        mut self,
+        map: impl Fn(HostPort) -> Result<HostPort, E>,
+    ) -> Result<Self, E> {
         self.places = self.places.into_iter().map(&map).collect::<Result<_, _>>()?;
         self.others = self.others.into_iter().map(map).collect::<Result<_, _>>()?;
         for (node, place) in self.nodes.iter_mut().zip(&self.places) {
             if let Some(member) = node {
-                *node = Some(Arc::new(Member { place: place.clone(), ..(**member).clone() }));
+                *node = Some(Arc::new(SlotOwner { place: place.clone(), ..(**member).clone() }));
             }
         }
         Ok(self)
     }
 
     /// Every master that serves something.
-    pub(super) fn places(&self) -> &[Place] {
+    pub(super) fn places(&self) -> &[HostPort] {
         &self.places
     }
 
     /// Whether it tells of whoever is there.
-    pub(super) fn names(&self, place: &Place) -> bool {
+    pub(super) fn names(&self, place: &HostPort) -> bool {
         self.places.contains(place) || self.others.contains(place)
     }
 
@@ -137,7 +140,7 @@ impl SlotMap {
 }
 
 /// Where a node is, and what it is called.
-fn node(told: &Value, asked: &Arc<str>) -> Option<(Place, Option<Arc<str>>)> {
+fn node(told: &Value, asked: &Arc<str>) -> Option<(HostPort, Option<Arc<str>>)> {
     let Value::Array(told) = told else { return None };
     let [host, port, rest @ ..] = told.as_slice() else { return None };
     let host = text(host).filter(|host| !host.is_empty() && *host != "?");
@@ -175,7 +178,7 @@ mod tests {
         Value::Array(vec![Value::Int(first), Value::Int(last), master, replica])
     }
 
-    fn place(host: &str, port: u16) -> Place {
+    fn place(host: &str, port: u16) -> HostPort {
         (host.into(), port)
     }
 

@@ -8,14 +8,14 @@ use super::event::{Events, PubSubEvent, SubscriptionChange};
 use crate::{error::NodeError, node::Core};
 
 /// What the task keeps from connection to connection.
-pub(super) struct Desk {
+pub(super) struct PubSubTask {
     pub(super) core: Arc<Core>,
     pub(super) events: Events,
     pub(super) inbox: mpsc::UnboundedReceiver<SubscriptionChange>,
     pub(super) wanted: BTreeSet<Arc<str>>,
 }
 
-impl Desk {
+impl PubSubTask {
     pub(super) const fn new(
         core: Arc<Core>,
         events: Events,
@@ -44,7 +44,7 @@ impl Desk {
     }
 }
 
-impl Drop for Desk {
+impl Drop for PubSubTask {
     fn drop(&mut self) {
         self.inbox.close();
         self.events.send(PubSubEvent::Gap);

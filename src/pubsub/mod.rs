@@ -45,7 +45,7 @@ use std::sync::Arc;
 use tokio::{runtime::Handle, sync::mpsc};
 
 pub(crate) use self::event::{PubSubEvent, SubscriptionChange};
-use self::{desk::Desk, event::Events};
+use self::{desk::PubSubTask, event::Events};
 use crate::node::{Cluster, Core, Node};
 
 /// Subscriptions on one node. Dropping it ends its task and its connection.
@@ -89,13 +89,13 @@ impl PubSub {
         core: Arc<Core>,
         on: &Handle,
         events: Events,
-        task: impl FnOnce(Desk) -> F,
+        task: impl FnOnce(PubSubTask) -> F,
     ) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
         let (changes, inbox) = mpsc::unbounded_channel();
-        let task = task(Desk::new(core.clone(), events.clone(), inbox));
+        let task = task(PubSubTask::new(core.clone(), events.clone(), inbox));
         let closed = core.closed.clone();
         on.spawn(async move { closed.run_until_cancelled(task).await });
         Self { core, changes, events }

@@ -11,30 +11,34 @@ use std::{
 };
 
 use super::event::{PubSubEvent, SubscriptionChange};
-use crate::reach::Place;
+use crate::reach::HostPort;
 
 /// Where the channels are that are wanted, and those that are being left.
 #[derive(Debug, Default)]
 pub(super) struct Routes {
     /// `None` while nobody is known to serve it, or it is still being left there.
-    wanted: BTreeMap<Arc<str>, Option<Place>>,
-    leaving: BTreeSet<(Arc<str>, Place)>,
+    wanted: BTreeMap<Arc<str>, Option<HostPort>>,
+    leaving: BTreeSet<(Arc<str>, HostPort)>,
     /// Not wanted any more, which is told when it is left everywhere.
     ending: BTreeSet<Arc<str>>,
 }
 
 /// What is to be done.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum RouteStep {
     /// Of the server at a place.
-    Ask(Place, SubscriptionChange),
+    Ask(HostPort, SubscriptionChange),
     /// Whoever wants to know.
     Tell(PubSubEvent),
 }
 
 impl Routes {
     /// It is wanted; `owner` serves its slot, as far as is known.
-    pub(super) fn subscribe(&mut self, channel: &Arc<str>, owner: Option<&Place>) -> Vec<Step> {
+    pub(super) fn subscribe(
+        &mut self,
+        channel: &Arc<str>,
+        owner: Option<&HostPort>,
+    ) -> Vec<RouteStep> {
         let at = self.wanted.entry(channel.clone()).or_default();
         match at {
             // Another attempt after it was refused.
@@ -44,7 +48,7 @@ impl Routes {
     }
 
     /// It is not wanted any more.
-    pub(super) fn unsubscribe(&mut self, channel: &Arc<str>) -> Vec<Step> {
+    pub(super) fn unsubscribe(&mut self, channel: &Arc<str>) -> Vec<RouteStep> {
         self.ending.insert(channel.clone());
         match self.wanted.remove(channel).flatten() {
             Some(place) => vec![self.leave(channel, place)],
@@ -53,7 +57,11 @@ impl Routes {
     }
 
     /// Has it subscribed where it belongs by now, if it is elsewhere.
-    pub(super) fn settle(&mut self, channel: &Arc<str>, owner: Option<&Place>) -> Vec<Step> {
+    pub(super) fn settle(
+        &mut self,
+        channel: &Arc<str>,
+        owner: Option<&HostPort>,
+    ) -> Vec<RouteStep> {
         let (Some(at), Some(owner)) = (self.wanted.get_mut(channel), owner) else { return vec![] };
         if at.as_ref() == Some(owner) || at.is_some() && planted!(NoResubscribe) {
             return vec![];
@@ -63,7 +71,7 @@ impl Routes {
         let before = std::mem::replace(at, (!is_being_left).then(|| owner.clone()));
         if let Some(before) = before {
             steps.push(self.leave(channel, before));
-            steps.push(Step::Tell(PubSubEvent::GapOn(channel.clone())));
+            steps.push(RouteStep::Tell(PubSubEvent::GapOn(channel.clone())));
         }
         if !is_being_left {
             steps.push(ask_for(owner, channel));
@@ -72,7 +80,7 @@ impl Routes {
     }
 
     /// A server has said something.
-    pub(super) fn heard(&mut self, place: &Place, event: PubSubEvent) -> Vec<Step> {
+    pub(super) fn heard(&mut self, place: &HostPort, event: PubSubEvent) -> Vec<RouteStep> {
         match &event {
             PubSubEvent::Subscribed(channel)
             | PubSubEvent::Refused(channel, _)
@@ -86,7 +94,7 @@ impl Routes {
                 self.ended(channel)
             }
             PubSubEvent::Gap => self.gap(place),
-            _ => vec![Step::Tell(event)],
+            _ => vec![RouteStep::Tell(event)],
         }
     }
 
@@ -96,46 +104,46 @@ impl Routes {
 
     /// Those that are asked for nowhere, and are not about to be.
     pub(super) fn unplaced(&self) -> Vec<Arc<str>> {
-        let is_nowhere = |(channel, at): &(&Arc<str>, &Option<Place>)| {
+        let is_nowhere = |(channel, at): &(&Arc<str>, &Option<HostPort>)| {
             at.is_none() && !self.is_being_left(channel)
         };
         self.wanted.iter().filter(is_nowhere).map(|(channel, _)| channel.clone()).collect()
     }
 
-    pub(super) fn needs(&self, place: &Place) -> bool {
+    pub(super) fn needs(&self, place: &HostPort) -> bool {
         self.wanted.values().flatten().any(|at| at == place)
             || self.leaving.iter().any(|(_, left)| left == place)
     }
 
-    pub(super) fn is_at(&self, channel: &Arc<str>, place: &Place) -> bool {
+    pub(super) fn is_at(&self, channel: &Arc<str>, place: &HostPort) -> bool {
         self.wanted.get(channel).and_then(Option::as_ref) == Some(place)
     }
 
-    fn gap(&self, place: &Place) -> Vec<Step> {
+    fn gap(&self, place: &HostPort) -> Vec<RouteStep> {
         let at_it = self.wanted.iter().filter(|(_, at)| at.as_ref() == Some(place));
-        at_it.map(|(channel, _)| Step::Tell(PubSubEvent::GapOn(channel.clone()))).collect()
+        at_it.map(|(channel, _)| RouteStep::Tell(PubSubEvent::GapOn(channel.clone()))).collect()
     }
 
-    fn leave(&mut self, channel: &Arc<str>, place: Place) -> Step {
+    fn leave(&mut self, channel: &Arc<str>, place: HostPort) -> RouteStep {
         self.leaving.insert((channel.clone(), place.clone()));
-        Step::Ask(place, SubscriptionChange::Unsubscribe(channel.clone()))
+        RouteStep::Ask(place, SubscriptionChange::Unsubscribe(channel.clone()))
     }
 
-    fn ended(&mut self, channel: &Arc<str>) -> Vec<Step> {
+    fn ended(&mut self, channel: &Arc<str>) -> Vec<RouteStep> {
         if self.is_being_left(channel) || !self.ending.remove(channel) {
             return vec![];
         }
-        vec![Step::Tell(PubSubEvent::Unsubscribed(channel.clone()))]
+        vec![RouteStep::Tell(PubSubEvent::Unsubscribed(channel.clone()))]
     }
 
     fn is_being_left(&self, channel: &Arc<str>) -> bool {
-        let mut rest = self.leaving.range((channel.clone(), Place::default())..);
+        let mut rest = self.leaving.range((channel.clone(), HostPort::default())..);
         rest.next().is_some_and(|(left, _)| left == channel)
     }
 }
 
-fn ask_for(place: &Place, channel: &Arc<str>) -> Step {
-    Step::Ask(place.clone(), SubscriptionChange::Subscribe(channel.clone()))
+fn ask_for(place: &HostPort, channel: &Arc<str>) -> RouteStep {
+    RouteStep::Ask(place.clone(), SubscriptionChange::Subscribe(channel.clone()))
 }
 
 #[cfg(test)]
@@ -143,7 +151,7 @@ mod tests {
     use super::*;
     use crate::error::NodeError;
 
-    fn place(name: char) -> Place {
+    fn place(name: char) -> HostPort {
         (name.to_string().into(), 1)
     }
 
@@ -152,15 +160,15 @@ mod tests {
     }
 
     /// `+p`: asked for at p, `-p`: left there; `s`, `u`, `r`, `g`: what is told.
-    fn said(steps: &[Step]) -> String {
-        let word = |step: &Step| match step {
-            Step::Ask((host, _), SubscriptionChange::Subscribe(_)) => format!("+{host}"),
-            Step::Ask((host, _), SubscriptionChange::Unsubscribe(_)) => format!("-{host}"),
-            Step::Tell(PubSubEvent::Subscribed(_)) => "s".into(),
-            Step::Tell(PubSubEvent::Unsubscribed(_)) => "u".into(),
-            Step::Tell(PubSubEvent::Refused(..)) => "r".into(),
-            Step::Tell(PubSubEvent::GapOn(_)) => "g".into(),
-            Step::Tell(other) => format!("{other:?}"),
+    fn said(steps: &[RouteStep]) -> String {
+        let word = |step: &RouteStep| match step {
+            RouteStep::Ask((host, _), SubscriptionChange::Subscribe(_)) => format!("+{host}"),
+            RouteStep::Ask((host, _), SubscriptionChange::Unsubscribe(_)) => format!("-{host}"),
+            RouteStep::Tell(PubSubEvent::Subscribed(_)) => "s".into(),
+            RouteStep::Tell(PubSubEvent::Unsubscribed(_)) => "u".into(),
+            RouteStep::Tell(PubSubEvent::Refused(..)) => "r".into(),
+            RouteStep::Tell(PubSubEvent::GapOn(_)) => "g".into(),
+            RouteStep::Tell(other) => format!("{other:?}"),
         };
         steps.iter().map(word).collect::<Vec<_>>().join(" ")
     }

@@ -14,23 +14,23 @@ use redis::{
 use tokio::sync::Notify;
 
 use super::{
-    desk::Desk,
+    desk::PubSubTask,
     event::{Events, PubSubEvent, SubscriptionChange},
     hosted,
 };
 use crate::{
     error::{NodeError, Phase},
-    node::{Core, PubSubDriver, Tie},
+    node::{Core, PubSubDriver, Upkeep},
     reach::{before, cause, handshake},
     wire::Publishing,
 };
 
 /// One connection.
-pub(super) struct Session {
+pub(super) struct PubSubSession {
     core: Arc<Core>,
     redis: MultiplexedConnection,
     driver: PubSubDriver,
-    tie: Tie,
+    tie: Upkeep,
     pushes: Arc<Pushes>,
     replies: FuturesUnordered<BoxFuture<'static, SessionReply>>,
     refused: BTreeSet<Arc<str>>,
@@ -52,7 +52,7 @@ enum SessionReply {
     Unsubscribe(Arc<str>),
 }
 
-impl Session {
+impl PubSubSession {
     pub(super) async fn open(core: &Arc<Core>, events: &Events) -> Result<Self, NodeError> {
         let pushes = Arc::new(Pushes::new(events.clone()));
         let sink = pushes.clone();
@@ -74,7 +74,7 @@ impl Session {
         Ok(Self { core, redis, driver, tie, pushes, replies, refused })
     }
 
-    pub(super) async fn run(mut self, desk: &mut Desk) -> SessionEnd {
+    pub(super) async fn run(mut self, desk: &mut PubSubTask) -> SessionEnd {
         let ending = self.serve(desk).await;
         if let SessionEnd::Lost = ending {
             desk.events.send(PubSubEvent::Gap);
@@ -87,7 +87,7 @@ impl Session {
         ending
     }
 
-    async fn serve(&mut self, desk: &mut Desk) -> SessionEnd {
+    async fn serve(&mut self, desk: &mut PubSubTask) -> SessionEnd {
         let mut heartbeat = self.heartbeat();
         for channel in &desk.wanted {
             self.subscribe(channel.clone());
@@ -149,7 +149,7 @@ impl Session {
         })
     }
 
-    fn obey(&mut self, change: SubscriptionChange, desk: &mut Desk) {
+    fn obey(&mut self, change: SubscriptionChange, desk: &mut PubSubTask) {
         match change {
             SubscriptionChange::Subscribe(channel) => {
                 self.refused.remove(&channel);
@@ -189,7 +189,7 @@ impl Session {
         command
     }
 
-    fn settle(&mut self, reply: SessionReply, desk: &Desk) {
+    fn settle(&mut self, reply: SessionReply, desk: &PubSubTask) {
         match reply {
             SessionReply::Name => {}
             SessionReply::Subscribe(channel, Ok(())) => {

@@ -10,9 +10,9 @@ use tokio::{runtime::Handle, sync::mpsc};
 
 use super::{
     PubSub,
-    desk::Desk,
+    desk::PubSubTask,
     event::{PubSubEvent, SubscriptionChange},
-    routes::{Routes, Step},
+    routes::{RouteStep, Routes},
     session::SessionEnd,
     task,
 };
@@ -20,23 +20,23 @@ use crate::{
     clock::Instant,
     error::NodeError,
     node::{Cluster, Core, Redirect},
-    reach::{Place, cause, pauses},
+    reach::{HostPort, cause, pauses},
     wire::{Publishing, key::slot},
 };
 
 /// Keeps what is wanted subscribed until the `PubSub` is dropped.
-pub(super) async fn run(mut desk: Desk, cluster: Arc<Cluster>) {
+pub(super) async fn run(mut desk: PubSubTask, cluster: Arc<Cluster>) {
     if let SessionEnd::Over = until_found(&mut desk, &cluster).await {
         return;
     }
     match desk.core.settings.sharding.publishing() {
         Publishing::Broadcast => task::run(desk).await,
-        Publishing::Sharded => Sharded::new(&desk, cluster).run(&mut desk).await,
+        Publishing::Sharded => ShardedPubSub::new(&desk, cluster).run(&mut desk).await,
     }
 }
 
 /// Waits until it is known how the servers publish: nobody could be heard before.
-async fn until_found(desk: &mut Desk, cluster: &Arc<Cluster>) -> SessionEnd {
+async fn until_found(desk: &mut PubSubTask, cluster: &Arc<Cluster>) -> SessionEnd {
     let settings = desk.core.settings.clone();
     let mut backoff = pauses(&settings);
     while !settings.sharding.is_found() {
@@ -59,14 +59,14 @@ async fn until_found(desk: &mut Desk, cluster: &Arc<Cluster>) -> SessionEnd {
     SessionEnd::Idle
 }
 
-struct Sharded {
+struct ShardedPubSub {
     core: Arc<Core>,
     cluster: Arc<Cluster>,
     routes: Routes,
-    seats: BTreeMap<Place, Seat>,
+    seats: BTreeMap<HostPort, ServerSubscriptions>,
     next_seat: u64,
-    tell: mpsc::UnboundedSender<Heard>,
-    heard: mpsc::UnboundedReceiver<Heard>,
+    tell: mpsc::UnboundedSender<ServerEvent>,
+    heard: mpsc::UnboundedReceiver<ServerEvent>,
     /// When it is looked whether each channel is where it belongs.
     due: Instant,
     /// Whether somebody is to be asked about that first.
@@ -75,17 +75,17 @@ struct Sharded {
 }
 
 /// The subscriptions on one server.
-struct Seat {
+struct ServerSubscriptions {
     number: u64,
     core: Arc<Core>,
     pubsub: PubSub,
 }
 
 /// What a seat tells.
-type Heard = (Place, u64, PubSubEvent);
+type ServerEvent = (HostPort, u64, PubSubEvent);
 
-impl Sharded {
-    fn new(desk: &Desk, cluster: Arc<Cluster>) -> Self {
+impl ShardedPubSub {
+    fn new(desk: &PubSubTask, cluster: Arc<Cluster>) -> Self {
         let (tell, heard) = mpsc::unbounded_channel();
         Self {
             core: desk.core.clone(),
@@ -101,7 +101,7 @@ impl Sharded {
         }
     }
 
-    async fn run(mut self, desk: &mut Desk) {
+    async fn run(mut self, desk: &mut PubSubTask) {
         let clock = self.core.settings.clock.clone();
         for channel in desk.wanted.clone() {
             self.subscribe(&channel, desk);
@@ -124,7 +124,7 @@ impl Sharded {
         }
     }
 
-    fn obey(&mut self, change: SubscriptionChange, desk: &mut Desk) {
+    fn obey(&mut self, change: SubscriptionChange, desk: &mut PubSubTask) {
         match change {
             SubscriptionChange::Subscribe(channel) => {
                 desk.wanted.insert(channel.clone());
@@ -138,7 +138,7 @@ impl Sharded {
         }
     }
 
-    fn subscribe(&mut self, channel: &Arc<str>, desk: &Desk) {
+    fn subscribe(&mut self, channel: &Arc<str>, desk: &PubSubTask) {
         let owner = self.cluster.owner(slot(channel));
         if owner.is_none() {
             self.doubt(Duration::ZERO);
@@ -147,7 +147,7 @@ impl Sharded {
         self.carry_out(steps, desk);
     }
 
-    fn hear(&mut self, place: &Place, event: PubSubEvent, desk: &Desk) {
+    fn hear(&mut self, place: &HostPort, event: PubSubEvent, desk: &PubSubTask) {
         match &event {
             PubSubEvent::Refused(channel, error) => match Redirect::of(error) {
                 Some(Redirect::Moved(to)) if self.routes.is_at(channel, place) => {
@@ -173,7 +173,7 @@ impl Sharded {
     }
 
     /// The channel is to be asked for elsewhere. Not at once: two that disagree would send it to and fro.
-    fn sent_on(&mut self, channel: &Arc<str>, to: Place) {
+    fn sent_on(&mut self, channel: &Arc<str>, to: HostPort) {
         let slot = slot(channel);
         match self.cluster.told(slot, to) {
             Ok(place) => {
@@ -193,7 +193,7 @@ impl Sharded {
         self.due = self.due.min(self.core.settings.clock.now() + time);
     }
 
-    fn be_due(&mut self, desk: &Desk) {
+    fn be_due(&mut self, desk: &PubSubTask) {
         if !std::mem::take(&mut self.is_in_doubt) {
             return self.settle_all(Ok(()), desk);
         }
@@ -203,7 +203,7 @@ impl Sharded {
     }
 
     /// Has each channel subscribed where it belongs, as far as is known.
-    fn settle_all(&mut self, looked: Result<(), NodeError>, desk: &Desk) {
+    fn settle_all(&mut self, looked: Result<(), NodeError>, desk: &PubSubTask) {
         self.looking = None;
         let pause = if self.is_in_doubt { SOON } else { BEAT };
         self.due = self.core.settings.clock.now() + pause;
@@ -220,22 +220,22 @@ impl Sharded {
         self.seats.retain(|place, _| routes.needs(place) || cluster.serves_at(place));
     }
 
-    fn settle(&mut self, channel: &Arc<str>, desk: &Desk) {
+    fn settle(&mut self, channel: &Arc<str>, desk: &PubSubTask) {
         let owner = self.cluster.owner(slot(channel));
         let steps = self.routes.settle(channel, owner.as_ref());
         self.carry_out(steps, desk);
     }
 
-    fn carry_out(&mut self, steps: Vec<Step>, desk: &Desk) {
+    fn carry_out(&mut self, steps: Vec<RouteStep>, desk: &PubSubTask) {
         for step in steps {
             match step {
-                Step::Ask(place, change) => self.seat(place, desk).send(change),
-                Step::Tell(event) => desk.events.send(event),
+                RouteStep::Ask(place, change) => self.seat(place, desk).send(change),
+                RouteStep::Tell(event) => desk.events.send(event),
             }
         }
     }
 
-    fn seat(&mut self, place: Place, desk: &Desk) -> &PubSub {
+    fn seat(&mut self, place: HostPort, desk: &PubSubTask) -> &PubSub {
         let Self { core, seats, next_seat, tell, .. } = self;
         let seat = seats.entry(place.clone()).or_insert_with(|| {
             *next_seat += 1;
@@ -247,13 +247,13 @@ impl Sharded {
                 event => drop(tell.send((place.clone(), number, event))),
             };
             let pubsub = PubSub::open(core.clone(), &Handle::current(), Arc::new(heard));
-            Seat { number, core, pubsub }
+            ServerSubscriptions { number, core, pubsub }
         });
         &seat.pubsub
     }
 }
 
-impl Drop for Seat {
+impl Drop for ServerSubscriptions {
     fn drop(&mut self) {
         self.core.closed.cancel();
     }

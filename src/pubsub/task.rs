@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::{
-    desk::Desk,
+    desk::PubSubTask,
     event::{PubSubEvent, SubscriptionChange},
-    session::{Session, SessionEnd},
+    session::{PubSubSession, SessionEnd},
 };
 use crate::{
     clock::Instant,
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Keeps what is wanted subscribed until the `PubSub` is dropped.
-pub(super) async fn run(mut desk: Desk) {
+pub(super) async fn run(mut desk: PubSubTask) {
     let settings = desk.core.settings.clone();
     let mut backoff = pauses(&settings);
     loop {
@@ -23,7 +23,7 @@ pub(super) async fn run(mut desk: Desk) {
             desk.note(&change);
         }
         let tried = settings.clock.now();
-        let error = match Session::open(&desk.core, &desk.events).await {
+        let error = match PubSubSession::open(&desk.core, &desk.events).await {
             Ok(session) => {
                 match session.run(&mut desk).await {
                     SessionEnd::Over => return,
@@ -48,7 +48,7 @@ pub(super) async fn run(mut desk: Desk) {
 /// Waits before the next attempt to connect. If the last one failed, its error refuses every
 /// channel that is wanted or is subscribed meanwhile. A new subscription shortens the pause.
 pub(super) async fn pause(
-    desk: &mut Desk,
+    desk: &mut PubSubTask,
     tried: Instant,
     length: Duration,
     error: Option<NodeError>,

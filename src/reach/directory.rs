@@ -17,7 +17,7 @@ use super::{
     deadline::before,
     exchange::{Listening, exchange},
     gauge::Size,
-    sentinels_word::{Told, Whereabouts, Word, word},
+    sentinels_word::{SentinelReport, SentinelVerdict, Whereabouts, word},
     stream::Stream,
     tcp,
 };
@@ -26,7 +26,7 @@ use crate::error::ConfigError;
 use crate::{clock::SharedClock, panics::contained};
 
 /// Host and port.
-pub(crate) type Place = (Arc<str>, u16);
+pub(crate) type HostPort = (Arc<str>, u16);
 
 /// What a place is reached by, where sentinels know of another name.
 pub(crate) type AddressMap = dyn Fn(&str, u16) -> (String, u16) + Send + Sync;
@@ -34,7 +34,7 @@ pub(crate) type AddressMap = dyn Fn(&str, u16) -> (String, u16) + Send + Sync;
 /// The sentinels of one master.
 #[derive(Clone)]
 pub(crate) struct Directory {
-    pub(crate) places: Arc<[Place]>,
+    pub(crate) places: Arc<[HostPort]>,
     pub(crate) service: Arc<str>,
     pub(crate) user: Option<String>,
     pub(crate) password: Option<String>,
@@ -46,7 +46,7 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    pub(crate) fn new(places: &[Place], service: &str) -> Self {
+    pub(crate) fn new(places: &[HostPort], service: &str) -> Self {
         Self {
             places: places.into(),
             service: service.into(),
@@ -91,12 +91,12 @@ impl Directory {
         let (mut told, mut failed) = (Vec::new(), Vec::new());
         let patient_until = clock.now() + DOUBT;
         let last = self.last().clone();
-        let weigh = |told: &[Told]| word(told, self.places.len(), last.as_ref());
+        let weigh = |told: &[SentinelReport]| word(told, self.places.len(), last.as_ref());
         loop {
             let others_until = match weigh(&told) {
-                Word::Untold => None,
-                Word::Certain(_) => Some(clock.now() + OTHERS),
-                Word::SoFar(_) | Word::Behind => Some(patient_until),
+                SentinelVerdict::Untold => None,
+                SentinelVerdict::Certain(_) => Some(clock.now() + OTHERS),
+                SentinelVerdict::SoFar(_) | SentinelVerdict::Behind => Some(patient_until),
             };
             let answer = match others_until {
                 None => asked.next().await,
@@ -109,8 +109,10 @@ impl Directory {
             }
         }
         let whereabouts = match weigh(&told) {
-            Word::Certain(whereabouts) | Word::SoFar(whereabouts) => whereabouts,
-            Word::Behind => {
+            SentinelVerdict::Certain(whereabouts) | SentinelVerdict::SoFar(whereabouts) => {
+                whereabouts
+            }
+            SentinelVerdict::Behind => {
                 let number = last.and_then(|last| last.config).unwrap_or(0);
                 return Err(io::Error::other(format!(
                     "those sentinels that answer are behind: they know of no failover of {} since \
@@ -118,7 +120,7 @@ impl Directory {
                     self.service
                 )));
             }
-            Word::Untold => {
+            SentinelVerdict::Untold => {
                 return Err(io::Error::other(format!(
                     "no sentinel tells where {} is: {}",
                     self.service,
@@ -135,7 +137,7 @@ impl Directory {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn ask(&self, place: &Place, clock: &SharedClock) -> io::Result<Told> {
+    async fn ask(&self, place: &HostPort, clock: &SharedClock) -> io::Result<SentinelReport> {
         let said =
             |error: &dyn fmt::Display| io::Error::other(format!("{}: {error}", shown(place)));
         let mut stream = self.dial(place, clock).await.map_err(|error| said(&error))?;
@@ -154,10 +156,10 @@ impl Directory {
         let place = read_place(&told).ok_or_else(|| said(&"it does not know the service"))?;
         let config = master.ok().as_ref().and_then(read_config);
         let replicas = replicas.ok().as_ref().and_then(read_replicas);
-        Ok(Told { whereabouts: Whereabouts { place, config }, replicas })
+        Ok(SentinelReport { whereabouts: Whereabouts { place, config }, replicas })
     }
 
-    async fn dial(&self, place: &Place, clock: &SharedClock) -> io::Result<Box<dyn Stream>> {
+    async fn dial(&self, place: &HostPort, clock: &SharedClock) -> io::Result<Box<dyn Stream>> {
         let (host, port) = place;
         let stream: Box<dyn Stream> = Box::new(tcp::connect(host, *port, clock).await?);
         #[cfg(feature = "tls")]
@@ -202,7 +204,7 @@ impl Directory {
         }
     }
 
-    async fn listen(&self, place: &Place, clock: &SharedClock) -> io::Result<Listening> {
+    async fn listen(&self, place: &HostPort, clock: &SharedClock) -> io::Result<Listening> {
         let limit = clock.sleep_until(clock.now() + RETRY);
         let work = async {
             let mut commands = self.login();
@@ -241,7 +243,7 @@ impl Directory {
 }
 
 /// By what a place is reached that was told.
-pub(super) fn mapped(map: Option<&AddressMap>, (host, port): Place) -> io::Result<Place> {
+pub(super) fn mapped(map: Option<&AddressMap>, (host, port): HostPort) -> io::Result<HostPort> {
     let Some(map) = map else { return Ok((host, port)) };
     let mapped = contained(|| map(&host, port));
     let (host, port) = mapped.ok_or_else(|| io::Error::other("the address_map panicked"))?;
@@ -256,7 +258,7 @@ fn no_error(answer: RedisResult<Value>) -> Result<Value, String> {
     }
 }
 
-fn read_place(answer: &Value) -> Option<Place> {
+fn read_place(answer: &Value) -> Option<HostPort> {
     let Value::Array(words) = answer else { return None };
     let [host, port] = words.as_slice() else { return None };
     Some((text(host)?.into(), text(port)?.parse().ok()?))
@@ -266,7 +268,7 @@ fn read_config(answer: &Value) -> Option<u64> {
     word_of(answer, "config-epoch")?.parse().ok()
 }
 
-fn read_replicas(answer: &Value) -> Option<Vec<Place>> {
+fn read_replicas(answer: &Value) -> Option<Vec<HostPort>> {
     let Value::Array(replicas) = answer else { return None };
     let place = |replica| {
         let (host, port) = word_of(replica, "ip").zip(word_of(replica, "port"))?;
@@ -290,7 +292,7 @@ fn text(value: &Value) -> Option<&str> {
     }
 }
 
-pub(crate) fn shown((host, port): &Place) -> String {
+pub(crate) fn shown((host, port): &HostPort) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 

@@ -10,8 +10,8 @@ use tokio::net::UdpSocket;
 use super::tls::{Secured, Tls, TlsIdentity};
 use super::{
     credentials::Fetch,
-    directory::{Directory, Place, shown},
-    places::Places,
+    directory::{Directory, HostPort, shown},
+    places::ClusterAddresses,
     sentinels_word::Whereabouts,
     settings::NodeSettings,
     stream::Stream,
@@ -57,19 +57,19 @@ enum Spoken {
 enum Address {
     Tcp(Arc<str>, u16),
     Unix(PathBuf),
-    Connector(Dial),
+    Connector(StreamFactory),
     /// The same, to whichever of several servers is the master.
     #[cfg(feature = "embedded")]
     Led(Lead),
     /// As its sentinels say.
     Told(Box<Directory>),
     /// At many, as the servers of a cluster say.
-    Cluster(Places),
+    Cluster(ClusterAddresses),
 }
 
 /// What a connection is made with: where it leads, and as whom. Nothing of it is ever shown.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Identity {
+pub(crate) struct ConnectionKey {
     /// With the database; and each connector has one of its own.
     id: NodeId,
     user: Option<Arc<str>>,
@@ -96,7 +96,7 @@ impl Spoken {
 }
 
 /// Makes a stream to the node.
-type Dial = Arc<dyn Fn() -> BoxFuture<'static, io::Result<Box<dyn Stream>>> + Send + Sync>;
+type StreamFactory = Arc<dyn Fn() -> BoxFuture<'static, io::Result<Box<dyn Stream>>> + Send + Sync>;
 
 /// Makes a stream to the master, and tells the number of the configuration by which it is that.
 #[cfg(feature = "embedded")]
@@ -147,7 +147,7 @@ impl Endpoint {
 
     /// The servers of a cluster; over TLS as `is_tls` says, or else is asked for.
     pub(crate) fn cluster(
-        places: Places,
+        places: ClusterAddresses,
         login: RedisConnectionInfo,
         is_tls: Option<bool>,
     ) -> Result<Self, ConfigError> {
@@ -159,7 +159,7 @@ impl Endpoint {
     }
 
     /// One server of a cluster.
-    pub(crate) fn at(&self, place: &Place) -> Self {
+    pub(crate) fn at(&self, place: &HostPort) -> Self {
         let name = shown(place);
         Self {
             id: NodeId::new(&name),
@@ -285,10 +285,10 @@ impl Endpoint {
         }
     }
 
-    pub(crate) fn identity(&self, settings: &NodeSettings) -> Identity {
+    pub(crate) fn identity(&self, settings: &NodeSettings) -> ConnectionKey {
         let text = |text: Option<&str>| text.map(Arc::from);
         let (user, password) = (text(self.login.username()), text(self.login.password()));
-        Identity {
+        ConnectionKey {
             id: self.id.clone(),
             user,
             password,
@@ -388,7 +388,7 @@ impl Endpoint {
     }
 
     /// Where those are.
-    pub(crate) fn places(&self) -> Option<&Places> {
+    pub(crate) fn places(&self) -> Option<&ClusterAddresses> {
         match &self.address {
             Address::Cluster(places) => Some(places),
             _ => None,
@@ -396,7 +396,7 @@ impl Endpoint {
     }
 
     /// Which of those it is.
-    pub(crate) fn place_in_cluster(&self) -> Option<Place> {
+    pub(crate) fn place_in_cluster(&self) -> Option<HostPort> {
         match &self.address {
             Address::Tcp(host, port) if self.is_of_cluster => Some((host.clone(), *port)),
             _ => None,
@@ -405,7 +405,7 @@ impl Endpoint {
 
     /// Where it is, if that is said by its address.
     #[cfg(feature = "tls")]
-    pub(crate) fn place(&self) -> Option<Place> {
+    pub(crate) fn place(&self) -> Option<HostPort> {
         match &self.address {
             Address::Tcp(host, port) => Some((host.clone(), *port)),
             _ => None,
@@ -485,7 +485,7 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-impl fmt::Debug for Identity {
+impl fmt::Debug for ConnectionKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Identity").field(&self.id).finish_non_exhaustive()
     }
@@ -493,7 +493,7 @@ impl fmt::Debug for Identity {
 
 /// A stream to one of several, whichever of them comes first that answers.
 async fn any_of(
-    places: &[Place],
+    places: &[HostPort],
     clock: &SharedClock,
 ) -> io::Result<(Box<dyn Stream>, Option<Whereabouts>)> {
     let mut failed = io::Error::other("no server is named");

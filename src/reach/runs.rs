@@ -22,7 +22,7 @@ pub(crate) struct Runs {
 
 /// The how-manieth socket it is that is dialled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(crate) struct Dial(u64);
+pub(crate) struct DialNumber(u64);
 
 /// A process as the master of some data, which a change of roles makes other data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(crate) struct Reign {
 
 #[derive(Debug, Default)]
 struct Seen {
-    dials: Dial,
+    dials: DialNumber,
     /// The last of those that had answered before the newest.
     before: VecDeque<Reign>,
     refused_until: Option<Instant>,
@@ -44,7 +44,7 @@ struct Seen {
 struct Newest {
     reign: Reign,
     /// The last socket that had been dialled when it was met.
-    since: Dial,
+    since: DialNumber,
     is_first: bool,
 }
 
@@ -56,7 +56,7 @@ impl Default for Runs {
 
 impl Runs {
     /// To be called before a socket is dialled.
-    pub(crate) fn dial(&self) -> Dial {
+    pub(crate) fn dial(&self) -> DialNumber {
         let mut seen = self.seen();
         seen.dials.0 += 1;
         seen.dials
@@ -70,7 +70,7 @@ impl Runs {
     /// taken the place of this one meanwhile.
     pub(crate) fn met(
         &self,
-        dial: Dial,
+        dial: DialNumber,
         reign: Reign,
         now: Instant,
         alone_for: Duration,
@@ -99,7 +99,7 @@ impl Runs {
 
     /// Completes when a socket is to be closed: it leads to another than the newest, or, if that is not
     /// known of it, was dialled before the newest was met.
-    pub(crate) async fn succeeded(&self, dial: Dial, run_id: Option<RunId>) {
+    pub(crate) async fn succeeded(&self, dial: DialNumber, run_id: Option<RunId>) {
         let is_older = |newest: &Option<Newest>| match (newest, run_id) {
             (Some(newest), Some(run_id)) => newest.reign.run_id != run_id,
             (Some(newest), None) => !newest.is_first && dial <= newest.since,

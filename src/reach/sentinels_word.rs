@@ -17,7 +17,7 @@ pub(crate) struct Whereabouts {
 
 /// What one sentinel tells.
 #[derive(Debug, Clone)]
-pub(super) struct Told {
+pub(super) struct SentinelReport {
     pub(super) whereabouts: Whereabouts,
     /// Where the master's replicas are; `None` if it does not tell.
     pub(super) replicas: Option<Vec<(Arc<str>, u16)>>,
@@ -25,7 +25,7 @@ pub(super) struct Told {
 
 /// Where the master is, of what some have told by now.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum SentinelVerdict {
     Untold,
     /// Most tell the same, or the same as before.
     Certain(Whereabouts),
@@ -37,34 +37,38 @@ pub(super) enum Word {
 }
 
 /// What so many sentinels tell; `last` is what was followed before.
-pub(super) fn word(told: &[Told], sentinels: usize, last: Option<&Whereabouts>) -> Word {
+pub(super) fn word(
+    told: &[SentinelReport],
+    sentinels: usize,
+    last: Option<&Whereabouts>,
+) -> SentinelVerdict {
     let is_most = |it: &Whereabouts| {
         told.iter().filter(|told| told.whereabouts == *it).count() * 2 > sentinels
     };
     let all = || told.iter().map(|told| &told.whereabouts);
     let most = all().find(|it| is_most(it));
     let Some(newest) = told.iter().max_by_key(|told| told.whereabouts.config) else {
-        return Word::Untold;
+        return SentinelVerdict::Untold;
     };
     let Some(base) = most.or_else(|| all().find(|it| Some(*it) == last)) else {
         let is_behind = |last: &Whereabouts| {
             newest.whereabouts.config < last.config && newest.whereabouts.place != last.place
         };
         return match last {
-            Some(last) if is_behind(last) => Word::Behind,
-            _ => Word::SoFar(newest.whereabouts.clone()),
+            Some(last) if is_behind(last) => SentinelVerdict::Behind,
+            _ => SentinelVerdict::SoFar(newest.whereabouts.clone()),
         };
     };
     // Whoever leads a failover knows of it before the others do, and those know whom it promotes.
     let is_newer = newest.whereabouts.config > base.config;
     if is_newer && newest.whereabouts.place != base.place && is_replica(newest, base, told) {
-        return Word::Certain(newest.whereabouts.clone());
+        return SentinelVerdict::Certain(newest.whereabouts.clone());
     }
-    Word::Certain(base.clone())
+    SentinelVerdict::Certain(base.clone())
 }
 
 /// Whether a place is that of a replica, as far as those know who name `base`.
-fn is_replica(newest: &Told, base: &Whereabouts, told: &[Told]) -> bool {
+fn is_replica(newest: &SentinelReport, base: &Whereabouts, told: &[SentinelReport]) -> bool {
     let mut others = told.iter().filter(|told| told.whereabouts == *base);
     others.any(|told| {
         let replicas = told.replicas.as_ref();
@@ -81,24 +85,24 @@ mod tests {
     }
 
     /// A word for each: the master, its replicas, and behind a colon the number.
-    fn told(words: &str) -> Vec<Told> {
+    fn told(words: &str) -> Vec<SentinelReport> {
         let one = |word: &str| {
             let (places, number) = word.split_once(':').unwrap();
             let mut places = places.chars();
             let whereabouts = at(places.next().unwrap(), number.parse().unwrap());
             let replicas: Vec<_> = places.map(|it| (it.to_string().into(), 1)).collect();
             let is_untold = replicas.iter().any(|(host, _): &(Arc<str>, u16)| &**host == "?");
-            Told { whereabouts, replicas: (!is_untold).then_some(replicas) }
+            SentinelReport { whereabouts, replicas: (!is_untold).then_some(replicas) }
         };
         words.split_whitespace().map(one).collect()
     }
 
     #[test]
     fn word_is_that_of_the_table() {
-        let certain = |place, config| Word::Certain(at(place, config));
-        let so_far = |place, config| Word::SoFar(at(place, config));
+        let certain = |place, config| SentinelVerdict::Certain(at(place, config));
+        let so_far = |place, config| SentinelVerdict::SoFar(at(place, config));
         for (words, last, expected) in [
-            ("", None, Word::Untold),
+            ("", None, SentinelVerdict::Untold),
             // In the beginning.
             ("ab:5", None, so_far('a', 5)),
             ("ab:5 ba:6", None, so_far('b', 6)),
@@ -110,7 +114,7 @@ mod tests {
             ("a?:5 a?:5 ba:6", Some(at('a', 5)), certain('b', 6)),
             ("ab:5 ba:6 ba:6", Some(at('b', 6)), certain('b', 6)),
             ("ba:6", Some(at('a', 5)), so_far('b', 6)),
-            ("ab:5", Some(at('b', 6)), Word::Behind),
+            ("ab:5", Some(at('b', 6)), SentinelVerdict::Behind),
             // The leader was alone with it, and most have come back to the one before.
             ("ab:5 ab:5", Some(at('b', 6)), certain('a', 5)),
             // A stray one, which names another or the same.
@@ -122,7 +126,7 @@ mod tests {
             ("ab:5 ab:5 ab:0", Some(at('a', 5)), certain('a', 5)),
             ("ab:5 ab:0 ab:0", Some(at('a', 5)), certain('a', 0)),
             ("ab:0", Some(at('a', 5)), so_far('a', 0)),
-            ("x:0", Some(at('a', 5)), Word::Behind),
+            ("x:0", Some(at('a', 5)), SentinelVerdict::Behind),
             ("x:0 x:0", Some(at('a', 5)), certain('x', 0)),
         ] {
             assert_eq!(word(&told(words), 3, last.as_ref()), expected, "{words} {last:?}");

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{sharding::Sharding, spin::Spin};
-use crate::{clock::SharedClock, random::SharedRandom, standing::Rules, wire::Script};
+use crate::{clock::SharedClock, random::SharedRandom, standing::VotingRules, wire::Script};
 
 /// What replicas are to have before it counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(crate) struct NodeSettings {
     /// By how much two samples of the server's clock may differ before it counts as set.
     pub(crate) margin: Duration,
     /// By which rules the server's votes count.
-    pub(crate) rules: Rules,
+    pub(crate) rules: VotingRules,
     /// How releases are published there.
     pub(crate) sharding: Sharding,
     /// What replicas are to have, if it is to be on some.

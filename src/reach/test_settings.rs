@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use super::{settings::NodeSettings, sharding::Sharding, spin::Spin};
 use crate::{
     clock::{BootClock, Clock, Instant},
-    standing::{Rules, Unidentified},
+    standing::{Unidentified, VotingRules},
     wire::{Call, Items, Malformed, Script, ScriptText, Words},
 };
 
@@ -20,7 +20,7 @@ pub(crate) fn settings() -> NodeSettings {
         frozen_after: 3,
         backoff_max: Duration::from_millis(200),
         margin: Duration::from_millis(20),
-        rules: Rules {
+        rules: VotingRules {
             quarantine: Duration::from_secs(66),
             unidentified: Unidentified::Refuse,
             db: 0,

@@ -21,7 +21,7 @@ pub(crate) trait Acquirer: fmt::Debug + Send + Sync {
     ///
     /// One that the server did not execute may be sent again, with the same stamp: then it is asked
     /// once more.
-    fn wants(&self, now: Instant, not_after: i64, turn: Turn) -> bool;
+    fn wants(&self, now: Instant, not_after: i64, turn: SendReason) -> bool;
 
     /// What was noted with this stamp was not executed, and never will be.
     fn never_left(&self, not_after: i64);
@@ -32,7 +32,7 @@ pub(crate) trait Acquirer: fmt::Debug + Send + Sync {
 
 /// Which time an acquire is about to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum SendReason {
     First,
     /// With the script's text, since the server did not know it by its digest.
     WithText,
@@ -42,7 +42,7 @@ pub(crate) enum Turn {
 
 /// How long an acquire is waited for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
+pub(crate) struct CallTimeouts {
     /// When it began to wait.
     pub(crate) since: Instant,
     /// How long the server may take, from when it is sent. If the server is silent for so long, what was

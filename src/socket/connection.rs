@@ -17,8 +17,8 @@ use futures::FutureExt;
 use redis::Value;
 
 use super::{
-    caller::{Acquirer, Awaited, Patience},
-    flight::{Until, fly},
+    caller::{Acquirer, Awaited, CallTimeouts},
+    flight::{CallLimit, fly},
     order::{Acquired, Fate},
     outbox::{ConnectionEnd, Departure, Outbox},
     request::{Form, Question, Request},
@@ -27,8 +27,8 @@ use super::{
 use crate::{
     clock::{Instant, SharedClock},
     error::NodeError,
-    reach::{Greeting, NodeSettings, Place, Sample, ServerClock, cause},
-    standing::{Attendance, RunId, Standing},
+    reach::{Greeting, HostPort, NodeSettings, Sample, ServerClock, cause},
+    standing::{PresenceGuard, RunId, ServerRun},
     wire::{Call, Items, Outcome, Publishing},
 };
 
@@ -43,13 +43,13 @@ pub(crate) struct Connection {
 #[derive(Debug)]
 struct Socket {
     epoch: u64,
-    standing: Arc<Standing>,
+    standing: Arc<ServerRun>,
     /// To which what is granted is bound.
     run_id: Option<RunId>,
     /// By which of the sentinels' configurations it leads to the master.
     config: Option<u64>,
     /// If it is one of a cluster's.
-    place: Option<Place>,
+    place: Option<HostPort>,
     marker: Arc<str>,
     publishing: Publishing,
     clock: SharedClock,
@@ -83,8 +83,8 @@ impl Connection {
     pub(crate) fn new(
         outbox: Arc<Outbox>,
         greeting: &Greeting,
-        standing: Arc<Standing>,
-        (config, place): (Option<u64>, Option<Place>),
+        standing: Arc<ServerRun>,
+        (config, place): (Option<u64>, Option<HostPort>),
         settings: &NodeSettings,
     ) -> Self {
         // What is granted in a cluster does not stay with its master.
@@ -120,7 +120,7 @@ impl Connection {
     }
 
     /// Which of a cluster's servers it leads to.
-    pub(crate) fn place(&self) -> Option<&Place> {
+    pub(crate) fn place(&self) -> Option<&HostPort> {
         self.socket.place.as_ref()
     }
 
@@ -217,12 +217,12 @@ impl Connection {
         &self,
         acquirer: Arc<dyn Acquirer>,
         awaited: Awaited,
-        patience: Patience,
+        patience: CallTimeouts,
     ) -> impl Future<Output = Asked> + Send {
         let unsent_until = patience.unsent_until;
         let is_asking = self.is_asking;
         let departure = Departure::Acquire { acquirer, unsent_until, is_asking };
-        let until = Until::Patience(patience);
+        let until = CallLimit::Patience(patience);
         self.fly(departure, until, awaited).map(|fate| self.asked(fate))
     }
 
@@ -279,7 +279,7 @@ impl Connection {
     ) -> impl Future<Output = Result<(Option<Value>, Value, Instant), NodeError>> + Send {
         let request = Request { is_asking: self.is_asking, ..request };
         let departure = Departure::Call { request, deadline };
-        self.fly(departure, Until::Deadline(deadline), awaited).map(|fate| match fate {
+        self.fly(departure, CallLimit::Deadline(deadline), awaited).map(|fate| match fate {
             Fate::Answered { first, value, sent } => Ok((first, value, sent)),
             other => Err(self.failed(other)),
         })
@@ -296,7 +296,7 @@ impl Connection {
     fn fly(
         &self,
         departure: Departure,
-        until: Until,
+        until: CallLimit,
         awaited: Awaited,
     ) -> impl Future<Output = Fate> + Send {
         fly(&self.socket.outbox, awaited, departure, until)
@@ -346,12 +346,12 @@ impl Connection {
     }
 
     /// What is known of the process that this socket leads to.
-    pub(crate) fn standing(&self) -> &Standing {
+    pub(crate) fn standing(&self) -> &ServerRun {
         &self.socket.standing
     }
 
     /// To be kept for as long as the socket is driven.
-    pub(crate) fn attendance(&self) -> Attendance {
+    pub(crate) fn attendance(&self) -> PresenceGuard {
         self.socket.standing.attend(&self.socket.clock)
     }
 

@@ -19,7 +19,7 @@ use super::{
     order::OnlyCall,
     outbox::{Outbox, Woken},
     packing::Packed,
-    spinner::{Next, Spinner},
+    spinner::{PollStep, Spinner},
 };
 use crate::{
     clock::Instant,
@@ -235,7 +235,7 @@ impl Driver {
 }
 
 impl Driver {
-    fn next(&mut self) -> Next {
+    fn next(&mut self) -> PollStep {
         let (outbox, is_heard) = (&self.outbox, self.woken.all > 0);
         let (now, round_trip) = (|| outbox.clock().now(), || outbox.round_trip());
         self.spinner.next(self.only_call, is_heard, now, round_trip)
@@ -298,13 +298,13 @@ impl Future for Driver {
             }
             match self.next() {
                 // Who was woken just now may stand in line for this very thread.
-                Next::Look(_) if self.woken.all > 0 => {
+                PollStep::Look(_) if self.woken.all > 0 => {
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }
-                Next::Look(until) if self.looks(until) => {}
-                Next::Look(_) | Next::Sleep => return Poll::Pending,
-                Next::Yield => {
+                PollStep::Look(until) if self.looks(until) => {}
+                PollStep::Look(_) | PollStep::Sleep => return Poll::Pending,
+                PollStep::Yield => {
                     let _not_yet = pin!(yield_now()).poll(cx);
                     return Poll::Pending;
                 }

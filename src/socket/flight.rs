@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{
-    caller::{Awaited, Patience},
-    order::{Fate, Left, Sleeper, Ticket, lost},
+    caller::{Awaited, CallTimeouts},
+    order::{Fate, GivenUp, Sleeper, Ticket, lost},
     outbox::{Departure, Outbox},
 };
 use crate::{
@@ -17,10 +17,10 @@ use crate::{
 };
 
 /// How long a call is waited for.
-pub(super) enum Until {
+pub(super) enum CallLimit {
     Deadline(Instant),
     /// As long as the server may take once it was sent.
-    Patience(Patience),
+    Patience(CallTimeouts),
 }
 
 /// Sends a call in its turn, and waits for what comes of it.
@@ -31,11 +31,11 @@ pub(super) fn fly<'a>(
     outbox: &'a Outbox,
     awaited: Awaited,
     departure: Departure,
-    until: Until,
+    until: CallLimit,
 ) -> impl Future<Output = Fate> + Send + use<'a> {
     let (deadline, patience) = match until {
-        Until::Deadline(deadline) => (deadline, None),
-        Until::Patience(patience) => (patience.since + patience.for_the_server, Some(patience)),
+        CallLimit::Deadline(deadline) => (deadline, None),
+        CallLimit::Patience(patience) => (patience.since + patience.for_the_server, Some(patience)),
     };
     let wake_at = outbox.wakes_here().then_some(deadline);
     let mut flight = Flight { outbox, wake_at, awaited, deadline, stage: Stage::New(departure) };
@@ -94,7 +94,7 @@ impl Flight<'_> {
     }
 
     /// Whether its caller waits on, after its deadline.
-    fn goes_on(&mut self, patience: &Patience) -> bool {
+    fn goes_on(&mut self, patience: &CallTimeouts) -> bool {
         let Stage::Entered(ticket) = self.stage else { return false };
         let later = self.outbox.waits_until(ticket, patience);
         if later <= self.outbox.clock().now() {
@@ -132,11 +132,11 @@ impl Flight<'_> {
     fn abort(&mut self) -> Fate {
         let left = match std::mem::replace(&mut self.stage, Stage::Landed) {
             Stage::Entered(ticket) => self.outbox.leave(ticket),
-            Stage::New(_) | Stage::Landed => Left::Unsent { counts: true },
+            Stage::New(_) | Stage::Landed => GivenUp::Unsent { counts: true },
         };
         match left {
-            Left::Unsent { counts } => Fate::Late { phase: Phase::Sending, counts },
-            Left::Sent { counts } => Fate::Late { phase: Phase::Answering, counts },
+            GivenUp::Unsent { counts } => Fate::Late { phase: Phase::Sending, counts },
+            GivenUp::Sent { counts } => Fate::Late { phase: Phase::Answering, counts },
         }
     }
 }

@@ -11,7 +11,7 @@ use std::{task::Waker, time::Duration};
 
 use smallvec::SmallVec;
 
-use super::order::{Entry, Fate, Order, Seeker, Taken, Ticket, late};
+use super::order::{CallState, Fate, Order, Seeker, Taken, Ticket, late};
 use crate::{clock::Instant, wire::key};
 
 /// Locks in one script call: in calls of 64 a server is no faster.
@@ -73,7 +73,7 @@ impl Order {
         group: &mut Group,
         stamp: &impl Fn(Duration) -> i64,
     ) -> Joins {
-        let Some(Entry::Acquire(seeker)) = self.calls.get(ticket) else {
+        let Some(CallState::Acquire(seeker)) = self.calls.get(ticket) else {
             self.calls.try_remove(ticket);
             return Joins::No(None);
         };
@@ -95,7 +95,7 @@ impl Order {
         }
         // Its call comes behind the word that lets it pass, if it needs one.
         let flight = Some((group.now, self.taken + u64::from(seeker.is_asking)));
-        if let Some(Entry::Acquire(seeker)) = self.calls.get_mut(ticket) {
+        if let Some(CallState::Acquire(seeker)) = self.calls.get_mut(ticket) {
             (seeker.stamp, seeker.flight) = (Some(stamp), flight);
         }
         group.bytes += size;
@@ -132,7 +132,7 @@ impl Order {
     /// One of those that fly.
     fn seeker(&self, at: usize) -> Option<&Seeker> {
         match self.calls.get(*self.flying.get(at)?) {
-            Some(Entry::Acquire(seeker)) => Some(seeker),
+            Some(CallState::Acquire(seeker)) => Some(seeker),
             _ => None,
         }
     }

@@ -10,8 +10,8 @@ use std::task::Waker;
 use redis::Value;
 
 use super::{
-    caller::Turn,
-    order::{Acquired, Entry, Fate, Order, Ticket, lost},
+    caller::SendReason,
+    order::{Acquired, CallState, Fate, Order, Ticket, lost},
 };
 use crate::{
     clock::Instant,
@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// The answer to a call with acquires, and when it was asked for and given.
-pub(super) struct Reply {
+pub(super) struct AcquireReply {
     pub(super) value: Value,
     pub(super) sent: Instant,
     pub(super) received: Instant,
@@ -35,7 +35,7 @@ impl Order {
     pub(super) fn land(
         &mut self,
         locks: usize,
-        reply: Reply,
+        reply: AcquireReply,
         wakers: &mut Vec<Waker>,
     ) -> Option<i64> {
         let all: Vec<Ticket> = self.flying.drain(..locks.min(self.flying.len())).collect();
@@ -43,9 +43,9 @@ impl Order {
             self.refused(all, &cause::of_server(error), &reply, wakers);
             return None;
         }
-        let Reply { value, sent, received, .. } = reply;
+        let AcquireReply { value, sent, received, .. } = reply;
         let acquirer = all.iter().find_map(|ticket| match self.calls.get(*ticket) {
-            Some(Entry::Acquire(seeker)) => Some(seeker.acquirer.clone()),
+            Some(CallState::Acquire(seeker)) => Some(seeker.acquirer.clone()),
             _ => None,
         });
         let Some(acquirer) = acquirer else {
@@ -76,7 +76,7 @@ impl Order {
         received: Instant,
     ) -> Option<Waker> {
         let not_after = match self.calls.get(ticket) {
-            Some(Entry::Acquire(seeker)) => seeker.stamp.unwrap_or(i64::MIN),
+            Some(CallState::Acquire(seeker)) => seeker.stamp.unwrap_or(i64::MIN),
             _ => i64::MIN,
         };
         let acquired = Acquired { outcome, not_after, sent, received, server_time };
@@ -88,25 +88,27 @@ impl Order {
         &mut self,
         mut all: Vec<Ticket>,
         error: &NodeError,
-        reply: &Reply,
+        reply: &AcquireReply,
         wakers: &mut Vec<Waker>,
     ) {
         let may_be_one = error.may_concern_one_key();
         if error.is_noscript() && !self.has_text(&all) {
-            self.wait_again(&all, Turn::WithText, None, reply, wakers);
+            self.wait_again(&all, SendReason::WithText, None, reply, wakers);
         } else if all.len() > 1 && error.is_crossslot() && !self.rules.by_slot {
             self.rules.by_slot = true;
-            self.wait_again(&all, Turn::InAnotherCall, Some(0), reply, wakers);
+            self.wait_again(&all, SendReason::InAnotherCall, Some(0), reply, wakers);
         } else if all.len() > 1 && may_be_one {
             let rest = all.split_off(all.len() / 2);
             // What is put in front last is sent first.
             for half in [rest, all] {
                 self.parts += 1;
-                self.wait_again(&half, Turn::InAnotherCall, Some(self.parts), reply, wakers);
+                self.wait_again(&half, SendReason::InAnotherCall, Some(self.parts), reply, wakers);
             }
         } else {
             for ticket in all {
-                if let (true, Some(Entry::Acquire(seeker))) = (may_be_one, self.calls.get(ticket)) {
+                if let (true, Some(CallState::Acquire(seeker))) =
+                    (may_be_one, self.calls.get(ticket))
+                {
                     self.rules.loners.note(seeker.acquirer.acquire(), reply.received);
                 }
                 let said = (Err(error.clone()), i64::MIN);
@@ -117,7 +119,7 @@ impl Order {
 
     fn has_text(&self, all: &[Ticket]) -> bool {
         all.iter().any(|ticket| match self.calls.get(*ticket) {
-            Some(Entry::Acquire(seeker)) => seeker.turn == Turn::WithText,
+            Some(CallState::Acquire(seeker)) => seeker.turn == SendReason::WithText,
             _ => false,
         })
     }
@@ -126,14 +128,14 @@ impl Order {
     fn wait_again(
         &mut self,
         all: &[Ticket],
-        turn: Turn,
+        turn: SendReason,
         part: Option<u64>,
-        reply: &Reply,
+        reply: &AcquireReply,
         wakers: &mut Vec<Waker>,
     ) {
         for ticket in all.iter().rev() {
             match self.calls.get_mut(*ticket) {
-                Some(Entry::Acquire(seeker)) if reply.is_live => {
+                Some(CallState::Acquire(seeker)) if reply.is_live => {
                     (seeker.turn, seeker.flight) = (turn, None);
                     seeker.part = part.unwrap_or(seeker.part);
                     self.acquires.push_front(*ticket);

@@ -27,12 +27,12 @@ pub(super) struct Lanes<T> {
 
 #[derive(Debug)]
 struct Lane<T> {
-    calls: VecDeque<Call<T>>,
+    calls: VecDeque<LaneItem<T>>,
     bytes: usize,
 }
 
 #[derive(Debug)]
-struct Call<T> {
+struct LaneItem<T> {
     it: T,
     bytes: usize,
     /// How many came before.
@@ -41,7 +41,7 @@ struct Call<T> {
 
 /// What leaves next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next<T> {
+pub(super) enum NextToSend<T> {
     Call(T),
     /// One call of the acquires that wait.
     Acquires,
@@ -57,7 +57,7 @@ impl<T> Lanes<T> {
             | Awaited::WithOthersHere
             | Awaited::Alone => &mut self.awaited,
         };
-        lane.calls.push_back(Call { it, bytes, number: self.came });
+        lane.calls.push_back(LaneItem { it, bytes, number: self.came });
         lane.bytes += bytes;
         self.came += 1;
     }
@@ -75,24 +75,24 @@ impl<T> Lanes<T> {
     }
 
     /// By turns with acquires, if there are some that may go.
-    pub(super) fn next(&mut self, acquires: bool) -> Option<Next<T>> {
+    pub(super) fn next(&mut self, acquires: bool) -> Option<NextToSend<T>> {
         if let Some(renewal) = self.renewals.pop() {
-            return Some(Next::Call(renewal));
+            return Some(NextToSend::Call(renewal));
         }
         let has_others = acquires || !self.awaited.calls.is_empty();
         if (self.others >= OTHERS || !has_others)
             && let Some(unawaited) = self.unawaited.pop()
         {
             self.others = 0;
-            return Some(Next::Call(unawaited));
+            return Some(NextToSend::Call(unawaited));
         }
         self.others = self.others.saturating_add(1);
         if acquires && (self.acquires_are_next || self.awaited.calls.is_empty()) {
             self.acquires_are_next = false;
-            return Some(Next::Acquires);
+            return Some(NextToSend::Acquires);
         }
         self.acquires_are_next = true;
-        self.next_awaited().map(Next::Call)
+        self.next_awaited().map(NextToSend::Call)
     }
 
     fn next_awaited(&mut self) -> Option<T> {
@@ -131,7 +131,7 @@ impl<T> Lanes<T> {
 
 impl<T> Lane<T> {
     fn pop(&mut self) -> Option<T> {
-        let Call { it, bytes, .. } = self.calls.pop_front()?;
+        let LaneItem { it, bytes, .. } = self.calls.pop_front()?;
         self.bytes -= bytes;
         Some(it)
     }
@@ -189,8 +189,8 @@ mod tests {
         let mut lanes = lanes(waiting);
         let next = || {
             let next = lanes.next(acquires > 0)?;
-            acquires -= usize::from(next == Next::Acquires);
-            Some(if let Next::Call(letter) = next { letter } else { 'A' })
+            acquires -= usize::from(next == NextToSend::Acquires);
+            Some(if let NextToSend::Call(letter) = next { letter } else { 'A' })
         };
         let left = std::iter::from_fn(next).collect();
         assert_eq!((lanes.bytes(), acquires), (0, 0));
@@ -216,10 +216,10 @@ mod tests {
     fn turn_goes_on_where_it_was_left() {
         let mut lanes = lanes("cc");
         assert_eq!(lanes.end(), 2);
-        assert_eq!(lanes.next(false), Some(Next::Call('c')));
+        assert_eq!(lanes.next(false), Some(NextToSend::Call('c')));
         assert!(lanes.has_let_go(1) && !lanes.has_let_go(2));
-        assert_eq!(lanes.next(true), Some(Next::Acquires));
-        assert_eq!(lanes.next(true), Some(Next::Call('c')));
+        assert_eq!(lanes.next(true), Some(NextToSend::Acquires));
+        assert_eq!(lanes.next(true), Some(NextToSend::Call('c')));
     }
 
     #[test]

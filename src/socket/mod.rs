@@ -61,7 +61,7 @@ mod suspicion;
 pub(crate) mod tests;
 
 pub(crate) use self::{
-    caller::{Acquirer, Awaited, Patience, Turn},
+    caller::{Acquirer, Awaited, CallTimeouts, SendReason},
     commands::words,
     connection::{Answer, Asked, Connection},
     driver_task::DriverTask,

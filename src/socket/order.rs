@@ -8,10 +8,10 @@ use slab::Slab;
 use tokio::sync::oneshot;
 
 use super::{
-    caller::{Acquirer, Awaited, Turn},
+    caller::{Acquirer, Awaited, SendReason},
     lanes::Lanes,
-    request::{ASKING, Answers, Form, Request},
-    rules::Rules,
+    request::{ASKING, AnswerCount, Form, Request},
+    rules::GroupingRules,
 };
 use crate::{
     clock::Instant,
@@ -64,7 +64,7 @@ pub(super) struct Acquired {
 
 #[derive(Default)]
 pub(super) struct Order {
-    pub(super) calls: Slab<Entry>,
+    pub(super) calls: Slab<CallState>,
     /// What the driver has not taken yet, but for acquires.
     pub(super) lanes: Lanes<Ticket>,
     /// Acquires that it has not taken yet. They leave in calls that they share.
@@ -83,7 +83,7 @@ pub(super) struct Order {
     pub(super) last_round_trip: Duration,
     /// Bytes of all that it has taken.
     pub(super) bytes: u64,
-    pub(super) rules: Rules,
+    pub(super) rules: GroupingRules,
     /// The number of the last part of a call that was refused.
     pub(super) parts: u64,
     /// To put calls together in.
@@ -98,7 +98,7 @@ pub(super) struct Order {
     pub(super) lookers: Vec<oneshot::Sender<()>>,
 }
 
-pub(super) enum Entry {
+pub(super) enum CallState {
     Waiting {
         request: Request,
         deadline: Instant,
@@ -146,7 +146,7 @@ pub(super) struct OnlyCall {
 pub(super) struct Seeker {
     pub(super) acquirer: Arc<dyn Acquirer>,
     pub(super) unsent_until: Option<Instant>,
-    pub(super) turn: Turn,
+    pub(super) turn: SendReason,
     /// The stamp that it was noted with, if it was taken by the driver, be it in vain.
     pub(super) stamp: Option<i64>,
     /// When it was taken, and in which call. `None` while it waits.
@@ -160,7 +160,7 @@ pub(super) struct Seeker {
     pub(super) caller: Sleeper,
 }
 
-impl Entry {
+impl CallState {
     fn caller(&mut self) -> Option<&mut Sleeper> {
         match self {
             Self::Waiting { caller, .. }
@@ -173,7 +173,7 @@ impl Entry {
 
 impl Seeker {
     pub(super) fn form(&self) -> Form {
-        if self.turn == Turn::WithText { Form::Text } else { Form::Digest }
+        if self.turn == SendReason::WithText { Form::Text } else { Form::Digest }
     }
 }
 
@@ -204,7 +204,7 @@ pub(super) enum Taken {
 /// How a call was given up, and whether that counts where its caller waited for too long: once for a
 /// call of the server's, however many locks were in it or waited for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Left {
+pub(super) enum GivenUp {
     /// It has not left this machine, and never will.
     Unsent { counts: bool },
     /// It may have been executed.
@@ -226,17 +226,17 @@ impl Order {
         to: &mut Vec<u8>,
     ) -> Option<Waker> {
         match self.calls.get_mut(ticket) {
-            Some(Entry::Waiting { deadline, .. }) if now >= *deadline => {
+            Some(CallState::Waiting { deadline, .. }) if now >= *deadline => {
                 self.decide(ticket, late(true))
             }
-            Some(entry @ Entry::Waiting { .. }) => {
-                if let Entry::Waiting { request, caller, .. } =
-                    std::mem::replace(entry, Entry::Withdrawn)
+            Some(entry @ CallState::Waiting { .. }) => {
+                if let CallState::Waiting { request, caller, .. } =
+                    std::mem::replace(entry, CallState::Withdrawn)
                 {
-                    *entry = Entry::Departed { sent: now, first: None, caller };
+                    *entry = CallState::Departed { sent: now, first: None, caller };
                     let what = match request.answers {
-                        Answers::One => Taken::Call(ticket),
-                        Answers::Two => Taken::Pair(ticket),
+                        AnswerCount::One => Taken::Call(ticket),
+                        AnswerCount::Two => Taken::Pair(ticket),
                     };
                     if request.is_asking {
                         self.take_asking(now, to);
@@ -314,14 +314,14 @@ impl Order {
 
     /// Keeps the first of two answers.
     pub(super) fn answer_first(&mut self, ticket: Ticket, value: Value) {
-        if let Some(Entry::Departed { first, .. }) = self.calls.get_mut(ticket) {
+        if let Some(CallState::Departed { first, .. }) = self.calls.get_mut(ticket) {
             *first = Some(value);
         }
     }
 
     /// The last answer, or the only one.
     pub(super) fn answer(&mut self, ticket: Ticket, value: Value) -> Option<Waker> {
-        let Some(Entry::Departed { sent, first, .. }) = self.calls.get_mut(ticket) else {
+        let Some(CallState::Departed { sent, first, .. }) = self.calls.get_mut(ticket) else {
             self.calls.try_remove(ticket);
             return None;
         };
@@ -332,12 +332,16 @@ impl Order {
     /// Notes the fate of a call for its caller, who is to be woken; forgets one that was given up.
     pub(super) fn decide(&mut self, ticket: Ticket, fate: Fate) -> Option<Waker> {
         match self.calls.get_mut(ticket) {
-            Some(entry @ (Entry::Waiting { .. } | Entry::Departed { .. } | Entry::Acquire(_))) => {
-                if let (Entry::Acquire(seeker), true) = (&mut *entry, fate.was_not_executed()) {
+            Some(
+                entry @ (CallState::Waiting { .. }
+                | CallState::Departed { .. }
+                | CallState::Acquire(_)),
+            ) => {
+                if let (CallState::Acquire(seeker), true) = (&mut *entry, fate.was_not_executed()) {
                     seeker.never_left();
                 }
                 let fate = match entry {
-                    Entry::Departed { sent, first: Some(first), .. }
+                    CallState::Departed { sent, first: Some(first), .. }
                         if planted!(AnnouncementLost) =>
                     {
                         let (sent, first) = (*sent, Some(first.clone()));
@@ -345,11 +349,11 @@ impl Order {
                     }
                     _ => fate,
                 };
-                match std::mem::replace(entry, Entry::Decided(fate)) {
-                    Entry::Waiting { caller, .. } | Entry::Departed { caller, .. } => {
+                match std::mem::replace(entry, CallState::Decided(fate)) {
+                    CallState::Waiting { caller, .. } | CallState::Departed { caller, .. } => {
                         Some(caller.waker)
                     }
-                    Entry::Acquire(seeker) => Some(seeker.caller.waker),
+                    CallState::Acquire(seeker) => Some(seeker.caller.waker),
                     _ => None,
                 }
             }
@@ -362,42 +366,49 @@ impl Order {
 
     pub(super) fn take_fate(&mut self, ticket: Ticket) -> Option<Fate> {
         match self.calls.try_remove(ticket) {
-            Some(Entry::Decided(fate)) => Some(fate),
+            Some(CallState::Decided(fate)) => Some(fate),
             _ => None,
         }
     }
 
     /// Gives up a call; with what is to be dropped once nothing is locked.
-    pub(super) fn leave(&mut self, ticket: Ticket) -> (Left, Option<Entry>) {
+    pub(super) fn leave(&mut self, ticket: Ticket) -> (GivenUp, Option<CallState>) {
         let (left, after) = match self.calls.get_mut(ticket) {
-            Some(Entry::Waiting { .. }) => (Left::Unsent { counts: true }, Entry::Withdrawn),
-            Some(Entry::Departed { .. }) => (Left::Sent { counts: true }, Entry::Forsaken),
-            Some(Entry::Acquire(seeker)) => match seeker.flight {
+            Some(CallState::Waiting { .. }) => {
+                (GivenUp::Unsent { counts: true }, CallState::Withdrawn)
+            }
+            Some(CallState::Departed { .. }) => {
+                (GivenUp::Sent { counts: true }, CallState::Forsaken)
+            }
+            Some(CallState::Acquire(seeker)) => match seeker.flight {
                 None => {
                     seeker.never_left();
                     // Who is asked beside others was not sent for want of time: the server may be there.
                     let is_alone = seeker.unsent_until.is_none();
                     let counts = is_alone && is_first(self.departed.front_mut());
-                    (Left::Unsent { counts }, Entry::Withdrawn)
+                    (GivenUp::Unsent { counts }, CallState::Withdrawn)
                 }
                 Some((_, number)) => {
                     let oldest = self.taken - self.departed.len() as u64;
                     let at = usize::try_from(number - oldest).unwrap_or(usize::MAX);
-                    (Left::Sent { counts: is_first(self.departed.get_mut(at)) }, Entry::Forsaken)
+                    (
+                        GivenUp::Sent { counts: is_first(self.departed.get_mut(at)) },
+                        CallState::Forsaken,
+                    )
                 }
             },
             _ => {
                 let fate = self.take_fate(ticket);
                 let is_unsent = fate.as_ref().is_some_and(Fate::was_not_executed);
                 let left = if is_unsent {
-                    Left::Unsent { counts: false }
+                    GivenUp::Unsent { counts: false }
                 } else {
-                    Left::Sent { counts: true }
+                    GivenUp::Sent { counts: true }
                 };
-                return (left, fate.map(Entry::Decided));
+                return (left, fate.map(CallState::Decided));
             }
         };
-        if planted!(WithdrawnAfterNoscript) && matches!(left, Left::Sent { .. }) {
+        if planted!(WithdrawnAfterNoscript) && matches!(left, GivenUp::Sent { .. }) {
             return (left, None);
         }
         (left, self.calls.get_mut(ticket).map(|entry| std::mem::replace(entry, after)))
@@ -405,7 +416,7 @@ impl Order {
 
     /// Who waits for a call whose fate is not known.
     pub(super) fn caller(&mut self, ticket: Ticket) -> Option<&mut Sleeper> {
-        self.calls.get_mut(ticket).and_then(Entry::caller)
+        self.calls.get_mut(ticket).and_then(CallState::caller)
     }
 
     /// How it is waited for, if it still is.

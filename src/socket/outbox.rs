@@ -43,9 +43,9 @@ use tokio::{
 };
 
 use super::{
-    caller::{Acquirer, Awaited, Patience, Turn},
-    landing::Reply,
-    order::{Entry, Fate, Left, Order, Seeker, Sleeper, Taken, Ticket, lost},
+    caller::{Acquirer, Awaited, CallTimeouts, SendReason},
+    landing::AcquireReply,
+    order::{CallState, Fate, GivenUp, Order, Seeker, Sleeper, Taken, Ticket, lost},
     request::Request,
     silence::Traffic,
 };
@@ -116,7 +116,7 @@ impl Departure {
         match self {
             Self::Call { request, deadline } => {
                 let (bytes, awaited) = (request.bytes.len(), caller.awaited);
-                let ticket = order.calls.insert(Entry::Waiting { request, deadline, caller });
+                let ticket = order.calls.insert(CallState::Waiting { request, deadline, caller });
                 order.lanes.push(ticket, bytes, awaited);
                 (ticket, true)
             }
@@ -125,7 +125,7 @@ impl Departure {
                 let seeker = Seeker {
                     acquirer,
                     unsent_until,
-                    turn: Turn::First,
+                    turn: SendReason::First,
                     stamp: None,
                     flight: None,
                     is_asking,
@@ -133,7 +133,7 @@ impl Departure {
                     part: 0,
                     caller,
                 };
-                let ticket = order.calls.insert(Entry::Acquire(seeker));
+                let ticket = order.calls.insert(CallState::Acquire(seeker));
                 order.acquires.push_back(ticket);
                 // Else an answer makes room for it, and the driver reads that.
                 (ticket, order.acquire_calls < order.most_acquire_calls.max(1))
@@ -344,13 +344,13 @@ impl Outbox {
     }
 
     /// Until when an acquire is to be waited for, by what has become of it by now.
-    pub(super) fn waits_until(&self, ticket: Ticket, patience: &Patience) -> Instant {
+    pub(super) fn waits_until(&self, ticket: Ticket, patience: &CallTimeouts) -> Instant {
         let order = self.order();
         let for_the_server = patience.for_the_server;
         let since = match order.calls.get(ticket) {
-            Some(Entry::Acquire(Seeker { flight: Some((sent, _)), .. })) => *sent,
-            Some(Entry::Acquire(Seeker { unsent_until: Some(until), .. })) => return *until,
-            Some(Entry::Acquire(_)) => match order.departed.front() {
+            Some(CallState::Acquire(Seeker { flight: Some((sent, _)), .. })) => *sent,
+            Some(CallState::Acquire(Seeker { unsent_until: Some(until), .. })) => return *until,
+            Some(CallState::Acquire(_)) => match order.departed.front() {
                 // However many are before it: the server is there.
                 Some(first) => first.sent.max(self.traffic.last_heard()),
                 // It has not been looked for anything to send.
@@ -363,7 +363,7 @@ impl Outbox {
     }
 
     /// Gives up a call; the ticket is void then.
-    pub(super) fn leave(&self, ticket: Ticket) -> Left {
+    pub(super) fn leave(&self, ticket: Ticket) -> GivenUp {
         let mut order = self.order();
         let (left, entry) = order.leave(ticket);
         drop(order);
@@ -444,7 +444,7 @@ impl Outbox {
     ) {
         let (received, is_live) = (self.clock.now(), self.is_live());
         order.last_round_trip = received.saturating_since(sent);
-        let reply = Reply { value, sent, received, is_live };
+        let reply = AcquireReply { value, sent, received, is_live };
         if let Some(server_us) = order.land(locks, reply, wakers)
             && let Some(mut server_clock) = self.server_clock()
         {

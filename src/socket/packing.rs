@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use super::{
     group::MOST_LOCKS,
-    lanes::Next,
+    lanes::NextToSend,
     order::{OnlyCall, Order},
     outbox::Outbox,
 };
@@ -68,11 +68,11 @@ impl Outbox {
             let next = if is_crowded {
                 order.lanes.next(acquires_go)
             } else {
-                order.lanes.oldest().map(Next::Call)
+                order.lanes.oldest().map(NextToSend::Call)
             };
             match next {
-                Some(Next::Call(ticket)) => unsent.extend(order.depart(ticket, now, to)),
-                Some(Next::Acquires) => {
+                Some(NextToSend::Call(ticket)) => unsent.extend(order.depart(ticket, now, to)),
+                Some(NextToSend::Acquires) => {
                     acquires_go = self.pack_acquires(order, now, to, unsent);
                 }
                 None => return,

@@ -12,7 +12,7 @@ pub(crate) struct Question(pub(crate) Cmd);
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) bytes: Vec<u8>,
-    pub(super) answers: Answers,
+    pub(super) answers: AnswerCount,
     /// Whether an answer tells of many.
     pub(super) is_list: bool,
     /// Whether ASKING is said before it.
@@ -21,21 +21,21 @@ pub(super) struct Request {
 
 /// How many answers there will be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answers {
+pub(super) enum AnswerCount {
     One,
     Two,
 }
 
 impl Request {
     pub(super) fn one(command: &Cmd) -> Self {
-        Self::of(command.get_packed_command(), Answers::One)
+        Self::of(command.get_packed_command(), AnswerCount::One)
     }
 
     pub(super) fn release(release: &PlainRelease, publishing: Publishing) -> Self {
         let mut bytes = Vec::with_capacity(TYPICAL_BYTES);
         release.write_removal(&mut bytes);
         release.write_announcement(publishing, &mut bytes);
-        Self::of(bytes, Answers::Two)
+        Self::of(bytes, AnswerCount::Two)
     }
 
     pub(super) fn eval<C: Call>(form: Form, call: &C, publishing: Publishing) -> Self {
@@ -44,10 +44,10 @@ impl Request {
         call.write(&mut words);
         let mut bytes = Vec::new();
         words.write_to(&mut bytes);
-        Self { is_list: call.asks_for_a_list(), ..Self::of(bytes, Answers::One) }
+        Self { is_list: call.asks_for_a_list(), ..Self::of(bytes, AnswerCount::One) }
     }
 
-    fn of(bytes: Vec<u8>, answers: Answers) -> Self {
+    fn of(bytes: Vec<u8>, answers: AnswerCount) -> Self {
         Self { bytes, answers, is_list: false, is_asking: false }
     }
 }

@@ -8,7 +8,7 @@ use crate::{
 };
 
 #[derive(Debug, Default)]
-pub(super) struct Rules {
+pub(super) struct GroupingRules {
     /// Whether a call takes keys of one slot only.
     pub(super) by_slot: bool,
     pub(super) publishing: Publishing,
@@ -19,12 +19,12 @@ pub(super) struct Rules {
 /// have the calls of others refused.
 #[derive(Debug, Default)]
 pub(super) struct Loners {
-    plain: Until,
+    plain: ExpiryByName,
     /// Behind a look at a mark: the mark's key may be why, and then they are soon asked for without.
-    checked: Until,
+    checked: ExpiryByName,
 }
 
-type Until = BTreeMap<Box<str>, Instant>;
+type ExpiryByName = BTreeMap<Box<str>, Instant>;
 
 impl Loners {
     pub(super) fn note(&mut self, acquire: &Acquire, now: Instant) {

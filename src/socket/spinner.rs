@@ -14,12 +14,12 @@ use crate::{clock::Instant, reach::Spin};
 pub(super) struct Spinner {
     way: Option<Way>,
     record: Record,
-    look: Option<Look>,
+    look: Option<BusyPoll>,
 }
 
 /// What is looked for.
 #[derive(Debug)]
-struct Look {
+struct BusyPoll {
     /// When the call was sent that it is the answer to.
     of: Instant,
     since: Instant,
@@ -31,7 +31,7 @@ struct Look {
 
 /// What the driver does until the answer is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum PollStep {
     /// It sleeps.
     Sleep,
     /// It comes again after the others.
@@ -59,24 +59,24 @@ impl Spinner {
         is_heard: bool,
         now: impl FnOnce() -> Instant,
         round_trip: impl FnOnce() -> Duration,
-    ) -> Next {
-        let Some(way) = self.way else { return Next::Sleep };
+    ) -> PollStep {
+        let Some(way) = self.way else { return PollStep::Sleep };
         let sought = only_call.filter(|call| way.serves(call.awaited)).map(|call| call.sent);
         let ended = self.look.take_if(|look| Some(look.of) != sought);
         let ended = ended.filter(|look| is_heard && look.until.is_some());
         if sought.is_none() && ended.is_none() {
-            return Next::Sleep;
+            return PollStep::Sleep;
         }
         let now = now();
-        if let Some(Look { since, is_needed, .. }) = ended {
+        if let Some(BusyPoll { since, is_needed, .. }) = ended {
             self.record.note(is_needed && now.saturating_since(since) < BUDGET, now);
         }
         self.note_in_vain();
         let until = sought.and_then(|of| self.look_for(of, now, round_trip));
         match (way, until) {
-            (_, None) => Next::Sleep,
-            (Way::InTurns, Some(_)) => Next::Yield,
-            (Way::Itself, Some(until)) => Next::Look(until),
+            (_, None) => PollStep::Sleep,
+            (Way::InTurns, Some(_)) => PollStep::Yield,
+            (Way::Itself, Some(until)) => PollStep::Look(until),
         }
     }
 
@@ -97,7 +97,7 @@ impl Spinner {
         if self.look.is_none() {
             let patience = self.record.patience(now, round_trip)?;
             let until = Some(now + patience);
-            self.look = Some(Look { of, since: now, until, is_needed: false });
+            self.look = Some(BusyPoll { of, since: now, until, is_needed: false });
         }
         let look = self.look.as_mut()?;
         if look.until.take_if(|until| now >= *until).is_some() {
@@ -182,18 +182,18 @@ mod tests {
         spinner.next(None, true, || at(sent + us), || NEAR);
     }
 
-    fn begins(spinner: &mut Spinner, us: u64) -> Next {
+    fn begins(spinner: &mut Spinner, us: u64) -> PollStep {
         spinner.next(alone(us), false, || at(us), || NEAR)
     }
 
     #[test]
     fn far_servers_and_calls_that_are_not_alone_are_slept_for() {
-        assert_eq!(spinner().next(alone(5), false, || at(5), || AT_FIRST), Next::Sleep);
-        assert_eq!(spinner().next(None, false, || at(5), || NEAR), Next::Sleep);
-        assert_eq!(spinner().next(None, true, || at(5), || NEAR), Next::Sleep);
-        assert_eq!(begins(&mut spinner(), 5), Next::Look(at(205)));
+        assert_eq!(spinner().next(alone(5), false, || at(5), || AT_FIRST), PollStep::Sleep);
+        assert_eq!(spinner().next(None, false, || at(5), || NEAR), PollStep::Sleep);
+        assert_eq!(spinner().next(None, true, || at(5), || NEAR), PollStep::Sleep);
+        assert_eq!(begins(&mut spinner(), 5), PollStep::Look(at(205)));
         let in_turns = Spinner { way: Some(Way::InTurns), ..spinner() };
-        assert_eq!(begins(&mut { in_turns }, 5), Next::Yield);
+        assert_eq!(begins(&mut { in_turns }, 5), PollStep::Yield);
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
             let looks_for = |awaited| {
                 let mut spinner = Spinner { way: Some(way), ..spinner() };
                 spinner.next(Some(OnlyCall { sent: at(5), awaited }), false, || at(5), || NEAR)
-                    != Next::Sleep
+                    != PollStep::Sleep
             };
             assert_eq!([WithoutHurry, WithOthers, Alone].map(looks_for), looks, "{way:?}");
         }
@@ -220,7 +220,7 @@ mod tests {
         for (round_trip, until) in [(79, at(85)), (80, at(205)), (79, at(205))] {
             let next =
                 spinner.next(alone(5), false, || at(5), || Duration::from_micros(round_trip));
-            assert_eq!(next, Next::Look(until), "{round_trip}");
+            assert_eq!(next, PollStep::Look(until), "{round_trip}");
             spinner.next(None, false, || at(6), || NEAR);
         }
     }
@@ -228,7 +228,9 @@ mod tests {
     #[test]
     fn nobody_looks_twice_for_what_did_not_come_in_time() {
         let mut spinner = spinner();
-        for (now, until) in [(5, Next::Look(at(205))), (205, Next::Sleep), (206, Next::Sleep)] {
+        for (now, until) in
+            [(5, PollStep::Look(at(205))), (205, PollStep::Sleep), (206, PollStep::Sleep)]
+        {
             assert_eq!(spinner.next(alone(5), false, || at(now), || NEAR), until);
         }
         assert_eq!(spinner.record.tried, 1);
@@ -240,7 +242,7 @@ mod tests {
     fn what_others_cut_short_says_nothing() {
         let mut spinner = spinner();
         begins(&mut spinner, 5);
-        assert_eq!(spinner.next(None, false, || at(6), || NEAR), Next::Sleep);
+        assert_eq!(spinner.next(None, false, || at(6), || NEAR), PollStep::Sleep);
         assert_eq!(spinner.record.tried, 0);
     }
 
@@ -253,23 +255,25 @@ mod tests {
             (0..16)
                 .for_each(|i| answered_after(&mut spinner, 0, if i < in_time { 79 } else { 80 }));
             let until = begins(&mut spinner, 999_999);
-            let on = Next::Look(at(999_999) + BUDGET);
-            assert_eq!(until, if is_on { on } else { Next::Sleep }, "{in_time}");
-            assert_ne!(begins(&mut spinner, 1_000_080), Next::Sleep);
+            let on = PollStep::Look(at(999_999) + BUDGET);
+            assert_eq!(until, if is_on { on } else { PollStep::Sleep }, "{in_time}");
+            assert_ne!(begins(&mut spinner, 1_000_080), PollStep::Sleep);
         }
     }
 
     #[test]
     fn it_is_off_for_a_second_where_most_answers_are_there_at_the_first_look() {
-        for (way, on) in [(Way::InTurns, Next::Yield), (Way::Itself, Next::Look(at(30) + BUDGET))] {
+        for (way, on) in
+            [(Way::InTurns, PollStep::Yield), (Way::Itself, PollStep::Look(at(30) + BUDGET))]
+        {
             for (looks, is_on) in [(2, true), (1, false)] {
                 let mut spinner = Spinner { way: Some(way), ..spinner() };
                 for _ in 0..16 {
-                    (0..looks).for_each(|_| assert_ne!(begins(&mut spinner, 5), Next::Sleep));
+                    (0..looks).for_each(|_| assert_ne!(begins(&mut spinner, 5), PollStep::Sleep));
                     spinner.next(None, true, || at(20), || NEAR);
                 }
                 let next = begins(&mut spinner, 30);
-                assert_eq!(next, if is_on { on } else { Next::Sleep }, "{way:?}, {looks}");
+                assert_eq!(next, if is_on { on } else { PollStep::Sleep }, "{way:?}, {looks}");
             }
         }
     }
@@ -279,8 +283,12 @@ mod tests {
         for (late, is_on) in [(8, true), (12, true), (13, false)] {
             let mut spinner = spinner();
             (0..16).for_each(|i| answered_after(&mut spinner, 0, if i < late { 80 } else { 79 }));
-            let on = Next::Look(at(99) + BUDGET);
-            assert_eq!(begins(&mut spinner, 99), if is_on { on } else { Next::Sleep }, "{late}");
+            let on = PollStep::Look(at(99) + BUDGET);
+            assert_eq!(
+                begins(&mut spinner, 99),
+                if is_on { on } else { PollStep::Sleep },
+                "{late}"
+            );
         }
     }
 }

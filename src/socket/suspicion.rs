@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 
 use super::{
     caller::Awaited,
-    flight::{Until, fly},
+    flight::{CallLimit, fly},
     order::Fate,
     outbox::{ConnectionEnd, Departure, Outbox},
     request::Request,
@@ -92,7 +92,7 @@ impl Suspicion {
             let reads = outbox.traffic().reads();
             let deadline = outbox.clock().now() + self.node_timeout;
             let ping = Departure::Call { request: Request::one(&cmd("PING")), deadline };
-            let answer = fly(outbox, Awaited::default(), ping, Until::Deadline(deadline)).await;
+            let answer = fly(outbox, Awaited::default(), ping, CallLimit::Deadline(deadline)).await;
             let is_late = matches!(answer, Fate::Late { .. });
             if is_late && self.reads_when_owed().await == Some(reads) {
                 return;

@@ -19,14 +19,14 @@ pub(super) struct Knowledge {
     waits_until: Option<Instant>,
     /// By how much the clock of the server is ahead of that of the mark: see [`Sight`](super::Sight).
     ahead: i64,
-    state: State,
+    state: MarkState,
     /// Counts the reasons to look again.
     doubts: u64,
 }
 
 /// What the last look has led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum State {
+enum MarkState {
     /// Nobody has looked since the newest connection was made, or since another mark was met.
     #[default]
     Doubtful,
@@ -67,22 +67,22 @@ impl Knowledge {
     /// The mark that was seen is the one to vote by; the server's clock is `ahead` of its.
     pub(super) fn stands(&mut self, ahead: i64) {
         self.ahead = ahead;
-        self.state = State::Stands;
+        self.state = MarkState::Stands;
     }
 
     /// There is none yet.
     pub(super) fn young(&mut self) {
-        self.state = State::Young;
+        self.state = MarkState::Young;
     }
 
     /// There can be none: for now the uptime alone decides, and a wait that is known.
     pub(super) fn give_up(&mut self, now: Instant) {
-        self.state = State::GivenUp(now + GIVEN_UP_FOR);
+        self.state = MarkState::GivenUp(now + GIVEN_UP_FOR);
     }
 
     /// Somebody is to look again; who looks already is to begin anew.
     pub(super) fn doubt(&mut self) {
-        self.state = State::Doubtful;
+        self.state = MarkState::Doubtful;
         self.doubts += 1;
     }
 
@@ -104,7 +104,7 @@ impl Knowledge {
 
     /// The mark that has the server wait, if that is the one to go by, and until when by its clock, in µs.
     pub(super) fn wait(&self) -> Option<(Arc<str>, i64)> {
-        let mark = self.mark.as_ref().filter(|_| self.state == State::Stands)?;
+        let mark = self.mark.as_ref().filter(|_| self.state == MarkState::Stands)?;
         Some((mark.text().clone(), mark.waits_until()?.saturating_add(self.ahead)))
     }
 
@@ -115,8 +115,8 @@ impl Knowledge {
     /// What is asked of a server whose time has come.
     pub(super) fn stance(&self, now: Instant) -> Stance {
         match (self.state, self.text()) {
-            (State::Stands, Some(text)) => Stance::Marked(text.clone()),
-            (State::GivenUp(until), _) if now < until => Stance::Unmarked,
+            (MarkState::Stands, Some(text)) => Stance::Marked(text.clone()),
+            (MarkState::GivenUp(until), _) if now < until => Stance::Unmarked,
             // Whoever was too young for a mark is old by now.
             (_, _) => Stance::Doubtful,
         }
@@ -124,7 +124,7 @@ impl Knowledge {
 
     /// Whether nobody has looked yet, so that waiting may be for nothing.
     pub(super) fn is_doubtful(&self) -> bool {
-        self.state == State::Doubtful
+        self.state == MarkState::Doubtful
     }
 }
 

@@ -32,14 +32,14 @@ pub(crate) struct Mark {
     run_id: Option<Arc<str>>,
     replid: Option<Arc<str>>,
     config: Option<u64>,
-    terms: Option<Terms>,
+    terms: Option<MarkTerms>,
     says: Says,
 }
 
 /// On what terms a mark was written. They stand in the word of the nonce, at which earlier versions do not
 /// look: a mark of another shape would be none to them, and they would go without in silence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Terms {
+struct MarkTerms {
     /// The greatest D of those who ask for votes by it.
     wait: Duration,
     /// Two databases may be swapped.
@@ -94,7 +94,7 @@ impl Mark {
             None => (replid, None),
         };
         let (run_id, replid) = (run_id.map(Into::into), replid.map(Into::into));
-        let terms = Terms::read(nonce);
+        let terms = MarkTerms::read(nonce);
         Some(Self { text: text.into(), run_id, replid, config, terms, says })
     }
 
@@ -177,12 +177,12 @@ impl Origin {
         }
     }
 
-    fn terms(&self, wait: Duration) -> Terms {
-        Terms { wait, db: self.db }
+    fn terms(&self, wait: Duration) -> MarkTerms {
+        MarkTerms { wait, db: self.db }
     }
 }
 
-impl Terms {
+impl MarkTerms {
     fn read(nonce: &str) -> Option<Self> {
         let (_, terms) = nonce.split_once('/')?;
         let (wait, db) = terms.split_once('/')?;
@@ -191,7 +191,7 @@ impl Terms {
     }
 }
 
-impl fmt::Display for Terms {
+impl fmt::Display for MarkTerms {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "/{}/{}", milliseconds(self.wait), self.db)
     }

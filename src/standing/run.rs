@@ -21,7 +21,7 @@ use crate::{
 /// What is known of one run of a server's process, shared by the connections that lead to it: a
 /// socket does not outlive its process.
 #[derive(Debug)]
-pub(crate) struct Standing {
+pub(crate) struct ServerRun {
     /// `None` if the server does not tell.
     run_id: Option<RunId>,
     /// Or why not even that is known.
@@ -45,7 +45,7 @@ pub(crate) struct Introduction {
 
 /// By which rules a server's votes count.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Rules {
+pub(crate) struct VotingRules {
     /// D: for how long after the start of its process they do not.
     pub(crate) quarantine: Duration,
     /// What becomes of those of servers that do not tell when they were started.
@@ -63,12 +63,12 @@ struct Presence {
     look_from: Instant,
 }
 
-impl Standing {
+impl ServerRun {
     /// What the newest handshake says, joined with what was known from earlier ones.
     pub(crate) fn after(
         before: Option<&Arc<Self>>,
         introduction: Introduction,
-        rules: Rules,
+        rules: VotingRules,
     ) -> Arc<Self> {
         let Introduction { told, mark, at, server_time } = introduction;
         let run_id = told.as_ref().ok().map(|told| told.run_id);
@@ -272,9 +272,9 @@ impl Standing {
     }
 
     /// Counts a connection to this run for as long as the answer lives.
-    pub(crate) fn attend(self: &Arc<Self>, clock: &SharedClock) -> Attendance {
+    pub(crate) fn attend(self: &Arc<Self>, clock: &SharedClock) -> PresenceGuard {
         self.presence().connections += 1;
-        Attendance { standing: self.clone(), clock: clock.clone() }
+        PresenceGuard { standing: self.clone(), clock: clock.clone() }
     }
 
     /// When the process was last known to be there.
@@ -294,12 +294,12 @@ impl Standing {
 
 /// A connection that leads to a run.
 #[derive(Debug)]
-pub(crate) struct Attendance {
-    standing: Arc<Standing>,
+pub(crate) struct PresenceGuard {
+    standing: Arc<ServerRun>,
     clock: SharedClock,
 }
 
-impl Drop for Attendance {
+impl Drop for PresenceGuard {
     fn drop(&mut self) {
         let now = self.clock.now();
         let mut presence = self.standing.presence();
@@ -351,11 +351,11 @@ mod tests {
 
     /// What a handshake at `at` makes of what was known: of the run of that letter, if it tells.
     fn met(
-        before: Option<&Arc<Standing>>,
+        before: Option<&Arc<ServerRun>>,
         letter: Option<char>,
         uptime: u64,
         at: u64,
-    ) -> Arc<Standing> {
+    ) -> Arc<ServerRun> {
         let told = letter.map(|letter| Introduced {
             run_id: run(letter),
             uptime: Duration::from_secs(uptime),
@@ -363,12 +363,16 @@ mod tests {
             is_in_cluster: false,
         });
         let told = told.ok_or(NodeError::Unidentified);
-        let rules = Rules {
+        let rules = VotingRules {
             quarantine: Duration::from_secs(66),
             unidentified: Unidentified::Refuse,
             db: 0,
         };
-        Standing::after(before, Introduction { told, mark: None, at: s(at), server_time: 0 }, rules)
+        ServerRun::after(
+            before,
+            Introduction { told, mark: None, at: s(at), server_time: 0 },
+            rules,
+        )
     }
 
     /// A run is met at 100 s, and connected until the times given; another is met at 1,000 s. If
@@ -428,7 +432,7 @@ mod tests {
         for (unidentified, from) in
             [(Unidentified::Refuse, None), (Unidentified::Trust, Some(s(0)))]
         {
-            let silent = Standing::new(Err(NodeError::Unidentified), unidentified, s(100));
+            let silent = ServerRun::new(Err(NodeError::Unidentified), unidentified, s(100));
             assert_eq!((silent.is_identified(), silent.run_id()), (false, None));
             assert_eq!(silent.may_vote(s(100)).is_ok(), from.is_some());
             assert_eq!((silent.votes_from(), silent.uptime(s(100))), (from, None));
@@ -483,7 +487,7 @@ mod tests {
                 is_in_cluster,
             };
             let identity = Identity::new(told, Duration::from_secs(66), None);
-            let standing = Standing::new(Ok(identity), Unidentified::Trust, s(100));
+            let standing = ServerRun::new(Ok(identity), Unidentified::Trust, s(100));
             assert_eq!((standing.is_identified(), standing.run_id()), (true, Some(run('a'))));
             assert_eq!(standing.is_in_cluster(), is_in_cluster);
             assert_eq!(standing.uptime(s(105)), Some(Duration::from_secs(65)));
@@ -495,7 +499,7 @@ mod tests {
     #[test]
     fn nothing_is_known_of_a_server_that_does_not_tell_who_it_is() {
         for unidentified in [Unidentified::Refuse, Unidentified::Trust] {
-            let silent = Standing::new(Err(NodeError::Unidentified), unidentified, s(100));
+            let silent = ServerRun::new(Err(NodeError::Unidentified), unidentified, s(100));
             silent.take(&seen(100), mark("epoch a - n"), 0);
             assert_eq!((silent.known_mark(), silent.blessing()), ((false, None), None));
             assert_eq!((silent.is_old(s(1_000)), silent.is_in_cluster()), (false, false));

@@ -23,7 +23,7 @@ use crate::{
     clock::Instant,
     error::{Forgotten, NodeError, Phase},
     socket::Connection,
-    standing::{Judgement, Mark, Sight, Stance, Standing, Vetting, View, WaitClass},
+    standing::{Judgement, Mark, ServerRun, Sight, Stance, Vetting, View, WaitClass},
     telling,
 };
 
@@ -293,7 +293,7 @@ impl Voter {
     }
 
     /// What is brought to a look: D too, ours and that of others, as far as any mark has told it.
-    fn view(&self, sight: &Sight, knew: bool, standing: &Standing) -> View {
+    fn view(&self, sight: &Sight, knew: bool, standing: &ServerRun) -> View {
         let wait = self.services.settings.quarantine_length;
         standing.heed(sight.mark());
         let greatest = standing.greatest_wait().max(wait);

@@ -14,7 +14,7 @@ use crate::{
     clock::Instant,
     error::NodeError,
     panics::{contained, contained_async},
-    reach::Identity,
+    reach::ConnectionKey,
     socket::{Awaited, Connection},
 };
 
@@ -44,7 +44,7 @@ pub(super) async fn work(shared: &Shared, inbox: &mut mpsc::UnboundedReceiver<Jo
 /// What came of a job.
 struct Done {
     /// The node of a release, whose turn is over.
-    node: Option<Arc<Identity>>,
+    node: Option<Arc<ConnectionKey>>,
     /// How long it took, if it is done with.
     took: Option<Duration>,
     again: Option<Again>,
@@ -57,14 +57,14 @@ struct Again {
 }
 
 /// The job, if it may begin.
-fn admitted(turns: &mut Turns<Arc<Identity>, Job>, job: Job) -> Option<Job> {
+fn admitted(turns: &mut Turns<Arc<ConnectionKey>, Job>, job: Job) -> Option<Job> {
     let Job::Release(release, _) = &job else { return Some(job) };
     let round_trip = release.connection.as_ref().map(Connection::round_trip);
     turns.admit(release.node.identity().clone(), round_trip, job)
 }
 
 /// The node that a release is for.
-fn node_of(job: &Job) -> Option<Arc<Identity>> {
+fn node_of(job: &Job) -> Option<Arc<ConnectionKey>> {
     match job {
         Job::Release(release, _) => Some(release.node.identity().clone()),
         Job::Recount(_) | Job::Attend(_) | Job::LookAfterStragglers => None,

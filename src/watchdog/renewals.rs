@@ -14,7 +14,7 @@ use crate::{
     error::NodeError,
     node::{BatchAnswer, BatchItem, Node},
     panics::contained,
-    reach::Identity,
+    reach::ConnectionKey,
 };
 
 /// Who wants to know.
@@ -49,7 +49,7 @@ impl Drop for Asker<'_> {
 
 /// What is due, by node. Clients share the connections of one of them where nothing tells theirs apart.
 #[derive(Debug, Default)]
-pub(super) struct Renewals<'a>(BTreeMap<Arc<Identity>, Vec<BatchItem<Asker<'a>>>>);
+pub(super) struct Renewals<'a>(BTreeMap<Arc<ConnectionKey>, Vec<BatchItem<Asker<'a>>>>);
 
 impl<'a> Renewals<'a> {
     /// A request that is due, and the claim that wants to know what came of it.

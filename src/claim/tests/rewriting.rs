@@ -7,7 +7,7 @@ use crate::{
     by_member::MemberId,
     claim::ask::Asking,
     embedded::Server,
-    socket::{Acquirer, Turn},
+    socket::{Acquirer, SendReason},
     watchdog::Watched,
 };
 
@@ -49,6 +49,6 @@ async fn hold_is_not_written_again_by_what_may_be_executed_after_the_wait() {
     let now = claim.now();
     let until = connection.server_time_at(now) + 10_000_000;
     assert!(asking.limit_to_wait(until, now));
-    let wants = |not_after| asking.wants(now, not_after, Turn::First);
+    let wants = |not_after| asking.wants(now, not_after, SendReason::First);
     assert_eq!([until + 1, until].map(wants), [false, true]);
 }

@@ -24,32 +24,32 @@ impl Post {
 
 /// To which run a socket is to lead, if that is known, and, in a cluster, slots that are there.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct WantedRun {
     pub(super) run_id: Option<RunId>,
     pub(super) slots: Vec<u16>,
 }
 
 #[derive(Debug)]
-pub(super) enum Request {
+pub(super) enum ReplicasRequest {
     /// A socket to this run, if one is known, from now on.
-    LookOut { wanted: Wanted, reply: oneshot::Sender<Result<Post, NodeError>> },
+    LookOut { wanted: WantedRun, reply: oneshot::Sender<Result<Post, NodeError>> },
     /// How many replicas have, until then, what was written up to now.
     Count { from: Post, until: Instant, reply: oneshot::Sender<Result<u32, NodeError>> },
 }
 
 /// What the task has.
-pub(super) struct Desk {
+pub(super) struct ReplicasTask {
     pub(super) core: Arc<Core>,
     pub(super) rule: Replicated,
-    pub(super) inbox: mpsc::UnboundedReceiver<Request>,
-    pub(super) live: Live,
+    pub(super) inbox: mpsc::UnboundedReceiver<ReplicasRequest>,
+    pub(super) live: CurrentPost,
 }
 
 /// The socket of this moment, for those who need not ask the task.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Live(Arc<Mutex<Option<Post>>>);
+pub(super) struct CurrentPost(Arc<Mutex<Option<Post>>>);
 
-impl Live {
+impl CurrentPost {
     pub(super) fn is(&self, post: Option<Post>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = post;
     }

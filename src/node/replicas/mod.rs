@@ -21,7 +21,7 @@ use tokio::{
     sync::{mpsc, oneshot},
 };
 
-use self::desk::{Desk, Live, Post, Request, Wanted};
+use self::desk::{CurrentPost, Post, ReplicasRequest, ReplicasTask, WantedRun};
 use super::node_core::Core;
 use crate::{
     clock::Instant,
@@ -35,8 +35,8 @@ use crate::{
 pub(super) struct Replicas {
     core: Arc<Core>,
     rule: Replicated,
-    requests: mpsc::UnboundedSender<Request>,
-    live: Live,
+    requests: mpsc::UnboundedSender<ReplicasRequest>,
+    live: CurrentPost,
 }
 
 /// From where to look whether replicas have what was granted since.
@@ -50,8 +50,9 @@ impl Replicas {
     /// Sends nothing before it is asked.
     pub(super) fn of(core: Arc<Core>, rule: Replicated, on: &Handle) -> Self {
         let (requests, inbox) = mpsc::unbounded_channel();
-        let live = Live::default();
-        let desk = Desk { core: core.clone(), rule: rule.clone(), inbox, live: live.clone() };
+        let live = CurrentPost::default();
+        let desk =
+            ReplicasTask { core: core.clone(), rule: rule.clone(), inbox, live: live.clone() };
         let closed = core.closed.clone();
         on.spawn(async move { closed.run_until_cancelled(task::run(desk)).await });
         Self { core, rule, requests, live }
@@ -72,8 +73,8 @@ impl Replicas {
             Some(post) => post,
             None => {
                 let late = NodeError::TimedOut { phase: Phase::Connecting };
-                let wanted = Wanted { run_id, slots: slots() };
-                self.ask(deadline, late, |reply| Request::LookOut { wanted, reply }).await?
+                let wanted = WantedRun { run_id, slots: slots() };
+                self.ask(deadline, late, |reply| ReplicasRequest::LookOut { wanted, reply }).await?
             }
         };
         Ok(Lookout { replicas: self.clone(), post })
@@ -93,7 +94,7 @@ impl Replicas {
         let until = self.core.settings.clock.now() + self.rule.within.min(most);
         // The server keeps the time; what it says needs some to come here.
         let deadline = until + self.core.settings.node_timeout;
-        let count = |reply| Request::Count { from, until, reply };
+        let count = |reply| ReplicasRequest::Count { from, until, reply };
         match self.ask(deadline, short(0), count).await {
             Ok(replicas) if replicas >= wanted => Ok(()),
             Ok(replicas) => Err(short(replicas)),
@@ -105,7 +106,7 @@ impl Replicas {
         &self,
         deadline: Instant,
         late: NodeError,
-        request: impl FnOnce(oneshot::Sender<Result<T, NodeError>>) -> Request,
+        request: impl FnOnce(oneshot::Sender<Result<T, NodeError>>) -> ReplicasRequest,
     ) -> Result<T, NodeError> {
         let (reply, answer) = oneshot::channel();
         if self.requests.send(request(reply)).is_err() {

@@ -12,14 +12,14 @@ use super::desk::Post;
 use crate::{
     clock::Instant,
     error::{NodeError, Phase},
-    node::{node_core::Core, opening::Tie},
+    node::{node_core::Core, opening::Upkeep},
     reach::{Replicated, Size, Stream, before, cause, exchange, field, no_error},
     socket::words,
     standing::RunId,
     wire::{excerpt, key},
 };
 
-pub(super) struct Session {
+pub(super) struct ReplicasSession {
     pub(super) post: Post,
     /// Of the data, when the socket was made: another one since, and what was written in between may
     /// be gone from the master itself.
@@ -27,10 +27,10 @@ pub(super) struct Session {
     /// What the server writes itself, and sends to its replicas as it would an acquire.
     announcement: Cmd,
     stream: Box<dyn Stream>,
-    tie: Tie,
+    tie: Upkeep,
 }
 
-impl Session {
+impl ReplicasSession {
     /// Asks at once all that is asked later, so that a right which is missing is known before anything
     /// is granted. In a cluster something is written in the first of `slots` where that can be.
     pub(super) async fn open(

@@ -5,24 +5,24 @@ use std::future::pending;
 use tokio::sync::oneshot;
 
 use super::{
-    desk::{Desk, Post, Request, Wanted},
-    session::Session,
+    desk::{Post, ReplicasRequest, ReplicasTask, WantedRun},
+    session::ReplicasSession,
 };
 use crate::{clock::Instant, error::NodeError, reach::cause};
 
 /// Answers until nobody can ask any more.
-pub(super) async fn run(mut desk: Desk) {
+pub(super) async fn run(mut desk: ReplicasTask) {
     let mut session = None;
     while let Some(requests) = next(&mut desk, &mut session).await {
         let mut counts = Vec::new();
         let mut tried = None;
         for request in requests {
             match request {
-                Request::LookOut { wanted, reply } => {
+                ReplicasRequest::LookOut { wanted, reply } => {
                     let found = look_out(&desk, &mut session, &wanted, &mut tried).await;
                     let _nobody_waits = reply.send(found);
                 }
-                Request::Count { from, until, reply } => counts.push((from, until, reply)),
+                ReplicasRequest::Count { from, until, reply } => counts.push((from, until, reply)),
             }
         }
         count(&desk, &mut session, counts).await;
@@ -31,7 +31,10 @@ pub(super) async fn run(mut desk: Desk) {
 }
 
 /// All that is asked now, as soon as something is. Meanwhile the session may end.
-async fn next(desk: &mut Desk, session: &mut Option<Session>) -> Option<Vec<Request>> {
+async fn next(
+    desk: &mut ReplicasTask,
+    session: &mut Option<ReplicasSession>,
+) -> Option<Vec<ReplicasRequest>> {
     loop {
         let is_over = async {
             match session {
@@ -58,9 +61,9 @@ async fn next(desk: &mut Desk, session: &mut Option<Session>) -> Option<Vec<Requ
 
 /// A session that leads to this run. One attempt to make one serves all who ask at the same time.
 async fn look_out(
-    desk: &Desk,
-    session: &mut Option<Session>,
-    wanted: &Wanted,
+    desk: &ReplicasTask,
+    session: &mut Option<ReplicasSession>,
+    wanted: &WantedRun,
     tried: &mut Option<NodeError>,
 ) -> Result<Post, NodeError> {
     let is_right = |post: &Post| post.is_at(wanted.run_id);
@@ -71,9 +74,10 @@ async fn look_out(
         return Err(error.clone());
     }
     *session = None;
-    let opened = Session::open(&desk.core, &desk.rule, &wanted.slots).await.and_then(|opened| {
-        if is_right(&opened.post) { Ok(opened) } else { Err(cause::unreachable(&ELSEWHERE)) }
-    });
+    let opened =
+        ReplicasSession::open(&desk.core, &desk.rule, &wanted.slots).await.and_then(|opened| {
+            if is_right(&opened.post) { Ok(opened) } else { Err(cause::unreachable(&ELSEWHERE)) }
+        });
     match opened {
         Ok(opened) => {
             let post = opened.post;
@@ -88,7 +92,7 @@ async fn look_out(
 type Count = (Post, Instant, oneshot::Sender<Result<u32, NodeError>>);
 
 /// One WAIT for all: it covers what was written before any of them asked.
-async fn count(desk: &Desk, session: &mut Option<Session>, counts: Vec<Count>) {
+async fn count(desk: &ReplicasTask, session: &mut Option<ReplicasSession>, counts: Vec<Count>) {
     let Some(until) = counts.iter().map(|(_, until, _)| *until).max() else { return };
     let (socket, counted) = match session {
         Some(live) => (Some(live.post), live.count(&desk.core, &desk.rule, until).await),

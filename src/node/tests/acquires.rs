@@ -15,15 +15,15 @@ use crate::{
     node::test_server::TestServer,
     reach::test_settings::within,
     socket::{
-        Acquirer, Asked, Awaited, Connection, Patience, Turn,
+        Acquirer, Asked, Awaited, CallTimeouts, Connection, SendReason,
         tests::asking::{TAKE, Wish},
     },
     wire::{Acquire, Outcome},
 };
 
-fn patience() -> Patience {
+fn patience() -> CallTimeouts {
     let since = BootClock.now();
-    Patience { since, for_the_server: Duration::from_secs(30), unsent_until: None }
+    CallTimeouts { since, for_the_server: Duration::from_secs(30), unsent_until: None }
 }
 
 async fn ask(connection: &Connection, wish: Arc<dyn Acquirer>) -> Asked {
@@ -60,8 +60,8 @@ async fn acquires_of_many_threads_are_executed_in_the_order_of_their_notes() {
         fn valid(&self) -> Duration {
             self.0.valid()
         }
-        fn wants(&self, _now: Instant, _not_after: i64, turn: Turn) -> bool {
-            if turn == Turn::First {
+        fn wants(&self, _now: Instant, _not_after: i64, turn: SendReason) -> bool {
+            if turn == SendReason::First {
                 NOTED.lock().unwrap().push(self.1.to_string());
             }
             true

@@ -20,8 +20,8 @@ use crate::{
         test_settings::{in_ms, later, settings},
     },
     socket::{
-        caller::{Acquirer, Awaited, Turn},
-        order::{Acquired, Fate, Left, Sleeper, Ticket},
+        caller::{Acquirer, Awaited, SendReason},
+        order::{Acquired, Fate, GivenUp, Sleeper, Ticket},
         outbox::{Departure, Outbox, Woken},
         request::Request,
     },
@@ -60,7 +60,7 @@ pub(crate) struct Wish {
     acquire: Acquire,
     valid: Duration,
     pub(crate) is_wanted: AtomicBool,
-    asked: Mutex<Vec<(i64, Turn)>>,
+    asked: Mutex<Vec<(i64, SendReason)>>,
     never_left: Mutex<Vec<i64>>,
     pub(super) keeps_order: AtomicBool,
 }
@@ -103,11 +103,11 @@ impl Wish {
     }
 
     /// Each time it was asked, with its stamp.
-    pub(super) fn asked(&self) -> Vec<(i64, Turn)> {
+    pub(super) fn asked(&self) -> Vec<(i64, SendReason)> {
         self.asked.lock().unwrap().clone()
     }
 
-    pub(crate) fn turns(&self) -> Vec<Turn> {
+    pub(crate) fn turns(&self) -> Vec<SendReason> {
         self.asked().into_iter().map(|(_, turn)| turn).collect()
     }
 
@@ -126,7 +126,7 @@ impl Acquirer for Wish {
         self.valid
     }
 
-    fn wants(&self, _now: Instant, not_after: i64, turn: Turn) -> bool {
+    fn wants(&self, _now: Instant, not_after: i64, turn: SendReason) -> bool {
         let is_wanted = self.is_wanted.load(Ordering::SeqCst);
         if is_wanted {
             self.asked.lock().unwrap().push((not_after, turn));
@@ -267,7 +267,7 @@ impl Desk {
         tickets.iter().map(|ticket| self.tell(*ticket)).collect()
     }
 
-    pub(super) fn leave(&self, ticket: Ticket) -> Left {
+    pub(super) fn leave(&self, ticket: Ticket) -> GivenUp {
         self.outbox.leave(ticket)
     }
 

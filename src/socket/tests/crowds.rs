@@ -18,8 +18,8 @@ use crate::{
         test_settings::{later, settings},
     },
     socket::{
-        caller::{Awaited, Patience},
-        flight::{Until, fly},
+        caller::{Awaited, CallTimeouts},
+        flight::{CallLimit, fly},
         order::{Fate, Sleeper},
         outbox::{Departure, Outbox, Woken},
         request::Request,
@@ -38,12 +38,12 @@ async fn ask(outbox: &Outbox, clock: &TokioClock, number: i64, is_alone: bool) -
     let since = clock.now();
     let unsent_until = (!is_alone).then(|| since + NODE_TIME);
     let acquirer = Wish::of(&format!("lock {number}"), number);
-    let patience = Patience { since, for_the_server: NODE_TIME, unsent_until };
+    let patience = CallTimeouts { since, for_the_server: NODE_TIME, unsent_until };
     fly(
         outbox,
         Awaited::default(),
         Departure::Acquire { acquirer, unsent_until, is_asking: false },
-        Until::Patience(patience),
+        CallLimit::Patience(patience),
     )
     .await
 }

@@ -11,8 +11,8 @@ use crate::{
     clock::{Instant, TokioClock},
     reach::{NodeSettings, test_settings::settings},
     socket::{
-        caller::{Acquirer, Turn},
-        order::{Left, Sleeper},
+        caller::{Acquirer, SendReason},
+        order::{GivenUp, Sleeper},
         outbox::{Departure, Outbox},
     },
     wire::Acquire,
@@ -186,7 +186,7 @@ fn what_is_given_up_before_its_bytes_are_made_is_never_sent() {
     let (wishes, tickets) = desk.enter_all(&["x", "y", "z"]);
     assert!(wishes[0].asked().is_empty(), "nobody notes what only waits");
     wishes[0].is_wanted.store(false, Ordering::SeqCst);
-    assert_eq!(desk.leave(tickets[1]), Left::Unsent { counts: false });
+    assert_eq!(desk.leave(tickets[1]), GivenUp::Unsent { counts: false });
     assert_eq!(desk.keys(), [["z"]]);
     assert_eq!(desk.tell(tickets[0]), "unwanted");
     assert!(wishes[1].asked().is_empty() && wishes[1].never_left().is_empty());
@@ -219,7 +219,7 @@ fn nobody_enters_while_an_acquirer_notes_that_it_is_sent() {
         fn valid(&self) -> Duration {
             self.0.valid()
         }
-        fn wants(&self, _now: Instant, _not_after: i64, _turn: Turn) -> bool {
+        fn wants(&self, _now: Instant, _not_after: i64, _turn: SendReason) -> bool {
             let _once = self.1.set(self.2.is_locked());
             true
         }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use super::asking::{Desk, NOPERM, NOSCRIPT, Wish, keys, over};
 use crate::{
     error::NodeError,
-    socket::{caller::Turn, order::Left, outbox::ConnectionEnd},
+    socket::{caller::SendReason, order::GivenUp, outbox::ConnectionEnd},
 };
 
 #[test]
@@ -15,15 +15,15 @@ fn an_unknown_script_is_sent_with_its_text_to_those_who_still_want_it() {
     let (wishes, tickets) = desk.enter_all(&["given up", "x", "over", "y"]);
     desk.written();
     // Their releases have left by now, behind this call.
-    assert_eq!(desk.leave(tickets[0]), Left::Sent { counts: true });
+    assert_eq!(desk.leave(tickets[0]), GivenUp::Sent { counts: true });
     wishes[2].is_wanted.store(false, Ordering::SeqCst);
     desk.answer(NOSCRIPT);
     let written = desk.written();
     assert_eq!(written[0][0], "EVAL");
     assert_eq!(keys(&written[0]), ["x", "y"]);
-    assert_eq!(wishes[0].turns(), [Turn::First]);
+    assert_eq!(wishes[0].turns(), [SendReason::First]);
     let [(first, _), again] = wishes[1].asked()[..] else { panic!("{:?}", wishes[1].asked()) };
-    assert_eq!(again, (first, Turn::WithText), "the stamp that it was noted with");
+    assert_eq!(again, (first, SendReason::WithText), "the stamp that it was noted with");
     assert_eq!(wishes[2].never_left(), [first]);
     desk.answer(":1700000000000000\r\n");
     assert_eq!(desk.tell_all(&tickets[1..]), ["1 1000", "unwanted", "1 1000"]);
@@ -66,7 +66,9 @@ fn one_key_that_is_refused_fails_no_other_and_goes_alone_from_then_on() {
     assert_eq!(told.iter().filter(|told| *told == "1 1000").count(), 31);
     assert_eq!(told[19], "Permission");
     assert_eq!(calls.len(), 11, "{calls:?}");
-    assert!(wishes.iter().all(|wish| wish.turns()[1..].iter().all(|t| *t == Turn::InAnotherCall)));
+    assert!(
+        wishes.iter().all(|wish| wish.turns()[1..].iter().all(|t| *t == SendReason::InAnotherCall))
+    );
     assert!(
         wishes.iter().all(|wish| wish.asked().iter().all(|(stamp, _)| *stamp == wish.asked()[0].0))
     );
