@@ -28,17 +28,17 @@ use crate::{home::PerProcess, panics::contained};
 thread_local! {
     static IS_SPARED: Cell<bool> = const { Cell::new(false) };
     /// What is to be told at the end of the round that is under way.
-    static ROUND: RefCell<Option<Told>> = const { RefCell::new(None) };
+    static ROUND: RefCell<Option<PendingNotices>> = const { RefCell::new(None) };
 }
 
 #[derive(Default)]
-struct Told {
-    wakers: Vec<Job>,
+struct PendingNotices {
+    wakers: Vec<Callback>,
     /// What happened to many, with the first that it happened to.
-    events: Vec<(&'static str, Vec<Job>, usize)>,
+    events: Vec<(&'static str, Vec<Callback>, usize)>,
 }
 
-impl Told {
+impl PendingNotices {
     /// Whatever has happened, of `what` only so much that all of it is of use.
     fn add(&mut self, what: &'static str, tell: impl FnOnce() + Send + 'static) {
         let known = self.events.iter().position(|(known, ..)| *known == what);
@@ -68,7 +68,7 @@ impl Told {
 }
 
 /// Of how many it is told, and how many others there were, if these were kept of all.
-fn told_of(first: &[Job], all: usize) -> (usize, usize) {
+fn told_of(first: &[Callback], all: usize) -> (usize, usize) {
     let told = if all > FEW { first.len().min(1) } else { first.len() };
     (told, all - told)
 }
@@ -92,7 +92,7 @@ pub(crate) fn hand_over() {
         return;
     }
     let told = ROUND.with_borrow_mut(|round| round.as_mut().map(mem::take));
-    told.into_iter().for_each(Told::hand_over);
+    told.into_iter().for_each(PendingNotices::hand_over);
 }
 
 /// Ends the round, whatever it ends by.
@@ -100,7 +100,7 @@ struct Underway;
 
 impl Underway {
     fn begun() -> Self {
-        ROUND.with_borrow_mut(|round| *round = is_spared().then(Told::default));
+        ROUND.with_borrow_mut(|round| *round = is_spared().then(PendingNotices::default));
         Self
     }
 }
@@ -108,7 +108,7 @@ impl Underway {
 impl Drop for Underway {
     fn drop(&mut self) {
         let told = ROUND.with_borrow_mut(Option::take);
-        told.into_iter().for_each(Told::hand_over);
+        told.into_iter().for_each(PendingNotices::hand_over);
     }
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn wake(wake: impl FnOnce() + Send + 'static) {
     if !is_spared() {
         return wake();
     }
-    let wake: Job = Box::new(wake);
+    let wake: Callback = Box::new(wake);
     let left = ROUND.with_borrow_mut(|round| match round {
         Some(told) => {
             told.wakers.push(wake);
@@ -203,12 +203,12 @@ impl Wake for Aside {
 }
 
 /// Those who tell.
-struct Desk {
+struct Crews {
     wakers: Crew,
     events: Crew,
 }
 
-impl Default for Desk {
+impl Default for Crews {
     fn default() -> Self {
         let wakers = Crew::new("palisade-wakers", WAKERS, usize::MAX, |_never| {});
         let events = Crew::new("palisade-events", 1, EVENTS, |events| {
@@ -219,12 +219,12 @@ impl Default for Desk {
 }
 
 /// The child of a fork has its own, since it has none of these threads.
-fn desk() -> &'static Desk {
-    static DESK: PerProcess<Desk> = PerProcess::new();
+fn desk() -> &'static Crews {
+    static DESK: PerProcess<Crews> = PerProcess::new();
     DESK.get()
 }
 
-type Job = Box<dyn FnOnce() + Send>;
+type Callback = Box<dyn FnOnce() + Send>;
 
 /// Threads that do one thing after the other. They end when there was nothing to do for a while.
 struct Crew {
@@ -239,7 +239,7 @@ struct Crew {
 
 #[derive(Default)]
 struct CrewState {
-    waiting: VecDeque<Job>,
+    waiting: VecDeque<Callback>,
     threads: usize,
     idle: usize,
     left_out: u64,
@@ -251,7 +251,7 @@ impl Crew {
         Self { name, most, room, apologise, state, work }
     }
 
-    fn add(&'static self, job: Job) {
+    fn add(&'static self, job: Callback) {
         let mut state = self.state();
         if state.waiting.len() >= self.room {
             state.left_out += 1;
@@ -269,7 +269,7 @@ impl Crew {
     }
 
     /// The same of many, for which there is room.
-    fn add_all(&'static self, jobs: Vec<Job>) {
+    fn add_all(&'static self, jobs: Vec<Callback>) {
         if jobs.is_empty() {
             return;
         }
@@ -308,7 +308,7 @@ impl Crew {
     }
 
     /// The next thing to do, and how many were left out before it. `None` if this thread is not needed.
-    fn next(&self) -> Option<(Job, u64)> {
+    fn next(&self) -> Option<(Callback, u64)> {
         let mut state = self.state();
         loop {
             if let Some(job) = state.waiting.pop_front() {
@@ -400,7 +400,7 @@ mod tests {
     #[test]
     fn what_happens_to_many_is_told_of_one_and_counted() {
         for (all, told) in [(1, 1), (FEW, FEW), (FEW + 1, 1), (1_000, 1)] {
-            let mut round = Told::default();
+            let mut round = PendingNotices::default();
             for _ in 0..all {
                 round.add("others", || {});
                 round.add("else", || {});

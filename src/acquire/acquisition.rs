@@ -12,7 +12,7 @@ use std::{any::Any, mem::replace, sync::Arc, time::Duration};
 
 use super::{
     agreeing::agree,
-    attempt::{Attempt, Next},
+    attempt::{Attempt, NextClaim},
     haste::Haste,
     in_order::InOrder,
     lasting::name_lasting,
@@ -34,7 +34,7 @@ use crate::{
     standing::learned,
     telling,
     voting::{Voter, ballot},
-    wait::{Contender, Offered, Refusals, Round, Terms},
+    wait::{Contender, HandoverTerms, Offered, Refusals, Round},
 };
 
 /// Somebody who wants a lock.
@@ -44,7 +44,7 @@ pub(crate) struct Acquisition {
     wanted: Wanted,
     succession: Succession,
     /// What the next round asks with, if that is known: waiters may listen to its holder id already.
-    next: Option<Next>,
+    next: Option<NextClaim>,
     /// If all members are needed: one after the other, in an order that all processes share.
     in_order: Option<InOrder>,
     /// Whether it wants to hear of releases.
@@ -97,8 +97,8 @@ impl Acquisition {
     fn attempt(&mut self) -> Attempt {
         let kept = self.in_order.as_mut().and_then(InOrder::take_kept);
         let attempt = kept.unwrap_or_else(|| match self.next.take() {
-            Some(Next::Queued(attempt)) => attempt,
-            Some(Next::Clean(claim)) => Attempt::new(claim),
+            Some(NextClaim::Queued(attempt)) => attempt,
+            Some(NextClaim::Clean(claim)) => Attempt::new(claim),
             None => Attempt::new(self.fresh()),
         });
         if self.is_in_line {
@@ -112,7 +112,7 @@ impl Acquisition {
         if let Some(kept) = self.in_order.as_ref().and_then(InOrder::kept) {
             return kept.holder_in_queue();
         }
-        let next = self.next.take().unwrap_or_else(|| Next::Clean(self.fresh()));
+        let next = self.next.take().unwrap_or_else(|| NextClaim::Clean(self.fresh()));
         self.next.insert(next).claim().holder().clone()
     }
 
@@ -176,7 +176,7 @@ impl Acquisition {
                     if let Some(in_order) = &mut self.in_order {
                         in_order.failed(attempt, &votes).await;
                     } else if self.has_own_place() {
-                        self.next = Some(Next::Queued(attempt));
+                        self.next = Some(NextClaim::Queued(attempt));
                     } else if is_late && claim.members().is_one() {
                         // To a server that is there this is soon done.
                         if roll_back_all(&claim).await {
@@ -226,7 +226,7 @@ impl Acquisition {
         let refusals = votes.refusals(attempt.claim(), true);
         if self.has_own_place() {
             attempt.keep_place();
-            self.next = Some(Next::Queued(attempt));
+            self.next = Some(NextClaim::Queued(attempt));
             return refusals;
         }
         let claim = attempt.claim();
@@ -235,9 +235,9 @@ impl Acquisition {
         if !claim.members().is_one() || !claim.is_settled() {
             roll_back(claim, &votes.standing()).await;
         } else if claim.is_clean() {
-            self.next = Some(Next::Clean(attempt.hand_on()));
+            self.next = Some(NextClaim::Clean(attempt.hand_on()));
         } else {
-            self.next = Some(Next::Queued(attempt));
+            self.next = Some(NextClaim::Queued(attempt));
         }
         refusals
     }
@@ -382,7 +382,7 @@ impl Contender for Acquisition {
         if let Some(in_order) = &mut self.in_order {
             in_order.give_back().await;
         }
-        if let Some(Next::Queued(attempt)) = &self.next {
+        if let Some(NextClaim::Queued(attempt)) = &self.next {
             roll_back_all(attempt.claim()).await;
             self.next = None;
         }
@@ -434,7 +434,7 @@ impl Contender for Acquisition {
         let queued_as = match (&self.in_order, &self.next) {
             (Some(in_order), _) => in_order.queued_as(),
             // Whose grant came too late has taken it back, and stands there as somebody else.
-            (None, Some(Next::Queued(attempt))) if self.has_own_place() => {
+            (None, Some(NextClaim::Queued(attempt))) if self.has_own_place() => {
                 Some(attempt.claim().holder().clone())
             }
             (None, _) => None,
@@ -454,7 +454,7 @@ impl Contender for Acquisition {
         listeners.len() == members.len() && listeners.values().zip(members.values()).all(hears)
     }
 
-    fn takes_over(&self) -> Option<Terms> {
+    fn takes_over(&self) -> Option<HandoverTerms> {
         self.succession.terms(&self.target.members, self.wanted.term)
     }
 

@@ -83,14 +83,14 @@ impl Drop for Attempt {
 
 /// What a round leaves to the next one to ask with.
 #[derive(Debug)]
-pub(super) enum Next {
+pub(super) enum NextClaim {
     /// Nothing of it is there: it was never asked with, or its only member refused it plainly.
     Clean(Arc<Claim>),
     /// It has left something there, a place in a queue, for as long as it asks.
     Queued(Attempt),
 }
 
-impl Next {
+impl NextClaim {
     pub(super) fn claim(&self) -> &Arc<Claim> {
         match self {
             Self::Clean(claim) => claim,

@@ -18,7 +18,7 @@ use crate::{
 
 /// How long an acquire may take.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Patience {
+pub(crate) enum WaitLimit {
     /// One attempt.
     Once,
     /// From now on.
@@ -79,7 +79,7 @@ impl<P: Proof> Handle<P> {
     pub(crate) async fn acquire(
         &self,
         owner: Option<&Owner>,
-        patience: Patience,
+        patience: WaitLimit,
     ) -> Result<Option<P>, AcquireError> {
         let Some(owner) = owner.cloned().or_else(Owner::current) else {
             return self.acquire_anew(patience).await;
@@ -106,21 +106,24 @@ impl<P: Proof> Handle<P> {
     }
 
     /// Acquires as a new owner, whatever the scope: permits are not entered again.
-    pub(crate) async fn acquire_anew(&self, patience: Patience) -> Result<Option<P>, AcquireError> {
+    pub(crate) async fn acquire_anew(
+        &self,
+        patience: WaitLimit,
+    ) -> Result<Option<P>, AcquireError> {
         let (term, deadline) = self.begin(patience)?;
         let contending = self.contend(term, true, patience, deadline);
         Ok(telling::woken_aside(contending).await?.map(P::of))
     }
 
     /// Checks all that can be before anything is sent. The lease, and until when to try.
-    fn begin(&self, patience: Patience) -> Result<(Term, Option<Instant>), AcquireError> {
+    fn begin(&self, patience: WaitLimit) -> Result<(Term, Option<Instant>), AcquireError> {
         let term = self.target.check(self.lease)?;
         if !self.target.process().watchdog.is_running() {
             return Err(AcquireError::Unwatched { lock: self.target.lock_name() });
         }
         let deadline = match patience {
-            Patience::For(limit) => Some(self.target.now() + limit),
-            Patience::Once | Patience::Forever => None,
+            WaitLimit::For(limit) => Some(self.target.now() + limit),
+            WaitLimit::Once | WaitLimit::Forever => None,
         };
         Ok((term, deadline))
     }
@@ -160,12 +163,12 @@ impl<P: Proof> Handle<P> {
     async fn occupy(
         &self,
         owner: &Owner,
-        patience: Patience,
+        patience: WaitLimit,
         deadline: Option<Instant>,
     ) -> Option<Occupied> {
         let slot = owner.slot(&self.target.identity());
         match (patience, deadline) {
-            (Patience::Once, _) => slot.try_lock_owned().ok(),
+            (WaitLimit::Once, _) => slot.try_lock_owned().ok(),
             (_, None) => Some(slot.lock_owned().await),
             (_, Some(deadline)) => {
                 let clock = &self.target.process().clock;
@@ -182,14 +185,14 @@ impl<P: Proof> Handle<P> {
         &self,
         term: Term,
         is_anonymous: bool,
-        patience: Patience,
+        patience: WaitLimit,
         deadline: Option<Instant>,
     ) -> Result<Option<LockGuard>, AcquireError> {
-        let waits = !matches!(patience, Patience::Once);
+        let waits = !matches!(patience, WaitLimit::Once);
         let wanted = Wanted { term, waits };
         let listens = self.strategy.listens();
         let mut contender = Acquisition::new(self.target.clone(), wanted, is_anonymous, listens);
-        if let Patience::Once = patience {
+        if let WaitLimit::Once = patience {
             return match contender.round().await {
                 Round::Granted(guard) => Ok(Some(guard)),
                 Round::Refused(_) => {
@@ -203,8 +206,8 @@ impl<P: Proof> Handle<P> {
             };
         }
         let by_default = match patience {
-            Patience::For(_) => OnOutage::Wait,
-            Patience::Once | Patience::Forever => OnOutage::Fail,
+            WaitLimit::For(_) => OnOutage::Wait,
+            WaitLimit::Once | WaitLimit::Forever => OnOutage::Fail,
         };
         let watchdog = &self.target.process().watchdog;
         let line = contender.line();
@@ -231,7 +234,7 @@ impl<P: Proof> Handle<P> {
     /// Acquires without a limit in time.
     pub(crate) async fn wait(&self, owner: Option<&Owner>) -> Result<P, AcquireError> {
         // Only a limit in time can end the wait without a guard.
-        self.acquire(owner, Patience::Forever).await?.ok_or(AcquireError::Shutdown)
+        self.acquire(owner, WaitLimit::Forever).await?.ok_or(AcquireError::Shutdown)
     }
 
     pub(crate) async fn with<R>(&self, work: impl AsyncFnOnce(&P) -> R) -> Result<R, WithError> {

@@ -62,7 +62,7 @@ macro_rules! lock_methods {
             pub async fn try_acquire(
                 &self,
             ) -> Result<Option<$Guard>, $crate::AcquireError> {
-                self.handle.acquire(None, $crate::acquire::Patience::Once).await
+                self.handle.acquire(None, $crate::acquire::WaitLimit::Once).await
             }
 
             /// Waits until the lock is held, at most `limit`. `None`: held by others, or wanted by
@@ -81,7 +81,7 @@ macro_rules! lock_methods {
                 &self,
                 limit: std::time::Duration,
             ) -> Result<Option<$Guard>, $crate::AcquireError> {
-                self.handle.acquire(None, $crate::acquire::Patience::For(limit)).await
+                self.handle.acquire(None, $crate::acquire::WaitLimit::For(limit)).await
             }
 
             /// [`acquire`](Self::acquire) as `owner`: if it holds the lock already, this is one
@@ -111,7 +111,7 @@ macro_rules! lock_methods {
                 &self,
                 owner: &$crate::Owner,
             ) -> Result<Option<$Guard>, $crate::AcquireError> {
-                self.handle.acquire(Some(owner), $crate::acquire::Patience::Once).await
+                self.handle.acquire(Some(owner), $crate::acquire::WaitLimit::Once).await
             }
 
             /// Acquires, runs `work` with the guard, and releases.

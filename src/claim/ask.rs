@@ -172,8 +172,8 @@ async fn ask_on(
             Asked::Unwanted if claim.state().phase.is_open() => continue,
             Asked::Unwanted => return Ok(Vote::Pending),
         };
-        let told = answer.as_ref().ok().map(Told::of);
-        if let Some(Told { sent, received, .. }) = told {
+        let told = answer.as_ref().ok().map(TimedOutcome::of);
+        if let Some(TimedOutcome { sent, received, .. }) = told {
             time.left = time.left.saturating_sub(received.saturating_since(sent));
         }
         let is_forbidden = matches!(answer, Err(NodeError::Permission { .. }));
@@ -200,13 +200,13 @@ async fn ask_on(
 
 /// What a server said of an acquire, and when.
 #[derive(Clone, Copy)]
-struct Told {
+struct TimedOutcome {
     outcome: Outcome,
     sent: Instant,
     received: Instant,
 }
 
-impl Told {
+impl TimedOutcome {
     const fn of(answer: &Answer<Outcome>) -> Self {
         Self { outcome: answer.reply, sent: answer.sent, received: answer.received }
     }
@@ -396,7 +396,7 @@ impl Asking {
                 known.granted(epoch, not_after, connection.run_id());
             }
             if !self.counts_on_replicas {
-                self.count(state, Told::of(&answer));
+                self.count(state, TimedOutcome::of(&answer));
             }
             return Some(Vote::Granted);
         }
@@ -426,7 +426,7 @@ impl Asking {
 
 impl Asking {
     /// Counts a grant, unless the claim is over: then the release behind it undoes it.
-    fn count(&self, mut state: MutexGuard<'_, ClaimState>, told: Told) {
+    fn count(&self, mut state: MutexGuard<'_, ClaimState>, told: TimedOutcome) {
         let Self { claim, member, .. } = self;
         if !state.phase.is_open() {
             return;
@@ -448,7 +448,7 @@ impl Asking {
 
     /// Counts a grant once replicas have it. If they do not, it stands on its server all the same, and is
     /// released with all that the claim has touched.
-    async fn once_replicated(&self, told: Told, from: &Lookout) -> Vote {
+    async fn once_replicated(&self, told: TimedOutcome, from: &Lookout) -> Vote {
         let Self { claim, connection, .. } = self;
         let most = claim.term().length() / 10;
         if let Err(error) = from.replicated(connection.server_run(), most).await {

@@ -13,7 +13,7 @@ use crate::{
     by_member::MemberId,
     clock::Instant,
     socket::Awaited,
-    watchdog::{Release, Said, Told},
+    watchdog::{Release, ReleaseCallback, ReleaseCommand},
 };
 
 /// What is to be said to each member: to one, mostly.
@@ -71,8 +71,8 @@ impl Claim {
             false => kind.withdraw(holder),
         };
         let said = match kind.plain_release(holder) {
-            Some(plain) => Said::Plainly(plain),
-            None => Said::ByScript(Box::new(by_script())),
+            Some(plain) => ReleaseCommand::Plainly(plain),
+            None => ReleaseCommand::ByScript(Box::new(by_script())),
         };
         let settings = &member.services.settings;
         // However short the lease: a release that is late is as good.
@@ -135,7 +135,7 @@ impl Claim {
             return self.abandon();
         }
         let (mut heard, claim) = (Heard::of(self), self.clone());
-        let told = Told::new(move |outcome| {
+        let told = ReleaseCallback::new(move |outcome| {
             heard.note(&claim, MemberId::FIRST, outcome);
             told(heard.by(1));
         });

@@ -45,14 +45,14 @@ pub(crate) struct MemberState {
     /// Why it does not confirm us, if it does not.
     absence: Absence,
     /// What is known of its place in a queue.
-    place: Place,
+    place: QueuePlace,
     /// When the member may be asked for its vote again; `None` if that is under way or not wanted.
     pub(crate) heal_at: Option<Instant>,
 }
 
 /// A place in a queue on a server.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum QueuePlace {
     #[default]
     None,
     Taken,
@@ -116,11 +116,11 @@ impl MemberState {
         self.touched |= is_queued;
         let is_taken = is_queued || outcome.code == Outcome::REFUSED;
         self.absence = if is_taken { Absence::Taken } else { Absence::Gone };
-        let is_lost = self.place == Place::Taken && outcome.code == Outcome::LINED_UP;
+        let is_lost = self.place == QueuePlace::Taken && outcome.code == Outcome::LINED_UP;
         if is_lost {
-            self.place = Place::Lost;
-        } else if is_queued && self.place == Place::None {
-            self.place = Place::Taken;
+            self.place = QueuePlace::Lost;
+        } else if is_queued && self.place == QueuePlace::None {
+            self.place = QueuePlace::Taken;
         }
         is_lost
     }

@@ -55,7 +55,7 @@ impl Watched for Claim {
         let failure = match report {
             Report::Unknown { cause } => not_answered(&mut state, member, now).then_some(cause),
             Report::Answered { outcome, sent, run_id } => {
-                self.answered(&mut state, member, &Answer { outcome, sent, run_id }, now);
+                self.answered(&mut state, member, &RenewalAnswer { outcome, sent, run_id }, now);
                 None
             }
         };
@@ -116,7 +116,7 @@ impl Listed for Claim {
 }
 
 /// What a server answered to a renewal.
-struct Answer {
+struct RenewalAnswer {
     outcome: Outcome,
     /// Before the first byte of the request.
     sent: Instant,
@@ -135,8 +135,14 @@ fn not_answered(state: &mut ClaimState, member: MemberId, now: Instant) -> bool 
 }
 
 impl Claim {
-    fn answered(&self, state: &mut ClaimState, member: MemberId, answer: &Answer, now: Instant) {
-        let &Answer { outcome, sent, run_id } = answer;
+    fn answered(
+        &self,
+        state: &mut ClaimState,
+        member: MemberId,
+        answer: &RenewalAnswer,
+        now: Instant,
+    ) {
+        let &RenewalAnswer { outcome, sent, run_id } = answer;
         let (term, composite) = (state.term, self.members.len() > 1);
         let next_renewal = self.next_renewal(term, now);
         let next_heal = next_renewal.filter(|_| self.heals(state, now));

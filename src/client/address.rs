@@ -21,7 +21,7 @@ use crate::{
 /// Where the server is.
 #[derive(Clone, Default)]
 pub(super) struct ServerAddress {
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<Deployment>,
     /// With a label. Then the place says only who logs in, and what the server is called.
     pub(super) connector: Option<(String, Arc<Connector>)>,
     /// The same, to a master that is followed.
@@ -37,7 +37,7 @@ pub(super) struct ServerAddress {
 }
 
 #[derive(Clone)]
-pub(super) enum Place {
+pub(super) enum Deployment {
     Url(String),
     Host(String, u16),
     Info(Box<ConnectionInfo>),
@@ -50,9 +50,9 @@ pub(super) type Connector =
     dyn Fn() -> BoxFuture<'static, io::Result<Box<dyn Stream>>> + Send + Sync;
 
 impl ServerAddress {
-    fn named(&self, place: &Place) -> Result<Endpoint, ConfigError> {
+    fn named(&self, place: &Deployment) -> Result<Endpoint, ConfigError> {
         match place {
-            Place::Url(url) => match sentinel_url::read(url) {
+            Deployment::Url(url) => match sentinel_url::read(url) {
                 Some(read) => {
                     let SentinelUrl { sentinels, login, is_tls } = read?;
                     self.told_by(&sentinels, login, Some(is_tls))
@@ -65,12 +65,12 @@ impl ServerAddress {
                     None => Endpoint::parse(url),
                 },
             },
-            Place::Host(host, port) => Endpoint::host(host, *port),
-            Place::Info(info) => Endpoint::of(info),
-            Place::Sentinels(sentinels) => {
+            Deployment::Host(host, port) => Endpoint::host(host, *port),
+            Deployment::Info(info) => Endpoint::of(info),
+            Deployment::Sentinels(sentinels) => {
                 self.told_by(sentinels, RedisConnectionInfo::default(), None)
             }
-            Place::Cluster(hosts) => self.cluster(hosts, RedisConnectionInfo::default(), None),
+            Deployment::Cluster(hosts) => self.cluster(hosts, RedisConnectionInfo::default(), None),
         }
     }
 

@@ -5,7 +5,7 @@ use std::{fmt, io, sync::Arc};
 use futures::FutureExt;
 use redis::ConnectionInfo;
 
-use super::{ClientBuilder, address::Place, sentinel::Sentinels};
+use super::{ClientBuilder, address::Deployment, sentinel::Sentinels};
 #[cfg(feature = "tls")]
 use crate::reach::Tls;
 use crate::{
@@ -23,7 +23,7 @@ impl ClientBuilder {
     /// if the master speaks TLS. A [cluster](Self::cluster) is
     /// `redis+cluster://[user:password@]host[:port],host[:port]`, or `rediss+cluster`.
     pub fn url(mut self, url: &str) -> Self {
-        self.address.place = Some(Place::Url(url.to_owned()));
+        self.address.place = Some(Deployment::Url(url.to_owned()));
         self
     }
 
@@ -49,7 +49,7 @@ impl ClientBuilder {
     /// # }
     /// ```
     pub fn host(mut self, host: &str, port: u16) -> Self {
-        self.address.place = Some(Place::Host(host.to_owned(), port));
+        self.address.place = Some(Deployment::Host(host.to_owned(), port));
         self
     }
 
@@ -59,7 +59,7 @@ impl ClientBuilder {
     /// as the sentinels say, is given up. What is granted there is protected as
     /// [`Failover`](crate::settings::Failover) says.
     pub fn sentinels(mut self, sentinels: Sentinels) -> Self {
-        self.address.place = Some(Place::Sentinels(sentinels));
+        self.address.place = Some(Deployment::Sentinels(sentinels));
         self
     }
 
@@ -96,7 +96,7 @@ impl ClientBuilder {
     /// ```
     pub fn cluster<A: AsRef<str>>(mut self, addresses: impl IntoIterator<Item = A>) -> Self {
         let addresses = addresses.into_iter().map(|it| it.as_ref().to_owned()).collect();
-        self.address.place = Some(Place::Cluster(addresses));
+        self.address.place = Some(Deployment::Cluster(addresses));
         self
     }
 
@@ -268,7 +268,7 @@ impl TryFrom<ConnectionInfo> for ClientBuilder {
     fn try_from(info: ConnectionInfo) -> Result<Self, ConfigError> {
         Endpoint::of(&info)?;
         let mut builder = Self::default();
-        builder.address.place = Some(Place::Info(Box::new(info)));
+        builder.address.place = Some(Deployment::Info(Box::new(info)));
         Ok(builder)
     }
 }

@@ -24,7 +24,7 @@ use crate::{
 pub struct Sentinels {
     addresses: Vec<String>,
     service: String,
-    login: Login,
+    login: SentinelLogin,
     #[cfg(feature = "tls")]
     tls: Option<Tls>,
     /// Whether it is spoken, whatever is said of it.
@@ -34,7 +34,7 @@ pub struct Sentinels {
 
 /// As whom they are asked.
 #[derive(Clone, Default)]
-struct Login {
+struct SentinelLogin {
     user: Option<String>,
     password: Option<String>,
 }
@@ -46,7 +46,7 @@ impl Sentinels {
         Self {
             addresses: addresses.into_iter().map(|it| it.as_ref().to_owned()).collect(),
             service: service.to_owned(),
-            login: Login::default(),
+            login: SentinelLogin::default(),
             #[cfg(feature = "tls")]
             tls: None,
             #[cfg(feature = "tls")]
@@ -109,7 +109,7 @@ impl Sentinels {
     }
 }
 
-impl std::fmt::Debug for Login {
+impl std::fmt::Debug for SentinelLogin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Login")
             .field("user", &self.user.as_deref().map(Shown::new))

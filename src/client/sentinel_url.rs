@@ -44,7 +44,7 @@ fn read_rest(rest: &str, is_tls: bool) -> Result<SentinelUrl, ConfigError> {
     let login = login.map_err(|_it_may_show_a_password| {
         invalid("user, password or database (they are to be percent-encoded)")
     })?;
-    let said = Said::of(query)?;
+    let said = UrlParameters::of(query)?;
     let hosts = hosts.split(',').filter(|host| !host.is_empty()).map(str::to_owned);
     let mut sentinels = Sentinels::new(hosts.chain(said.nodes), &decoded(service));
     if let Some(user) = said.user {
@@ -67,14 +67,14 @@ fn read_rest(rest: &str, is_tls: bool) -> Result<SentinelUrl, ConfigError> {
 
 /// What stands behind the `?`.
 #[derive(Default)]
-struct Said {
+struct UrlParameters {
     nodes: Vec<String>,
     user: Option<String>,
     password: Option<String>,
     is_tls: bool,
 }
 
-impl Said {
+impl UrlParameters {
     fn of(query: &str) -> Result<Self, ConfigError> {
         let mut said = Self::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {

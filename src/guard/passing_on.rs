@@ -11,7 +11,7 @@ use super::{succession::handover, tenure::Tenure};
 use crate::{
     claim::Claim,
     clock::Instant,
-    wait::{Line, Offered, Overdue, Parting, Terms},
+    wait::{HandoverTerms, Line, Offered, Overdue, Parting},
 };
 
 /// What is left to do with a hold whose turn is over.
@@ -67,7 +67,7 @@ impl Tenure {
 fn offer(
     claim: &Arc<Claim>,
     line: &Arc<Line>,
-    terms: Terms,
+    terms: HandoverTerms,
     now: Instant,
     limit: Duration,
 ) -> bool {

@@ -8,7 +8,7 @@ use crate::{
     lease::Term,
     process::ServiceSettings,
     voting::{Members, Voter},
-    wait::{Line, LocalHandover, Terms},
+    wait::{HandoverTerms, Line, LocalHandover},
 };
 
 /// Who may come after a turn.
@@ -27,11 +27,13 @@ impl Succession {
 
     /// On what terms a turn with these members and this lease is had from another, or passed on; `None`
     /// if it is not.
-    pub(crate) fn terms(&self, members: &Members, lease: Term) -> Option<Terms> {
+    pub(crate) fn terms(&self, members: &Members, lease: Term) -> Option<HandoverTerms> {
         let is_free = self.is_anonymous || planted!(FormerOwnerEnters);
         let may_pass = is_free && lease.is_renewed() && handover(members) != LocalHandover::Off;
-        may_pass
-            .then(|| Terms { lease, sort: members.values().map(sort).fold(0, u64::wrapping_add) })
+        may_pass.then(|| HandoverTerms {
+            lease,
+            sort: members.values().map(sort).fold(0, u64::wrapping_add),
+        })
     }
 
     /// The line of those who wait for the same, if there are any.

@@ -9,11 +9,11 @@ use crate::{
     process::NodeServices,
     socket::Connection,
     standing::{Blessing, Found, Mark, RunId, Sight},
-    voting::marker::Seat,
+    voting::marker::MarkLocation,
 };
 
 /// A master that is to be blessed, as it is before.
-struct Master<'a> {
+struct BlessTarget<'a> {
     services: &'a NodeServices,
     /// All is said on one socket, which leads to one run: a restart in between is an error.
     connection: Connection,
@@ -49,22 +49,22 @@ pub(crate) async fn check(
     Ok(masters.iter().map(|master| (master.node(), master.uptime)).collect())
 }
 
-async fn meet(nodes: &[Arc<NodeServices>]) -> Result<Vec<Master<'_>>, BlessError> {
+async fn meet(nodes: &[Arc<NodeServices>]) -> Result<Vec<BlessTarget<'_>>, BlessError> {
     nodes.iter().try_for_each(|node| node.check_here())?;
-    let masters = try_join_all(nodes.iter().map(|node| Master::meet_all(node))).await?;
+    let masters = try_join_all(nodes.iter().map(|node| BlessTarget::meet_all(node))).await?;
     let masters: Vec<_> = masters.into_iter().flatten().collect();
     check_servers(&masters)?;
     Ok(masters)
 }
 
-fn check_that_new(masters: &[Master<'_>], wait: Duration) -> Result<(), BlessError> {
+fn check_that_new(masters: &[BlessTarget<'_>], wait: Duration) -> Result<(), BlessError> {
     check_blessings(masters)?;
     let theirs = masters.iter().map(|master| master.connection.standing().greatest_wait());
     check_ages(masters, theirs.chain([wait]))?;
     check_marks(masters)
 }
 
-impl<'a> Master<'a> {
+impl<'a> BlessTarget<'a> {
     /// The one that there is, or all of a cluster.
     async fn meet_all(services: &'a NodeServices) -> Result<Vec<Self>, BlessError> {
         let deadline = services.now() + services.settings.connect_timeout;
@@ -108,7 +108,7 @@ impl<'a> Master<'a> {
     /// Puts `after` where `before` stands. False if something else does.
     async fn replace(&self, before: &Arc<str>, after: &Arc<str>) -> Result<bool, NodeError> {
         let deadline = self.services.now() + self.services.settings.node_timeout;
-        let seat = Seat { node: &self.services.node, connection: &self.connection };
+        let seat = MarkLocation { node: &self.services.node, connection: &self.connection };
         Ok(seat.replace(before, after, None, deadline).await?.is_some())
     }
 
@@ -138,7 +138,7 @@ impl<'a> Master<'a> {
     }
 }
 
-fn check_servers(masters: &[Master<'_>]) -> Result<(), ConfigError> {
+fn check_servers(masters: &[BlessTarget<'_>]) -> Result<(), ConfigError> {
     for (i, one) in masters.iter().enumerate() {
         if let Some(other) = masters.iter().skip(i + 1).find(|other| other.run_id == one.run_id) {
             return Err(ConfigError::SameServer { server: other.node().to_string().into() });
@@ -147,7 +147,7 @@ fn check_servers(masters: &[Master<'_>]) -> Result<(), ConfigError> {
     Ok(())
 }
 
-fn check_blessings(masters: &[Master<'_>]) -> Result<(), BlessError> {
+fn check_blessings(masters: &[BlessTarget<'_>]) -> Result<(), BlessError> {
     let mut blessings =
         masters.iter().filter_map(|master| Some((master, master.mark()?.blessing()?)));
     blessings.next().map_or(Ok(()), |(master, blessing)| {
@@ -157,14 +157,14 @@ fn check_blessings(masters: &[Master<'_>]) -> Result<(), BlessError> {
 }
 
 /// A mark by which a server only waits is as good as none.
-fn check_marks(masters: &[Master<'_>]) -> Result<(), BlessError> {
+fn check_marks(masters: &[BlessTarget<'_>]) -> Result<(), BlessError> {
     let is_mark = |mark: &Mark| mark.waits_until().is_none();
     let marked = masters.iter().find(|master| master.mark().is_some_and(is_mark));
     marked.map_or(Ok(()), |master| Err(BlessError::MarkedBefore { node: master.node() }))
 }
 
 fn check_ages(
-    masters: &[Master<'_>],
+    masters: &[BlessTarget<'_>],
     lengths: impl Iterator<Item = Duration>,
 ) -> Result<(), BlessError> {
     let limit = lengths.max().unwrap_or_default();
@@ -179,12 +179,13 @@ fn check_ages(
         let uptime = masters.iter().map(|master| master.uptime).min().unwrap_or_default();
         return Err(BlessError::Old { uptime });
     }
-    let names = |masters: Vec<&Master<'_>>| masters.into_iter().map(Master::node).collect();
+    let names =
+        |masters: Vec<&BlessTarget<'_>>| masters.into_iter().map(BlessTarget::node).collect();
     Err(BlessError::HalfYoung { young: names(young), old: names(old) })
 }
 
 async fn write_all(
-    masters: &[Master<'_>],
+    masters: &[BlessTarget<'_>],
     blessing: &Blessing,
     wait: Duration,
 ) -> Result<(), BlessError> {

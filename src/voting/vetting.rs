@@ -16,7 +16,7 @@ use std::{
 };
 
 use super::{
-    marker::{self, Seat, witness::Witnesses},
+    marker::{self, MarkLocation, witness::Witnesses},
     voter::Voter,
 };
 use crate::{
@@ -326,7 +326,7 @@ impl Voter {
         let Some((after, wait)) = sight.remedy(judgement, view, &nonce) else {
             return Ok(sight.mark().cloned());
         };
-        let written = Seat { node: &self.services.node, connection };
+        let written = MarkLocation { node: &self.services.node, connection };
         let written = written.replace(&sight.text(), &after, wait, deadline).await;
         match written {
             Ok(Some(written)) => Ok(written.mark()),

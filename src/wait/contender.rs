@@ -2,7 +2,7 @@
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use super::places::{Offered, Terms};
+use super::places::{HandoverTerms, Offered};
 use crate::{
     by_member::{ByMember, MemberId},
     error::AcquireError,
@@ -57,7 +57,7 @@ pub(crate) trait Contender: Send {
     fn hears_by(&mut self, listeners: &ByMember<Listener>) -> bool;
 
     /// On what terms it takes over what others of this process hold; `None` if it does not.
-    fn takes_over(&self) -> Option<Terms>;
+    fn takes_over(&self) -> Option<HandoverTerms>;
 
     /// Takes over what it was offered. `None` if that is over.
     ///

@@ -15,10 +15,10 @@ use futures::{
 
 use super::{
     contender::{Contender, Refusals, Round},
-    line::{Word, messages},
+    line::{HeadSignal, messages},
     others::Others,
     places::Offered,
-    queue::Place,
+    queue::LinePlace,
     strategy::{Backoff, WaitStrategy},
     waiting::{OnOutage, Waiting},
 };
@@ -38,7 +38,7 @@ const LISTEN_LIMIT: Duration = Duration::from_millis(500);
 /// The first in line, as long as it is.
 pub(super) struct Head<'a, C> {
     pub(super) contender: &'a mut C,
-    pub(super) place: &'a Place,
+    pub(super) place: &'a LinePlace,
     pub(super) waiting: &'a Waiting<'a>,
     /// What keeps it from an answer.
     pub(super) outage: &'a mut Option<AcquireError>,
@@ -257,8 +257,8 @@ impl<C: Contender> Head<'_, C> {
     /// Sleeps, and no longer once the lock is released here.
     async fn sleep<T>(&self, sleep: impl Future<Output = T>) -> Interrupted<Option<T>> {
         match select(pin!(self.place.word()), pin!(sleep)).await {
-            Either::Left((Word::Offer(what), _)) => Err(what),
-            Either::Left((Word::Released, _)) => Ok(None),
+            Either::Left((HeadSignal::Offer(what), _)) => Err(what),
+            Either::Left((HeadSignal::Released, _)) => Ok(None),
             Either::Right((done, _)) => Ok(Some(done)),
         }
     }

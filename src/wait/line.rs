@@ -16,7 +16,7 @@ use std::{
 
 use super::{
     others::Others,
-    places::{Offered, Places, Terms, Vacated, Withdrawn},
+    places::{HandoverTerms, LinePlaces, Offered, Vacated, Withdrawn},
 };
 use crate::{
     by_member::ByMember,
@@ -28,11 +28,11 @@ use crate::{
 
 /// Those who wait for one lock, in the order in which they came.
 #[derive(Debug, Default)]
-pub(crate) struct Line(Mutex<State>);
+pub(crate) struct Line(Mutex<LineState>);
 
 #[derive(Debug, Default)]
-struct State {
-    places: Places,
+struct LineState {
+    places: LinePlaces,
     is_watched: bool,
     /// Whether somebody looks whether the first comes when it is called.
     is_attended: bool,
@@ -43,7 +43,7 @@ struct State {
     released: Option<ReleasedHere>,
     /// Since when the lock has been this process', if it was never left to others meanwhile.
     since: Option<Instant>,
-    left: Left,
+    left: HeadState,
     others: Others,
     trouble: Option<AcquireError>,
 }
@@ -71,7 +71,7 @@ pub(super) fn messages(listeners: &ByMember<Listener>) -> u64 {
 
 /// What the first in line has, and leaves to the next.
 #[derive(Debug, Default)]
-struct Left {
+struct HeadState {
     /// One for each member; the subscription lasts as long as the line.
     listeners: Option<Arc<ByMember<Listener>>>,
     /// Set by one that was granted: before this nothing is to be had unless a wake-up comes. Who gave up
@@ -92,7 +92,7 @@ pub(super) enum Summons {
 
 /// What tells the first in line not to sleep any longer.
 #[derive(Debug)]
-pub(super) enum Word {
+pub(super) enum HeadSignal {
     Offer(Arc<dyn Offered>),
     /// The lock was released here.
     Released,
@@ -124,7 +124,7 @@ impl Line {
     pub(super) const FIRST: u64 = 0;
 
     /// Takes a place. True if somebody is to [look after](Self::look_after_first) the first from now on.
-    pub(super) fn join(&self, takes: Option<Terms>) -> (u64, bool) {
+    pub(super) fn join(&self, takes: Option<HandoverTerms>) -> (u64, bool) {
         let mut state = self.state();
         let place = state.places.join(takes);
         let is_attended = state.is_attended;
@@ -138,7 +138,7 @@ impl Line {
         let Vacated { former, waker, taken, unwanted } = state.places.leave(place);
         let is_last = state.places.is_empty();
         // Whoever watches over offers has the line for a moment longer.
-        let left = if is_last { std::mem::take(&mut state.left) } else { Left::default() };
+        let left = if is_last { std::mem::take(&mut state.left) } else { HeadState::default() };
         drop(state);
         drop((former, left, taken));
         waker.into_iter().for_each(Waker::wake);
@@ -190,13 +190,13 @@ impl Line {
     }
 
     /// For the first: ready when it is offered something, or when the lock was released here.
-    pub(super) fn poll_word(&self, place: u64, cx: &Context<'_>) -> Poll<Word> {
+    pub(super) fn poll_word(&self, place: u64, cx: &Context<'_>) -> Poll<HeadSignal> {
         let _former;
         let mut state = self.state();
         _former = state.places.arrives(place, cx);
         match state.places.take_offer(place) {
-            Some(what) => Poll::Ready(Word::Offer(what)),
-            None if state.released.is_some() => Poll::Ready(Word::Released),
+            Some(what) => Poll::Ready(HeadSignal::Offer(what)),
+            None if state.released.is_some() => Poll::Ready(HeadSignal::Released),
             None => Poll::Pending,
         }
     }
@@ -212,7 +212,7 @@ impl Line {
     /// Nobody takes it: it is the caller's.
     pub(crate) fn offer(
         &self,
-        terms: Terms,
+        terms: HandoverTerms,
         what: Arc<dyn Offered>,
     ) -> Result<Option<u64>, Arc<dyn Offered>> {
         let mut state = self.state();
@@ -250,7 +250,7 @@ impl Line {
     }
 
     /// What was offered is withdrawn.
-    fn given_up(mut state: MutexGuard<'_, State>) {
+    fn given_up(mut state: MutexGuard<'_, LineState>) {
         state.is_watched = false;
         state.since = None;
         let (waker, listeners) = state.pass_over();
@@ -382,7 +382,7 @@ impl Line {
         look(&mut self.state().others)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LineState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -390,7 +390,7 @@ impl Line {
 /// How many are called at a time for each that did not come.
 const CALLED_FOR_EACH: usize = 8;
 
-impl State {
+impl LineState {
     /// Those who were marked absent stand behind all others. Wakes the first of these, who asks servers;
     /// with what is to be dropped when nothing is locked.
     fn pass_over(&mut self) -> (Option<Waker>, Option<Arc<ByMember<Listener>>>) {

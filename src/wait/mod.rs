@@ -24,7 +24,7 @@ pub(crate) use contender::{Contender, Refusals, Round};
 pub use handover::LocalHandover;
 pub(crate) use handover::Parting;
 pub(crate) use line::{Line, Overdue};
-pub(crate) use places::{Offered, Terms};
+pub(crate) use places::{HandoverTerms, Offered};
 pub(crate) use queue::Queues;
 pub use strategy::{Backoff, WaitStrategy};
 
@@ -34,7 +34,7 @@ pub(crate) use waiting::Waiting;
 use self::{
     head::Head,
     line::{Attention, Summons},
-    queue::Place,
+    queue::LinePlace,
 };
 use crate::{by_member::MemberId, clock::SharedClock, error::AcquireError};
 
@@ -52,7 +52,7 @@ pub(crate) async fn acquire<C: Contender>(
         taken.map(|taken| attended(taken, waiting))
     };
     let mut round = None;
-    if place.as_ref().is_none_or(Place::is_first) {
+    if place.as_ref().is_none_or(LinePlace::is_first) {
         let mut asking = pin!(contender.round());
         round = Some(match &place {
             Some(place) => place.busy_with(asking.as_mut()).await,
@@ -105,11 +105,11 @@ pub(crate) async fn acquire<C: Contender>(
     }
 }
 
-fn take_place<C: Contender>(contender: &C, waiting: &Waiting<'_>) -> Place {
+fn take_place<C: Contender>(contender: &C, waiting: &Waiting<'_>) -> LinePlace {
     attended(waiting.queues.join(waiting.key, contender.takes_over()), waiting)
 }
 
-fn attended((place, attends): (Place, bool), waiting: &Waiting<'_>) -> Place {
+fn attended((place, attends): (LinePlace, bool), waiting: &Waiting<'_>) -> LinePlace {
     if attends {
         (waiting.attend)(look_after(place.line().clone(), waiting.clock.clone()).boxed());
     }
@@ -136,7 +136,7 @@ const COMES_WITHIN: Duration = Duration::from_millis(50);
 /// Waits for its turn, and tries until granted then, or until it is offered the lock.
 async fn stand_in_line<C: Contender>(
     contender: &mut C,
-    place: &Place,
+    place: &LinePlace,
     waiting: &Waiting<'_>,
     mut refused_by: Option<Vec<MemberId>>,
     outage: &mut Option<AcquireError>,

@@ -12,7 +12,7 @@ use crate::lease::Term;
 
 /// How somebody holds a lock: what is offered suits a waiter if it is the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Terms {
+pub(crate) struct HandoverTerms {
     pub(crate) lease: Term,
     /// Tells apart what else must be the same.
     pub(crate) sort: u64,
@@ -26,7 +26,7 @@ pub(crate) trait Offered: Any + fmt::Debug + Send + Sync {
 
 /// The places of one line, in the order in which they were taken.
 #[derive(Debug, Default)]
-pub(super) struct Places {
+pub(super) struct LinePlaces {
     waiters: ByPlace<Waiter>,
     next: u64,
     offer: Option<Offer>,
@@ -39,7 +39,7 @@ pub(super) struct Places {
 #[derive(Debug, Default)]
 struct Waiter {
     /// How it takes what is offered; `None` if it takes nothing.
-    takes: Option<Terms>,
+    takes: Option<HandoverTerms>,
     waker: Option<Waker>,
     /// It did not come when it was offered something, or was called.
     is_absent: bool,
@@ -53,12 +53,12 @@ struct Waiter {
 struct Offer {
     to: u64,
     number: u64,
-    terms: Terms,
+    terms: HandoverTerms,
     what: Arc<dyn Offered>,
 }
 
-impl Places {
-    pub(super) fn join(&mut self, takes: Option<Terms>) -> u64 {
+impl LinePlaces {
+    pub(super) fn join(&mut self, takes: Option<HandoverTerms>) -> u64 {
         let place = self.next;
         self.next += 1;
         self.waiters.push(place, Waiter { takes, ..Waiter::default() });
@@ -149,7 +149,7 @@ impl Places {
 
     pub(super) fn offer(
         &mut self,
-        terms: Terms,
+        terms: HandoverTerms,
         what: Arc<dyn Offered>,
     ) -> Result<(u64, Option<Waker>), Arc<dyn Offered>> {
         let first = self.first().filter(|_| self.offer.is_none() && self.taken.is_none());

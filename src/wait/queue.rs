@@ -18,24 +18,24 @@ use foldhash::fast::RandomState;
 use crate::home::Home;
 
 use super::{
-    line::{Line, Summons, Word},
-    places::{Offered, Terms},
+    line::{HeadSignal, Line, Summons},
+    places::{HandoverTerms, Offered},
 };
 
 /// The lines of a client, or of a process' composites, by name.
 #[derive(Debug)]
 pub(crate) struct Queues {
     home: Home,
-    standing: Mutex<HashMap<Arc<str>, Standing, RandomState>>,
+    standing: Mutex<HashMap<Arc<str>, NameQueue, RandomState>>,
     /// How many lines were made for those who stood alone: each of them looks for its own when there are more.
     lined_up: AtomicU64,
 }
 
 /// Who stands there for one name.
 #[derive(Debug)]
-enum Standing {
+enum NameQueue {
     /// One who takes over a hold on these terms.
-    Alone(Option<Terms>),
+    Alone(Option<HandoverTerms>),
     InLine(Arc<Line>),
 }
 
@@ -54,9 +54,9 @@ impl Queues {
     /// Tells all who wait that nobody is granted anything any more.
     pub(crate) fn close(&self) {
         let standing = self.standing();
-        let in_line = |standing: &Standing| match standing {
-            Standing::InLine(line) => Some(line.clone()),
-            Standing::Alone(_) => None,
+        let in_line = |standing: &NameQueue| match standing {
+            NameQueue::InLine(line) => Some(line.clone()),
+            NameQueue::Alone(_) => None,
         };
         let lines: Vec<_> = standing.values().filter_map(in_line).collect();
         drop(standing);
@@ -65,11 +65,15 @@ impl Queues {
 
     /// Takes a place behind all others, for somebody who takes over a hold on the terms `takes`. True if
     /// somebody is to look after the first in line from now on.
-    pub(crate) fn join(self: &Arc<Self>, key: &Arc<str>, takes: Option<Terms>) -> (Place, bool) {
+    pub(crate) fn join(
+        self: &Arc<Self>,
+        key: &Arc<str>,
+        takes: Option<HandoverTerms>,
+    ) -> (LinePlace, bool) {
         let mut standing = self.standing();
         match standing.entry(key.clone()) {
             Entry::Vacant(vacant) => {
-                vacant.insert(Standing::Alone(takes));
+                vacant.insert(NameQueue::Alone(takes));
                 (self.place(key, Line::FIRST, OnceLock::new()), false)
             }
             Entry::Occupied(mut occupied) => self.join_behind(key, occupied.get_mut(), takes),
@@ -80,8 +84,8 @@ impl Queues {
     pub(super) fn join_others(
         self: &Arc<Self>,
         key: &Arc<str>,
-        takes: impl FnOnce() -> Option<Terms>,
-    ) -> Option<(Place, bool)> {
+        takes: impl FnOnce() -> Option<HandoverTerms>,
+    ) -> Option<(LinePlace, bool)> {
         let mut standing = self.standing();
         Some(self.join_behind(key, standing.get_mut(key)?, takes()))
     }
@@ -90,28 +94,33 @@ impl Queues {
     fn join_behind(
         self: &Arc<Self>,
         key: &Arc<str>,
-        others: &mut Standing,
-        takes: Option<Terms>,
-    ) -> (Place, bool) {
+        others: &mut NameQueue,
+        takes: Option<HandoverTerms>,
+    ) -> (LinePlace, bool) {
         let line = self.line_of(others);
         let (number, attends) = line.join(takes);
         (self.place(key, number, line.into()), attends)
     }
 
-    fn place(self: &Arc<Self>, key: &Arc<str>, number: u64, line: OnceLock<Arc<Line>>) -> Place {
+    fn place(
+        self: &Arc<Self>,
+        key: &Arc<str>,
+        number: u64,
+        line: OnceLock<Arc<Line>>,
+    ) -> LinePlace {
         let looked_at = AtomicU64::new(self.lined_up.load(Ordering::Relaxed));
-        Place { queues: self.clone(), key: key.clone(), number, line, looked_at }
+        LinePlace { queues: self.clone(), key: key.clone(), number, line, looked_at }
     }
 
     /// Whoever stands alone is the first in a line from now on.
-    fn line_of(&self, standing: &mut Standing) -> Arc<Line> {
+    fn line_of(&self, standing: &mut NameQueue) -> Arc<Line> {
         let takes = match standing {
-            Standing::InLine(line) => return line.clone(),
-            Standing::Alone(takes) => *takes,
+            NameQueue::InLine(line) => return line.clone(),
+            NameQueue::Alone(takes) => *takes,
         };
         let line = Arc::<Line>::default();
         line.join(takes);
-        *standing = Standing::InLine(line.clone());
+        *standing = NameQueue::InLine(line.clone());
         self.lined_up.fetch_add(1, Ordering::Relaxed);
         line
     }
@@ -122,8 +131,8 @@ impl Queues {
         match standing.entry(key.clone()) {
             Entry::Vacant(_) => None,
             Entry::Occupied(mut mine) => match mine.get_mut() {
-                Standing::InLine(line) => Some(line.clone()),
-                Standing::Alone(_) => {
+                NameQueue::InLine(line) => Some(line.clone()),
+                NameQueue::Alone(_) => {
                     mine.remove();
                     None
                 }
@@ -134,21 +143,21 @@ impl Queues {
     /// Removes a line that the last has left, unless somebody has come since.
     fn remove_if_over(&self, key: &str) {
         let mut standing = self.standing();
-        let is_over = |of: &Standing| matches!(of, Standing::InLine(line) if line.is_empty());
+        let is_over = |of: &NameQueue| matches!(of, NameQueue::InLine(line) if line.is_empty());
         let over = if standing.get(key).is_some_and(is_over) { standing.remove(key) } else { None };
         drop(standing);
         // Without the mutex: its listeners unsubscribe.
         drop(over);
     }
 
-    fn standing(&self) -> MutexGuard<'_, HashMap<Arc<str>, Standing, RandomState>> {
+    fn standing(&self) -> MutexGuard<'_, HashMap<Arc<str>, NameQueue, RandomState>> {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A place in a line, given up when dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct LinePlace {
     queues: Arc<Queues>,
     key: Arc<str>,
     number: u64,
@@ -158,7 +167,7 @@ pub(crate) struct Place {
     looked_at: AtomicU64,
 }
 
-impl Place {
+impl LinePlace {
     /// The line, made if it stands alone.
     pub(super) fn line(&self) -> &Arc<Line> {
         self.line.get_or_init(|| {
@@ -173,8 +182,8 @@ impl Place {
         if self.line.get().is_none() && lined_up != self.looked_at.swap(lined_up, Ordering::Relaxed)
         {
             match self.queues.standing().get(&self.key) {
-                Some(Standing::InLine(line)) => drop(self.line.set(line.clone())),
-                Some(Standing::Alone(_)) | None => {}
+                Some(NameQueue::InLine(line)) => drop(self.line.set(line.clone())),
+                Some(NameQueue::Alone(_)) | None => {}
             }
         }
         self.line.get()
@@ -215,7 +224,7 @@ impl Place {
     ///
     /// # Cancel safety
     /// Dropping the future loses nothing, unless it has completed.
-    pub(super) async fn word(&self) -> Word {
+    pub(super) async fn word(&self) -> HeadSignal {
         poll_fn(|cx| self.line().poll_word(self.number, cx)).await
     }
 
@@ -228,7 +237,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for LinePlace {
     fn drop(&mut self) {
         let line = self.line.take().or_else(|| self.queues.leave_alone(&self.key));
         // A thread that the child of a fork does not have may have held the mutexes.
@@ -252,7 +261,7 @@ mod tests {
     use super::*;
 
     fn stands_alone(queues: &Queues) -> bool {
-        matches!(queues.standing().get("x"), Some(Standing::Alone(_)))
+        matches!(queues.standing().get("x"), Some(NameQueue::Alone(_)))
     }
 
     #[test]

@@ -10,8 +10,8 @@ use std::{
 };
 
 use super::{
-    Offered, Overdue, Terms,
-    line::{Attention, Line, Summons, Word},
+    HandoverTerms, Offered, Overdue,
+    line::{Attention, HeadSignal, Line, Summons},
 };
 use crate::{clock::Instant, lease::Lease};
 
@@ -25,9 +25,9 @@ impl Offered for Hold {
     }
 }
 
-fn terms(sort: u64) -> Terms {
+fn terms(sort: u64) -> HandoverTerms {
     let (day, lease) = (Duration::from_secs(86_400), Lease::Watchdog);
-    Terms { lease: lease.term(day, day).expect("an allowed lease"), sort }
+    HandoverTerms { lease: lease.term(day, day).expect("an allowed lease"), sort }
 }
 
 fn summons(line: &Line, place: u64) -> &'static str {
@@ -96,7 +96,7 @@ fn first_who_sleeps_is_woken_when_the_lock_is_released_here() {
     assert!(line.poll_summons(places[1].0, &next).is_pending());
     line.released(Instant::from_origin(Duration::ZERO), false);
     assert_eq!(places.each_ref().map(|(_, woken)| woken.times()), [1, 0]);
-    assert!(matches!(line.poll_word(places[0].0, &first), Poll::Ready(Word::Released)));
+    assert!(matches!(line.poll_word(places[0].0, &first), Poll::Ready(HeadSignal::Released)));
 }
 
 #[derive(Default)]

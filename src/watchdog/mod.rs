@@ -43,7 +43,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub(crate) use drain::{Drain, Draining};
 pub(crate) use finality::Unanswered;
-pub(crate) use release::{Release, Said, Told};
+pub(crate) use release::{Release, ReleaseCallback, ReleaseCommand};
 pub(crate) use repairs::Repair;
 use schedule::Schedule;
 pub(crate) use schedule::renewal_time;
@@ -149,7 +149,7 @@ struct Shared {
     table: Mutex<Table>,
     /// Something became due earlier than the sleep that is under way.
     nudge: Notify,
-    stragglers: stragglers::List,
+    stragglers: stragglers::StragglerList,
     /// Whether the loop goes round: false after a panic until it does again, and after the end.
     is_running: AtomicBool,
 }
@@ -197,14 +197,14 @@ impl Watchdog {
             random,
             table,
             nudge,
-            stragglers: stragglers::List::default(),
+            stragglers: stragglers::StragglerList::default(),
             is_running: AtomicBool::new(true),
         });
         let (jobs, mut inbox) = mpsc::unbounded_channel();
         let end = CancellationToken::new();
         let task = {
             let (shared, end) = (shared.clone(), end.clone());
-            let attendance = Attendance(shared.clone());
+            let attendance = RunningGuard(shared.clone());
             async move {
                 let _attendance = attendance;
                 let watch = async {
@@ -323,9 +323,9 @@ impl Shared {
 }
 
 /// Notes the end, whatever it comes by.
-struct Attendance(Arc<Shared>);
+struct RunningGuard(Arc<Shared>);
 
-impl Drop for Attendance {
+impl Drop for RunningGuard {
     fn drop(&mut self) {
         self.0.is_running.store(false, Ordering::Relaxed);
     }

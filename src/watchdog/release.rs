@@ -21,7 +21,7 @@ pub(crate) struct Release {
     pub(crate) node: Node,
     /// The socket of the acquire: behind it on the same socket a release is final at once.
     pub(crate) connection: Option<Connection>,
-    pub(crate) said: Said,
+    pub(crate) said: ReleaseCommand,
     pub(crate) unanswered: Unanswered,
     /// When the key has ended by itself, whatever happens.
     pub(crate) give_up: Instant,
@@ -34,21 +34,21 @@ pub(crate) struct Release {
     /// Who waits for its answer.
     pub(crate) awaited: Awaited,
     /// Who wants to know what the server said in the end.
-    pub(crate) told: Option<Told>,
+    pub(crate) told: Option<ReleaseCallback>,
     /// Counts this release as under way.
     pub(crate) _draining: Draining,
 }
 
 /// How a release is said.
 #[derive(Debug)]
-pub(crate) enum Said {
+pub(crate) enum ReleaseCommand {
     /// Without a script where no acquire can follow.
     Plainly(PlainRelease),
     /// On the heap: the everyday lock needs none, and there may be very many releases.
     ByScript(Box<Statement>),
 }
 
-impl Said {
+impl ReleaseCommand {
     fn key(&self) -> &str {
         match self {
             Self::Plainly(plain) => &plain.key,
@@ -65,15 +65,15 @@ impl Said {
 }
 
 /// Is told the answer to a release that somebody else finishes.
-pub(crate) struct Told(Box<dyn FnOnce(Outcome) + Send + Sync>);
+pub(crate) struct ReleaseCallback(Box<dyn FnOnce(Outcome) + Send + Sync>);
 
-impl Told {
+impl ReleaseCallback {
     pub(crate) fn new(tell: impl FnOnce(Outcome) + Send + Sync + 'static) -> Self {
         Self(Box::new(tell))
     }
 }
 
-impl fmt::Debug for Told {
+impl fmt::Debug for ReleaseCallback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Told").finish_non_exhaustive()
     }
@@ -122,7 +122,7 @@ impl Release {
     ) -> Result<Answer<Outcome>, NodeError> {
         let is_last = self.unanswered.is_all_on(connection.epoch());
         if is_last
-            && let Said::Plainly(plain) = &self.said
+            && let ReleaseCommand::Plainly(plain) = &self.said
             && let Some(answer) = connection.release_plainly(self.awaited, plain, deadline).await?
         {
             return Ok(answer);
@@ -143,7 +143,7 @@ impl Release {
         let clock = &shared.clock;
         let next = match self.send(clock).await {
             Ok(answer) if self.is_settled() => {
-                if let Some(Told(tell)) = self.told.take() {
+                if let Some(ReleaseCallback(tell)) = self.told.take() {
                     tell(answer.reply);
                 }
                 return None;

@@ -147,7 +147,7 @@ mod tests {
         clock::{Clock, SharedClock, TokioClock},
         embedded::Server,
         random::Random,
-        watchdog::{Said, Schedule, Table, Tick, Told, Unanswered},
+        watchdog::{ReleaseCallback, ReleaseCommand, Schedule, Table, Tick, Unanswered},
         wire::Statement,
     };
 
@@ -184,7 +184,7 @@ mod tests {
             random: Arc::new(Random::seeded(1)),
             table: Mutex::new(Table { schedule: Schedule::new(), wakes_at: None }),
             nudge: tokio::sync::Notify::new(),
-            stragglers: stragglers::List::default(),
+            stragglers: stragglers::StragglerList::default(),
             is_running: AtomicBool::new(true),
         }
     }
@@ -219,8 +219,8 @@ mod tests {
         }
     }
 
-    fn by_script(statement: Statement) -> Said {
-        Said::ByScript(Box::new(statement))
+    fn by_script(statement: Statement) -> ReleaseCommand {
+        ReleaseCommand::ByScript(Box::new(statement))
     }
 
     async fn perform_release(shared: &Shared, release: Release) {
@@ -297,7 +297,7 @@ mod tests {
         };
         (0..100).for_each(|_| send(release(&client, &clock, &[late])));
         let (tell, told) = tokio::sync::oneshot::channel();
-        let told_of = Told::new(|_| tell.send(()).expect("it is waited for"));
+        let told_of = ReleaseCallback::new(|_| tell.send(()).expect("it is waited for"));
         send(Release { told: Some(told_of), ..release(&client, &clock, &[]) });
         tokio::select! {
             () = work(&shared, &mut inbox) => unreachable!(),

@@ -138,7 +138,7 @@ mod tests {
             random: Arc::new(Random::seeded(1)),
             table: Mutex::new(Table { schedule: Schedule::new(), wakes_at: None }),
             nudge: tokio::sync::Notify::new(),
-            stragglers: stragglers::List::default(),
+            stragglers: stragglers::StragglerList::default(),
             is_running: AtomicBool::new(true),
         }
     }

@@ -13,11 +13,11 @@ use crate::clock::Instant;
 #[derive(Debug)]
 pub(crate) struct Schedule<T> {
     due: BTreeSet<(Instant, u64)>,
-    entries: HashMap<u64, Entry<T>, RandomState>,
+    entries: HashMap<u64, Scheduled<T>, RandomState>,
 }
 
 #[derive(Debug)]
-struct Entry<T> {
+struct Scheduled<T> {
     /// `None` from when it was taken until it is rescheduled.
     at: Option<Instant>,
     value: T,
@@ -30,7 +30,7 @@ impl<T: Clone> Schedule<T> {
 
     /// Adds an entry, or moves it.
     pub(crate) fn insert(&mut self, id: u64, at: Instant, value: T) {
-        let before = self.entries.insert(id, Entry { at: Some(at), value });
+        let before = self.entries.insert(id, Scheduled { at: Some(at), value });
         self.moved(id, before.and_then(|entry| entry.at), at);
     }
 
@@ -46,7 +46,7 @@ impl<T: Clone> Schedule<T> {
     }
 
     pub(crate) fn remove(&mut self, id: u64) -> Option<T> {
-        let Entry { at, value } = self.entries.remove(&id)?;
+        let Scheduled { at, value } = self.entries.remove(&id)?;
         if let Some(at) = at {
             self.due.remove(&(at, id));
         }

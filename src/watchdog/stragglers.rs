@@ -25,9 +25,9 @@ pub(crate) trait Straggling: fmt::Debug + Send + Sync {
 
 /// What is to be looked at, and when. Most of it is done by then, and gone.
 #[derive(Debug, Default)]
-pub(super) struct List(Mutex<Vec<(Instant, Weak<dyn Straggling>)>>);
+pub(super) struct StragglerList(Mutex<Vec<(Instant, Weak<dyn Straggling>)>>);
 
-impl List {
+impl StragglerList {
     /// True if nobody looks after the list yet.
     pub(super) fn add(&self, at: Instant, work: Weak<dyn Straggling>) -> bool {
         let mut list = self.list();
@@ -170,7 +170,7 @@ mod orders {
             random: Arc::new(Random::seeded(1)),
             table: std::sync::Mutex::new(table),
             nudge: tokio::sync::Notify::new(),
-            stragglers: List::default(),
+            stragglers: StragglerList::default(),
             is_running: AtomicBool::new(true),
         })
     }

@@ -8,10 +8,10 @@ use std::{
 
 /// By node. What stands for a job is whatever is to begin.
 #[derive(Debug)]
-pub(super) struct Turns<N, J>(BTreeMap<N, Turn<J>>);
+pub(super) struct Turns<N, J>(BTreeMap<N, LimitedQueue<J>>);
 
 #[derive(Debug)]
-struct Turn<J> {
+struct LimitedQueue<J> {
     under_way: usize,
     /// How many may be.
     most: usize,
@@ -28,7 +28,7 @@ impl<N: Ord, J> Turns<N, J> {
     /// The job, if it may begin. An answer of that node takes a `round_trip` at least, if that is known.
     pub(super) fn admit(&mut self, node: N, round_trip: Option<Duration>, job: J) -> Option<J> {
         let most = || round_trip.map_or(MOST_UNKNOWN, at_once);
-        let new = || Turn { under_way: 0, most: most(), waiting: VecDeque::new() };
+        let new = || LimitedQueue { under_way: 0, most: most(), waiting: VecDeque::new() };
         let turn = self.0.entry(node).or_insert_with(new);
         if turn.under_way >= turn.most {
             turn.waiting.push_back(job);

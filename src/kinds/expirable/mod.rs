@@ -9,7 +9,7 @@ pub use guard::ExpirableGuard;
 use script::{Holders, SORT, Share, Standing, release, update};
 
 use crate::{
-    acquire::{Handle, Patience, Target},
+    acquire::{Handle, Target, WaitLimit},
     error::{AcquireError, ChangeError, ConfigError, InspectError},
     kind::Holder,
     kinds::permits::Permits,
@@ -198,7 +198,7 @@ impl ExpirableSemaphore {
     /// Dropping the future gives up the place in line. If the server has granted meanwhile, or still will,
     /// the permits are given back in the background; nobody need call anything.
     pub async fn acquire_many(&self, permits: u32) -> Result<ExpirableGuard, AcquireError> {
-        self.take(permits, Patience::Forever).await?.ok_or(AcquireError::Shutdown)
+        self.take(permits, WaitLimit::Forever).await?.ok_or(AcquireError::Shutdown)
     }
 
     /// Attempts once, for one permit: [`try_acquire_many`](Self::try_acquire_many).
@@ -223,7 +223,7 @@ impl ExpirableSemaphore {
         &self,
         permits: u32,
     ) -> Result<Option<ExpirableGuard>, AcquireError> {
-        self.take(permits, Patience::Once).await
+        self.take(permits, WaitLimit::Once).await
     }
 
     /// Waits until a permit is held, at most `limit`: [`try_acquire_many_for`](Self::try_acquire_many_for).
@@ -254,7 +254,7 @@ impl ExpirableSemaphore {
         permits: u32,
         limit: Duration,
     ) -> Result<Option<ExpirableGuard>, AcquireError> {
-        self.take(permits, Patience::For(limit)).await
+        self.take(permits, WaitLimit::For(limit)).await
     }
 
     /// Gives back one permit by its id, whoever holds it. False if it is not held.
@@ -311,7 +311,7 @@ impl ExpirableSemaphore {
     async fn take(
         &self,
         permits: u32,
-        patience: Patience,
+        patience: WaitLimit,
     ) -> Result<Option<ExpirableGuard>, AcquireError> {
         let Permits { counter, store, .. } = &self.permits;
         if !(1..=MOST).contains(&permits) {

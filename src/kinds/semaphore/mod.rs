@@ -9,7 +9,7 @@ pub use guard::SemaphoreGuard;
 use script::{Holders, Share, drain, give_back};
 
 use crate::{
-    acquire::{Handle, Patience, Target},
+    acquire::{Handle, Target, WaitLimit},
     error::{AcquireError, ChangeError, InspectError, NodeError},
     kind::Holder,
     kinds::permits::{Permits, script::Store},
@@ -142,7 +142,7 @@ impl Semaphore {
     /// Dropping the future gives up the place in line. If the server has granted meanwhile, or still will,
     /// the permits are given back in the background; nobody need call anything.
     pub async fn acquire_many(&self, permits: u32) -> Result<SemaphoreGuard, AcquireError> {
-        self.take(permits, Patience::Forever).await?.ok_or(AcquireError::Shutdown)
+        self.take(permits, WaitLimit::Forever).await?.ok_or(AcquireError::Shutdown)
     }
 
     /// Attempts once, for one permit: [`try_acquire_many`](Self::try_acquire_many).
@@ -167,7 +167,7 @@ impl Semaphore {
         &self,
         permits: u32,
     ) -> Result<Option<SemaphoreGuard>, AcquireError> {
-        self.take(permits, Patience::Once).await
+        self.take(permits, WaitLimit::Once).await
     }
 
     /// Waits until a permit is held, at most `limit`: [`try_acquire_many_for`](Self::try_acquire_many_for).
@@ -198,7 +198,7 @@ impl Semaphore {
         permits: u32,
         limit: Duration,
     ) -> Result<Option<SemaphoreGuard>, AcquireError> {
-        self.take(permits, Patience::For(limit)).await
+        self.take(permits, WaitLimit::For(limit)).await
     }
 
     /// Gives back permits that no guard here stands for: [forgotten](SemaphoreGuard::forget) ones, those of
@@ -307,7 +307,7 @@ impl Semaphore {
     async fn take(
         &self,
         permits: u32,
-        patience: Patience,
+        patience: WaitLimit,
     ) -> Result<Option<SemaphoreGuard>, AcquireError> {
         let Permits { counter, store, .. } = &self.permits;
         if permits == 0 {

@@ -15,13 +15,13 @@ use crate::{
 
 /// Where the mark of a server stands: on the server itself, in a cluster wherever its key's slot is.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Seat<'a> {
+pub(crate) struct MarkLocation<'a> {
     pub(crate) node: &'a Node,
     /// To the server that the mark is about.
     pub(crate) connection: &'a Connection,
 }
 
-impl Seat<'_> {
+impl MarkLocation<'_> {
     /// Puts the text `after` where `before` stands, with the time at which a `wait` ends. The mark that
     /// stands there now; `None`, and nothing is changed, if something else than `before` did. An empty
     /// text stands for no key.
