@@ -10,7 +10,7 @@ use crate::{
     by_member::MemberId,
     clock::Instant,
     error::{NodeError, Phase, Vote},
-    kind::{FencingToken, Request},
+    kind::{AcquireRequest, FencingToken},
     node::{Lookout, NextSocket},
     socket::{Acquirer, Answer, Asked, Awaited, CallTimeouts, Connection, SendReason},
     standing::{Stance, Vetting},
@@ -300,7 +300,7 @@ impl Asking {
             (holder, is_held, state.queue == Some(member), term)
         };
         let check = by_mark(mark.as_ref(), &of.services.node, connection);
-        let statement = claim.kind(member).acquire(Request {
+        let statement = claim.kind(member).acquire(AcquireRequest {
             holder: &holder,
             term,
             hint: claim.hint(),

@@ -16,7 +16,7 @@ use futures::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    passing_on::{Left, Release},
+    passing_on::{AfterTurn, AwaitedRelease},
     tenure::Tenure,
 };
 use crate::{
@@ -190,18 +190,18 @@ impl LockGuard {
             return Ok(Released::LeftToExpire);
         }
         match tenure.pass_on() {
-            Left::PassedOn => Ok(Released::PassedOn),
-            Left::Release(None) => {
+            AfterTurn::PassedOn => Ok(Released::PassedOn),
+            AfterTurn::Release(None) => {
                 telling::woken_aside(claim::release(claim, false)).await.map(|_| Released::Freed)
             }
-            Left::Release(Some(release)) => Self::release_before_others(claim, release).await,
+            AfterTurn::Release(Some(release)) => Self::release_before_others(claim, release).await,
         }
     }
 
     /// The same while others of this process wait: they ask behind the release, not before.
     async fn release_before_others(
         claim: &Claim,
-        release: Release,
+        release: AwaitedRelease,
     ) -> Result<Released, ReleaseError> {
         let mut releasing = pin!(telling::woken_aside(claim::release(claim, true)));
         let at_once = poll!(&mut releasing);
@@ -294,9 +294,9 @@ impl LockGuard {
             return self.claim().abandon();
         }
         match self.tenure.pass_on() {
-            Left::PassedOn => {}
-            Left::Release(None) => self.claim().abandon(),
-            Left::Release(Some(release)) => {
+            AfterTurn::PassedOn => {}
+            AfterTurn::Release(None) => self.claim().abandon(),
+            AfterTurn::Release(Some(release)) => {
                 release.is_left_to_others();
                 let claim = self.tenure.claim();
                 claim.abandon_and_tell(move |others| release.was_heard(others));

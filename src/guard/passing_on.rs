@@ -15,15 +15,15 @@ use crate::{
 };
 
 /// What is left to do with a hold whose turn is over.
-pub(crate) enum Left {
+pub(crate) enum AfterTurn {
     /// Nothing: it was passed on.
     PassedOn,
     /// To release it, and to tell those who wait, if there are any.
-    Release(Option<Release>),
+    Release(Option<AwaitedRelease>),
 }
 
 /// A release that others of the same process wait for.
-pub(crate) struct Release {
+pub(crate) struct AwaitedRelease {
     line: Arc<Line>,
     /// For how long it is left to other processes; `None` if the next one may ask at once.
     leave: Option<Duration>,
@@ -33,15 +33,15 @@ pub(crate) struct Release {
 impl Tenure {
     /// Passes the claim on to the next who waits for it in this process, if that may be. The turn is
     /// over. Never blocks.
-    pub(crate) fn pass_on(self: &Arc<Self>) -> Left {
+    pub(crate) fn pass_on(self: &Arc<Self>) -> AfterTurn {
         if planted!(FormerOwnerEnters) {
             // So that its owner finds it.
             std::mem::forget(self.clone());
         }
         let (claim, succession) = (self.claim(), &self.succession);
         let members = claim.members();
-        let Some(limit) = handover(members).limit() else { return Left::Release(None) };
-        let Some(line) = succession.line(members) else { return Left::Release(None) };
+        let Some(limit) = handover(members).limit() else { return AfterTurn::Release(None) };
+        let Some(line) = succession.line(members) else { return AfterTurn::Release(None) };
         let now = claim.now();
         let long = now.saturating_since(line.ours_since(claim.won_at()));
         let nobody = line.others(|others| others.nobody_waits());
@@ -51,15 +51,15 @@ impl Tenure {
                 if let Some(terms) = succession.terms(members, claim.term())
                     && offer(claim, &line, terms, now, limit)
                 {
-                    return Left::PassedOn;
+                    return AfterTurn::PassedOn;
                 }
                 if !or_ask_at_once {
-                    return Left::Release(None);
+                    return AfterTurn::Release(None);
                 }
                 None
             }
         };
-        Left::Release(Some(Release { line, leave, now }))
+        AfterTurn::Release(Some(AwaitedRelease { line, leave, now }))
     }
 }
 
@@ -112,7 +112,7 @@ fn watch(claim: &Claim, line: Arc<Line>, mut number: u64, limit: Duration) {
     process.watchdog.attend(watch.boxed());
 }
 
-impl Release {
+impl AwaitedRelease {
     /// The release has taken its place on its way to the servers.
     pub(crate) fn has_left(&self) {
         let at = self.now + self.leave.unwrap_or_default();

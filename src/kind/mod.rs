@@ -20,7 +20,7 @@ use crate::{
 
 /// What an acquire says, besides the name and what the kind knows of itself, such as its mode.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Request<'a> {
+pub(crate) struct AcquireRequest<'a> {
     pub(crate) holder: &'a Arc<str>,
     pub(crate) term: Term,
     /// What a new fencing token should be at least, in µs since 1970 ...
@@ -122,7 +122,7 @@ pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
     /// with a lease for all its locks shares a call with others. Answers `DONE` with the ttl of this holder's own hold (and the token),
     /// `STALE`, `FOREIGN`, `OTHER_KIND`, `FOREIGN_COUNTER`, `REFUSED` with the time after which it may be free, or
     /// `QUEUED` with the same if it has left something there; `LINED_UP` if that is a new place in a queue.
-    fn acquire(&self, request: Request<'_>) -> Statement;
+    fn acquire(&self, request: AcquireRequest<'_>) -> Statement;
 
     /// Takes back whatever an acquire may have left that was not granted, or not answered: final by
     /// its stamp, as a release. Answers as [`count`](Self::count).

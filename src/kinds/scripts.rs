@@ -124,9 +124,9 @@ mod tests {
         let fair = fair::script::Fair::new("x");
         let read = counter::script::Read { name: "x".into() };
         let store = permits::script::Store::new(&"x".into(), "y".into());
-        let holders = semaphore::script::Holders { store: store.clone() };
-        let leased = expirable::script::Holders { store, clock_skew: day };
-        let change = once::script::Attempt {
+        let holders = semaphore::script::PermitHolders { store: store.clone() };
+        let leased = expirable::script::LeasedPermitHolders { store, clock_skew: day };
+        let change = once::script::ChangeRequest {
             change: latch::script::Latch::new(&"x".into()).count_down(),
             once: "once".into(),
             not_after: 0,

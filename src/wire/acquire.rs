@@ -99,7 +99,7 @@ impl Acquire {
 
     /// Reads the answer to a call for several locks, of which this is the first.
     pub(crate) fn answers(&self, answer: Value, locks: usize) -> Result<Answers, Malformed> {
-        let of_all = |code, value| Said::OfAll(Outcome { code, value, token: 0 });
+        let of_all = |code, value| AnswerLayout::OfAll(Outcome { code, value, token: 0 });
         let tells_token = self.statement.script.tells_token;
         let said = match (&answer, self.statement.lease_ms()) {
             (Value::Int(_), Some(lease_ms)) if !tells_token => of_all(Outcome::DONE, lease_ms),
@@ -107,7 +107,7 @@ impl Acquire {
             (Value::Array(items), _)
                 if items.len() == 1 + locks * (2 + usize::from(tells_token)) =>
             {
-                Said::OfEach { tells_token }
+                AnswerLayout::OfEach { tells_token }
             }
             _ => return Err(Malformed::new("an outcome for each lock", Some(&answer))),
         };
@@ -122,11 +122,11 @@ pub(crate) struct Answers {
     /// In µs.
     pub(crate) server_time: i64,
     items: Items,
-    said: Said,
+    said: AnswerLayout,
 }
 
 #[derive(Debug)]
-enum Said {
+enum AnswerLayout {
     OfAll(Outcome),
     OfEach { tells_token: bool },
 }
@@ -140,8 +140,8 @@ impl Answers {
     /// What is said of the next lock: what was done, or why it could not be done there.
     pub(crate) fn next(&mut self) -> Result<Result<Outcome, ServerError>, Malformed> {
         let tells_token = match self.said {
-            Said::OfAll(outcome) => return Ok(Ok(outcome)),
-            Said::OfEach { tells_token } => tells_token,
+            AnswerLayout::OfAll(outcome) => return Ok(Ok(outcome)),
+            AnswerLayout::OfEach { tells_token } => tells_token,
         };
         let (code, value) = (self.items.int_or_error()?, self.items.int()?);
         let token = if tells_token { self.items.int()? } else { 0 };

@@ -22,13 +22,13 @@ pub(crate) struct Script {
     /// Whether it can be asked for [one number alone](super::Statement::set_brief).
     pub(super) can_be_brief: bool,
     sha: LazyLock<String, fn() -> String>,
-    sharded: Sharded,
+    sharded: ShardedText,
     behind: OnceLock<Composed>,
-    behind_sharded: Sharded,
+    behind_sharded: ShardedText,
 }
 
 /// The same text with the other command to publish, once it was sent.
-type Sharded = OnceLock<Composed>;
+type ShardedText = OnceLock<Composed>;
 
 /// A text that was put together.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub(crate) struct ScriptText {
     pub(crate) sha: &'static str,
     /// What EVAL takes.
     pub(crate) source: &'static str,
-    sharded: &'static Sharded,
+    sharded: &'static ShardedText,
 }
 
 impl ScriptText {

@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::Deref, sync::Arc};
 
-use super::script::Share;
+use super::script::LeasedPermits;
 use crate::{error::ReleaseError, guard::LockGuard};
 
 /// Permits of an [`ExpirableSemaphore`](crate::ExpirableSemaphore); gives them back when dropped.
@@ -30,11 +30,11 @@ use crate::{error::ReleaseError, guard::LockGuard};
 #[must_use = "the permits are given back when the guard is dropped"]
 pub struct ExpirableGuard {
     guard: LockGuard,
-    share: Arc<Share>,
+    share: Arc<LeasedPermits>,
 }
 
 impl ExpirableGuard {
-    pub(super) fn new(guard: LockGuard, share: Arc<Share>) -> Self {
+    pub(super) fn new(guard: LockGuard, share: Arc<LeasedPermits>) -> Self {
         Self { guard, share }
     }
 

@@ -6,7 +6,7 @@ pub(crate) mod script;
 use std::{fmt, sync::Arc, time::Duration};
 
 pub use guard::ExpirableGuard;
-use script::{Holders, SORT, Share, Standing, release, update};
+use script::{LeasedPermitHolders, LeasedPermits, PermitContents, SORT, release, update};
 
 use crate::{
     acquire::{Handle, Target, WaitLimit},
@@ -129,7 +129,7 @@ impl ExpirableSemaphore {
     /// # Cancel safety
     /// Dropping the future changes nothing.
     pub async fn total(&self) -> Result<Option<i64>, InspectError> {
-        let all = |Standing { left, holders }: Standing| {
+        let all = |PermitContents { left, holders }: PermitContents| {
             left.saturating_add(i64::try_from(holders.len()).unwrap_or(i64::MAX))
         };
         Ok(self.standing().await?.map(all))
@@ -302,10 +302,10 @@ impl ExpirableSemaphore {
         self.permits.delete().await
     }
 
-    async fn standing(&self) -> Result<Option<Standing>, InspectError> {
+    async fn standing(&self) -> Result<Option<PermitContents>, InspectError> {
         let Permits { counter, store, .. } = &self.permits;
         let clock_skew = counter.services.settings.clock_skew;
-        counter.ask(&Holders { store: store.clone(), clock_skew }).await
+        counter.ask(&LeasedPermitHolders { store: store.clone(), clock_skew }).await
     }
 
     async fn take(
@@ -318,7 +318,7 @@ impl ExpirableSemaphore {
             return Err(ConfigError::PermitsOutOfRange { permits, max: MOST }.into());
         }
         let services = counter.services.clone();
-        let share = Arc::new(Share::of(store, permits, services.settings.clock_skew));
+        let share = Arc::new(LeasedPermits::of(store, permits, services.settings.clock_skew));
         let mut handle = Handle::new(Target::one(Voter::new(services, share.clone())));
         (handle.lease, handle.on_outage) = (self.lease, self.on_outage);
         let guard = handle.acquire_anew(patience).await?;

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use smallvec::SmallVec;
 
 use crate::{
-    kind::{Access, Admission, Holder, Kind, Request},
+    kind::{Access, AcquireRequest, Admission, Holder, Kind},
     kinds::{
         once::Change,
         permits::script::{Store, may_wish},
@@ -71,14 +71,14 @@ pub(crate) static SCRIPTS: [&Script; 6] = [&ACQUIRE, &COUNT, &RENEW, &RELEASE, &
 
 /// Some permits of a semaphore, as one holder has them. It is known by the first of them.
 #[derive(Debug, Clone)]
-pub(crate) struct Share {
+pub(crate) struct LeasedPermits {
     store: Store,
     permits: u32,
     /// How far clocks may be apart.
     skew_ms: i64,
 }
 
-impl Share {
+impl LeasedPermits {
     pub(crate) fn of(store: &Store, permits: u32, clock_skew: Duration) -> Self {
         Self { store: store.clone(), permits, skew_ms: milliseconds(clock_skew) }
     }
@@ -96,7 +96,7 @@ impl Share {
     }
 }
 
-impl Kind for Share {
+impl Kind for LeasedPermits {
     fn name(&self) -> &Arc<str> {
         &self.store.name
     }
@@ -125,7 +125,7 @@ impl Kind for Share {
         false
     }
 
-    fn acquire(&self, request: Request<'_>) -> Statement {
+    fn acquire(&self, request: AcquireRequest<'_>) -> Statement {
         let shared = [Arg::NotAfter, Arg::Int(self.skew_ms)];
         let args = [
             self.bytes(request.holder),
@@ -179,21 +179,21 @@ fn milliseconds(time: Duration) -> i64 {
 
 /// Asks for the permits that are to be had, and for those that have a lease.
 #[derive(Debug, Clone)]
-pub(crate) struct Holders {
+pub(crate) struct LeasedPermitHolders {
     pub(crate) store: Store,
     pub(crate) clock_skew: Duration,
 }
 
 /// The permits of a semaphore.
 #[derive(Debug)]
-pub(crate) struct Standing {
+pub(crate) struct PermitContents {
     /// To be had.
     pub(crate) left: i64,
     pub(crate) holders: Vec<Holder>,
 }
 
-impl Call for Holders {
-    type Reply = Option<Standing>;
+impl Call for LeasedPermitHolders {
+    type Reply = Option<PermitContents>;
 
     fn script(&self) -> ScriptText {
         HOLDERS.text()
@@ -208,11 +208,11 @@ impl Call for Holders {
         to.int(milliseconds(self.clock_skew));
     }
 
-    fn decode(&self, mut items: Items) -> Result<Option<Standing>, Malformed> {
+    fn decode(&self, mut items: Items) -> Result<Option<PermitContents>, Malformed> {
         if items.is_empty() {
             return Ok(None);
         }
-        let mut standing = Standing { left: items.int()?, holders: Vec::new() };
+        let mut standing = PermitContents { left: items.int()?, holders: Vec::new() };
         while !items.is_empty() {
             let (id, ends_ms) = (items.text()?, items.int()?);
             let ttl = Duration::from_millis(u64::try_from(ends_ms).unwrap_or(0));
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn permits_of_holders_that_follow_each_other_are_all_different() {
         let store = Store::new(&"x".into(), "y".into());
-        let share = Share::of(&store, 300, Duration::ZERO);
+        let share = LeasedPermits::of(&store, 300, Duration::ZERO);
         let holders = [0_u128, 1, 2, 255, 256].map(|i| format!("{:032x}", (u128::MAX / 3) + i));
         let ids: std::collections::BTreeSet<_> =
             holders.iter().flat_map(|holder| share.ids(holder)).collect();

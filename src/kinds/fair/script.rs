@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    kind::{Kind, Request},
+    kind::{AcquireRequest, Kind},
     kinds::mutex::script::Mutex,
     wire::{Arg, Call, Items, Malformed, Script, ScriptText, Statement, Words, key, script},
 };
@@ -58,8 +58,8 @@ impl Fair {
         Statement::new(&FORCE, keys, [Arg::text(self.channel())])
     }
 
-    pub(crate) fn waiting(&self) -> Waiting {
-        Waiting { queue: self.queue.clone() }
+    pub(crate) fn waiting(&self) -> QueueQuery {
+        QueueQuery { queue: self.queue.clone() }
     }
 
     fn all_keys(&self) -> [&Arc<str>; 4] {
@@ -92,8 +92,8 @@ impl Kind for Fair {
         true
     }
 
-    fn acquire(&self, request: Request<'_>) -> Statement {
-        let Request { holder, term, queues, .. } = request;
+    fn acquire(&self, request: AcquireRequest<'_>) -> Statement {
+        let AcquireRequest { holder, term, queues, .. } = request;
         let args = [Arg::text(holder), Arg::Int(queues.into()), Arg::text(self.channel())];
         Statement::leasing(&ACQUIRE, self.all_keys(), term.ms(), [Arg::NotAfter], args)
     }
@@ -118,11 +118,11 @@ impl Kind for Fair {
 
 /// Asks who waits.
 #[derive(Debug, Clone)]
-pub(crate) struct Waiting {
+pub(crate) struct QueueQuery {
     queue: Arc<str>,
 }
 
-impl Call for Waiting {
+impl Call for QueueQuery {
     type Reply = Vec<String>;
 
     fn script(&self) -> ScriptText {

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::{
-    kind::{FencingToken, Kind, Request},
+    kind::{AcquireRequest, FencingToken, Kind},
     kinds::mutex::script::Mutex,
     lease::Term,
     wire::{Arg, PlainRelease, Script, Statement, key, script},
@@ -74,8 +74,8 @@ impl Kind for Fenced {
         true
     }
 
-    fn acquire(&self, request: Request<'_>) -> Statement {
-        let Request { holder, term, hint, skew, .. } = request;
+    fn acquire(&self, request: AcquireRequest<'_>) -> Statement {
+        let AcquireRequest { holder, term, hint, skew, .. } = request;
         let shared = [Arg::NotAfter, Arg::Int(micros(skew)), Arg::Int(self.keep_ms(term))];
         let keys = [self.mutex.name(), &self.counter];
         let args = [Arg::text(holder), Arg::Int(micros(hint))];

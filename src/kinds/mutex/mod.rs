@@ -4,8 +4,8 @@ pub(crate) mod script;
 
 use std::{sync::Arc, time::Duration};
 
+use script::LockContents;
 pub(crate) use script::Mutex;
-use script::Standing;
 
 use crate::{
     acquire::{Handle, Target, lock_methods},
@@ -120,7 +120,7 @@ impl Lock {
     /// # Cancel safety
     /// Dropping the future changes nothing.
     pub async fn holders(&self) -> Result<Vec<Holder>, InspectError> {
-        Ok(self.standing().await?.into_iter().flat_map(Standing::into_holders).collect())
+        Ok(self.standing().await?.into_iter().flat_map(LockContents::into_holders).collect())
     }
 
     /// Deletes the lock, whoever holds it, and wakes those who wait. False if nobody held it. A key
@@ -156,7 +156,7 @@ impl Lock {
     }
 
     /// What stands under the name, of whatever kind.
-    pub(super) async fn standing(&self) -> Result<Option<Standing>, InspectError> {
+    pub(super) async fn standing(&self) -> Result<Option<LockContents>, InspectError> {
         Ok(self.ask(&self.mutex.inspect()).await?.reply)
     }
 

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::{
-    kind::{Access, Holder, Kind, Request},
+    kind::{Access, AcquireRequest, Holder, Kind},
     wire::{
         Arg, Call, Items, Malformed, PlainRelease, Script, ScriptText, Statement, Words, key,
         script,
@@ -55,7 +55,7 @@ impl Kind for Mutex {
         &self.channel
     }
 
-    fn acquire(&self, request: Request<'_>) -> Statement {
+    fn acquire(&self, request: AcquireRequest<'_>) -> Statement {
         let (lease_ms, holder) = (request.term.ms(), [Arg::text(request.holder)]);
         Statement::leasing(&ACQUIRE, [&self.name], lease_ms, [Arg::NotAfter], holder)
     }
@@ -89,7 +89,7 @@ fn count(name: &Arc<str>, holder: &Arc<str>, times: u32, channel: &Arc<str>) -> 
 
 /// What stands under the name of a lock, of whatever kind.
 #[derive(Debug, Default)]
-pub(crate) struct Standing {
+pub(crate) struct LockContents {
     /// How it is held, of a lock that is read and written.
     pub(crate) mode: Option<String>,
     pub(crate) writer: Option<Holder>,
@@ -97,7 +97,7 @@ pub(crate) struct Standing {
     pub(crate) holders: Vec<Holder>,
 }
 
-impl Standing {
+impl LockContents {
     /// Whoever holds it, the writer first.
     pub(crate) fn into_holders(self) -> impl Iterator<Item = Holder> {
         self.writer.into_iter().chain(self.holders)
@@ -111,7 +111,7 @@ pub(crate) struct Inspect {
 }
 
 impl Call for Inspect {
-    type Reply = Option<Standing>;
+    type Reply = Option<LockContents>;
 
     fn script(&self) -> ScriptText {
         INSPECT.text()
@@ -125,12 +125,12 @@ impl Call for Inspect {
         to.count(1).word(&*self.name);
     }
 
-    fn decode(&self, mut items: Items) -> Result<Option<Standing>, Malformed> {
+    fn decode(&self, mut items: Items) -> Result<Option<LockContents>, Malformed> {
         if items.is_empty() {
             return Ok(None);
         }
         let ttl = u64::try_from(items.int()?).ok().map(Duration::from_millis);
-        let mut standing = Standing::default();
+        let mut standing = LockContents::default();
         while !items.is_empty() {
             let (field, value) = (items.text()?, items.text()?);
             // Others may count with what is no number.

@@ -6,7 +6,7 @@
 
 /// What was sent of one change, in µs of the server's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Attempts {
+pub(super) struct SentChanges {
     /// The stamp of the first, and that of the last.
     stamps: Option<(i64, i64)>,
     /// How many may have been executed and were not answered.
@@ -15,14 +15,14 @@ pub(super) struct Attempts {
 
 /// What came of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum ChangeVerdict {
     /// It was not made, and will not be.
     NotMade,
     /// The key may have ended before this answer: nobody knows.
     Unknown,
 }
 
-impl Attempts {
+impl SentChanges {
     /// The stamp of the next one, which is wanted until `until`. `None` if at `now`, which may be late but
     /// not early, what the first left may have ended.
     pub(super) fn stamp(&mut self, now: i64, until: i64) -> Option<i64> {
@@ -51,12 +51,12 @@ impl Attempts {
     }
 
     /// The last attempt was executed after its stamp, at `server_time`, and found nothing of the others.
-    pub(super) fn stale(&self, server_time: i64) -> Verdict {
+    pub(super) fn stale(&self, server_time: i64) -> ChangeVerdict {
         match self.stamps {
             Some((first, _)) if self.is_in_doubt() && server_time > limit(first) => {
-                Verdict::Unknown
+                ChangeVerdict::Unknown
             }
-            _ => Verdict::NotMade,
+            _ => ChangeVerdict::NotMade,
         }
     }
 }
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn later_attempts_are_stamped_anew_as_long_as_the_key_of_the_first_lives() {
-        let mut attempts = Attempts::default();
+        let mut attempts = SentChanges::default();
         assert_eq!(attempts.stamp(0, 2 * S), Some(2 * S));
         for (now, until, expected) in [
             (3, 5, Some(5)),
@@ -97,12 +97,12 @@ mod tests {
 
     #[test]
     fn stale_answer_says_that_nothing_was_done_unless_it_came_after_the_key() {
-        let mut attempts = Attempts::default();
+        let mut attempts = SentChanges::default();
         attempts.stamp(0, 2 * S);
-        assert_eq!(attempts.stale(99 * S), Verdict::NotMade, "there was no other");
+        assert_eq!(attempts.stale(99 * S), ChangeVerdict::NotMade, "there was no other");
         attempts.unanswered();
         attempts.stamp(3 * S, 5 * S);
-        assert_eq!(attempts.stale(61 * S), Verdict::NotMade);
-        assert_eq!(attempts.stale(61 * S + 1), Verdict::Unknown);
+        assert_eq!(attempts.stale(61 * S), ChangeVerdict::NotMade);
+        assert_eq!(attempts.stale(61 * S + 1), ChangeVerdict::Unknown);
     }
 }

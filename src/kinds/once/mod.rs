@@ -11,8 +11,8 @@ use std::{sync::Arc, time::Duration};
 use futures::FutureExt;
 
 use self::{
-    attempts::{Attempts, LIFE_US, Verdict},
-    script::{Attempt, Forget},
+    attempts::{ChangeVerdict, LIFE_US, SentChanges},
+    script::{ChangeRequest, Forget},
 };
 use super::counter::Counter;
 use crate::{
@@ -64,7 +64,7 @@ struct Changing<'a> {
     counter: &'a Counter,
     change: &'a Change,
     once: Arc<str>,
-    attempts: Attempts,
+    attempts: SentChanges,
     /// When what the first attempt left may have ended, by our clock.
     ends: Instant,
 }
@@ -74,7 +74,7 @@ impl<'a> Changing<'a> {
         let services = &counter.services;
         let once = key::once(&counter.key, &services.process.fresh_id());
         let ends = services.now() + services.settings.node_timeout + LIFE;
-        Self { counter, change, once, attempts: Attempts::default(), ends }
+        Self { counter, change, once, attempts: SentChanges::default(), ends }
     }
 
     /// Asks until it is known what came of it: done, not done, or stale, which is not done either.
@@ -91,7 +91,7 @@ impl<'a> Changing<'a> {
             }
             if !self.attempts.is_in_doubt() {
                 next_socket.after(error).map_err(|error| self.counter.not_made(error))?;
-                self.attempts = Attempts::default();
+                self.attempts = SentChanges::default();
                 continue;
             }
             let services = &self.counter.services;
@@ -121,7 +121,7 @@ impl<'a> Changing<'a> {
             return Err(NodeError::TimedOut { phase: Phase::Answering });
         };
         let once = self.once.clone();
-        let attempt = Attempt { change: self.change.clone(), once, not_after };
+        let attempt = ChangeRequest { change: self.change.clone(), once, not_after };
         let answer = connection.call(&attempt, deadline).await?;
         if answer.reply.code == Outcome::STALE {
             connection.believe_time_of(&answer);
@@ -133,7 +133,7 @@ impl<'a> Changing<'a> {
 
     fn answered(&self, answer: &Answer<Outcome>) -> Result<Outcome, ChangeError> {
         if answer.reply.code == Outcome::STALE
-            && self.attempts.stale(answer.server_time) == Verdict::Unknown
+            && self.attempts.stale(answer.server_time) == ChangeVerdict::Unknown
         {
             let late = NodeError::TimedOut { phase: Phase::Answering };
             return Err(self.counter.unknown(late));

@@ -40,14 +40,14 @@ impl Change {
 
 /// One of the requests for a change. Of all that name the same key at most one makes it.
 #[derive(Debug, Clone)]
-pub(crate) struct Attempt {
+pub(crate) struct ChangeRequest {
     pub(crate) change: Change,
     pub(crate) once: Arc<str>,
     /// The server's time in µs after which it changes nothing.
     pub(crate) not_after: i64,
 }
 
-impl Call for Attempt {
+impl Call for ChangeRequest {
     type Reply = Outcome;
 
     fn script(&self) -> ScriptText {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::{
-    kind::Request,
+    kind::AcquireRequest,
     kinds::once::Change,
     wire::{Arg, Script, key, script},
 };
@@ -71,6 +71,6 @@ impl Store {
 }
 
 /// Whether those who want few are to let it pass before them.
-pub(crate) fn may_wish(request: &Request<'_>, permits: u32) -> bool {
+pub(crate) fn may_wish(request: &AcquireRequest<'_>, permits: u32) -> bool {
     request.waits && permits > 1
 }

@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     error::ConfigError,
-    kind::{Admission, Kind, Request},
+    kind::{AcquireRequest, Admission, Kind},
     lease::Term,
     wire::{Arg, Script, Statement, key, script},
 };
@@ -179,8 +179,8 @@ impl Kind for Reading {
         self.0.term(asked)
     }
 
-    fn acquire(&self, request: Request<'_>) -> Statement {
-        let Request { holder, term, is_held, .. } = request;
+    fn acquire(&self, request: AcquireRequest<'_>) -> Statement {
+        let AcquireRequest { holder, term, is_held, .. } = request;
         let timer = key::rw_timer(&self.0.name, holder);
         let keys = [&self.0.name, &timer, &self.0.wish];
         let args = [Arg::text(holder), Arg::Int(is_held.into())];
@@ -225,8 +225,8 @@ impl Kind for Writing {
         true
     }
 
-    fn acquire(&self, request: Request<'_>) -> Statement {
-        let Request { holder, term, waits, is_alone, .. } = request;
+    fn acquire(&self, request: AcquireRequest<'_>) -> Statement {
+        let AcquireRequest { holder, term, waits, is_alone, .. } = request;
         let wisher = match (waits, holder.split_once(':')) {
             (false, _) => Arg::Int(0),
             // Each attempt for several members has a holder id of its own; the process stays the same.

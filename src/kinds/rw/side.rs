@@ -3,14 +3,14 @@
 use super::script::{Mode, Rw};
 use crate::{
     error::{InspectError, NodeError},
-    kinds::mutex::{Lock, script::Standing},
+    kinds::mutex::{Lock, script::LockContents},
     wire::Outcome,
 };
 
 /// Who reads and who writes; nobody, if it is free.
-pub(super) async fn standing(plain: &Lock) -> Result<Standing, InspectError> {
+pub(super) async fn standing(plain: &Lock) -> Result<LockContents, InspectError> {
     match plain.standing().await? {
-        Some(Standing { mode: None, .. }) => Err(plain.failed(NodeError::OtherKind)),
+        Some(LockContents { mode: None, .. }) => Err(plain.failed(NodeError::OtherKind)),
         standing => Ok(standing.unwrap_or_default()),
     }
 }

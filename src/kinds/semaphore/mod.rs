@@ -6,7 +6,7 @@ pub(crate) mod script;
 use std::{fmt, sync::Arc, time::Duration};
 
 pub use guard::SemaphoreGuard;
-use script::{Holders, Share, drain, give_back};
+use script::{HeldPermits, PermitHolders, drain, give_back};
 
 use crate::{
     acquire::{Handle, Target, WaitLimit},
@@ -263,7 +263,7 @@ impl Semaphore {
     /// # Cancel safety
     /// Dropping the future changes nothing.
     pub async fn holders(&self) -> Result<Vec<Holder>, InspectError> {
-        self.permits.counter.ask(&Holders { store: self.permits.store.clone() }).await
+        self.permits.counter.ask(&PermitHolders { store: self.permits.store.clone() }).await
     }
 
     /// Gives back what a [holder](Self::holders) has, whether or not it is done. False if it has nothing.
@@ -314,7 +314,7 @@ impl Semaphore {
             counter.check()?;
             return Ok(Some(SemaphoreGuard::NONE));
         }
-        let share = Arc::new(Share::of(store, permits));
+        let share = Arc::new(HeldPermits::of(store, permits));
         let mut handle = Handle::new(Target::one(Voter::new(counter.services.clone(), share)));
         handle.on_outage = self.on_outage;
         let guard = handle.acquire_anew(patience).await?;

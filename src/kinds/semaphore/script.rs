@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use crate::{
     error::ConfigError,
-    kind::{Access, Admission, Holder, Kind, Request},
+    kind::{Access, AcquireRequest, Admission, Holder, Kind},
     kinds::{
         once::Change,
         permits::script::{Store, may_wish},
@@ -45,21 +45,21 @@ pub(crate) static SCRIPTS: [&Script; 5] = [&ACQUIRE, &COUNT, &RENEW, &HOLDERS, &
 
 /// Some permits of a semaphore, as one holder has them.
 #[derive(Debug, Clone)]
-pub(crate) struct Share {
+pub(crate) struct HeldPermits {
     store: Store,
     permits: u32,
     /// The same where somebody else gives them back; `None` if this is that.
     forgotten: Option<Arc<dyn Kind>>,
 }
 
-impl Share {
+impl HeldPermits {
     pub(crate) fn of(store: &Store, permits: u32) -> Self {
         let forgotten = Self { store: store.clone(), permits, forgotten: None };
         Self { forgotten: Some(Arc::new(forgotten.clone())), ..forgotten }
     }
 }
 
-impl Kind for Share {
+impl Kind for HeldPermits {
     fn name(&self) -> &Arc<str> {
         &self.store.name
     }
@@ -88,7 +88,7 @@ impl Kind for Share {
         false
     }
 
-    fn acquire(&self, request: Request<'_>) -> Statement {
+    fn acquire(&self, request: AcquireRequest<'_>) -> Statement {
         let args = [
             Arg::text(request.holder),
             Arg::Int(self.permits.into()),
@@ -129,11 +129,11 @@ pub(super) fn drain(store: &Store) -> Change {
 
 /// Asks who holds permits.
 #[derive(Debug, Clone)]
-pub(crate) struct Holders {
+pub(crate) struct PermitHolders {
     pub(crate) store: Store,
 }
 
-impl Call for Holders {
+impl Call for PermitHolders {
     type Reply = Vec<Holder>;
 
     fn script(&self) -> ScriptText {

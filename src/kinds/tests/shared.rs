@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::{lock_of, server};
 use crate::{
     Client,
-    kind::{Admission, Kind, Request},
+    kind::{AcquireRequest, Admission, Kind},
     notifier::Listener,
     wire::{Arg, Script, Statement, key},
 };
@@ -49,7 +49,7 @@ impl Kind for Readers {
         Admission::Shared
     }
 
-    fn acquire(&self, request: Request<'_>) -> Statement {
+    fn acquire(&self, request: AcquireRequest<'_>) -> Statement {
         let args = [Arg::text(request.holder), Arg::Int(request.term.ms())];
         Statement::new(&ACQUIRE, [&self.name, &self.door], args)
     }
