@@ -12,7 +12,9 @@ use crate::{
     error::{NodeError, Phase, Vote},
     kind::{AcquireRequest, FencingToken},
     node::{Lookout, NextSocket},
-    socket::{Acquirer, Answer, Asked, Awaited, CallTimeouts, Connection, SendReason},
+    socket::{
+        AcquireAnswer, AcquireSource, Answer, CallTimeouts, Connection, Priority, SendReason,
+    },
     standing::{Stance, Vetting},
     sync::MutexGuard,
     voting::{Closed, by_mark},
@@ -95,7 +97,7 @@ struct Time {
     /// When this was made, until something was waited for.
     just_now: Option<Instant>,
     is_alone: bool,
-    awaited: Awaited,
+    awaited: Priority,
     /// Whether it is held, and was not there after a failover.
     writes_again: bool,
 }
@@ -105,13 +107,13 @@ impl Time {
         let of = &claim.members()[member];
         let left = claim.term().node_timeout(of.services.settings.node_timeout);
         let is_alone = claim.members().is_one();
-        let awaited = Awaited::among(claim.members().len(), claim.asks_each_server_once);
+        let awaited = Priority::among(claim.members().len(), claim.asks_each_server_once);
         let (now, writes_again) = (claim.now(), false);
         Self { left, deadline: now + left, just_now: Some(now), is_alone, awaited, writes_again }
     }
 
     fn in_passing(claim: &Claim, member: MemberId) -> Self {
-        Self { awaited: Awaited::WithoutHurry, ..Self::of(claim, member) }
+        Self { awaited: Priority::WithoutHurry, ..Self::of(claim, member) }
     }
 
     /// After a socket that broke: whoever waits for this member alone may have waited long for its turn.
@@ -166,11 +168,11 @@ async fn ask_on(
         let asking = Arc::new(asking);
         let asked = connection.acquire(asking.clone(), time.awaited, time.patience(now)).await;
         let (answer, not_after) = match asked {
-            Asked::Answered { answer, not_after } => (answer, not_after),
+            AcquireAnswer::Answered { answer, not_after } => (answer, not_after),
             // If it may still be executed the attempt stays among the unanswered.
-            Asked::Failed(error) => return Ok(Vote::Failed(error)),
-            Asked::Unwanted if claim.state().phase.is_open() => continue,
-            Asked::Unwanted => return Ok(Vote::Pending),
+            AcquireAnswer::Failed(error) => return Ok(Vote::Failed(error)),
+            AcquireAnswer::Unwanted if claim.state().phase.is_open() => continue,
+            AcquireAnswer::Unwanted => return Ok(Vote::Pending),
         };
         let told = answer.as_ref().ok().map(TimedOutcome::of);
         if let Some(TimedOutcome { sent, received, .. }) = told {
@@ -229,7 +231,7 @@ pub(super) struct Asking {
     counts_on_replicas: bool,
 }
 
-impl Acquirer for Asking {
+impl AcquireSource for Asking {
     fn acquire(&self) -> &Acquire {
         &self.acquire
     }

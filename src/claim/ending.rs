@@ -12,7 +12,7 @@ use super::{
 use crate::{
     by_member::MemberId,
     clock::Instant,
-    socket::Awaited,
+    socket::Priority,
     watchdog::{Release, ReleaseCallback, ReleaseCommand},
 };
 
@@ -88,7 +88,7 @@ impl Claim {
             timeout,
             may_be_done: false,
             pause: Duration::ZERO,
-            awaited: Awaited::default(),
+            awaited: Priority::default(),
             told: None,
             _draining: member.services.drain.begin(),
         };

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     by_member::MemberId,
     error::{NodeError, ReleaseError},
-    socket::Awaited,
+    socket::Priority,
     watchdog::{Release, Straggling, Watchdog},
 };
 
@@ -151,7 +151,7 @@ fn sendings(
     releases: Releases,
 ) -> impl Iterator<Item = impl Future<Output = Confirmation> + Send + use<>> {
     let process = claim.process();
-    let awaited = Awaited::among(releases.len(), claim.asks_each_server_once);
+    let awaited = Priority::among(releases.len(), claim.asks_each_server_once);
     releases.into_iter().map(move |(member, mut release)| {
         release.awaited = awaited;
         let (clock, watchdog) = (process.clock.clone(), process.watchdog.clone());

@@ -21,7 +21,7 @@ use crate::{
     clock::Instant,
     error::{NodeError, NodeId},
     reach::{ConnectionKey, Endpoint, NodeSettings},
-    socket::{Answer, Awaited, Connection},
+    socket::{Answer, Connection, Priority},
     standing::{RunId, ServerRun},
     wire::{Call, key::slot},
 };
@@ -287,14 +287,14 @@ impl Node {
         deadline: Instant,
     ) -> Result<(Connection, Answer<C::Reply>), NodeError> {
         let next_socket = NextSocket::for_the_unsent();
-        self.call_until(next_socket, key, Awaited::default(), call, deadline).await
+        self.call_until(next_socket, key, Priority::default(), call, deadline).await
     }
 
     pub(super) async fn call_until<C: Call>(
         &self,
         mut next_socket: NextSocket,
         key: &str,
-        awaited: Awaited,
+        awaited: Priority,
         call: &C,
         deadline: Instant,
     ) -> Result<(Connection, Answer<C::Reply>), NodeError> {

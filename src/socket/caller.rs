@@ -8,7 +8,7 @@ use crate::{clock::Instant, wire::Acquire};
 ///
 /// # Deadlock safety
 /// Called with the outbox locked: it must not make, drop or poll a call.
-pub(crate) trait Acquirer: fmt::Debug + Send + Sync {
+pub(crate) trait AcquireSource: fmt::Debug + Send + Sync {
     /// What is to be said.
     fn acquire(&self) -> &Acquire;
 
@@ -54,7 +54,7 @@ pub(crate) struct CallTimeouts {
 
 /// Who waits for an answer, and for what besides.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Awaited {
+pub(crate) enum Priority {
     /// Nobody: it is only to be done at last.
     ByNobody,
     /// Somebody who has time.
@@ -70,7 +70,7 @@ pub(crate) enum Awaited {
     ByALease,
 }
 
-impl Awaited {
+impl Priority {
     /// For each of so many calls at the same time, whether to as many servers or not.
     pub(crate) const fn among(calls: usize, are_apart: bool) -> Self {
         match (calls, are_apart) {

@@ -17,10 +17,10 @@ use futures::FutureExt;
 use redis::Value;
 
 use super::{
-    caller::{Acquirer, Awaited, CallTimeouts},
+    caller::{AcquireSource, CallTimeouts, Priority},
     flight::{CallLimit, fly},
-    order::{Acquired, Fate},
-    outbox::{ConnectionEnd, Departure, Outbox},
+    order::{AcquireAnswered, CallEnd},
+    outbox::{ConnectionEnd, NewCall, Outbox},
     request::{Form, Question, Request},
     suspicion::Suspicion,
 };
@@ -70,7 +70,7 @@ pub(crate) struct Answer<R> {
 
 /// What came of an acquire.
 #[derive(Debug)]
-pub(crate) enum Asked {
+pub(crate) enum AcquireAnswer {
     /// Nobody wanted it when its turn had come. It was not sent.
     Unwanted,
     /// The server answered, with the stamp that the acquire was noted with.
@@ -163,7 +163,7 @@ impl Connection {
         call: &C,
         deadline: Instant,
     ) -> impl Future<Output = Result<Answer<C::Reply>, NodeError>> + Send {
-        self.call_of(Awaited::default(), call, deadline)
+        self.call_of(Priority::default(), call, deadline)
     }
 
     /// The same. `awaited` says who waits for the answer.
@@ -175,7 +175,7 @@ impl Connection {
     /// As [`call`](Self::call).
     pub(crate) async fn call_of<C: Call>(
         &self,
-        awaited: Awaited,
+        awaited: Priority,
         call: &C,
         deadline: Instant,
     ) -> Result<Answer<C::Reply>, NodeError> {
@@ -215,26 +215,26 @@ impl Connection {
     /// may or may not be executed.
     pub(crate) fn acquire(
         &self,
-        acquirer: Arc<dyn Acquirer>,
-        awaited: Awaited,
+        acquirer: Arc<dyn AcquireSource>,
+        awaited: Priority,
         patience: CallTimeouts,
-    ) -> impl Future<Output = Asked> + Send {
+    ) -> impl Future<Output = AcquireAnswer> + Send {
         let unsent_until = patience.unsent_until;
         let is_asking = self.is_asking;
-        let departure = Departure::Acquire { acquirer, unsent_until, is_asking };
+        let departure = NewCall::Acquire { acquirer, unsent_until, is_asking };
         let until = CallLimit::Patience(patience);
         self.fly(departure, until, awaited).map(|fate| self.asked(fate))
     }
 
-    fn asked(&self, fate: Fate) -> Asked {
+    fn asked(&self, fate: CallEnd) -> AcquireAnswer {
         let acquired = match fate {
-            Fate::Acquired(acquired) => acquired,
-            Fate::Unwanted => return Asked::Unwanted,
-            other => return Asked::Failed(self.failed(other)),
+            CallEnd::Acquired(acquired) => acquired,
+            CallEnd::Unwanted => return AcquireAnswer::Unwanted,
+            other => return AcquireAnswer::Failed(self.failed(other)),
         };
-        let Acquired { outcome, not_after, sent, received, server_time } = acquired;
+        let AcquireAnswered { outcome, not_after, sent, received, server_time } = acquired;
         let answer = outcome.map(|reply| Answer { reply, sent, received, server_time });
-        Asked::Answered { answer: answer.map_err(|error| self.heed(error)), not_after }
+        AcquireAnswer::Answered { answer: answer.map_err(|error| self.heed(error)), not_after }
     }
 
     /// Sends a command by itself in its turn, and waits for the answer until `deadline`.
@@ -243,7 +243,7 @@ impl Connection {
         question: Question,
         deadline: Instant,
     ) -> Result<Value, NodeError> {
-        Ok(self.send(Request::one(&question.0), deadline, Awaited::default()).await?.0)
+        Ok(self.send(Request::one(&question.0), deadline, Priority::default()).await?.0)
     }
 
     /// The same of what is answered with something of each of many.
@@ -253,7 +253,7 @@ impl Connection {
         deadline: Instant,
     ) -> Result<Value, NodeError> {
         let request = Request { is_list: true, ..Request::one(&question.0) };
-        Ok(self.send(request, deadline, Awaited::default()).await?.0)
+        Ok(self.send(request, deadline, Priority::default()).await?.0)
     }
 
     /// Sends a request, and waits for the answer. `awaited` says who does.
@@ -261,7 +261,7 @@ impl Connection {
         &self,
         request: Request,
         deadline: Instant,
-        awaited: Awaited,
+        awaited: Priority,
     ) -> impl Future<Output = Result<(Value, Instant), NodeError>> + Send {
         self.exchange(request, deadline, awaited).map(|answered| {
             let (_, value, sent) = answered?;
@@ -275,12 +275,12 @@ impl Connection {
         &self,
         request: Request,
         deadline: Instant,
-        awaited: Awaited,
+        awaited: Priority,
     ) -> impl Future<Output = Result<(Option<Value>, Value, Instant), NodeError>> + Send {
         let request = Request { is_asking: self.is_asking, ..request };
-        let departure = Departure::Call { request, deadline };
+        let departure = NewCall::Call { request, deadline };
         self.fly(departure, CallLimit::Deadline(deadline), awaited).map(|fate| match fate {
-            Fate::Answered { first, value, sent } => Ok((first, value, sent)),
+            CallEnd::Answered { first, value, sent } => Ok((first, value, sent)),
             other => Err(self.failed(other)),
         })
     }
@@ -295,24 +295,26 @@ impl Connection {
 
     fn fly(
         &self,
-        departure: Departure,
+        departure: NewCall,
         until: CallLimit,
-        awaited: Awaited,
-    ) -> impl Future<Output = Fate> + Send {
+        awaited: Priority,
+    ) -> impl Future<Output = CallEnd> + Send {
         fly(&self.socket.outbox, awaited, departure, until)
     }
 
     /// Why there is no answer.
-    fn failed(&self, fate: Fate) -> NodeError {
+    fn failed(&self, fate: CallEnd) -> NodeError {
         match fate {
-            Fate::Unknown(error) | Fate::NeverLeft(error) => error,
-            Fate::Late { phase, counts } => {
+            CallEnd::Unknown(error) | CallEnd::NeverLeft(error) => error,
+            CallEnd::Late { phase, counts } => {
                 if counts {
                     self.socket.suspicion.timed_out(phase);
                 }
                 NodeError::TimedOut { phase }
             }
-            Fate::Answered { .. } | Fate::Acquired(_) | Fate::Unwanted => NodeError::Closed,
+            CallEnd::Answered { .. } | CallEnd::Acquired(_) | CallEnd::Unwanted => {
+                NodeError::Closed
+            }
         }
     }
 

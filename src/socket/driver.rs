@@ -14,7 +14,7 @@ use tokio::{io::AsyncWrite, sync::oneshot, task::yield_now};
 use tokio_util::{bytes::BytesMut, io::poll_read_buf};
 
 use super::{
-    caller::Awaited,
+    caller::Priority,
     integers::take_integers,
     order::OnlyCall,
     outbox::{Outbox, Woken},
@@ -183,9 +183,9 @@ impl Driver {
 
     /// Writes all that there is in the turn of a caller, who so awaits the answer. False if the task is to come: to
     /// look for that answer, or since the stream takes nothing any more.
-    pub(super) fn write_inline(&mut self, awaited: Awaited, cx: &mut Context<'_>) -> bool {
+    pub(super) fn write_inline(&mut self, awaited: Priority, cx: &mut Context<'_>) -> bool {
         // Callers who wait for one server only gain nothing by it, and are better packed together.
-        let is_one_of_several = awaited == Awaited::WithOthers && !self.spinner.looks_for(awaited);
+        let is_one_of_several = awaited == Priority::WithOthers && !self.spinner.looks_for(awaited);
         is_one_of_several && self.poll_calls(cx, Then::Sleeps).is_pending()
     }
 

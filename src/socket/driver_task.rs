@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    caller::Awaited,
+    caller::Priority,
     driver::Driver,
     outbox::{InlineWriter, Outbox},
 };
@@ -44,7 +44,7 @@ impl Future for DriverTask {
 }
 
 impl InlineWriter for Mutex<Driver> {
-    fn write(&self, awaited: Awaited, task: &Waker) -> bool {
+    fn write(&self, awaited: Priority, task: &Waker) -> bool {
         let Ok(mut driver) = self.try_lock() else { return false };
         // Unlocked by the panic, if there is one, so that the task finds it poisoned.
         contained(move || driver.write_inline(awaited, &mut Context::from_waker(task)))

@@ -6,9 +6,9 @@ use std::{
 };
 
 use super::{
-    caller::{Awaited, CallTimeouts},
-    order::{Fate, GivenUp, Sleeper, Ticket, lost},
-    outbox::{Departure, Outbox},
+    caller::{CallTimeouts, Priority},
+    order::{CallEnd, CallId, CallWaiter, GivenUp, lost},
+    outbox::{NewCall, Outbox},
 };
 use crate::{
     clock::Instant,
@@ -29,16 +29,17 @@ pub(super) enum CallLimit {
 /// If the future is dropped while the call waits for its turn, the call is never sent.
 pub(super) fn fly<'a>(
     outbox: &'a Outbox,
-    awaited: Awaited,
-    departure: Departure,
+    awaited: Priority,
+    departure: NewCall,
     until: CallLimit,
-) -> impl Future<Output = Fate> + Send + use<'a> {
+) -> impl Future<Output = CallEnd> + Send + use<'a> {
     let (deadline, patience) = match until {
         CallLimit::Deadline(deadline) => (deadline, None),
         CallLimit::Patience(patience) => (patience.since + patience.for_the_server, Some(patience)),
     };
     let wake_at = outbox.wakes_here().then_some(deadline);
-    let mut flight = Flight { outbox, wake_at, awaited, deadline, stage: Stage::New(departure) };
+    let mut flight =
+        CallFuture { outbox, wake_at, awaited, deadline, stage: Stage::New(departure) };
     // The future of an `async fn` would hold all this twice, as what it was given and as what it made of it.
     async move {
         loop {
@@ -53,29 +54,29 @@ pub(super) fn fly<'a>(
 }
 
 /// A call from its start to its end.
-struct Flight<'a> {
+struct CallFuture<'a> {
     outbox: &'a Outbox,
     /// If the outbox is to wake it then: else it needs a timer.
     wake_at: Option<Instant>,
-    awaited: Awaited,
+    awaited: Priority,
     deadline: Instant,
     stage: Stage,
 }
 
 enum Stage {
-    New(Departure),
-    Entered(Ticket),
+    New(NewCall),
+    Entered(CallId),
     Landed,
 }
 
-impl Flight<'_> {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Fate> {
+impl CallFuture<'_> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<CallEnd> {
         match std::mem::replace(&mut self.stage, Stage::Landed) {
             Stage::New(departure) => {
                 let (waker, wake_at) = (cx.waker().clone(), self.wake_at);
-                let caller = Sleeper { waker, wake_at, awaited: self.awaited };
+                let caller = CallWaiter { waker, wake_at, awaited: self.awaited };
                 match self.outbox.enter(departure, caller) {
-                    None => Poll::Ready(Fate::NeverLeft(lost())),
+                    None => Poll::Ready(CallEnd::NeverLeft(lost())),
                     Some(ticket) => {
                         self.stage = Stage::Entered(ticket);
                         Poll::Pending
@@ -108,7 +109,7 @@ impl Flight<'_> {
     }
 
     /// `None` if there is no answer by then.
-    async fn until_deadline(&mut self) -> Option<Fate> {
+    async fn until_deadline(&mut self) -> Option<CallEnd> {
         let (clock, deadline) = (self.outbox.clock(), self.deadline);
         if self.wake_at.is_none() {
             return before(clock, deadline, poll_fn(|cx| self.poll(cx))).await;
@@ -129,19 +130,19 @@ impl Flight<'_> {
     }
 
     /// Ends the flight without an answer, because nobody waits for one any more.
-    fn abort(&mut self) -> Fate {
+    fn abort(&mut self) -> CallEnd {
         let left = match std::mem::replace(&mut self.stage, Stage::Landed) {
             Stage::Entered(ticket) => self.outbox.leave(ticket),
             Stage::New(_) | Stage::Landed => GivenUp::Unsent { counts: true },
         };
         match left {
-            GivenUp::Unsent { counts } => Fate::Late { phase: Phase::Sending, counts },
-            GivenUp::Sent { counts } => Fate::Late { phase: Phase::Answering, counts },
+            GivenUp::Unsent { counts } => CallEnd::Late { phase: Phase::Sending, counts },
+            GivenUp::Sent { counts } => CallEnd::Late { phase: Phase::Answering, counts },
         }
     }
 }
 
-impl Drop for Flight<'_> {
+impl Drop for CallFuture<'_> {
     fn drop(&mut self) {
         // In the child of a fork a thread that is not there may have the order.
         if let Stage::Entered(ticket) = self.stage

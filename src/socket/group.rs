@@ -11,7 +11,7 @@ use std::{task::Waker, time::Duration};
 
 use smallvec::SmallVec;
 
-use super::order::{CallState, Fate, Order, Seeker, Taken, Ticket, late};
+use super::order::{CallEnd, CallId, CallState, CallTable, QueuedAcquire, SentPart, late};
 use crate::{clock::Instant, wire::key};
 
 /// Locks in one script call: in calls of 64 a server is no faster.
@@ -41,7 +41,7 @@ enum Joins {
     No(Option<Waker>),
 }
 
-impl Order {
+impl CallTable {
     /// Packs one call of those acquires that come first and others that may share it. False if none
     /// is left that is wanted. `stamp` is asked once for what may be executed for so long.
     pub(super) fn pack_acquires(
@@ -69,7 +69,7 @@ impl Order {
 
     fn join(
         &mut self,
-        ticket: Ticket,
+        ticket: CallId,
         group: &mut Group,
         stamp: &impl Fn(Duration) -> i64,
     ) -> Joins {
@@ -91,7 +91,7 @@ impl Order {
         let noted = first.map_or(seeker.stamp, |first| first.stamp);
         let stamp = noted.unwrap_or_else(|| stamp(seeker.acquirer.valid()));
         if !seeker.acquirer.wants(group.now, stamp, seeker.turn) {
-            return Joins::No(self.decide(ticket, Fate::Unwanted));
+            return Joins::No(self.decide(ticket, CallEnd::Unwanted));
         }
         // Its call comes behind the word that lets it pass, if it needs one.
         let flight = Some((group.now, self.taken + u64::from(seeker.is_asking)));
@@ -107,17 +107,18 @@ impl Order {
     fn share(
         &self,
         group: &Group,
-        first: &Seeker,
-        other: &Seeker,
+        first: &QueuedAcquire,
+        other: &QueuedAcquire,
         size: usize,
         print: u64,
     ) -> bool {
         let (one, two) = (first.acquirer.acquire(), other.acquirer.acquire());
-        let is_sent_with =
-            |seeker: &Seeker| (seeker.turn, seeker.is_asking, seeker.part, seeker.acquirer.valid());
+        let is_sent_with = |seeker: &QueuedAcquire| {
+            (seeker.turn, seeker.is_asking, seeker.part, seeker.acquirer.valid())
+        };
         // The first has its stamp by now; one that was not sent yet takes the same.
         let stamp = other.stamp.or(first.stamp);
-        let is_there = |other: &Seeker| other.acquirer.acquire().has_key_of(two);
+        let is_there = |other: &QueuedAcquire| other.acquirer.acquire().has_key_of(two);
         is_sent_with(first) == is_sent_with(other)
             && first.stamp == stamp
             && one.may_share_with(two)
@@ -130,7 +131,7 @@ impl Order {
     }
 
     /// One of those that fly.
-    fn seeker(&self, at: usize) -> Option<&Seeker> {
+    fn seeker(&self, at: usize) -> Option<&QueuedAcquire> {
         match self.calls.get(*self.flying.get(at)?) {
             Some(CallState::Acquire(seeker)) => Some(seeker),
             _ => None,
@@ -153,7 +154,7 @@ impl Order {
         if is_asking {
             self.take_asking(group.now, to);
         }
-        self.take(Taken::Acquires(locks), group.now, to, |to| words.write_to(to));
+        self.take(SentPart::Acquires(locks), group.now, to, |to| words.write_to(to));
         self.acquire_calls += 1;
         self.scratch = words;
         true

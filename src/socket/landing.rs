@@ -11,7 +11,7 @@ use redis::Value;
 
 use super::{
     caller::SendReason,
-    order::{Acquired, CallState, Fate, Order, Ticket, lost},
+    order::{AcquireAnswered, CallEnd, CallId, CallState, CallTable, lost},
 };
 use crate::{
     clock::Instant,
@@ -29,7 +29,7 @@ pub(super) struct AcquireReply {
     pub(super) is_live: bool,
 }
 
-impl Order {
+impl CallTable {
     /// Hands the answer to so many `locks`, the first of those that fly, or has them wait again. The
     /// server's time, if it told it.
     pub(super) fn land(
@@ -38,7 +38,7 @@ impl Order {
         reply: AcquireReply,
         wakers: &mut Vec<Waker>,
     ) -> Option<i64> {
-        let all: Vec<Ticket> = self.flying.drain(..locks.min(self.flying.len())).collect();
+        let all: Vec<CallId> = self.flying.drain(..locks.min(self.flying.len())).collect();
         if let Value::ServerError(error) = &reply.value {
             self.refused(all, &cause::of_server(error), &reply, wakers);
             return None;
@@ -70,7 +70,7 @@ impl Order {
 
     fn tell(
         &mut self,
-        ticket: Ticket,
+        ticket: CallId,
         (outcome, server_time): (Result<Outcome, NodeError>, i64),
         sent: Instant,
         received: Instant,
@@ -79,14 +79,14 @@ impl Order {
             Some(CallState::Acquire(seeker)) => seeker.stamp.unwrap_or(i64::MIN),
             _ => i64::MIN,
         };
-        let acquired = Acquired { outcome, not_after, sent, received, server_time };
-        self.decide(ticket, Fate::Acquired(acquired))
+        let acquired = AcquireAnswered { outcome, not_after, sent, received, server_time };
+        self.decide(ticket, CallEnd::Acquired(acquired))
     }
 
     /// The server refused a call as a whole.
     fn refused(
         &mut self,
-        mut all: Vec<Ticket>,
+        mut all: Vec<CallId>,
         error: &NodeError,
         reply: &AcquireReply,
         wakers: &mut Vec<Waker>,
@@ -117,7 +117,7 @@ impl Order {
         }
     }
 
-    fn has_text(&self, all: &[Ticket]) -> bool {
+    fn has_text(&self, all: &[CallId]) -> bool {
         all.iter().any(|ticket| match self.calls.get(*ticket) {
             Some(CallState::Acquire(seeker)) => seeker.turn == SendReason::WithText,
             _ => false,
@@ -127,7 +127,7 @@ impl Order {
     /// Has acquires that were not executed wait in front of all others, with the stamps that they have.
     fn wait_again(
         &mut self,
-        all: &[Ticket],
+        all: &[CallId],
         turn: SendReason,
         part: Option<u64>,
         reply: &AcquireReply,
@@ -140,7 +140,7 @@ impl Order {
                     seeker.part = part.unwrap_or(seeker.part);
                     self.acquires.push_front(*ticket);
                 }
-                _ => wakers.extend(self.decide(*ticket, Fate::NeverLeft(lost()))),
+                _ => wakers.extend(self.decide(*ticket, CallEnd::NeverLeft(lost()))),
             }
         }
     }

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use super::caller::Awaited;
+use super::caller::Priority;
 
 /// All that waits, but for acquires.
 #[derive(Debug)]
@@ -48,14 +48,14 @@ pub(super) enum NextToSend<T> {
 }
 
 impl<T> Lanes<T> {
-    pub(super) fn push(&mut self, it: T, bytes: usize, awaited: Awaited) {
+    pub(super) fn push(&mut self, it: T, bytes: usize, awaited: Priority) {
         let lane = match awaited {
-            Awaited::ByALease => &mut self.renewals,
-            Awaited::ByNobody => &mut self.unawaited,
-            Awaited::WithoutHurry
-            | Awaited::WithOthers
-            | Awaited::WithOthersHere
-            | Awaited::Alone => &mut self.awaited,
+            Priority::ByALease => &mut self.renewals,
+            Priority::ByNobody => &mut self.unawaited,
+            Priority::WithoutHurry
+            | Priority::WithOthers
+            | Priority::WithOthersHere
+            | Priority::Alone => &mut self.awaited,
         };
         lane.calls.push_back(LaneItem { it, bytes, number: self.came });
         lane.bytes += bytes;
@@ -174,9 +174,9 @@ mod tests {
         let mut lanes = Lanes::default();
         for letter in waiting.chars() {
             let awaited = match letter {
-                'R' => Awaited::ByALease,
-                'd' => Awaited::ByNobody,
-                _ => Awaited::Alone,
+                'R' => Priority::ByALease,
+                'd' => Priority::ByNobody,
+                _ => Priority::Alone,
             };
             lanes.push(letter, 10, awaited);
         }

@@ -61,9 +61,9 @@ mod suspicion;
 pub(crate) mod tests;
 
 pub(crate) use self::{
-    caller::{Acquirer, Awaited, CallTimeouts, SendReason},
+    caller::{AcquireSource, CallTimeouts, Priority, SendReason},
     commands::words,
-    connection::{Answer, Asked, Connection},
+    connection::{AcquireAnswer, Answer, Connection},
     driver_task::DriverTask,
     outbox::{ConnectionEnd, Outbox},
     request::Question,

@@ -8,7 +8,7 @@ use slab::Slab;
 use tokio::sync::oneshot;
 
 use super::{
-    caller::{Acquirer, Awaited, SendReason},
+    caller::{AcquireSource, Priority, SendReason},
     lanes::Lanes,
     request::{ASKING, AnswerCount, Form, Request},
     rules::GroupingRules,
@@ -21,16 +21,16 @@ use crate::{
 };
 
 /// Stands for a call until its caller has learnt its fate.
-pub(super) type Ticket = usize;
+pub(super) type CallId = usize;
 
 /// What has become of a call.
 #[derive(Debug)]
-pub(super) enum Fate {
+pub(super) enum CallEnd {
     /// The server answered. An error of the server is an answer, too. Where there are two, `first` came
     /// before the other.
     Answered { first: Option<Value>, value: Value, sent: Instant },
     /// The server answered, about one lock of a call.
-    Acquired(Acquired),
+    Acquired(AcquireAnswered),
     /// Nobody wanted it any more when its turn had come. It was not sent.
     Unwanted,
     /// It was not answered, and nobody knows whether it was executed.
@@ -41,7 +41,7 @@ pub(super) enum Fate {
     Late { phase: Phase, counts: bool },
 }
 
-impl Fate {
+impl CallEnd {
     /// Whether it was not sent, and never will be; or was sent and not executed.
     fn was_not_executed(&self) -> bool {
         matches!(
@@ -53,7 +53,7 @@ impl Fate {
 
 /// What a server said of one lock.
 #[derive(Debug)]
-pub(super) struct Acquired {
+pub(super) struct AcquireAnswered {
     pub(super) outcome: Result<Outcome, NodeError>,
     /// The stamp that it was noted with.
     pub(super) not_after: i64,
@@ -63,16 +63,16 @@ pub(super) struct Acquired {
 }
 
 #[derive(Default)]
-pub(super) struct Order {
+pub(super) struct CallTable {
     pub(super) calls: Slab<CallState>,
     /// What the driver has not taken yet, but for acquires.
-    pub(super) lanes: Lanes<Ticket>,
+    pub(super) lanes: Lanes<CallId>,
     /// Acquires that it has not taken yet. They leave in calls that they share.
-    pub(super) acquires: VecDeque<Ticket>,
+    pub(super) acquires: VecDeque<CallId>,
     /// What it has taken, until the answer comes.
-    pub(super) departed: VecDeque<Departed>,
+    pub(super) departed: VecDeque<SentCall>,
     /// The acquires of the calls among these, in the same order.
-    pub(super) flying: VecDeque<Ticket>,
+    pub(super) flying: VecDeque<CallId>,
     /// How many calls were ever taken.
     pub(super) taken: u64,
     /// How many calls with acquires are not answered.
@@ -102,36 +102,36 @@ pub(super) enum CallState {
     Waiting {
         request: Request,
         deadline: Instant,
-        caller: Sleeper,
+        caller: CallWaiter,
     },
     Departed {
         sent: Instant,
         /// The first answer, of two.
         first: Option<Value>,
-        caller: Sleeper,
+        caller: CallWaiter,
     },
-    Acquire(Seeker),
+    Acquire(QueuedAcquire),
     /// Given up before the driver took it.
     Withdrawn,
     /// Given up after that.
     Forsaken,
-    Decided(Fate),
+    Decided(CallEnd),
 }
 
 /// Who waits for what becomes of a call.
-pub(super) struct Sleeper {
+pub(super) struct CallWaiter {
     pub(super) waker: Waker,
     /// When it is to be woken, whatever has become of it; `None` if it has a timer of its own.
     pub(super) wake_at: Option<Instant>,
     /// Who waits, and for what besides.
-    pub(super) awaited: Awaited,
+    pub(super) awaited: Priority,
 }
 
-impl Sleeper {
+impl CallWaiter {
     /// Who has time, and a timer of its own.
     #[cfg(test)]
     pub(super) fn of(waker: &Waker) -> Self {
-        Self { waker: waker.clone(), wake_at: None, awaited: Awaited::default() }
+        Self { waker: waker.clone(), wake_at: None, awaited: Priority::default() }
     }
 }
 
@@ -139,12 +139,12 @@ impl Sleeper {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OnlyCall {
     pub(super) sent: Instant,
-    pub(super) awaited: Awaited,
+    pub(super) awaited: Priority,
 }
 
 /// An acquire that waits, or flies.
-pub(super) struct Seeker {
-    pub(super) acquirer: Arc<dyn Acquirer>,
+pub(super) struct QueuedAcquire {
+    pub(super) acquirer: Arc<dyn AcquireSource>,
     pub(super) unsent_until: Option<Instant>,
     pub(super) turn: SendReason,
     /// The stamp that it was noted with, if it was taken by the driver, be it in vain.
@@ -157,32 +157,32 @@ pub(super) struct Seeker {
     pub(super) behind: u64,
     /// Of those that wait, only the ones with the same number share a call. 0 if it may be any.
     pub(super) part: u64,
-    pub(super) caller: Sleeper,
+    pub(super) caller: CallWaiter,
 }
 
 impl CallState {
-    fn caller(&mut self) -> Option<&mut Sleeper> {
+    fn caller(&mut self) -> Option<&mut CallWaiter> {
         match self {
             Self::Waiting { caller, .. }
             | Self::Departed { caller, .. }
-            | Self::Acquire(Seeker { caller, .. }) => Some(caller),
+            | Self::Acquire(QueuedAcquire { caller, .. }) => Some(caller),
             Self::Withdrawn | Self::Forsaken | Self::Decided(_) => None,
         }
     }
 }
 
-impl Seeker {
+impl QueuedAcquire {
     pub(super) fn form(&self) -> Form {
         if self.turn == SendReason::WithText { Form::Text } else { Form::Digest }
     }
 }
 
 /// Has not been answered yet.
-pub(super) struct Departed {
+pub(super) struct SentCall {
     pub(super) sent: Instant,
     /// So many bytes were taken before its first.
     pub(super) start: u64,
-    pub(super) what: Taken,
+    pub(super) what: SentPart,
     /// Whether the answer tells of many.
     pub(super) is_list: bool,
     /// Whether somebody has waited for it too long.
@@ -190,11 +190,11 @@ pub(super) struct Departed {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Taken {
+pub(super) enum SentPart {
     /// One answer is missing.
-    Call(Ticket),
+    Call(CallId),
     /// Two are.
-    Pair(Ticket),
+    Pair(CallId),
     /// So many of those that fly.
     Acquires(usize),
     /// ASKING, whose answer nobody waits for.
@@ -211,7 +211,7 @@ pub(super) enum GivenUp {
     Sent { counts: bool },
 }
 
-impl Order {
+impl CallTable {
     /// Whether something was not taken yet.
     pub(super) fn has_waiting(&self) -> bool {
         !self.lanes.is_empty() || !self.acquires.is_empty()
@@ -221,7 +221,7 @@ impl Order {
     /// its waker is returned.
     pub(super) fn depart(
         &mut self,
-        ticket: Ticket,
+        ticket: CallId,
         now: Instant,
         to: &mut Vec<u8>,
     ) -> Option<Waker> {
@@ -235,8 +235,8 @@ impl Order {
                 {
                     *entry = CallState::Departed { sent: now, first: None, caller };
                     let what = match request.answers {
-                        AnswerCount::One => Taken::Call(ticket),
-                        AnswerCount::Two => Taken::Pair(ticket),
+                        AnswerCount::One => SentPart::Call(ticket),
+                        AnswerCount::Two => SentPart::Pair(ticket),
                     };
                     if request.is_asking {
                         self.take_asking(now, to);
@@ -258,14 +258,14 @@ impl Order {
     /// Packs a call behind all that were packed.
     pub(super) fn take(
         &mut self,
-        what: Taken,
+        what: SentPart,
         now: Instant,
         to: &mut Vec<u8>,
         write: impl FnOnce(&mut Vec<u8>),
     ) {
         let before = to.len();
         write(to);
-        self.departed.push_back(Departed {
+        self.departed.push_back(SentCall {
             sent: now,
             start: self.bytes,
             what,
@@ -278,20 +278,20 @@ impl Order {
 
     /// Packs the word that lets the call behind it pass.
     pub(super) fn take_asking(&mut self, now: Instant, to: &mut Vec<u8>) {
-        self.take(Taken::Asking, now, to, |to| to.extend_from_slice(ASKING));
+        self.take(SentPart::Asking, now, to, |to| to.extend_from_slice(ASKING));
     }
 
     /// The next call that is answered, and when it was taken.
-    pub(super) fn answer_next(&mut self) -> Option<(Taken, Instant)> {
+    pub(super) fn answer_next(&mut self) -> Option<(SentPart, Instant)> {
         let next = self.departed.front_mut()?;
         let (what, sent) = (next.what, next.sent);
         match what {
-            Taken::Pair(ticket) => {
-                next.what = Taken::Call(ticket);
+            SentPart::Pair(ticket) => {
+                next.what = SentPart::Call(ticket);
                 return Some((what, sent));
             }
-            Taken::Call(_) | Taken::Asking => {}
-            Taken::Acquires(_) => self.acquire_calls -= 1,
+            SentPart::Call(_) | SentPart::Asking => {}
+            SentPart::Acquires(_) => self.acquire_calls -= 1,
         }
         self.departed.pop_front();
         Some((what, sent))
@@ -300,37 +300,37 @@ impl Order {
     /// Whether the answer behind so many may tell of many.
     pub(super) fn awaits_a_list(&self, behind: usize) -> bool {
         let mut answers = self.departed.iter().flat_map(|departed| {
-            let so_many = if let Taken::Pair(_) = departed.what { 2 } else { 1 };
+            let so_many = if let SentPart::Pair(_) = departed.what { 2 } else { 1 };
             iter::repeat_n(departed.is_list, so_many)
         });
         answers.nth(behind).is_some_and(|is_list| is_list)
     }
 
     /// The next call that is never answered, and the byte that it begins with.
-    pub(super) fn break_next(&mut self) -> Option<(Taken, u64)> {
-        let Departed { what, start, .. } = self.departed.pop_front()?;
+    pub(super) fn break_next(&mut self) -> Option<(SentPart, u64)> {
+        let SentCall { what, start, .. } = self.departed.pop_front()?;
         Some((what, start))
     }
 
     /// Keeps the first of two answers.
-    pub(super) fn answer_first(&mut self, ticket: Ticket, value: Value) {
+    pub(super) fn answer_first(&mut self, ticket: CallId, value: Value) {
         if let Some(CallState::Departed { first, .. }) = self.calls.get_mut(ticket) {
             *first = Some(value);
         }
     }
 
     /// The last answer, or the only one.
-    pub(super) fn answer(&mut self, ticket: Ticket, value: Value) -> Option<Waker> {
+    pub(super) fn answer(&mut self, ticket: CallId, value: Value) -> Option<Waker> {
         let Some(CallState::Departed { sent, first, .. }) = self.calls.get_mut(ticket) else {
             self.calls.try_remove(ticket);
             return None;
         };
         let (sent, first) = (*sent, first.take());
-        self.decide(ticket, Fate::Answered { first, value, sent })
+        self.decide(ticket, CallEnd::Answered { first, value, sent })
     }
 
     /// Notes the fate of a call for its caller, who is to be woken; forgets one that was given up.
-    pub(super) fn decide(&mut self, ticket: Ticket, fate: Fate) -> Option<Waker> {
+    pub(super) fn decide(&mut self, ticket: CallId, fate: CallEnd) -> Option<Waker> {
         match self.calls.get_mut(ticket) {
             Some(
                 entry @ (CallState::Waiting { .. }
@@ -345,7 +345,7 @@ impl Order {
                         if planted!(AnnouncementLost) =>
                     {
                         let (sent, first) = (*sent, Some(first.clone()));
-                        Fate::Answered { first, value: Value::Int(-1), sent }
+                        CallEnd::Answered { first, value: Value::Int(-1), sent }
                     }
                     _ => fate,
                 };
@@ -364,7 +364,7 @@ impl Order {
         }
     }
 
-    pub(super) fn take_fate(&mut self, ticket: Ticket) -> Option<Fate> {
+    pub(super) fn take_fate(&mut self, ticket: CallId) -> Option<CallEnd> {
         match self.calls.try_remove(ticket) {
             Some(CallState::Decided(fate)) => Some(fate),
             _ => None,
@@ -372,7 +372,7 @@ impl Order {
     }
 
     /// Gives up a call; with what is to be dropped once nothing is locked.
-    pub(super) fn leave(&mut self, ticket: Ticket) -> (GivenUp, Option<CallState>) {
+    pub(super) fn leave(&mut self, ticket: CallId) -> (GivenUp, Option<CallState>) {
         let (left, after) = match self.calls.get_mut(ticket) {
             Some(CallState::Waiting { .. }) => {
                 (GivenUp::Unsent { counts: true }, CallState::Withdrawn)
@@ -399,7 +399,7 @@ impl Order {
             },
             _ => {
                 let fate = self.take_fate(ticket);
-                let is_unsent = fate.as_ref().is_some_and(Fate::was_not_executed);
+                let is_unsent = fate.as_ref().is_some_and(CallEnd::was_not_executed);
                 let left = if is_unsent {
                     GivenUp::Unsent { counts: false }
                 } else {
@@ -415,17 +415,17 @@ impl Order {
     }
 
     /// Who waits for a call whose fate is not known.
-    pub(super) fn caller(&mut self, ticket: Ticket) -> Option<&mut Sleeper> {
+    pub(super) fn caller(&mut self, ticket: CallId) -> Option<&mut CallWaiter> {
         self.calls.get_mut(ticket).and_then(CallState::caller)
     }
 
     /// How it is waited for, if it still is.
-    pub(super) fn awaited(&mut self, ticket: Ticket) -> Option<Awaited> {
+    pub(super) fn awaited(&mut self, ticket: CallId) -> Option<Priority> {
         self.caller(ticket).map(|caller| caller.awaited)
     }
 
     /// Whether its caller goes on once it is answered: unless it waits for other servers, too.
-    pub(super) fn goes_on(&mut self, ticket: Ticket) -> bool {
+    pub(super) fn goes_on(&mut self, ticket: CallId) -> bool {
         self.awaited(ticket).is_some_and(|awaited| !awaited.is_with_others())
     }
 
@@ -441,9 +441,9 @@ impl Order {
         let only = self.departed.front().filter(|_| is_alone)?;
         let sent = only.sent;
         let ticket = match only.what {
-            Taken::Call(ticket) | Taken::Pair(ticket) => ticket,
-            Taken::Acquires(_) => *self.flying.front()?,
-            Taken::Asking => return None,
+            SentPart::Call(ticket) | SentPart::Pair(ticket) => ticket,
+            SentPart::Acquires(_) => *self.flying.front()?,
+            SentPart::Asking => return None,
         };
         self.awaited(ticket).map(|awaited| OnlyCall { sent, awaited })
     }
@@ -485,11 +485,11 @@ impl Order {
         let mut lanes = std::mem::take(&mut self.lanes);
         let mut unsent = std::mem::take(&mut self.acquires);
         unsent.extend(std::iter::from_fn(|| lanes.oldest()));
-        unsent.into_iter().filter_map(|one| self.decide(one, Fate::NeverLeft(error()))).collect()
+        unsent.into_iter().filter_map(|one| self.decide(one, CallEnd::NeverLeft(error()))).collect()
     }
 }
 
-impl Seeker {
+impl QueuedAcquire {
     /// What was noted was not executed, and never will be.
     fn never_left(&mut self) {
         if let Some(stamp) = self.stamp.take() {
@@ -502,13 +502,13 @@ impl Seeker {
 const A_LOOK: Duration = Duration::from_nanos(200);
 
 /// Whether nobody who waited for this call was late before.
-fn is_first(call: Option<&mut Departed>) -> bool {
+fn is_first(call: Option<&mut SentCall>) -> bool {
     call.is_some_and(|call| !std::mem::replace(&mut call.is_late, true))
 }
 
 /// What is told of a call that waited too long to be sent.
-pub(super) fn late(counts: bool) -> Fate {
-    Fate::Late { phase: Phase::Sending, counts }
+pub(super) fn late(counts: bool) -> CallEnd {
+    CallEnd::Late { phase: Phase::Sending, counts }
 }
 
 /// Why a call was not sent: the connection has ended.

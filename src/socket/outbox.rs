@@ -23,7 +23,7 @@
 //!
 //! # Deadlock safety
 //! The mutex of the driver is locked first, by callers only if it is free; then that of the order; then
-//! that of the server's clock, or whatever an [`Acquirer`] locks. So nobody may enter, drop or poll a call
+//! that of the server's clock, or whatever an [`AcquireSource`] locks. So nobody may enter, drop or poll a call
 //! while holding one of those. Wakers are woken and dropped after that of the order was unlocked: a waker
 //! may be the last owner of a task, and that task may own a call.
 
@@ -43,9 +43,11 @@ use tokio::{
 };
 
 use super::{
-    caller::{Acquirer, Awaited, CallTimeouts, SendReason},
+    caller::{AcquireSource, CallTimeouts, Priority, SendReason},
     landing::AcquireReply,
-    order::{CallState, Fate, GivenUp, Order, Seeker, Sleeper, Taken, Ticket, lost},
+    order::{
+        CallEnd, CallId, CallState, CallTable, CallWaiter, GivenUp, QueuedAcquire, SentPart, lost,
+    },
     request::Request,
     silence::Traffic,
 };
@@ -70,7 +72,7 @@ pub(crate) struct Outbox {
     /// Of the server; known before the first call is entered.
     server_clock: OnceLock<Mutex<ServerClock>>,
     traffic: Traffic,
-    order: Mutex<Order>,
+    order: Mutex<CallTable>,
     ending: OnceLock<ConnectionEnd>,
     /// Notified when it has ended.
     ended: Notify,
@@ -87,7 +89,7 @@ pub(crate) struct Outbox {
 pub(super) trait InlineWriter: Send + Sync {
     /// Writes all that waits. `task` is the driver's, which goes on with what there is no room for. False if it is to
     /// be woken now: it is at work, the stream has ended, or an answer that is so awaited is to be looked for.
-    fn write(&self, awaited: Awaited, task: &Waker) -> bool;
+    fn write(&self, awaited: Priority, task: &Waker) -> bool;
 }
 
 /// How many callers were woken.
@@ -99,20 +101,20 @@ pub(super) struct Woken {
 }
 
 /// What enters.
-pub(super) enum Departure {
+pub(super) enum NewCall {
     /// After its deadline nobody waits for the answer, and it is not sent.
     Call { request: Request, deadline: Instant },
     Acquire {
-        acquirer: Arc<dyn Acquirer>,
+        acquirer: Arc<dyn AcquireSource>,
         unsent_until: Option<Instant>,
         /// Whether ASKING is said before it.
         is_asking: bool,
     },
 }
 
-impl Departure {
+impl NewCall {
     /// Puts it in, and says whether it leaves before the next answer.
-    fn enter(self, order: &mut Order, caller: Sleeper) -> (Ticket, bool) {
+    fn enter(self, order: &mut CallTable, caller: CallWaiter) -> (CallId, bool) {
         match self {
             Self::Call { request, deadline } => {
                 let (bytes, awaited) = (request.bytes.len(), caller.awaited);
@@ -122,7 +124,7 @@ impl Departure {
             }
             Self::Acquire { acquirer, unsent_until, is_asking } => {
                 let behind = if acquirer.keeps_order() { order.lanes.end() } else { 0 };
-                let seeker = Seeker {
+                let seeker = QueuedAcquire {
                     acquirer,
                     unsent_until,
                     turn: SendReason::First,
@@ -146,7 +148,7 @@ impl Outbox {
     pub(crate) fn new(settings: &NodeSettings) -> Arc<Self> {
         let traffic = Traffic::default();
         traffic.heard(settings.clock.now());
-        let mut order = Order::default();
+        let mut order = CallTable::default();
         order.rules.publishing = settings.sharding.publishing();
         Arc::new(Self {
             clock: settings.clock.clone(),
@@ -242,7 +244,7 @@ impl Outbox {
     }
 
     /// Puts a call in. `None` if the outbox has ended.
-    pub(super) fn enter(&self, departure: Departure, caller: Sleeper) -> Option<Ticket> {
+    pub(super) fn enter(&self, departure: NewCall, caller: CallWaiter) -> Option<CallId> {
         let mut order = self.order();
         if !self.is_live() {
             return None;
@@ -263,7 +265,7 @@ impl Outbox {
     }
 
     /// Whether all is written that waits, so that the driver need not come.
-    fn write_inline(&self, awaited: Awaited, driver: &Waker) -> bool {
+    fn write_inline(&self, awaited: Priority, driver: &Waker) -> bool {
         // The child of a fork shares the socket with its parent.
         if !self.is_here() {
             return false;
@@ -273,7 +275,7 @@ impl Outbox {
     }
 
     /// Waits for the fate of a call; the ticket is void then.
-    pub(super) fn poll_fate(&self, ticket: Ticket, cx: &mut Context<'_>) -> Poll<Fate> {
+    pub(super) fn poll_fate(&self, ticket: CallId, cx: &mut Context<'_>) -> Poll<CallEnd> {
         let mut order = self.order();
         let Some(caller) = order.caller(ticket) else {
             return order.take_fate(ticket).map_or(Poll::Pending, Poll::Ready);
@@ -287,7 +289,7 @@ impl Outbox {
     }
 
     /// Has the caller of a call woken later.
-    pub(super) fn wake_later(&self, ticket: Ticket, at: Instant) {
+    pub(super) fn wake_later(&self, ticket: CallId, at: Instant) {
         let mut order = self.order();
         if let Some(caller) = order.caller(ticket) {
             caller.wake_at = Some(at);
@@ -344,12 +346,14 @@ impl Outbox {
     }
 
     /// Until when an acquire is to be waited for, by what has become of it by now.
-    pub(super) fn waits_until(&self, ticket: Ticket, patience: &CallTimeouts) -> Instant {
+    pub(super) fn waits_until(&self, ticket: CallId, patience: &CallTimeouts) -> Instant {
         let order = self.order();
         let for_the_server = patience.for_the_server;
         let since = match order.calls.get(ticket) {
-            Some(CallState::Acquire(Seeker { flight: Some((sent, _)), .. })) => *sent,
-            Some(CallState::Acquire(Seeker { unsent_until: Some(until), .. })) => return *until,
+            Some(CallState::Acquire(QueuedAcquire { flight: Some((sent, _)), .. })) => *sent,
+            Some(CallState::Acquire(QueuedAcquire { unsent_until: Some(until), .. })) => {
+                return *until;
+            }
             Some(CallState::Acquire(_)) => match order.departed.front() {
                 // However many are before it: the server is there.
                 Some(first) => first.sent.max(self.traffic.last_heard()),
@@ -363,7 +367,7 @@ impl Outbox {
     }
 
     /// Gives up a call; the ticket is void then.
-    pub(super) fn leave(&self, ticket: Ticket) -> GivenUp {
+    pub(super) fn leave(&self, ticket: CallId) -> GivenUp {
         let mut order = self.order();
         let (left, entry) = order.leave(ticket);
         drop(order);
@@ -410,13 +414,13 @@ impl Outbox {
                 break;
             };
             match what {
-                Taken::Pair(ticket) => order.answer_first(ticket, value),
-                Taken::Call(ticket) => {
+                SentPart::Pair(ticket) => order.answer_first(ticket, value),
+                SentPart::Call(ticket) => {
                     woken.who_go_on += usize::from(order.goes_on(ticket));
                     wakers.extend(order.answer(ticket, value));
                 }
-                Taken::Asking => {}
-                Taken::Acquires(locks) => {
+                SentPart::Asking => {}
+                SentPart::Acquires(locks) => {
                     woken.who_go_on += order.how_many_go_on(locks);
                     self.land(&mut order, locks, value, sent, &mut wakers);
                 }
@@ -436,7 +440,7 @@ impl Outbox {
     /// The answer to a call of so many acquires that was sent then.
     fn land(
         &self,
-        order: &mut Order,
+        order: &mut CallTable,
         locks: usize,
         value: Value,
         sent: Instant,
@@ -459,7 +463,7 @@ impl Outbox {
         let mut wakers = Vec::new();
         let mut order = self.order();
         while let Some((what, start)) = order.break_next() {
-            if let Taken::Asking = what {
+            if let SentPart::Asking = what {
                 continue;
             }
             let error = if start >= taken {
@@ -467,11 +471,12 @@ impl Outbox {
             } else {
                 Some(first.take().unwrap_or_else(|| cause.clone()))
             };
-            let fate = || error.clone().map_or_else(|| Fate::NeverLeft(unsent()), Fate::Unknown);
-            let tickets: Vec<Ticket> = match what {
-                Taken::Call(ticket) | Taken::Pair(ticket) => vec![ticket],
-                Taken::Acquires(locks) => order.flying.drain(..locks).collect(),
-                Taken::Asking => Vec::new(),
+            let fate =
+                || error.clone().map_or_else(|| CallEnd::NeverLeft(unsent()), CallEnd::Unknown);
+            let tickets: Vec<CallId> = match what {
+                SentPart::Call(ticket) | SentPart::Pair(ticket) => vec![ticket],
+                SentPart::Acquires(locks) => order.flying.drain(..locks).collect(),
+                SentPart::Asking => Vec::new(),
             };
             wakers.extend(tickets.into_iter().filter_map(|ticket| order.decide(ticket, fate())));
         }
@@ -485,7 +490,7 @@ impl Outbox {
         self.order.try_lock().is_err()
     }
 
-    pub(super) fn order(&self) -> MutexGuard<'_, Order> {
+    pub(super) fn order(&self) -> MutexGuard<'_, CallTable> {
         self.order.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

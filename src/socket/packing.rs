@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use super::{
     group::MOST_LOCKS,
     lanes::NextToSend,
-    order::{OnlyCall, Order},
+    order::{CallTable, OnlyCall},
     outbox::Outbox,
 };
 use crate::clock::Instant;
@@ -56,7 +56,7 @@ impl Outbox {
     /// Packs all that waits but acquires, or by turns with these what there is room for.
     fn pack_calls(
         &self,
-        order: &mut Order,
+        order: &mut CallTable,
         now: Instant,
         to: &mut Vec<u8>,
         full: usize,
@@ -81,7 +81,7 @@ impl Outbox {
     }
 
     /// Whether acquires wait, and few enough calls with some are under way.
-    fn lets_acquires_go(&self, order: &mut Order) -> bool {
+    fn lets_acquires_go(&self, order: &mut CallTable) -> bool {
         if order.acquires.is_empty() {
             return false;
         }
@@ -97,7 +97,7 @@ impl Outbox {
     /// Packs one call of them. True if another may follow at once.
     fn pack_acquires(
         &self,
-        order: &mut Order,
+        order: &mut CallTable,
         now: Instant,
         to: &mut Vec<u8>,
         unsent: &mut Vec<Waker>,

@@ -3,7 +3,7 @@
 use redis::Value;
 
 use super::{
-    caller::Awaited,
+    caller::Priority,
     connection::{Answer, Connection},
     request::Request,
 };
@@ -25,7 +25,7 @@ impl Connection {
     /// As [`call`](Self::call).
     pub(crate) async fn release_plainly(
         &self,
-        awaited: Awaited,
+        awaited: Priority,
         release: &PlainRelease,
         deadline: Instant,
     ) -> Result<Option<Answer<Outcome>>, NodeError> {

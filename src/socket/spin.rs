@@ -2,7 +2,7 @@
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-use super::caller::Awaited;
+use super::caller::Priority;
 use crate::reach::Spin;
 
 /// How the driver of a socket looks.
@@ -16,13 +16,13 @@ pub(super) enum Way {
 
 impl Way {
     /// Whether an answer that is so awaited is looked for.
-    pub(super) fn serves(self, awaited: Awaited) -> bool {
+    pub(super) fn serves(self, awaited: Priority) -> bool {
         match (self, awaited) {
-            (_, Awaited::ByNobody | Awaited::WithoutHurry | Awaited::ByALease) => false,
-            (Self::InTurns, Awaited::WithOthers | Awaited::WithOthersHere)
-            | (_, Awaited::Alone) => true,
+            (_, Priority::ByNobody | Priority::WithoutHurry | Priority::ByALease) => false,
+            (Self::InTurns, Priority::WithOthers | Priority::WithOthersHere)
+            | (_, Priority::Alone) => true,
             // Who looks at one socket keeps the calls on others waiting.
-            (Self::Itself, Awaited::WithOthers | Awaited::WithOthersHere) => false,
+            (Self::Itself, Priority::WithOthers | Priority::WithOthersHere) => false,
         }
     }
 }

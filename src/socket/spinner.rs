@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::{caller::Awaited, order::OnlyCall, spin::Way};
+use super::{caller::Priority, order::OnlyCall, spin::Way};
 use crate::{clock::Instant, reach::Spin};
 
 /// Decides for one socket.
@@ -48,7 +48,7 @@ impl Spinner {
     }
 
     /// Whether it looks for answers that are so awaited, if they come soon enough.
-    pub(super) fn looks_for(&self, awaited: Awaited) -> bool {
+    pub(super) fn looks_for(&self, awaited: Priority) -> bool {
         self.way.is_some_and(|way| way.serves(awaited))
     }
 
@@ -166,7 +166,7 @@ mod tests {
     }
 
     fn alone(us: u64) -> Option<OnlyCall> {
-        Some(OnlyCall { sent: at(us), awaited: Awaited::Alone })
+        Some(OnlyCall { sent: at(us), awaited: Priority::Alone })
     }
 
     fn spinner() -> Spinner {
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn answers_of_several_servers_are_looked_for_in_turns_only() {
-        use Awaited::{Alone, WithOthers, WithoutHurry};
+        use Priority::{Alone, WithOthers, WithoutHurry};
         for (way, looks) in
             [(Way::InTurns, [false, true, true]), (Way::Itself, [false, false, true])]
         {

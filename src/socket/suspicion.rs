@@ -12,10 +12,10 @@ use redis::cmd;
 use tokio::sync::Notify;
 
 use super::{
-    caller::Awaited,
+    caller::Priority,
     flight::{CallLimit, fly},
-    order::Fate,
-    outbox::{ConnectionEnd, Departure, Outbox},
+    order::CallEnd,
+    outbox::{ConnectionEnd, NewCall, Outbox},
     request::Request,
     silence::Silence,
 };
@@ -91,9 +91,10 @@ impl Suspicion {
             self.doubt.notified().await;
             let reads = outbox.traffic().reads();
             let deadline = outbox.clock().now() + self.node_timeout;
-            let ping = Departure::Call { request: Request::one(&cmd("PING")), deadline };
-            let answer = fly(outbox, Awaited::default(), ping, CallLimit::Deadline(deadline)).await;
-            let is_late = matches!(answer, Fate::Late { .. });
+            let ping = NewCall::Call { request: Request::one(&cmd("PING")), deadline };
+            let answer =
+                fly(outbox, Priority::default(), ping, CallLimit::Deadline(deadline)).await;
+            let is_late = matches!(answer, CallEnd::Late { .. });
             if is_late && self.reads_when_owed().await == Some(reads) {
                 return;
             }

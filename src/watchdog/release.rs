@@ -7,7 +7,7 @@ use crate::{
     clock::{Instant, SharedClock, has_timers},
     error::{LockName, NodeError, NodeId},
     node::{NextSocket, Node},
-    socket::{Answer, Awaited, Connection},
+    socket::{Answer, Connection, Priority},
     telling,
     wire::{Outcome, PlainRelease, Statement},
 };
@@ -32,7 +32,7 @@ pub(crate) struct Release {
     /// The longest that the last try could be after the one before; at first nothing.
     pub(crate) pause: Duration,
     /// Who waits for its answer.
-    pub(crate) awaited: Awaited,
+    pub(crate) awaited: Priority,
     /// Who wants to know what the server said in the end.
     pub(crate) told: Option<ReleaseCallback>,
     /// Counts this release as under way.

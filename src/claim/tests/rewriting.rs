@@ -7,7 +7,7 @@ use crate::{
     by_member::MemberId,
     claim::ask::Asking,
     embedded::Server,
-    socket::{Acquirer, SendReason},
+    socket::{AcquireSource, SendReason},
     watchdog::Watched,
 };
 

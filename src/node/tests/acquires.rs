@@ -15,7 +15,7 @@ use crate::{
     node::test_server::TestServer,
     reach::test_settings::within,
     socket::{
-        Acquirer, Asked, Awaited, CallTimeouts, Connection, SendReason,
+        AcquireAnswer, AcquireSource, CallTimeouts, Connection, Priority, SendReason,
         tests::asking::{TAKE, Wish},
     },
     wire::{Acquire, Outcome},
@@ -26,13 +26,13 @@ fn patience() -> CallTimeouts {
     CallTimeouts { since, for_the_server: Duration::from_secs(30), unsent_until: None }
 }
 
-async fn ask(connection: &Connection, wish: Arc<dyn Acquirer>) -> Asked {
-    connection.acquire(wish, Awaited::default(), patience()).await
+async fn ask(connection: &Connection, wish: Arc<dyn AcquireSource>) -> AcquireAnswer {
+    connection.acquire(wish, Priority::default(), patience()).await
 }
 
-fn outcome(asked: Asked) -> Result<Outcome, NodeError> {
+fn outcome(asked: AcquireAnswer) -> Result<Outcome, NodeError> {
     match asked {
-        Asked::Answered { answer, .. } => answer.map(|answer| answer.reply),
+        AcquireAnswer::Answered { answer, .. } => answer.map(|answer| answer.reply),
         other => panic!("{other:?}"),
     }
 }
@@ -53,7 +53,7 @@ async fn a_crowd_of_tasks_is_granted_in_few_calls_and_everybody_is_told_its_own_
 async fn acquires_of_many_threads_are_executed_in_the_order_of_their_notes() {
     #[derive(Debug)]
     struct Noting(Arc<Wish>, i64);
-    impl Acquirer for Noting {
+    impl AcquireSource for Noting {
         fn acquire(&self) -> &Acquire {
             self.0.acquire()
         }
@@ -127,10 +127,10 @@ async fn an_acquirer_is_told_what_has_not_left() {
     gate.written().await;
     gate.cut();
     let asked = within(asked).await;
-    assert!(matches!(asked, Asked::Failed(NodeError::Unreachable { .. })), "{asked:?}");
+    assert!(matches!(asked, AcquireAnswer::Failed(NodeError::Unreachable { .. })), "{asked:?}");
     assert_eq!((wish.turns().len(), wish.never_left().len()), (1, 1));
     let asked = ask(&connection, wish.clone()).await;
-    assert!(matches!(&asked, Asked::Failed(error) if !error.is_unknown()), "{asked:?}");
+    assert!(matches!(&asked, AcquireAnswer::Failed(error) if !error.is_unknown()), "{asked:?}");
     assert_eq!((wish.turns().len(), wish.never_left().len()), (1, 1));
 }
 
@@ -141,6 +141,6 @@ async fn what_is_not_wanted_when_its_turn_has_come_is_not_sent() {
     let connection = connect(&node).await;
     let wish = Wish::of("x", 1);
     wish.is_wanted.store(false, Ordering::SeqCst);
-    assert!(matches!(ask(&connection, wish).await, Asked::Unwanted));
+    assert!(matches!(ask(&connection, wish).await, AcquireAnswer::Unwanted));
     assert_eq!(server.run("EXISTS calls"), "0");
 }

@@ -6,7 +6,7 @@ use super::{connect, gate::Gate};
 use crate::{
     node::test_server::TestServer,
     reach::test_settings::{later, until, within},
-    socket::Awaited,
+    socket::Priority,
     wire::PlainRelease,
 };
 
@@ -22,7 +22,7 @@ async fn what_the_holder_did_not_have_is_for_the_script_to_tell() {
     let connection = connect(&node).await;
     server.run("HSET x me:1 1 you:1 1");
     let release =
-        async || connection.release_plainly(Awaited::default(), &of_me(), later()).await.unwrap();
+        async || connection.release_plainly(Priority::default(), &of_me(), later()).await.unwrap();
     assert_eq!(release().await.unwrap().reply.code, 1);
     assert!(release().await.is_none());
     assert_eq!(server.run("HGETALL x"), "you:1\n1");
@@ -38,7 +38,7 @@ async fn release_that_is_cut_between_its_commands_is_unknown() {
     let (node, gate) = Gate::before(&server);
     let connection = connect(&node).await;
     server.run("HSET x me:1 1");
-    let (patient, of_me) = (Awaited::default(), of_me());
+    let (patient, of_me) = (Priority::default(), of_me());
     let mut removal = Vec::new();
     of_me.write_removal(&mut removal);
     gate.allow(removal.len());

@@ -20,9 +20,9 @@ use crate::{
         test_settings::{in_ms, later, settings},
     },
     socket::{
-        caller::{Acquirer, Awaited, SendReason},
-        order::{Acquired, Fate, GivenUp, Sleeper, Ticket},
-        outbox::{Departure, Outbox, Woken},
+        caller::{AcquireSource, Priority, SendReason},
+        order::{AcquireAnswered, CallEnd, CallId, CallWaiter, GivenUp},
+        outbox::{NewCall, Outbox, Woken},
         request::Request,
     },
     wire::{Acquire, Arg, Check, Script, Statement},
@@ -117,7 +117,7 @@ impl Wish {
     }
 }
 
-impl Acquirer for Wish {
+impl AcquireSource for Wish {
     fn acquire(&self) -> &Acquire {
         &self.acquire
     }
@@ -165,37 +165,36 @@ impl Desk {
         Self { outbox, bytes: 0 }
     }
 
-    pub(super) fn enter(&self, wish: &Arc<Wish>) -> Ticket {
+    pub(super) fn enter(&self, wish: &Arc<Wish>) -> CallId {
         let departure =
-            Departure::Acquire { acquirer: wish.clone(), unsent_until: None, is_asking: false };
-        self.outbox.enter(departure, Sleeper::of(Waker::noop())).unwrap()
+            NewCall::Acquire { acquirer: wish.clone(), unsent_until: None, is_asking: false };
+        self.outbox.enter(departure, CallWaiter::of(Waker::noop())).unwrap()
     }
 
-    pub(super) fn enter_until(&self, wish: &Arc<Wish>, unsent_until: Instant) -> Ticket {
+    pub(super) fn enter_until(&self, wish: &Arc<Wish>, unsent_until: Instant) -> CallId {
         let unsent_until = Some(unsent_until);
-        let departure =
-            Departure::Acquire { acquirer: wish.clone(), unsent_until, is_asking: false };
-        self.outbox.enter(departure, Sleeper::of(Waker::noop())).unwrap()
+        let departure = NewCall::Acquire { acquirer: wish.clone(), unsent_until, is_asking: false };
+        self.outbox.enter(departure, CallWaiter::of(Waker::noop())).unwrap()
     }
 
     /// So many acquires, each of another name.
-    pub(super) fn enter_crowd(&self, count: i64, awaited: Awaited) -> Vec<Ticket> {
+    pub(super) fn enter_crowd(&self, count: i64, awaited: Priority) -> Vec<CallId> {
         let enter = |number| {
             let acquirer = Wish::of(&format!("of a crowd: {number}"), number);
-            let departure = Departure::Acquire { acquirer, unsent_until: None, is_asking: false };
-            let caller = Sleeper { awaited, ..Sleeper::of(Waker::noop()) };
+            let departure = NewCall::Acquire { acquirer, unsent_until: None, is_asking: false };
+            let caller = CallWaiter { awaited, ..CallWaiter::of(Waker::noop()) };
             self.outbox.enter(departure, caller).unwrap()
         };
         (0..count).map(enter).collect()
     }
 
     /// Another call: the word.
-    pub(super) fn say(&self, word: &str) -> Ticket {
-        let departure = Departure::Call { request: Request::one(&cmd(word)), deadline: later() };
-        self.outbox.enter(departure, Sleeper::of(Waker::noop())).unwrap()
+    pub(super) fn say(&self, word: &str) -> CallId {
+        let departure = NewCall::Call { request: Request::one(&cmd(word)), deadline: later() };
+        self.outbox.enter(departure, CallWaiter::of(Waker::noop())).unwrap()
     }
 
-    pub(super) fn enter_all(&self, names: &[&str]) -> (Vec<Arc<Wish>>, Vec<Ticket>) {
+    pub(super) fn enter_all(&self, names: &[&str]) -> (Vec<Arc<Wish>>, Vec<CallId>) {
         let wishes: Vec<_> =
             (1..).zip(names).map(|(number, name)| Wish::of(name, number)).collect();
         let tickets = wishes.iter().map(|wish| self.enter(wish)).collect();
@@ -241,7 +240,7 @@ impl Desk {
         self.answer(&format!("*{}\r\n:{NOON}\r\n{each}", 1 + 2 * outcomes.len()));
     }
 
-    pub(super) fn fate(&self, ticket: Ticket) -> Option<Fate> {
+    pub(super) fn fate(&self, ticket: CallId) -> Option<CallEnd> {
         match self.outbox.poll_fate(ticket, &mut Context::from_waker(Waker::noop())) {
             Poll::Ready(fate) => Some(fate),
             Poll::Pending => None,
@@ -249,25 +248,25 @@ impl Desk {
     }
 
     /// `granted 1`, `OutOfMemory`, `unwanted`, and so on.
-    pub(super) fn tell(&self, ticket: Ticket) -> String {
+    pub(super) fn tell(&self, ticket: CallId) -> String {
         match self.fate(ticket) {
             None => "waits".into(),
-            Some(Fate::Acquired(Acquired { outcome: Ok(outcome), .. })) => {
+            Some(CallEnd::Acquired(AcquireAnswered { outcome: Ok(outcome), .. })) => {
                 format!("{} {}", outcome.code, outcome.value)
             }
-            Some(Fate::Acquired(Acquired { outcome: Err(error), .. })) => name(&error),
-            Some(Fate::Unwanted) => "unwanted".into(),
-            Some(Fate::NeverLeft(_)) => "never left".into(),
-            Some(Fate::Unknown(_)) => "unknown".into(),
+            Some(CallEnd::Acquired(AcquireAnswered { outcome: Err(error), .. })) => name(&error),
+            Some(CallEnd::Unwanted) => "unwanted".into(),
+            Some(CallEnd::NeverLeft(_)) => "never left".into(),
+            Some(CallEnd::Unknown(_)) => "unknown".into(),
             Some(other) => name(&other),
         }
     }
 
-    pub(super) fn tell_all(&self, tickets: &[Ticket]) -> Vec<String> {
+    pub(super) fn tell_all(&self, tickets: &[CallId]) -> Vec<String> {
         tickets.iter().map(|ticket| self.tell(*ticket)).collect()
     }
 
-    pub(super) fn leave(&self, ticket: Ticket) -> GivenUp {
+    pub(super) fn leave(&self, ticket: CallId) -> GivenUp {
         self.outbox.leave(ticket)
     }
 

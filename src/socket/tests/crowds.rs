@@ -18,10 +18,10 @@ use crate::{
         test_settings::{later, settings},
     },
     socket::{
-        caller::{Awaited, CallTimeouts},
+        caller::{CallTimeouts, Priority},
         flight::{CallLimit, fly},
-        order::{Fate, Sleeper},
-        outbox::{Departure, Outbox, Woken},
+        order::{CallEnd, CallWaiter},
+        outbox::{NewCall, Outbox, Woken},
         request::Request,
     },
 };
@@ -34,15 +34,15 @@ fn desk() -> (Desk, Arc<TokioClock>) {
     (Desk::with(&settings, Duration::ZERO), clock)
 }
 
-async fn ask(outbox: &Outbox, clock: &TokioClock, number: i64, is_alone: bool) -> Fate {
+async fn ask(outbox: &Outbox, clock: &TokioClock, number: i64, is_alone: bool) -> CallEnd {
     let since = clock.now();
     let unsent_until = (!is_alone).then(|| since + NODE_TIME);
     let acquirer = Wish::of(&format!("lock {number}"), number);
     let patience = CallTimeouts { since, for_the_server: NODE_TIME, unsent_until };
     fly(
         outbox,
-        Awaited::default(),
-        Departure::Acquire { acquirer, unsent_until, is_asking: false },
+        Priority::default(),
+        NewCall::Acquire { acquirer, unsent_until, is_asking: false },
         CallLimit::Patience(patience),
     )
     .await
@@ -74,7 +74,7 @@ async fn fifty_thousand_on_a_live_server_are_all_served_however_long_it_takes() 
         fates = crowd => fates,
         () = serve(outbox) => unreachable!(),
     };
-    assert!(fates.iter().all(|fate| matches!(fate, Fate::Acquired(_))));
+    assert!(fates.iter().all(|fate| matches!(fate, CallEnd::Acquired(_))));
     assert!(clock.now().saturating_since(began) > NODE_TIME * 3, "none was told before its time");
 }
 
@@ -94,7 +94,7 @@ async fn a_member_of_several_is_not_waited_for_behind_a_crowd() {
         told = member => told,
         () = serve(outbox) => unreachable!(),
     };
-    assert!(matches!(fate, Fate::Late { phase: Phase::Sending, counts: false }), "{fate:?}");
+    assert!(matches!(fate, CallEnd::Late { phase: Phase::Sending, counts: false }), "{fate:?}");
     assert!(at.saturating_since(began) <= NODE_TIME + Duration::from_millis(2));
 }
 
@@ -124,11 +124,11 @@ async fn a_frozen_server_holds_nobody_and_its_silence_counts_once_for_each_call(
     let phases = |wanted| {
         fates
             .iter()
-            .filter(|fate| matches!(fate, Fate::Late { phase, .. } if *phase == wanted))
+            .filter(|fate| matches!(fate, CallEnd::Late { phase, .. } if *phase == wanted))
             .count()
     };
     assert_eq!((phases(Phase::Answering), phases(Phase::Sending)), (64, 936));
-    let counted = fates.iter().filter(|fate| matches!(fate, Fate::Late { counts: true, .. }));
+    let counted = fates.iter().filter(|fate| matches!(fate, CallEnd::Late { counts: true, .. }));
     assert_eq!(counted.count(), 2, "as many as there were calls");
 }
 
@@ -140,8 +140,8 @@ fn crowd_whose_time_is_over_one_by_one_is_looked_at_by_and_by() {
     for number in 0..10_000 {
         let wake_at = Some(start + us(number));
         let request = Request::one(&redis::cmd("PING"));
-        let sleeper = Sleeper { wake_at, ..Sleeper::of(Waker::noop()) };
-        outbox.enter(Departure::Call { request, deadline: later() }, sleeper).unwrap();
+        let sleeper = CallWaiter { wake_at, ..CallWaiter::of(Waker::noop()) };
+        outbox.enter(NewCall::Call { request, deadline: later() }, sleeper).unwrap();
     }
     let (mut times, mut woken, mut now) = (0, 0, start);
     loop {
@@ -157,7 +157,7 @@ fn crowd_whose_time_is_over_one_by_one_is_looked_at_by_and_by() {
 /// If all went on at once, the server would wait for the last of them.
 #[test]
 fn answers_are_handed_over_until_some_callers_go_on_or_a_quarter_of_all() {
-    use Awaited::{Alone, WithOthers};
+    use Priority::{Alone, WithOthers};
     for (callers, awaited, all, who_go_on) in [
         (20, Alone, 16, 16),
         (400, Alone, 100, 100),
@@ -168,8 +168,8 @@ fn answers_are_handed_over_until_some_callers_go_on_or_a_quarter_of_all() {
         let outbox = Outbox::new(&settings());
         for _ in 0..callers {
             let request = Request::one(&redis::cmd("PING"));
-            let caller = Sleeper { awaited, ..Sleeper::of(Waker::noop()) };
-            outbox.enter(Departure::Call { request, deadline: later() }, caller).unwrap();
+            let caller = CallWaiter { awaited, ..CallWaiter::of(Waker::noop()) };
+            outbox.enter(NewCall::Call { request, deadline: later() }, caller).unwrap();
         }
         outbox.pack(&mut Vec::new(), usize::MAX, None);
         let mut answers = std::iter::repeat_n(redis::Value::Okay, callers).collect();
@@ -182,7 +182,7 @@ fn answers_are_handed_over_until_some_callers_go_on_or_a_quarter_of_all() {
 /// Each of a call for itself: its first may have been given up.
 #[test]
 fn callers_of_one_call_are_counted_one_by_one() {
-    for (awaited, all, who_go_on) in [(Awaited::Alone, 19, 19), (Awaited::WithOthers, 19, 0)] {
+    for (awaited, all, who_go_on) in [(Priority::Alone, 19, 19), (Priority::WithOthers, 19, 0)] {
         let mut desk = Desk::new();
         let tickets = desk.enter_crowd(20, awaited);
         assert_eq!(desk.written().len(), 1);
@@ -199,14 +199,14 @@ fn callers_of_one_call_are_counted_one_by_one() {
 fn more_full_calls_of_acquires_go_behind_very_many_others() {
     for (others, calls) in [(0, 2), (190, 2), (320, 5), (10_000, 6)] {
         let outbox = Outbox::new(&settings());
-        let enter = |departure| outbox.enter(departure, Sleeper::of(Waker::noop())).unwrap();
+        let enter = |departure| outbox.enter(departure, CallWaiter::of(Waker::noop())).unwrap();
         for _ in 0..others {
             let request = Request::one(&redis::cmd("PING"));
-            enter(Departure::Call { request, deadline: later() });
+            enter(NewCall::Call { request, deadline: later() });
         }
         for number in 0..200 {
             let acquirer = Wish::of(&format!("lock {number}"), number);
-            enter(Departure::Acquire { acquirer, unsent_until: None, is_asking: false });
+            enter(NewCall::Acquire { acquirer, unsent_until: None, is_asking: false });
         }
         let mut to = Vec::new();
         outbox.pack(&mut to, usize::MAX, None);
@@ -219,17 +219,17 @@ fn more_full_calls_of_acquires_go_behind_very_many_others() {
 /// callers before an acquire and three behind it.
 fn leave_where_there_is_no_room(keeps_order: bool) -> Vec<String> {
     let outbox = Outbox::new(&settings());
-    let enter = |departure| outbox.enter(departure, Sleeper::of(Waker::noop())).unwrap();
+    let enter = |departure| outbox.enter(departure, CallWaiter::of(Waker::noop())).unwrap();
     let pings = || {
         for _ in 0..3 {
             let request = Request::one(&redis::cmd("PING"));
-            enter(Departure::Call { request, deadline: later() });
+            enter(NewCall::Call { request, deadline: later() });
         }
     };
     pings();
     let acquirer = Wish::of("x", 1);
     acquirer.keeps_order.store(keeps_order, Ordering::SeqCst);
-    enter(Departure::Acquire { acquirer, unsent_until: None, is_asking: false });
+    enter(NewCall::Acquire { acquirer, unsent_until: None, is_asking: false });
     pings();
     let pack = || {
         let mut to = Vec::new();

@@ -20,8 +20,8 @@ use crate::{
     },
     socket::{
         driver::Driver,
-        order::{Fate, Sleeper, Ticket},
-        outbox::{Departure, Outbox},
+        order::{CallEnd, CallId, CallWaiter},
+        outbox::{NewCall, Outbox},
         request::Request,
     },
 };
@@ -59,13 +59,13 @@ impl Desk {
         Self { outbox, driver, server, driving: Arc::default(), calling: Arc::default() }
     }
 
-    fn call(&self) -> Ticket {
+    fn call(&self) -> CallId {
         self.enter(Request::one(&cmd("PING")))
     }
 
-    fn enter(&self, request: Request) -> Ticket {
-        let departure = Departure::Call { request, deadline: later() };
-        self.outbox.enter(departure, Sleeper::of(&self.calling.clone().into())).unwrap()
+    fn enter(&self, request: Request) -> CallId {
+        let departure = NewCall::Call { request, deadline: later() };
+        self.outbox.enter(departure, CallWaiter::of(&self.calling.clone().into())).unwrap()
     }
 
     fn drive(&mut self) -> Poll<()> {
@@ -86,9 +86,9 @@ impl Desk {
         self.server.write_all(answer.as_bytes()).now_or_never().unwrap().unwrap();
     }
 
-    fn is_answered(&self, ticket: Ticket) -> bool {
+    fn is_answered(&self, ticket: CallId) -> bool {
         let mut context = Context::from_waker(Waker::noop());
-        matches!(self.outbox.poll_fate(ticket, &mut context), Poll::Ready(Fate::Answered { .. }))
+        matches!(self.outbox.poll_fate(ticket, &mut context), Poll::Ready(CallEnd::Answered { .. }))
     }
 }
 
@@ -97,7 +97,7 @@ const SHORT: usize = 4;
 const LONG: usize = 200;
 
 /// Forty calls that were all answered at once.
-fn crowd(bytes: usize) -> (Desk, Vec<Ticket>) {
+fn crowd(bytes: usize) -> (Desk, Vec<CallId>) {
     let mut desk = Desk::new();
     let tickets = (0..40).map(|_| desk.call()).collect();
     assert!(desk.drive().is_pending());

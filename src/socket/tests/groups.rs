@@ -11,9 +11,9 @@ use crate::{
     clock::{Instant, TokioClock},
     reach::{NodeSettings, test_settings::settings},
     socket::{
-        caller::{Acquirer, SendReason},
-        order::{GivenUp, Sleeper},
-        outbox::{Departure, Outbox},
+        caller::{AcquireSource, SendReason},
+        order::{CallWaiter, GivenUp},
+        outbox::{NewCall, Outbox},
     },
     wire::Acquire,
 };
@@ -212,7 +212,7 @@ fn what_is_not_an_acquire_leaves_before_those_that_wait_and_behind_those_that_fl
 fn nobody_enters_while_an_acquirer_notes_that_it_is_sent() {
     #[derive(Debug)]
     struct Looks(Arc<Wish>, OnceLock<bool>, Arc<Outbox>);
-    impl Acquirer for Looks {
+    impl AcquireSource for Looks {
         fn acquire(&self) -> &Acquire {
             self.0.acquire()
         }
@@ -231,8 +231,8 @@ fn nobody_enters_while_an_acquirer_notes_that_it_is_sent() {
     let mut desk = Desk::new();
     let looks = Arc::new(Looks(Wish::of("x", 1), OnceLock::new(), desk.outbox.clone()));
     let departure =
-        Departure::Acquire { acquirer: looks.clone(), unsent_until: None, is_asking: false };
-    desk.outbox.enter(departure, Sleeper::of(Waker::noop())).unwrap();
+        NewCall::Acquire { acquirer: looks.clone(), unsent_until: None, is_asking: false };
+    desk.outbox.enter(departure, CallWaiter::of(Waker::noop())).unwrap();
     desk.written();
     assert_eq!(looks.1.get(), Some(&true));
 }

@@ -18,10 +18,10 @@ use crate::{
         test_settings::{later, settings},
     },
     socket::{
-        caller::Awaited,
+        caller::Priority,
         driver_task::DriverTask,
-        order::{Fate, Sleeper, Ticket},
-        outbox::{Departure, Outbox},
+        order::{CallEnd, CallId, CallWaiter},
+        outbox::{NewCall, Outbox},
         request::Request,
     },
 };
@@ -53,10 +53,10 @@ impl Desk {
     }
 
     /// By one whose time the driver looks after, unless it is on another runtime.
-    fn call(&self, awaited: Awaited, is_here: bool) -> Ticket {
-        let departure = Departure::Call { request: Request::one(&cmd("PING")), deadline: later() };
+    fn call(&self, awaited: Priority, is_here: bool) -> CallId {
+        let departure = NewCall::Call { request: Request::one(&cmd("PING")), deadline: later() };
         let wake_at = is_here.then(later);
-        let caller = Sleeper { awaited, wake_at, ..Sleeper::of(Waker::noop()) };
+        let caller = CallWaiter { awaited, wake_at, ..CallWaiter::of(Waker::noop()) };
         self.outbox.enter(departure, caller).unwrap()
     }
 
@@ -64,7 +64,7 @@ impl Desk {
         self.woken.times()
     }
 
-    fn fate(&self, ticket: Ticket) -> Poll<Fate> {
+    fn fate(&self, ticket: CallId) -> Poll<CallEnd> {
         self.outbox.poll_fate(ticket, &mut Context::from_waker(Waker::noop()))
     }
 }
@@ -81,7 +81,7 @@ fn read(server: &mut DuplexStream) -> Vec<u8> {
 
 #[tokio::test]
 async fn call_beside_others_is_written_where_the_socket_is_idle() {
-    use Awaited::{Alone, WithOthers, WithOthersHere, WithoutHurry};
+    use Priority::{Alone, WithOthers, WithOthersHere, WithoutHurry};
     for (awaited, is_here, spin, is_written) in [
         (WithOthers, true, Spin::Never, true),
         // The driver is to look for it.
@@ -100,7 +100,7 @@ async fn call_beside_others_is_written_where_the_socket_is_idle() {
         let _pending = desk.drive();
         server.write_all(b"+PONG\r\n").await.unwrap();
         assert!(desk.drive().is_pending());
-        assert!(matches!(desk.fate(ticket), Poll::Ready(Fate::Answered { .. })));
+        assert!(matches!(desk.fate(ticket), Poll::Ready(CallEnd::Answered { .. })));
     }
 }
 
@@ -109,7 +109,7 @@ async fn call_behind_another_is_left_to_the_driver() {
     let (ours, mut server) = tokio::io::duplex(1 << 10);
     let mut desk = Desk::new(ours, Spin::Never);
     for times_woken in [0, 1, 1] {
-        desk.call(Awaited::WithOthers, true);
+        desk.call(Priority::WithOthers, true);
         assert_eq!(
             (desk.times_woken(), read(&mut server).len()),
             (times_woken, PING.len() * usize::from(times_woken == 0))
@@ -124,7 +124,7 @@ async fn call_behind_another_is_left_to_the_driver() {
 async fn child_of_a_fork_writes_nothing() {
     let (ours, mut server) = tokio::io::duplex(1 << 10);
     let desk = Desk::of(Outbox::made_elsewhere(&settings()), ours, Spin::Never);
-    desk.call(Awaited::WithOthers, true);
+    desk.call(Priority::WithOthers, true);
     assert_eq!((desk.times_woken(), read(&mut server)), (1, Vec::new()));
 }
 
@@ -132,7 +132,7 @@ async fn child_of_a_fork_writes_nothing() {
 async fn what_the_socket_has_no_room_for_is_written_by_the_driver() {
     let (ours, mut server) = tokio::io::duplex(5);
     let mut desk = Desk::new(ours, Spin::Never);
-    desk.call(Awaited::WithOthers, true);
+    desk.call(Priority::WithOthers, true);
     let mut written = read(&mut server);
     assert_eq!(written, PING[..5]);
     for times_woken in 1..=2 {
@@ -149,20 +149,20 @@ async fn call_on_a_socket_that_has_ended_never_left() {
     let mut desk = Desk::new(ours, Spin::Never);
     drop(server);
     let woken = desk.times_woken();
-    let ticket = desk.call(Awaited::WithOthers, true);
+    let ticket = desk.call(Priority::WithOthers, true);
     assert_eq!(desk.times_woken(), woken + 1, "it is to end");
     assert!(desk.drive().is_ready());
     desk.task = None;
-    assert!(matches!(desk.fate(ticket), Poll::Ready(Fate::NeverLeft(_))));
+    assert!(matches!(desk.fate(ticket), Poll::Ready(CallEnd::NeverLeft(_))));
 }
 
 #[tokio::test]
 async fn call_that_was_cut_in_the_middle_is_unknown() {
     let (ours, _server) = tokio::io::duplex(5);
     let mut desk = Desk::new(ours, Spin::Never);
-    let ticket = desk.call(Awaited::WithOthers, true);
+    let ticket = desk.call(Priority::WithOthers, true);
     desk.task = None;
-    assert!(matches!(desk.fate(ticket), Poll::Ready(Fate::Unknown(_))));
+    assert!(matches!(desk.fate(ticket), Poll::Ready(CallEnd::Unknown(_))));
 }
 
 /// A stream of a user's connector that panics when it is written to.
@@ -199,9 +199,9 @@ impl AsyncWrite for Panicking {
 #[tokio::test]
 async fn stream_that_panics_ends_the_connection_and_no_caller() {
     let mut desk = Desk::new(Panicking, Spin::Never);
-    let ticket = desk.call(Awaited::WithOthers, true);
+    let ticket = desk.call(Priority::WithOthers, true);
     assert_eq!(desk.times_woken(), 1);
     assert!(desk.drive().is_ready());
     desk.task = None;
-    assert!(matches!(desk.fate(ticket), Poll::Ready(Fate::NeverLeft(_))));
+    assert!(matches!(desk.fate(ticket), Poll::Ready(CallEnd::NeverLeft(_))));
 }
