@@ -28,7 +28,7 @@ use crate::{
     claim::{Claim, InFlight, Wanted, ask, roll_back, roll_back_all},
     clock::Instant,
     error::{AcquireError, NodeError, Phase, Vote},
-    guard::{LockGuard, Succession, Tenure},
+    guard::{HandoverRule, LockGuard, Turn},
     kind::Admission,
     notifier::Listener,
     standing::learned,
@@ -42,7 +42,7 @@ use crate::{
 pub(crate) struct Acquisition {
     target: Target,
     wanted: Wanted,
-    succession: Succession,
+    succession: HandoverRule,
     /// What the next round asks with, if that is known: waiters may listen to its holder id already.
     next: Option<NextClaim>,
     /// If all members are needed: one after the other, in an order that all processes share.
@@ -68,7 +68,7 @@ pub(crate) struct Acquisition {
 impl Acquisition {
     pub(crate) fn new(target: Target, wanted: Wanted, is_anonymous: bool, listens: bool) -> Self {
         let in_order = matches!(target.rule, Rule::All).then(InOrder::default);
-        let succession = Succession::new(target.composite().cloned(), is_anonymous);
+        let succession = HandoverRule::new(target.composite().cloned(), is_anonymous);
         Self {
             target,
             wanted,
@@ -256,7 +256,7 @@ impl Acquisition {
         async move {
             let token =
                 if claim.is_fenced() { agree(&claim, &mut asked, &mut votes).await } else { None };
-            let tenure = Tenure::new(claim.clone(), token, self.succession.clone());
+            let tenure = Turn::new(claim.clone(), token, self.succession.clone());
             if claim.win(token, tenure.as_tenant()) {
                 attempt.hand_on();
                 asked.finish_in_background();
@@ -463,7 +463,7 @@ impl Contender for Acquisition {
         let inherited = Attempt::new(offered.downcast::<Claim>().ok()?);
         let claim = inherited.claim();
         let token = if claim.is_fenced() { Some(mint(claim).await?) } else { None };
-        let tenure = Tenure::new(claim.clone(), token, self.succession.clone());
+        let tenure = Turn::new(claim.clone(), token, self.succession.clone());
         if !claim.hand_to(token, tenure.as_tenant()) {
             return None;
         }

@@ -9,7 +9,7 @@ use crate::{
     claim::Wanted,
     clock::Instant,
     error::{AcquireError, ConfigError, WithError},
-    guard::{LockGuard, Occupied, Owner, Proof, Tenure},
+    guard::{LockGuard, Occupied, Owner, Proof, Turn},
     kind::Admission,
     lease::{Lease, Term},
     telling,
@@ -129,7 +129,7 @@ impl<P: Proof> Handle<P> {
     }
 
     /// One more guard on what the owner claims, if it still does.
-    fn reenter(&self, tenure: &Arc<Tenure>, term: Term) -> Result<Option<P>, ConfigError> {
+    fn reenter(&self, tenure: &Arc<Turn>, term: Term) -> Result<Option<P>, ConfigError> {
         let is_shared = self.target.is_shared();
         let admission = if is_shared { Admission::Shared } else { Admission::Exclusive };
         if P::suits(tenure)

@@ -158,7 +158,7 @@ async fn ask_on(
         let lookout = node.look_out(of.kind.name(), Some(connection), looked_by).await?;
         let now = claim.now();
         time.deadline = time.deadline + now.saturating_since(looked_from);
-        let mut asking = Asking::of(claim, member, connection, mark, time.left);
+        let mut asking = VoteRequest::of(claim, member, connection, mark, time.left);
         asking.counts_on_replicas = lookout.is_some();
         if let Some(until) = waits_until
             && !asking.limit_to_wait(until, now)
@@ -216,7 +216,7 @@ impl TimedOutcome {
 
 /// An acquire, which may be executed from the moment on at which its claim takes note of it.
 #[derive(Debug)]
-pub(super) struct Asking {
+pub(super) struct VoteRequest {
     claim: Arc<Claim>,
     member: MemberId,
     /// By which id.
@@ -231,7 +231,7 @@ pub(super) struct Asking {
     counts_on_replicas: bool,
 }
 
-impl AcquireSource for Asking {
+impl AcquireSource for VoteRequest {
     fn acquire(&self) -> &Acquire {
         &self.acquire
     }
@@ -282,7 +282,7 @@ impl AcquireSource for Asking {
     }
 }
 
-impl Asking {
+impl VoteRequest {
     pub(super) fn of(
         claim: &Arc<Claim>,
         member: MemberId,
@@ -426,7 +426,7 @@ impl Asking {
     }
 }
 
-impl Asking {
+impl VoteRequest {
     /// Counts a grant, unless the claim is over: then the release behind it undoes it.
     fn count(&self, mut state: MutexGuard<'_, ClaimState>, told: TimedOutcome) {
         let Self { claim, member, .. } = self;

@@ -33,4 +33,4 @@ pub(crate) use giving_back::{release, roll_back, roll_back_all, roll_back_some};
 pub(crate) use in_flight::InFlight;
 pub(crate) use place::KeptPlace;
 pub(crate) use promote::promote;
-pub(crate) use record::{Claim, Tenant, Wanted};
+pub(crate) use record::{Claim, LossListener, Wanted};

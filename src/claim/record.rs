@@ -85,7 +85,7 @@ impl Wanted {
 
 /// Who has a claim, for as long as a turn of a user lasts. A claim may have several, one after the
 /// other, and none in between.
-pub(crate) trait Tenant: std::fmt::Debug + Send + Sync {
+pub(crate) trait LossListener: std::fmt::Debug + Send + Sync {
     /// The claim was lost. Must not block.
     fn on_lost(&self, cause: &LostCause);
 }
@@ -95,7 +95,7 @@ pub(super) struct ClaimState {
     pub(super) phase: ClaimPhase,
     pub(super) term: Term,
     /// Who has it.
-    pub(super) tenant: Option<Weak<dyn Tenant>>,
+    pub(super) tenant: Option<Weak<dyn LossListener>>,
     /// Whether the keys are left to their ttl in the end.
     pub(super) orphaned: bool,
     /// When it was won.

@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     member_state::MemberState,
-    record::{Claim, ClaimPhase, Tenant},
+    record::{Claim, ClaimPhase, LossListener},
 };
 use crate::{
     clock::Instant,
@@ -93,7 +93,7 @@ impl Claim {
     pub(crate) fn hand_to(
         self: &Arc<Self>,
         token: Option<FencingToken>,
-        tenant: Weak<dyn Tenant>,
+        tenant: Weak<dyn LossListener>,
     ) -> bool {
         if self.is_shut_down() {
             return false;

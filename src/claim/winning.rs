@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     member_state::MemberState,
-    record::{Claim, ClaimPhase, Tenant},
+    record::{Claim, ClaimPhase, LossListener},
 };
 use crate::{
     clock::Instant,
@@ -21,7 +21,7 @@ impl Claim {
     pub(crate) fn win(
         self: &Arc<Self>,
         token: Option<FencingToken>,
-        tenant: Weak<dyn Tenant>,
+        tenant: Weak<dyn LossListener>,
     ) -> bool {
         if token.is_some() != self.is_fenced() {
             return false;

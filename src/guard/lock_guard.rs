@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     passing_on::{AfterTurn, AwaitedRelease},
-    tenure::Tenure,
+    tenure::Turn,
 };
 use crate::{
     claim::{self, Claim},
@@ -95,7 +95,7 @@ pub enum Released {
 /// ```
 #[must_use = "the lock is released when the guard is dropped"]
 pub struct LockGuard {
-    tenure: Arc<Tenure>,
+    tenure: Arc<Turn>,
     /// Whether it keeps others out.
     admission: Admission,
     /// Whether the guard has left it.
@@ -104,7 +104,7 @@ pub struct LockGuard {
 
 impl LockGuard {
     /// The first guard of a turn, which counts it already.
-    pub(crate) fn new(tenure: Arc<Tenure>) -> Self {
+    pub(crate) fn new(tenure: Arc<Turn>) -> Self {
         let is_exclusive = tenure.is_exclusive();
         let admission = if is_exclusive { Admission::Exclusive } else { Admission::Shared };
         Self { tenure, admission, left: false }
@@ -113,7 +113,7 @@ impl LockGuard {
     /// One more guard of a turn, with another lease if that is asked for. `None` if it is over, or nobody
     /// has it any more in the way that is asked for.
     pub(crate) fn enter(
-        tenure: &Arc<Tenure>,
+        tenure: &Arc<Turn>,
         admission: Admission,
         term: Option<Term>,
     ) -> Option<Self> {
@@ -125,7 +125,7 @@ impl LockGuard {
         })
     }
 
-    pub(crate) fn tenure(&self) -> &Arc<Tenure> {
+    pub(crate) fn tenure(&self) -> &Arc<Turn> {
         &self.tenure
     }
 

@@ -15,5 +15,5 @@ pub use lock_guard::{LockGuard, Released};
 pub(crate) use owner::Occupied;
 pub use owner::Owner;
 pub(crate) use proof::Proof;
-pub(crate) use succession::Succession;
-pub(crate) use tenure::Tenure;
+pub(crate) use succession::HandoverRule;
+pub(crate) use tenure::Turn;

@@ -12,7 +12,7 @@ use std::{
 
 use tokio::sync::{Mutex as Line, OwnedMutexGuard};
 
-use super::tenure::Tenure;
+use super::tenure::Turn;
 use crate::voting::Voter;
 
 tokio::task_local! {
@@ -56,13 +56,13 @@ struct Held {
     /// What it holds or is about to hold, by lock.
     tenures: HashMap<Arc<str>, Slot>,
     /// What it holds of several members, by each of these.
-    parts: HashMap<Arc<str>, Vec<Weak<Tenure>>>,
+    parts: HashMap<Arc<str>, Vec<Weak<Turn>>>,
     /// With so many of these, those that are over are swept before others are added.
     sweep_parts_at: usize,
 }
 
 /// What an owner holds of one lock. Locked while it acquires.
-type Slot = Arc<Line<Weak<Tenure>>>;
+type Slot = Arc<Line<Weak<Turn>>>;
 
 impl Owner {
     /// A new owner.
@@ -99,7 +99,7 @@ impl Owner {
     }
 
     /// It holds several locks at once by `tenure`.
-    pub(crate) fn holds_parts(&self, tenure: &Arc<Tenure>) {
+    pub(crate) fn holds_parts(&self, tenure: &Arc<Turn>) {
         let mut held = self.held();
         if held.parts.len() >= held.sweep_parts_at {
             held.parts.retain(|_, tenures| tenures.iter().any(|known| known.strong_count() > 0));
@@ -114,7 +114,7 @@ impl Owner {
 
     /// By which lock it holds `member` in a way that keeps this out, if it does. What another of its acquires
     /// is about to hold is not known yet.
-    pub(crate) fn kept_from(&self, member: &Voter) -> Option<Arc<Tenure>> {
+    pub(crate) fn kept_from(&self, member: &Voter) -> Option<Arc<Turn>> {
         let identity = member.identity();
         let mut candidates = Vec::new();
         let held = self.held();
@@ -140,7 +140,7 @@ fn is_live(slot: &Slot) -> bool {
 }
 
 /// A slot that is occupied while its owner acquires.
-pub(crate) type Occupied = OwnedMutexGuard<Weak<Tenure>>;
+pub(crate) type Occupied = OwnedMutexGuard<Weak<Turn>>;
 
 impl Default for Owner {
     fn default() -> Self {

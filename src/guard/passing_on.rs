@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures::FutureExt;
 
-use super::{succession::handover, tenure::Tenure};
+use super::{succession::handover, tenure::Turn};
 use crate::{
     claim::Claim,
     clock::Instant,
@@ -30,7 +30,7 @@ pub(crate) struct AwaitedRelease {
     now: Instant,
 }
 
-impl Tenure {
+impl Turn {
     /// Passes the claim on to the next who waits for it in this process, if that may be. The turn is
     /// over. Never blocks.
     pub(crate) fn pass_on(self: &Arc<Self>) -> AfterTurn {

@@ -1,11 +1,11 @@
 //! What a guard is made of.
 
-use super::{lock_guard::LockGuard, tenure::Tenure};
+use super::{lock_guard::LockGuard, tenure::Turn};
 
 /// What the user gets for a hold: the guard itself, or one that says more.
 pub(crate) trait Proof: Send + Sized {
     /// Whether it can be a proof of this turn.
-    fn suits(tenure: &Tenure) -> bool;
+    fn suits(tenure: &Turn) -> bool;
 
     /// The guard must be of a hold that suits.
     fn of(guard: LockGuard) -> Self;
@@ -16,7 +16,7 @@ pub(crate) trait Proof: Send + Sized {
 }
 
 impl Proof for LockGuard {
-    fn suits(_tenure: &Tenure) -> bool {
+    fn suits(_tenure: &Turn) -> bool {
         true
     }
 

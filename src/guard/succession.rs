@@ -13,14 +13,14 @@ use crate::{
 
 /// Who may come after a turn.
 #[derive(Debug, Clone)]
-pub(crate) struct Succession {
+pub(crate) struct HandoverRule {
     /// Where those wait who want the same composite; `None` for a lock by itself.
     composite: Option<Arc<str>>,
     /// Whether the turn is of nobody who may enter again.
     is_anonymous: bool,
 }
 
-impl Succession {
+impl HandoverRule {
     pub(crate) const fn new(composite: Option<Arc<str>>, is_anonymous: bool) -> Self {
         Self { composite, is_anonymous }
     }

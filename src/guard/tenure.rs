@@ -16,9 +16,9 @@ use std::sync::{Arc, PoisonError, Weak};
 
 use tokio_util::sync::CancellationToken;
 
-use super::succession::Succession;
+use super::succession::HandoverRule;
 use crate::{
-    claim::{Claim, Tenant},
+    claim::{Claim, LossListener},
     error::{LockLost, LostCause},
     kind::{Admission, FencingToken},
     lease::Term,
@@ -28,46 +28,46 @@ use crate::{
 };
 
 #[derive(Debug)]
-pub(crate) struct Tenure {
+pub(crate) struct Turn {
     claim: Arc<Claim>,
     /// This turn's; the next one has a greater.
     token: Option<FencingToken>,
-    pub(super) succession: Succession,
-    state: Mutex<TenureState>,
+    pub(super) succession: HandoverRule,
+    state: Mutex<TurnState>,
 }
 
 #[derive(Debug)]
-struct TenureState {
+struct TurnState {
     guards: u32,
     /// How many of them keep others out.
     exclusive: u32,
-    end: Option<TenureEnd>,
+    end: Option<TurnEnd>,
     /// Cancelled at the end. Made when somebody asks for it.
     cancellation: Option<CancellationToken>,
 }
 
 #[derive(Debug, Clone)]
-enum TenureEnd {
+enum TurnEnd {
     /// Its last guard has gone.
     Left,
     Lost(LostCause),
 }
 
-impl Tenure {
+impl Turn {
     /// A turn with one guard, and with the token of kinds that have one. It begins once the claim
     /// [is won](Claim::win) for it.
     pub(crate) fn new(
         claim: Arc<Claim>,
         token: Option<FencingToken>,
-        succession: Succession,
+        succession: HandoverRule,
     ) -> Arc<Self> {
         let exclusive = u32::from(!claim.is_all(Admission::Shared));
-        let state = TenureState { guards: 1, exclusive, end: None, cancellation: None };
+        let state = TurnState { guards: 1, exclusive, end: None, cancellation: None };
         Arc::new(Self { claim, token, succession, state: Mutex::new(state) })
     }
 
     /// The same as its claim knows it.
-    pub(crate) fn as_tenant(self: &Arc<Self>) -> Weak<dyn Tenant> {
+    pub(crate) fn as_tenant(self: &Arc<Self>) -> Weak<dyn LossListener> {
         let this: Weak<Self> = Arc::downgrade(self);
         this
     }
@@ -93,8 +93,8 @@ impl Tenure {
         let end = self.state().end.clone();
         match end {
             None => self.claim.ensure_valid(),
-            Some(TenureEnd::Lost(cause)) => Err(self.claim.loss(cause)),
-            Some(TenureEnd::Left) => Err(self.claim.loss(LostCause::Expired)),
+            Some(TurnEnd::Lost(cause)) => Err(self.claim.loss(cause)),
+            Some(TurnEnd::Left) => Err(self.claim.loss(LostCause::Expired)),
         }
     }
 
@@ -163,7 +163,7 @@ impl Tenure {
             return false;
         }
         self.claim.vacate();
-        self.end(state, TenureEnd::Left);
+        self.end(state, TurnEnd::Left);
         true
     }
 
@@ -179,7 +179,7 @@ impl Tenure {
         token
     }
 
-    fn end(&self, mut state: MutexGuard<'_, TenureState>, end: TenureEnd) {
+    fn end(&self, mut state: MutexGuard<'_, TurnState>, end: TurnEnd) {
         // What was lost keeps its cause.
         state.end.get_or_insert(end);
         let cancellation = state.cancellation.clone();
@@ -189,13 +189,13 @@ impl Tenure {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, TenureState> {
+    fn state(&self) -> MutexGuard<'_, TurnState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Tenant for Tenure {
+impl LossListener for Turn {
     fn on_lost(&self, cause: &LostCause) {
-        self.end(self.state(), TenureEnd::Lost(cause.clone()));
+        self.end(self.state(), TurnEnd::Lost(cause.clone()));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{LockGuard, Succession, Tenure};
+use super::{HandoverRule, LockGuard, Turn};
 use crate::{Client, Lock, Owner, embedded::Server, kind::Admission};
 
 /// A client of a server in paused time, and the lock `x`.
@@ -14,7 +14,7 @@ fn lock() -> (Server, Client, Lock) {
 }
 
 /// The turn of a guard ends, and its claim stays.
-fn end_turn(guard: LockGuard) -> Arc<Tenure> {
+fn end_turn(guard: LockGuard) -> Arc<Turn> {
     let tenure = guard.tenure().clone();
     assert!(tenure.leave(Admission::Exclusive), "it was the only guard");
     guard.forget();
@@ -34,7 +34,7 @@ async fn second_turn_on_one_claim_finds_nothing_of_the_first() {
     assert_eq!(work.await.unwrap(), None, "work of the first turn is cancelled");
 
     let claim = before.claim().clone();
-    let second = Tenure::new(claim.clone(), None, Succession::new(None, true));
+    let second = Turn::new(claim.clone(), None, HandoverRule::new(None, true));
     assert!(claim.hand_to(None, second.as_tenant()));
     let second = LockGuard::new(second);
     assert_eq!(second.holder_id(), holder);
@@ -56,7 +56,7 @@ async fn claim_that_somebody_has_is_not_handed_on() {
     let (_server, _client, lock) = lock();
     let guard = lock.acquire().await.unwrap();
     let claim = guard.tenure().claim().clone();
-    let other = Tenure::new(claim.clone(), None, Succession::new(None, true));
+    let other = Turn::new(claim.clone(), None, HandoverRule::new(None, true));
     assert!(!claim.hand_to(None, other.as_tenant()));
     guard.release().await.unwrap();
     assert!(!claim.hand_to(None, other.as_tenant()), "nor one that was released");

@@ -9,7 +9,7 @@ use super::{client, run, term, token};
 use crate::{
     Lease,
     by_member::{ByMember, MemberId},
-    claim::{Claim, Tenant, Wanted},
+    claim::{Claim, LossListener, Wanted},
     error::LostCause,
     guard::Proof,
     kind::FencingToken,
@@ -55,7 +55,7 @@ async fn hold_is_handed_on_only_with_a_token_that_is_written() {
 #[derive(Debug)]
 struct Nobody;
 
-impl Tenant for Nobody {
+impl LossListener for Nobody {
     fn on_lost(&self, _cause: &LostCause) {}
 }
 

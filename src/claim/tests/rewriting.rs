@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::{
     Quarantine,
     by_member::MemberId,
-    claim::ask::Asking,
+    claim::ask::VoteRequest,
     embedded::Server,
     socket::{AcquireSource, SendReason},
     watchdog::Watched,
@@ -45,7 +45,8 @@ async fn hold_is_not_written_again_by_what_may_be_executed_after_the_wait() {
     let claim = guard.tenure().claim().clone();
     let node = &claim.members().first().services.node;
     let connection = node.connected("x").expect("it has granted");
-    let mut asking = Asking::of(&claim, MemberId::FIRST, &connection, None, Duration::from_secs(1));
+    let mut asking =
+        VoteRequest::of(&claim, MemberId::FIRST, &connection, None, Duration::from_secs(1));
     let now = claim.now();
     let until = connection.server_time_at(now) + 10_000_000;
     assert!(asking.limit_to_wait(until, now));

@@ -4,7 +4,7 @@ use std::{fmt, ops::Deref};
 
 use crate::{
     error::{LockLost, ReleaseError},
-    guard::{LockGuard, Proof, Released, Tenure},
+    guard::{LockGuard, Proof, Released, Turn},
     kind::FencingToken,
 };
 
@@ -68,7 +68,7 @@ impl FencedGuard {
 }
 
 impl Proof for FencedGuard {
-    fn suits(tenure: &Tenure) -> bool {
+    fn suits(tenure: &Turn) -> bool {
         tenure.token().is_some()
     }
 

@@ -4,7 +4,7 @@ use std::{fmt, ops::Deref};
 
 use crate::{
     error::{DowngradeError, LockLost, ReleaseError},
-    guard::{LockGuard, Proof, Released, Tenure},
+    guard::{LockGuard, Proof, Released, Turn},
 };
 
 /// Proof that a lock is held for reading; gives it back when dropped.
@@ -106,7 +106,7 @@ macro_rules! guard {
         }
 
         impl Proof for $Guard {
-            fn suits(_tenure: &Tenure) -> bool {
+            fn suits(_tenure: &Turn) -> bool {
                 true
             }
 
