@@ -257,7 +257,7 @@ impl Acquisition {
             let token =
                 if claim.is_fenced() { agree(&claim, &mut asked, &mut votes).await } else { None };
             let tenure = Turn::new(claim.clone(), token, self.succession.clone());
-            if claim.win(token, tenure.as_tenant()) {
+            if claim.win(token, tenure.as_loss_listener()) {
                 attempt.hand_on();
                 asked.finish_in_background();
                 return Round::Granted(LockGuard::new(tenure));
@@ -449,7 +449,7 @@ impl Contender for Acquisition {
         }
         let hears = |(listener, of): (&Listener, &Voter)| {
             // Those that have a channel for each holder are never another's.
-            !of.kind.has_own_channels() && listener.is_of(&of.services.notifier, of.kind.channel())
+            !of.kind.queues_on_server() && listener.is_of(&of.services.notifier, of.kind.channel())
         };
         listeners.len() == members.len() && listeners.values().zip(members.values()).all(hears)
     }
@@ -464,7 +464,7 @@ impl Contender for Acquisition {
         let claim = inherited.claim();
         let token = if claim.is_fenced() { Some(mint(claim).await?) } else { None };
         let tenure = Turn::new(claim.clone(), token, self.succession.clone());
-        if !claim.hand_to(token, tenure.as_tenant()) {
+        if !claim.hand_to(token, tenure.as_loss_listener()) {
             return None;
         }
         inherited.hand_on();

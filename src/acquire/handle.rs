@@ -227,7 +227,7 @@ impl<P: Proof> Handle<P> {
     /// A turn in a queue of a server is missed by those who sleep.
     fn strategy(&self) -> WaitStrategy {
         let mut members = self.target.members.values();
-        let is_queued = members.any(|member| member.kind.has_own_channels());
+        let is_queued = members.any(|member| member.kind.queues_on_server());
         if is_queued { self.strategy.with_pauses_of_at_most(IN_QUEUE) } else { self.strategy }
     }
 

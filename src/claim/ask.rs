@@ -113,7 +113,7 @@ impl Time {
     }
 
     fn in_passing(claim: &Claim, member: MemberId) -> Self {
-        Self { awaited: Priority::WithoutHurry, ..Self::of(claim, member) }
+        Self { awaited: Priority::Normal, ..Self::of(claim, member) }
     }
 
     /// After a socket that broke: whoever waits for this member alone may have waited long for its turn.
@@ -272,9 +272,9 @@ impl AcquireSource for VoteRequest {
         true
     }
 
-    fn never_left(&self, not_after: i64) {
+    fn was_not_sent(&self, not_after: i64) {
         let mut state = self.claim.state();
-        state.members[self.member].never_left(self.connection.epoch(), not_after);
+        state.members[self.member].was_not_sent(self.connection.epoch(), not_after);
     }
 
     fn keeps_order(&self) -> bool {

@@ -102,8 +102,8 @@ impl MemberState {
     }
 
     /// An acquire has not left and never will: the member stands as if it had not been asked.
-    pub(crate) fn never_left(&mut self, epoch: u64, not_after: i64) {
-        if self.unanswered.never_left(epoch, not_after) {
+    pub(crate) fn was_not_sent(&mut self, epoch: u64, not_after: i64) {
+        if self.unanswered.was_not_sent(epoch, not_after) {
             self.touched = !self.unanswered.is_settled() || self.touched_before;
         }
     }

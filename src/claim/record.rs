@@ -79,7 +79,7 @@ pub(crate) struct Wanted {
 impl Wanted {
     /// Whether `member` has a queue, and a place in it is wanted.
     pub(crate) fn queues_at(&self, member: &Voter) -> bool {
-        self.waits && member.kind.has_own_channels()
+        self.waits && member.kind.queues_on_server()
     }
 }
 
@@ -95,7 +95,7 @@ pub(super) struct ClaimState {
     pub(super) phase: ClaimPhase,
     pub(super) term: Term,
     /// Who has it.
-    pub(super) tenant: Option<Weak<dyn LossListener>>,
+    pub(super) loss_listener: Option<Weak<dyn LossListener>>,
     /// Whether the keys are left to their ttl in the end.
     pub(super) orphaned: bool,
     /// When it was won.
@@ -201,7 +201,7 @@ impl Claim {
             state: Mutex::new(ClaimState {
                 phase: ClaimPhase::Acquiring,
                 term: wanted.term,
-                tenant: None,
+                loss_listener: None,
                 orphaned: false,
                 won_at: Instant::from_origin(Duration::ZERO),
                 downgraded_at: None,

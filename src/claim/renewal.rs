@@ -105,8 +105,8 @@ impl Listed for Claim {
         self.is_all(Admission::Exclusive)
     }
 
-    fn is_shaken_by_releases(&self) -> bool {
-        self.members.values().any(|member| member.kind.is_shaken_by_releases())
+    fn release_may_end_others(&self) -> bool {
+        self.members.values().any(|member| member.kind.release_may_end_others())
     }
 
     fn shut_down(&self, cause: LostCause) {

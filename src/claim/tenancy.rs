@@ -57,9 +57,9 @@ impl Claim {
 
     /// The turn of its tenant is over. What becomes of the claim is for the caller to say: it is
     /// released or passed on.
-    pub(crate) fn vacate(&self) {
+    pub(crate) fn end_turn(&self) {
         let mut state = self.state();
-        state.tenant = None;
+        state.loss_listener = None;
         // From here on the count is not sent: the release is decided, or the next tenant counts anew.
         state.recount.wanted = 0;
     }
@@ -81,7 +81,7 @@ impl Claim {
             return false;
         }
         let state = self.state();
-        let is_had = state.tenant.is_some() || state.orphaned;
+        let is_had = state.loss_listener.is_some() || state.orphaned;
         let is_open = state.phase == ClaimPhase::Held && state.may_extend(now) && !is_had;
         let left = self.deadline_of(&state).map(|deadline| deadline.saturating_since(now));
         let is_enough = left >= Some(state.term.length() / 2) || planted!(HandoverAfterDeadline);
@@ -109,10 +109,10 @@ impl Claim {
         }
         let wrote = |known: &MemberState| token.is_none() || known.token() == token;
         let is_written = self.deadline_among(&state, wrote).is_some_and(|until| now < until);
-        if state.phase != ClaimPhase::Held || state.tenant.is_some() || !is_written {
+        if state.phase != ClaimPhase::Held || state.loss_listener.is_some() || !is_written {
             return false;
         }
-        state.tenant = Some(tenant);
+        state.loss_listener = Some(tenant);
         state.token = token;
         state.renew_until = self.renew_until(now);
         state.recount.wanted = 1;
@@ -149,7 +149,7 @@ impl Claim {
 impl Offered for Claim {
     fn give_back(&self) {
         let mut state = self.state();
-        if state.tenant.is_some() {
+        if state.loss_listener.is_some() {
             return;
         }
         // Under the same mutex: whoever comes to have it now finds it over.

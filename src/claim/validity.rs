@@ -226,7 +226,7 @@ impl Claim {
         }
         let cause = self.loss.get_or_init(|| Box::new(cause));
         state.phase = ClaimPhase::Lost;
-        let tenant = state.tenant.clone();
+        let tenant = state.loss_listener.clone();
         drop(state);
         if let Some(tenant) = tenant.as_ref().and_then(Weak::upgrade) {
             tenant.on_lost(cause);

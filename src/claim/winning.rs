@@ -35,7 +35,7 @@ impl Claim {
             return false;
         }
         state.phase = ClaimPhase::Held;
-        state.tenant = Some(tenant);
+        state.loss_listener = Some(tenant);
         state.token = token;
         state.recount.wanted = 1;
         self.plan_heals(&mut state, now);

@@ -67,7 +67,7 @@ impl Turn {
     }
 
     /// The same as its claim knows it.
-    pub(crate) fn as_tenant(self: &Arc<Self>) -> Weak<dyn LossListener> {
+    pub(crate) fn as_loss_listener(self: &Arc<Self>) -> Weak<dyn LossListener> {
         let this: Weak<Self> = Arc::downgrade(self);
         this
     }
@@ -162,7 +162,7 @@ impl Turn {
             }
             return false;
         }
-        self.claim.vacate();
+        self.claim.end_turn();
         self.end(state, TurnEnd::Left);
         true
     }

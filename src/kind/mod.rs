@@ -72,7 +72,7 @@ pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
 
     /// Whether each holder has a channel of its own. Then each who waits stands in the server's queue, and
     /// not in a line of its process.
-    fn has_own_channels(&self) -> bool {
+    fn queues_on_server(&self) -> bool {
         false
     }
 
@@ -114,7 +114,7 @@ pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
 
     /// Whether a release by somebody may mean that who holds it with others holds it no more. Not of
     /// permits: each is by itself.
-    fn is_shaken_by_releases(&self) -> bool {
+    fn release_may_end_others(&self) -> bool {
         true
     }
 
@@ -163,6 +163,6 @@ pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
     /// Whether what one holder has may pass to the next one of the same process without a word to the
     /// server.
     fn may_be_handed_over(&self) -> bool {
-        self.admission() == Admission::Exclusive && !self.has_own_channels()
+        self.admission() == Admission::Exclusive && !self.queues_on_server()
     }
 }

@@ -177,7 +177,7 @@ impl Node {
         let (connection, answer) = match self.call_on_another_runtimes(call, deadline).await {
             Some(answered) => answered,
             None => {
-                self.call_until(next_socket, key, Priority::ByALease, &call.batch, deadline).await?
+                self.call_until(next_socket, key, Priority::Renewal, &call.batch, deadline).await?
             }
         };
         let (sent, run_id) = (answer.sent, connection.run_id());
@@ -204,7 +204,7 @@ impl Node {
             return None;
         }
         // Else the cause is why there is no connection.
-        let answer = theirs.call_of(Priority::ByALease, &call.batch, deadline).await.ok()?;
+        let answer = theirs.call_of(Priority::Renewal, &call.batch, deadline).await.ok()?;
         Some((theirs, answer))
     }
 }

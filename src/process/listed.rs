@@ -19,7 +19,7 @@ pub(crate) trait Listed: fmt::Debug + Send + Sync {
     fn is_exclusive(&self) -> bool;
 
     /// Whether a release by somebody else may mean that this one is over.
-    fn is_shaken_by_releases(&self) -> bool;
+    fn release_may_end_others(&self) -> bool;
 
     /// Ends it for whoever has it, and leaves the releases to the releaser.
     fn shut_down(&self, cause: LostCause);
@@ -48,7 +48,7 @@ mod tests {
             self.0 > 0
         }
 
-        fn is_shaken_by_releases(&self) -> bool {
+        fn release_may_end_others(&self) -> bool {
             true
         }
 

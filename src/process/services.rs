@@ -255,7 +255,7 @@ impl NodeServices {
     /// before its release is sent. Ask at once whether it is still ours.
     fn released_by_somebody(&self, channel: &str) {
         let mut claims = self.held().on(channel);
-        claims.retain(|claim| claim.is_shaken_by_releases());
+        claims.retain(|claim| claim.release_may_end_others());
         claims.iter().filter(|claim| claim.is_exclusive()).for_each(|claim| claim.renew_now());
         ask_one_who_shares(&claims);
     }

@@ -24,7 +24,7 @@ pub(crate) trait AcquireSource: fmt::Debug + Send + Sync {
     fn wants(&self, now: Instant, not_after: i64, turn: SendReason) -> bool;
 
     /// What was noted with this stamp was not executed, and never will be.
-    fn never_left(&self, not_after: i64);
+    fn was_not_sent(&self, not_after: i64);
 
     /// Whether it passes nothing that entered before it, as a release that it is to follow.
     fn keeps_order(&self) -> bool;
@@ -37,7 +37,7 @@ pub(crate) enum SendReason {
     /// With the script's text, since the server did not know it by its digest.
     WithText,
     /// In another call, since the server refused the one that it was in.
-    InAnotherCall,
+    Regrouped,
 }
 
 /// How long an acquire is waited for.
@@ -56,32 +56,32 @@ pub(crate) struct CallTimeouts {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Priority {
     /// Nobody: it is only to be done at last.
-    ByNobody,
+    Background,
     /// Somebody who has time.
     #[default]
-    WithoutHurry,
+    Normal,
     /// Somebody who waits for answers of other servers at the same time.
-    WithOthers,
+    Fanout,
     /// The same, some of which are of this server: these had better leave together.
-    WithOthersHere,
+    FanoutOneServer,
     /// Somebody who waits for nothing else.
-    Alone,
+    Single,
     /// A lease, which ends meanwhile.
-    ByALease,
+    Renewal,
 }
 
 impl Priority {
     /// For each of so many calls at the same time, whether to as many servers or not.
     pub(crate) const fn among(calls: usize, are_apart: bool) -> Self {
         match (calls, are_apart) {
-            (1, _) => Self::Alone,
-            (_, true) => Self::WithOthers,
-            (_, false) => Self::WithOthersHere,
+            (1, _) => Self::Single,
+            (_, true) => Self::Fanout,
+            (_, false) => Self::FanoutOneServer,
         }
     }
 
     /// Whether somebody waits for other answers at the same time.
     pub(super) const fn is_with_others(self) -> bool {
-        matches!(self, Self::WithOthers | Self::WithOthersHere)
+        matches!(self, Self::Fanout | Self::FanoutOneServer)
     }
 }

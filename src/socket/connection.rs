@@ -18,7 +18,7 @@ use redis::Value;
 
 use super::{
     caller::{AcquireSource, CallTimeouts, Priority},
-    flight::{CallLimit, fly},
+    flight::{CallLimit, send_and_wait},
     order::{AcquireAnswered, CallEnd},
     outbox::{ConnectionEnd, NewCall, Outbox},
     request::{Form, Question, Request},
@@ -223,7 +223,7 @@ impl Connection {
         let is_asking = self.is_asking;
         let departure = NewCall::Acquire { acquirer, unsent_until, is_asking };
         let until = CallLimit::Patience(patience);
-        self.fly(departure, until, awaited).map(|fate| self.asked(fate))
+        self.send_and_wait(departure, until, awaited).map(|fate| self.asked(fate))
     }
 
     fn asked(&self, fate: CallEnd) -> AcquireAnswer {
@@ -279,7 +279,8 @@ impl Connection {
     ) -> impl Future<Output = Result<(Option<Value>, Value, Instant), NodeError>> + Send {
         let request = Request { is_asking: self.is_asking, ..request };
         let departure = NewCall::Call { request, deadline };
-        self.fly(departure, CallLimit::Deadline(deadline), awaited).map(|fate| match fate {
+        self.send_and_wait(departure, CallLimit::Deadline(deadline), awaited).map(|fate| match fate
+        {
             CallEnd::Answered { first, value, sent } => Ok((first, value, sent)),
             other => Err(self.failed(other)),
         })
@@ -293,20 +294,20 @@ impl Connection {
         }
     }
 
-    fn fly(
+    fn send_and_wait(
         &self,
         departure: NewCall,
         until: CallLimit,
         awaited: Priority,
     ) -> impl Future<Output = CallEnd> + Send {
-        fly(&self.socket.outbox, awaited, departure, until)
+        send_and_wait(&self.socket.outbox, awaited, departure, until)
     }
 
     /// Why there is no answer.
     fn failed(&self, fate: CallEnd) -> NodeError {
         match fate {
-            CallEnd::Unknown(error) | CallEnd::NeverLeft(error) => error,
-            CallEnd::Late { phase, counts } => {
+            CallEnd::Unknown(error) | CallEnd::NotSent(error) => error,
+            CallEnd::GivenUp { phase, counts } => {
                 if counts {
                     self.socket.suspicion.timed_out(phase);
                 }

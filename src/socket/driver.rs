@@ -185,7 +185,7 @@ impl Driver {
     /// look for that answer, or since the stream takes nothing any more.
     pub(super) fn write_inline(&mut self, awaited: Priority, cx: &mut Context<'_>) -> bool {
         // Callers who wait for one server only gain nothing by it, and are better packed together.
-        let is_one_of_several = awaited == Priority::WithOthers && !self.spinner.looks_for(awaited);
+        let is_one_of_several = awaited == Priority::Fanout && !self.spinner.looks_for(awaited);
         is_one_of_several && self.poll_calls(cx, Then::Sleeps).is_pending()
     }
 

@@ -27,7 +27,7 @@ pub(super) enum CallLimit {
 ///
 /// # Cancel safety
 /// If the future is dropped while the call waits for its turn, the call is never sent.
-pub(super) fn fly<'a>(
+pub(super) fn send_and_wait<'a>(
     outbox: &'a Outbox,
     awaited: Priority,
     departure: NewCall,
@@ -76,7 +76,7 @@ impl CallFuture<'_> {
                 let (waker, wake_at) = (cx.waker().clone(), self.wake_at);
                 let caller = CallWaiter { waker, wake_at, awaited: self.awaited };
                 match self.outbox.enter(departure, caller) {
-                    None => Poll::Ready(CallEnd::NeverLeft(lost())),
+                    None => Poll::Ready(CallEnd::NotSent(lost())),
                     Some(ticket) => {
                         self.stage = Stage::Entered(ticket);
                         Poll::Pending
@@ -136,8 +136,8 @@ impl CallFuture<'_> {
             Stage::New(_) | Stage::Landed => GivenUp::Unsent { counts: true },
         };
         match left {
-            GivenUp::Unsent { counts } => CallEnd::Late { phase: Phase::Sending, counts },
-            GivenUp::Sent { counts } => CallEnd::Late { phase: Phase::Answering, counts },
+            GivenUp::Unsent { counts } => CallEnd::GivenUp { phase: Phase::Sending, counts },
+            GivenUp::Sent { counts } => CallEnd::GivenUp { phase: Phase::Answering, counts },
         }
     }
 }

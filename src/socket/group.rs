@@ -51,14 +51,15 @@ impl CallTable {
         to: &mut Vec<u8>,
         unsent: &mut Vec<Waker>,
     ) -> bool {
-        let mut group = Group { start: self.flying.len(), bytes: 0, now, prints: SmallVec::new() };
+        let mut group =
+            Group { start: self.sent_acquires.len(), bytes: 0, now, prints: SmallVec::new() };
         let mut passed = Vec::new();
-        while self.flying.len() - group.start < MOST_LOCKS
+        while self.sent_acquires.len() - group.start < MOST_LOCKS
             && passed.len() < LOOK_AHEAD
             && let Some(ticket) = self.acquires.pop_front()
         {
             match self.join(ticket, &mut group, &stamp) {
-                Joins::Yes => self.flying.push_back(ticket),
+                Joins::Yes => self.sent_acquires.push_back(ticket),
                 Joins::Later => passed.push(ticket),
                 Joins::No(waker) => unsent.extend(waker),
             }
@@ -127,25 +128,27 @@ impl CallTable {
             && ![one, two].into_iter().any(|acquire| self.rules.loners.has(acquire, group.now))
             && (one.may_meet()
                 || !group.prints.contains(&print)
-                || !(group.start..self.flying.len()).filter_map(|at| self.seeker(at)).any(is_there))
+                || !(group.start..self.sent_acquires.len())
+                    .filter_map(|at| self.seeker(at))
+                    .any(is_there))
     }
 
     /// One of those that fly.
     fn seeker(&self, at: usize) -> Option<&QueuedAcquire> {
-        match self.calls.get(*self.flying.get(at)?) {
+        match self.calls.get(*self.sent_acquires.get(at)?) {
             Some(CallState::Acquire(seeker)) => Some(seeker),
             _ => None,
         }
     }
 
     fn write_group(&mut self, group: &Group, to: &mut Vec<u8>) -> bool {
-        if self.flying.len() == group.start {
+        if self.sent_acquires.len() == group.start {
             return false;
         }
         let mut words = std::mem::take(&mut self.scratch);
         words.clear();
-        let all = (group.start..self.flying.len()).filter_map(|at| self.seeker(at));
-        let locks = self.flying.len() - group.start;
+        let all = (group.start..self.sent_acquires.len()).filter_map(|at| self.seeker(at));
+        let locks = self.sent_acquires.len() - group.start;
         let Some(first) = all.clone().next() else { return false };
         let is_asking = first.is_asking;
         let (acquire, stamp) = (first.acquirer.acquire(), first.stamp.unwrap_or(i64::MIN));

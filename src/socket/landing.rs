@@ -32,13 +32,14 @@ pub(super) struct AcquireReply {
 impl CallTable {
     /// Hands the answer to so many `locks`, the first of those that fly, or has them wait again. The
     /// server's time, if it told it.
-    pub(super) fn land(
+    pub(super) fn answer_acquires(
         &mut self,
         locks: usize,
         reply: AcquireReply,
         wakers: &mut Vec<Waker>,
     ) -> Option<i64> {
-        let all: Vec<CallId> = self.flying.drain(..locks.min(self.flying.len())).collect();
+        let all: Vec<CallId> =
+            self.sent_acquires.drain(..locks.min(self.sent_acquires.len())).collect();
         if let Value::ServerError(error) = &reply.value {
             self.refused(all, &cause::of_server(error), &reply, wakers);
             return None;
@@ -96,13 +97,13 @@ impl CallTable {
             self.wait_again(&all, SendReason::WithText, None, reply, wakers);
         } else if all.len() > 1 && error.is_crossslot() && !self.rules.by_slot {
             self.rules.by_slot = true;
-            self.wait_again(&all, SendReason::InAnotherCall, Some(0), reply, wakers);
+            self.wait_again(&all, SendReason::Regrouped, Some(0), reply, wakers);
         } else if all.len() > 1 && may_be_one {
             let rest = all.split_off(all.len() / 2);
             // What is put in front last is sent first.
             for half in [rest, all] {
                 self.parts += 1;
-                self.wait_again(&half, SendReason::InAnotherCall, Some(self.parts), reply, wakers);
+                self.wait_again(&half, SendReason::Regrouped, Some(self.parts), reply, wakers);
             }
         } else {
             for ticket in all {
@@ -140,7 +141,7 @@ impl CallTable {
                     seeker.part = part.unwrap_or(seeker.part);
                     self.acquires.push_front(*ticket);
                 }
-                _ => wakers.extend(self.decide(*ticket, CallEnd::NeverLeft(lost()))),
+                _ => wakers.extend(self.decide(*ticket, CallEnd::NotSent(lost()))),
             }
         }
     }

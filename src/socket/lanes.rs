@@ -50,12 +50,11 @@ pub(super) enum NextToSend<T> {
 impl<T> Lanes<T> {
     pub(super) fn push(&mut self, it: T, bytes: usize, awaited: Priority) {
         let lane = match awaited {
-            Priority::ByALease => &mut self.renewals,
-            Priority::ByNobody => &mut self.unawaited,
-            Priority::WithoutHurry
-            | Priority::WithOthers
-            | Priority::WithOthersHere
-            | Priority::Alone => &mut self.awaited,
+            Priority::Renewal => &mut self.renewals,
+            Priority::Background => &mut self.unawaited,
+            Priority::Normal | Priority::Fanout | Priority::FanoutOneServer | Priority::Single => {
+                &mut self.awaited
+            }
         };
         lane.calls.push_back(LaneItem { it, bytes, number: self.came });
         lane.bytes += bytes;
@@ -174,9 +173,9 @@ mod tests {
         let mut lanes = Lanes::default();
         for letter in waiting.chars() {
             let awaited = match letter {
-                'R' => Priority::ByALease,
-                'd' => Priority::ByNobody,
-                _ => Priority::Alone,
+                'R' => Priority::Renewal,
+                'd' => Priority::Background,
+                _ => Priority::Single,
             };
             lanes.push(letter, 10, awaited);
         }

@@ -36,9 +36,9 @@ pub(super) enum CallEnd {
     /// It was not answered, and nobody knows whether it was executed.
     Unknown(NodeError),
     /// None of it has left this machine, and none ever will.
-    NeverLeft(NodeError),
+    NotSent(NodeError),
     /// Its caller waited long enough.
-    Late { phase: Phase, counts: bool },
+    GivenUp { phase: Phase, counts: bool },
 }
 
 impl CallEnd {
@@ -46,7 +46,7 @@ impl CallEnd {
     fn was_not_executed(&self) -> bool {
         matches!(
             self,
-            Self::Unwanted | Self::NeverLeft(_) | Self::Late { phase: Phase::Sending, .. }
+            Self::Unwanted | Self::NotSent(_) | Self::GivenUp { phase: Phase::Sending, .. }
         )
     }
 }
@@ -70,9 +70,9 @@ pub(super) struct CallTable {
     /// Acquires that it has not taken yet. They leave in calls that they share.
     pub(super) acquires: VecDeque<CallId>,
     /// What it has taken, until the answer comes.
-    pub(super) departed: VecDeque<SentCall>,
+    pub(super) sent: VecDeque<SentCall>,
     /// The acquires of the calls among these, in the same order.
-    pub(super) flying: VecDeque<CallId>,
+    pub(super) sent_acquires: VecDeque<CallId>,
     /// How many calls were ever taken.
     pub(super) taken: u64,
     /// How many calls with acquires are not answered.
@@ -99,12 +99,12 @@ pub(super) struct CallTable {
 }
 
 pub(super) enum CallState {
-    Waiting {
+    Queued {
         request: Request,
         deadline: Instant,
         caller: CallWaiter,
     },
-    Departed {
+    Sent {
         sent: Instant,
         /// The first answer, of two.
         first: Option<Value>,
@@ -112,10 +112,10 @@ pub(super) enum CallState {
     },
     Acquire(QueuedAcquire),
     /// Given up before the driver took it.
-    Withdrawn,
+    GivenUpQueued,
     /// Given up after that.
-    Forsaken,
-    Decided(CallEnd),
+    GivenUpSent,
+    Ended(CallEnd),
 }
 
 /// Who waits for what becomes of a call.
@@ -163,10 +163,10 @@ pub(super) struct QueuedAcquire {
 impl CallState {
     fn caller(&mut self) -> Option<&mut CallWaiter> {
         match self {
-            Self::Waiting { caller, .. }
-            | Self::Departed { caller, .. }
+            Self::Queued { caller, .. }
+            | Self::Sent { caller, .. }
             | Self::Acquire(QueuedAcquire { caller, .. }) => Some(caller),
-            Self::Withdrawn | Self::Forsaken | Self::Decided(_) => None,
+            Self::GivenUpQueued | Self::GivenUpSent | Self::Ended(_) => None,
         }
     }
 }
@@ -219,21 +219,16 @@ impl CallTable {
 
     /// Packs a call that waits, unless it was given up or nobody waits for its answer any more: then
     /// its waker is returned.
-    pub(super) fn depart(
-        &mut self,
-        ticket: CallId,
-        now: Instant,
-        to: &mut Vec<u8>,
-    ) -> Option<Waker> {
+    pub(super) fn send(&mut self, ticket: CallId, now: Instant, to: &mut Vec<u8>) -> Option<Waker> {
         match self.calls.get_mut(ticket) {
-            Some(CallState::Waiting { deadline, .. }) if now >= *deadline => {
+            Some(CallState::Queued { deadline, .. }) if now >= *deadline => {
                 self.decide(ticket, late(true))
             }
-            Some(entry @ CallState::Waiting { .. }) => {
-                if let CallState::Waiting { request, caller, .. } =
-                    std::mem::replace(entry, CallState::Withdrawn)
+            Some(entry @ CallState::Queued { .. }) => {
+                if let CallState::Queued { request, caller, .. } =
+                    std::mem::replace(entry, CallState::GivenUpQueued)
                 {
-                    *entry = CallState::Departed { sent: now, first: None, caller };
+                    *entry = CallState::Sent { sent: now, first: None, caller };
                     let what = match request.answers {
                         AnswerCount::One => SentPart::Call(ticket),
                         AnswerCount::Two => SentPart::Pair(ticket),
@@ -242,7 +237,7 @@ impl CallTable {
                         self.take_asking(now, to);
                     }
                     self.take(what, now, to, |to| to.extend_from_slice(&request.bytes));
-                    if let Some(departed) = self.departed.back_mut() {
+                    if let Some(departed) = self.sent.back_mut() {
                         departed.is_list = request.is_list;
                     }
                 }
@@ -265,7 +260,7 @@ impl CallTable {
     ) {
         let before = to.len();
         write(to);
-        self.departed.push_back(SentCall {
+        self.sent.push_back(SentCall {
             sent: now,
             start: self.bytes,
             what,
@@ -283,7 +278,7 @@ impl CallTable {
 
     /// The next call that is answered, and when it was taken.
     pub(super) fn answer_next(&mut self) -> Option<(SentPart, Instant)> {
-        let next = self.departed.front_mut()?;
+        let next = self.sent.front_mut()?;
         let (what, sent) = (next.what, next.sent);
         match what {
             SentPart::Pair(ticket) => {
@@ -293,13 +288,13 @@ impl CallTable {
             SentPart::Call(_) | SentPart::Asking => {}
             SentPart::Acquires(_) => self.acquire_calls -= 1,
         }
-        self.departed.pop_front();
+        self.sent.pop_front();
         Some((what, sent))
     }
 
     /// Whether the answer behind so many may tell of many.
     pub(super) fn awaits_a_list(&self, behind: usize) -> bool {
-        let mut answers = self.departed.iter().flat_map(|departed| {
+        let mut answers = self.sent.iter().flat_map(|departed| {
             let so_many = if let SentPart::Pair(_) = departed.what { 2 } else { 1 };
             iter::repeat_n(departed.is_list, so_many)
         });
@@ -308,20 +303,20 @@ impl CallTable {
 
     /// The next call that is never answered, and the byte that it begins with.
     pub(super) fn break_next(&mut self) -> Option<(SentPart, u64)> {
-        let SentCall { what, start, .. } = self.departed.pop_front()?;
+        let SentCall { what, start, .. } = self.sent.pop_front()?;
         Some((what, start))
     }
 
     /// Keeps the first of two answers.
     pub(super) fn answer_first(&mut self, ticket: CallId, value: Value) {
-        if let Some(CallState::Departed { first, .. }) = self.calls.get_mut(ticket) {
+        if let Some(CallState::Sent { first, .. }) = self.calls.get_mut(ticket) {
             *first = Some(value);
         }
     }
 
     /// The last answer, or the only one.
     pub(super) fn answer(&mut self, ticket: CallId, value: Value) -> Option<Waker> {
-        let Some(CallState::Departed { sent, first, .. }) = self.calls.get_mut(ticket) else {
+        let Some(CallState::Sent { sent, first, .. }) = self.calls.get_mut(ticket) else {
             self.calls.try_remove(ticket);
             return None;
         };
@@ -333,15 +328,13 @@ impl CallTable {
     pub(super) fn decide(&mut self, ticket: CallId, fate: CallEnd) -> Option<Waker> {
         match self.calls.get_mut(ticket) {
             Some(
-                entry @ (CallState::Waiting { .. }
-                | CallState::Departed { .. }
-                | CallState::Acquire(_)),
+                entry @ (CallState::Queued { .. } | CallState::Sent { .. } | CallState::Acquire(_)),
             ) => {
                 if let (CallState::Acquire(seeker), true) = (&mut *entry, fate.was_not_executed()) {
-                    seeker.never_left();
+                    seeker.was_not_sent();
                 }
                 let fate = match entry {
-                    CallState::Departed { sent, first: Some(first), .. }
+                    CallState::Sent { sent, first: Some(first), .. }
                         if planted!(AnnouncementLost) =>
                     {
                         let (sent, first) = (*sent, Some(first.clone()));
@@ -349,8 +342,8 @@ impl CallTable {
                     }
                     _ => fate,
                 };
-                match std::mem::replace(entry, CallState::Decided(fate)) {
-                    CallState::Waiting { caller, .. } | CallState::Departed { caller, .. } => {
+                match std::mem::replace(entry, CallState::Ended(fate)) {
+                    CallState::Queued { caller, .. } | CallState::Sent { caller, .. } => {
                         Some(caller.waker)
                     }
                     CallState::Acquire(seeker) => Some(seeker.caller.waker),
@@ -366,7 +359,7 @@ impl CallTable {
 
     pub(super) fn take_fate(&mut self, ticket: CallId) -> Option<CallEnd> {
         match self.calls.try_remove(ticket) {
-            Some(CallState::Decided(fate)) => Some(fate),
+            Some(CallState::Ended(fate)) => Some(fate),
             _ => None,
         }
     }
@@ -374,26 +367,26 @@ impl CallTable {
     /// Gives up a call; with what is to be dropped once nothing is locked.
     pub(super) fn leave(&mut self, ticket: CallId) -> (GivenUp, Option<CallState>) {
         let (left, after) = match self.calls.get_mut(ticket) {
-            Some(CallState::Waiting { .. }) => {
-                (GivenUp::Unsent { counts: true }, CallState::Withdrawn)
+            Some(CallState::Queued { .. }) => {
+                (GivenUp::Unsent { counts: true }, CallState::GivenUpQueued)
             }
-            Some(CallState::Departed { .. }) => {
-                (GivenUp::Sent { counts: true }, CallState::Forsaken)
+            Some(CallState::Sent { .. }) => {
+                (GivenUp::Sent { counts: true }, CallState::GivenUpSent)
             }
             Some(CallState::Acquire(seeker)) => match seeker.flight {
                 None => {
-                    seeker.never_left();
+                    seeker.was_not_sent();
                     // Who is asked beside others was not sent for want of time: the server may be there.
                     let is_alone = seeker.unsent_until.is_none();
-                    let counts = is_alone && is_first(self.departed.front_mut());
-                    (GivenUp::Unsent { counts }, CallState::Withdrawn)
+                    let counts = is_alone && is_first(self.sent.front_mut());
+                    (GivenUp::Unsent { counts }, CallState::GivenUpQueued)
                 }
                 Some((_, number)) => {
-                    let oldest = self.taken - self.departed.len() as u64;
+                    let oldest = self.taken - self.sent.len() as u64;
                     let at = usize::try_from(number - oldest).unwrap_or(usize::MAX);
                     (
-                        GivenUp::Sent { counts: is_first(self.departed.get_mut(at)) },
-                        CallState::Forsaken,
+                        GivenUp::Sent { counts: is_first(self.sent.get_mut(at)) },
+                        CallState::GivenUpSent,
                     )
                 }
             },
@@ -405,7 +398,7 @@ impl CallTable {
                 } else {
                     GivenUp::Sent { counts: true }
                 };
-                return (left, fate.map(CallState::Decided));
+                return (left, fate.map(CallState::Ended));
             }
         };
         if planted!(WithdrawnAfterNoscript) && matches!(left, GivenUp::Sent { .. }) {
@@ -431,18 +424,19 @@ impl CallTable {
 
     /// How many callers go on once the first so many of those that fly are answered.
     pub(super) fn how_many_go_on(&mut self, locks: usize) -> usize {
-        let goes_on = |at: &usize| self.flying.get(*at).copied().is_some_and(|it| self.goes_on(it));
+        let goes_on =
+            |at: &usize| self.sent_acquires.get(*at).copied().is_some_and(|it| self.goes_on(it));
         (0..locks).filter(goes_on).count()
     }
 
     /// The only call, if it is under way.
     pub(super) fn only_call(&mut self) -> Option<OnlyCall> {
-        let is_alone = self.departed.len() == 1 && !self.has_waiting();
-        let only = self.departed.front().filter(|_| is_alone)?;
+        let is_alone = self.sent.len() == 1 && !self.has_waiting();
+        let only = self.sent.front().filter(|_| is_alone)?;
         let sent = only.sent;
         let ticket = match only.what {
             SentPart::Call(ticket) | SentPart::Pair(ticket) => ticket,
-            SentPart::Acquires(_) => *self.flying.front()?,
+            SentPart::Acquires(_) => *self.sent_acquires.front()?,
             SentPart::Asking => return None,
         };
         self.awaited(ticket).map(|awaited| OnlyCall { sent, awaited })
@@ -485,15 +479,15 @@ impl CallTable {
         let mut lanes = std::mem::take(&mut self.lanes);
         let mut unsent = std::mem::take(&mut self.acquires);
         unsent.extend(std::iter::from_fn(|| lanes.oldest()));
-        unsent.into_iter().filter_map(|one| self.decide(one, CallEnd::NeverLeft(error()))).collect()
+        unsent.into_iter().filter_map(|one| self.decide(one, CallEnd::NotSent(error()))).collect()
     }
 }
 
 impl QueuedAcquire {
     /// What was noted was not executed, and never will be.
-    fn never_left(&mut self) {
+    fn was_not_sent(&mut self) {
         if let Some(stamp) = self.stamp.take() {
-            self.acquirer.never_left(stamp);
+            self.acquirer.was_not_sent(stamp);
         }
     }
 }
@@ -508,7 +502,7 @@ fn is_first(call: Option<&mut SentCall>) -> bool {
 
 /// What is told of a call that waited too long to be sent.
 pub(super) fn late(counts: bool) -> CallEnd {
-    CallEnd::Late { phase: Phase::Sending, counts }
+    CallEnd::GivenUp { phase: Phase::Sending, counts }
 }
 
 /// Why a call was not sent: the connection has ended.

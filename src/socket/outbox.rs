@@ -118,7 +118,7 @@ impl NewCall {
         match self {
             Self::Call { request, deadline } => {
                 let (bytes, awaited) = (request.bytes.len(), caller.awaited);
-                let ticket = order.calls.insert(CallState::Waiting { request, deadline, caller });
+                let ticket = order.calls.insert(CallState::Queued { request, deadline, caller });
                 order.lanes.push(ticket, bytes, awaited);
                 (ticket, true)
             }
@@ -252,7 +252,7 @@ impl Outbox {
         let is_next = order.plan_wake(caller.wake_at);
         // The driver's runtime may stand still if that is another: then it is better not sent.
         let (awaited, is_here) = (caller.awaited, caller.wake_at.is_some());
-        let is_idle = order.departed.is_empty() && !order.has_waiting();
+        let is_idle = order.sent.is_empty() && !order.has_waiting();
         let (ticket, leaves) = departure.enter(&mut order, caller);
         let driver = if leaves || is_next { order.driver.take() } else { None };
         drop(order);
@@ -341,7 +341,7 @@ impl Outbox {
     /// Whether an answer is due, and nothing was heard, for so `long`.
     pub(super) fn is_owed_for(&self, long: Duration) -> bool {
         let (now, heard) = (self.clock.now(), self.traffic.last_heard());
-        let since = self.order().departed.front().map(|first| first.sent.max(heard));
+        let since = self.order().sent.front().map(|first| first.sent.max(heard));
         since.is_some_and(|since| now.saturating_since(since) >= long)
     }
 
@@ -354,7 +354,7 @@ impl Outbox {
             Some(CallState::Acquire(QueuedAcquire { unsent_until: Some(until), .. })) => {
                 return *until;
             }
-            Some(CallState::Acquire(_)) => match order.departed.front() {
+            Some(CallState::Acquire(_)) => match order.sent.front() {
                 // However many are before it: the server is there.
                 Some(first) => first.sent.max(self.traffic.last_heard()),
                 // It has not been looked for anything to send.
@@ -449,7 +449,7 @@ impl Outbox {
         let (received, is_live) = (self.clock.now(), self.is_live());
         order.last_round_trip = received.saturating_since(sent);
         let reply = AcquireReply { value, sent, received, is_live };
-        if let Some(server_us) = order.land(locks, reply, wakers)
+        if let Some(server_us) = order.answer_acquires(locks, reply, wakers)
             && let Some(mut server_clock) = self.server_clock()
         {
             server_clock.observe(Sample { sent, received, server_us });
@@ -472,10 +472,10 @@ impl Outbox {
                 Some(first.take().unwrap_or_else(|| cause.clone()))
             };
             let fate =
-                || error.clone().map_or_else(|| CallEnd::NeverLeft(unsent()), CallEnd::Unknown);
+                || error.clone().map_or_else(|| CallEnd::NotSent(unsent()), CallEnd::Unknown);
             let tickets: Vec<CallId> = match what {
                 SentPart::Call(ticket) | SentPart::Pair(ticket) => vec![ticket],
-                SentPart::Acquires(locks) => order.flying.drain(..locks).collect(),
+                SentPart::Acquires(locks) => order.sent_acquires.drain(..locks).collect(),
                 SentPart::Asking => Vec::new(),
             };
             wakers.extend(tickets.into_iter().filter_map(|ticket| order.decide(ticket, fate())));
@@ -507,7 +507,7 @@ impl fmt::Debug for Outbox {
         let order = self.order();
         f.debug_struct("Outbox")
             .field("waiting", &(order.lanes.len() + order.acquires.len()))
-            .field("departed", &order.departed.len())
+            .field("departed", &order.sent.len())
             .field("ending", &self.ending)
             .finish_non_exhaustive()
     }

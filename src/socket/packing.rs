@@ -71,7 +71,7 @@ impl Outbox {
                 order.lanes.oldest().map(NextToSend::Call)
             };
             match next {
-                Some(NextToSend::Call(ticket)) => unsent.extend(order.depart(ticket, now, to)),
+                Some(NextToSend::Call(ticket)) => unsent.extend(order.send(ticket, now, to)),
                 Some(NextToSend::Acquires) => {
                     acquires_go = self.pack_acquires(order, now, to, unsent);
                 }
@@ -88,7 +88,7 @@ impl Outbox {
         order.most_acquire_calls = calls_under_way(self.round_trip(), order.last_round_trip);
         if order.acquires.len() >= MOST_LOCKS {
             // They gain nothing by waiting. Behind very many others few calls would be few acquires.
-            let others = order.departed.len() - order.acquire_calls;
+            let others = order.sent.len() - order.acquire_calls;
             order.most_acquire_calls = order.most_acquire_calls.max(others / OTHERS);
         }
         order.acquire_calls < order.most_acquire_calls

@@ -18,11 +18,11 @@ impl Way {
     /// Whether an answer that is so awaited is looked for.
     pub(super) fn serves(self, awaited: Priority) -> bool {
         match (self, awaited) {
-            (_, Priority::ByNobody | Priority::WithoutHurry | Priority::ByALease) => false,
-            (Self::InTurns, Priority::WithOthers | Priority::WithOthersHere)
-            | (_, Priority::Alone) => true,
+            (_, Priority::Background | Priority::Normal | Priority::Renewal) => false,
+            (Self::InTurns, Priority::Fanout | Priority::FanoutOneServer)
+            | (_, Priority::Single) => true,
             // Who looks at one socket keeps the calls on others waiting.
-            (Self::Itself, Priority::WithOthers | Priority::WithOthersHere) => false,
+            (Self::Itself, Priority::Fanout | Priority::FanoutOneServer) => false,
         }
     }
 }

@@ -166,7 +166,7 @@ mod tests {
     }
 
     fn alone(us: u64) -> Option<OnlyCall> {
-        Some(OnlyCall { sent: at(us), awaited: Priority::Alone })
+        Some(OnlyCall { sent: at(us), awaited: Priority::Single })
     }
 
     fn spinner() -> Spinner {
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn answers_of_several_servers_are_looked_for_in_turns_only() {
-        use Priority::{Alone, WithOthers, WithoutHurry};
+        use Priority::{Fanout, Normal, Single};
         for (way, looks) in
             [(Way::InTurns, [false, true, true]), (Way::Itself, [false, false, true])]
         {
@@ -207,7 +207,7 @@ mod tests {
                 spinner.next(Some(OnlyCall { sent: at(5), awaited }), false, || at(5), || NEAR)
                     != PollStep::Sleep
             };
-            assert_eq!([WithoutHurry, WithOthers, Alone].map(looks_for), looks, "{way:?}");
+            assert_eq!([Normal, Fanout, Single].map(looks_for), looks, "{way:?}");
         }
     }
 

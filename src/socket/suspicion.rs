@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 
 use super::{
     caller::Priority,
-    flight::{CallLimit, fly},
+    flight::{CallLimit, send_and_wait},
     order::CallEnd,
     outbox::{ConnectionEnd, NewCall, Outbox},
     request::Request,
@@ -93,8 +93,9 @@ impl Suspicion {
             let deadline = outbox.clock().now() + self.node_timeout;
             let ping = NewCall::Call { request: Request::one(&cmd("PING")), deadline };
             let answer =
-                fly(outbox, Priority::default(), ping, CallLimit::Deadline(deadline)).await;
-            let is_late = matches!(answer, CallEnd::Late { .. });
+                send_and_wait(outbox, Priority::default(), ping, CallLimit::Deadline(deadline))
+                    .await;
+            let is_late = matches!(answer, CallEnd::GivenUp { .. });
             if is_late && self.reads_when_owed().await == Some(reads) {
                 return;
             }

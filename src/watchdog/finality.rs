@@ -32,7 +32,7 @@ impl Unanswered {
 
     /// The acquire has not left and never will, which says nothing about others. False if it is not
     /// among these.
-    pub(crate) fn never_left(&mut self, epoch: u64, not_after: i64) -> bool {
+    pub(crate) fn was_not_sent(&mut self, epoch: u64, not_after: i64) -> bool {
         let this = self.position(epoch, not_after);
         this.map(|this| self.0.remove(this)).is_some()
     }
@@ -106,8 +106,8 @@ mod tests {
         let mut unanswered = Unanswered::default();
         unanswered.sent(1, 100);
         unanswered.sent(1, 200);
-        assert!(unanswered.never_left(1, 200));
-        assert!(!unanswered.never_left(1, 200));
+        assert!(unanswered.was_not_sent(1, 200));
+        assert!(!unanswered.was_not_sent(1, 200));
         assert_eq!(unanswered.last_stamp(), Some(100));
     }
 

@@ -88,7 +88,7 @@ async fn perform(shared: &Shared, job: Job) -> Done {
 }
 
 async fn attempt(shared: &Shared, mut release: Box<Release>, alive: Watchdog) -> Option<Again> {
-    release.awaited = Priority::ByNobody;
+    release.awaited = Priority::Background;
     let next = contained_async(release.attempt(shared)).await;
     let after_a_panic = || release.may_stand(shared).then(|| shared.clock.now() + RETRY_MAX);
     let at = next.unwrap_or_else(after_a_panic)?;

@@ -45,7 +45,7 @@ impl Turnstile {
         members.values().all(|member| {
             let kind = &member.kind;
             kind.admission() == Admission::Exclusive
-                && !kind.has_own_channels()
+                && !kind.queues_on_server()
                 && !kind.keeps_out_by_asking()
         })
     }

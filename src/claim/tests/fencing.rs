@@ -45,11 +45,11 @@ async fn hold_is_handed_on_only_with_a_token_that_is_written() {
     let tenure = guard.guard().tenure().clone();
     let claim = tenure.claim();
     let next = claim.token().and_then(FencingToken::next);
-    claim.vacate();
-    assert!(!claim.hand_to(next, tenure.as_tenant()));
+    claim.end_turn();
+    assert!(!claim.hand_to(next, tenure.as_loss_listener()));
     let run_id = claim.members().first().services.node.run_id();
     claim.promoted(MemberId::FIRST, next.expect("there are more"), run_id);
-    assert!(claim.hand_to(next, tenure.as_tenant()));
+    assert!(claim.hand_to(next, tenure.as_loss_listener()));
 }
 
 #[derive(Debug)]

@@ -83,7 +83,7 @@ async fn member_is_clean_once_nothing_that_was_asked_can_have_been_executed() {
                 "a" | "A" => member.asked(&connection, stamp, what == "A", s(10)),
                 "g" => member.granted(epoch, stamp, None),
                 "f" => member.failed(epoch, stamp),
-                "n" => member.never_left(epoch, stamp),
+                "n" => member.was_not_sent(epoch, stamp),
                 _ => assert!(member.take_release().is_some(), "{steps}"),
             }
         }

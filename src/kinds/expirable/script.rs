@@ -121,7 +121,7 @@ impl Kind for LeasedPermits {
         false
     }
 
-    fn is_shaken_by_releases(&self) -> bool {
+    fn release_may_end_others(&self) -> bool {
         false
     }
 

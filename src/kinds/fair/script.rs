@@ -88,7 +88,7 @@ impl Kind for Fair {
         key::joined(&[&[self.channel(), ":", holder]])
     }
 
-    fn has_own_channels(&self) -> bool {
+    fn queues_on_server(&self) -> bool {
         true
     }
 

@@ -84,7 +84,7 @@ impl Kind for HeldPermits {
         false
     }
 
-    fn is_shaken_by_releases(&self) -> bool {
+    fn release_may_end_others(&self) -> bool {
         false
     }
 

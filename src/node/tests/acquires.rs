@@ -66,7 +66,7 @@ async fn acquires_of_many_threads_are_executed_in_the_order_of_their_notes() {
             }
             true
         }
-        fn never_left(&self, _not_after: i64) {}
+        fn was_not_sent(&self, _not_after: i64) {}
         fn keeps_order(&self) -> bool {
             false
         }
@@ -128,10 +128,10 @@ async fn an_acquirer_is_told_what_has_not_left() {
     gate.cut();
     let asked = within(asked).await;
     assert!(matches!(asked, AcquireAnswer::Failed(NodeError::Unreachable { .. })), "{asked:?}");
-    assert_eq!((wish.turns().len(), wish.never_left().len()), (1, 1));
+    assert_eq!((wish.turns().len(), wish.was_not_sent().len()), (1, 1));
     let asked = ask(&connection, wish.clone()).await;
     assert!(matches!(&asked, AcquireAnswer::Failed(error) if !error.is_unknown()), "{asked:?}");
-    assert_eq!((wish.turns().len(), wish.never_left().len()), (1, 1));
+    assert_eq!((wish.turns().len(), wish.was_not_sent().len()), (1, 1));
 }
 
 #[tokio::test]

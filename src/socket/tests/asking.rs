@@ -61,7 +61,7 @@ pub(crate) struct Wish {
     valid: Duration,
     pub(crate) is_wanted: AtomicBool,
     asked: Mutex<Vec<(i64, SendReason)>>,
-    never_left: Mutex<Vec<i64>>,
+    was_not_sent: Mutex<Vec<i64>>,
     pub(super) keeps_order: AtomicBool,
 }
 
@@ -97,7 +97,7 @@ impl Wish {
             valid: Duration::from_secs(1),
             is_wanted: AtomicBool::new(true),
             asked: Mutex::default(),
-            never_left: Mutex::default(),
+            was_not_sent: Mutex::default(),
             keeps_order: AtomicBool::default(),
         })
     }
@@ -112,8 +112,8 @@ impl Wish {
     }
 
     /// The stamps of what was noted and not executed.
-    pub(crate) fn never_left(&self) -> Vec<i64> {
-        self.never_left.lock().unwrap().clone()
+    pub(crate) fn was_not_sent(&self) -> Vec<i64> {
+        self.was_not_sent.lock().unwrap().clone()
     }
 }
 
@@ -134,8 +134,8 @@ impl AcquireSource for Wish {
         is_wanted
     }
 
-    fn never_left(&self, not_after: i64) {
-        self.never_left.lock().unwrap().push(not_after);
+    fn was_not_sent(&self, not_after: i64) {
+        self.was_not_sent.lock().unwrap().push(not_after);
     }
 
     fn keeps_order(&self) -> bool {
@@ -256,7 +256,7 @@ impl Desk {
             }
             Some(CallEnd::Acquired(AcquireAnswered { outcome: Err(error), .. })) => name(&error),
             Some(CallEnd::Unwanted) => "unwanted".into(),
-            Some(CallEnd::NeverLeft(_)) => "never left".into(),
+            Some(CallEnd::NotSent(_)) => "never left".into(),
             Some(CallEnd::Unknown(_)) => "unknown".into(),
             Some(other) => name(&other),
         }

@@ -19,7 +19,7 @@ use crate::{
     },
     socket::{
         caller::{CallTimeouts, Priority},
-        flight::{CallLimit, fly},
+        flight::{CallLimit, send_and_wait},
         order::{CallEnd, CallWaiter},
         outbox::{NewCall, Outbox, Woken},
         request::Request,
@@ -39,7 +39,7 @@ async fn ask(outbox: &Outbox, clock: &TokioClock, number: i64, is_alone: bool) -
     let unsent_until = (!is_alone).then(|| since + NODE_TIME);
     let acquirer = Wish::of(&format!("lock {number}"), number);
     let patience = CallTimeouts { since, for_the_server: NODE_TIME, unsent_until };
-    fly(
+    send_and_wait(
         outbox,
         Priority::default(),
         NewCall::Acquire { acquirer, unsent_until, is_asking: false },
@@ -94,7 +94,7 @@ async fn a_member_of_several_is_not_waited_for_behind_a_crowd() {
         told = member => told,
         () = serve(outbox) => unreachable!(),
     };
-    assert!(matches!(fate, CallEnd::Late { phase: Phase::Sending, counts: false }), "{fate:?}");
+    assert!(matches!(fate, CallEnd::GivenUp { phase: Phase::Sending, counts: false }), "{fate:?}");
     assert!(at.saturating_since(began) <= NODE_TIME + Duration::from_millis(2));
 }
 
@@ -124,11 +124,11 @@ async fn a_frozen_server_holds_nobody_and_its_silence_counts_once_for_each_call(
     let phases = |wanted| {
         fates
             .iter()
-            .filter(|fate| matches!(fate, CallEnd::Late { phase, .. } if *phase == wanted))
+            .filter(|fate| matches!(fate, CallEnd::GivenUp { phase, .. } if *phase == wanted))
             .count()
     };
     assert_eq!((phases(Phase::Answering), phases(Phase::Sending)), (64, 936));
-    let counted = fates.iter().filter(|fate| matches!(fate, CallEnd::Late { counts: true, .. }));
+    let counted = fates.iter().filter(|fate| matches!(fate, CallEnd::GivenUp { counts: true, .. }));
     assert_eq!(counted.count(), 2, "as many as there were calls");
 }
 
@@ -157,13 +157,13 @@ fn crowd_whose_time_is_over_one_by_one_is_looked_at_by_and_by() {
 /// If all went on at once, the server would wait for the last of them.
 #[test]
 fn answers_are_handed_over_until_some_callers_go_on_or_a_quarter_of_all() {
-    use Priority::{Alone, WithOthers};
+    use Priority::{Fanout, Single};
     for (callers, awaited, all, who_go_on) in [
-        (20, Alone, 16, 16),
-        (400, Alone, 100, 100),
-        (2_000, Alone, 256, 256),
-        (200, WithOthers, 200, 0),
-        (2_000, WithOthers, 256, 0),
+        (20, Single, 16, 16),
+        (400, Single, 100, 100),
+        (2_000, Single, 256, 256),
+        (200, Fanout, 200, 0),
+        (2_000, Fanout, 256, 0),
     ] {
         let outbox = Outbox::new(&settings());
         for _ in 0..callers {
@@ -182,7 +182,7 @@ fn answers_are_handed_over_until_some_callers_go_on_or_a_quarter_of_all() {
 /// Each of a call for itself: its first may have been given up.
 #[test]
 fn callers_of_one_call_are_counted_one_by_one() {
-    for (awaited, all, who_go_on) in [(Priority::Alone, 19, 19), (Priority::WithOthers, 19, 0)] {
+    for (awaited, all, who_go_on) in [(Priority::Single, 19, 19), (Priority::Fanout, 19, 0)] {
         let mut desk = Desk::new();
         let tickets = desk.enter_crowd(20, awaited);
         assert_eq!(desk.written().len(), 1);

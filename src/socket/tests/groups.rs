@@ -189,7 +189,7 @@ fn what_is_given_up_before_its_bytes_are_made_is_never_sent() {
     assert_eq!(desk.leave(tickets[1]), GivenUp::Unsent { counts: false });
     assert_eq!(desk.keys(), [["z"]]);
     assert_eq!(desk.tell(tickets[0]), "unwanted");
-    assert!(wishes[1].asked().is_empty() && wishes[1].never_left().is_empty());
+    assert!(wishes[1].asked().is_empty() && wishes[1].was_not_sent().is_empty());
 }
 
 /// One that is decided after that comes behind, whatever waits by then.
@@ -223,7 +223,7 @@ fn nobody_enters_while_an_acquirer_notes_that_it_is_sent() {
             let _once = self.1.set(self.2.is_locked());
             true
         }
-        fn never_left(&self, _not_after: i64) {}
+        fn was_not_sent(&self, _not_after: i64) {}
         fn keeps_order(&self) -> bool {
             false
         }

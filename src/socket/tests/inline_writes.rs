@@ -81,15 +81,15 @@ fn read(server: &mut DuplexStream) -> Vec<u8> {
 
 #[tokio::test]
 async fn call_beside_others_is_written_where_the_socket_is_idle() {
-    use Priority::{Alone, WithOthers, WithOthersHere, WithoutHurry};
+    use Priority::{Fanout, FanoutOneServer, Normal, Single};
     for (awaited, is_here, spin, is_written) in [
-        (WithOthers, true, Spin::Never, true),
+        (Fanout, true, Spin::Never, true),
         // The driver is to look for it.
-        (WithOthers, true, Spin::Always, false),
-        (WithOthers, false, Spin::Never, false),
-        (WithOthersHere, true, Spin::Never, false),
-        (Alone, true, Spin::Never, false),
-        (WithoutHurry, true, Spin::Never, false),
+        (Fanout, true, Spin::Always, false),
+        (Fanout, false, Spin::Never, false),
+        (FanoutOneServer, true, Spin::Never, false),
+        (Single, true, Spin::Never, false),
+        (Normal, true, Spin::Never, false),
     ] {
         let (ours, mut server) = tokio::io::duplex(1 << 10);
         let mut desk = Desk::new(ours, spin);
@@ -109,7 +109,7 @@ async fn call_behind_another_is_left_to_the_driver() {
     let (ours, mut server) = tokio::io::duplex(1 << 10);
     let mut desk = Desk::new(ours, Spin::Never);
     for times_woken in [0, 1, 1] {
-        desk.call(Priority::WithOthers, true);
+        desk.call(Priority::Fanout, true);
         assert_eq!(
             (desk.times_woken(), read(&mut server).len()),
             (times_woken, PING.len() * usize::from(times_woken == 0))
@@ -124,7 +124,7 @@ async fn call_behind_another_is_left_to_the_driver() {
 async fn child_of_a_fork_writes_nothing() {
     let (ours, mut server) = tokio::io::duplex(1 << 10);
     let desk = Desk::of(Outbox::made_elsewhere(&settings()), ours, Spin::Never);
-    desk.call(Priority::WithOthers, true);
+    desk.call(Priority::Fanout, true);
     assert_eq!((desk.times_woken(), read(&mut server)), (1, Vec::new()));
 }
 
@@ -132,7 +132,7 @@ async fn child_of_a_fork_writes_nothing() {
 async fn what_the_socket_has_no_room_for_is_written_by_the_driver() {
     let (ours, mut server) = tokio::io::duplex(5);
     let mut desk = Desk::new(ours, Spin::Never);
-    desk.call(Priority::WithOthers, true);
+    desk.call(Priority::Fanout, true);
     let mut written = read(&mut server);
     assert_eq!(written, PING[..5]);
     for times_woken in 1..=2 {
@@ -149,18 +149,18 @@ async fn call_on_a_socket_that_has_ended_never_left() {
     let mut desk = Desk::new(ours, Spin::Never);
     drop(server);
     let woken = desk.times_woken();
-    let ticket = desk.call(Priority::WithOthers, true);
+    let ticket = desk.call(Priority::Fanout, true);
     assert_eq!(desk.times_woken(), woken + 1, "it is to end");
     assert!(desk.drive().is_ready());
     desk.task = None;
-    assert!(matches!(desk.fate(ticket), Poll::Ready(CallEnd::NeverLeft(_))));
+    assert!(matches!(desk.fate(ticket), Poll::Ready(CallEnd::NotSent(_))));
 }
 
 #[tokio::test]
 async fn call_that_was_cut_in_the_middle_is_unknown() {
     let (ours, _server) = tokio::io::duplex(5);
     let mut desk = Desk::new(ours, Spin::Never);
-    let ticket = desk.call(Priority::WithOthers, true);
+    let ticket = desk.call(Priority::Fanout, true);
     desk.task = None;
     assert!(matches!(desk.fate(ticket), Poll::Ready(CallEnd::Unknown(_))));
 }
@@ -199,9 +199,9 @@ impl AsyncWrite for Panicking {
 #[tokio::test]
 async fn stream_that_panics_ends_the_connection_and_no_caller() {
     let mut desk = Desk::new(Panicking, Spin::Never);
-    let ticket = desk.call(Priority::WithOthers, true);
+    let ticket = desk.call(Priority::Fanout, true);
     assert_eq!(desk.times_woken(), 1);
     assert!(desk.drive().is_ready());
     desk.task = None;
-    assert!(matches!(desk.fate(ticket), Poll::Ready(CallEnd::NeverLeft(_))));
+    assert!(matches!(desk.fate(ticket), Poll::Ready(CallEnd::NotSent(_))));
 }

@@ -105,7 +105,7 @@ async fn read_ping(server: &mut TcpStream) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answer_that_comes_while_the_driver_looks_needs_no_second_poll() {
     let Desk { outbox, mut driver, mut server, .. } = Desk::new(0).await;
-    let ticket = call(&outbox, Priority::Alone);
+    let ticket = call(&outbox, Priority::Single);
     let answering = tokio::spawn(async move {
         read_ping(&mut server).await;
         server.write_all(b"+PONG\r\n").await.unwrap();
@@ -124,8 +124,8 @@ async fn answer_that_comes_while_the_driver_looks_needs_no_second_poll() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn driver_looks_for_a_while_only_and_only_for_who_waits_for_nothing_else() {
     // Else it would look for ever.
-    let others = [Priority::WithoutHurry, Priority::WithOthers].map(|awaited| (0, awaited));
-    for (by, awaited) in others.into_iter().chain([(50, Priority::Alone)]) {
+    let others = [Priority::Normal, Priority::Fanout].map(|awaited| (0, awaited));
+    for (by, awaited) in others.into_iter().chain([(50, Priority::Single)]) {
         let mut desk = Desk::new(by).await;
         let ticket = call(&desk.outbox, awaited);
         assert!(desk.drive().is_pending());
@@ -137,10 +137,10 @@ async fn driver_looks_for_a_while_only_and_only_for_who_waits_for_nothing_else()
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn driver_leaves_off_looking_when_another_call_is_put_in() {
     let Desk { outbox, mut driver, mut server, .. } = Desk::new(0).await;
-    call(&outbox, Priority::Alone);
+    call(&outbox, Priority::Single);
     let joining = tokio::spawn(async move {
         read_ping(&mut server).await;
-        call(&outbox, Priority::Alone);
+        call(&outbox, Priority::Single);
         server
     });
     let mut poll = || Pin::new(&mut driver).poll(&mut Context::from_waker(Waker::noop()));
@@ -153,7 +153,7 @@ async fn driver_leaves_off_looking_when_another_call_is_put_in() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_was_woken_has_a_turn_before_the_driver_looks_for_the_answer_of_another() {
     let mut desk = Desk::new(0).await;
-    let [first, second] = [(); 2].map(|()| call(&desk.outbox, Priority::Alone));
+    let [first, second] = [(); 2].map(|()| call(&desk.outbox, Priority::Single));
     assert!(desk.drive().is_pending());
     for _ in 0..2 {
         read_ping(&mut desk.server).await;
@@ -171,7 +171,7 @@ async fn who_was_woken_has_a_turn_before_the_driver_looks_for_the_answer_of_anot
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn end_that_comes_while_the_driver_looks_is_told_once() {
     let Desk { outbox, driver, mut server, .. } = Desk::new(0).await;
-    let ticket = call(&outbox, Priority::Alone);
+    let ticket = call(&outbox, Priority::Single);
     let driving = tokio::spawn(driver);
     read_ping(&mut server).await;
     drop(server);
@@ -183,7 +183,7 @@ async fn end_that_comes_while_the_driver_looks_is_told_once() {
 #[tokio::test]
 async fn driver_on_the_only_thread_lets_others_have_their_turns() {
     let Desk { outbox, driver, mut server, .. } = Desk::new(0).await;
-    let ticket = call(&outbox, Priority::Alone);
+    let ticket = call(&outbox, Priority::Single);
     // By a clock that stands still it would look for ever.
     let _driving = tokio::spawn(driver);
     is_answered_by(&mut server, &outbox, ticket).await;
@@ -201,8 +201,8 @@ impl Wake for Noting {
 
 #[tokio::test]
 async fn driver_on_the_only_thread_comes_again_for_whoever_waits() {
-    use Priority::{Alone, WithOthers, WithoutHurry};
-    for (awaited, comes_again) in [(WithoutHurry, false), (WithOthers, true), (Alone, true)] {
+    use Priority::{Fanout, Normal, Single};
+    for (awaited, comes_again) in [(Normal, false), (Fanout, true), (Single, true)] {
         let Desk { outbox, mut driver, server: _server, .. } = Desk::new(0).await;
         call(&outbox, awaited);
         let noting = Arc::new(Noting::default());
@@ -220,7 +220,7 @@ const MANY: usize = 17;
 async fn driver_goes_on_looking_where_answers_come_while_it_looks() {
     let Desk { clock, outbox, mut driver, mut server } = Desk::new(0).await;
     for _ in 0..MANY {
-        let ticket = call(&outbox, Priority::Alone);
+        let ticket = call(&outbox, Priority::Single);
         let clock = clock.clone();
         let answering = tokio::spawn(async move {
             read_ping(&mut server).await;
@@ -246,7 +246,7 @@ async fn driver_sleeps_where_answers_are_there_at_the_first_look() {
     let Desk { outbox, mut driver, mut server, .. } = Desk::new(0).await;
     let mut comes_again = Vec::new();
     for _ in 0..MANY {
-        let ticket = call(&outbox, Priority::Alone);
+        let ticket = call(&outbox, Priority::Single);
         let noting = Arc::new(Noting::default());
         let waker = noting.clone().into();
         let mut drive = || Pin::new(&mut driver).poll(&mut Context::from_waker(&waker));

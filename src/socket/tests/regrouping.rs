@@ -24,7 +24,7 @@ fn an_unknown_script_is_sent_with_its_text_to_those_who_still_want_it() {
     assert_eq!(wishes[0].turns(), [SendReason::First]);
     let [(first, _), again] = wishes[1].asked()[..] else { panic!("{:?}", wishes[1].asked()) };
     assert_eq!(again, (first, SendReason::WithText), "the stamp that it was noted with");
-    assert_eq!(wishes[2].never_left(), [first]);
+    assert_eq!(wishes[2].was_not_sent(), [first]);
     desk.answer(":1700000000000000\r\n");
     assert_eq!(desk.tell_all(&tickets[1..]), ["1 1000", "unwanted", "1 1000"]);
     // Whoever comes later is not sent the text.
@@ -67,7 +67,7 @@ fn one_key_that_is_refused_fails_no_other_and_goes_alone_from_then_on() {
     assert_eq!(told[19], "Permission");
     assert_eq!(calls.len(), 11, "{calls:?}");
     assert!(
-        wishes.iter().all(|wish| wish.turns()[1..].iter().all(|t| *t == SendReason::InAnotherCall))
+        wishes.iter().all(|wish| wish.turns()[1..].iter().all(|t| *t == SendReason::Regrouped))
     );
     assert!(
         wishes.iter().all(|wish| wish.asked().iter().all(|(stamp, _)| *stamp == wish.asked()[0].0))
@@ -91,7 +91,7 @@ fn what_was_given_up_while_its_call_was_refused_is_not_sent_again() {
     desk.answer(NOPERM);
     let calls = serve(&mut desk, "bad").concat();
     assert!(!calls.contains(&"3".to_owned()) && !calls.contains(&"4".to_owned()), "{calls:?}");
-    assert_eq!(wishes[4].never_left().len(), 1);
+    assert_eq!(wishes[4].was_not_sent().len(), 1);
     assert_eq!(desk.tell(tickets[4]), "unwanted");
 }
 
@@ -160,7 +160,7 @@ fn of_a_socket_that_breaks_what_it_did_not_take_never_left() {
         let noted = wishes[0].asked()[0].0;
         let undone = if taken == 0 { vec![noted] } else { vec![] };
         assert_eq!(
-            wishes.iter().map(|wish| wish.never_left()).collect::<Vec<_>>(),
+            wishes.iter().map(|wish| wish.was_not_sent()).collect::<Vec<_>>(),
             [undone.clone(), undone]
         );
         if taken == 0 {
@@ -178,7 +178,7 @@ fn nothing_is_sent_again_on_a_socket_that_has_ended() {
     desk.answer(NOSCRIPT);
     assert!(desk.written().is_empty());
     assert_eq!(desk.tell_all(&tickets), ["never left"; 2]);
-    assert_eq!(wishes[0].never_left().len(), 1);
+    assert_eq!(wishes[0].was_not_sent().len(), 1);
 }
 
 #[test]
@@ -187,6 +187,6 @@ fn what_is_not_worth_sending_any_more_is_not_sent() {
     let wish = Wish::of("x", 1);
     let late = desk.enter_until(&wish, over());
     assert!(desk.written().is_empty());
-    assert_eq!(desk.tell(late), "Late");
+    assert_eq!(desk.tell(late), "GivenUp");
     assert!(wish.asked().is_empty());
 }
