@@ -256,11 +256,11 @@ impl Acquisition {
         async move {
             let token =
                 if claim.is_fenced() { agree(&claim, &mut asked, &mut votes).await } else { None };
-            let tenure = Turn::new(claim.clone(), token, self.succession.clone());
-            if claim.win(token, tenure.as_loss_listener()) {
+            let turn = Turn::new(claim.clone(), token, self.succession.clone());
+            if claim.win(token, turn.as_loss_listener()) {
                 attempt.hand_on();
                 asked.finish_in_background();
-                return Round::Granted(LockGuard::new(tenure));
+                return Round::Granted(LockGuard::new(turn));
             }
             drop(asked);
             Box::pin(self.not_won(&claim, votes)).await
@@ -463,12 +463,12 @@ impl Contender for Acquisition {
         let inherited = Attempt::new(offered.downcast::<Claim>().ok()?);
         let claim = inherited.claim();
         let token = if claim.is_fenced() { Some(mint(claim).await?) } else { None };
-        let tenure = Turn::new(claim.clone(), token, self.succession.clone());
-        if !claim.hand_to(token, tenure.as_loss_listener()) {
+        let turn = Turn::new(claim.clone(), token, self.succession.clone());
+        if !claim.hand_to(token, turn.as_loss_listener()) {
             return None;
         }
         inherited.hand_on();
-        Some(LockGuard::new(tenure))
+        Some(LockGuard::new(turn))
     }
 
     fn keeps_out(&self) -> Option<Duration> {

@@ -88,8 +88,8 @@ impl<P: Proof> Handle<P> {
         let Some(mut slot) = self.occupy(&owner, patience, deadline).await else {
             return Ok(None);
         };
-        if let Some(tenure) = slot.upgrade()
-            && let Some(guard) = self.reenter(&tenure, term)?
+        if let Some(turn) = slot.upgrade()
+            && let Some(guard) = self.reenter(&turn, term)?
         {
             return Ok(Some(guard));
         }
@@ -97,9 +97,9 @@ impl<P: Proof> Handle<P> {
         let contending = self.contend(term, false, patience, deadline);
         let guard = telling::woken_aside(contending).await?;
         if let Some(guard) = &guard {
-            *slot = Arc::downgrade(guard.tenure());
+            *slot = Arc::downgrade(guard.turn());
             if self.target.composite().is_some() {
-                owner.holds_parts(guard.tenure());
+                owner.holds_parts(guard.turn());
             }
         }
         Ok(guard.map(P::of))
@@ -129,19 +129,19 @@ impl<P: Proof> Handle<P> {
     }
 
     /// One more guard on what the owner claims, if it still does.
-    fn reenter(&self, tenure: &Arc<Turn>, term: Term) -> Result<Option<P>, ConfigError> {
+    fn reenter(&self, turn: &Arc<Turn>, term: Term) -> Result<Option<P>, ConfigError> {
         let is_shared = self.target.is_shared();
         let admission = if is_shared { Admission::Shared } else { Admission::Exclusive };
-        if P::suits(tenure)
-            && let Some(guard) = LockGuard::enter(tenure, admission, Some(term))
+        if P::suits(turn)
+            && let Some(guard) = LockGuard::enter(turn, admission, Some(term))
         {
             return Ok(Some(P::of(guard)));
         }
-        if !tenure.is_live() {
+        if !turn.is_live() {
             return Ok(None);
         }
-        let name = tenure.claim().lock_name().into_text();
-        Err(if P::suits(tenure) {
+        let name = turn.claim().lock_name().into_text();
+        Err(if P::suits(turn) {
             ConfigError::HeldForReading { name }
         } else {
             ConfigError::HeldWithoutToken { name }
@@ -153,10 +153,10 @@ impl<P: Proof> Handle<P> {
         let members = &self.target.members;
         let mut kept_from = members.values().filter_map(|member| owner.kept_from(member));
         // As many as may be missing.
-        let Some(tenure) = kept_from.nth(members.len() - self.target.need()) else {
+        let Some(turn) = kept_from.nth(members.len() - self.target.need()) else {
             return Ok(());
         };
-        Err(ConfigError::HeldByAnother { name: tenure.claim().lock_name().into_text() })
+        Err(ConfigError::HeldByAnother { name: turn.claim().lock_name().into_text() })
     }
 
     /// Waits until no other acquire of the same owner for the same lock is under way.
@@ -241,7 +241,7 @@ impl<P: Proof> Handle<P> {
         let proof = self.wait(None).await?;
         let value = run(proof.guard(), work(&proof)).await?;
         let guard = proof.into_guard();
-        let claim = guard.tenure().claim().clone();
+        let claim = guard.turn().claim().clone();
         if let Err(error) = guard.release().await {
             let (lock, holder) = (claim.lock_name(), claim.holder().clone());
             telling::event(move || {

@@ -97,7 +97,7 @@ struct Time {
     /// When this was made, until something was waited for.
     just_now: Option<Instant>,
     is_alone: bool,
-    awaited: Priority,
+    priority: Priority,
     /// Whether it is held, and was not there after a failover.
     writes_again: bool,
 }
@@ -107,13 +107,13 @@ impl Time {
         let of = &claim.members()[member];
         let left = claim.term().node_timeout(of.services.settings.node_timeout);
         let is_alone = claim.members().is_one();
-        let awaited = Priority::among(claim.members().len(), claim.asks_each_server_once);
+        let priority = Priority::among(claim.members().len(), claim.asks_each_server_once);
         let (now, writes_again) = (claim.now(), false);
-        Self { left, deadline: now + left, just_now: Some(now), is_alone, awaited, writes_again }
+        Self { left, deadline: now + left, just_now: Some(now), is_alone, priority, writes_again }
     }
 
     fn in_passing(claim: &Claim, member: MemberId) -> Self {
-        Self { awaited: Priority::Normal, ..Self::of(claim, member) }
+        Self { priority: Priority::Normal, ..Self::of(claim, member) }
     }
 
     /// After a socket that broke: whoever waits for this member alone may have waited long for its turn.
@@ -166,7 +166,7 @@ async fn ask_on(
             return Ok(Vote::Refused { ttl: None });
         }
         let asking = Arc::new(asking);
-        let asked = connection.acquire(asking.clone(), time.awaited, time.patience(now)).await;
+        let asked = connection.acquire(asking.clone(), time.priority, time.patience(now)).await;
         let (answer, not_after) = match asked {
             AcquireAnswer::Answered { answer, not_after } => (answer, not_after),
             // If it may still be executed the attempt stays among the unanswered.
@@ -242,12 +242,12 @@ impl AcquireSource for VoteRequest {
 
     /// Notes that the acquire is about to be sent, unless nobody wants the claim any more, or it was
     /// found out meanwhile that its server is to be looked at first.
-    fn wants(&self, now: Instant, not_after: i64, turn: SendReason) -> bool {
-        if turn == SendReason::WithText {
+    fn wants(&self, now: Instant, not_after: i64, reason: SendReason) -> bool {
+        if reason == SendReason::WithText {
             // A server that lost this script has lost the witness of its mark, too.
             self.doubt_the_mark();
         }
-        if turn == SendReason::First && !self.is_vetted(now) {
+        if reason == SendReason::First && !self.is_vetted(now) {
             return false;
         }
         if let Some(until) = self.waits_until {
@@ -261,7 +261,7 @@ impl AcquireSource for VoteRequest {
         if !self.is_of(&state) {
             return false;
         }
-        let again = turn != SendReason::First;
+        let again = reason != SendReason::First;
         if !state.phase.is_open() {
             if again && planted!(WithdrawnAfterNoscript) {
                 return true;

@@ -28,7 +28,7 @@ impl Claim {
     pub(crate) fn end(&self) -> Releases {
         let keep = {
             let mut state = self.state();
-            // A tenant that is still there is to learn why it was lost.
+            // A user that is still there is to learn why it was lost.
             if state.phase.is_open() {
                 state.phase = ClaimPhase::Over;
             }
@@ -88,7 +88,7 @@ impl Claim {
             timeout,
             may_be_done: false,
             pause: Duration::ZERO,
-            awaited: Priority::default(),
+            priority: Priority::default(),
             told: None,
             _draining: member.services.drain.begin(),
         };

@@ -151,9 +151,9 @@ fn sendings(
     releases: Releases,
 ) -> impl Iterator<Item = impl Future<Output = Confirmation> + Send + use<>> {
     let process = claim.process();
-    let awaited = Priority::among(releases.len(), claim.asks_each_server_once);
+    let priority = Priority::among(releases.len(), claim.asks_each_server_once);
     releases.into_iter().map(move |(member, mut release)| {
-        release.awaited = awaited;
+        release.priority = priority;
         let (clock, watchdog) = (process.clock.clone(), process.watchdog.clone());
         let mut sending = Sending { release: Some(release), watchdog };
         async move {

@@ -14,7 +14,7 @@
 //! # Deadlock safety
 //! The state's mutex is a leaf, but for the watchdog's table and the clients' lists of claims, which
 //! call nothing. An outbox may be locked when it is taken (in `ask.rs`), so no call is made,
-//! polled or dropped while it is held. Tenants are told, and wakers run, after it was let go: a tenant may ask its claim
+//! polled or dropped while it is held. Users are told, and wakers run, after it was let go: a user may ask its claim
 //! while it has a lock of its own, never the other way round.
 
 use std::{
@@ -148,7 +148,7 @@ pub(super) enum ClaimPhase {
     /// Nobody may act on it yet.
     Acquiring,
     Held,
-    /// Its tenant is still there, or was, and is told: see [`Claim::loss`].
+    /// Its user is still there, or was, and is told: see [`Claim::loss`].
     Lost,
     /// Released, rolled back, abandoned or orphaned before it was lost.
     Over,

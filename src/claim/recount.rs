@@ -42,7 +42,7 @@ impl Claim {
         let recount = &mut state.recount;
         let wanted = recount.wanted;
         let is_known = recount.is_known();
-        // Without a tenant the release is decided: it is not ours to send.
+        // Without a user the release is decided: it is not ours to send.
         let rest = if is_known { recount.rest } else { Some(0) };
         let Some(from) = rest.filter(|_| is_held && wanted > 0) else {
             recount.under_way = false;

@@ -1,4 +1,4 @@
-//! Who has a claim: from the moment at which it is won, one tenant after the other.
+//! Who has a claim: from the moment at which it is won, one user after the other.
 
 use std::{
     sync::{Arc, Weak},
@@ -18,8 +18,8 @@ use crate::{
 };
 
 impl Claim {
-    /// How often the tenant has it from now on. False, and nothing is changed, if it is not held any
-    /// more. Looks for no loss by itself, since the tenant would be told: to have looked is its part.
+    /// How often the user has it from now on. False, and nothing is changed, if it is not held any
+    /// more. Looks for no loss by itself, since the user would be told: to have looked is its part.
     ///
     /// A re-entry may ask for another lease: then it is extended if that is longer, and never
     /// shortened.
@@ -55,12 +55,12 @@ impl Claim {
         self.recount_in_background(state);
     }
 
-    /// The turn of its tenant is over. What becomes of the claim is for the caller to say: it is
+    /// The turn of its user is over. What becomes of the claim is for the caller to say: it is
     /// released or passed on.
     pub(crate) fn end_turn(&self) {
         let mut state = self.state();
         state.loss_listener = None;
-        // From here on the count is not sent: the release is decided, or the next tenant counts anew.
+        // From here on the count is not sent: the release is decided, or the next user counts anew.
         state.recount.wanted = 0;
     }
 
@@ -93,7 +93,7 @@ impl Claim {
     pub(crate) fn hand_to(
         self: &Arc<Self>,
         token: Option<FencingToken>,
-        tenant: Weak<dyn LossListener>,
+        listener: Weak<dyn LossListener>,
     ) -> bool {
         if self.is_shut_down() {
             return false;
@@ -112,7 +112,7 @@ impl Claim {
         if state.phase != ClaimPhase::Held || state.loss_listener.is_some() || !is_written {
             return false;
         }
-        state.loss_listener = Some(tenant);
+        state.loss_listener = Some(listener);
         state.token = token;
         state.renew_until = self.renew_until(now);
         state.recount.wanted = 1;

@@ -74,7 +74,7 @@ impl Claim {
         margin(self.votes(), self.need(), self.members.len())
     }
 
-    /// Ends the claim for its tenant.
+    /// Ends the claim for its user.
     pub(crate) fn lose(&self, cause: LostCause) {
         let state = self.state();
         self.lose_locked(state, cause);
@@ -203,7 +203,7 @@ impl Claim {
         }
     }
 
-    /// Loses the claim if its time is over, and tells its tenant, but no more: many may end at once, and all are
+    /// Loses the claim if its time is over, and tells its user, but no more: many may end at once, and all are
     /// to learn of it first. Otherwise returns until when it stands.
     pub(super) fn end_in_time(&self, now: Instant) -> Option<Instant> {
         let state = self.state();
@@ -226,15 +226,15 @@ impl Claim {
         }
         let cause = self.loss.get_or_init(|| Box::new(cause));
         state.phase = ClaimPhase::Lost;
-        let tenant = state.loss_listener.clone();
+        let listener = state.loss_listener.clone();
         drop(state);
-        if let Some(tenant) = tenant.as_ref().and_then(Weak::upgrade) {
-            tenant.on_lost(cause);
+        if let Some(listener) = listener.as_ref().and_then(Weak::upgrade) {
+            listener.on_lost(cause);
         }
         true
     }
 
-    /// What follows from a loss once its tenant was told; once.
+    /// What follows from a loss once its user was told; once.
     pub(super) fn settle_loss(&self) {
         let Some(cause) = self.lost_by().cloned() else { return };
         if self.is_loss_settled.swap(true, Ordering::Relaxed) {

@@ -16,12 +16,12 @@ use crate::{
 };
 
 impl Claim {
-    /// Makes what was acquired `tenant`'s, unless too little of it is left, or a client was shut down
+    /// Makes what was acquired `listener`'s, unless too little of it is left, or a client was shut down
     /// meanwhile. With a token, what is left counts over those who wrote it.
     pub(crate) fn win(
         self: &Arc<Self>,
         token: Option<FencingToken>,
-        tenant: Weak<dyn LossListener>,
+        listener: Weak<dyn LossListener>,
     ) -> bool {
         if token.is_some() != self.is_fenced() {
             return false;
@@ -35,7 +35,7 @@ impl Claim {
             return false;
         }
         state.phase = ClaimPhase::Held;
-        state.loss_listener = Some(tenant);
+        state.loss_listener = Some(listener);
         state.token = token;
         state.recount.wanted = 1;
         self.plan_heals(&mut state, now);

@@ -95,7 +95,7 @@ pub enum Released {
 /// ```
 #[must_use = "the lock is released when the guard is dropped"]
 pub struct LockGuard {
-    tenure: Arc<Turn>,
+    turn: Arc<Turn>,
     /// Whether it keeps others out.
     admission: Admission,
     /// Whether the guard has left it.
@@ -104,29 +104,25 @@ pub struct LockGuard {
 
 impl LockGuard {
     /// The first guard of a turn, which counts it already.
-    pub(crate) fn new(tenure: Arc<Turn>) -> Self {
-        let is_exclusive = tenure.is_exclusive();
+    pub(crate) fn new(turn: Arc<Turn>) -> Self {
+        let is_exclusive = turn.is_exclusive();
         let admission = if is_exclusive { Admission::Exclusive } else { Admission::Shared };
-        Self { tenure, admission, left: false }
+        Self { turn, admission, left: false }
     }
 
     /// One more guard of a turn, with another lease if that is asked for. `None` if it is over, or nobody
     /// has it any more in the way that is asked for.
     pub(crate) fn enter(
-        tenure: &Arc<Turn>,
+        turn: &Arc<Turn>,
         admission: Admission,
         term: Option<Term>,
     ) -> Option<Self> {
         // A guard that has not entered must not be there: it would leave.
-        tenure.enter(admission, term).then(|| Self {
-            tenure: tenure.clone(),
-            admission,
-            left: false,
-        })
+        turn.enter(admission, term).then(|| Self { turn: turn.clone(), admission, left: false })
     }
 
-    pub(crate) fn tenure(&self) -> &Arc<Turn> {
-        &self.tenure
+    pub(crate) fn turn(&self) -> &Arc<Turn> {
+        &self.turn
     }
 
     /// Keeps nobody out from now on: who wrote reads on. Returns once enough servers know, or the hold is lost.
@@ -137,9 +133,9 @@ impl LockGuard {
     /// # Cancel safety
     /// Dropping the future once it was polled changes nothing of that.
     pub(crate) async fn share(&mut self) -> Result<(), u32> {
-        self.tenure.share()?;
+        self.turn.share()?;
         self.admission = Admission::Shared;
-        let _lost_meanwhile = self.run(claim::downgrade(self.tenure.claim())).await;
+        let _lost_meanwhile = self.run(claim::downgrade(self.turn.claim())).await;
         Ok(())
     }
 
@@ -156,7 +152,7 @@ impl LockGuard {
     }
 
     fn claim(&self) -> &Claim {
-        self.tenure.claim()
+        self.turn.claim()
     }
 
     /// Gives the lock back, if this is the last guard of the hold.
@@ -174,13 +170,13 @@ impl LockGuard {
     pub async fn release(mut self) -> Result<Released, ReleaseError> {
         self.check_home()?;
         self.left = true;
-        let tenure = &self.tenure;
-        let valid = tenure.ensure_valid();
-        if !tenure.leave(self.admission) {
+        let turn = &self.turn;
+        let valid = turn.ensure_valid();
+        if !turn.leave(self.admission) {
             valid?;
-            return Ok(Released::StillHeld { guards: tenure.guards() });
+            return Ok(Released::StillHeld { guards: turn.guards() });
         }
-        let claim = tenure.claim();
+        let claim = turn.claim();
         if let Err(lost) = valid {
             claim.abandon();
             return Err(lost.into());
@@ -189,7 +185,7 @@ impl LockGuard {
             claim.abandon();
             return Ok(Released::LeftToExpire);
         }
-        match tenure.pass_on() {
+        match turn.pass_on() {
             AfterTurn::PassedOn => Ok(Released::PassedOn),
             AfterTurn::Release(None) => {
                 telling::woken_aside(claim::release(claim, false)).await.map(|_| Released::Freed)
@@ -231,7 +227,7 @@ impl LockGuard {
     async fn lost_or_over(&self) -> LostCause {
         loop {
             let deadline = self.claim().process().clock.sleep_until(self.claim().deadline());
-            let _first = select(pin!(self.tenure.cancellation().cancelled_owned()), deadline).await;
+            let _first = select(pin!(self.turn.cancellation().cancelled_owned()), deadline).await;
             if let Err(lost) = self.ensure_valid() {
                 return lost.cause;
             }
@@ -252,11 +248,9 @@ impl LockGuard {
             if self.ensure_valid().is_err() || clock.now() >= alarm {
                 return;
             }
-            let _first = select(
-                pin!(self.tenure.cancellation().cancelled_owned()),
-                clock.sleep_until(alarm),
-            )
-            .await;
+            let _first =
+                select(pin!(self.turn.cancellation().cancelled_owned()), clock.sleep_until(alarm))
+                    .await;
         }
     }
 
@@ -269,7 +263,7 @@ impl LockGuard {
             over.cancel();
             return over;
         }
-        self.tenure.cancellation()
+        self.turn.cancellation()
     }
 
     /// Runs `work` while the lock is held, and stops it (drops it) if the lock is lost: `work` is
@@ -293,12 +287,12 @@ impl LockGuard {
         if self.claim().is_orphaned() {
             return self.claim().abandon();
         }
-        match self.tenure.pass_on() {
+        match self.turn.pass_on() {
             AfterTurn::PassedOn => {}
             AfterTurn::Release(None) => self.claim().abandon(),
             AfterTurn::Release(Some(release)) => {
                 release.is_left_to_others();
-                let claim = self.tenure.claim();
+                let claim = self.turn.claim();
                 claim.abandon_and_tell(move |others| release.was_heard(others));
             }
         }
@@ -335,7 +329,7 @@ impl LockGuard {
     /// [`LockLost`] with the cause.
     pub fn ensure_valid(&self) -> Result<(), LockLost> {
         self.check_home()?;
-        self.tenure.ensure_valid()
+        self.turn.ensure_valid()
     }
 
     /// How many servers confirm for the lock now, by what they last answered; 0 once it is lost.
@@ -374,10 +368,10 @@ impl LockGuard {
     /// [`LockLost`] if the hold is over: it is never entered again.
     pub fn reenter(&self) -> Result<Self, LockLost> {
         self.check_home()?;
-        if let Some(guard) = Self::enter(&self.tenure, self.admission, None) {
+        if let Some(guard) = Self::enter(&self.turn, self.admission, None) {
             return Ok(guard);
         }
-        let lost = self.tenure.ensure_valid().err();
+        let lost = self.turn.ensure_valid().err();
         Err(lost.unwrap_or_else(|| self.claim().loss(LostCause::Expired)))
     }
 
@@ -401,7 +395,7 @@ impl LockGuard {
     /// The hold's [fencing token](FencingToken), if it is of a fenced lock.
     #[must_use]
     pub fn fencing_token(&self) -> Option<FencingToken> {
-        self.tenure.token()
+        self.turn.token()
     }
 
     /// The lock's name (of a composite: its first member's).
@@ -426,8 +420,8 @@ impl Drop for LockGuard {
         }
         if self.check_home().is_err() {
             // With all that it holds: not even that is this process' to drop.
-            std::mem::forget(self.tenure.clone());
-        } else if self.tenure.leave(self.admission) {
+            std::mem::forget(self.turn.clone());
+        } else if self.turn.leave(self.admission) {
             self.leave_behind();
         }
     }

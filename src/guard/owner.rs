@@ -98,17 +98,17 @@ impl Owner {
         tenures.entry(lock.clone()).or_default().clone()
     }
 
-    /// It holds several locks at once by `tenure`.
-    pub(crate) fn holds_parts(&self, tenure: &Arc<Turn>) {
+    /// It holds several locks at once by `turn`.
+    pub(crate) fn holds_parts(&self, turn: &Arc<Turn>) {
         let mut held = self.held();
         if held.parts.len() >= held.sweep_parts_at {
             held.parts.retain(|_, tenures| tenures.iter().any(|known| known.strong_count() > 0));
             held.sweep_parts_at = SWEEP_AT.max(2 * held.parts.len());
         }
-        for member in tenure.claim().members().values() {
+        for member in turn.claim().members().values() {
             let of_member = held.parts.entry(member.identity()).or_default();
             of_member.retain(|known| known.strong_count() > 0);
-            of_member.push(Arc::downgrade(tenure));
+            of_member.push(Arc::downgrade(turn));
         }
     }
 
@@ -118,13 +118,13 @@ impl Owner {
         let identity = member.identity();
         let mut candidates = Vec::new();
         let held = self.held();
-        if let Some(tenure) = held.tenures.get(&identity).and_then(|slot| slot.try_lock().ok()) {
-            candidates.extend(tenure.upgrade());
+        if let Some(turn) = held.tenures.get(&identity).and_then(|slot| slot.try_lock().ok()) {
+            candidates.extend(turn.upgrade());
         }
         let parts = held.parts.get(&identity).into_iter().flatten();
         candidates.extend(parts.filter_map(Weak::upgrade));
         drop(held);
-        candidates.into_iter().find(|tenure| tenure.keeps_out(member))
+        candidates.into_iter().find(|turn| turn.keeps_out(member))
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
@@ -136,7 +136,7 @@ impl Owner {
 const SWEEP_AT: usize = 64;
 
 fn is_live(slot: &Slot) -> bool {
-    slot.try_lock().is_ok_and(|tenure| tenure.strong_count() > 0)
+    slot.try_lock().is_ok_and(|turn| turn.strong_count() > 0)
 }
 
 /// A slot that is occupied while its owner acquires.

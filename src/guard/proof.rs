@@ -5,7 +5,7 @@ use super::{lock_guard::LockGuard, tenure::Turn};
 /// What the user gets for a hold: the guard itself, or one that says more.
 pub(crate) trait Proof: Send + Sized {
     /// Whether it can be a proof of this turn.
-    fn suits(tenure: &Turn) -> bool;
+    fn suits(turn: &Turn) -> bool;
 
     /// The guard must be of a hold that suits.
     fn of(guard: LockGuard) -> Self;
@@ -16,7 +16,7 @@ pub(crate) trait Proof: Send + Sized {
 }
 
 impl Proof for LockGuard {
-    fn suits(_tenure: &Turn) -> bool {
+    fn suits(_turn: &Turn) -> bool {
         true
     }
 

@@ -10,7 +10,7 @@
 //!
 //! # Deadlock safety
 //! The state's mutex may be held while the claim is told of guards, but not while it looks for its
-//! loss: of that it tells its tenant. Wakers run without a lock.
+//! loss: of that it tells its user. Wakers run without a lock.
 
 use std::sync::{Arc, PoisonError, Weak};
 

@@ -15,10 +15,10 @@ fn lock() -> (Server, Client, Lock) {
 
 /// The turn of a guard ends, and its claim stays.
 fn end_turn(guard: LockGuard) -> Arc<Turn> {
-    let tenure = guard.tenure().clone();
-    assert!(tenure.leave(Admission::Exclusive), "it was the only guard");
+    let turn = guard.turn().clone();
+    assert!(turn.leave(Admission::Exclusive), "it was the only guard");
     guard.forget();
-    tenure
+    turn
 }
 
 #[tokio::test(start_paused = true)]
@@ -55,7 +55,7 @@ async fn second_turn_on_one_claim_finds_nothing_of_the_first() {
 async fn claim_that_somebody_has_is_not_handed_on() {
     let (_server, _client, lock) = lock();
     let guard = lock.acquire().await.unwrap();
-    let claim = guard.tenure().claim().clone();
+    let claim = guard.turn().claim().clone();
     let other = Turn::new(claim.clone(), None, HandoverRule::new(None, true));
     assert!(!claim.hand_to(None, other.as_loss_listener()));
     guard.release().await.unwrap();

@@ -294,13 +294,13 @@ impl Node {
         &self,
         mut next_socket: NextSocket,
         key: &str,
-        awaited: Priority,
+        priority: Priority,
         call: &C,
         deadline: Instant,
     ) -> Result<(Connection, Answer<C::Reply>), NodeError> {
         loop {
             let connection = self.next_connection(&mut next_socket, key, deadline).await?;
-            match connection.call_of(awaited, call, deadline).await {
+            match connection.call_of(priority, call, deadline).await {
                 Err(error) => next_socket.after(error)?,
                 Ok(answer) => return Ok((connection, answer)),
             }

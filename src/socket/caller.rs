@@ -21,7 +21,7 @@ pub(crate) trait AcquireSource: fmt::Debug + Send + Sync {
     ///
     /// One that the server did not execute may be sent again, with the same stamp: then it is asked
     /// once more.
-    fn wants(&self, now: Instant, not_after: i64, turn: SendReason) -> bool;
+    fn wants(&self, now: Instant, not_after: i64, reason: SendReason) -> bool;
 
     /// What was noted with this stamp was not executed, and never will be.
     fn was_not_sent(&self, not_after: i64);

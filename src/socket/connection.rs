@@ -166,7 +166,7 @@ impl Connection {
         self.call_of(Priority::default(), call, deadline)
     }
 
-    /// The same. `awaited` says who waits for the answer.
+    /// The same. `priority` says who waits for the answer.
     ///
     /// # Errors
     /// As [`call`](Self::call).
@@ -175,14 +175,14 @@ impl Connection {
     /// As [`call`](Self::call).
     pub(crate) async fn call_of<C: Call>(
         &self,
-        awaited: Priority,
+        priority: Priority,
         call: &C,
         deadline: Instant,
     ) -> Result<Answer<C::Reply>, NodeError> {
         let mut form = Form::Digest;
         loop {
             let request = Request::eval(form, call, self.publishing());
-            match self.send(request, deadline, awaited).await {
+            match self.send(request, deadline, priority).await {
                 Err(error) if error.is_noscript() && form == Form::Digest => form = Form::Text,
                 answer => return self.answer_to(call, answer?),
             }
@@ -215,19 +215,19 @@ impl Connection {
     /// may or may not be executed.
     pub(crate) fn acquire(
         &self,
-        acquirer: Arc<dyn AcquireSource>,
-        awaited: Priority,
+        source: Arc<dyn AcquireSource>,
+        priority: Priority,
         patience: CallTimeouts,
     ) -> impl Future<Output = AcquireAnswer> + Send {
         let unsent_until = patience.unsent_until;
         let is_asking = self.is_asking;
-        let departure = NewCall::Acquire { acquirer, unsent_until, is_asking };
+        let departure = NewCall::Acquire { source, unsent_until, is_asking };
         let until = CallLimit::Patience(patience);
-        self.send_and_wait(departure, until, awaited).map(|fate| self.asked(fate))
+        self.send_and_wait(departure, until, priority).map(|end| self.asked(end))
     }
 
-    fn asked(&self, fate: CallEnd) -> AcquireAnswer {
-        let acquired = match fate {
+    fn asked(&self, end: CallEnd) -> AcquireAnswer {
+        let acquired = match end {
             CallEnd::Acquired(acquired) => acquired,
             CallEnd::Unwanted => return AcquireAnswer::Unwanted,
             other => return AcquireAnswer::Failed(self.failed(other)),
@@ -256,14 +256,14 @@ impl Connection {
         Ok(self.send(request, deadline, Priority::default()).await?.0)
     }
 
-    /// Sends a request, and waits for the answer. `awaited` says who does.
+    /// Sends a request, and waits for the answer. `priority` says who does.
     fn send(
         &self,
         request: Request,
         deadline: Instant,
-        awaited: Priority,
+        priority: Priority,
     ) -> impl Future<Output = Result<(Value, Instant), NodeError>> + Send {
-        self.exchange(request, deadline, awaited).map(|answered| {
+        self.exchange(request, deadline, priority).map(|answered| {
             let (_, value, sent) = answered?;
             Ok((self.read(value)?, sent))
         })
@@ -275,15 +275,16 @@ impl Connection {
         &self,
         request: Request,
         deadline: Instant,
-        awaited: Priority,
+        priority: Priority,
     ) -> impl Future<Output = Result<(Option<Value>, Value, Instant), NodeError>> + Send {
         let request = Request { is_asking: self.is_asking, ..request };
         let departure = NewCall::Call { request, deadline };
-        self.send_and_wait(departure, CallLimit::Deadline(deadline), awaited).map(|fate| match fate
-        {
-            CallEnd::Answered { first, value, sent } => Ok((first, value, sent)),
-            other => Err(self.failed(other)),
-        })
+        self.send_and_wait(departure, CallLimit::Deadline(deadline), priority).map(
+            |end| match end {
+                CallEnd::Answered { first, value, sent } => Ok((first, value, sent)),
+                other => Err(self.failed(other)),
+            },
+        )
     }
 
     /// An answer, unless it is an error.
@@ -298,14 +299,14 @@ impl Connection {
         &self,
         departure: NewCall,
         until: CallLimit,
-        awaited: Priority,
+        priority: Priority,
     ) -> impl Future<Output = CallEnd> + Send {
-        send_and_wait(&self.socket.outbox, awaited, departure, until)
+        send_and_wait(&self.socket.outbox, priority, departure, until)
     }
 
     /// Why there is no answer.
-    fn failed(&self, fate: CallEnd) -> NodeError {
-        match fate {
+    fn failed(&self, end: CallEnd) -> NodeError {
+        match end {
             CallEnd::Unknown(error) | CallEnd::NotSent(error) => error,
             CallEnd::GivenUp { phase, counts } => {
                 if counts {

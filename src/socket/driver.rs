@@ -169,7 +169,7 @@ impl Driver {
             self.only_call = only_call;
             self.lookers.extend(lookers);
             self.poll_alarm(next_wake, cx);
-            // Whoever puts something in from here on wakes the sleeper.
+            // Whoever puts something in from here on wakes the waiter.
             let is_all = self.output.len() < OUTPUT;
             if let Err(error) = ready!(self.poll_output(cx)) {
                 self.cause = Some(disconnected(error));
@@ -183,9 +183,9 @@ impl Driver {
 
     /// Writes all that there is in the turn of a caller, who so awaits the answer. False if the task is to come: to
     /// look for that answer, or since the stream takes nothing any more.
-    pub(super) fn write_inline(&mut self, awaited: Priority, cx: &mut Context<'_>) -> bool {
+    pub(super) fn write_inline(&mut self, priority: Priority, cx: &mut Context<'_>) -> bool {
         // Callers who wait for one server only gain nothing by it, and are better packed together.
-        let is_one_of_several = awaited == Priority::Fanout && !self.spinner.looks_for(awaited);
+        let is_one_of_several = priority == Priority::Fanout && !self.spinner.looks_for(priority);
         is_one_of_several && self.poll_calls(cx, Then::Sleeps).is_pending()
     }
 

@@ -44,10 +44,10 @@ impl Future for DriverTask {
 }
 
 impl InlineWriter for Mutex<Driver> {
-    fn write(&self, awaited: Priority, task: &Waker) -> bool {
+    fn write(&self, priority: Priority, task: &Waker) -> bool {
         let Ok(mut driver) = self.try_lock() else { return false };
         // Unlocked by the panic, if there is one, so that the task finds it poisoned.
-        contained(move || driver.write_inline(awaited, &mut Context::from_waker(task)))
+        contained(move || driver.write_inline(priority, &mut Context::from_waker(task)))
             .unwrap_or(false)
     }
 }

@@ -29,7 +29,7 @@ pub(super) enum CallLimit {
 /// If the future is dropped while the call waits for its turn, the call is never sent.
 pub(super) fn send_and_wait<'a>(
     outbox: &'a Outbox,
-    awaited: Priority,
+    priority: Priority,
     departure: NewCall,
     until: CallLimit,
 ) -> impl Future<Output = CallEnd> + Send + use<'a> {
@@ -39,12 +39,12 @@ pub(super) fn send_and_wait<'a>(
     };
     let wake_at = outbox.wakes_here().then_some(deadline);
     let mut flight =
-        CallFuture { outbox, wake_at, awaited, deadline, stage: Stage::New(departure) };
+        CallFuture { outbox, wake_at, priority, deadline, stage: Stage::New(departure) };
     // The future of an `async fn` would hold all this twice, as what it was given and as what it made of it.
     async move {
         loop {
-            if let Some(fate) = flight.until_deadline().await {
-                return fate;
+            if let Some(end) = flight.until_deadline().await {
+                return end;
             }
             if !patience.as_ref().is_some_and(|patience| flight.goes_on(patience)) {
                 return flight.abort();
@@ -58,7 +58,7 @@ struct CallFuture<'a> {
     outbox: &'a Outbox,
     /// If the outbox is to wake it then: else it needs a timer.
     wake_at: Option<Instant>,
-    awaited: Priority,
+    priority: Priority,
     deadline: Instant,
     stage: Stage,
 }
@@ -74,7 +74,7 @@ impl CallFuture<'_> {
         match std::mem::replace(&mut self.stage, Stage::Landed) {
             Stage::New(departure) => {
                 let (waker, wake_at) = (cx.waker().clone(), self.wake_at);
-                let caller = CallWaiter { waker, wake_at, awaited: self.awaited };
+                let caller = CallWaiter { waker, wake_at, priority: self.priority };
                 match self.outbox.enter(departure, caller) {
                     None => Poll::Ready(CallEnd::NotSent(lost())),
                     Some(ticket) => {
@@ -85,9 +85,9 @@ impl CallFuture<'_> {
             }
             Stage::Entered(ticket) => {
                 self.stage = Stage::Entered(ticket);
-                let fate = ready!(self.outbox.poll_fate(ticket, cx));
+                let end = ready!(self.outbox.poll_fate(ticket, cx));
                 self.stage = Stage::Landed;
-                Poll::Ready(fate)
+                Poll::Ready(end)
             }
             // A flight that has landed is not polled again.
             Stage::Landed => Poll::Pending,
@@ -117,14 +117,14 @@ impl CallFuture<'_> {
         let is_over = poll_fn(|cx| {
             let is_entering = matches!(self.stage, Stage::New(_));
             match self.poll(cx) {
-                Poll::Ready(fate) => Poll::Ready(Some(fate)),
+                Poll::Ready(end) => Poll::Ready(Some(end)),
                 // Reading the clock costs time, and a call that has just entered is not late.
                 Poll::Pending if !is_entering && clock.now() >= deadline => Poll::Ready(None),
                 Poll::Pending => Poll::Pending,
             }
         });
-        if let Some(fate) = is_over.await {
-            return Some(fate);
+        if let Some(end) = is_over.await {
+            return Some(end);
         }
         last_look(poll_fn(|cx| self.poll(cx))).await
     }

@@ -23,7 +23,7 @@ const MOST_BYTES: usize = 64 * 1024;
 /// How many that wait may be passed over in search of those that share a call.
 const LOOK_AHEAD: usize = 64;
 
-/// A call that is being put together. Its locks are the last of those that fly.
+/// A call that is being put together. Its locks are the last of those that are sent.
 struct Group {
     /// How many flew before.
     start: usize,
@@ -74,30 +74,30 @@ impl CallTable {
         group: &mut Group,
         stamp: &impl Fn(Duration) -> i64,
     ) -> Joins {
-        let Some(CallState::Acquire(seeker)) = self.calls.get(ticket) else {
+        let Some(CallState::Acquire(queued)) = self.calls.get(ticket) else {
             self.calls.try_remove(ticket);
             return Joins::No(None);
         };
-        if seeker.unsent_until.is_some_and(|until| group.now >= until) {
+        if queued.unsent_until.is_some_and(|until| group.now >= until) {
             return Joins::No(self.decide(ticket, late(false)));
         }
-        if !self.lanes.has_let_go(seeker.behind) {
+        if !self.lanes.has_let_go(queued.behind) {
             return Joins::Later;
         }
-        let (size, print) = (seeker.acquirer.acquire().size(), seeker.acquirer.acquire().print());
-        let first = self.seeker(group.start);
-        if first.is_some_and(|first| !self.share(group, first, seeker, size, print)) {
+        let (size, print) = (queued.source.acquire().size(), queued.source.acquire().print());
+        let first = self.queued(group.start);
+        if first.is_some_and(|first| !self.share(group, first, queued, size, print)) {
             return Joins::Later;
         }
-        let noted = first.map_or(seeker.stamp, |first| first.stamp);
-        let stamp = noted.unwrap_or_else(|| stamp(seeker.acquirer.valid()));
-        if !seeker.acquirer.wants(group.now, stamp, seeker.turn) {
+        let noted = first.map_or(queued.stamp, |first| first.stamp);
+        let stamp = noted.unwrap_or_else(|| stamp(queued.source.valid()));
+        if !queued.source.wants(group.now, stamp, queued.reason) {
             return Joins::No(self.decide(ticket, CallEnd::Unwanted));
         }
         // Its call comes behind the word that lets it pass, if it needs one.
-        let flight = Some((group.now, self.taken + u64::from(seeker.is_asking)));
-        if let Some(CallState::Acquire(seeker)) = self.calls.get_mut(ticket) {
-            (seeker.stamp, seeker.flight) = (Some(stamp), flight);
+        let flight = Some((group.now, self.taken + u64::from(queued.is_asking)));
+        if let Some(CallState::Acquire(queued)) = self.calls.get_mut(ticket) {
+            (queued.stamp, queued.flight) = (Some(stamp), flight);
         }
         group.bytes += size;
         group.prints.push(print);
@@ -113,13 +113,13 @@ impl CallTable {
         size: usize,
         print: u64,
     ) -> bool {
-        let (one, two) = (first.acquirer.acquire(), other.acquirer.acquire());
-        let is_sent_with = |seeker: &QueuedAcquire| {
-            (seeker.turn, seeker.is_asking, seeker.part, seeker.acquirer.valid())
+        let (one, two) = (first.source.acquire(), other.source.acquire());
+        let is_sent_with = |queued: &QueuedAcquire| {
+            (queued.reason, queued.is_asking, queued.part, queued.source.valid())
         };
         // The first has its stamp by now; one that was not sent yet takes the same.
         let stamp = other.stamp.or(first.stamp);
-        let is_there = |other: &QueuedAcquire| other.acquirer.acquire().has_key_of(two);
+        let is_there = |other: &QueuedAcquire| other.source.acquire().has_key_of(two);
         is_sent_with(first) == is_sent_with(other)
             && first.stamp == stamp
             && one.may_share_with(two)
@@ -129,14 +129,14 @@ impl CallTable {
             && (one.may_meet()
                 || !group.prints.contains(&print)
                 || !(group.start..self.sent_acquires.len())
-                    .filter_map(|at| self.seeker(at))
+                    .filter_map(|at| self.queued(at))
                     .any(is_there))
     }
 
-    /// One of those that fly.
-    fn seeker(&self, at: usize) -> Option<&QueuedAcquire> {
+    /// One of those that are sent.
+    fn queued(&self, at: usize) -> Option<&QueuedAcquire> {
         match self.calls.get(*self.sent_acquires.get(at)?) {
-            Some(CallState::Acquire(seeker)) => Some(seeker),
+            Some(CallState::Acquire(queued)) => Some(queued),
             _ => None,
         }
     }
@@ -147,13 +147,13 @@ impl CallTable {
         }
         let mut words = std::mem::take(&mut self.scratch);
         words.clear();
-        let all = (group.start..self.sent_acquires.len()).filter_map(|at| self.seeker(at));
+        let all = (group.start..self.sent_acquires.len()).filter_map(|at| self.queued(at));
         let locks = self.sent_acquires.len() - group.start;
         let Some(first) = all.clone().next() else { return false };
         let is_asking = first.is_asking;
-        let (acquire, stamp) = (first.acquirer.acquire(), first.stamp.unwrap_or(i64::MIN));
+        let (acquire, stamp) = (first.source.acquire(), first.stamp.unwrap_or(i64::MIN));
         first.form().begin(acquire.script().publishing(self.rules.publishing), &mut words);
-        acquire.write_call(all.map(|one| one.acquirer.acquire()), stamp, &mut words);
+        acquire.write_call(all.map(|one| one.source.acquire()), stamp, &mut words);
         if is_asking {
             self.take_asking(group.now, to);
         }

@@ -30,7 +30,7 @@ pub(super) struct AcquireReply {
 }
 
 impl CallTable {
-    /// Hands the answer to so many `locks`, the first of those that fly, or has them wait again. The
+    /// Hands the answer to so many `locks`, the first of those that are sent, or has them wait again. The
     /// server's time, if it told it.
     pub(super) fn answer_acquires(
         &mut self,
@@ -45,15 +45,15 @@ impl CallTable {
             return None;
         }
         let AcquireReply { value, sent, received, .. } = reply;
-        let acquirer = all.iter().find_map(|ticket| match self.calls.get(*ticket) {
-            Some(CallState::Acquire(seeker)) => Some(seeker.acquirer.clone()),
+        let source = all.iter().find_map(|ticket| match self.calls.get(*ticket) {
+            Some(CallState::Acquire(queued)) => Some(queued.source.clone()),
             _ => None,
         });
-        let Some(acquirer) = acquirer else {
+        let Some(source) = source else {
             all.into_iter().for_each(|ticket| drop(self.calls.try_remove(ticket)));
             return None;
         };
-        let mut answers = acquirer.acquire().answers(value, locks);
+        let mut answers = source.acquire().answers(value, locks);
         let server_time = answers.as_ref().ok().map(|answers| answers.server_time);
         if let Ok(answers) = &mut answers
             && locks > 1
@@ -77,7 +77,7 @@ impl CallTable {
         received: Instant,
     ) -> Option<Waker> {
         let not_after = match self.calls.get(ticket) {
-            Some(CallState::Acquire(seeker)) => seeker.stamp.unwrap_or(i64::MIN),
+            Some(CallState::Acquire(queued)) => queued.stamp.unwrap_or(i64::MIN),
             _ => i64::MIN,
         };
         let acquired = AcquireAnswered { outcome, not_after, sent, received, server_time };
@@ -107,10 +107,10 @@ impl CallTable {
             }
         } else {
             for ticket in all {
-                if let (true, Some(CallState::Acquire(seeker))) =
+                if let (true, Some(CallState::Acquire(queued))) =
                     (may_be_one, self.calls.get(ticket))
                 {
-                    self.rules.loners.note(seeker.acquirer.acquire(), reply.received);
+                    self.rules.loners.note(queued.source.acquire(), reply.received);
                 }
                 let said = (Err(error.clone()), i64::MIN);
                 wakers.extend(self.tell(ticket, said, reply.sent, reply.received));
@@ -120,7 +120,7 @@ impl CallTable {
 
     fn has_text(&self, all: &[CallId]) -> bool {
         all.iter().any(|ticket| match self.calls.get(*ticket) {
-            Some(CallState::Acquire(seeker)) => seeker.turn == SendReason::WithText,
+            Some(CallState::Acquire(queued)) => queued.reason == SendReason::WithText,
             _ => false,
         })
     }
@@ -129,16 +129,16 @@ impl CallTable {
     fn wait_again(
         &mut self,
         all: &[CallId],
-        turn: SendReason,
+        reason: SendReason,
         part: Option<u64>,
         reply: &AcquireReply,
         wakers: &mut Vec<Waker>,
     ) {
         for ticket in all.iter().rev() {
             match self.calls.get_mut(*ticket) {
-                Some(CallState::Acquire(seeker)) if reply.is_live => {
-                    (seeker.turn, seeker.flight) = (turn, None);
-                    seeker.part = part.unwrap_or(seeker.part);
+                Some(CallState::Acquire(queued)) if reply.is_live => {
+                    (queued.reason, queued.flight) = (reason, None);
+                    queued.part = part.unwrap_or(queued.part);
                     self.acquires.push_front(*ticket);
                 }
                 _ => wakers.extend(self.decide(*ticket, CallEnd::NotSent(lost()))),

@@ -2,18 +2,18 @@
 //!
 //! Callers have a [`Connection`]. It puts what they say into the [`Outbox`] and waits there (`flight`). The driver
 //! (`driver`, `driver_task`) is a task of the runtime on which the socket was made: it takes out what is next
-//! (`lanes`, `packing`), writes it, and puts the answers in their place. The states of a call are `Entry` in
-//! `order`:
+//! (`lanes`, `packing`), writes it, and puts the answers in their place. The states of a call are
+//! `CallState` in `order`:
 //!
 //! ```text
-//!          ┌────taken────► Departed ──answered, or the socket broke──► Decided ──► told to its caller
-//! Waiting ─┤                  │
-//!          │ given up         │ given up
-//!          ▼                  ▼
-//!      Withdrawn          Forsaken     without a caller, until the driver comes to it
+//!         ┌────taken────► Sent ──answered, or the socket broke──► Ended ──► told to its caller
+//! Queued ─┤                │
+//!         │ given up       │ given up
+//!         ▼                ▼
+//!   GivenUpQueued     GivenUpSent     without a caller, until the driver comes to it
 //! ```
 //!
-//! An acquire is one `Acquire` instead of Waiting and Departed. It is kept as what it says, not as bytes: those
+//! An acquire is one `Acquire` instead of Queued and Sent. It is kept as what it says, not as bytes: those
 //! that wait share a call when their bytes are made (`group`), and each gets its own outcome (`landing`).
 //!
 //! # Invariants

@@ -20,7 +20,7 @@ use crate::{
     wire::{Outcome, Words},
 };
 
-/// Stands for a call until its caller has learnt its fate.
+/// Stands for a call until its caller has learnt how it ended.
 pub(super) type CallId = usize;
 
 /// What has become of a call.
@@ -124,14 +124,14 @@ pub(super) struct CallWaiter {
     /// When it is to be woken, whatever has become of it; `None` if it has a timer of its own.
     pub(super) wake_at: Option<Instant>,
     /// Who waits, and for what besides.
-    pub(super) awaited: Priority,
+    pub(super) priority: Priority,
 }
 
 impl CallWaiter {
     /// Who has time, and a timer of its own.
     #[cfg(test)]
     pub(super) fn of(waker: &Waker) -> Self {
-        Self { waker: waker.clone(), wake_at: None, awaited: Priority::default() }
+        Self { waker: waker.clone(), wake_at: None, priority: Priority::default() }
     }
 }
 
@@ -139,14 +139,14 @@ impl CallWaiter {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OnlyCall {
     pub(super) sent: Instant,
-    pub(super) awaited: Priority,
+    pub(super) priority: Priority,
 }
 
-/// An acquire that waits, or flies.
+/// An acquire that waits, or is sent.
 pub(super) struct QueuedAcquire {
-    pub(super) acquirer: Arc<dyn AcquireSource>,
+    pub(super) source: Arc<dyn AcquireSource>,
     pub(super) unsent_until: Option<Instant>,
-    pub(super) turn: SendReason,
+    pub(super) reason: SendReason,
     /// The stamp that it was noted with, if it was taken by the driver, be it in vain.
     pub(super) stamp: Option<i64>,
     /// When it was taken, and in which call. `None` while it waits.
@@ -173,7 +173,7 @@ impl CallState {
 
 impl QueuedAcquire {
     pub(super) fn form(&self) -> Form {
-        if self.turn == SendReason::WithText { Form::Text } else { Form::Digest }
+        if self.reason == SendReason::WithText { Form::Text } else { Form::Digest }
     }
 }
 
@@ -195,7 +195,7 @@ pub(super) enum SentPart {
     Call(CallId),
     /// Two are.
     Pair(CallId),
-    /// So many of those that fly.
+    /// So many of those that are sent.
     Acquires(usize),
     /// ASKING, whose answer nobody waits for.
     Asking,
@@ -324,29 +324,29 @@ impl CallTable {
         self.decide(ticket, CallEnd::Answered { first, value, sent })
     }
 
-    /// Notes the fate of a call for its caller, who is to be woken; forgets one that was given up.
-    pub(super) fn decide(&mut self, ticket: CallId, fate: CallEnd) -> Option<Waker> {
+    /// Notes the end of a call for its caller, who is to be woken; forgets one that was given up.
+    pub(super) fn decide(&mut self, ticket: CallId, end: CallEnd) -> Option<Waker> {
         match self.calls.get_mut(ticket) {
             Some(
                 entry @ (CallState::Queued { .. } | CallState::Sent { .. } | CallState::Acquire(_)),
             ) => {
-                if let (CallState::Acquire(seeker), true) = (&mut *entry, fate.was_not_executed()) {
-                    seeker.was_not_sent();
+                if let (CallState::Acquire(queued), true) = (&mut *entry, end.was_not_executed()) {
+                    queued.was_not_sent();
                 }
-                let fate = match entry {
+                let end = match entry {
                     CallState::Sent { sent, first: Some(first), .. }
                         if planted!(AnnouncementLost) =>
                     {
                         let (sent, first) = (*sent, Some(first.clone()));
                         CallEnd::Answered { first, value: Value::Int(-1), sent }
                     }
-                    _ => fate,
+                    _ => end,
                 };
-                match std::mem::replace(entry, CallState::Ended(fate)) {
+                match std::mem::replace(entry, CallState::Ended(end)) {
                     CallState::Queued { caller, .. } | CallState::Sent { caller, .. } => {
                         Some(caller.waker)
                     }
-                    CallState::Acquire(seeker) => Some(seeker.caller.waker),
+                    CallState::Acquire(queued) => Some(queued.caller.waker),
                     _ => None,
                 }
             }
@@ -359,7 +359,7 @@ impl CallTable {
 
     pub(super) fn take_fate(&mut self, ticket: CallId) -> Option<CallEnd> {
         match self.calls.try_remove(ticket) {
-            Some(CallState::Ended(fate)) => Some(fate),
+            Some(CallState::Ended(end)) => Some(end),
             _ => None,
         }
     }
@@ -373,11 +373,11 @@ impl CallTable {
             Some(CallState::Sent { .. }) => {
                 (GivenUp::Sent { counts: true }, CallState::GivenUpSent)
             }
-            Some(CallState::Acquire(seeker)) => match seeker.flight {
+            Some(CallState::Acquire(queued)) => match queued.flight {
                 None => {
-                    seeker.was_not_sent();
+                    queued.was_not_sent();
                     // Who is asked beside others was not sent for want of time: the server may be there.
-                    let is_alone = seeker.unsent_until.is_none();
+                    let is_alone = queued.unsent_until.is_none();
                     let counts = is_alone && is_first(self.sent.front_mut());
                     (GivenUp::Unsent { counts }, CallState::GivenUpQueued)
                 }
@@ -391,14 +391,14 @@ impl CallTable {
                 }
             },
             _ => {
-                let fate = self.take_fate(ticket);
-                let is_unsent = fate.as_ref().is_some_and(CallEnd::was_not_executed);
+                let end = self.take_fate(ticket);
+                let is_unsent = end.as_ref().is_some_and(CallEnd::was_not_executed);
                 let left = if is_unsent {
                     GivenUp::Unsent { counts: false }
                 } else {
                     GivenUp::Sent { counts: true }
                 };
-                return (left, fate.map(CallState::Ended));
+                return (left, end.map(CallState::Ended));
             }
         };
         if planted!(WithdrawnAfterNoscript) && matches!(left, GivenUp::Sent { .. }) {
@@ -407,22 +407,22 @@ impl CallTable {
         (left, self.calls.get_mut(ticket).map(|entry| std::mem::replace(entry, after)))
     }
 
-    /// Who waits for a call whose fate is not known.
+    /// Who waits for a call whose end is not known.
     pub(super) fn caller(&mut self, ticket: CallId) -> Option<&mut CallWaiter> {
         self.calls.get_mut(ticket).and_then(CallState::caller)
     }
 
     /// How it is waited for, if it still is.
-    pub(super) fn awaited(&mut self, ticket: CallId) -> Option<Priority> {
-        self.caller(ticket).map(|caller| caller.awaited)
+    pub(super) fn priority(&mut self, ticket: CallId) -> Option<Priority> {
+        self.caller(ticket).map(|caller| caller.priority)
     }
 
     /// Whether its caller goes on once it is answered: unless it waits for other servers, too.
     pub(super) fn goes_on(&mut self, ticket: CallId) -> bool {
-        self.awaited(ticket).is_some_and(|awaited| !awaited.is_with_others())
+        self.priority(ticket).is_some_and(|priority| !priority.is_with_others())
     }
 
-    /// How many callers go on once the first so many of those that fly are answered.
+    /// How many callers go on once the first so many of those that are sent are answered.
     pub(super) fn how_many_go_on(&mut self, locks: usize) -> usize {
         let goes_on =
             |at: &usize| self.sent_acquires.get(*at).copied().is_some_and(|it| self.goes_on(it));
@@ -439,7 +439,7 @@ impl CallTable {
             SentPart::Acquires(_) => *self.sent_acquires.front()?,
             SentPart::Asking => return None,
         };
-        self.awaited(ticket).map(|awaited| OnlyCall { sent, awaited })
+        self.priority(ticket).map(|priority| OnlyCall { sent, priority })
     }
 
     /// Somebody is to be woken then. True if that is before all that were planned.
@@ -487,7 +487,7 @@ impl QueuedAcquire {
     /// What was noted was not executed, and never will be.
     fn was_not_sent(&mut self) {
         if let Some(stamp) = self.stamp.take() {
-            self.acquirer.was_not_sent(stamp);
+            self.source.was_not_sent(stamp);
         }
     }
 }

@@ -89,7 +89,7 @@ pub(crate) struct Outbox {
 pub(super) trait InlineWriter: Send + Sync {
     /// Writes all that waits. `task` is the driver's, which goes on with what there is no room for. False if it is to
     /// be woken now: it is at work, the stream has ended, or an answer that is so awaited is to be looked for.
-    fn write(&self, awaited: Priority, task: &Waker) -> bool;
+    fn write(&self, priority: Priority, task: &Waker) -> bool;
 }
 
 /// How many callers were woken.
@@ -105,7 +105,7 @@ pub(super) enum NewCall {
     /// After its deadline nobody waits for the answer, and it is not sent.
     Call { request: Request, deadline: Instant },
     Acquire {
-        acquirer: Arc<dyn AcquireSource>,
+        source: Arc<dyn AcquireSource>,
         unsent_until: Option<Instant>,
         /// Whether ASKING is said before it.
         is_asking: bool,
@@ -117,17 +117,17 @@ impl NewCall {
     fn enter(self, order: &mut CallTable, caller: CallWaiter) -> (CallId, bool) {
         match self {
             Self::Call { request, deadline } => {
-                let (bytes, awaited) = (request.bytes.len(), caller.awaited);
+                let (bytes, priority) = (request.bytes.len(), caller.priority);
                 let ticket = order.calls.insert(CallState::Queued { request, deadline, caller });
-                order.lanes.push(ticket, bytes, awaited);
+                order.lanes.push(ticket, bytes, priority);
                 (ticket, true)
             }
-            Self::Acquire { acquirer, unsent_until, is_asking } => {
-                let behind = if acquirer.keeps_order() { order.lanes.end() } else { 0 };
-                let seeker = QueuedAcquire {
-                    acquirer,
+            Self::Acquire { source, unsent_until, is_asking } => {
+                let behind = if source.keeps_order() { order.lanes.end() } else { 0 };
+                let queued = QueuedAcquire {
+                    source,
                     unsent_until,
-                    turn: SendReason::First,
+                    reason: SendReason::First,
                     stamp: None,
                     flight: None,
                     is_asking,
@@ -135,7 +135,7 @@ impl NewCall {
                     part: 0,
                     caller,
                 };
-                let ticket = order.calls.insert(CallState::Acquire(seeker));
+                let ticket = order.calls.insert(CallState::Acquire(queued));
                 order.acquires.push_back(ticket);
                 // Else an answer makes room for it, and the driver reads that.
                 (ticket, order.acquire_calls < order.most_acquire_calls.max(1))
@@ -251,13 +251,13 @@ impl Outbox {
         }
         let is_next = order.plan_wake(caller.wake_at);
         // The driver's runtime may stand still if that is another: then it is better not sent.
-        let (awaited, is_here) = (caller.awaited, caller.wake_at.is_some());
+        let (priority, is_here) = (caller.priority, caller.wake_at.is_some());
         let is_idle = order.sent.is_empty() && !order.has_waiting();
         let (ticket, leaves) = departure.enter(&mut order, caller);
         let driver = if leaves || is_next { order.driver.take() } else { None };
         drop(order);
         if let Some(driver) = driver
-            && !(is_idle && is_here && self.write_inline(awaited, &driver))
+            && !(is_idle && is_here && self.write_inline(priority, &driver))
         {
             driver.wake();
         }
@@ -265,16 +265,16 @@ impl Outbox {
     }
 
     /// Whether all is written that waits, so that the driver need not come.
-    fn write_inline(&self, awaited: Priority, driver: &Waker) -> bool {
+    fn write_inline(&self, priority: Priority, driver: &Waker) -> bool {
         // The child of a fork shares the socket with its parent.
         if !self.is_here() {
             return false;
         }
         let writer = self.inline_writer.get().and_then(Weak::upgrade);
-        writer.is_some_and(|writer| writer.write(awaited, driver))
+        writer.is_some_and(|writer| writer.write(priority, driver))
     }
 
-    /// Waits for the fate of a call; the ticket is void then.
+    /// Waits for the end of a call; the ticket is void then.
     pub(super) fn poll_fate(&self, ticket: CallId, cx: &mut Context<'_>) -> Poll<CallEnd> {
         let mut order = self.order();
         let Some(caller) = order.caller(ticket) else {
@@ -360,7 +360,7 @@ impl Outbox {
                 // It has not been looked for anything to send.
                 None => self.clock.now(),
             },
-            // Its fate is there.
+            // Its end is there.
             _ => self.clock.now(),
         };
         since + for_the_server
@@ -471,14 +471,13 @@ impl Outbox {
             } else {
                 Some(first.take().unwrap_or_else(|| cause.clone()))
             };
-            let fate =
-                || error.clone().map_or_else(|| CallEnd::NotSent(unsent()), CallEnd::Unknown);
+            let end = || error.clone().map_or_else(|| CallEnd::NotSent(unsent()), CallEnd::Unknown);
             let tickets: Vec<CallId> = match what {
                 SentPart::Call(ticket) | SentPart::Pair(ticket) => vec![ticket],
                 SentPart::Acquires(locks) => order.sent_acquires.drain(..locks).collect(),
                 SentPart::Asking => Vec::new(),
             };
-            wakers.extend(tickets.into_iter().filter_map(|ticket| order.decide(ticket, fate())));
+            wakers.extend(tickets.into_iter().filter_map(|ticket| order.decide(ticket, end())));
         }
         drop(order);
         wakers.into_iter().for_each(Waker::wake);

@@ -25,7 +25,7 @@ impl Connection {
     /// As [`call`](Self::call).
     pub(crate) async fn release_plainly(
         &self,
-        awaited: Priority,
+        priority: Priority,
         release: &PlainRelease,
         deadline: Instant,
     ) -> Result<Option<Answer<Outcome>>, NodeError> {
@@ -34,7 +34,7 @@ impl Connection {
             return Ok(None);
         }
         let request = Request::release(release, self.publishing());
-        let (removed, announced, sent) = self.exchange(request, deadline, awaited).await?;
+        let (removed, announced, sent) = self.exchange(request, deadline, priority).await?;
         let code = match removed.map(|removed| self.read(removed)) {
             Some(Ok(Value::Int(1))) => Outcome::DONE,
             Some(Ok(Value::Int(_)) | Err(NodeError::Permission { .. })) | None => return Ok(None),

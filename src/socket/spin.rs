@@ -16,8 +16,8 @@ pub(super) enum Way {
 
 impl Way {
     /// Whether an answer that is so awaited is looked for.
-    pub(super) fn serves(self, awaited: Priority) -> bool {
-        match (self, awaited) {
+    pub(super) fn serves(self, priority: Priority) -> bool {
+        match (self, priority) {
             (_, Priority::Background | Priority::Normal | Priority::Renewal) => false,
             (Self::InTurns, Priority::Fanout | Priority::FanoutOneServer)
             | (_, Priority::Single) => true,

@@ -48,8 +48,8 @@ impl Spinner {
     }
 
     /// Whether it looks for answers that are so awaited, if they come soon enough.
-    pub(super) fn looks_for(&self, awaited: Priority) -> bool {
-        self.way.is_some_and(|way| way.serves(awaited))
+    pub(super) fn looks_for(&self, priority: Priority) -> bool {
+        self.way.is_some_and(|way| way.serves(priority))
     }
 
     /// What to do next. `is_heard`: whether something was answered just now.
@@ -61,7 +61,7 @@ impl Spinner {
         round_trip: impl FnOnce() -> Duration,
     ) -> PollStep {
         let Some(way) = self.way else { return PollStep::Sleep };
-        let sought = only_call.filter(|call| way.serves(call.awaited)).map(|call| call.sent);
+        let sought = only_call.filter(|call| way.serves(call.priority)).map(|call| call.sent);
         let ended = self.look.take_if(|look| Some(look.of) != sought);
         let ended = ended.filter(|look| is_heard && look.until.is_some());
         if sought.is_none() && ended.is_none() {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     fn alone(us: u64) -> Option<OnlyCall> {
-        Some(OnlyCall { sent: at(us), awaited: Priority::Single })
+        Some(OnlyCall { sent: at(us), priority: Priority::Single })
     }
 
     fn spinner() -> Spinner {
@@ -202,9 +202,9 @@ mod tests {
         for (way, looks) in
             [(Way::InTurns, [false, true, true]), (Way::Itself, [false, false, true])]
         {
-            let looks_for = |awaited| {
+            let looks_for = |priority| {
                 let mut spinner = Spinner { way: Some(way), ..spinner() };
-                spinner.next(Some(OnlyCall { sent: at(5), awaited }), false, || at(5), || NEAR)
+                spinner.next(Some(OnlyCall { sent: at(5), priority }), false, || at(5), || NEAR)
                     != PollStep::Sleep
             };
             assert_eq!([Normal, Fanout, Single].map(looks_for), looks, "{way:?}");

@@ -32,7 +32,7 @@ pub(crate) struct Release {
     /// The longest that the last try could be after the one before; at first nothing.
     pub(crate) pause: Duration,
     /// Who waits for its answer.
-    pub(crate) awaited: Priority,
+    pub(crate) priority: Priority,
     /// Who wants to know what the server said in the end.
     pub(crate) told: Option<ReleaseCallback>,
     /// Counts this release as under way.
@@ -123,14 +123,14 @@ impl Release {
         let is_last = self.unanswered.is_all_on(connection.epoch());
         if is_last
             && let ReleaseCommand::Plainly(plain) = &self.said
-            && let Some(answer) = connection.release_plainly(self.awaited, plain, deadline).await?
+            && let Some(answer) = connection.release_plainly(self.priority, plain, deadline).await?
         {
             return Ok(answer);
         }
         // The time tells how much later it is than what may follow.
         let mut statement = self.said.by_script();
         statement.set_brief(is_last);
-        connection.call_of(self.awaited, &statement, deadline).await
+        connection.call_of(self.priority, &statement, deadline).await
     }
 
     /// Whether no acquire of the claim can follow an answered release any more.

@@ -88,7 +88,7 @@ async fn perform(shared: &Shared, job: Job) -> Done {
 }
 
 async fn attempt(shared: &Shared, mut release: Box<Release>, alive: Watchdog) -> Option<Again> {
-    release.awaited = Priority::Background;
+    release.priority = Priority::Background;
     let next = contained_async(release.attempt(shared)).await;
     let after_a_panic = || release.may_stand(shared).then(|| shared.clock.now() + RETRY_MAX);
     let at = next.unwrap_or_else(after_a_panic)?;
@@ -213,7 +213,7 @@ mod tests {
             timeout: ms(100),
             may_be_done: false,
             pause: Duration::ZERO,
-            awaited: Priority::default(),
+            priority: Priority::default(),
             told: None,
             _draining: member.services.drain.begin(),
         }

@@ -42,14 +42,14 @@ async fn token_that_was_raised_counts_for_the_run_that_granted_only() {
 #[tokio::test(start_paused = true)]
 async fn hold_is_handed_on_only_with_a_token_that_is_written() {
     let guard = client().fenced_lock("x").acquire().await.expect("it is free");
-    let tenure = guard.guard().tenure().clone();
-    let claim = tenure.claim();
+    let turn = guard.guard().turn().clone();
+    let claim = turn.claim();
     let next = claim.token().and_then(FencingToken::next);
     claim.end_turn();
-    assert!(!claim.hand_to(next, tenure.as_loss_listener()));
+    assert!(!claim.hand_to(next, turn.as_loss_listener()));
     let run_id = claim.members().first().services.node.run_id();
     claim.promoted(MemberId::FIRST, next.expect("there are more"), run_id);
-    assert!(claim.hand_to(next, tenure.as_loss_listener()));
+    assert!(claim.hand_to(next, turn.as_loss_listener()));
 }
 
 #[derive(Debug)]

@@ -158,7 +158,7 @@ fn step(runtime: &Runtime) {
 }
 
 fn claim_of(guard: &LockGuard) -> Arc<Claim> {
-    guard.tenure().claim().clone()
+    guard.turn().claim().clone()
 }
 
 /// The third member grants while the guard is dropped elsewhere, and the watchdog looks at the lock or
@@ -240,9 +240,9 @@ fn hold_that_is_entered_while_its_last_guard_goes_is_held_or_over() {
     in_many_orders(TIMES, || {
         let scene = Scene::new();
         let guard = scene.acquire_with_straggler();
-        let (claim, tenure) = (claim_of(&guard), guard.tenure().clone());
+        let (claim, turn) = (claim_of(&guard), guard.turn().clone());
         let entering = thread::spawn(move || {
-            if let Some(second) = LockGuard::enter(&tenure, Admission::Exclusive, None) {
+            if let Some(second) = LockGuard::enter(&turn, Admission::Exclusive, None) {
                 assert!(second.is_held() && second.votes() >= 2);
             }
         });

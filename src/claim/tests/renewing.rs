@@ -23,7 +23,7 @@ fn answered(claim: &Claim, code: i64, sent: Instant) -> Option<Instant> {
 }
 
 fn claim(guard: &LockGuard) -> Arc<Claim> {
-    guard.tenure().claim().clone()
+    guard.turn().claim().clone()
 }
 
 #[tokio::test(start_paused = true)]

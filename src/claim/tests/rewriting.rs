@@ -18,7 +18,7 @@ async fn hold_that_could_not_be_written_again_is_tried_again_soon() {
     let client = server.client_builder().quarantine(Quarantine::Always).build();
     let client = client.expect("it needs no server yet");
     let guard = client.lock("x").acquire().await.expect("it is free");
-    let claim = guard.tenure().claim().clone();
+    let claim = guard.turn().claim().clone();
     server.kill_and_forget();
     server.restart();
     server.freeze();
@@ -42,7 +42,7 @@ async fn hold_is_not_written_again_by_what_may_be_executed_after_the_wait() {
     let client = Server::start_here().client_builder().quarantine(Quarantine::Durable).build();
     let client = client.expect("it needs no server yet");
     let guard = client.lock("x").acquire().await.expect("it is free");
-    let claim = guard.tenure().claim().clone();
+    let claim = guard.turn().claim().clone();
     let node = &claim.members().first().services.node;
     let connection = node.connected("x").expect("it has granted");
     let mut asking =

@@ -68,14 +68,14 @@ impl FencedGuard {
 }
 
 impl Proof for FencedGuard {
-    fn suits(tenure: &Turn) -> bool {
-        tenure.token().is_some()
+    fn suits(turn: &Turn) -> bool {
+        turn.token().is_some()
     }
 
     fn of(guard: LockGuard) -> Self {
         // Fenced locks win holds with a token, and no others suit. If that were ever broken, every
         // store would refuse what is shown.
-        let token = guard.tenure().token().unwrap_or(FencingToken::NONE);
+        let token = guard.turn().token().unwrap_or(FencingToken::NONE);
         Self { guard, token }
     }
 
@@ -106,7 +106,7 @@ impl Deref for FencedGuard {
 impl fmt::Debug for FencedGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FencedGuard")
-            .field("lock", &self.guard.tenure().claim().lock_name())
+            .field("lock", &self.guard.turn().claim().lock_name())
             .field("token", &self.token.get())
             .field("holder", &self.holder_id())
             .field("remaining", &self.remaining())

@@ -18,7 +18,7 @@ async fn member_that_joins_a_hold_that_is_won_changes_no_token() {
     let (token, won) = (guard.fencing_token(), tokio::time::Instant::now());
     servers[2].restart();
     tokio::time::sleep(Duration::from_secs(3600)).await;
-    let claim = guard.guard().tenure().claim().clone();
+    let claim = guard.guard().turn().claim().clone();
     let third = MemberId::nth(2);
     while !matches!(ask(claim.clone(), third).await.1, Vote::Granted) {
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -46,7 +46,7 @@ async fn counter_that_was_deleted_under_its_holder_is_written_again_when_it_is_a
         String::from_utf8(answer).unwrap()
     };
     assert_eq!(asks("DEL"), ":1\r\n");
-    let claim = guard.guard().tenure().claim().clone();
+    let claim = guard.guard().turn().claim().clone();
     assert!(matches!(ask(claim, MemberId::FIRST).await.1, Vote::Granted));
     let counter = asks("GET").lines().last().unwrap().parse::<u64>();
     assert_eq!(counter, Ok(guard.fencing_token().get()));

@@ -106,7 +106,7 @@ macro_rules! guard {
         }
 
         impl Proof for $Guard {
-            fn suits(_tenure: &Turn) -> bool {
+            fn suits(_turn: &Turn) -> bool {
                 true
             }
 

@@ -60,8 +60,8 @@ async fn acquires_of_many_threads_are_executed_in_the_order_of_their_notes() {
         fn valid(&self) -> Duration {
             self.0.valid()
         }
-        fn wants(&self, _now: Instant, _not_after: i64, turn: SendReason) -> bool {
-            if turn == SendReason::First {
+        fn wants(&self, _now: Instant, _not_after: i64, reason: SendReason) -> bool {
+            if reason == SendReason::First {
                 NOTED.lock().unwrap().push(self.1.to_string());
             }
             true

@@ -108,7 +108,7 @@ impl Wish {
     }
 
     pub(crate) fn turns(&self) -> Vec<SendReason> {
-        self.asked().into_iter().map(|(_, turn)| turn).collect()
+        self.asked().into_iter().map(|(_, reason)| reason).collect()
     }
 
     /// The stamps of what was noted and not executed.
@@ -126,10 +126,10 @@ impl AcquireSource for Wish {
         self.valid
     }
 
-    fn wants(&self, _now: Instant, not_after: i64, turn: SendReason) -> bool {
+    fn wants(&self, _now: Instant, not_after: i64, reason: SendReason) -> bool {
         let is_wanted = self.is_wanted.load(Ordering::SeqCst);
         if is_wanted {
-            self.asked.lock().unwrap().push((not_after, turn));
+            self.asked.lock().unwrap().push((not_after, reason));
         }
         is_wanted
     }
@@ -167,22 +167,22 @@ impl Desk {
 
     pub(super) fn enter(&self, wish: &Arc<Wish>) -> CallId {
         let departure =
-            NewCall::Acquire { acquirer: wish.clone(), unsent_until: None, is_asking: false };
+            NewCall::Acquire { source: wish.clone(), unsent_until: None, is_asking: false };
         self.outbox.enter(departure, CallWaiter::of(Waker::noop())).unwrap()
     }
 
     pub(super) fn enter_until(&self, wish: &Arc<Wish>, unsent_until: Instant) -> CallId {
         let unsent_until = Some(unsent_until);
-        let departure = NewCall::Acquire { acquirer: wish.clone(), unsent_until, is_asking: false };
+        let departure = NewCall::Acquire { source: wish.clone(), unsent_until, is_asking: false };
         self.outbox.enter(departure, CallWaiter::of(Waker::noop())).unwrap()
     }
 
     /// So many acquires, each of another name.
-    pub(super) fn enter_crowd(&self, count: i64, awaited: Priority) -> Vec<CallId> {
+    pub(super) fn enter_crowd(&self, count: i64, priority: Priority) -> Vec<CallId> {
         let enter = |number| {
-            let acquirer = Wish::of(&format!("of a crowd: {number}"), number);
-            let departure = NewCall::Acquire { acquirer, unsent_until: None, is_asking: false };
-            let caller = CallWaiter { awaited, ..CallWaiter::of(Waker::noop()) };
+            let source = Wish::of(&format!("of a crowd: {number}"), number);
+            let departure = NewCall::Acquire { source, unsent_until: None, is_asking: false };
+            let caller = CallWaiter { priority, ..CallWaiter::of(Waker::noop()) };
             self.outbox.enter(departure, caller).unwrap()
         };
         (0..count).map(enter).collect()

@@ -37,12 +37,12 @@ fn desk() -> (Desk, Arc<TokioClock>) {
 async fn ask(outbox: &Outbox, clock: &TokioClock, number: i64, is_alone: bool) -> CallEnd {
     let since = clock.now();
     let unsent_until = (!is_alone).then(|| since + NODE_TIME);
-    let acquirer = Wish::of(&format!("lock {number}"), number);
+    let source = Wish::of(&format!("lock {number}"), number);
     let patience = CallTimeouts { since, for_the_server: NODE_TIME, unsent_until };
     send_and_wait(
         outbox,
         Priority::default(),
-        NewCall::Acquire { acquirer, unsent_until, is_asking: false },
+        NewCall::Acquire { source, unsent_until, is_asking: false },
         CallLimit::Patience(patience),
     )
     .await
@@ -74,7 +74,7 @@ async fn fifty_thousand_on_a_live_server_are_all_served_however_long_it_takes() 
         fates = crowd => fates,
         () = serve(outbox) => unreachable!(),
     };
-    assert!(fates.iter().all(|fate| matches!(fate, CallEnd::Acquired(_))));
+    assert!(fates.iter().all(|end| matches!(end, CallEnd::Acquired(_))));
     assert!(clock.now().saturating_since(began) > NODE_TIME * 3, "none was told before its time");
 }
 
@@ -84,17 +84,17 @@ async fn a_member_of_several_is_not_waited_for_behind_a_crowd() {
     let outbox = &desk.outbox;
     let crowd = join_all((0..50_000).map(|number| ask(outbox, &clock, number, true)));
     let member = async {
-        let fate = ask(outbox, &clock, -1, false).await;
-        (fate, clock.now())
+        let end = ask(outbox, &clock, -1, false).await;
+        (end, clock.now())
     };
     let began = clock.now();
-    let (fate, at) = tokio::select! {
+    let (end, at) = tokio::select! {
         biased;
         _all = crowd => unreachable!(),
         told = member => told,
         () = serve(outbox) => unreachable!(),
     };
-    assert!(matches!(fate, CallEnd::GivenUp { phase: Phase::Sending, counts: false }), "{fate:?}");
+    assert!(matches!(end, CallEnd::GivenUp { phase: Phase::Sending, counts: false }), "{end:?}");
     assert!(at.saturating_since(began) <= NODE_TIME + Duration::from_millis(2));
 }
 
@@ -124,11 +124,11 @@ async fn a_frozen_server_holds_nobody_and_its_silence_counts_once_for_each_call(
     let phases = |wanted| {
         fates
             .iter()
-            .filter(|fate| matches!(fate, CallEnd::GivenUp { phase, .. } if *phase == wanted))
+            .filter(|end| matches!(end, CallEnd::GivenUp { phase, .. } if *phase == wanted))
             .count()
     };
     assert_eq!((phases(Phase::Answering), phases(Phase::Sending)), (64, 936));
-    let counted = fates.iter().filter(|fate| matches!(fate, CallEnd::GivenUp { counts: true, .. }));
+    let counted = fates.iter().filter(|end| matches!(end, CallEnd::GivenUp { counts: true, .. }));
     assert_eq!(counted.count(), 2, "as many as there were calls");
 }
 
@@ -158,7 +158,7 @@ fn crowd_whose_time_is_over_one_by_one_is_looked_at_by_and_by() {
 #[test]
 fn answers_are_handed_over_until_some_callers_go_on_or_a_quarter_of_all() {
     use Priority::{Fanout, Single};
-    for (callers, awaited, all, who_go_on) in [
+    for (callers, priority, all, who_go_on) in [
         (20, Single, 16, 16),
         (400, Single, 100, 100),
         (2_000, Single, 256, 256),
@@ -168,29 +168,29 @@ fn answers_are_handed_over_until_some_callers_go_on_or_a_quarter_of_all() {
         let outbox = Outbox::new(&settings());
         for _ in 0..callers {
             let request = Request::one(&redis::cmd("PING"));
-            let caller = CallWaiter { awaited, ..CallWaiter::of(Waker::noop()) };
+            let caller = CallWaiter { priority, ..CallWaiter::of(Waker::noop()) };
             outbox.enter(NewCall::Call { request, deadline: later() }, caller).unwrap();
         }
         outbox.pack(&mut Vec::new(), usize::MAX, None);
         let mut answers = std::iter::repeat_n(redis::Value::Okay, callers).collect();
         let mut woken = Woken::default();
         assert!(outbox.answered(&mut answers, 16, &mut woken));
-        assert_eq!((woken.all, woken.who_go_on), (all, who_go_on), "{awaited:?}");
+        assert_eq!((woken.all, woken.who_go_on), (all, who_go_on), "{priority:?}");
     }
 }
 
 /// Each of a call for itself: its first may have been given up.
 #[test]
 fn callers_of_one_call_are_counted_one_by_one() {
-    for (awaited, all, who_go_on) in [(Priority::Single, 19, 19), (Priority::Fanout, 19, 0)] {
+    for (priority, all, who_go_on) in [(Priority::Single, 19, 19), (Priority::Fanout, 19, 0)] {
         let mut desk = Desk::new();
-        let tickets = desk.enter_crowd(20, awaited);
+        let tickets = desk.enter_crowd(20, priority);
         assert_eq!(desk.written().len(), 1);
         desk.outbox.leave(tickets[0]);
         let mut answers = [parse_redis_value(b":1700000000000000\r\n").unwrap()].into();
         let mut woken = Woken::default();
         assert!(desk.outbox.answered(&mut answers, 16, &mut woken));
-        assert_eq!((woken.all, woken.who_go_on), (all, who_go_on), "{awaited:?}");
+        assert_eq!((woken.all, woken.who_go_on), (all, who_go_on), "{priority:?}");
     }
 }
 
@@ -205,8 +205,8 @@ fn more_full_calls_of_acquires_go_behind_very_many_others() {
             enter(NewCall::Call { request, deadline: later() });
         }
         for number in 0..200 {
-            let acquirer = Wish::of(&format!("lock {number}"), number);
-            enter(NewCall::Acquire { acquirer, unsent_until: None, is_asking: false });
+            let source = Wish::of(&format!("lock {number}"), number);
+            enter(NewCall::Acquire { source, unsent_until: None, is_asking: false });
         }
         let mut to = Vec::new();
         outbox.pack(&mut to, usize::MAX, None);
@@ -227,9 +227,9 @@ fn leave_where_there_is_no_room(keeps_order: bool) -> Vec<String> {
         }
     };
     pings();
-    let acquirer = Wish::of("x", 1);
-    acquirer.keeps_order.store(keeps_order, Ordering::SeqCst);
-    enter(NewCall::Acquire { acquirer, unsent_until: None, is_asking: false });
+    let source = Wish::of("x", 1);
+    source.keeps_order.store(keeps_order, Ordering::SeqCst);
+    enter(NewCall::Acquire { source, unsent_until: None, is_asking: false });
     pings();
     let pack = || {
         let mut to = Vec::new();

@@ -231,7 +231,7 @@ fn nobody_enters_while_an_acquirer_notes_that_it_is_sent() {
     let mut desk = Desk::new();
     let looks = Arc::new(Looks(Wish::of("x", 1), OnceLock::new(), desk.outbox.clone()));
     let departure =
-        NewCall::Acquire { acquirer: looks.clone(), unsent_until: None, is_asking: false };
+        NewCall::Acquire { source: looks.clone(), unsent_until: None, is_asking: false };
     desk.outbox.enter(departure, CallWaiter::of(Waker::noop())).unwrap();
     desk.written();
     assert_eq!(looks.1.get(), Some(&true));

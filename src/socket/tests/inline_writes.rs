@@ -53,10 +53,10 @@ impl Desk {
     }
 
     /// By one whose time the driver looks after, unless it is on another runtime.
-    fn call(&self, awaited: Priority, is_here: bool) -> CallId {
+    fn call(&self, priority: Priority, is_here: bool) -> CallId {
         let departure = NewCall::Call { request: Request::one(&cmd("PING")), deadline: later() };
         let wake_at = is_here.then(later);
-        let caller = CallWaiter { awaited, wake_at, ..CallWaiter::of(Waker::noop()) };
+        let caller = CallWaiter { priority, wake_at, ..CallWaiter::of(Waker::noop()) };
         self.outbox.enter(departure, caller).unwrap()
     }
 
@@ -82,7 +82,7 @@ fn read(server: &mut DuplexStream) -> Vec<u8> {
 #[tokio::test]
 async fn call_beside_others_is_written_where_the_socket_is_idle() {
     use Priority::{Fanout, FanoutOneServer, Normal, Single};
-    for (awaited, is_here, spin, is_written) in [
+    for (priority, is_here, spin, is_written) in [
         (Fanout, true, Spin::Never, true),
         // The driver is to look for it.
         (Fanout, true, Spin::Always, false),
@@ -93,10 +93,10 @@ async fn call_beside_others_is_written_where_the_socket_is_idle() {
     ] {
         let (ours, mut server) = tokio::io::duplex(1 << 10);
         let mut desk = Desk::new(ours, spin);
-        let ticket = desk.call(awaited, is_here);
+        let ticket = desk.call(priority, is_here);
         let seen = (desk.times_woken(), read(&mut server));
         let expected = if is_written { (0, PING.to_vec()) } else { (1, Vec::new()) };
-        assert_eq!(seen, expected, "{awaited:?}, {is_here}, {spin:?}");
+        assert_eq!(seen, expected, "{priority:?}, {is_here}, {spin:?}");
         let _pending = desk.drive();
         server.write_all(b"+PONG\r\n").await.unwrap();
         assert!(desk.drive().is_pending());

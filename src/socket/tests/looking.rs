@@ -75,15 +75,15 @@ impl Desk {
     }
 }
 
-fn call(outbox: &Outbox, awaited: Priority) -> CallId {
+fn call(outbox: &Outbox, priority: Priority) -> CallId {
     let departure = NewCall::Call { request: Request::one(&cmd("PING")), deadline: later() };
-    let caller = CallWaiter { awaited, ..CallWaiter::of(Waker::noop()) };
+    let caller = CallWaiter { priority, ..CallWaiter::of(Waker::noop()) };
     outbox.enter(departure, caller).unwrap()
 }
 
 fn is_answered(outbox: &Outbox, ticket: CallId) -> bool {
-    let fate = outbox.poll_fate(ticket, &mut Context::from_waker(Waker::noop()));
-    matches!(fate, Poll::Ready(CallEnd::Answered { .. }))
+    let end = outbox.poll_fate(ticket, &mut Context::from_waker(Waker::noop()));
+    matches!(end, Poll::Ready(CallEnd::Answered { .. }))
 }
 
 async fn is_answered_by(server: &mut TcpStream, outbox: &Outbox, ticket: CallId) {
@@ -124,10 +124,10 @@ async fn answer_that_comes_while_the_driver_looks_needs_no_second_poll() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn driver_looks_for_a_while_only_and_only_for_who_waits_for_nothing_else() {
     // Else it would look for ever.
-    let others = [Priority::Normal, Priority::Fanout].map(|awaited| (0, awaited));
-    for (by, awaited) in others.into_iter().chain([(50, Priority::Single)]) {
+    let others = [Priority::Normal, Priority::Fanout].map(|priority| (0, priority));
+    for (by, priority) in others.into_iter().chain([(50, Priority::Single)]) {
         let mut desk = Desk::new(by).await;
-        let ticket = call(&desk.outbox, awaited);
+        let ticket = call(&desk.outbox, priority);
         assert!(desk.drive().is_pending());
         assert!(!is_answered(&desk.outbox, ticket));
         read_ping(&mut desk.server).await;
@@ -176,8 +176,8 @@ async fn end_that_comes_while_the_driver_looks_is_told_once() {
     read_ping(&mut server).await;
     drop(server);
     within(driving).await.unwrap();
-    let fate = outbox.poll_fate(ticket, &mut Context::from_waker(Waker::noop()));
-    assert!(matches!(fate, Poll::Ready(CallEnd::Unknown(_))));
+    let end = outbox.poll_fate(ticket, &mut Context::from_waker(Waker::noop()));
+    assert!(matches!(end, Poll::Ready(CallEnd::Unknown(_))));
 }
 
 #[tokio::test]
@@ -202,14 +202,14 @@ impl Wake for Noting {
 #[tokio::test]
 async fn driver_on_the_only_thread_comes_again_for_whoever_waits() {
     use Priority::{Fanout, Normal, Single};
-    for (awaited, comes_again) in [(Normal, false), (Fanout, true), (Single, true)] {
+    for (priority, comes_again) in [(Normal, false), (Fanout, true), (Single, true)] {
         let Desk { outbox, mut driver, server: _server, .. } = Desk::new(0).await;
-        call(&outbox, awaited);
+        call(&outbox, priority);
         let noting = Arc::new(Noting::default());
         let waker = noting.clone().into();
         assert!(Pin::new(&mut driver).poll(&mut Context::from_waker(&waker)).is_pending());
         tokio::task::yield_now().await;
-        assert_eq!(noting.0.load(Ordering::Relaxed), comes_again, "{awaited:?}");
+        assert_eq!(noting.0.load(Ordering::Relaxed), comes_again, "{priority:?}");
     }
 }
 
