@@ -104,7 +104,9 @@ enum Harm {
 pub(crate) async fn of_clients(setting: &Setting, clients: usize) -> Vec<Line> {
     let _shorter = setting;
     let server = RedisServer::start();
-    let connect = || Client::builder().url(&server.url()).connect();
+    // All at once they are more than a server takes in a second.
+    let patient = || Client::builder().connect_timeout(PATIENCE).node_timeout(PATIENCE);
+    let connect = || patient().url(&server.url()).connect();
     let connected = join_all((0..clients).map(|_| connect())).await;
     let connected: Vec<_> = connected.into_iter().map(|one| one.expect("it is there")).collect();
     let queued: Vec<_> = connected.iter().map(|client| client.fair_lock("queue")).collect();
@@ -229,6 +231,7 @@ fn scripts(server: &RedisServer) -> u64 {
 
 /// How much longer it may take without an order.
 const AGAINST_THE_QUEUE: f64 = 1.5;
+const PATIENCE: Duration = Duration::from_secs(30);
 /// By when they have begun.
 const BEGUN: Duration = Duration::from_millis(300);
 /// In each direction half of it.
