@@ -51,7 +51,7 @@ fn measure(setting: &Setting, processes: usize, masters: usize, aim: Option<f64>
     ]
 }
 
-/// Each for a second, on three masters: what those ask who wait.
+/// Each for a second, on three masters: what the waiters ask.
 pub(crate) async fn for_a_second(setting: &Setting, processes: usize) -> Vec<Line> {
     let Some(program) = tool() else { return Vec::new() };
     let _shorter = setting;

@@ -1,4 +1,4 @@
-//! Who has a claim: from the moment at which it is won, one user after the other.
+//! The users of a claim: from the moment at which it is won, one after the other.
 
 use std::{
     sync::{Arc, Weak},

@@ -128,7 +128,7 @@ impl NotifierInner {
     }
 
     fn carry_out(&self, effects: Effects<Arc<Signals>>) {
-        // First: who asks as soon as it hears is not to be woken by that it hears.
+        // First: an acquire that asks as soon as it hears is not to be woken by that it hears.
         for signals in effects.wake {
             signals.wake.notify_one();
         }
@@ -212,7 +212,7 @@ impl Listener {
         self.signals.wake.notified().await;
     }
 
-    /// Forgets a wake-up that came while nobody waited: all is looked at next in any case.
+    /// Forgets a wake-up that was kept: all is looked at next in any case.
     pub(crate) fn forget_wake_up(&self) {
         let _kept = self.woken().now_or_never();
     }

@@ -18,7 +18,7 @@
 //! - **What most sentinels tell is believed.** Fewer that know of no failover that was followed before are not
 //!   (`sentinels_word`).
 //! - **Nothing is shown of credentials**: neither by `Debug` nor in an error.
-//! - **Code of the user's** (connectors, credentials) **takes nobody's time but its own** (`theirs`).
+//! - **Code of the user's** (connectors, credentials) **takes no time but its own** (`theirs`).
 //!
 //! # What proves them
 //! Tables at the end of `gauge`, `runs`, `sentinels_word`, `handshake`, `cause`, `endpoint` and `url`. On real

@@ -166,7 +166,7 @@ impl Connection {
         self.call_of(Priority::default(), call, deadline)
     }
 
-    /// The same. `priority` says who waits for the answer.
+    /// The same, with this `priority`.
     ///
     /// # Errors
     /// As [`call`](Self::call).
@@ -256,7 +256,7 @@ impl Connection {
         Ok(self.send(request, deadline, Priority::default()).await?.0)
     }
 
-    /// Sends a request, and waits for the answer. `priority` says who does.
+    /// Sends a request, and waits for the answer with this `priority`.
     fn send(
         &self,
         request: Request,

@@ -169,7 +169,7 @@ impl Driver {
             self.only_call = only_call;
             self.lookers.extend(lookers);
             self.poll_alarm(next_wake, cx);
-            // Whoever puts something in from here on wakes the waiter.
+            // What is put in from here on wakes the waiter.
             let is_all = self.output.len() < OUTPUT;
             if let Err(error) = ready!(self.poll_output(cx)) {
                 self.cause = Some(disconnected(error));

@@ -324,7 +324,7 @@ impl CallTable {
         self.decide(ticket, CallEnd::Answered { first, value, sent })
     }
 
-    /// Notes the end of a call for its caller, who is to be woken; forgets one that was given up.
+    /// Notes the end of a call for its caller, which is to be woken; forgets one that was given up.
     pub(super) fn decide(&mut self, ticket: CallId, end: CallEnd) -> Option<Waker> {
         match self.calls.get_mut(ticket) {
             Some(
@@ -407,7 +407,7 @@ impl CallTable {
         (left, self.calls.get_mut(ticket).map(|entry| std::mem::replace(entry, after)))
     }
 
-    /// Who waits for a call whose end is not known.
+    /// The waiter for a call whose end is not known.
     pub(super) fn caller(&mut self, ticket: CallId) -> Option<&mut CallWaiter> {
         self.calls.get_mut(ticket).and_then(CallState::caller)
     }

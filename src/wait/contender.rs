@@ -26,7 +26,7 @@ pub(crate) trait Contender: Send {
     /// For how long it may ask, or sleep, without [waiting for its turn](Self::turn): for ever if it need not.
     fn keeps_turn(&self) -> Duration;
 
-    /// Waits for its turn among those of other processes who want the same, but not for long.
+    /// Waits for its turn among the waiters of other processes, but not for long.
     ///
     /// # Cancel safety
     /// Its place stays.

@@ -131,7 +131,7 @@ impl<C: Contender> Head<'_, C> {
         }
     }
 
-    /// Sleeps until enough of those who refused may grant, or something happened to anybody.
+    /// Sleeps until enough of the refusing members may grant, or something happened to any member.
     async fn sleep_as_refused(
         &mut self,
         refusals: &Refusals,

@@ -47,8 +47,8 @@ impl WaitStrategy {
         !matches!(self, Self::Poll(_))
     }
 
-    /// Whether it does not matter that others are told first: who polls as well does so because not all is
-    /// announced, and wants to look as often.
+    /// Whether it does not matter that others are told first. Polling beside listening is for releases that are not
+    /// announced: one that looks often is not to stop.
     pub(crate) fn relies_on_messages(self) -> bool {
         match self {
             Self::Listen => true,
@@ -111,7 +111,7 @@ impl Default for Backoff {
 }
 
 const SHORTEST: Duration = Duration::from_millis(1);
-/// As often as anybody looks who waits to be told.
+/// As often as a waiter looks that has the turn.
 const SELDOM: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
 

@@ -183,7 +183,7 @@ mod orders {
     use super::*;
     use crate::sync::{Mutex, in_many_orders};
 
-    /// Had by whoever took it, or given back: what comes first.
+    /// Had by the waiter that took it, or given back: what comes first.
     #[derive(Debug, Default)]
     struct OneEnd(Mutex<Ends>);
 

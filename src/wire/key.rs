@@ -147,12 +147,12 @@ pub(crate) fn rw_wish(name: &str) -> Arc<str> {
     ours(name, "palisade_writer")
 }
 
-/// Whose turn it is to ask for the lock `name`. Redisson does not know it.
+/// Which waiter has the turn to ask for the lock `name`. Redisson does not know it.
 pub(crate) fn turn(name: &str) -> Arc<str> {
     ours(name, "palisade_turn")
 }
 
-/// Those who wait for their turn.
+/// The waiters behind the turn.
 pub(crate) fn turn_line(name: &str) -> Arc<str> {
     ours(name, "palisade_turns")
 }

@@ -22,8 +22,8 @@ pub(crate) fn is_void_at(history: &History, master: usize, span: Span) -> bool {
     fails(history, Kind::Lock, &[master], span)
 }
 
-/// Whether a lock that keeps nobody out after a restart was on one master alone, and that was restarted during
-/// `span`: whatever it has kept, nobody knows what it has granted since.
+/// Whether a lock without a quarantine was on one master alone, and that was restarted during `span`: whatever it
+/// has kept, what it has granted since is unknown.
 pub(crate) fn fell_with_master(history: &History, section: &Section, span: Span) -> bool {
     let [master] = *section.on else { return false };
     let outages = history.weather.masters().get(master);

@@ -19,7 +19,7 @@ fn client(server: &Server) -> Client {
     client.build().expect("it needs no server yet")
 }
 
-/// Somebody who waits for it.
+/// A waiter for it.
 fn waiter(member: &Voter, lease: Duration) -> Acquisition {
     let term = Lease::Fixed(lease).term(lease, lease).expect("it is allowed");
     Acquisition::new(Target::one(member.clone()), Wanted { term, waits: true }, true, true)

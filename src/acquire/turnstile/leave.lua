@@ -1,6 +1,6 @@
--- Leaves the line, and gives the turn to the first in it who listens, if it has it.
+-- Leaves the line, and gives the turn, if it has it, to the first in line that listens.
 --
--- KEYS[1]   whose turn it is, with a ttl
+-- KEYS[1]   the id that has the turn, with a ttl
 -- KEYS[2]   those behind: a sorted set of ids by when they came, in ms
 -- ARGV[1]   id
 -- ARGV[2]   how long a turn lasts, ms
@@ -8,13 +8,13 @@
 --
 -- Returns TIME in µs and two integers:
 --   1, 0   another has the turn now
---   0, 0   nobody was told
+--   0, 0   none was told
 
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 redis.call('ZREM', KEYS[2], ARGV[1])
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { now, 0, 0 } end
--- Those for whom nobody listens are gone. A line of very many of them is not looked through at once.
+-- One without a listener is gone. A line of very many of them is not looked through at once.
 for _ = 1, 256 do
   local id = redis.call('ZPOPMIN', KEYS[2])[1]
   if not id then break end

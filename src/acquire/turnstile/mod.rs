@@ -1,4 +1,4 @@
-//! Where those of many processes who wait for one lock pass one by one.
+//! Where the waiters of many processes pass one by one that want one lock.
 //!
 //! A release wakes every process that waits, all of them ask, and one is granted: what that costs grows with
 //! the square of how many they are, and over several servers their votes split. So a waiter that was woken in
@@ -39,8 +39,8 @@ pub(super) struct Turnstile {
 }
 
 impl Turnstile {
-    /// Whether those who want this can pass one by one: what many may hold at once, or who has a queue or
-    /// makes others wait in another way, needs nothing of the sort.
+    /// Whether waiters for this can pass one by one. A lock that many may hold at once needs nothing of the sort, nor
+    /// does one with a queue or another way to make others wait.
     pub(super) fn suits(members: &ByMember<Voter>) -> bool {
         members.values().all(|member| {
             let kind = &member.kind;
@@ -63,7 +63,7 @@ impl Turnstile {
         }
     }
 
-    /// Those who want the same meet where all of them look first.
+    /// All waiters meet where each of them looks first.
     fn choose(&self, members: &ByMember<Voter>) -> Option<MemberId> {
         let round_trip = |id: MemberId| {
             let of = &members[id];
@@ -105,11 +105,11 @@ impl Turnstile {
         }
     }
 
-    /// Whoever comes to nothing is not to keep the turn from others.
+    /// A waiter that comes to nothing is not to keep the turn from others.
     pub(super) fn leave(&mut self) {
         (self.place, self.at) = (None, None);
     }
 }
 
-/// A server whose answers take longer than this, and much longer than those of the others, is no place to meet.
+/// A server is no place to meet if its answers take longer than this, and much longer than those of the others.
 const LATE: Duration = Duration::from_millis(10);

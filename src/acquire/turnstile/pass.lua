@@ -1,10 +1,10 @@
--- Asks for the turn to ask for a lock, or keeps it; whoever does not get it stands in line.
+-- Asks for the turn to ask for a lock, or keeps it; a waiter that does not get it stands in line.
 --
--- KEYS[1]   whose turn it is, with a ttl
+-- KEYS[1]   the id that has the turn, with a ttl
 -- KEYS[2]   those behind: a sorted set of ids by when they came, in ms
 -- ARGV[1]   id
 -- ARGV[2]   how long a turn lasts, ms
--- ARGV[3]   how long a line lasts that nobody asks about, ms
+-- ARGV[3]   how long a line lasts after the last question, ms
 --
 -- Returns TIME in µs and two integers:
 --   0, 0           it is its turn
@@ -12,7 +12,7 @@
 
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
--- One that lasts longer is no turn: the clock was set back meanwhile, or somebody wrote it.
+-- One that lasts longer is no turn: the clock was set back meanwhile, or another program wrote it.
 local ttl = redis.call('PTTL', KEYS[1])
 if ttl <= 0 or ttl > 60000 or redis.call('GET', KEYS[1]) == ARGV[1] then
   redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])

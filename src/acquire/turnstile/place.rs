@@ -11,13 +11,17 @@ use futures::{
     FutureExt,
     future::{Either, select},
 };
-
 use tokio::runtime::Handle;
 
 use super::script::{Leave, Pass, Passed, TURN};
 use crate::{
-    clock::Instant, error::NodeError, notifier::Listener, process::NodeServices, telling,
-    voting::Voter, wire::key,
+    clock::Instant,
+    error::{NodeError, Phase},
+    notifier::Listener,
+    process::NodeServices,
+    telling,
+    voting::Voter,
+    wire::key,
 };
 
 /// The place of one waiter at the turnstile of a lock on one server, given up when dropped.
@@ -110,7 +114,7 @@ impl TurnstilePlace {
         Wait::ForLong
     }
 
-    /// Who may not do what is needed here is told so once, and waits as if there were no turnstiles.
+    /// A client whose user lacks a right says so once, and waits as if there were no turnstiles.
     fn in_vain(&self, error: &NodeError) -> Wait {
         let may_not = matches!(error, NodeError::Permission { .. } | NodeError::Unsupported { .. });
         if may_not && !self.services.has_no_turnstiles.swap(true, Ordering::Relaxed) {
@@ -136,7 +140,7 @@ impl TurnstilePlace {
                 self.listener.forget_wake_up();
                 ready
             }
-            Either::Right(_) => Err(NodeError::Closed),
+            Either::Right(_) => Err(NodeError::TimedOut { phase: Phase::Answering }),
         }
     }
 
@@ -157,13 +161,13 @@ impl TurnstilePlace {
         }
     }
 
-    /// Whoever has the turn may be gone when it ends. Those far behind leave it to others to find out.
+    /// The waiter with the turn may be gone when it ends. One far behind leaves it to others to find out.
     fn until_look(&self, place: u32, ttl: Duration) -> Duration {
         let others = (APART * place).min(LONGEST).max(LEAST_APART);
         ttl + self.services.process.random.within(Duration::ZERO..others)
     }
 
-    /// Waits until it is told that it is its turn, or until a release that whoever has the turn let pass.
+    /// Waits until it is told that it is its turn, or until a release that the waiter with the turn let pass.
     async fn heard_before(&mut self, look_again: Instant) -> LineNews {
         let clock = &self.services.process.clock;
         let let_pass = async {
@@ -195,7 +199,7 @@ impl TurnstilePlace {
 enum LineNews {
     /// That it is its turn.
     Told,
-    /// That the lock was released, and no more: whoever has the turn may be gone.
+    /// That the lock was released, and no more: the waiter with the turn may be gone.
     LetPass,
     Nothing,
 }
@@ -225,9 +229,9 @@ impl Drop for TurnstilePlace {
 const LONGEST: Duration = Duration::from_secs(5);
 /// How long a subscription is waited for.
 const LISTEN_LIMIT: Duration = Duration::from_millis(500);
-/// How far from each other those in line look whether the turn is nobody's.
+/// How far from each other two in line look whether the turn is free.
 const APART: Duration = Duration::from_millis(20);
 const LEAST_APART: Duration = Duration::from_millis(100);
-/// How long after a release the first in line asks if it was not told: by then whoever has the turn has asked,
-/// and passed it on.
+/// How long after a release the first in line asks if it was not told: by then the waiter with the turn has
+/// asked, and passed it on.
 const LET_PASS: Duration = Duration::from_millis(50);

@@ -12,7 +12,7 @@ pub(crate) static SCRIPTS: [&Script; 2] = [&PASS, &LEAVE];
 
 /// How long a turn lasts without further word.
 pub(super) const TURN: Duration = Duration::from_secs(2);
-/// How long a line is kept that nobody asks about.
+/// How long a line is kept after the last question about it.
 const LINE: Duration = Duration::from_secs(30);
 
 /// The keys of a lock's turnstile.

@@ -1,4 +1,4 @@
-//! Grants that come to a hold that is over, and nobody has noticed.
+//! Grants that come to a hold that is over unnoticed.
 
 use std::{sync::Arc, time::Duration};
 
@@ -52,7 +52,7 @@ async fn grant_that_replicas_have_does_not_revive_what_is_over() {
     let third = third.expect("it needs no server yet");
     let guard = within(third.lock("y").acquire()).await.expect("it is free");
     for (is_over, votes) in [(false, 3), (true, 0)] {
-        // Nobody asks the others.
+        // The others are not asked.
         let others = [1, 2].map(|port| at(&format!("redis://127.0.0.1:{port}")).build());
         let [first, second] = others.map(|client| client.expect("it needs no server yet"));
         let claim = held([first, second, third.clone()]);

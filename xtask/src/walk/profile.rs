@@ -1,4 +1,4 @@
-//! What callgrind wrote down: functions, each with its file, and who called whom from which line.
+//! What callgrind wrote down: functions, each with its file, and their calls with the lines.
 //!
 //! The format without its abbreviations (`--compress-strings=no --compress-pos=no`): a function begins with `fl=` and
 //! `fn=`; a call is `cfn=`, then `calls=TIMES …`, then a line that begins with the caller's own line.

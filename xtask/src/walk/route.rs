@@ -84,7 +84,7 @@ fn has_function(text: &str, name: &str) -> bool {
 }
 
 /// Whether what others wrote was compiled for a type of ours: `Option::map` with a closure, a future's `poll`. What is
-/// the same for all, as a scheduler is, does not tell who has it call whom.
+/// the same for all, as a scheduler is, does not tell on whose behalf it calls.
 fn is_made_for_us(mangled: &str) -> bool {
     mangled.contains("8palisade")
 }
@@ -122,7 +122,7 @@ impl Plan<'_> {
         reached
     }
 
-    /// Down each call, in the order of the lines; from where nobody calls from, `main` first, then the threads.
+    /// Down each call, in the order of the lines; from those without a caller, `main` first, then the threads.
     fn in_order(&self) -> Vec<Stop> {
         let called: BTreeSet<&String> = self
             .profile
@@ -134,7 +134,7 @@ impl Plan<'_> {
         let is_main = |name: &&String| name.contains("main");
         let roots = all().filter(|name| !called.contains(name));
         let (main, others): (Vec<_>, Vec<_>) = roots.partition(is_main);
-        // A ring that nobody enters has no root.
+        // A ring without an entrance has no root.
         let mut open: Vec<&str> =
             main.into_iter().chain(others).chain(all()).map(|n| &**n).collect();
         open.reverse();
