@@ -8,6 +8,7 @@ mod packages;
 mod planted;
 mod redis;
 mod walk;
+mod words;
 
 use std::process::ExitCode;
 
@@ -69,6 +70,12 @@ enum Chore {
         #[arg(long)]
         write: bool,
     },
+    /// Counts the sentences of comments and docs that lean on a person, and the long ones of the public docs.
+    Words {
+        /// Prints each of them with its file and line.
+        #[arg(long)]
+        list: bool,
+    },
     /// Measures against hand-written redis-rs, and beside rslock, redsync and Redisson.
     Bench {
         /// Does not build those beside whom palisade is measured; stands before all else.
@@ -88,7 +95,8 @@ fn main() -> ExitCode {
         println!("interop: skipped, there is no `{tool}` here");
         return ExitCode::SUCCESS;
     }
-    if let Err(reason) = redis::ensure() {
+    let needs_no_server = matches!(chore, Chore::Words { .. });
+    if !needs_no_server && let Err(reason) = redis::ensure() {
         eprintln!("error: {reason}");
         return ExitCode::FAILURE;
     }
@@ -97,6 +105,7 @@ fn main() -> ExitCode {
         Chore::Chaos { args } => cargo::run_program("palisade-chaos", &args),
         Chore::Sim { args } => cargo::run_program("palisade-simulation", &args),
         Chore::Planted { bugs } => planted::run(&bugs).unwrap_or_else(failed),
+        Chore::Words { list } => words::run(list).unwrap_or_else(failed),
         Chore::Walk { write } => walk::run(write).unwrap_or_else(failed),
         Chore::Shuttle => {
             if cargo::run_with(&SHUTTLE, &[("RUSTFLAGS", "--cfg shuttle")]) {
