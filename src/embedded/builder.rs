@@ -43,9 +43,9 @@ impl ServerBuilder {
     ///
     /// `INFO` of a server with a seed shows 1 for `process_id`: the true one differs from run to run.
     ///
-    /// A server with a seed also reuses the script interpreter of an earlier one of the same
-    /// thread, with the scripts that are compiled there: a simulation starts thousands of servers.
-    /// So scripts must leave nothing behind except in the data.
+    /// A server with a seed also reuses the script interpreter of an earlier one of the same thread,
+    /// with the scripts that are compiled there. A simulation starts thousands of servers. So scripts
+    /// must leave nothing behind except in the data.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self

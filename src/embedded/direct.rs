@@ -1,4 +1,5 @@
-//! A connection without a stream and a task: whoever carries the bytes decides when they arrive.
+//! A connection without a stream and a task: the code that carries the bytes decides when they
+//! arrive.
 
 use std::fmt;
 use std::sync::Arc;

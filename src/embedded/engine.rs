@@ -1,4 +1,4 @@
-//! The engine: executes requests one after the other, whoever sends them.
+//! The engine: executes requests one after the other, from all connections.
 //!
 //! # Invariants
 //! 1. A request is executed as a whole, its script included, before the next one begins.
@@ -6,7 +6,7 @@
 //!    [`EngineState::respond`](super::state::State::respond): faults are to be injected there.
 //!
 //! # Deadlock safety
-//! There are two locks, `turn` and `state`. Whoever takes both takes `turn` first. `state` is let
+//! There are two locks, `turn` and `state`. Code that takes both takes `turn` first. `state` is let
 //! go while a script runs, since the script's commands lock it; `turn` then keeps others out.
 
 use std::sync::{Arc, Mutex};

@@ -12,11 +12,11 @@
 //! - [`Server::builder`] and [`Server::direct`] take its time, its names and its connections out of
 //!   the hands of chance: for deterministic simulations.
 //!
-//! It follows Redis 7.0.15 in replies and messages: strings, hashes, lists, sorted sets, times to
-//! live, publish and subscribe (sharded too), transactions without `WATCH`, scripts without
-//! `cjson`, `cmsgpack`, `struct` and `bit`. Not there: persistence, replication, cluster, access
-//! control, blocking commands. It differs where exactness helps a test: a key is dead from the very
-//! millisecond its time to live ends, and `SCAN` returns all at once.
+//! It follows Redis 7.0.15 in replies and messages. It has strings, hashes, lists, sorted sets,
+//! times to live, publish and subscribe (sharded too), transactions without `WATCH`, and scripts
+//! without `cjson`, `cmsgpack`, `struct` and `bit`. Not there: persistence, replication, cluster,
+//! access control, blocking commands. It differs where exactness helps a test: a key is dead from
+//! the very millisecond its time to live ends, and `SCAN` returns all at once.
 //!
 //! [`SimulatedProcess`] is the other end of such a simulation: a process with a seed.
 //!

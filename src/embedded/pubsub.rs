@@ -1,4 +1,5 @@
-//! Who listens to what. Plain and sharded channels are apart, as in Redis; so are patterns.
+//! Which connection listens to what. Plain and sharded channels are apart, as in Redis; so are
+//! patterns.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +48,8 @@ impl SubscriberTable {
         }
     }
 
-    /// Who gets a message, in order of connecting: those of the channel, then those of patterns.
+    /// The connections that get a message, in order of connecting: those of the channel, then those
+    /// of patterns.
     pub(crate) fn audience(&self, kind: ChannelKind, channel: &[u8]) -> Vec<Delivery> {
         let direct = self.topics(kind).get(channel).into_iter().flatten();
         let mut audience: Vec<_> =

@@ -228,9 +228,9 @@ impl Server {
         self.owner.engine.between_requests(|state| state.flush());
     }
 
-    /// Leaves the server as it is when it was made a replica of an empty one, and a master again: its
-    /// data is gone and its replication id is another, while its run, its scripts and its connections
-    /// are the same.
+    /// Leaves the server as it is when it was made a replica of an empty one, and a master again. Its
+    /// data is gone and its replication id is another; its run, its scripts and its connections are
+    /// the same.
     pub fn change_roles(&self) {
         self.owner.engine.between_requests(EngineState::change_roles);
     }

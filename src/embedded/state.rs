@@ -36,7 +36,7 @@ pub(crate) struct EngineState {
     pub(crate) stats: Stats,
     pub(crate) config: BTreeMap<&'static str, String>,
     pub(crate) delay: Duration,
-    /// For whom the current script runs.
+    /// The connection for which the current script runs.
     pub(crate) script: Caller,
     /// Woken whenever the mode changes: the listeners.
     pub(crate) watchers: Vec<Arc<Notify>>,
@@ -229,7 +229,7 @@ impl Life {
     }
 }
 
-/// Not drawn, so that a seed gives the same run ids whoever is promoted.
+/// Not drawn, so that a seed gives the same run ids whichever server is promoted.
 fn replid(run_id: &str, promotions: u64) -> String {
     sha1_smol::Sha1::from(format!("{run_id} {promotions}")).digest().to_string()
 }

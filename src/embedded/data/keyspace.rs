@@ -3,7 +3,7 @@
 //! # Invariants
 //! 1. A key is dead from the millisecond its time to live ends: `now >= expires`. The dead are
 //!    never seen; they are removed when they are next looked at.
-//! 2. No key holds an empty collection: whoever takes something out calls [`Keyspace::tidy`].
+//! 2. No key holds an empty collection: code that takes something out calls [`Keyspace::tidy`].
 //! 3. `now` is set at the start of each command, so that one command, or one script, sees each key
 //!    alive or dead all the way through.
 

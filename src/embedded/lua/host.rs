@@ -32,7 +32,7 @@ impl fmt::Display for Raised {
 
 impl std::error::Error for Raised {}
 
-/// Whose commands are executed: an interpreter may serve one server after another.
+/// The server whose commands are executed: an interpreter may serve one server after another.
 pub(super) type CurrentServer = Arc<Mutex<Option<Arc<Mutex<EngineState>>>>>;
 
 /// All of them, by name.
