@@ -116,7 +116,7 @@ pub(crate) fn member_counter(name: &str) -> Arc<str> {
     prefixed("palisade_lock_token", name)
 }
 
-/// Those who wait for the fair lock `name`, each by its holder id.
+/// The waiters of the fair lock `name`, each by its holder id.
 pub(crate) fn fair_queue(name: &str) -> Arc<str> {
     prefixed("redisson_lock_queue", name)
 }
@@ -167,7 +167,7 @@ pub(crate) fn permits_channel(name: &str) -> Arc<str> {
     prefixed("redisson_sc", name)
 }
 
-/// Who holds how many permits of the semaphore `name`. Redisson does not know it.
+/// How many permits of the semaphore `name` each holder has. Redisson does not know it.
 pub(crate) fn permit_holders(name: &str) -> Arc<str> {
     ours(name, HOLDERS)
 }
@@ -225,8 +225,8 @@ fn prefixed(prefix: &str, name: &str) -> Arc<str> {
     joined(&[parts])
 }
 
-/// One after the other. Some are made for each lock that somebody names, so usual ones are put together
-/// where they cost no allocation but their own.
+/// One after the other. Some are made for each lock that is named, so usual ones are put together where
+/// they cost no allocation but their own.
 pub(crate) fn joined(parts: &[&[&str]]) -> Arc<str> {
     let mut usual = [0; 192];
     let mut left = &mut usual[..];

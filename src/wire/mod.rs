@@ -1,10 +1,10 @@
 //! What can be said to a server: script calls, their arguments, their answers. No I/O here.
 //!
-//! Every script is written for k locks in one call and answers
-//! `[TIME in µs, code 1, value 1, …, code k, value k]`, or with a fencing token behind each value;
-//! see [`Outcome`]. Those that give a lease answer with TIME alone where all locks have it, and a release
-//! with its value alone where nobody [asks for the time](Statement::set_brief). An acquire that fails for
-//! one lock says so in the place of its code, and goes on: see [`Answers`].
+//! Every script is written for k locks in one call. It answers
+//! `[TIME in µs, code 1, value 1, …, code k, value k]`, or with a fencing token behind each value; see
+//! [`Outcome`]. Those that give a lease answer with TIME alone where all locks have it, and a release
+//! with its value alone where its call does not [ask for the time](Statement::set_brief). An acquire that
+//! fails for one lock says so in the place of its code, and goes on: see [`Answers`].
 
 mod acquire;
 pub(crate) mod key;
@@ -42,7 +42,7 @@ pub(crate) trait Call: Clone + Send + Sync + 'static {
         false
     }
 
-    /// Whether the server's time is not there, since nobody asked for it.
+    /// Whether the server's time is not there, since the call did not ask for it.
     fn leaves_out_time(&self, _items: &Items) -> bool {
         false
     }

@@ -1,4 +1,5 @@
-//! What permits with a lease are known by: 16 bytes, as Redisson's are, that tell whose they are.
+//! What permits with a lease are known by: 16 bytes, as Redisson's are, that tell which process has
+//! them.
 
 use uuid::Uuid;
 
@@ -37,7 +38,7 @@ pub(crate) fn is_of(id: u128, process: Uuid) -> bool {
 const MARK: u128 = 0x706c_7361_6465;
 /// So many bits of the upper half tell holders of a process apart, and the rest their permits.
 const NUMBERS: u32 = 54;
-/// Whose process has made more is not told any more.
+/// For a process that has made more, it is not told any more.
 const MOST: u128 = 1 << 24;
 
 #[cfg(test)]

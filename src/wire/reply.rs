@@ -23,7 +23,7 @@ impl Malformed {
     }
 }
 
-/// The beginning of an answer that nobody understands: whoever sent it may have sent megabytes.
+/// The beginning of an answer that is not understood: the other side may have sent megabytes.
 pub(crate) fn excerpt(of: &Value) -> String {
     let mut excerpt = Excerpt(String::new());
     if write!(excerpt, "{of:?}").is_err() {

@@ -24,7 +24,7 @@ impl Arg {
         match self {
             Self::Bytes(bytes) => to.word(bytes),
             Self::Int(number) => to.int(*number),
-            // Whoever sends an acquire has put its stamp here.
+            // The sender of an acquire has put its stamp here.
             Self::NotAfter => to.int(i64::MIN),
         };
     }
@@ -59,7 +59,7 @@ pub(crate) struct Statement {
     shared: usize,
     /// The lease that is asked for, in ms: what is told by an answer without a word about each lock.
     lease_ms: Option<i64>,
-    /// Whether nobody asks for the server's time.
+    /// Whether the call does not ask for the server's time.
     is_brief: bool,
     words: SmallVec<[Arg; 7]>,
 }
@@ -102,8 +102,8 @@ impl Statement {
         Self { script, keys: K, shared, lease_ms, is_brief: false, words }
     }
 
-    /// The same where nobody asks for the server's time, which a script can leave out then: it and the answer
-    /// that has it cost as much as three commands. Not for one of several in a call.
+    /// The same without a question for the server's time, which a script can leave out then. The time and an
+    /// answer that has it cost as much as three commands. Not for one of several in a call.
     pub(crate) fn set_brief(&mut self, is_brief: bool) {
         self.is_brief = is_brief && self.script.can_be_brief;
     }
@@ -185,7 +185,7 @@ impl Outcome {
     /// The key is a lock of another kind, and was not touched.
     pub(crate) const OTHER_KIND: i64 = -5;
 
-    /// Not done: the lock is held by another, or by nobody.
+    /// Not done: the lock is held by another, or not held at all.
     pub(crate) const REFUSED: i64 = 0;
     /// Not done, and something was left behind that is to be [withdrawn](crate::kind::Kind::withdraw).
     pub(crate) const QUEUED: i64 = -6;

@@ -1,6 +1,7 @@
 //! Requests, as the protocol wants them: the number of words, then each word behind its length.
 
-/// The words of a command. They are counted, so that whoever adds one need not know how many follow.
+/// The words of a command. They are counted, so that code that adds one need not know how many
+/// follow.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Words {
     count: usize,
