@@ -16,7 +16,7 @@ use crate::{
     error::{Forgotten, NodeError},
 };
 
-/// What becomes of servers that do not tell who they are: the user may not ask `INFO server`.
+/// What becomes of servers that do not tell their run id: the user may not ask `INFO server`.
 ///
 /// # Examples
 /// ```
@@ -75,7 +75,7 @@ pub(crate) struct Introduced {
     pub(crate) is_in_cluster: bool,
 }
 
-/// Who a server is, and since when. About one run of its process.
+/// Which run a server is, and since when. About one run of its process.
 #[derive(Debug, Clone)]
 pub(super) struct Identity {
     told: Introduced,
@@ -112,25 +112,26 @@ impl Identity {
         if self.was_promoted { by_uptime.max(self.told.at + self.greatest) } else { by_uptime }
     }
 
-    /// As long nobody takes it for old: what one client takes for its age is up to two steps from what another does.
+    /// As long no client takes it for old: what one client takes for its age is up to two steps from what another
+    /// does.
     fn young_until(&self) -> Instant {
         let by_uptime =
             self.told.at + self.own.min(usual_length()) + UPTIME_STEP - self.told.uptime;
         by_uptime.min(self.old_from()) - UPTIME_STEP * 2
     }
 
-    /// The greatest D that is known of anybody here.
+    /// The greatest D that is known of any client here.
     pub(super) fn greatest_wait(&self) -> Duration {
         self.greatest
     }
 
-    /// Somebody here has this D, maybe: from now on nobody is granted anything before that is over.
+    /// Some client here has this D, maybe: from now on nothing is granted before that is over.
     pub(super) fn heed(&mut self, wait: Option<Duration>) {
         let wait = wait.filter(|wait| *wait <= LONGEST_WAIT);
         self.greatest = self.greatest.max(wait.unwrap_or_default());
     }
 
-    /// The operator's word: nobody has a greater D than that, or than ours.
+    /// The operator's word: no client has a greater D than that, or than ours.
     pub(super) fn forget_longer(&mut self, wait: Option<Duration>) {
         self.greatest = self.own;
         self.heed(wait);
@@ -268,7 +269,7 @@ mod tests {
     }
 
     /// Asked at 1000 s: uptime, when another process was last heard, what its mark says, and until when
-    /// nobody is granted anything.
+    /// nothing is granted.
     #[test]
     fn server_is_closed_to_all_for_as_long_as_nobody_takes_it_for_old() {
         let blessed = format!("blessed {} - 60000 f", run('a'));
@@ -278,7 +279,7 @@ mod tests {
             (5, Some(994), "", Some(1_060_600)),
             (65, None, "", Some(1_000_600)),
             (66, None, "", None),
-            // Who has not heard of the one before it takes it for old.
+            // A client that has not heard of the one before it takes it for old.
             (86_400, Some(999), "", None),
             (5, None, &*blessed, None),
             (86_400, None, &*waits, Some(1_030_000)),

@@ -9,7 +9,7 @@ use super::{
 use crate::clock::Instant;
 
 /// What was seen of a server at one look, in this order: its mark, whether it knows the witness of
-/// this run, who it is, and its clock.
+/// this run, which run it is, and its clock.
 #[derive(Debug, Clone)]
 pub(crate) struct Sight {
     pub(crate) found: Found,
@@ -47,7 +47,7 @@ pub(crate) struct View {
     pub(crate) is_strict: bool,
     /// Our own D: for how long a server waits.
     pub(crate) wait: Duration,
-    /// The greatest that is known of anybody there; at least our own.
+    /// The greatest that is known of any client there; at least our own.
     pub(crate) greatest: Duration,
 }
 
@@ -62,16 +62,16 @@ pub(crate) enum Judgement {
     /// The mark is of this data, but of clients with a lesser D than ours: it is to tell ours before we ask
     /// by it, so that they wait as long as our leases last.
     Brief,
-    /// The mark is of this data, and tells of a D that nobody can have.
+    /// The mark is of this data, and tells of a D that no client can have.
     Absurd,
     /// This is not the data on which this run has granted: the server is to wait, from now on.
     Lost,
     /// Nothing is known against this data, and the process is old: the first mark of the run.
     First,
-    /// Nothing is known against this data, and the process is young. Nothing is written: whoever
-    /// blesses the server wants to find no mark.
+    /// Nothing is known against this data, and the process is young. Nothing is written: a call
+    /// that blesses the server wants to find no mark.
     Young,
-    /// The key is somebody else's.
+    /// The key is not ours.
     Foreign,
 }
 
@@ -96,7 +96,7 @@ impl Sight {
         }
     }
 
-    /// By its own D, not by that of whoever looks: others may have longer leases.
+    /// By its own D, not by that of the client that looks: others may have longer leases.
     fn judge_current(&self, mark: &Mark, own: Duration) -> Judgement {
         let wait = mark.wait().unwrap_or(own);
         let latest = self.server_time.saturating_add(micros(wait));
@@ -148,7 +148,8 @@ impl Sight {
     }
 }
 
-/// The D of those who ask by this mark. Earlier versions do not tell: most of them go by the defaults.
+/// The D of the clients that ask by this mark. Earlier versions do not tell: most of them go by the
+/// defaults.
 fn told_by(mark: &Mark, own: Duration) -> Duration {
     mark.wait().unwrap_or_else(|| own.min(usual_length()))
 }
@@ -275,7 +276,7 @@ mod tests {
         }
     }
 
-    /// What stands, what becomes of it, and the D of whoever looks, in seconds from now on.
+    /// What stands, what becomes of it, and the D of the client that looks, in seconds from now on.
     #[test]
     fn greater_d_goes_into_the_mark_and_moves_its_wait_by_the_difference() {
         let (run, replid) = (id('a'), id('b'));

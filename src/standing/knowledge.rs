@@ -27,7 +27,7 @@ pub(super) struct Knowledge {
 /// What the last look has led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum MarkState {
-    /// Nobody has looked since the newest connection was made, or since another mark was met.
+    /// There was no look since the newest connection was made, or since another mark was met.
     #[default]
     Doubtful,
     /// The mark that is known is the one to vote by.
@@ -80,7 +80,7 @@ impl Knowledge {
         self.state = MarkState::GivenUp(now + GIVEN_UP_FOR);
     }
 
-    /// Somebody is to look again; who looks already is to begin anew.
+    /// Another look is due; one that is under way is to begin anew.
     pub(super) fn doubt(&mut self) {
         self.state = MarkState::Doubtful;
         self.doubts += 1;
@@ -117,16 +117,16 @@ impl Knowledge {
         match (self.state, self.text()) {
             (MarkState::Stands, Some(text)) => Stance::Marked(text.clone()),
             (MarkState::GivenUp(until), _) if now < until => Stance::Unmarked,
-            // Whoever was too young for a mark is old by now.
+            // A server that was too young for a mark is old by now.
             (_, _) => Stance::Doubtful,
         }
     }
 
-    /// Whether nobody has looked yet, so that waiting may be for nothing.
+    /// Whether there was no look yet, so that waiting may be for nothing.
     pub(super) fn is_doubtful(&self) -> bool {
         self.state == MarkState::Doubtful
     }
 }
 
-/// After so long somebody looks whether there can be a mark after all.
+/// After so long a look shows whether there can be a mark after all.
 const GIVEN_UP_FOR: Duration = Duration::from_secs(60);

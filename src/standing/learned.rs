@@ -1,11 +1,11 @@
-//! Whether anything was learned of servers since somebody compared several of them.
+//! Whether anything was learned of servers since several of them were last compared.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How often something was learned of any server: who it is, or what its data says.
+/// How often something was learned of any server: which run it is, or what its data says.
 static LEARNED: AtomicU64 = AtomicU64::new(0);
 
-/// How much has been learned by now. Whoever looks at servers next sees all of it.
+/// How much has been learned by now. The next look at servers sees all of it.
 pub(crate) fn learned() -> u64 {
     LEARNED.load(Ordering::Acquire)
 }

@@ -40,7 +40,7 @@ pub(crate) struct Mark {
 /// look: a mark of another shape would be none to them, and they would go without in silence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct MarkTerms {
-    /// The greatest D of those who ask for votes by it.
+    /// The greatest D of the clients that ask for votes by it.
     wait: Duration,
     /// Two databases may be swapped.
     db: i64,
@@ -69,7 +69,7 @@ pub(crate) struct Blessing {
 
 impl Mark {
     /// `None` for a text that is no mark. Those of earlier versions have less in them: a blessing
-    /// without a replication id, a wait that names nobody, a nonce alone.
+    /// without a replication id, a wait that names no run, a nonce alone.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let words: Vec<_> = text.split(' ').collect();
         let (run_id, replid, nonce, says) = match *words {
@@ -98,7 +98,7 @@ impl Mark {
         Some(Self { text: text.into(), run_id, replid, config, terms, says })
     }
 
-    /// The greatest D of those who ask for votes by it; `None` if it does not tell.
+    /// The greatest D of the clients that ask for votes by it; `None` if it does not tell.
     pub(crate) fn wait(&self) -> Option<Duration> {
         self.terms.map(|terms| terms.wait)
     }
@@ -122,7 +122,8 @@ impl Mark {
         if let Says::Waits { until } = self.says { Some(until) } else { None }
     }
 
-    /// Whether it names this run, whatever data that has. A wait that names nobody is everybody's.
+    /// Whether it names this run, whatever data that has. A wait that names no run is that of every
+    /// run.
     pub(crate) fn is_of_run(&self, run_id: RunId) -> bool {
         planted!(RunNotCompared) || self.names(run_id)
     }

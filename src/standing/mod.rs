@@ -1,4 +1,5 @@
-//! Whether a server's votes count, as far as it has told who it is and what its data shows. Asks nobody.
+//! Whether a server's votes count, as far as it has told which run it is and what its data shows.
+//! Sends no call.
 
 mod identity;
 mod judgement;

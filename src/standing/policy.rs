@@ -2,32 +2,31 @@
 
 /// Which locks a client protects from a server that has lost what it granted.
 ///
-/// Such a server would grant a lock that another client still holds through it. So its grants are
-/// not asked for until every lease is over that it may have forgotten: for `max_lease` × 1.01 +
-/// 1 s + `clock_skew`, 66.6 s by default, and less only where
-/// [`fleet_max_lease`](crate::ClientBuilder::fleet_max_lease) says so. Renewals and releases are sent all the while.
+/// Such a server would grant a lock that another client still holds through it. So its grants are not asked for
+/// until every lease is over that it may have forgotten. That takes `max_lease` × 1.01 + 1 s + `clock_skew`, 66.6 s
+/// by default, and less only where [`fleet_max_lease`](crate::ClientBuilder::fleet_max_lease) says so. Renewals and
+/// releases are sent all the while.
 ///
-/// That time runs from the start of its process, and a second longer, since servers tell their
-/// uptime in whole ones; and, if its data is lost or replaced while the process runs, from when that
-/// is noticed. For this a *mark* is kept in the data, in the key `palisade:marker`, which names the
-/// run of the server that votes on it; each acquire compares it before it writes.
+/// That time runs from the start of its process, and a second longer, since servers tell their uptime in whole
+/// ones. If its data is lost or replaced while the process runs, it runs from when that is noticed. For this a *mark*
+/// is kept in the data, in the key `palisade:marker`. It names the run of the server that votes on it, and each
+/// acquire compares it before it writes.
 ///
 /// # Guarantees
-/// - A restart, a crash and a new container are noticed, whoever else is connected.
-/// - So are FLUSHALL and FLUSHDB, a master that was made a replica and is one no longer, a replica
-///   that was promoted, and a mark that was evicted: also by a client that was idle meanwhile, or
-///   came later. Nobody is granted anything there for the whole time, and a client that learns of it
-///   asks for all its holds there at once.
-/// - Where `SCRIPT LOAD` may not be used, nothing outlives the data: whatever shows no mark of its own is
-///   waited for, however old the process is, and a warning says so.
+/// - A restart, a crash and a new container are noticed, whichever clients are connected.
+/// - So are FLUSHALL and FLUSHDB, a master that was made a replica and is one no longer, a replica that was promoted,
+///   and a mark that was evicted. A client notices them also if it was idle meanwhile, or came later. Nothing is
+///   granted there for the whole time, and a client that learns of it asks for all its holds there at once.
+/// - Where `SCRIPT LOAD` may not be used, nothing outlives the data. A server that shows no mark of its own is waited
+///   for then, however old the process is, and a warning says so.
 /// - It costs one GET in each acquire, no further round trip but the first one after each connect,
 ///   and the rights for GET and SET of the key. Without them, and where the key holds something else, the
 ///   uptime alone decides, and a warning says so. A [cluster](crate::ClientBuilder::cluster) has a mark for
 ///   each master, which is looked at after each connect: what is noticed there is a little less.
-/// - **Not noticed**: keys that are deleted or evicted one by one while the mark stays; an older copy
-///   of the data that has this run's own mark; SCRIPT FLUSH before FLUSHALL, or CONFIG RESETSTAT after
-///   a promotion, by clients that come later; FLUSHALL within the round trip of a run's first mark; any
-///   loss, by a client without those rights, until a minute after it got them.
+/// - **Not noticed**: keys that are deleted or evicted one by one while the mark stays; an older copy of the data
+///   that has this run's own mark. SCRIPT FLUSH before FLUSHALL, or CONFIG RESETSTAT after a promotion, by clients
+///   that come later. FLUSHALL within the round trip of a run's first mark. Any loss, by a client without those
+///   rights, until a minute after it got them.
 /// - The wall clock of a server must not be set forward by more than `clock_skew` in that time: its
 ///   uptime follows it. Start Redis after the clock is set.
 ///
@@ -48,11 +47,11 @@ pub enum Quarantine {
     /// databases: that server forgets all of them together, and it is no safer than a `Lock`.
     #[default]
     Composites,
-    /// A `Lock` by itself too: for that long after a restart nobody acquires it.
+    /// A `Lock` by itself too: for that long after a restart it cannot be acquired.
     Always,
     /// The same, and a server whose data has no mark at all waits too, once, however long it has
-    /// been running, unless it is blessed. That covers proxies that hide who the server is, and what
-    /// was lost before anybody marked it. Without the rights for the mark nothing is granted.
+    /// been running, unless it is blessed. That covers proxies that hide which server it is, and
+    /// what was lost before there was a mark. Without the rights for the mark nothing is granted.
     Strict,
     /// None: the caller's word that the server does not forget, for instance since it runs with
     /// `appendfsync always` and does not evict.
@@ -76,9 +75,9 @@ pub enum Quarantine {
 #[non_exhaustive]
 pub enum Failover {
     /// They do not count until every lease is over that it may not have: [`Quarantine::Always`] at
-    /// least. After a failover, planned or not, nobody acquires anything for that time, 66.6 s by
-    /// default; what is held is renewed all the while, and written again if it was not replicated: nobody
-    /// was granted it meanwhile.
+    /// least. After a failover, planned or not, nothing can be acquired for that time, 66.6 s by default.
+    /// What is held is renewed all the while, and written again if it was not replicated: it was not
+    /// granted to another meanwhile.
     ///
     /// It does not help against a master that is **cut off together with some of its clients** and goes on
     /// renewing their locks for longer: that needs [`replicas`](crate::ClientBuilder::replicas), or

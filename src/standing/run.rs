@@ -54,7 +54,7 @@ pub(crate) struct VotingRules {
     pub(crate) db: i64,
 }
 
-/// Whether the process is there, and when somebody may look again at its mark.
+/// Whether the process is there, and when its mark may be looked at again.
 #[derive(Debug)]
 struct Presence {
     connections: usize,
@@ -123,7 +123,7 @@ impl ServerRun {
     /// Whether a vote of this run counts now.
     ///
     /// # Errors
-    /// [`NodeError::Quarantined`]; why it does not [tell](Self::told_run_id) who it is.
+    /// [`NodeError::Quarantined`]; why it does not [tell](Self::told_run_id) its run.
     pub(crate) fn may_vote(&self, now: Instant) -> Result<(), NodeError> {
         match (self.identity(), self.unidentified) {
             (Some(identity), _) => identity.may_vote(now),
@@ -163,7 +163,8 @@ impl ServerRun {
         }
     }
 
-    /// The greatest D that is known of anybody here; nothing if the server does not tell who it is.
+    /// The greatest D that is known of any client here; nothing if the server does not tell which
+    /// run it is.
     pub(crate) fn greatest_wait(&self) -> Duration {
         self.identity().map_or(Duration::ZERO, |identity| identity.greatest_wait())
     }
@@ -202,13 +203,13 @@ impl ServerRun {
         self.identity()?.knowledge().wait()
     }
 
-    /// Tells one look from those that began after somebody had reason to doubt.
+    /// Tells one look from those that began after there was reason to doubt.
     pub(crate) fn doubts(&self) -> u64 {
         self.identity().map_or(0, |mut identity| identity.knowledge().doubts())
     }
 
-    /// The server has another mark than `text`, or is not sure to have the witness: somebody is to
-    /// look. Nothing if somebody has done so since.
+    /// The server has another mark than `text`, or is not sure to have the witness: a look is due.
+    /// Nothing if it was done since.
     pub(crate) fn doubt(&self, text: &str) {
         let Some(mut identity) = self.identity() else { return };
         let knowledge = identity.knowledge();
@@ -249,7 +250,7 @@ impl ServerRun {
             identity.forget_longer(mark.as_ref().and_then(Mark::wait));
             identity.saw(mark, sight.server_time, sight.at);
             note_learned();
-            // Whoever goes by it makes sure of the witness.
+            // A client that goes by it makes sure of the witness.
             identity.knowledge().doubt();
         }
     }
@@ -516,14 +517,14 @@ mod tests {
         old.take(&seen(1_000), first.clone(), old.doubts());
         let by_first = Stance::Marked(first.text().clone());
         assert_eq!(old.stance(s(1_000)).unwrap(), by_first);
-        // Who was refused by another mark has asked too late.
+        // An acquire that was refused by another mark has asked too late.
         old.doubt("epoch b - n");
         assert_eq!(old.stance(s(1_000)).unwrap(), by_first);
         let doubts = old.doubts();
         old.doubt(first.text());
         assert_eq!(old.stance(s(1_000)).unwrap(), Stance::Doubtful);
         assert_ne!(old.doubts(), doubts);
-        // A second doubt would have whoever looks by now begin anew.
+        // A second doubt would have a look that is under way begin anew.
         let doubts = old.doubts();
         old.doubt(first.text());
         assert_eq!(old.doubts(), doubts);
@@ -561,7 +562,7 @@ mod tests {
         assert_eq!(young.stance(s(1_000)).unwrap(), Stance::Doubtful);
     }
 
-    /// Of the process before, too: whoever wrote that is still there, maybe.
+    /// Of the process before, too: the client that wrote that is still there, maybe.
     #[test]
     fn d_of_others_is_remembered_over_restarts_until_a_blessing() {
         let hour = Duration::from_secs(3_600);

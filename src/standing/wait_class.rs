@@ -1,8 +1,8 @@
 //! Classes of D: what a run of a server is known by after its mark is lost. Pure.
 //!
-//! A mark tells D, but it goes with the data. So a client leaves a witness of the class of its D, and of each class below that: the
-//! highest class that a run knows is that of the most careful client which ever asked there. A class is a quarter longer than
-//! the one below, so no wait is more than a quarter too long.
+//! A mark tells D, but it goes with the data. So a client leaves a witness of the class of its D, and of each class
+//! below that. The highest class that a run knows is that of the most careful client which ever asked there. A class is
+//! a quarter longer than the one below, so no wait is more than a quarter too long.
 
 use std::{iter::successors, time::Duration};
 
