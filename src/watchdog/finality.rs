@@ -1,8 +1,9 @@
 //! When a release is final. Pure.
 //!
-//! A request that timed out, was cancelled or whose socket was closed may still be executed when a
-//! stalled server resumes. An acquire therefore carries a not-after stamp in the server's time,
-//! and a release counts for good only if no unanswered acquire of the claim can still follow it.
+//! A request that timed out or was cancelled, or one on a socket that was closed, may still be
+//! executed when a stalled server resumes. An acquire therefore carries a not-after stamp in the
+//! server's time, and a release counts for good only if no unanswered acquire of the claim can
+//! still follow it.
 
 use smallvec::SmallVec;
 

@@ -1,15 +1,15 @@
 //! The watchdog of a process: renews leases, notices their end, and finishes releases.
 //!
-//! It runs on a thread and connections of its own: user code that blocks its runtime must not lose
-//! its locks, and a release queued by a drop must go out although the user's runtime is ending.
-//! It knows claims only as [`Watched`]: what is due, and whom to tell what came of it.
+//! It runs on a thread and connections of its own. User code that blocks its runtime must not lose
+//! its locks, and a release queued by a drop must go out although the user's runtime is ending. It
+//! knows claims only as [`Watched`]: what is due, and where to tell what came of it.
 //!
 //! Whatever runs here and is not ours may panic, and each such call is fenced off. What panics all
 //! the same is begun again, with the same table; until it runs, nothing is to be acquired.
 //!
 //! # Invariants
 //! - The table's mutex is never held while a claim is asked or told anything, and never across an
-//!   await; a claim may therefore register and leave under any lock of its own.
+//!   await. A claim may therefore register and leave under any lock of its own.
 //! - What left the table is never put back ([`Schedule::reschedule`]).
 
 mod drain;
@@ -63,7 +63,7 @@ use crate::{
 
 /// A claim, as the watchdog sees it.
 pub(crate) trait Watched: fmt::Debug + Send + Sync + 'static {
-    /// Ends it if its time is over at `now`, and tells whoever has it; what else follows is for
+    /// Ends it if its time is over at `now`, and tells its guards; what else follows is for
     /// [`tick`](Self::tick), which is next. Otherwise returns until when it stands, if that has an end.
     fn end_in_time(&self, now: Instant) -> Option<Instant>;
 
@@ -138,7 +138,7 @@ enum Job {
     Release(Box<Release>, Watchdog),
     Recount(Arc<dyn Watched>),
     Attend(Errand),
-    /// There is work that was left somewhere, and nobody who looks after it.
+    /// There is work that was left somewhere, and no task looks after it.
     LookAfterStragglers,
 }
 
@@ -264,7 +264,7 @@ impl Watchdog {
         self.send(Job::Recount(claim));
     }
 
-    /// Looks after something that nobody else may. Never blocks.
+    /// Looks after something that no other task may. Never blocks.
     pub(crate) fn attend(&self, work: BoxFuture<'static, ()>) {
         self.send(Job::Attend(Errand(work)));
     }
@@ -284,7 +284,7 @@ impl Watchdog {
 
     fn send(&self, job: Job) {
         if self.jobs.send(job).is_err() {
-            // Whoever sends may have a turn locked.
+            // The sender may have a turn locked.
             telling::event_elsewhere(|| {
                 tracing::warn!("the watchdog's runtime has ended: keys end with their lease")
             });

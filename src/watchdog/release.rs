@@ -31,9 +31,9 @@ pub(crate) struct Release {
     pub(crate) may_be_done: bool,
     /// The longest that the last try could be after the one before; at first nothing.
     pub(crate) pause: Duration,
-    /// Who waits for its answer.
+    /// What waits for its answer.
     pub(crate) priority: Priority,
-    /// Who wants to know what the server said in the end.
+    /// Called with what the server said in the end.
     pub(crate) told: Option<ReleaseCallback>,
     /// Counts this release as under way.
     pub(crate) _draining: Draining,
@@ -64,7 +64,7 @@ impl ReleaseCommand {
     }
 }
 
-/// Is told the answer to a release that somebody else finishes.
+/// Is told the answer to a release that another task finishes.
 pub(crate) struct ReleaseCallback(Box<dyn FnOnce(Outcome) + Send + Sync>);
 
 impl ReleaseCallback {
@@ -80,11 +80,11 @@ impl fmt::Debug for ReleaseCallback {
 }
 
 impl Release {
-    /// Sends the release, and once more on the next socket if one broke under it: nobody else has
-    /// this holder id, so to say it twice does no harm. Ok with the answer, whether or not that is
-    /// final: see [`is_settled`](Self::is_settled).
+    /// Sends the release, and once more on the next socket if one broke under it. No other claim
+    /// has this holder id, so to say it twice does no harm. Ok with the answer, whether or not that
+    /// is final: see [`is_settled`](Self::is_settled).
     pub(crate) async fn send(&mut self, clock: &SharedClock) -> Result<Answer<Outcome>, NodeError> {
-        // Nothing could be timed here. The connection is kept for whoever can.
+        // Nothing could be timed here. The connection is kept for a task that can.
         if !has_timers() {
             return Err(NodeError::NoRuntime);
         }
@@ -165,7 +165,7 @@ impl Release {
             });
             return None;
         }
-        // Not before it has ended: whoever waits for that is told that nothing is left.
+        // Not before it has ended: a caller that waits for that is told that nothing is left.
         Some(next.min(self.give_up))
     }
 

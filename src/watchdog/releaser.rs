@@ -244,7 +244,7 @@ mod tests {
         }
     }
 
-    /// Its script leaves the time out where nobody asks for it.
+    /// Its script leaves the time out where it is not asked for.
     #[tokio::test(start_paused = true)]
     async fn release_of_what_is_held_tells_the_time_where_an_acquire_may_follow() {
         for (stamps, sleeps) in [(vec![], vec![]), (vec![5_000], vec![5_001])] {
@@ -284,7 +284,8 @@ mod tests {
         assert!(!sleeps.contains(&0), "{sleeps:?}");
     }
 
-    /// As many as may be under way, of which each is final in ten seconds, keep nobody waiting.
+    /// As many as may be under way, of which each is final in ten seconds, make no other release
+    /// wait.
     #[tokio::test(start_paused = true)]
     async fn releases_that_rest_have_no_turn_meanwhile() {
         let (server, clock) = (Server::start_here(), Arc::new(Noting::default()));

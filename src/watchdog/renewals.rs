@@ -17,7 +17,7 @@ use crate::{
     reach::ConnectionKey,
 };
 
-/// Who wants to know.
+/// Where the answer is told.
 #[derive(Debug)]
 struct Asker<'a> {
     shared: &'a Shared,
@@ -38,7 +38,7 @@ impl Asker<'_> {
 }
 
 impl Drop for Asker<'_> {
-    /// After a panic nobody else would say that nothing came of the request.
+    /// After a panic nothing else would say that nothing came of the request.
     fn drop(&mut self) {
         if std::thread::panicking() && !self.is_told.load(Ordering::Relaxed) {
             let cause = NodeError::Unreachable { reason: PANICKED.into() };

@@ -1,7 +1,7 @@
 //! Repairs under way, only so many at a time.
 //!
-//! When a master comes back, everybody who held a lock there has a repair to make there at about the
-//! same time. A repair does nothing, and no time of its own runs, until its turn has come.
+//! When a master comes back, every hold that stood there has a repair to make at about the same
+//! time. A repair does nothing, and no time of its own runs, until its turn has come.
 
 use std::collections::VecDeque;
 

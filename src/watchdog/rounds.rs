@@ -31,8 +31,8 @@ const LATE: Duration = Duration::from_secs(1);
 /// So many then: what is built for them is still small.
 const AT_ONCE_IF_LATE: usize = 4_096;
 
-/// Timers stand still while a machine sleeps, and whoever waits for a loss is to learn of it soon
-/// after it has woken.
+/// Timers stand still while a machine sleeps, and a task that waits for a loss is to learn of it
+/// soon after the machine has woken.
 const GLANCE: Duration = Duration::from_secs(1);
 
 pub(super) async fn watch(shared: &Shared) {

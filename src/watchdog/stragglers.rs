@@ -1,8 +1,8 @@
 //! Work that was left to a user's runtime, and is taken over if it is not done there in time.
 //!
-//! A runtime of one thread runs only while somebody blocks on it: between two calls of `block_on`
-//! nothing goes on there, and no timer of its own can notice. To hand everything over at once would
-//! be safe as well, but costs a second request for each, and a wake-up of the watchdog's thread.
+//! A runtime of one thread runs only inside `block_on`: between two calls nothing goes on there,
+//! and no timer of its own can notice. To hand everything over at once would be safe as well, but
+//! costs a second request for each, and a wake-up of the watchdog's thread.
 
 use std::{
     fmt,
@@ -28,7 +28,7 @@ pub(crate) trait Straggling: fmt::Debug + Send + Sync {
 pub(super) struct StragglerList(Mutex<Vec<(Instant, Weak<dyn Straggling>)>>);
 
 impl StragglerList {
-    /// True if nobody looks after the list yet.
+    /// True if the list is not looked after yet.
     pub(super) fn add(&self, at: Instant, work: Weak<dyn Straggling>) -> bool {
         let mut list = self.list();
         list.push((at, work));
@@ -97,7 +97,7 @@ mod tests {
         }
     }
 
-    /// Whoever has patience with a server must not make others wait for as long.
+    /// Patience with one server must not make other calls wait for as long.
     #[tokio::test(start_paused = true)]
     async fn work_is_taken_over_in_its_own_time_whatever_else_is_listed() {
         let clock = Arc::new(TokioClock::new());
@@ -175,8 +175,8 @@ mod orders {
         })
     }
 
-    /// Whoever lists something when the last of the others is taken finds somebody to look after it,
-    /// or is told to call somebody.
+    /// A thread that lists something when the last of the others is taken finds the list looked
+    /// after, or is told to call for that.
     #[test]
     fn work_is_taken_over_once_whenever_it_is_listed() {
         in_many_orders(2_000, || {

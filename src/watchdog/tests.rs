@@ -89,7 +89,7 @@ async fn many_that_are_due_together_are_looked_at_by_and_by_and_at_once_if_they_
     let when = looked.after(start);
     assert_eq!(together(&when), [512, 512, 176], "{when:?}");
     assert!(when.last().is_some_and(|&last| last <= 110), "{when:?}");
-    // Whoever has lost a lock is not to learn of it later because many have.
+    // The loss of a lock is not to be told later because many were lost.
     let asked = looked.1.lock().expect("nobody panics").clone();
     assert!(asked.len() == 1_200 && asked.iter().all(|now| *now == asked[0]), "{asked:?}");
 

@@ -1,4 +1,4 @@
-//! Whose turn it is to be released: however many guards are dropped, others are to reach the node too,
+//! Whose turn it is to be released. However many guards are dropped, others are to reach the node too,
 //! and a release that waits is smaller than one that is under way. Pure.
 
 use std::{
