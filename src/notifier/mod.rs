@@ -74,7 +74,7 @@ impl Notifier {
         }))
     }
 
-    /// Listens to `channel`, subscribing if nobody does yet. Never blocks.
+    /// Listens to `channel`, and subscribes if it is the first to do so. Never blocks.
     pub(crate) fn listen(&self, channel: Arc<str>) -> Listener {
         let signals = Arc::new(Signals::new());
         let (id, effects) = self.0.registry().add(&channel, signals.clone());
@@ -90,7 +90,7 @@ impl Notifier {
         Listener { inner: self.0.clone(), channel: Arc::default(), id, signals }
     }
 
-    /// Has everybody look again.
+    /// Has all listeners look again.
     pub(crate) fn wake_all(&self) {
         let everybody = self.0.registry().everybody();
         everybody.iter().for_each(|signals| {
@@ -112,7 +112,8 @@ impl Notifier {
 
 impl NotifierInner {
     fn on_event(&self, event: &PubSubEvent) {
-        // First: whoever is woken may be granted the lock, and be taken for its holder, at once.
+        // First: a waiter that is woken may be granted the lock, and be taken for its holder, at
+        // once.
         if let PubSubEvent::Message(channel) = event {
             (self.on_message)(channel);
         }
@@ -203,8 +204,8 @@ impl Listener {
         Arc::ptr_eq(&self.inner, &notifier.0) && *self.channel == *channel
     }
 
-    /// Waits for the next wake-up: a message, a gap, a confirmation, a refusal. One that came
-    /// while nobody waited is kept.
+    /// Waits for the next wake-up: a message, a gap, a confirmation, a refusal. One that came while
+    /// no task waited is kept.
     ///
     /// # Cancel safety
     /// No wake-up is lost, unless the future is dropped after it has completed.
@@ -217,8 +218,8 @@ impl Listener {
         let _kept = self.woken().now_or_never();
     }
 
-    /// Waits until the connection is lost or the client is shut down, which wakes too. For those who
-    /// wait for others, but need this server all the same.
+    /// Waits until the connection is lost or the client is shut down, which wakes too. For waiters
+    /// that wait for others, but need this server all the same.
     ///
     /// # Cancel safety
     /// As [`woken`](Self::woken).

@@ -1,4 +1,5 @@
-//! Who listens to which channel, and what has to be subscribed for that. No I/O, no clock.
+//! Which listener listens to which channel, and what has to be subscribed for that. No I/O, no
+//! clock.
 //!
 //! # Invariants
 //! - Per channel at most one command is under way; the next one is decided when its event has
@@ -17,7 +18,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Registry<S> {
     channels: BTreeMap<Arc<str>, Channel<S>>,
-    /// Those who listen to no channel.
+    /// The listeners without a channel.
     deaf: BTreeMap<ListenerId, S>,
     next: u64,
 }
@@ -85,7 +86,7 @@ impl<S: Clone> Registry<S> {
         (id, effects)
     }
 
-    /// Adds one who is only reached as one of everybody.
+    /// Adds one that is only reached when all are.
     pub(super) fn add_deaf(&mut self, listener: S) -> ListenerId {
         let id = self.next_id();
         self.deaf.insert(id, listener);
@@ -233,7 +234,7 @@ mod tests {
         PubSubEvent::Message(channel())
     }
 
-    /// Who learns something, and whether it is good news.
+    /// Which listeners learn something, and whether it is good news.
     fn news<S: Clone>(effects: &Effects<S>) -> Option<(Vec<S>, bool)> {
         effects.news.as_ref().map(|(listeners, news)| (listeners.clone(), news.is_ok()))
     }

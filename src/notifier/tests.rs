@@ -22,7 +22,7 @@ fn notifier(node: &Node) -> Notifier {
     Notifier::new(node, Handle::current(), |_channel| {})
 }
 
-/// A listener whose subscription is confirmed and whose wake-ups so far are used up.
+/// A listener with a confirmed subscription, and with no wake-up left so far.
 async fn listening(notifier: &Notifier) -> Listener {
     let listener = notifier.listen(CHANNEL.into());
     within(listener.ready()).await.unwrap();

@@ -1,4 +1,4 @@
-//! What is wanted, and who asks for it.
+//! What is wanted, and by which listeners.
 
 use std::{collections::BTreeSet, sync::Arc};
 

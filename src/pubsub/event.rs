@@ -21,7 +21,7 @@ pub(crate) enum PubSubEvent {
     GapOn(Arc<str>),
 }
 
-/// What is asked of the server. Whoever sends these sends one per change of a channel's state and
+/// What is asked of the server. The sender of these sends one per change of a channel's state and
 /// waits for its event, so their number is bounded by the number of channels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SubscriptionChange {
@@ -31,7 +31,7 @@ pub(crate) enum SubscriptionChange {
     Unsubscribe(Arc<str>),
 }
 
-/// Whoever wants to know of them.
+/// The listeners to events.
 #[derive(Clone)]
 pub(super) struct Events(Arc<dyn Fn(PubSubEvent) + Send + Sync>);
 
@@ -44,7 +44,7 @@ impl Events {
         (self.0)(event);
     }
 
-    /// Answers a change that nobody is there to carry out.
+    /// Answers a change that cannot be carried out any more.
     pub(super) fn over(&self, change: SubscriptionChange, core: &Core) {
         self.send(match change {
             SubscriptionChange::Subscribe(channel) => {

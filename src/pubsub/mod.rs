@@ -18,8 +18,8 @@
 //!
 //! # Invariants
 //! - A wanted channel is either being subscribed, subscribed or was refused; each of its outcomes
-//!   is an event. Nobody waits for an event that does not come: a failed attempt to connect
-//!   refuses every wanted channel.
+//!   is an event. No listener waits for an event that does not come: a failed attempt to connect refuses every
+//!   wanted channel.
 //! - Events are reported without any lock of ours held.
 //! - A channel is asked for at one place at a time (`routes`).
 //!

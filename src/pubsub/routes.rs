@@ -16,7 +16,7 @@ use crate::reach::HostPort;
 /// Where the channels are that are wanted, and those that are being left.
 #[derive(Debug, Default)]
 pub(super) struct Routes {
-    /// `None` while nobody is known to serve it, or it is still being left there.
+    /// `None` while no server is known to serve it, or it is still being left there.
     wanted: BTreeMap<Arc<str>, Option<HostPort>>,
     leaving: BTreeSet<(Arc<str>, HostPort)>,
     /// Not wanted any more, which is told when it is left everywhere.
@@ -28,7 +28,7 @@ pub(super) struct Routes {
 pub(super) enum RouteStep {
     /// Of the server at a place.
     Ask(HostPort, SubscriptionChange),
-    /// Whoever wants to know.
+    /// To the listeners.
     Tell(PubSubEvent),
 }
 
@@ -173,7 +173,8 @@ mod tests {
         steps.iter().map(word).collect::<Vec<_>>().join(" ")
     }
 
-    /// `w`, `W`: wanted, and nobody or p serves it; `e`: not wanted; `o`: p serves it now; others: p says so.
+    /// `w`, `W`: wanted, and served by none or by p; `e`: not wanted; `o`: p serves it now; others: p says
+    /// so.
     fn done(routes: &mut Routes, what: &str) -> String {
         let (word, at) = what.split_at(1);
         let at = place(at.chars().next().unwrap_or('?'));
@@ -197,7 +198,7 @@ mod tests {
         for story in [
             // The usual one.
             &[("Wp", "+p"), ("sp", "s"), ("op", ""), ("e", "-p"), ("up", "u")][..],
-            // Nobody knows who serves it.
+            // Which server serves it is unknown.
             &[("w", ""), ("op", "+p"), ("sp", "s")],
             &[("w", ""), ("e", "u")],
             // Refused, and tried again for a newcomer.

@@ -249,7 +249,7 @@ impl Pushes {
             PushKind::Message | PushKind::SMessage => {
                 self.events.send(PubSubEvent::Message(channel))
             }
-            // redis-rs takes an unsubscription that nobody asked for as the reply to the oldest
+            // redis-rs takes an unsubscription without a request for it as the reply to the oldest
             // request: every later reply would be one off. So this connection is done.
             PushKind::Unsubscribe | PushKind::SUnsubscribe
                 if !self.leaving().contains(&channel) =>

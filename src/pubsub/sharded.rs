@@ -1,7 +1,8 @@
 //! Subscriptions in a cluster: on whichever master serves a channel's slot, if its servers publish by shard.
 //!
 //! A slot that moves takes its channels with it. The server before says so, the socket to it is lost, or
-//! somebody else was sent elsewhere: either way messages may have been missed, and who listens looks again.
+//! another client was sent elsewhere. Either way messages may have been missed, and the listeners look
+//! again.
 
 use std::{collections::BTreeMap, future::pending, sync::Arc, time::Duration};
 
@@ -35,7 +36,7 @@ pub(super) async fn run(mut desk: PubSubTask, cluster: Arc<Cluster>) {
     }
 }
 
-/// Waits until it is known how the servers publish: nobody could be heard before.
+/// Waits until it is known how the servers publish: nothing could be heard before.
 async fn until_found(desk: &mut PubSubTask, cluster: &Arc<Cluster>) -> SessionEnd {
     let settings = desk.core.settings.clone();
     let mut backoff = pauses(&settings);
@@ -69,7 +70,7 @@ struct ShardedPubSub {
     heard: mpsc::UnboundedReceiver<ServerEvent>,
     /// When it is looked whether each channel is where it belongs.
     due: Instant,
-    /// Whether somebody is to be asked about that first.
+    /// Whether a server is to be asked about that first.
     is_in_doubt: bool,
     looking: Option<BoxFuture<'static, Result<(), NodeError>>>,
 }
@@ -153,7 +154,7 @@ impl ShardedPubSub {
                 Some(Redirect::Moved(to)) if self.routes.is_at(channel, place) => {
                     return self.sent_on(channel, to);
                 }
-                // Whoever serves the slot would say the same.
+                // The server that has the slot would say the same.
                 _ if matches!(error, NodeError::Permission { .. }) => {}
                 _ => self.doubt(SOON),
             },
@@ -242,7 +243,7 @@ impl ShardedPubSub {
             let core = Arc::new(core.at(&place));
             let (number, tell, events) = (*next_seat, tell.clone(), desk.events.clone());
             let heard = move |event| match event {
-                // Without a detour: somebody waits for it.
+                // Without a detour: a listener waits for it.
                 PubSubEvent::Message(_) => events.send(event),
                 event => drop(tell.send((place.clone(), number, event))),
             };
@@ -270,7 +271,7 @@ async fn looked(
 
 /// How often it is looked whether each channel is where it belongs, without a cause: others learn of moves.
 const BEAT: Duration = Duration::from_secs(2);
-/// The same while nobody is known to serve a slot.
+/// The same while no server is known to serve a slot.
 const AGAIN: Duration = Duration::from_millis(500);
 /// The same with a cause.
 const SOON: Duration = Duration::from_millis(50);
