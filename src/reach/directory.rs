@@ -1,6 +1,6 @@
-//! Who knows which of several servers is the master now: its sentinels.
+//! What knows which of several servers is the master now: its sentinels.
 //!
-//! All sentinels are asked, and those who answer weighed: see `sentinels_word.rs`.
+//! All sentinels are asked, and the answers are weighed: see `sentinels_word.rs`.
 
 use std::{
     fmt, io,
@@ -81,7 +81,8 @@ impl Directory {
         (&self.places, &self.service) == (&other.places, &other.service)
     }
 
-    /// Where the master is. Those that do not answer are not waited for once it is clear whom to believe.
+    /// Where the master is. Those that do not answer are not waited for once it is clear which answer to
+    /// believe.
     ///
     /// # Errors
     /// None of them answered, or none knows the service.
@@ -170,8 +171,8 @@ impl Directory {
     }
 
     /// Completes when the master is elsewhere, or was meanwhile, as far as they know. Looks when one of them
-    /// says so, and now and then: it may have gone away while nobody was listened to. After some news it is
-    /// looked a few times: those that answer in time may know less than the one that told.
+    /// says so, and now and then: it may have gone away while there was no connection to any of them. After
+    /// some news it is looked a few times: those that answer in time may know less than the one that told.
     pub(crate) async fn moved_from(&self, from: &Whereabouts, clock: &SharedClock) {
         let mut looks = 0_u32;
         for sentinel in self.places.iter().cycle() {
@@ -193,7 +194,7 @@ impl Directory {
                     said = listening.next() => if said.is_ok() {
                         looks = LOOKS;
                     } else {
-                        // One that hangs up on everybody is not asked in a spin.
+                        // One that hangs up on every connection is not asked in a spin.
                         clock.sleep_until(clock.now() + RETRY).await;
                     },
                     () = pause => {}
@@ -296,19 +297,20 @@ pub(crate) fn shown((host, port): &HostPort) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
-/// Whoever leads a failover says the first when a replica is the master, and the second when all others follow
-/// it, which may take minutes: as long as the old master lives, it grants what the new one does not know.
+/// The sentinel that leads a failover says the first when a replica is the master, and the second when all
+/// others follow it. That may take minutes: as long as the old master lives, it grants what the new one does
+/// not know.
 const NEWS: [&str; 2] = ["+promoted-slave", "+switch-master"];
 /// How long others are waited for once one has answered.
 const OTHERS: Duration = Duration::from_millis(50);
-/// The same, while it is not clear whom to believe.
+/// The same, while it is not clear which sentinel to believe.
 const DOUBT: Duration = Duration::from_secs(1);
-/// How often it is looked where the master is while nobody says that it has moved.
+/// How often it is looked where the master is while no sentinel says that it has moved.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// The same after some news, and how often.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 const LOOKS: u32 = 10;
-/// How long a look may take: nobody waits for it who could give it up.
+/// How long a look may take: no caller waits for it that could give it up.
 const LOOK_LIMIT: Duration = Duration::from_secs(2);
 /// However much news there is.
 const LEAST_BETWEEN: Duration = Duration::from_millis(50);

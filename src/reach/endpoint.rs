@@ -67,7 +67,7 @@ enum Address {
     Cluster(ClusterAddresses),
 }
 
-/// What a connection is made with: where it leads, and as whom. Nothing of it is ever shown.
+/// What a connection is made with: where it leads, and by which login. Nothing of it is ever shown.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ConnectionKey {
     /// With the database; and each connector has one of its own.
@@ -233,7 +233,7 @@ impl Endpoint {
         self
     }
 
-    /// As whoever is told at each connect.
+    /// By the login that is told at each connect.
     pub(crate) fn asking(self, fetch: Option<Arc<Fetch>>) -> Self {
         Self { fetch, ..self }
     }
@@ -417,7 +417,7 @@ impl Endpoint {
         self.is_of_cluster
     }
 
-    /// Who tells where it is, if that may change.
+    /// What tells where it is, if that may change.
     pub(crate) fn directory(&self) -> Option<&Directory> {
         match &self.address {
             Address::Told(directory) => Some(directory),

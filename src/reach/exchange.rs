@@ -1,4 +1,4 @@
-//! Commands that are said at once on a stream that nobody else uses, and their answers.
+//! Commands that are said at once on a stream with no other user, and their answers.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! The first words on a new connection: who we are, and whether this server can vote.
+//! The first words on a new connection: which client this is, and whether this server can vote.
 
 use std::{sync::Arc, time::Duration};
 
@@ -42,7 +42,7 @@ pub(crate) struct Greeting {
 }
 
 impl Greeting {
-    /// Who the server is.
+    /// Which server it is.
     pub(crate) fn introduction(&self) -> Introduction {
         let at = self.time.received;
         let told = self.run_id.zip(self.uptime);
@@ -204,7 +204,7 @@ fn is_too_old(version: &str) -> bool {
     let mut numbers = version.split('.').map(str::parse::<u32>);
     match (numbers.next(), numbers.next()) {
         (Some(Ok(major)), Some(Ok(minor))) => (major, minor) < (6, 2),
-        // Whoever words it otherwise is not known to be old.
+        // A server that words it otherwise is not known to be old.
         _ => false,
     }
 }
@@ -224,7 +224,8 @@ pub(crate) fn name_command(name: &str) -> Option<Cmd> {
 
 pub(crate) fn login_commands(login: &RedisConnectionInfo) -> Vec<Cmd> {
     let mut commands = Vec::new();
-    // There are users without a password; whoever names one is not to come as the default user.
+    // There are users without a password; an endpoint that names one is not to log in as the
+    // default user.
     if login.username().is_some() || login.password().is_some() {
         let mut auth = cmd("AUTH");
         auth.arg(login.username()).arg(login.password().unwrap_or_default());
@@ -292,7 +293,7 @@ fn permitted(reply: RedisResult<Value>) -> Result<Value, NodeError> {
     }
 }
 
-/// The same of INFO, which some who run servers for others take away from all users.
+/// The same of INFO, which some hosted servers take away from all users.
 fn told(reply: RedisResult<Value>) -> Result<Value, NodeError> {
     match permitted(reply) {
         // So says Envoy, and Redis never does.
@@ -306,7 +307,7 @@ fn told(reply: RedisResult<Value>) -> Result<Value, NodeError> {
     }
 }
 
-/// Whoever may not ask does not know.
+/// A user without the right to ask does not know.
 fn read_id(reply: RedisResult<Value>) -> Option<Arc<str>> {
     match reply {
         Ok(Value::BulkString(bytes)) => Some(std::str::from_utf8(&bytes).ok()?.into()),
@@ -328,8 +329,8 @@ fn mute() -> NodeError {
     )
 }
 
-/// Whoever may not read it, or finds something else there, finds none: it is looked at once more
-/// before anybody goes by it.
+/// A user without the right to read it finds none, and so does one that finds something else there:
+/// it is looked at once more before it counts.
 fn read_mark(reply: RedisResult<Value>) -> Option<Mark> {
     match reply {
         Ok(Value::BulkString(bytes)) => Mark::read(std::str::from_utf8(&bytes).ok()?),

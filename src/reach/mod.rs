@@ -1,4 +1,4 @@
-//! A byte stream to a server that was greeted: where the server is, how it is reached, as whom, and which
+//! A byte stream to a server that was greeted: where the server is, how it is reached, by which login, and which
 //! process of it answers.
 //!
 //! No call is known here. `node` makes a stream by these parts; what is then said on it is the socket's.

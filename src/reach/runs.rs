@@ -1,9 +1,9 @@
-//! Which of the processes that answer at one address is the newest. Pure but for who waits for a change.
+//! Which of the processes that answer at one address is the newest. Pure, but for the wait for a change.
 //!
-//! Another process at an address has taken the place of the one before, and sockets to that are closed: it
-//! may not know yet that it is no master any more. If the one before is met again, and has been the master of
-//! the same data all the while, then both are: something hands connections out to several masters in turn,
-//! and what one of them grants, the other does not know.
+//! Another process at an address has taken the place of the one before, and sockets to that are closed. It
+//! may not know yet that it is no master any more. Perhaps the one before is met again, and has been the
+//! master of the same data all the while. Then both are: something hands connections out to several masters
+//! in turn, and what one of them grants, the other does not know.
 
 use std::{
     collections::VecDeque,
@@ -62,8 +62,8 @@ impl Runs {
         seen.dials
     }
 
-    /// Takes note of who answers on a socket. Once two have answered in turn, nobody is spoken to until one
-    /// alone has for so long.
+    /// Takes note of the process that answers on a socket. Once two have answered in turn, neither is
+    /// spoken to until one alone has answered for so long.
     ///
     /// # Errors
     /// [`NodeError::Unsupported`]: several masters answer in turn. [`NodeError::Unreachable`]: another has

@@ -1,8 +1,8 @@
 //! Which word of several sentinels is to be believed. Pure.
 //!
-//! Configurations of a master are numbered, and each failover raises the number. Whoever leads one knows first,
-//! and one that was cut off goes on naming the master of before. But a number may also start again, where
-//! sentinels were set up anew, and one that watches over something else may tell any.
+//! Configurations of a master are numbered, and each failover raises the number. The sentinel that leads one
+//! knows first, and one that was cut off goes on naming the master of before. But a number may also start
+//! again, where sentinels were set up anew, and one that watches over something else may tell any.
 
 use std::sync::Arc;
 
@@ -59,7 +59,8 @@ pub(super) fn word(
             _ => SentinelVerdict::SoFar(newest.whereabouts.clone()),
         };
     };
-    // Whoever leads a failover knows of it before the others do, and those know whom it promotes.
+    // The sentinel that leads a failover knows of it before the others do, and those know which
+    // replica it promotes.
     let is_newer = newest.whereabouts.config > base.config;
     if is_newer && newest.whereabouts.place != base.place && is_replica(newest, base, told) {
         return SentinelVerdict::Certain(newest.whereabouts.clone());
@@ -67,7 +68,7 @@ pub(super) fn word(
     SentinelVerdict::Certain(base.clone())
 }
 
-/// Whether a place is that of a replica, as far as those know who name `base`.
+/// Whether a place is that of a replica, as far as those know that name `base`.
 fn is_replica(newest: &SentinelReport, base: &Whereabouts, told: &[SentinelReport]) -> bool {
     let mut others = told.iter().filter(|told| told.whereabouts == *base);
     others.any(|told| {
@@ -107,7 +108,7 @@ mod tests {
             ("ab:5", None, so_far('a', 5)),
             ("ab:5 ba:6", None, so_far('b', 6)),
             ("ab:5 ab:5", None, certain('a', 5)),
-            // As before, whoever is silent.
+            // As before, whichever sentinel is silent.
             ("ab:5", Some(at('a', 5)), certain('a', 5)),
             // The leader of a failover, then more of them, and one that was cut off.
             ("ab:5 ab:5 ba:6", Some(at('a', 5)), certain('b', 6)),

@@ -70,8 +70,8 @@ impl ServerClock {
         micros(at).saturating_add(greatest)
     }
 
-    /// Whether no one offset explains both samples: then the server's clock was set. Two quartz
-    /// clocks part by far less than a hundredth of the time in between.
+    /// Whether there is no offset that explains both samples: then the server's clock was set. Two
+    /// quartz clocks part by far less than a hundredth of the time in between.
     fn is_contradicted_by(&self, sample: &Sample, age: Duration) -> bool {
         let slack = micros(Instant::from_origin(self.margin + age / 100));
         let (least, greatest) = self.best.offsets();

@@ -12,7 +12,7 @@ pub(crate) struct Replicated {
     pub(crate) by: u32,
     /// How long that may take.
     pub(crate) within: Duration,
-    /// On which something is published that they hear of. Nobody listens.
+    /// On which something is published that they hear of. The channel has no listener.
     pub(crate) channel: Arc<str>,
     /// What the keys begin with that are written in its place in a cluster.
     pub(crate) keys: Arc<str>,

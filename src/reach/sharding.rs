@@ -6,8 +6,8 @@ use redis::Value;
 
 use crate::wire::Publishing;
 
-/// How it is published, said or found out once for all that a client has to do with a cluster: those who
-/// publish in one way are not heard by those who listen in the other.
+/// How it is published, said or found out once for all that a client has to do with a cluster. What is
+/// published in one way is not heard by listeners in the other.
 #[derive(Debug, Clone)]
 pub(crate) struct Sharding {
     said: Option<bool>,
@@ -40,7 +40,7 @@ impl Sharding {
     }
 
     /// What a server has answered to `PUBSUB SHARDNUMSUB`. One that refuses to tell counts as one that cannot, as
-    /// for Redisson: users who lack that right mostly lack the others, too.
+    /// for Redisson: users without that right mostly lack the others, too.
     pub(crate) fn find(&self, answer: &Value) {
         let can = !matches!(answer, Value::ServerError(_));
         let _the_first_stays = self.found.set(publishing(can));

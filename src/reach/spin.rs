@@ -1,13 +1,13 @@
 //! On which runtimes answers are looked for, as the user says.
 
-/// Whether an answer is looked for, for up to 80 µs, before a thread sleeps until it comes; at first, and
-/// after each pause, for up to 200, since what was asleep answers late.
+/// Whether an answer is looked for, for up to 80 µs, before a thread sleeps until it comes. At first, and after
+/// each pause, it is up to 200 µs, since what was asleep answers late.
 ///
-/// On the same machine or in the same rack that halves the time of an acquire on a single server, for
-/// hardly any CPU: what is spent on looking would have been spent on sleeping and waking. It is done where
-/// a call is alone on its connection and round trips there are shorter than that, and not for a second after
-/// more than half of the answers came later, or had come by the first look: then the server runs on the same CPU,
-/// in the client's stead.
+/// On the same machine or in the same rack that halves the time of an acquire on a single server. It takes hardly
+/// any CPU: what is spent on looking would have been spent on sleeping and waking. It is done where a call is
+/// alone on its connection and round trips there are shorter than that. It stops for a second after more than
+/// half of the answers came later, or had come by the first look: then the server runs on the same CPU, in the
+/// client's stead.
 ///
 /// For locks on several servers it is done on runtimes of a single thread only, which looks at all of them
 /// in turns. Where there are three that takes about a third less time for a fifth more CPU; where there are five,

@@ -1,7 +1,7 @@
 //! Where code of the user's runs that makes streams and credentials.
 //!
 //! On the user's own runtime that is where it is asked for. Where no code of the user's is waited for, since a
-//! whole process waits for what else goes on there, it is on a thread of its own: then it may block, and whatever
+//! whole process waits for what else goes on there, it is on a thread of its own. Then it may block, and whatever
 //! limits its time is kept all the same. What it makes belongs to the runtime that has asked for it.
 
 use std::{io, sync::Arc, thread};
@@ -47,7 +47,7 @@ impl Theirs {
             let _turn = turn;
             let work = contained_async(async { work().await });
             let made = here.block_on(unwanted.run_until_cancelled(work)).flatten();
-            // Nobody may want it any more.
+            // It may not be wanted any more.
             drop(reply.send(made));
         })?;
         Ok(made.await.ok().flatten())

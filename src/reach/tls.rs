@@ -1,4 +1,4 @@
-//! TLS on streams to nodes: whom they trust, and as whom they come.
+//! TLS on streams to nodes: which servers they trust, and which certificate they show.
 
 use std::{
     fmt,
@@ -22,7 +22,7 @@ use crate::{
     error::{ConfigError, NodeError, Shown},
 };
 
-/// How a server is spoken to over TLS: whom the client trusts, and as whom it comes.
+/// How a server is spoken to over TLS: which certificates the client trusts, and which one it shows.
 ///
 /// For [`ClientBuilder::tls`](crate::ClientBuilder::tls). TLS 1.2 and 1.3; certificates are always
 /// verified. Files are read when the client is built, once: for certificates that are replaced while
@@ -50,7 +50,7 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Trusts whom the system trusts, and shows no certificate.
+    /// Trusts what the system trusts, and shows no certificate.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -63,7 +63,7 @@ impl Tls {
         Self { config: Some(config), ..Self::default() }
     }
 
-    /// Trusts those whom a certificate of this file has signed, and nobody else: PEM.
+    /// Trusts what a certificate of this file has signed, and nothing else: PEM.
     #[must_use]
     pub fn ca_file(mut self, path: impl AsRef<Path>) -> Self {
         self.ca = Some(path.as_ref().to_owned());
