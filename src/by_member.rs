@@ -1,7 +1,8 @@
 //! Something of each member of a lock: of the only one, mostly, or of several.
 //!
 //! A [`MemberId`] comes from a collection, and names the same member in every other one of the same
-//! lock. So nobody looks up a member that is not there, and nobody asks what that would mean.
+//! lock. So a member that is not there cannot be looked up, and what that would mean is no
+//! question.
 
 use std::ops::{Index, IndexMut};
 

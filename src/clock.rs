@@ -121,7 +121,7 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
 
     /// Completes once [`now`](Self::now) is `at` or later.
     ///
-    /// May complete late: whoever acts on a deadline compares with `now` at the moment of use.
+    /// May complete late: code that acts on a deadline compares with `now` at the moment of use.
     fn sleep_until(&self, at: Instant) -> BoxFuture<'static, ()>;
 
     /// The wall clock: the time since 1970, UTC. Defaults to the system's.
@@ -163,7 +163,7 @@ impl Clock for BootClock {
 /// which may stand still, and panics once that has ended.
 async fn sleep_until(at: Instant) {
     loop {
-        // Where there are none, whoever races this with a token is still told by the watchdog.
+        // Where there are none, a task that races this with a token is still told by the watchdog.
         let here = poll_fn(|_cx| match Handle::try_current() {
             Ok(here) if has_timers() => Poll::Ready(here.id()),
             _ => Poll::Pending,

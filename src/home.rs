@@ -1,11 +1,11 @@
 //! Which process this is, and what stays with it.
 //!
-//! The child of a `fork()` has all that its parent had, but for the threads: mutexes may be locked by
-//! one that is missing, sockets are shared, and identities would be used twice. So what was made in
-//! another process does nothing here, and is not dropped either.
+//! The child of a `fork()` has all that its parent had, but for the threads. Mutexes may be locked by one
+//! that is missing, sockets are shared, and identities would be used twice. So what was made in another
+//! process does nothing here, and is not dropped either.
 //!
 //! Each acquire and each release looks twice, and the system takes half a microsecond to say which process
-//! this is: so it is asked once a thread, and again after a fork. A child made by `clone` or `_Fork` itself,
+//! this is. So it is asked once a thread, and again after a fork. A child made by `clone` or `_Fork` itself,
 //! past what libc does in a `fork()`, is not noticed.
 
 use std::{

@@ -1,4 +1,4 @@
-//! The latest value of something that changes, for those who wait until it suits them.
+//! The latest value of something that changes, for tasks that wait until it suits them.
 //!
 //! tokio's `watch` would do, but it wakes its receivers in a random order, and a simulation is to
 //! repeat to the last step. Here they are woken in the order in which they began to wait.
@@ -23,7 +23,7 @@ impl<T: Clone> Latest<T> {
         look(&self.value())
     }
 
-    /// Sets the value and wakes everybody; the value before.
+    /// Sets the value and wakes all that wait; the value before.
     pub(crate) fn replace(&self, value: T) -> T {
         let before = std::mem::replace(&mut *self.value(), value);
         self.changed.notify_waiters();

@@ -120,8 +120,8 @@ impl Term {
         (self.length() / 10).min(cap)
     }
 
-    /// How long a renewal may take: longer than a vote, since nobody waits for it, and a busy
-    /// machine must not be mistaken for a dead server; a period, so that there is a second try.
+    /// How long a renewal may take: a period, so that there is a second try. That is longer than a
+    /// vote: no task waits for it, and a busy machine must not be mistaken for a dead server.
     pub(crate) fn renewal_timeout(self, cap: Duration) -> Duration {
         (self.length() / 3).min(cap.saturating_mul(2))
     }

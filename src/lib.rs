@@ -51,7 +51,7 @@ pub use planted::bugs as planted_bugs;
 pub use standing::Quarantine;
 pub use wait::OnOutage;
 
-/// What locks say to those who look at them from outside: who holds them, server by server.
+/// What locks say to a look from outside: which process holds them, server by server.
 pub mod inspect {
     pub use crate::{
         composite::Inspection,
@@ -79,7 +79,7 @@ pub mod semaphore {
     pub use crate::kinds::{ExpirableGuard, SemaphoreGuard};
 }
 
-/// How those who were refused learn when to ask again.
+/// How an acquire that was refused learns when to ask again.
 pub mod waiting {
     pub use crate::wait::{Backoff, WaitStrategy};
 }

@@ -1,7 +1,7 @@
 //! Where chance comes from: jitter and phases, so that equals do not move in step.
 //!
 //! One source a process, seeded by the system. A simulation gives the seed and gets the same run
-//! again, so nobody else in the library may draw (but identities, which come from the system).
+//! again, so no other code of the library may draw (but identities, which come from the system).
 
 use std::{
     ops::Range,

@@ -27,7 +27,7 @@ mod stopping {
     use tokio::sync::futures::Notified;
 
     /// Tells a story so many times, in orders that chance chooses: half of them from step to step,
-    /// the others with one or two changes of threads where nobody has to wait.
+    /// the others with one or two changes of threads at points where none has to wait.
     pub(crate) fn in_many_orders(times: usize, story: impl Fn() + Clone + Send + Sync + 'static) {
         let tell = |scheduler: Box<dyn Scheduler + Send>| {
             let mut config = Config::new();

@@ -2,7 +2,7 @@
 //!
 //! Wakers, and the subscribers of events, are not ours and may block. A watchdog's thread looks after all
 //! locks of a process and waits for neither: what is to be told from there goes to threads that do nothing
-//! else. From any other thread it is told at once, in the context and at the expense of whoever is there.
+//! else. From any other thread it is told at once, in the context and at the expense of the task that is there.
 //!
 //! Whatever such a thread has to tell in one [round](in_rounds) is handed over at its end: first all is noted that
 //! has happened, however much that is. What has happened to many at once is told of the first of them, and how many
@@ -122,7 +122,7 @@ pub(crate) fn is_spared() -> bool {
     IS_SPARED.get()
 }
 
-/// Wakes whoever waits for something, by `wake`.
+/// Wakes what waits for something, by `wake`.
 pub(crate) fn wake(wake: impl FnOnce() + Send + 'static) {
     if !is_spared() {
         return wake();
@@ -168,7 +168,7 @@ pub(crate) fn event_elsewhere(tell: impl FnOnce() + Send + 'static) {
     desk().events.add(Box::new(tell));
 }
 
-/// Work of the user's task: whoever wakes it does not wait for its waker where no code of the user's is waited for.
+/// Work of the user's task: what wakes it does not wait for its waker where no code of the user's is waited for.
 ///
 /// # Cancel safety
 /// That of `work`.
@@ -202,7 +202,7 @@ impl Wake for Aside {
     }
 }
 
-/// Those who tell.
+/// The threads that tell.
 struct Crews {
     wakers: Crew,
     events: Crew,

@@ -1,4 +1,4 @@
-//! Batches that ask too little about those who share them, for the bug of that name.
+//! Batches that ask too little about the clients that share them, for the bug of that name.
 
 use std::collections::BTreeMap;
 

@@ -12,7 +12,7 @@ pub enum Bug {
     QuorumMinusOne,
     /// Leases are measured by the time of day.
     WallClock,
-    /// A counter is set to the holder's token, whoever holds the lock by then.
+    /// A counter is set to the holder's token, even if another holds the lock by then.
     NonStrictPromote,
     /// A master votes at once after a restart.
     NoQuarantine,
@@ -40,15 +40,15 @@ pub enum Bug {
     NoWitness,
     /// One key that is refused fails all locks that are renewed with it.
     BatchNotHalved,
-    /// What is held at one address is renewed together, whoever has the right to.
+    /// What is held at one address is renewed together, with the rights of any of the clients.
     BatchesByAddress,
     /// What is passed on inside a process counts as granted at that moment.
     HandoverAfterDeadline,
-    /// A lock stays with a process for as long as anybody waits there.
+    /// A lock stays with a process for as long as it has a waiter.
     HandoverBeyondLimit,
-    /// What is offered to a waiter who does not come stays offered.
+    /// What is offered to a waiter that does not come stays offered.
     OfferNeverWithdrawn,
-    /// Whoever had a hold enters it again, whoever has it now.
+    /// A former holder enters its hold again, even if another has it now.
     FormerOwnerEnters,
     /// A release counts as announced whether or not it was.
     AnnouncementLost,
@@ -56,7 +56,7 @@ pub enum Bug {
     BatchOutcomesShifted,
     /// A lease counts from when the answer came.
     ValidityFromTheAnswer,
-    /// An acquire that was given up is sent again with others whose call was refused.
+    /// An acquire that was given up is sent again with others of a refused call.
     WithdrawnAfterNoscript,
     /// An acquire that waits, as a heal may, is sent behind the release of its hold.
     ReleaseAheadOfHeal,
@@ -66,7 +66,7 @@ pub enum Bug {
     IntentBeforeOwnField,
     /// What is kept of a change is deleted while a second copy of it may be on its way.
     OnceKeyRemoved,
-    /// Who gives up a wait stays in the queue.
+    /// A waiter that gives up stays in the queue.
     WaiterNotWithdrawn,
     /// A place lasts as long as that of the first, wherever it is.
     FairPlacesOfOneTurn,

@@ -15,7 +15,7 @@ pub(crate) fn measured_by(clock: SharedClock) -> SharedClock {
     Arc::new(WallClock { clock, began, unix_began })
 }
 
-/// Goes as the time of day does: as any clock, until somebody sets it.
+/// Goes as the time of day does: as any clock, until it is set.
 #[derive(Debug)]
 struct WallClock {
     clock: SharedClock,
