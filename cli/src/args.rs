@@ -50,7 +50,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// Hold it alone, apart from those who share it with --shared: a read/write lock's writer
+    /// Hold it alone, apart from those that share it with --shared: a read/write lock's writer
     #[arg(short = 'x', long, group = "sort")]
     pub(crate) exclusive: bool,
 
@@ -66,7 +66,7 @@ pub(crate) struct RunArgs {
     #[arg(long, group = "sort", value_name = "N", requires = "of", value_parser = value_parser!(u32).range(1..=MOST_PERMITS))]
     pub(crate) permits: Option<u32>,
 
-    /// How many permits there are, the same for all who use NAME
+    /// How many permits there are, the same for all users of NAME
     #[arg(long, value_name = "M", requires = "permits", value_parser = value_parser!(u32).range(1..=MOST_PERMITS))]
     pub(crate) of: Option<u32>,
 
@@ -138,7 +138,7 @@ pub(crate) enum Unkillable {
     Accept,
 }
 
-/// Show who holds the lock NAME, server by server
+/// Show the holders of the lock NAME, server by server
 #[derive(Debug, Args)]
 #[command(long_about = INSPECT_ABOUT, after_long_help = INSPECT_MORE)]
 pub(crate) struct InspectArgs {
@@ -164,7 +164,7 @@ pub(crate) struct BlessArgs {
     #[command(flatten)]
     pub(crate) servers: ServerArgs,
 
-    /// These servers never held a lock: nobody is asked. Needed where there is no terminal to ask at
+    /// These servers never held a lock: none is asked. Needed where there is no terminal to ask at
     #[arg(long)]
     pub(crate) new: bool,
 
@@ -186,7 +186,7 @@ pub(crate) struct AclArgs {
     pub(crate) user: String,
 
     /// Without what `palisade bless` alone needs. To a server a blessing is a mark as every client writes
-    /// them, so this is no fence against those who mean harm
+    /// them, so this is no fence against ill will
     #[arg(long)]
     pub(crate) no_bless: bool,
 

@@ -20,7 +20,7 @@ use crate::{
 pub(crate) const SERVERS: &str = "PALISADE_SERVERS";
 /// The longest lease that the command may ask for.
 const MAX_LEASE: &str = "PALISADE_MAX_LEASE";
-/// The longest lease that anybody uses on the servers.
+/// The longest lease of any client of the servers.
 const FLEET_MAX_LEASE: &str = "PALISADE_FLEET_MAX_LEASE";
 /// How many replicas are to have each grant.
 const REPLICAS: &str = "PALISADE_REPLICAS";

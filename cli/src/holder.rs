@@ -1,4 +1,4 @@
-//! Who a holder is: its process, found by the name its connections have on the server.
+//! Which process a holder is, found by the name its connections have on the server.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -17,7 +17,7 @@ pub(crate) struct Place {
     pub(crate) pid: u32,
 }
 
-/// What those are called that are connected to a server: nobody, if it does not know or may not tell.
+/// The names of what is connected to a server: none, if it does not know or may not tell.
 #[derive(Debug)]
 pub(crate) struct Connected(Vec<String>);
 
@@ -67,7 +67,8 @@ impl fmt::Display for Described<'_> {
     }
 }
 
-/// Those who hold a lock on one server, and how; `None` if nobody does. Of many who share it, some.
+/// The holders of a lock on one server, and how they hold it; `None` if there are none. Of many
+/// that share it, some.
 pub(crate) fn tell_all(holders: &[Holder], connected: &Connected) -> Option<String> {
     let Holder { access, count, .. } = holders.first()?;
     let mut told: Vec<_> = holders
@@ -118,7 +119,7 @@ pub(crate) fn tell_permits(holders: &[Holder], connected: &Connected) -> String 
     words.join("; ")
 }
 
-/// So many of those who share a lock are named.
+/// So many of those that share a lock are named.
 const MOST_TOLD: usize = 5;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `palisade inspect`: who holds a lock, server by server.
+//! `palisade inspect`: the holders of a lock, server by server.
 
 use std::{error::Error, fmt, time::SystemTime};
 
@@ -79,7 +79,7 @@ enum State {
         by: By,
         /// The option of `palisade run` that it is held with.
         with: Option<&'static str>,
-        /// Who waits with --fair, the next one first.
+        /// The waiters of --fair, the next one first.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         queue: Vec<String>,
         #[serde(skip)]
@@ -102,7 +102,7 @@ enum State {
     },
 }
 
-/// One who holds it.
+/// One of its holders.
 #[derive(Debug, Serialize)]
 struct By {
     holder: String,

@@ -1,9 +1,9 @@
 //! The command line tool of palisade: runs a command while holding a lock in Redis, and never
 //! after it.
 //!
-//! `run` tells the story; `supervisor` keeps its promise when palisade itself is killed or
-//! stopped; `inspect` answers who holds a lock; `bless` vouches for a new fleet. There is no API here: the tool is its arguments,
-//! its exit codes and its output.
+//! `run` tells the story; `supervisor` keeps its promise when palisade itself is killed or stopped; `inspect` shows the
+//! holders of a lock; `bless` vouches for a new fleet. There is no API here: the tool is its arguments, its exit codes
+//! and its output.
 
 #![cfg(target_os = "linux")]
 
@@ -90,7 +90,7 @@ fn end_on_panic() {
     }));
 }
 
-/// Prints what was asked for. Whoever reads may have enough before the end, as `head` has.
+/// Prints what was asked for. The reader may have enough before the end, as `head` has.
 fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
@@ -101,7 +101,7 @@ fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Whatever names and servers put into it. What somebody has typed is not cut.
+/// Whatever names and servers put into it. Typed text is not cut.
 fn in_one_line(what: &dyn Display) -> String {
     Shown::new(&what.to_string()).at_most(MOST_SAID).to_string()
 }
@@ -109,7 +109,7 @@ fn in_one_line(what: &dyn Display) -> String {
 /// In bytes.
 const MOST_SAID: usize = 1 << 14;
 
-/// Says something on stderr, in one write: several processes may share it. Nobody may be listening there any more:
+/// Says something on stderr, in one write: several processes may share it. The other end may not listen any more:
 /// that stops nothing.
 fn tell(what: impl Display) {
     let line = format!("palisade: {}\n", in_one_line(&what));

@@ -1,8 +1,9 @@
-//! Who is alive: what /proc tells of process groups and descendants, and how they are killed.
+//! Which processes are alive: what /proc tells of process groups and descendants, and how they are
+//! killed.
 //!
 //! # Invariants
-//! - A process group is only named while its leader has not been reaped: until then the kernel
-//!   gives its number to nobody else, so a signal cannot hit a stranger.
+//! - A process group is only named while its leader has not been reaped. Until then the kernel
+//!   gives its number to no other process, so a signal cannot hit a stranger.
 //! - Single processes are only killed while they are our own unreaped children, for the same
 //!   reason. A subreaper gets every orphan among its descendants as a child, so killing children
 //!   until there are none kills all that descends from it, whatever groups it has moved to.
@@ -99,7 +100,7 @@ pub(crate) async fn extinguish(group: Option<Pid>, spared: &[i32]) -> io::Result
     loop {
         let mut left = Vec::new();
         if let Some(group) = group {
-            // The group may hold nobody but a dead leader: nothing to kill is no error.
+            // The group may hold nothing but a dead leader: nothing to kill is no error.
             let _nobody_left = kill_process_group(group, Signal::KILL);
             left.extend(living_members(group)?);
         }

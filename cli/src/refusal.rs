@@ -35,7 +35,7 @@ fn of_ballot(ballot: &Ballot, all: bool) -> u8 {
     }
 }
 
-/// A server was not asked successfully who holds a lock.
+/// A server was not asked successfully for the holders of a lock.
 pub(crate) fn of_inspect(error: &InspectError) -> u8 {
     match error {
         InspectError::Config(_) => USAGE,

@@ -193,7 +193,7 @@ fn split(list: &str) -> Vec<String> {
     urls
 }
 
-/// What helps those who write a list where an URL is expected.
+/// Help for a list where an URL is expected.
 fn if_list(url: &str) -> String {
     if url.contains(',') {
         format!("; several servers are named by -s URL once for each server, or by {SERVERS}")

@@ -16,7 +16,7 @@ use crate::processes;
 /// The terminal of our session.
 pub(crate) struct Terminal {
     tty: File,
-    /// Whom it was lent to.
+    /// The process it was lent to.
     lent: Option<Pid>,
     /// How it was set when it was lent.
     modes: Option<Termios>,
@@ -71,8 +71,8 @@ impl Terminal {
 
 /// Does something to the terminal that the kernel would stop us for in the background.
 ///
-/// It stops nobody who ignores or blocks SIGTTOU. A handler does not help: the call fails with
-/// EINTR or, restarted, never ends.
+/// It does not stop a process that ignores or blocks SIGTTOU. A handler does not help: the call
+/// fails with EINTR or, restarted, never ends.
 pub(crate) fn undisturbed<T>(act: impl FnOnce() -> T) -> T {
     let mut ttou = SigSet::empty();
     ttou.add(Masked::SIGTTOU);

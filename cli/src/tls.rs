@@ -1,4 +1,4 @@
-//! Whom TLS trusts, and as whom it comes.
+//! What TLS trusts, and which certificate it shows.
 
 use std::{env, path::PathBuf};
 

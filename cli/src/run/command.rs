@@ -18,9 +18,9 @@ use crate::{
     exit::Failure,
 };
 
-/// Refuses a command that gets other rights than ours as it starts, unless that is accepted: it may
-/// become another user's, whom we may send no signals, and the kernel no longer ends it with its
-/// supervisor.
+/// Refuses a command that gets other rights than ours as it starts, unless that is accepted. It may
+/// get another user, whose processes we may send no signals, and the kernel no longer ends it with
+/// its supervisor.
 pub(super) fn check(args: &RunArgs) -> Result<(), Failure> {
     let program = args.command.first().map(|name| find(name));
     let (Unkillable::Refuse, Some(Some(program))) = (args.unkillable, program) else {
@@ -47,7 +47,7 @@ fn find(name: &OsStr) -> Option<PathBuf> {
     env::split_paths(&path).map(|folder| folder.join(name)).find(is_program)
 }
 
-/// What of a file decides on the rights of who executes it.
+/// What of a file decides on the rights of the process that executes it.
 #[derive(Debug, Clone, Copy)]
 struct File {
     mode: u32,
@@ -56,7 +56,7 @@ struct File {
     has_capabilities: bool,
 }
 
-/// Who executes it.
+/// The process that executes it.
 #[derive(Debug, Clone, Copy)]
 struct Us {
     user: u32,
@@ -74,7 +74,7 @@ enum How {
 impl File {
     fn at(path: &Path) -> io::Result<Self> {
         let found = fs::metadata(path)?;
-        // Whoever has none, or is on a file system without any, is told an error.
+        // A file without any, or on a file system that has none, gives an error.
         let has_capabilities = getxattr(path, CAPABILITIES, &mut [0_u8; 64]).is_ok();
         Ok(Self { mode: found.mode(), owner: found.uid(), group: found.gid(), has_capabilities })
     }

@@ -75,7 +75,7 @@ async fn under_the_lock(
     let guard = hold.guard;
     let lost = match &outcome {
         Ok(outcome) if outcome.all_are_dead() => give_back(guard).await,
-        // Something may be running still: nobody gets the lock before its lease is over.
+        // Something may be running still: the lock is not granted again before its lease is over.
         Ok(_) | Err(_) => {
             guard.orphan();
             false

@@ -114,7 +114,7 @@ impl<'a> Slots<'a> {
         matches!(self.patience.after(time), Patience::For(_))
     }
 
-    /// Sets how many there are, unless somebody has; who did must have meant the same.
+    /// Sets how many there are, unless that was done; it must have been the same number.
     async fn set(&self) -> Result<(), Failure> {
         let failed = |error: ChangeError| Failure::new(refusal::of_change(&error), said(&error));
         if !self.semaphore.try_set_permits(self.of).await.map_err(failed)?

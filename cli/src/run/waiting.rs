@@ -1,4 +1,4 @@
-//! Until the lock is held: who has it, and whether it makes sense to wait for that.
+//! Until the lock is held: which holder it has, and whether it makes sense to wait for that.
 
 use std::{iter, time::Duration};
 
@@ -52,7 +52,7 @@ pub(crate) async fn acquire(
     }
 }
 
-/// After a second says whom we wait for. Completes only if waiting is pointless.
+/// After a second says which holder we wait for. Completes only if waiting is pointless.
 async fn say_who_has_it(args: &RunArgs, settings: &Settings, servers: &Servers) -> Failure {
     let name = &args.name;
     if settings.patience == Patience::None {
@@ -62,13 +62,13 @@ async fn say_who_has_it(args: &RunArgs, settings: &Settings, servers: &Servers) 
     loop {
         sleep(if is_first { BEFORE_SAYING } else { BETWEEN_LINES }).await;
         let inspection = servers.inspect(name).await;
-        // Who shares with us and keeps us waiting is waited for by a writer, and we by that.
+        // Another sharer that keeps us waiting is waited for by a writer, and we by that.
         if let Err(own) = refuse_our_own(name, false, &inspection) {
             return own;
         }
         let outage = too_few_answer(args, &inspection);
         let holders = describe_holders(args.sort(), &inspection, servers).await;
-        // Who has it is said once; that nobody can be granted it, as long as it lasts.
+        // The holder is named once; that it cannot be granted at all, as long as that lasts.
         let words: Vec<_> = holders.filter(|_| is_first).into_iter().chain(outage).collect();
         // Without a word: it is being handed on right now.
         if !words.is_empty() {
@@ -93,7 +93,7 @@ fn too_few_answer(args: &RunArgs, inspection: &Inspection) -> Option<String> {
     (asked - causes.len() < need).then(|| format!("{head}: {}", causes.join("; ")))
 }
 
-/// Who else has the lock.
+/// The other holders of the lock.
 async fn describe_holders(
     sort: Sort,
     inspection: &Inspection,
@@ -132,7 +132,7 @@ fn some_holders<'a>(
 }
 
 /// A lock that is held by a palisade we were started from is only given back after we have ended. Those
-/// who `share` it with us do not matter.
+/// that `share` it with us do not matter.
 fn refuse_our_own(name: &str, share: bool, inspection: &Inspection) -> Result<(), Failure> {
     let outer = env::outer_holders();
     let mut holders = inspection.iter().filter_map(|(_, answer)| answer.as_ref().ok()).flatten();
@@ -151,7 +151,7 @@ fn refuse_our_own(name: &str, share: bool, inspection: &Inspection) -> Result<()
 async fn held_elsewhere(args: &RunArgs, servers: &Servers) -> Failure {
     let code = args.conflict_exit_code;
     if code == 0 {
-        // Whoever calls that a success wants no mail from cron about it.
+        // Where that is called a success, no mail from cron is wanted about it.
         return Failure::silent(code);
     }
     let name = &args.name;

@@ -186,7 +186,7 @@ impl<'a> Watch<'a> {
         let by_us = std::mem::take(&mut self.asked_to_stop);
         let by_terminal = for_terminal || self.terminal.as_ref().is_some_and(Terminal::is_lent);
         if !by_us && !by_terminal {
-            // Somebody has stopped the command by hand, and will continue it so.
+            // The command was stopped by hand, and will be continued so.
             return;
         }
         if processes::is_orphaned(getpgrp()).unwrap_or(true) {

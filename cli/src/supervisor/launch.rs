@@ -53,7 +53,7 @@ pub(crate) fn become_command(args: &LaunchArgs) -> Failure {
 
 fn wait_to_be_continued(supervisor: i32) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // The supervisor may have died before that call: then nobody would kill us.
+    // The supervisor may have died before that call: then nothing would kill us.
     if getppid().map(|parent| parent.as_raw_nonzero().get()) != Some(supervisor) {
         return Err(io::Error::other("the supervisor has ended"));
     }

@@ -55,7 +55,7 @@ pub(crate) enum Fate {
     Signalled(i32),
 }
 
-/// Who ended the command.
+/// What ended the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// It ended by itself, or by a signal from elsewhere.

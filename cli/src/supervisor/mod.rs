@@ -43,14 +43,14 @@ pub(crate) async fn supervise(args: &SuperviseArgs) -> Result<u8, Failure> {
         Ok(()) => Report::Ended(watch.run(&link).await.map_err(refused)?),
         Err(error) => Report::Failed(error.to_string()),
     };
-    // If palisade has ended, nobody needs to know.
+    // If palisade has ended, the report is not needed.
     let _nobody_listens = link.send(&report.to_string(), None);
     Ok(0)
 }
 
 /// Makes this process fit to supervise.
 fn prepare() -> io::Result<Link> {
-    // Not `palisade`: whoever kills that by its name leaves the group to us.
+    // Not `palisade`: a kill by that name leaves the group to us.
     set_name(c"lock-supervisor")?;
     set_child_subreaper(Some(getpid()))?;
     Link::from_stdin()

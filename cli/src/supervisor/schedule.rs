@@ -69,8 +69,8 @@ impl Schedule {
     }
 }
 
-/// The group is killed this long before the lock can be anybody else's: time for the timer to ring
-/// and for the kernel to end the processes.
+/// The group is killed this long before the lock can have another holder: time for the timer to
+/// ring and for the kernel to end the processes.
 pub(crate) const SAFETY: Duration = Duration::from_millis(100);
 
 #[cfg(test)]

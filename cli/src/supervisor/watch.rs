@@ -131,7 +131,7 @@ impl Watch {
             _signal = self.children.recv() => Ok(Event::Child),
             signal = self.signals.next() => Ok(Event::Signal(signal)),
             rung = self.alarm.rings() => rung.map(|()| Event::Look),
-            // Nobody tells us when the members of the group end that are not our children.
+            // The end of members of the group that are not our children is not told to us.
             () = tokio::time::sleep(processes::GLANCE), if self.fate.is_some() => Ok(Event::Look),
             () = tokio::time::sleep(held.unwrap_or_default()), if held.is_some() => Ok(Event::Look),
         }
@@ -310,7 +310,7 @@ impl Watch {
 
     fn send(&self, signal: Signal) {
         if let Some(group) = self.command {
-            // A group of which nobody is left to signal is no error.
+            // A group without a process to signal is no error.
             let _nobody_left = kill_process_group(group, signal);
         }
     }

@@ -1,4 +1,4 @@
-//! The promise: the group is dead before the lock can be anybody else's.
+//! The promise: the group is dead before the lock can have another holder.
 
 use std::time::Duration;
 

@@ -245,7 +245,7 @@ fn those_who_ask_all_servers_fairly_get_in_in_their_order() {
     assert_eq!(token.output, ["none"], "{token:?}");
 }
 
-/// Three who wait, each in one queue of all these servers.
+/// Three waiters, each in one queue of all these servers.
 fn three_in_line(
     urls: &[String],
     options: &str,

@@ -31,7 +31,7 @@ fn lock_is_held_and_looked_at_over_tls() {
     let mut words = vec!["inspect", "-s", &urls[0], "name"];
     words.splice(1..1, options.split(' '));
     let seen = palisade(&words).finish();
-    // Whoever holds it is found by the same way.
+    // Its holder is found by the same way.
     assert!(seen.output.join("").contains(" pid "), "{seen:?}");
 
     let by_env = run(&urls, "-n", "exit 3")

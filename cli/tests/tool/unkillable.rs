@@ -15,7 +15,7 @@ use crate::support::{
     tool::{Tool, program},
 };
 
-/// A folder that anybody may read, removed at the end.
+/// A folder that any user may read, removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -26,7 +26,7 @@ impl Folder {
         Self(path)
     }
 
-    /// A copy of a program, with these mode bits. It belongs to whoever runs the tests.
+    /// A copy of a program, with these mode bits. It belongs to the user that runs the tests.
     fn copy(&self, of: &str, mode: u32) -> String {
         let to = self.0.join(Path::new(of).file_name().expect("a file"));
         fs::copy(of, &to).expect("copied");
@@ -41,7 +41,7 @@ impl Drop for Folder {
     }
 }
 
-/// `palisade run` without the rights of root, whoever runs the tests.
+/// `palisade run` without the rights of root, whichever user runs the tests.
 fn run_unprivileged(folder: &Folder, server: &RedisServer, words: &[&str]) -> Tool {
     let (palisade, url) = (folder.copy(PALISADE, 0o755), server.url());
     let mut line = vec![palisade.as_str(), "run", "-s", &url];
@@ -71,8 +71,8 @@ fn a_command_with_rights_of_others_is_refused_before_anything_is_sent_unless_tha
     assert_eq!(accepted.code(), 0, "{accepted:?}");
 }
 
-/// Who is root makes a command that becomes root; who is not has none that he may not kill, and sees
-/// that the same command is killed.
+/// Where the tests run as root, it makes a command that becomes root. Elsewhere there is no command
+/// that may not be killed, and it sees that the same command is killed.
 #[test]
 fn a_process_that_cannot_be_killed_is_named_and_nothing_else_is_said_of_it() {
     let (server, folder) = (RedisServer::start(), Folder::new("unkillable"));

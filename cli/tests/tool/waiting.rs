@@ -1,4 +1,4 @@
-//! What is said of a lock that is waited for: who else has it, never who waits.
+//! What is said of a lock that is waited for: its other holders, never its waiters.
 
 use std::{env, fs, process};
 

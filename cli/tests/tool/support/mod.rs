@@ -43,7 +43,7 @@ pub(crate) fn within_limit<T: Send + 'static>(
     receive.recv_timeout(LIMIT).unwrap_or_else(|_| panic!("never happened: {what}"))
 }
 
-/// Looks until `look` finds something, for what tells nobody when it happens.
+/// Looks until `look` finds something, for what happens without a word.
 pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! A terminal with an interactive shell on it, and somebody who types.
+//! A terminal with an interactive shell on it, and hands that type.
 
 use std::{
     ffi::OsStr,

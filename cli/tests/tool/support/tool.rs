@@ -118,7 +118,7 @@ impl Running {
         kill_process(Pid::from_raw(self.pid()).expect("not zero"), signal).expect("it is there");
     }
 
-    /// Closes its input and waits for its end and that of everybody who could write.
+    /// Closes its input and waits for its end and that of every process that could write.
     pub(crate) fn finish(mut self) -> Finished {
         drop(self.child.stdin.take());
         let output = until_closed(&self.output);
