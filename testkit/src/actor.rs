@@ -118,7 +118,8 @@ impl Actor {
     }
 }
 
-/// The thread ends with the pipe, that is when the process, and whoever inherited it, has ended.
+/// The thread ends with the pipe: when the process has ended, and whatever inherited the pipe from
+/// it.
 fn read_lines(stdout: ChildStdout) -> Receiver<String> {
     let (sender, lines) = mpsc::channel();
     thread::spawn(move || {

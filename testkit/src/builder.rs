@@ -45,7 +45,7 @@ impl RedisServerBuilder {
         if major_version() >= 7 { self.arg("--enable-debug-command", "yes") } else { self }
     }
 
-    /// Takes a command away, as some who run servers for others do.
+    /// Takes a command away, as some providers of servers do.
     #[must_use]
     pub fn without(mut self, command: &str) -> Self {
         self.args.extend(["--rename-command", command, ""].map(OsString::from));
@@ -122,7 +122,7 @@ impl RedisServerBuilder {
         self.clock.as_deref()
     }
 
-    /// At the port it had: nobody with a claim can have taken it.
+    /// At the port it had: no other test with a claim can have taken it.
     pub(crate) fn launch_again(&self, port: u16, scratch: &Scratch) -> Started {
         let deadline = Instant::now() + START_LIMIT;
         loop {
@@ -286,7 +286,7 @@ pub(crate) fn rules_of_all() -> Option<String> {
     env::var("PALISADE_RULES").ok().filter(|rules| !rules.is_empty())
 }
 
-/// Who comes to the servers of such a suite.
+/// The user that comes to the servers of such a suite.
 pub(crate) const EVERYBODY: &str = "everybody";
 
 /// Whether the servers of a whole suite are to be reached so.

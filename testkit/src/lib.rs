@@ -19,7 +19,7 @@
 //! # Environment
 //! * `PALISADE_REDIS_SERVER`: the server's binary, instead of `redis-server` on the `PATH`.
 //! * `PALISADE_TRANSPORT`: `unix`, and the URLs of servers are those of unix sockets.
-//! * `PALISADE_RULES`: rules of an ACL; URLs of servers are those of a user who has these rights alone.
+//! * `PALISADE_RULES`: rules of an ACL; URLs of servers are those of a user with these rights alone.
 //! * `PALISADE_KEEP_LOGS`: keep the folders of servers even if nothing failed.
 
 mod actor;

@@ -17,7 +17,7 @@ pub(crate) struct PortClaim {
 }
 
 impl PortClaim {
-    /// Claims a port at which nobody listens.
+    /// Claims a port at which nothing listens.
     pub(crate) fn new() -> Self {
         for _ in 0..TRIES {
             let port = random_port();

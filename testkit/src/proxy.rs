@@ -177,7 +177,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     fault: Fault,
-    /// Whoever is first is next.
+    /// The server that is first is next.
     upstreams: Vec<SocketAddr>,
     links: Vec<Weak<Link>>,
     closed: bool,
@@ -239,8 +239,8 @@ struct Link {
 
 impl Link {
     /// Linger 0 makes the kernel send RST when the last of the link's threads lets it go; closing
-    /// the reading side, which nobody outside sees, ends their reads. Whoever calls this while
-    /// threads may wait signals `changed`.
+    /// the reading side, which the other ends do not see, ends their reads. A caller of this, while
+    /// threads may wait, signals `changed`.
     fn reset(&self) {
         self.dead.store(true, Ordering::Relaxed);
         for stream in [&self.client, &self.server] {

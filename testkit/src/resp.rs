@@ -15,7 +15,7 @@ impl Connection {
     /// Connects; every later read and write may take `limit`.
     ///
     /// # Errors
-    /// Nobody listens at `addr`.
+    /// Nothing listens at `addr`.
     pub fn open(addr: SocketAddr, limit: Duration) -> io::Result<Self> {
         let stream = TcpStream::connect_timeout(&addr, limit)?;
         stream.set_nodelay(true)?;

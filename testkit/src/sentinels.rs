@@ -36,8 +36,8 @@ impl Sentinels {
     /// What they call the master.
     pub const SERVICE: &str = "orders";
 
-    /// Starts `n` of them, and waits until they know each other and the master's replicas. They take nobody
-    /// for dead who is only slow, as all are on a busy machine: they have to be told.
+    /// Starts `n` of them, and waits until they know each other and the master's replicas. They take no
+    /// server for dead that is only slow, as all are on a busy machine: they have to be told.
     ///
     /// # Panics
     /// One does not start, or they do not find each other.
@@ -169,8 +169,8 @@ impl Sentinels {
     }
 
     /// Has them replace a master that is gone, and waits until they all say so. They would find it out by
-    /// themselves in five seconds, but who of them may lead takes an election, and one that nobody wins costs
-    /// six more.
+    /// themselves in five seconds. But which of them may lead takes an election, and one without a winner
+    /// costs six more.
     ///
     /// # Panics
     /// They do not within a minute.

@@ -188,7 +188,7 @@ impl RedisServer {
     /// soon as it was used.
     ///
     /// # Panics
-    /// Nobody listens.
+    /// Nothing listens.
     pub fn connect(&self) -> Connection {
         self.settings.connect(self.addr()).expect("the server accepts connections")
     }

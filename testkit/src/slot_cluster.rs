@@ -119,7 +119,7 @@ impl SlotCluster {
 
     fn share_slots(&self) {
         for (n, server) in self.servers.iter().enumerate() {
-            // Two that claim the same number would have to find out who is to change it.
+            // Two that claim the same number would have to find out which is to change it.
             server.cli(&["CLUSTER", "SET-CONFIG-EPOCH", &(n + 1).to_string()]);
         }
         let bound = |n: usize| u16::try_from(usize::from(Self::SLOTS) * n / self.masters);
@@ -177,7 +177,7 @@ impl SlotCluster {
         self.wait_until_replaced(dead);
     }
 
-    /// Waits until all that live say that every slot is served, and by whom is the same for all.
+    /// Waits until all that live say that every slot is served, and name the same server for each.
     ///
     /// # Panics
     /// They do not within a minute.
@@ -200,7 +200,7 @@ impl SlotCluster {
         self.wait_until_ok();
     }
 
-    /// Its servers, for those who need nothing but these. Another may then take the port of a bus while its
+    /// Its servers, where nothing but these is needed. Another may then take the port of a bus while its
     /// server is dead.
     #[must_use]
     pub fn into_servers(self) -> Cluster {
@@ -227,10 +227,10 @@ impl SlotCluster {
         slot.parse().expect("a slot is a number")
     }
 
-    /// Who serves a slot, as those that live have it.
+    /// The server of a slot, as those that live have it.
     ///
     /// # Panics
-    /// Nobody does.
+    /// None does.
     #[must_use]
     pub fn owner_of(&self, slot: u16) -> usize {
         let owners = owners(self.alive());
@@ -240,7 +240,7 @@ impl SlotCluster {
         server.expect("it is one of ours")
     }
 
-    /// Who serves any slot, as those that live have it.
+    /// The server of any slot, as those that live have it.
     #[must_use]
     pub fn serving(&self) -> Vec<usize> {
         let ports: BTreeSet<_> =
@@ -425,7 +425,7 @@ fn epoch(server: &RedisServer) -> u64 {
     epoch.expect("CLUSTER INFO tells it")
 }
 
-/// Ranges of slots with the port of whoever serves them, sorted.
+/// Ranges of slots with the port of their server, sorted.
 fn owners(server: &RedisServer) -> Vec<(u16, u16, u16)> {
     let number = |reply: &Reply| reply.to_string().parse().expect("slots and ports are numbers");
     let range = |range: &Reply| match range.array() {

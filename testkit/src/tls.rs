@@ -34,7 +34,7 @@ pub struct TlsPort {
 }
 
 impl Authority {
-    /// One that nobody knows yet.
+    /// One that is not trusted anywhere yet.
     #[must_use]
     #[expect(clippy::new_without_default, reason = "each is another one")]
     pub fn new() -> Self {
@@ -93,13 +93,13 @@ impl TlsPort {
         Self { port: PortClaim::new(), server, trusts, clients: "no" }
     }
 
-    /// The same certificate for all of a cluster, who trust each other by this root.
+    /// The same certificate for all of a cluster, which trust each other by this root.
     #[must_use]
     pub fn of_cluster(server: &Certificate, root: &Path) -> Self {
         Self { trusts: root.to_owned(), ..Self::new(server) }
     }
 
-    /// Whoever comes without a certificate that leads to this root is sent away.
+    /// A client without a certificate that leads to this root is sent away.
     #[must_use]
     pub fn trusting_only(self, root: &Path) -> Self {
         Self { trusts: root.to_owned(), clients: "yes", ..self }

@@ -8,8 +8,7 @@ use std::{
 /// A child that runs `work` and ends with its code, 101 if it panics.
 ///
 /// It has no thread but the one that forked, so `work` may wait for none of the others: that is what
-/// the tests are about. It ends without a word to anybody: nothing is dropped, and nothing runs at
-/// its exit.
+/// the tests are about. It ends without a word: nothing is dropped, and nothing runs at its exit.
 ///
 /// # Errors
 /// The system refuses another process.

@@ -181,7 +181,7 @@ fn dropped_proxy_closes_its_port_and_its_connections() {
     client.command(&["SET", "a", "1"]).unwrap();
     drop(proxy);
     assert!(is_cut(&client.read()));
-    // The port may be somebody else's by now.
+    // The port may be taken by others by now.
     let again = Connection::open(addr, PATIENCE).and_then(|mut other| other.command(&["GET", "a"]));
     assert!(!matches!(again, Ok(Reply::Bulk(_))), "{again:?}");
     assert_eq!(server.keys(), ["a"]);
