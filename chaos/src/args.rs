@@ -75,7 +75,8 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Task, Problem>
 
 /// A process with several threads does not run them all at the same moment.
 const SLACK_MS: u64 = 250;
-/// Who asks so much later stands behind in a queue, whatever the machine does meanwhile.
+/// A contender that asks so much later stands behind in a queue, whatever the machine does
+/// meanwhile.
 const IN_ORDER_MS: u64 = 250;
 /// Both contenders of two workers that were killed are the first in a queue, one after the other: each is
 /// left its turn for 3 s, and others look every 2 s.

@@ -1,4 +1,4 @@
-//! What is left on a server when everybody is gone: all that should not be there.
+//! What is left on a server when all workers are gone: all that should not be there.
 
 use testkit::{RedisServer, Reply};
 
@@ -7,8 +7,8 @@ use crate::{
     traffic::{LEASED_SEMAPHORE, NAME_OF_WORKERS, PERMITS, Prize, SEMAPHORE},
 };
 
-/// The holder ids of workers that were killed begin with one of `dead`: nobody has taken those out of a
-/// queue, or has given back their permits.
+/// The holder ids of workers that were killed begin with one of `dead`: those were not taken out of a
+/// queue, and have not given back their permits.
 pub(crate) fn on(
     master: usize,
     server: &RedisServer,
@@ -38,7 +38,7 @@ pub(crate) fn connections_of_workers(server: &RedisServer) -> u64 {
 }
 
 /// A counter of tokens for a day, since a holder after the next must get a greater one still; what was made
-/// of a change for a minute; who was seen at the head of a queue for five; a latch until it is at zero.
+/// of a change for a minute; what was seen at the head of a queue for five; a latch until it is at zero.
 fn stays(key: &str) -> bool {
     ["palisade_mark:", "palisade_lock_token:", "redisson_lock_token:", "palisade_once:", "latch-"]
         .iter()

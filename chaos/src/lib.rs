@@ -2,12 +2,11 @@
 //!
 //! Worker processes contend through `RedLock` and `MultiLock` on real servers, each section a read
 //! and a write of a witness outside Redis, while servers and workers are killed and stopped as a
-//! seed says. Afterwards pure checkers go through what everybody has recorded.
+//! seed says. Afterwards pure checkers go through what all of them have recorded.
 //!
-//! The parts: `masters`, `traffic` (who does what), `faults` (what is done to them), `recorder` (into the
-//! history that `checkers` judges), `leftovers` (what is on a
-//! server in the end), `scenario` (the three put together), `demands` (how much a run
-//! must have seen), `report`.
+//! The parts: `masters`, `traffic` (what the workers do), `faults` (what is done to them), `recorder`
+//! (into the history that `checkers` judges), `leftovers` (what is on a server in the end), `scenario`
+//! (the three put together), `demands` (how much a run must have seen), `report`.
 
 mod args;
 mod demands;

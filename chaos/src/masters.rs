@@ -7,14 +7,14 @@ use std::{
 
 use testkit::{Cluster, FaultProxy, RedisServer, WallClocks};
 
-/// Workers know the wires only; whoever injects faults speaks to the servers directly.
+/// Workers know the wires only; faults are injected on the servers directly.
 #[derive(Debug)]
 pub(crate) struct Masters {
     wires: Vec<FaultProxy>,
     servers: Cluster,
     /// Of what a master may be made a replica: it has no data.
     empty: RedisServer,
-    /// Held by whoever does something to a master, so that it suffers one fault at a time.
+    /// Held while something is done to a master, so that it suffers one fault at a time.
     claims: Vec<Mutex<()>>,
     clocks: io::Result<Arc<WallClocks>>,
 }
@@ -61,7 +61,7 @@ impl Masters {
 
     /// Waits until nothing else is done to these.
     pub(crate) fn claim(&self, masters: &[usize]) -> Vec<MutexGuard<'_, ()>> {
-        // In one order everywhere, or two who want the same would wait for each other.
+        // In one order everywhere, or two tasks that want the same would wait for each other.
         let claims = self.claims.iter().enumerate();
         let wanted = claims.filter(|(master, _)| masters.contains(master));
         wanted.map(|(_, claim)| claim.lock().unwrap_or_else(PoisonError::into_inner)).collect()

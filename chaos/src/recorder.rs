@@ -26,7 +26,7 @@ impl Recorder {
         Ok(Self { file: File::options().append(true).create_new(true).open(path)? })
     }
 
-    /// Records that `event` happens now. Whoever is killed after this has returned leaves the
+    /// Records that `event` happens now. A worker that is killed after this has returned leaves the
     /// record behind: one `write`, and no buffer of our own.
     ///
     /// # Panics

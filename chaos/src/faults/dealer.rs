@@ -9,7 +9,7 @@ use super::{
 };
 use crate::random::Random;
 
-/// Whoever draws one track.
+/// The source of the draws of one track.
 #[derive(Debug)]
 pub(super) struct Dealer {
     random: Random,
@@ -48,7 +48,7 @@ impl Dealer {
         }
     }
 
-    /// Whom `other` faults strike is spared meanwhile, if possible.
+    /// What `other` faults strike is spared meanwhile, if possible.
     pub(super) fn beside(self, other: &[Planned]) -> Self {
         Self { beside: other.to_vec(), ..self }
     }

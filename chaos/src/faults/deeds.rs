@@ -79,7 +79,7 @@ fn stop_spinning(server: &RedisServer) {
     }
 }
 
-/// From now on the server answers MISCONF to whoever wants to write.
+/// From now on the server answers MISCONF to every write.
 fn fail_to_save(server: &RedisServer) -> io::Result<()> {
     // A snapshot is made beside its place and then renamed, which a folder there does not suffer.
     let place = server.folder().join(SNAPSHOT);

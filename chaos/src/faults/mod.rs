@@ -1,9 +1,9 @@
 //! What is done to the servers and to the workers. A fault is a value with a name.
 //!
 //! * `stretches`: how a run is divided into dense and sparse minutes. Pure.
-//! * `planned`: a fault, when it comes and to whom. Pure.
+//! * `planned`: a fault, when it comes and what it strikes. Pure.
 //! * `dealer`: deals those of one track, by the seed. Pure.
-//! * `schedule`: which fault comes when and to whom in a run. Pure.
+//! * `schedule`: which fault comes when and where in a run. Pure.
 //! * `tracks`: carries a schedule out.
 //! * `deeds`: what is done to a master, and how it is taken back.
 
@@ -60,7 +60,7 @@ pub(crate) enum Deed {
     Overflow,
     /// The server's wall clock is set by so many milliseconds, and back in the end.
     StepClock(i64),
-    /// Whoever subscribed to a worker's events panics at each.
+    /// The subscriber to a worker's events panics at each.
     Panic,
 }
 
@@ -86,7 +86,7 @@ impl Deed {
     }
 }
 
-/// To whom it is done.
+/// What it is done to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whom {
     /// So few masters that a majority is left.
@@ -155,7 +155,7 @@ pub(crate) const TABLE: [Fault; 25] = [
 const LOST_REPLIES: Deed = Deed::Wire(WireFault::Blackhole(Way::Replies));
 const BLACKHOLE: Deed = Deed::Wire(WireFault::Blackhole(Way::Both));
 const LATE_DELIVERY: Deed = Deed::Wire(WireFault::Stall(Way::Both));
-/// Nothing tells waiters that their lock is gone; who has lost its subscription looks at once.
+/// Nothing tells waiters that their lock is gone; one that has lost its subscription looks at once.
 const FLUSH: Deed = Deed::Tell {
     begins: &[&["FLUSHALL"], &["CLIENT", "KILL", "TYPE", "pubsub"]],
     ends: &[],

@@ -1,4 +1,4 @@
-//! A fault, when it comes and to whom.
+//! A fault, when it comes and what it strikes.
 
 use std::time::Duration;
 

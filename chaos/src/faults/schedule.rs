@@ -1,4 +1,4 @@
-//! Which fault comes when and to whom, by the seed. Pure.
+//! Which fault comes when and where, by the seed. Pure.
 //!
 //! Three tracks run side by side: what is done to the masters' processes, to their service and the
 //! way to it, and to the workers. Within a track one fault is over before the next begins. A track
@@ -176,7 +176,7 @@ mod tests {
         for seed in 0..3 {
             let dense = stretches_at(Pace::Dense, &hour(seed, 3));
             assert_eq!(dense.len(), 30);
-            // Whom they strike, and for how long.
+            // What they strike, and for how long.
             let [first, second] = [0, 1].map(|number| {
                 let plan = dense[number].processes.iter();
                 plan.map(|planned| (&planned.victims, planned.lasts)).collect::<Vec<_>>()

@@ -1,7 +1,7 @@
 //! How a run is divided into stretches of a minute. Pure.
 //!
 //! Faults that came as densely for an hour would leave most masters in quarantine most of the time,
-//! and locks that nobody is granted break no promise. So in a long run every other minute is sparse.
+//! and locks that are never granted break no promise. So in a long run every other minute is sparse.
 
 use std::{ops::Range, time::Duration};
 
@@ -45,7 +45,7 @@ fn whole_minutes(run: Duration) -> u32 {
     u32::try_from(run.as_secs() / MINUTE.as_secs()).unwrap_or(u32::MAX)
 }
 
-/// The last part of a stretch of such length. After that of the last one, whoever still waits must
+/// The last part of a stretch of such length. After that of the last one, all that still wait must
 /// be served.
 pub(crate) fn calm(stretch: Duration) -> Duration {
     (stretch / 8).clamp(Duration::from_secs(1), Duration::from_secs(8))

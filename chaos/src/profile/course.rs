@@ -63,7 +63,7 @@ impl Course<'_> {
     }
 
     /// What is done to the workers is the same wherever the servers are, but that fewer are killed: here no
-    /// server forgets those who stood in a queue when they died, and each keeps others waiting for 5 s.
+    /// server forgets what stood in a queue and died, and each such place keeps others waiting for 5 s.
     pub(super) fn torment_workers(&self, fleet: &mut Fleet<'_>) -> Result<(), Interrupted> {
         let Settings { seed, masters, workers, .. } = *self.settings;
         let schedule = Schedule::draw(seed, masters.max(3), workers as usize, self.length());

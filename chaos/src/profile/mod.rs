@@ -42,7 +42,7 @@ pub(crate) trait Profile: Sync {
         format!("--profile {}", self.name())
     }
 
-    /// Whether replicas are promoted that do not have what was granted last, so that it shows who trusts them.
+    /// Whether replicas are promoted that do not have what was granted last, so that trust in them shows.
     fn loses_grants(&self) -> bool {
         false
     }

@@ -2,7 +2,7 @@
 //!
 //! * `page`: the picture, to be looked at in a browser.
 //! * `table`: the figures.
-//! * `timeline`: who held what when, around a violation.
+//! * `timeline`: which holder held what when, around a violation.
 
 mod page;
 mod table;

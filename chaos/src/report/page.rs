@@ -143,7 +143,7 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// Those who wanted the lock of the violation, or any; who took the place of a killed worker
+    /// Those that wanted the lock of the violation, or any; what took the place of a killed worker
     /// goes on in its lane.
     fn contenders(&mut self) {
         let mut lanes = BTreeMap::<_, Vec<_>>::new();

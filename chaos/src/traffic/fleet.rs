@@ -23,7 +23,7 @@ pub(crate) struct Fleet<'a> {
     recorder: &'a Recorder,
     program: PathBuf,
     crew: Vec<Member>,
-    /// What the holder ids of those begin with who were killed.
+    /// How the holder ids of killed workers begin.
     dead: Vec<String>,
 }
 
@@ -96,8 +96,8 @@ impl<'a> Fleet<'a> {
         self.greet(place);
     }
 
-    /// Tells all to finish, and waits for each at most for `limit`. Returns what the holder ids of those
-    /// begin with who were killed before.
+    /// Tells all to finish, and waits for each at most for `limit`. Returns how the holder ids of
+    /// workers begin that were killed before.
     pub(crate) fn finish(mut self, limit: Duration) -> Vec<String> {
         for member in &mut self.crew {
             member.process.close();

@@ -39,7 +39,7 @@ fn fixed_lease(random: &mut Random) -> Lease {
     Lease::Fixed(Duration::from_millis(u64::try_from(fixed).unwrap_or(u64::MAX)))
 }
 
-/// The longest lease that anybody asks for: the renewed one.
+/// The longest lease that is asked for: the renewed one.
 pub(crate) const LONGEST_LEASE_MS: u64 = 1_000;
 pub(crate) const LONGEST_LEASE: Duration = Duration::from_millis(LONGEST_LEASE_MS);
 /// All clocks are one machine's, but for the steps that masters' take.
@@ -51,7 +51,7 @@ pub(crate) const CLOCK_STEP_MS: i64 = 200;
 /// lease and 1 % of drift, a second for the precision of its uptime, and the clocks.
 pub(crate) const QUARANTINE_MS: u64 = LONGEST_LEASE_MS * 101 / 100 + 1_000 + CLOCK_SKEW_MS;
 const RENEWED_LEASE: Lease = Lease::WatchdogOf(LONGEST_LEASE);
-/// Leases that nobody renews.
+/// Leases that are not renewed.
 const FIXED_LEASE: Range<Duration> = ms(400)..ms(801);
 
 const MANNERS: [(u32, Manner); 5] = [

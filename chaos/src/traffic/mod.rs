@@ -1,4 +1,4 @@
-//! Who does what: worker processes, each with a few contenders that want the same locks over and
+//! What the workers do: processes, each with a few contenders that want the same locks over and
 //! over. What they do with a lock is `workload`'s.
 //!
 //! * `intent`: what a contender is going to do next, drawn by the seed. Pure.

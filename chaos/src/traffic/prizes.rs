@@ -124,9 +124,9 @@ impl What {
     }
 }
 
-/// Of a service whose master is replaced now and then. What has no lease may be off by what was not
-/// replicated, so there is nothing of that kind; nor is there a queue, which may be full of those who have left
-/// it on the old master, each of whom keeps others waiting for more than 10 s.
+/// Of a service whose master is replaced now and then. What has no lease may be off by what was not replicated,
+/// so there is nothing of that kind. Nor is there a queue: it may be full of contenders that have left it on
+/// the old master, and each of them keeps others waiting for more than 10 s.
 const OF_ONE: [Prize; 6] = [
     Prize { name: "lock-brisk", what: What::One(0, false), sorts: &BRISK },
     Prize { name: "lock-slow", what: What::One(0, false), sorts: &SLOW },

@@ -1,5 +1,5 @@
-//! Sees that there are permits. Who has a semaphore must: a server that loses its data loses how many there
-//! are, and those of a process that was killed are missing until somebody reclaims them.
+//! Sees that there are permits. A semaphore needs a steward. A server that loses its data loses how many
+//! permits there are, and those of a process that was killed are missing until they are reclaimed.
 
 use std::{panic::AssertUnwindSafe, time::Duration};
 
@@ -16,7 +16,7 @@ use super::{
 pub(super) struct Steward {
     semaphores: Vec<Semaphore>,
     leased: Vec<ExpirableSemaphore>,
-    /// What the holder ids of those begin with who were killed.
+    /// How the holder ids of killed workers begin.
     dead: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ impl Steward {
     /// Until it is dropped.
     pub(super) async fn run(self) {
         loop {
-            // Whoever hears the library's events may panic within. What fails is tried again.
+            // A subscriber to the library's events may panic within. What fails is tried again.
             drop(AssertUnwindSafe(self.look()).catch_unwind().await);
             sleep(EVERY).await;
         }

@@ -61,7 +61,7 @@ pub(super) struct Unwinding(pub(super) Arc<dyn Contended>);
 impl Contended for Unwinding {
     fn ask<'a>(&self, lease: Lease, on_outage: OnOutage, call: Call<'a>) -> BoxFuture<'a, Answer> {
         let asking = AssertUnwindSafe(self.0.ask(lease, on_outage, call)).catch_unwind();
-        // It is as if it had been dropped: nobody got anything.
+        // It is as if it had been dropped: nothing was granted.
         Box::pin(async move { asking.await.unwrap_or_else(nothing) })
     }
 }

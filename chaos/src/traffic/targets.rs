@@ -79,7 +79,7 @@ pub(super) fn latches(
     Some(Latches { client: clients.get(on)?.clone(), on, workers: orders.workers, sets })
 }
 
-/// For the planted fault behind the name is a lock that nobody else wants.
+/// For the planted fault behind the name is a lock that no other contender wants.
 fn called(name: &str, orders: &Orders) -> String {
     if orders.ignores_lock { format!("{name} of {}", orders.worker) } else { name.to_owned() }
 }

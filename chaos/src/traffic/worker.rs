@@ -42,7 +42,7 @@ pub(crate) struct Orders {
     pub(crate) prizes: Prizes,
     /// For its records and the witnesses.
     pub(crate) folder: PathBuf,
-    /// The planted fault: it takes locks that nobody else wants.
+    /// The planted fault: it takes locks that no other contender wants.
     pub(crate) ignores_lock: bool,
     /// It blocks its runtime now and then.
     pub(crate) blocks: bool,
@@ -52,7 +52,7 @@ pub(crate) struct Orders {
     pub(crate) dead: Vec<String>,
 }
 
-/// Tells a worker that whoever hears the library's events panics from now on.
+/// Tells a worker that the subscriber to the library's events panics from now on.
 pub(crate) const PANIC: &str = "panic";
 /// Tells it that this is over.
 pub(crate) const CALM_DOWN: &str = "calm";

@@ -23,13 +23,13 @@ pub(super) enum Episode {
     Kill,
     /// The same, and what it granted last is nowhere else.
     KillBehind,
-    /// It is killed and back without its data before anybody noticed.
+    /// It is killed and back without its data before that was noticed.
     Restart,
-    /// Replaced, and the master again before anybody was granted anything.
+    /// Replaced, and the master again before anything was granted.
     OverAndBack,
     /// Replaced twice.
     TwoInARow,
-    /// It does not run, is replaced, and goes on as a master until somebody tells it.
+    /// It does not run, is replaced, and goes on as a master until it is told.
     Stop,
     /// All servers close all connections.
     Sockets,

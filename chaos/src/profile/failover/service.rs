@@ -65,7 +65,7 @@ impl Service {
     /// From now on no replica hears of what the master grants.
     pub(super) fn cut_replication(&self) {
         for replica in self.replicas() {
-            // Nobody is a replica of its own.
+            // None is a replica of its own.
             replica.cli(&["REPLICAOF", "127.0.0.1", &replica.port().to_string()]);
         }
         self.until("nobody follows the master", |master| {
@@ -73,7 +73,7 @@ impl Service {
         });
     }
 
-    /// Waits until whom the sentinels name is a master by its own word.
+    /// Waits until the server that the sentinels name is a master by its own word.
     pub(super) fn settle(&self) {
         self.until("the master knows that it is one", |master| {
             master.cli(&["INFO", "replication"]).contains("role:master")

@@ -1,6 +1,6 @@
-//! A cluster whose slots move all the time, and whose masters are replaced now and then.
+//! A cluster with slots that move all the time, and with masters that are replaced now and then.
 //!
-//! * `shards`: the servers, and who may change them.
+//! * `shards`: the servers, and which task may change them.
 //! * `mover`: moves the slots of what is contended for.
 //! * `episodes`: what else happens, as the seed says.
 
@@ -31,7 +31,7 @@ impl Profile for Resharded {
         "resharding"
     }
 
-    /// The seed says how releases are announced: who listens in one way hears nothing of the other.
+    /// The seed says how releases are announced: a listener in one way hears nothing of the other.
     fn words(&self, settings: &Settings) -> String {
         let by_shard = if is_by_shard(settings) { "by shard" } else { "to all" };
         format!("{}, announced {by_shard}", self.name())

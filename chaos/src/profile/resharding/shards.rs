@@ -19,8 +19,8 @@ pub(super) struct Shards {
     cluster: SlotCluster,
     prizes: &'static [Prize],
     slots: Vec<u16>,
-    /// Held by whoever changes which slots a server has: a slot that is half moved when its master is replaced
-    /// would be left to an operator.
+    /// Held by a task that changes which slots a server has: a slot that is half moved when its master is
+    /// replaced would be left to an operator.
     claim: Mutex<()>,
 }
 
