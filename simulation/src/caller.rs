@@ -37,7 +37,7 @@ impl Caller {
         while self.lane.section.number < sections && !self.stage.finish.is_here() {
             self.next().await;
         }
-        // Whatever happened before, in the calm everybody gets what he asks for.
+        // Whatever happened before, in the calm every caller gets what it asks for.
         self.stage.calm.wait().await;
         for _ in 0..IN_THE_CALM {
             self.next().await;
@@ -69,8 +69,8 @@ impl Caller {
         self.lane.rest(&intent).await;
     }
 
-    /// Whoever is the first in line may have been granted what he does not look for. Where nothing
-    /// breaks, others do not wait for that.
+    /// A caller that is the first in line may have been granted what it does not look for. Where
+    /// nothing breaks, others do not wait for that.
     fn may_park(&self) -> bool {
         let (waiting, section) = (&self.stage.waiting, self.lane.section);
         let may_park = self.stage.plan.faulty || waiting.in_process(section.worker);

@@ -1,8 +1,8 @@
 //! Runs in which many callers of a process ask at the same moment. Pure.
 //!
 //! What they ask leaves in shared calls, or waits for these to be answered; and servers forget their
-//! scripts, so that calls are refused as a whole. Callers who give up meanwhile are to leave nothing
-//! behind, for which others would wait: nothing else breaks, so nobody waits long.
+//! scripts, so that calls are refused as a whole. Callers that give up meanwhile are to leave
+//! nothing behind for which others would wait: nothing else breaks, so no wait is long.
 
 use checkers::random::Random;
 use palisade::Quarantine;

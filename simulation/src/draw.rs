@@ -80,7 +80,7 @@ impl Plan {
         plan
     }
 
-    /// Sockets are closed on which nobody speaks, and nobody is to notice.
+    /// Sockets are closed while nothing is said on them, and that is not to be noticed.
     fn draw_hanging_up(&mut self, random: &mut Random) {
         self.draw_nearness(random);
         for node in 0..self.nodes.len() {
@@ -90,7 +90,7 @@ impl Plan {
         }
     }
 
-    /// A vote takes less time than anybody has for it.
+    /// A vote takes less time than any caller has for it.
     pub(crate) fn draw_nearness(&mut self, random: &mut Random) {
         self.network.delay_us = 50 + random.below(200);
         self.network.jitter_us = 1 + random.below(100);
@@ -98,7 +98,7 @@ impl Plan {
         self.leases.least_ms = 300;
     }
 
-    /// A server is away for a moment and comes back without its data, and who held something there
+    /// A server is away for a moment and comes back without its data, and what held something there
     /// is to hear of it soon.
     fn draw_one_restart(&mut self, random: &mut Random) {
         let node = self.home();
@@ -136,7 +136,8 @@ impl Plan {
         if denials {
             let (at, for_us) = (random.below(self.calm_at), random.below(3 * SECOND));
             let denial = self.draw_denial(random);
-            // Who must not read a mark goes without for a minute, and then no loss is noticed.
+            // A client that must not read a mark goes without for a minute, and then no loss is
+            // noticed.
             if !(losses && denial.key.is_none()) {
                 self.faults.push((at, Fault::Deny { denial, for_us }));
             }
@@ -264,7 +265,7 @@ impl Leases {
         let long = random.one_in(5);
         let max_ms = if long { 6_000 + random.below(14_000) } else { 600 + random.below(1_400) };
         let round_trip_ms = network.round_trip_us() / MS + 1;
-        // A vote may take a tenth of the lease: nobody can use one that is too short for that.
+        // A vote may take a tenth of the lease: one that is too short for that is of no use.
         let least_ms = 20 + 11 * round_trip_ms;
         Self {
             max_ms,

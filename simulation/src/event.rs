@@ -1,4 +1,5 @@
-//! What can happen, and the names of those it happens to. Nothing here depends on who acts on it.
+//! What can happen, and the names of those it happens to. Nothing here depends on the code that
+//! acts on it.
 
 /// Names a process among those of the simulation.
 pub(crate) type ProcessId = usize;
@@ -37,7 +38,7 @@ pub(crate) enum Event {
     Resume(ProcessId),
     /// The faults are over.
     Calm,
-    /// Nobody asks for anything more.
+    /// Nothing more is asked for.
     Finish,
     /// Whatever has not ended by now hangs.
     GiveUp,
@@ -61,7 +62,7 @@ pub(crate) enum NetEvent {
 pub(crate) struct Request {
     pub(crate) by: ProcessId,
     pub(crate) user: UserId,
-    /// To whom.
+    /// The seat of its caller.
     pub(crate) seat: Seat,
     pub(crate) sent: u64,
     pub(crate) bytes: Vec<u8>,

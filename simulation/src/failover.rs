@@ -2,9 +2,9 @@
 //!
 //! Each server has a replica with a clock of its own, and sentinels choose which of the two is the master. A
 //! replica falls behind, or not; its master dies, stops, or goes on as a replica; then the replica is
-//! promoted with what it has. Often that is undone soon after, so that a process is the master again on
-//! whose sockets nobody has heard of anything; or it is passed over unawares for longer than the replica
-//! waits, and the master again with the data it had.
+//! promoted with what it has. Often that is undone soon after, so that a process is the master again and its
+//! sockets have heard of nothing. Or it is passed over unawares for longer than the replica waits, and is
+//! the master again with the data it had.
 
 use checkers::random::Random;
 use palisade::Quarantine;
@@ -15,8 +15,8 @@ use crate::{
 };
 
 impl Plan {
-    /// Nobody takes another's place where streams are cut anywhere; what was to happen beside that stays away
-    /// with it.
+    /// No server takes another's place where streams are cut anywhere; what was to happen beside that stays
+    /// away with it.
     pub(crate) fn promote_nobody(&mut self) {
         if self.is_followed() {
             self.replicas.clear();
@@ -27,7 +27,8 @@ impl Plan {
     /// Adds failovers to what happens.
     pub(crate) fn draw_failovers(&mut self, random: &mut Random) {
         self.draw_replicas(random);
-        // Who may not read a mark goes without for a minute, and then no failover is noticed.
+        // A client that may not read a mark goes without for a minute, and then no failover is
+        // noticed.
         self.faults.retain(
             |(_, fault)| !matches!(fault, Fault::Deny { denial, .. } if denial.key.is_none()),
         );
@@ -42,7 +43,7 @@ impl Plan {
         self.draw_newcomers(random);
     }
 
-    /// Who knew whoever was the master before waits for that alone: others go by what they find.
+    /// A client that knew the master before waits for that alone: others go by what they find.
     fn draw_newcomers(&mut self, random: &mut Random) {
         let times = self.faults.iter().filter_map(|(at, fault)| {
             (matches!(fault, Fault::Promote { .. }) && *at < self.calm_at).then_some(*at)
@@ -153,7 +154,7 @@ impl Plan {
 const MS: u64 = 1_000;
 const SECOND: u64 = 1_000 * MS;
 
-/// A replica that was promoted may have a place in a queue that its master had struck out: nobody listens for that, and
+/// A replica that was promoted may have a place in a queue that its master had struck out. It has no listener, and
 /// three seconds after the first look at it, which may be two late, it is passed over.
 const LEFT_IN_QUEUE_MS: u64 = 5_000;
 /// A server that waits is looked at about once a second.

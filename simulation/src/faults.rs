@@ -228,7 +228,7 @@ impl Stage {
         damage.killed.push(process);
         self.log.saw("fault: process killed");
         self.log.record(Told::WorkerKilled { worker: worker(process) });
-        // It never runs again, and its machine says so to whoever is connected.
+        // It never runs again, and its machine says so to what is connected.
         self.world.pause(process);
         self.network.end_of(process);
     }

@@ -59,7 +59,7 @@ impl Plan {
         }
     }
 
-    /// Who sleeps until a lease ends, for want of a word, is found out.
+    /// A caller that sleeps until a lease ends, for want of a word, is found out.
     fn keep_whole(&mut self, random: &mut Random) {
         self.leases.max_ms = self.leases.max_ms.max(3_000);
         self.leases.watchdog_ms = 2_000 + random.below(1_000);
@@ -68,7 +68,7 @@ impl Plan {
         }
     }
 
-    /// Nobody comes soon whose release would wake those who were not woken by the last.
+    /// No caller comes soon with a release that would wake those that were not woken by the last.
     fn thin_out(&mut self, random: &mut Random) {
         // Of one server: a word of another would do.
         let lock = random.weighted(&[(1, "single"), (1, "fenced-single")]);
@@ -78,7 +78,7 @@ impl Plan {
     }
 
     /// The first process is alone for a while, and knows that: it passes its lock on for long.
-    /// Meanwhile it is cut off, and others come who may have the lock once its lease is over.
+    /// Meanwhile it is cut off, and others come that may have the lock once its lease is over.
     fn leave_one_alone(&mut self, lock: &'static str, random: &mut Random) {
         self.about = About::Handover { lock, among: Company::Alike };
         let cut_at = 50 * MS + random.below(300 * MS);
@@ -116,7 +116,7 @@ impl Plan {
     }
 }
 
-/// One turn of many: `is_calm` if everybody is to get what he asks for.
+/// One turn of many: `is_calm` if every caller is to get what it asks for.
 pub(crate) fn brief(
     random: &mut Random,
     intent: Intent,
@@ -160,7 +160,8 @@ fn draw_manner(random: &mut Random, may_leave: bool) -> (Manner, Option<u64>) {
     }
 }
 
-/// Where nothing breaks, of one that stands behind another: what servers granted nobody else may have.
+/// Where nothing breaks, of one that stands behind another: what servers granted cannot be granted to
+/// others.
 fn draw_parking(random: &mut Random, plan: &Plan) -> (u64, Duration) {
     let most_polls = if plan.faulty { 4 } else { 1 };
     (1 + random.below(most_polls), Duration::from_millis(200 + random.below(600)))
@@ -173,11 +174,11 @@ fn draw_rest(random: &mut Random, among: Company) -> Duration {
 }
 
 const PARKS_ONE_IN: u64 = 25;
-/// Of those who lost a round, before they ask for a lock on several servers again: others come before
-/// them.
+/// Of those that lost a round, before they ask for a lock on several servers again: others come
+/// before them.
 const LONGEST_PAUSE_MS: u64 = 64;
-/// Until a release is said again that lost its socket, and a few times in a row: nobody else knows of it
-/// before.
+/// Until a release is said again that lost its socket, and a few times in a row: nothing else tells of
+/// it before.
 const LONGEST_CUT_MS: u64 = 400;
 const LONGEST_REST_US: u64 = 1_500 * MS;
 const LONGEST_WORK_US: u64 = 5_000;

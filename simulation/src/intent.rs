@@ -11,8 +11,8 @@ use crate::{
     plan::{About, Leases, Plan},
 };
 
-/// The number of a target, and what to do with it. In the calm nobody is impatient, and everybody
-/// leaves what he has as he should.
+/// The number of a target, and what to do with it. In the calm no caller is impatient, and each
+/// leaves what it has as it should.
 pub(crate) fn draw(random: &mut Random, plan: &Plan, calm: bool) -> (u64, Intent) {
     let target = random.draw();
     let intent = anything(random, &plan.leases, calm);
@@ -29,7 +29,7 @@ pub(crate) fn draw(random: &mut Random, plan: &Plan, calm: bool) -> (u64, Intent
     (target, if gives_up { given_up_while_asked(random, intent, plan) } else { intent })
 }
 
-/// By who is gone before all servers have answered.
+/// By a caller that is gone before all servers have answered.
 fn given_up_while_asked(random: &mut Random, intent: Intent, plan: &Plan) -> Intent {
     let patience = Duration::from_micros(random.below(plan.network.round_trip_us()));
     let rest = Duration::from_micros(random.below(20_000));
@@ -43,7 +43,7 @@ fn given_up_while_asked(random: &mut Random, intent: Intent, plan: &Plan) -> Int
     }
 }
 
-/// By who does not hear of a loss before the lease ends, since it is not renewed.
+/// By a caller that does not hear of a loss before the lease ends, since it is not renewed.
 fn held_for_long(random: &mut Random, intent: Intent, leases: &Leases) -> Intent {
     let lease = Duration::from_millis(leases.least_ms);
     let work = lease / 2 + Duration::from_millis(random.below(leases.least_ms / 2));
@@ -67,7 +67,7 @@ fn anything(random: &mut Random, leases: &Leases, calm: bool) -> Intent {
     let renewed = random.one_in(2);
     let fixed_ms = leases.least_ms + random.below(leases.max_ms - leases.least_ms);
     let fixed = Lease::Fixed(Duration::from_millis(fixed_ms));
-    // Nobody works for so long that a run of a few seconds would see nothing else.
+    // No work takes so long that a run of a few seconds would see nothing else.
     let lease_us = 1_000 * if renewed { leases.watchdog_ms } else { fixed_ms }.min(1_000);
     let manners = [
         (4, Manner::Patient),

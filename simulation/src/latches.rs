@@ -28,7 +28,7 @@ pub(crate) fn of(clients: &[Client], plan: &Plan, lane: u32) -> Option<Latches> 
     Some(Latches { client, on, workers, sets: lane == 0 })
 }
 
-/// In the calm nobody gives up early.
+/// In the calm no wait is given up early.
 pub(crate) fn draw(random: &mut Random, calm: bool) -> Turn {
     let turn = Turn::draw(random, MOST);
     if calm { Turn { patience: turn.patience.max(PATIENCE), ..turn } } else { turn }

@@ -1,4 +1,5 @@
-//! Runs that are about who comes late, when the data is lost on which others hold something. Pure.
+//! Runs that are about processes that come late, when data is lost while others hold something on it.
+//! Pure.
 //!
 //! One process holds one lock for long. All servers are flushed, which it does not notice, since its
 //! lease is not renewed; then others begin, as a program does that is started for one lock. They know
@@ -31,5 +32,6 @@ impl Plan {
 
 const SECOND: u64 = 1_000_000;
 
-/// A first mark that comes sooner after a loss may be of somebody who looked before it, and is excused.
+/// A first mark that comes sooner after a loss may be of a client that looked before it, and is
+/// excused.
 const AFTER_US: u64 = 400_000;

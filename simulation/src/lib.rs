@@ -4,13 +4,12 @@
 //! every message takes, and what breaks when. The library and the embedded servers are the real
 //! ones; the network, the clocks and the callers are not. A run repeats to the last bit.
 //!
-//! The parts, each using only those before it: `event`, `plan` (what a run is to be), `semaphores` (permits), `latches`, `targets` (the
-//! locks), `storm`, `latecomers`, `rights`,
-//! `queueing` and `handover` (runs about one thing alone), `failover` (replicas that are promoted), `draw` (what a
-//! seed decides), `world` (time and what happens next), `clock`, `coverage` (what was seen) and `log`
-//! (what is told), `frame` (what requests say), `nodes` (the servers), `network`, `stream`, `memory`
-//! (what is guarded), `waiting` (who waits), `stage` (what all share), `observer` (what is made of the
-//! callers' steps), `intent`, `nonsense` and `caller`, `process`, `faults`, `run` (all put together).
+//! The parts, each using only those before it: `event`, `plan` (what a run is to be), `semaphores` (permits),
+//! `latches`, `targets` (the locks), `storm`, `latecomers`, `rights`, `queueing` and `handover` (runs about one thing
+//! alone), `failover` (replicas that are promoted), `draw` (what a seed decides), `world` (time and what happens next),
+//! `clock`, `coverage` (what was seen) and `log` (what is told), `frame` (what requests say), `nodes` (the servers),
+//! `network`, `stream`, `memory` (what is guarded), `waiting` (what waits), `stage` (what all share), `observer` (what
+//! is made of the callers' steps), `intent`, `nonsense` and `caller`, `process`, `faults`, `run` (all put together).
 //! What callers do with a lock is `workload`'s.
 
 mod caller;

@@ -45,7 +45,7 @@ struct Standby {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     Up,
-    /// Its address answers that nobody listens there.
+    /// Its address answers that nothing listens there.
     Down,
     /// Nothing answers.
     Gone,
@@ -183,7 +183,7 @@ impl Node {
         Some((left, leased.unwrap_or(0) + held))
     }
 
-    /// Who waits in a queue there, and in which.
+    /// The waiters in queues there, each with its queue.
     pub(crate) fn places(&self) -> Vec<(String, String)> {
         let queues = self.ask(b"*2\r\n$4\r\nKEYS\r\n$21\r\nredisson_lock_queue:*\r\n").into_iter();
         let waiters = queues.flat_map(|queue| {
@@ -203,7 +203,7 @@ impl Node {
         all.filter(|key| !self.holders(key).is_empty()).collect()
     }
 
-    /// The channels that somebody listens to.
+    /// The channels that have a listener.
     pub(crate) fn channels(&self) -> Vec<String> {
         self.ask(b"*2\r\n$6\r\nPUBSUB\r\n$8\r\nCHANNELS\r\n")
     }

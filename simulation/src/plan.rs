@@ -1,4 +1,4 @@
-//! What a run is to be: who takes part, and what is to break when. Pure.
+//! What a run is to be: what takes part, and what is to break when. Pure.
 
 use palisade::{Quarantine, settings::LocalHandover};
 
@@ -22,7 +22,7 @@ pub(crate) struct Plan {
     pub(crate) calm_at: u64,
     /// What stays broken then.
     pub(crate) broken: Vec<Broken>,
-    /// Nobody asks for anything more from here on.
+    /// Nothing more is asked for from here on.
     pub(crate) finish_at: u64,
     /// How often each lane asks for a lock at most.
     pub(crate) sections: u64,
@@ -36,7 +36,7 @@ pub(crate) enum About {
     Everything,
     /// Tokens alone.
     Tokens,
-    /// What who comes late makes of a server that has lost its data.
+    /// What a latecomer makes of a server that has lost its data.
     LostData,
     /// What each of two users has to do with the other's rights, and each lock with another's.
     Rights,
@@ -57,14 +57,14 @@ pub(crate) enum About {
     },
 }
 
-/// Who passes a lock on to whom.
+/// How a lock passes from one to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Company {
     /// All take what is passed on to them.
     Alike,
     /// Some take nothing, or not soon.
     Mixed,
-    /// One of each process, who rests now and then: others depend on its word.
+    /// One of each process, which rests now and then: others depend on its word.
     Sparse,
 }
 
@@ -82,8 +82,8 @@ impl Plan {
         self.nodes.len() / 2 + 1
     }
 
-    /// Whether only a lost wake-up can keep a free lock from somebody who waits: nothing breaks, and
-    /// no server waits for a marker.
+    /// Whether only a lost wake-up can keep a free lock from a waiter: nothing breaks, and no server
+    /// waits for a marker.
     pub(crate) fn is_brisk(&self) -> bool {
         let waits = self.leases.quarantine == Quarantine::Strict || self.is_followed();
         self.is_undisturbed() && !waits
@@ -135,7 +135,7 @@ impl Plan {
         if self.about == About::Rights { 2 } else { 1 }
     }
 
-    /// Whether nothing happens that could cost anybody a lock that is renewed, but for rights.
+    /// Whether nothing happens that could cost a lock that is renewed, but for rights.
     pub(crate) fn is_undisturbed(&self) -> bool {
         !self.faulty && !self.has_restarts() && self.about != About::LostData
     }
@@ -179,12 +179,12 @@ pub(crate) struct ProcessPlan {
     pub(crate) lanes: u32,
     /// If not 0, its lanes ask for locks only at times that are multiples of this.
     pub(crate) beat_us: u64,
-    /// When it is started: who comes late knows nothing of what was before.
+    /// When it is started: a latecomer knows nothing of what was before.
     pub(crate) begins_us: u64,
     pub(crate) clock_us: u64,
     /// What its wall clock shows at the beginning, since 1970.
     pub(crate) wall_clock_us: u64,
-    /// When somebody sets it, and by how much: leases and tokens must not care.
+    /// When it is set, and by how much: leases and tokens must not care.
     pub(crate) set: Option<(u64, i64)>,
     pub(crate) ppm: i64,
     /// How late its timers are, and those of its watchdog.
@@ -239,7 +239,7 @@ impl Leases {
 /// What can be done to the servers and processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// The server ends and comes back after a while. Silent: nobody is told, as if its machine had
+    /// The server ends and comes back after a while. Silent: it is not told, as if its machine had
     /// gone.
     Crash {
         node: usize,
@@ -276,12 +276,12 @@ pub(crate) enum Fault {
     FallBehind {
         node: usize,
     },
-    /// The replica becomes the master. Unawares: whoever was that does not hear of it, is out of reach as
-    /// long as it is not the master again, and has what it had then.
+    /// The replica becomes the master. Unawares: the master of before does not hear of it, is out of
+    /// reach as long as it is not the master again, and has what it had then.
     Promote {
         node: usize,
         unawares: bool,
-        /// How long a client may hold on to a socket to whoever was the master.
+        /// How long a client may hold on to a socket to the master of before.
         noticed_us: u64,
     },
     /// A server forgets its scripts.
@@ -292,7 +292,7 @@ pub(crate) enum Fault {
     Reset {
         node: usize,
     },
-    /// A server hangs up on those who have said nothing lately, also in the calm.
+    /// A server hangs up on sockets that have said nothing lately, also in the calm.
     HangUp {
         node: usize,
     },

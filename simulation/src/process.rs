@@ -120,5 +120,5 @@ fn clients(
     clients.collect()
 }
 
-/// Longer than any lease, after which nobody need release anything.
+/// Longer than any lease, after which nothing need be released.
 const SHUTDOWN: Duration = Duration::from_secs(4);

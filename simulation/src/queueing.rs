@@ -3,8 +3,8 @@
 use crate::plan::{About, Plan};
 
 impl Plan {
-    /// Who asks so much later than another who waits is not granted a lock before it; 0 if other things
-    /// explain that.
+    /// A caller that asks so much later than another that waits is not granted a lock before it; 0 if
+    /// other things explain that.
     pub(crate) fn in_order_ms(&self) -> u64 {
         if self.about != About::Queueing || !self.is_brisk() {
             return 0;
@@ -12,8 +12,8 @@ impl Plan {
         CONTACT * self.network.round_trip_us() / 1_000 + SLACK_MS
     }
 
-    /// For how long those may keep others from a free lock who stood in its queue when their process was
-    /// killed.
+    /// For how long callers may keep others from a free lock that stood in its queue when their process
+    /// was killed.
     pub(crate) fn absent_ms(&self) -> u64 {
         if !matches!(self.about, About::Queueing | About::Overlapping) {
             return 0;

@@ -2,7 +2,8 @@
 //!
 //! Each process has two clients for each server, of different users with locks of their own, and holds
 //! several of both at the same time, which are renewed. One user then loses its rights to one key, or to
-//! all, for longer than a lease. Nobody else is to notice: neither the other user, nor the other locks of this one.
+//! all, for longer than a lease. Nothing else is to notice: neither the other user, nor the other locks of this
+//! one.
 
 use checkers::random::Random;
 use palisade::Quarantine;

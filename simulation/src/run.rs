@@ -50,7 +50,7 @@ pub struct Outcome {
     pub coverage: Coverage,
     /// The same for two runs in which the same happened at the same times.
     pub fingerprint: u64,
-    /// How often somebody asked, used, re-entered or let go of a lock.
+    /// How often a lock was asked for, used, re-entered or let go of.
     pub steps: u64,
     /// What happened.
     pub history: Vec<Record>,
@@ -116,8 +116,8 @@ fn brisk_ms(plan: &Plan) -> u64 {
         About::Handover { .. } => plan.brisk_handover_ms(),
         // A writer of a composite that went withdraws no wish.
         About::Sharing => BRISK_MS + WISH_MS,
-        // What is not given back stands for longer than it is held; and who wished for several and was killed
-        // withdraws nothing.
+        // What is not given back stands for longer than it is held; and a caller that wished for several and
+        // was killed withdraws nothing.
         About::Permits => BRISK_MS + 2 * plan.leases.clock_skew_ms + KEPT_OUT_MS,
         _ => BRISK_MS,
     }
@@ -254,7 +254,7 @@ impl Play {
         alive.filter(|(_, process)| !process.is_finished()).map(|(id, _)| id)
     }
 
-    /// Everybody has left, and has been told that nothing of his is left.
+    /// All have left, and have been told that nothing of theirs is left.
     fn look_for_leaks(&self) {
         for master in 0..self.stage.plan.nodes.len() {
             if self.stage.plan.is_broken(master) {
@@ -307,7 +307,7 @@ impl Play {
             let left =
                 network.with_node(master, |node| (node.keys(), node.places(), node.channels()));
             let (mut keys, places, channels) = left.unwrap_or_default();
-            // Whoever cannot tell a server that it has gone stays connected, and in queues.
+            // A client that cannot tell a server that it has gone stays connected, and in queues.
             let mended = !self.stage.plan.is_broken(master);
             let places = places.into_iter().filter(|(_, waiter)| mended && !self.may_stay(waiter));
             if master == self.stage.plan.home() {

@@ -1,7 +1,8 @@
 //! Runs about semaphores: one whose permits have no lease, and one whose permits have.
 //!
-//! A server that forgets a semaphore forgets who holds permits of it: it is kept from that. Who is killed
-//! leaves permits without a lease missing for ever: then there is only the other semaphore.
+//! A server that forgets a semaphore forgets the holders of its permits: it is kept from that. A
+//! process that is killed leaves permits without a lease missing for ever: then there is only the
+//! other semaphore.
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,7 +28,8 @@ impl Plan {
         }
         // A clock that is set ends leases, or keeps them.
         self.faults.retain(|(_, fault)| !matches!(fault, Fault::Lose { .. } | Fault::Jump { .. }));
-        // No connection says anything twice: what was given back would be taken for nobody.
+        // No connection says anything twice: of what was given back it would not be known which
+        // holder had it.
         self.network.duplicate = 0;
     }
 }
@@ -55,7 +57,7 @@ pub(crate) fn of(client: &Client, plan: &Plan) -> Vec<Target> {
     targets
 }
 
-/// Sets how many permits there are, unless somebody has.
+/// Sets how many permits there are, unless that was done.
 pub(crate) async fn set(clients: &[Client], plan: &Plan, clock: &SimClock) {
     let Some(client) = clients.get(plan.home()).filter(|_| plan.about == About::Permits) else {
         return;
@@ -79,7 +81,7 @@ pub(crate) fn of_each(plan: &Plan) -> u32 {
     if plan.seed.is_multiple_of(2) { 2 } else { 3 }
 }
 
-/// What is wrong with them once nobody holds any, by how many are left and how many have holders.
+/// What is wrong with them once none is held, by how many are left and how many have holders.
 pub(crate) fn wrong(plan: &Plan, permits: impl Fn(&str) -> Option<(u32, u32)>) -> Vec<String> {
     if plan.about != About::Permits {
         return Vec::new();

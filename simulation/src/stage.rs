@@ -1,4 +1,4 @@
-//! What everybody in a run shares, and the signals that tell all of them how far it is.
+//! What all parts of a run share, and the signals that tell all of them how far it is.
 
 use std::{
     collections::BTreeMap,

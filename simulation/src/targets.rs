@@ -92,8 +92,8 @@ fn pairs(client: &Client, about: About) -> Result<Vec<Arc<dyn Contended>>, Confi
         About::Queueing => vec![
             Arc::new(MultiLock::new([fair("a"), fair("b")])?),
             Arc::new(MultiLock::new([client.lock("c").into(), fair("b")])?),
-            // Of who stands in the same queue for nothing else, the others keep the lock while they ask for more:
-            // so it is one of theirs.
+            // A caller may stand in the same queue for nothing else. Then the others keep the lock while they ask
+            // for more: so it is one of theirs.
             Arc::new(client.fair_lock("b")),
         ],
         _ => Vec::new(),

@@ -1,4 +1,4 @@
-//! Who waits for a lock at the moment.
+//! What waits for a lock at the moment.
 
 use std::{
     collections::BTreeMap,
@@ -29,7 +29,7 @@ impl Waiting {
         self.sections().insert(section, false);
     }
 
-    /// Whether anybody of a process does and looks after that.
+    /// Whether any task of a process does and is polled.
     pub(crate) fn in_process(&self, worker: Worker) -> bool {
         self.sections().iter().any(|(section, looks)| *looks && section.worker == worker)
     }

@@ -85,7 +85,7 @@ impl World {
         self.inner().push(at, event);
     }
 
-    /// Moves on to the next event. Timers that nobody waits for any more are passed over.
+    /// Moves on to the next event. Timers that are not waited for any more are passed over.
     pub(crate) fn next(&self) -> Option<Event> {
         let mut inner = self.inner();
         loop {

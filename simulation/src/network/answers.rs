@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Network {
-    /// Sends what the server has to say to those who listen.
+    /// Sends what the server has to say to the listeners.
     pub(super) fn deliver_messages(&self, inner: &mut Inner, node: usize) {
         for conn in 0..inner.conns.len() {
             let Some(this) = inner.conns.get_mut(conn) else { continue };
@@ -82,7 +82,7 @@ impl Network {
         this.is_released(answer.releases.as_ref());
         if !self.world.is_paused(this.process) && this.client == Client::There {
             wakes.of(this.reader.take());
-            // Nobody waits any more for what comes later.
+            // Nothing waits any more for what comes later.
             let in_time = self.world.now_us() - answer.asked <= usual;
             for section in answer.gone.into_iter().filter(|_| in_time) {
                 self.log.record(Told::ToldGone { section });

@@ -13,7 +13,7 @@ use crate::event::{ProcessId, Request, Seat, UserId};
 #[derive(Debug)]
 pub(super) struct Conn {
     pub(super) process: ProcessId,
-    /// Whose client made it.
+    /// The user of the client that made it.
     pub(super) user: UserId,
     pub(super) node: usize,
     /// To which of its processes it leads.
@@ -92,7 +92,7 @@ impl Conn {
         }
     }
 
-    /// Nobody waits for anything there.
+    /// Nothing is waited for there.
     pub(super) fn is_idle(&self) -> bool {
         let is_silent = self.requests.queue.is_empty() && self.answers.queue.is_empty();
         is_silent && self.partial.is_empty() && !self.listens && !self.is_over()

@@ -41,7 +41,8 @@ impl Network {
         }
     }
 
-    /// The replica of a server takes its place. Those who are connected with that hear of it some time.
+    /// The replica of a server takes its place. Clients that are connected with that hear of it some
+    /// time.
     pub(crate) fn promote(&self, node: usize, unawares: bool, noticed_us: u64) {
         let mut inner = self.inner();
         let now_us = self.world.now_us();

@@ -42,7 +42,7 @@ struct Answer {
     asked: u64,
     /// Sections whose keys it says are gone.
     gone: Vec<SectionId>,
-    /// Whose release it answers.
+    /// The hold with the release that it answers.
     releases: Option<Hold>,
 }
 
@@ -74,7 +74,7 @@ struct Inner {
     turns: Turns,
     /// Processes that stood still: an answer they read afterwards tells the time of long ago.
     paused: BTreeSet<ProcessId>,
-    /// Those whose keys may stay: orphans, and what came twice.
+    /// Holders with keys that may stay: orphans, and what came twice.
     excused: BTreeSet<Vec<u8>>,
     /// How often the release of a holder was sent to a server.
     releases: BTreeMap<(usize, Vec<u8>), u32>,

@@ -17,8 +17,8 @@ impl Network {
         2 * self.inner().delay()
     }
 
-    /// A new connection, and by which configuration it leads to the master; or the refusal of who is there;
-    /// `None` if nobody answers.
+    /// A new connection, and by which configuration it leads to the master; or the refusal of the server
+    /// that is there; `None` without an answer.
     pub(crate) fn try_connect(
         &self,
         process: ProcessId,

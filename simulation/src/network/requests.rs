@@ -24,7 +24,7 @@ impl Network {
             self.log.saw("fault: request delayed");
             extra = inner.random.below(plan.spike_us);
         }
-        // A second subscription would be one that nobody reads.
+        // A second subscription would be one that is not read.
         if inner.hit(plan.duplicate) && !inner.listens(conn) && !inner.bytes {
             self.duplicate(inner, conn, request);
         }
@@ -85,7 +85,7 @@ impl Network {
             return;
         }
         if is_another {
-            // Nobody knows this connection there.
+            // The server does not know this connection.
             this.server = None;
             self.reset_in(inner, conn, 1);
             return;
@@ -170,7 +170,7 @@ impl Network {
         self.reset_in(inner, conn, after);
     }
 
-    /// The same request from elsewhere: nobody waits for its answer.
+    /// The same request from elsewhere: its answer is not waited for.
     pub(super) fn execute_again(&self, inner: &mut Inner, node: usize, asked: &Request) {
         let request = asked.bytes.as_slice();
         let is_there = |node: &&Node| node.works() && node.seat == asked.seat;
@@ -217,7 +217,7 @@ pub(super) fn may_have_lost_since_the_look(node: &Node, write: &Request) -> bool
     node.lost_us.is_some_and(|lost_us| lost_us > looked_us)
 }
 
-/// Whether somebody may still look at it on a socket of an earlier configuration.
+/// Whether a client may still look at it on a socket of an earlier configuration.
 pub(super) fn was_promoted_lately(node: &Node, write: &Request) -> bool {
     let looked_us = write.sent.saturating_sub(LOOK_US + NOTICED_US);
     node.promoted_us.is_some_and(|promoted_us| promoted_us > looked_us)

@@ -1,5 +1,5 @@
-//! Whose turn it is with what stands on the servers for one holder: what is seen there of locks that pass on
-//! without a word to them.
+//! Which caller has the turn with what stands on the servers for one holder: what is seen there of locks
+//! that pass on without a word to them.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(super) struct Turns {
 struct Turn {
     section: SectionId,
     ended_us: Option<u64>,
-    /// Whether its user was told that another has it, and nobody has come.
+    /// Whether its user was told that another has it, and none has come.
     is_offered: bool,
 }
 
@@ -37,7 +37,7 @@ impl Turns {
         self.by_holder.get_mut(self.holders.get(&section)?)
     }
 
-    /// Its release leaves. Since when it was offered to others, if it was and nobody took it.
+    /// Its release leaves. Since when it was offered to others, if it was and was not taken.
     fn is_given_back(&mut self, holder: &[u8]) -> Option<u64> {
         let turn = self.by_holder.get_mut(holder)?;
         std::mem::take(&mut turn.is_offered).then_some(turn.ended_us).flatten()
@@ -76,7 +76,7 @@ impl Network {
         }
     }
 
-    /// Whether an offer that was made then was withdrawn, if nobody had taken it.
+    /// Whether an offer that was made then was withdrawn, if it was not taken.
     fn is_overdue(&self, made_us: u64) -> bool {
         self.world.now_us() >= made_us + self.offered_for_us
     }

@@ -17,7 +17,7 @@ impl Network {
     /// Counts what the requests say about the library.
     pub(super) fn watch_request(&self, inner: &mut Inner, conn: ConnId, request: &[u8]) {
         let meaning = frame::meaning(request);
-        // Of a stream that is cut anywhere it is not known which answer is whose.
+        // Of a stream that is cut anywhere it is not known which answer belongs to which request.
         if !inner.bytes {
             inner.conns.get_mut(conn).into_iter().for_each(|this| this.says(&meaning));
         }
@@ -26,7 +26,7 @@ impl Network {
             Meaning::Release { holder, .. } => ("count", vec![holder, b"0"]),
             Meaning::Subscribe | Meaning::Other => return,
         };
-        // Who has a guard already asks for more votes.
+        // A caller with a guard already asks for more votes.
         let holders = frame::holders(&args);
         if name == "acquire" && holders.iter().any(|holder| inner.turns.section(holder).is_some()) {
             self.log.saw("heal: asked");
