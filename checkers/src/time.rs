@@ -1,4 +1,4 @@
-//! Points in time that all who wrote a history agree on.
+//! Points in time that all writers of a history agree on.
 
 use std::{
     fmt,

@@ -1,5 +1,5 @@
-//! Count-down latches, a new one in every round: which that is, and who sets it, follows from the time, so
-//! that processes need not talk about it.
+//! Count-down latches, a new one in every round. Which that is, and which process sets it, follows from
+//! the time, so that processes need not talk about it.
 
 use std::time::Duration;
 
@@ -71,6 +71,6 @@ impl Latches {
 
 /// For how long all have to do with one latch.
 const ROUND: Duration = Duration::from_secs(1);
-/// Longer than anybody sleeps who missed a message.
+/// Longer than any sleep after a message that was missed.
 const LONG: Duration = Duration::from_millis(6_500);
 const REST: std::ops::Range<Duration> = Duration::ZERO..Duration::from_millis(40);

@@ -1,8 +1,8 @@
 //! What `chaos` and `simulation` do with palisade's locks, step by step, and how each step is recorded.
 //!
 //! A [`Lane`] carries out one [`Intent`] after the other. Nothing here knows whether that happens in a
-//! real process or in a simulated one: each program draws its own intents by its seed, and says what
-//! time it is ([`Timekeeper`]), what the locks guard ([`Store`]) and who hears of it ([`Observer`]).
+//! real process or in a simulated one. Each program draws its own intents by its seed, and says what
+//! time it is ([`Timekeeper`]), what the locks guard ([`Store`]) and what hears of it ([`Observer`]).
 //!
 //! The parts, each using only those before it: `timekeeper`, `store`, `intent`, `target` (the locks),
 //! `permits`, `latches`, `observer`, `polls`, `lane`.

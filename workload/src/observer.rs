@@ -1,4 +1,4 @@
-//! Who hears what a lane does.
+//! What hears what a lane does.
 
 use std::fmt;
 
@@ -12,13 +12,14 @@ pub trait Observer: fmt::Debug + Send + Sync {
     /// Records that this happens now.
     fn record(&self, event: Event);
 
-    /// Something rare that the history does not tell: who never saw it has proved nothing about it.
+    /// Something rare that the history does not tell: a run that never saw it has proved nothing
+    /// about it.
     fn saw(&self, _what: &'static str) {}
 
     /// The guard of a section, right before its grant is recorded.
     fn granted(&self, _section: SectionId, _target: &Target, _guard: &LockGuard) {}
 
-    /// The lock of a section was passed on to the next who waits for it in the process.
+    /// The lock of a section was passed on to the next waiter of the process.
     fn passed_on(&self, _section: SectionId) {}
 
     /// A guard that is about to be orphaned: what it holds stays behind.

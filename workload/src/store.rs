@@ -1,7 +1,7 @@
-//! What the locks guard: a value for each, that says who wrote it last.
+//! What the locks guard: a value for each, that names its last writer.
 //!
-//! It is read, then written, with nothing that makes the two one step but the lock. Whoever has a
-//! fencing token shows it with both. The greatest is kept, and whoever comes with a lesser one is
+//! It is read, then written, with nothing that makes the two one step but the lock. A writer with a
+//! fencing token shows it with both. The greatest is kept, and a writer with a lesser one is
 //! refused: what a holder that was stopped does late does no harm, whenever it was stopped.
 
 use std::fmt;
@@ -22,7 +22,7 @@ pub trait Store: fmt::Debug + Send + Sync {
 pub type Change<'a> = &'a dyn Fn(Value) -> Result<Value, TooOld>;
 
 impl dyn Store {
-    /// Who wrote it last.
+    /// The last writer.
     pub(crate) fn read(
         &self,
         lock: &'static str,
@@ -43,7 +43,7 @@ impl dyn Store {
     }
 }
 
-/// By whom it was written last, and the greatest token that it was shown.
+/// Its last writer, and the greatest token that it was shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Value {
     pub writer: Option<SectionId>,

@@ -17,7 +17,7 @@ pub struct Target {
     pub kind: Kind,
     /// Empty: on all.
     pub on: Vec<usize>,
-    /// Whether others may have it at the same time, who share it too. They only read.
+    /// Whether others that share it too may have it at the same time. They only read.
     pub shared: bool,
     /// Of a semaphore, what is taken of it at once.
     pub share: Option<Share>,

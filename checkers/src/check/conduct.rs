@@ -42,8 +42,8 @@ fn problem(event: &Event) -> Option<String> {
     }
 }
 
-/// An outage where every server can be reached: a socket that was closed while nobody spoke is none, nor
-/// are rights to another lock.
+/// An outage where every server can be reached: a socket that was closed while nothing was said on it is
+/// none, nor are rights to another lock.
 fn outage_of_nothing(history: &History, event: &Event) -> Option<String> {
     match event {
         Event::GaveUp { section, why: Refusal::Outage(error) }

@@ -87,7 +87,7 @@ pub fn grants(history: &History) -> u64 {
 }
 
 /// How often each lock was held; of one with readers, how often it was read, written, and read on after
-/// that; and of latches, how often one counted down, and let somebody through who waited.
+/// that; and of latches, how often one counted down, and let a waiter through.
 pub fn uses(history: &History) -> BTreeMap<String, u64> {
     let mut uses = BTreeMap::new();
     for (lock, sections) in history.by_lock() {
@@ -106,7 +106,7 @@ pub fn uses(history: &History) -> BTreeMap<String, u64> {
     for used in history.by_latch().values().flatten() {
         let way = match (used.step, used.ended) {
             (LatchStep::CountDown, Some((_, LatchAnswer::Done))) => "counted down",
-            // Who was let through at once may not have waited.
+            // What was let through at once may not have waited.
             (LatchStep::Wait, Some((at, LatchAnswer::Done))) if at.since(used.began) > AT_ONCE => {
                 "let through"
             }

@@ -72,7 +72,7 @@ fn deaf(history: &History, section: &Section) -> Option<Violation> {
     })
 }
 
-/// Whether it is written again where a server forgot it that votes for nobody meanwhile.
+/// Whether it is written again where a server forgot it that votes for no other meanwhile.
 fn outlives_restarts(history: &History, section: &Section) -> bool {
     let settings = &history.settings;
     let members = section.members(settings.masters);
@@ -96,9 +96,10 @@ pub fn lateness(history: &History) -> Vec<Duration> {
 
 /// From the deadline to the notice, or to the end of the section, and how much of it counts.
 fn unawareness(history: &History, section: &Section) -> Option<(Span, Duration)> {
-    // Who does not listen is told nothing.
+    // A section that does not listen is told nothing.
     let hold = section.hold.as_ref().filter(|hold| !section.careless || hold.lost.is_some())?;
-    // Who was stopped on the way may get a guard that is lost: nobody can have been told before.
+    // A worker that was stopped on the way may get a guard that is lost: it cannot have been told
+    // before.
     let span = Span::new(hold.deadline.max(hold.granted), section.end_of_use());
     let asleep = history.weather.asleep(section.id.worker).within(span);
     Some((span, span.length().saturating_sub(asleep)))

@@ -36,7 +36,7 @@ fn overlaps(
     holds.sort_by_key(|hold| hold.span.from);
     let longest = history.settings.longest_lease();
     let mut found = Vec::new();
-    // The last to end of those who share it, and of the others.
+    // The last to end of those that share it, and of the others.
     let (mut sharing, mut alone): (Option<Part<'_>>, Option<Part<'_>>) = (None, None);
     for next in holds {
         let kept_out = if next.shared { None } else { sharing };

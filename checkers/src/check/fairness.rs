@@ -1,4 +1,4 @@
-//! I10: one process does not keep a lock to itself while somebody waits in another.
+//! I10: one process does not keep a lock to itself while another has a waiter.
 //!
 //! Locks pass from user to user inside a process without a word to the servers, for a while. So there is
 //! a bound for how long the sections of one process may follow each other while a patient one of
@@ -29,14 +29,15 @@ pub(crate) fn check(history: &History) -> Vec<Violation> {
     unfair.collect()
 }
 
-/// When somebody waits who can be served: not behind one of its process who is not looked after.
+/// When there is a waiter that can be served: not behind one of its process that is not looked
+/// after.
 fn looked_after(section: &Section, sections: &[&Section]) -> Spans {
     let of_worker = sections.iter().filter(|other| other.id.worker == section.id.worker);
     let parked: Spans = of_worker.flat_map(|other| other.parked.iter().copied()).collect();
     Spans::from_iter([section.wait()]).without(&parked)
 }
 
-/// Who was granted the lock, and when, in the order of time.
+/// Which worker was granted the lock, and when, in the order of time.
 fn grants(sections: &[&Section]) -> Vec<(Time, Worker)> {
     let granted = |section: &&Section| Some((section.hold.as_ref()?.granted, section.id.worker));
     let mut grants: Vec<_> = sections.iter().filter_map(granted).collect();
@@ -76,7 +77,7 @@ mod tests {
         history::Event,
     };
 
-    /// Somebody waits from 0 to 900 ms, while these are granted the lock at these times.
+    /// A waiter waits from 0 to 900 ms, while these are granted the lock at these times.
     fn found(grants: &[(&str, u64)]) -> usize {
         found_in(Story::new(), grants)
     }

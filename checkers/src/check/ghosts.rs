@@ -1,5 +1,5 @@
-//! I6, of requests: an acquire that comes long after it was sent changes nothing. Nobody waits for
-//! its answer, and nobody would release what it takes.
+//! I6, of requests: an acquire that comes long after it was sent changes nothing. Its answer is not
+//! waited for, and what it takes would not be released.
 
 use super::{Invariant, Violation};
 use crate::{

@@ -1,5 +1,5 @@
-//! I14: a latch counts each count at most once, and each that was confirmed; it lets nobody through before it is
-//! at zero, and everybody who waits soon after.
+//! I14: a latch counts each count at most once, and each that was confirmed; it lets no waiter through before it
+//! is at zero, and all of them soon after.
 //!
 //! Judged is what is certain: of a latch that was set once and is not deleted, for as long as its server kept its
 //! data, its count is at least what was set less all that may have been counted by then, and at most what was
@@ -81,8 +81,8 @@ impl<'a> Counting<'a> {
         }
     }
 
-    /// By then all are counted that were begun and may have been. Who was told otherwise only when the server
-    /// had forgotten the latch may have been counted before.
+    /// By then all are counted that were begun and may have been. A count that was told otherwise only when
+    /// the server had forgotten the latch may have been counted before.
     fn least_at(&self, at: Time) -> u64 {
         let was_not = |it: &LatchUse| match it.ended {
             Some((told, LatchAnswer::NotDone | LatchAnswer::Failed)) => told < self.known.to,
@@ -103,7 +103,7 @@ impl<'a> Counting<'a> {
     }
 }
 
-/// Of one that is set again, by whom its process came after, nothing is known.
+/// Of one that is set again, and has workers whose process came after, nothing is known.
 fn the_only_set(uses: &[LatchUse]) -> Option<(&LatchUse, u64)> {
     let mut sets = uses.iter().filter_map(|it| match it.step {
         LatchStep::Set(count) => Some((it, count)),
@@ -113,7 +113,8 @@ fn the_only_set(uses: &[LatchUse]) -> Option<(&LatchUse, u64)> {
     sets.next().is_none().then_some(only)
 }
 
-/// Who is not let through though the latch is at zero, its server can be asked and its process runs.
+/// A waiter that is not let through though the latch is at zero, its server can be asked and its
+/// process runs.
 fn kept_waiting(history: &History, uses: &[LatchUse], wait: &LatchUse) -> Option<(Span, String)> {
     if wait.step != LatchStep::Wait {
         return None;
@@ -168,7 +169,7 @@ mod tests {
     use LatchAnswer::{Count, Done, Failed, NotDone, Unknown};
     use LatchStep::{CountDown, Delete, Look, Set, Wait};
 
-    /// What somebody does, each under a number of its own, and until when.
+    /// What workers do, each step under a number of its own, and until when.
     fn told(steps: &[(u64, LatchStep, u64, LatchAnswer)]) -> Story {
         let mut story = Story::new();
         for (number, (began, step, ended, answer)) in steps.iter().enumerate() {

@@ -1,13 +1,13 @@
 //! What must hold in every history. Pure: nothing here looks at a clock, a server or a file.
 //!
-//! * `exclusion` (I1): nobody holds what another holds.
+//! * `exclusion` (I1): no two holders hold the same.
 //! * `tokens` (I2): fencing tokens grow.
 //! * `updates` (I3): no write made within a hold is lost.
-//! * `wakeups` (I4): nobody waits long for a lock that is free.
+//! * `wakeups` (I4): no waiter waits long for a lock that is free.
 //! * `detection` (I5): a loss is noticed by the deadline.
 //! * `ghosts` (I6): what comes too late changes nothing.
 //! * `leaks` (I6): nothing stays behind.
-//! * `progress` (I7): nobody hangs.
+//! * `progress` (I7): nothing hangs.
 //! * `reentry` (I8): counts of re-entries balance.
 //! * `coverage` (I9): the run has seen enough to mean something. Not a property of the locks; the
 //!   simulation has a list of its own.
@@ -17,7 +17,7 @@
 //! * `permits` (I13): no more permits are held than there are.
 //! * `latches` (I14): a latch counts each count once, and lets through at zero and not before.
 //! * `promise`: what was never promised, and excuses the first two.
-//! * `undisturbed`: where nothing breaks, nobody loses a lock that is renewed.
+//! * `undisturbed`: where nothing breaks, no lock that is renewed is lost.
 //! * `conduct`: the workers ended as they should and met only errors that the faults explain.
 
 pub mod conduct;

@@ -1,5 +1,5 @@
 //! I11: what releases a hold comes after all that asked for it. An acquire that comes behind the release
-//! of its holder on the same socket would take the lock for somebody who is gone.
+//! of its holder on the same socket would take the lock for a holder that is gone.
 //!
 //! The same holder may ask again where its release is confirmed: it is told of only what left before the
 //! answer to that had come.

@@ -1,8 +1,8 @@
 //! I13: of a semaphore no more permits are held at once than it has, from when the acquire has returned until
 //! the release is called, or the deadline.
 //!
-//! A server that loses its data forgets who holds permits, and what is set there anew knows nothing of them:
-//! what it granted counts until then, and only beside what it granted since the loss before.
+//! A server that loses its data forgets the holders of permits, and what is set there anew knows nothing of
+//! them: what it granted counts until then, and only beside what it granted since the loss before.
 
 use super::{Invariant, Violation};
 use crate::{

@@ -1,5 +1,5 @@
-//! I7: once the faults are over, everybody who asks gets an answer, and every process that is told
-//! to finish does.
+//! I7: once the faults are over, all that is asked for gets an answer, and every process that is
+//! told to finish does.
 
 use super::{Invariant, Violation};
 use crate::{

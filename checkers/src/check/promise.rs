@@ -1,5 +1,5 @@
-//! What was never promised: a master that forgets its keys, or whose clock is set, may free a lock
-//! that somebody still holds.
+//! What was never promised: a master that forgets its keys, or has a clock that is set, may free a lock that is still
+//! held.
 //!
 //! A lock on one master stands and falls with it, also if it is a `MultiLock` whose members are all
 //! there. A `MultiLock` excludes as long as one of its masters does. A `RedLock` may break with one, unless masters that forgot keep out of votes for a

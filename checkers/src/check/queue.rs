@@ -1,8 +1,8 @@
 //! I12: where nothing breaks, a lock that has a queue is granted in the order in which it was asked for.
 //!
-//! The server's order counts, and requests take their time: only who asked clearly later must not be
-//! granted the lock while another waits, whichever way it asked. Where faults were, that goes for the calm:
-//! for those who asked when connections stood again, and ran when they asked. A `MultiLock` of such locks stands in
+//! The server's order counts, and requests take their time. Only a section that asked clearly later must not be
+//! granted the lock while another waits, whichever way it asked. Where faults were, that goes for the calm: for
+//! sections that asked when connections stood again, and ran when they asked. A `MultiLock` of such locks stands in
 //! one queue after the other, and gets in behind others: of those no order is promised.
 
 use std::time::Duration;
@@ -37,7 +37,7 @@ pub(crate) fn check(history: &History) -> Vec<Violation> {
     passed.collect()
 }
 
-/// From when on nothing kept anybody from standing in line.
+/// From when on nothing kept a section from standing in line.
 fn undisturbed_since(history: &History) -> Time {
     let mut faults =
         history.records.iter().filter(|record| matches!(record.event, Event::FaultBegan { .. }));
@@ -52,7 +52,7 @@ fn slept(history: &History, section: &Section, apart: Duration, until: Time) -> 
     !history.weather.asleep(section.id.worker).within(waiting).is_zero()
 }
 
-/// Who attempts once has no place.
+/// A section that attempts once has no place.
 fn waits(section: &Section) -> bool {
     section.manner != Manner::Once
 }

@@ -1,5 +1,5 @@
 //! I8: the counts of re-entries balance. Guards come and go one at a time, what the library says of
-//! them is what the holder counts, and the hold ends with the last: nobody enters it any more, and
+//! them is what the holder counts, and the hold ends with the last: it is not entered any more, and
 //! its release leaves no guard. What a release leaves on the servers is looked for by `leaks`; an
 //! unlock too many cannot be written, since it uses its guard up.
 

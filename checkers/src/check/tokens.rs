@@ -1,6 +1,6 @@
-//! I2: fencing tokens are strictly increasing along the grants of a lock: whoever asked after another
-//! was granted gets a greater one, and as long as leases hold, so does whoever is granted later. No
-//! two holds have the same, and all guards of one hold do.
+//! I2: fencing tokens are strictly increasing along the grants of a lock. A section that asked after
+//! another was granted gets a greater one, and as long as leases hold, so does one that is granted
+//! later. No two holds have the same, and all guards of one hold do.
 
 use std::collections::HashMap;
 
@@ -65,7 +65,8 @@ fn disorder(history: &History, lock: &str, sections: &[&Section]) -> Vec<Violati
         // A clock that was set can only part a lesser token from its key while it is asked for.
         let asking = Span::new(section.asked, *granted);
         let sound = run_is_sound || !forgot && !promise::is_void(history, section, asking);
-        // Who was stopped on the way may get a guard that is over, at any time after it was granted.
+        // A worker that was stopped on the way may get a guard that is over, at any time after it
+        // was granted.
         let sound = sound && section.hold.as_ref().is_some_and(|hold| hold.deadline > *granted);
         let asked_after = || holds.partition_point(|(at, ..)| *at <= section.asked).min(index);
         let before = if sound { index } else { asked_after() };
@@ -91,7 +92,7 @@ fn greatest_so_far<'a, 'b>(holds: &'b [Granted<'a>]) -> Vec<&'b Granted<'a>> {
     holds.iter().scan(None, greater).collect()
 }
 
-/// When, the token, and to whom.
+/// When, the token, and the section that was granted it.
 type Granted<'a> = (Time, u64, &'a Section);
 
 fn out_of_order(

@@ -25,8 +25,8 @@ fn lost(history: &History, section: &Section) -> Option<Violation> {
     let at = hold.lost.as_ref().map(|loss| loss.at).or(hold.withheld)?;
     let span = Span::new(hold.granted, at);
     let is_excused = history.weather.was_denied(&section.lock, span);
-    // A replica that was promoted may show one who had it before, and whose release it has not heard of.
-    // A section that did not listen to its loss learns of it by its release.
+    // A replica that was promoted may show a holder of before, without having heard of its release. A
+    // section that did not listen to its loss learns of it by its release.
     let told = hold.lost.as_ref().map(|loss| &loss.cause);
     let told = told.or(hold.released.as_ref().and_then(|(_, problem)| problem.as_ref()));
     let is_behind = history.settings.failover_ms > 0

@@ -1,4 +1,4 @@
-//! I4: while a lock is free and enough masters are up, somebody who waits for it is served within
+//! I4: while a lock is free and enough masters are up, a waiter for it is served within
 //! `lease + poll cap + slack`; and in calm weather, with few exceptions, at once.
 //!
 //! Looked at from the lock: the time in which it was free, enough masters were up and at least one
@@ -84,7 +84,7 @@ fn idle(history: &History, sections: &[&Section]) -> Spans {
 fn wanted_and_free(history: &History, sections: &[&Section]) -> Spans {
     let wanted = sections.iter().flat_map(|section| {
         let wait: Spans = [section.wait()].into_iter().collect();
-        // Those who stand behind somebody who is not looked after cannot be served either.
+        // Those that stand behind one that is not looked after cannot be served either.
         let of_worker = sections.iter().filter(|other| other.id.worker == section.id.worker);
         let parked: Spans = of_worker.flat_map(|other| other.parked.iter().copied()).collect();
         let awake = wait.without(&history.weather.asleep(section.id.worker)).without(&parked);
@@ -107,7 +107,7 @@ fn slow(history: &History) -> Vec<Violation> {
         let section = history.sections.iter().find(|section| section.lock == lock);
         section.is_some_and(|section| section.kind == Kind::MultiLock)
     };
-    // What nobody may release stands until its lease is over.
+    // What may not be released stands until its lease is over.
     let may_stand = |lock: &str, stretch: Span| {
         let before = stretch.from - history.settings.longest_lease();
         history.weather.was_denied(lock, Span::new(before, stretch.to))
@@ -119,8 +119,8 @@ fn slow(history: &History) -> Vec<Violation> {
         .collect()
 }
 
-/// Whether a lock with a queue is free since a lease ended, of which nobody is told: who is the next may
-/// have looked last when it was not, and was told nothing of that lease.
+/// Whether a lock with a queue is free since a lease ended, which is not announced. The next in line may
+/// have looked last when it was not free, and was told nothing of that lease.
 fn follows_a_lease_that_ended(
     history: &History,
     lock: &str,
@@ -138,8 +138,8 @@ fn follows_a_lease_that_ended(
         && history.sections.iter().filter_map(ended).any(|held| !held.common(before).is_empty())
 }
 
-/// Whether the key may stand for a lease although nobody has it, since somebody who shared it went
-/// without a word, or too late: as long as others have it, they prolong it for him.
+/// Whether the key may stand for a lease although it has no holder, since one that shared it went
+/// without a word, or too late: as long as others have it, they prolong it for that one.
 fn outlives_one_who_shared_it(history: &History, lock: &str, stretch: Span) -> bool {
     let went = |section: &Section| {
         let hold = section.hold.as_ref()?;
@@ -174,7 +174,7 @@ fn sluggish(history: &History) -> Option<Violation> {
 
 /// How long a waiter sleeps at most before it looks again, whatever it missed.
 pub const POLL_CAP: Duration = Duration::from_secs(5);
-/// How long who stands in a queue sleeps at most.
+/// How long a waiter in a queue sleeps at most.
 const LOOK: Duration = Duration::from_secs(2);
 /// For reconnecting after a fault, and for a machine that has other things to do.
 pub const SLACK: Duration = Duration::from_secs(1);
@@ -184,7 +184,7 @@ pub fn bound(history: &History) -> Duration {
     settings.longest_lease() + settings.quarantine() + POLL_CAP + SLACK
 }
 
-/// How long it may be left to those who stood in its queue when they died.
+/// How long it may be left to those that stood in its queue when they died.
 fn absence(history: &History, lock: &str) -> Duration {
     let has_queue = history.sections.iter().any(|section| section.queued && section.lock == lock);
     Duration::from_millis(if has_queue { history.settings.absent_ms } else { 0 })
@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(found(waits(first(|s| s.orphaned(1_100)))), 0);
     }
 
-    /// Its last renewal may have reached the servers, and nobody was told.
+    /// Its last renewal may have reached the servers, and the holder was not told.
     #[test]
     fn the_key_of_a_renewed_orphan_may_stand_for_another_lease() {
         let found = |waits_until: u64| {

@@ -23,14 +23,14 @@ pub enum LatchStep {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LatchAnswer {
-    /// It was set, counted down or deleted; who waited was let through.
+    /// It was set, counted down or deleted; the waiter was let through.
     Done,
     /// It was set already, or not set, or at zero, or not at zero in time.
     NotDone,
     /// Nothing was changed, and nothing learned.
     Failed,
     Count(u64),
-    /// Nobody knows.
+    /// Unknown.
     Unknown,
 }
 

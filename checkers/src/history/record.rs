@@ -87,7 +87,8 @@ pub enum Event {
     WorkerEnded { worker: Worker, problem: Option<String> },
     /// A worker's runtime was not run from `from` until now: the machine is busy.
     Stalled { worker: Worker, from: Time },
-    /// A worker's runtime is run. Told now and then, since who is killed while it is not cannot tell of that.
+    /// A worker's runtime is run. Told now and then, since a worker that is killed while it is not cannot
+    /// tell of that.
     Pulse { worker: Worker },
     /// A worker shut its clients down; so many releases were not confirmed in time.
     ShutDown { worker: Worker, unfinished: usize },
@@ -122,7 +123,7 @@ pub enum Event {
     Latching { section: SectionId, latch: String, on: usize, step: LatchStep },
     /// What came of that.
     Latched { section: SectionId, answer: LatchAnswer },
-    /// It waits, but nobody looked after that from `from` until now.
+    /// It waits, but was not looked after from `from` until now.
     Parked { section: SectionId, from: Time },
     /// It does not want it any more.
     GaveUp { section: SectionId, why: Refusal },
@@ -203,23 +204,23 @@ pub struct Settings {
     /// lost wake-up explains more; 0 if other things do.
     #[serde(default)]
     pub brisk_ms: u64,
-    /// For how long the sections of one process may follow each other while somebody waits in another,
-    /// in milliseconds; 0 if other things explain it.
+    /// For how long the sections of one process may follow each other while another has a waiter, in
+    /// milliseconds; 0 if other things explain it.
     #[serde(default)]
     pub fair_ms: u64,
-    /// Who asks so much later than another who waits for the same lock, in milliseconds, is not granted it
-    /// before that one; 0 if locks have no queues, or other things explain it.
+    /// A section that asks so much later than another that waits for the same lock, in milliseconds, is
+    /// not granted it before that one; 0 if locks have no queues, or other things explain it.
     #[serde(default)]
     pub in_order_ms: u64,
-    /// For how long a free lock may be left to those who stood in its queue when they died, in
+    /// For how long a free lock may be left to those that stood in its queue when they died, in
     /// milliseconds.
     #[serde(default)]
     pub absent_ms: u64,
     /// Whether all servers can be reached at any time, and at once.
     #[serde(default)]
     pub near: bool,
-    /// How long who holds something at a server that forgot it may go on after that is back, in
-    /// milliseconds; 0 if other things explain it.
+    /// How long a holder may go on after a server that forgot its hold is back, in milliseconds; 0
+    /// if other things explain it.
     #[serde(default)]
     pub news_ms: u64,
     /// How long a lock that is wanted may lie free behind a failover, in milliseconds, if nothing else
@@ -263,7 +264,7 @@ impl Settings {
     }
 }
 
-/// What was found on a server when everybody was gone.
+/// What was found on a server when all workers were gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leftovers {
     pub master: usize,

@@ -27,7 +27,7 @@ pub struct Section {
     /// Whether it does not listen to `lost()`.
     pub careless: bool,
     pub asked: Time,
-    /// While nobody looked after its wait.
+    /// While its wait was not looked after.
     pub parked: Vec<Span>,
     /// When the process was found to be gone, or the history ended.
     pub over: Time,
@@ -47,7 +47,7 @@ pub struct Hold {
     pub lease: Duration,
     /// The fencing tokens of its guards: all the same, one would hope.
     pub tokens: Vec<u64>,
-    /// From when others may have it too who share it, of one that was downgraded.
+    /// From when others that share it may have it too, of one that was downgraded.
     pub shared_from: Option<Time>,
     /// Whether its key was left to end by itself.
     pub orphaned: bool,
@@ -72,7 +72,7 @@ pub struct Loss {
 /// A write of the witness.
 #[derive(Debug, Clone, Copy)]
 pub struct Write {
-    /// Whose value it replaces, as far as the writer knows; `None`: nobody's yet.
+    /// Which section wrote the value it replaces, as far as the writer knows; `None`: none yet.
     pub read: Option<SectionId>,
     pub began: Time,
     /// When it had landed; `None` if that was never told.
@@ -85,7 +85,7 @@ impl Section {
         if self.on.is_empty() { masters } else { self.on.len() }
     }
 
-    /// From the question to the answer, or as long as anybody was there to wait for it.
+    /// From the question to the answer, or for as long as the worker was there to wait for it.
     pub fn wait(&self) -> Span {
         let granted = self.hold.as_ref().map(|hold| hold.granted);
         let answered = granted.or(self.gave_up.as_ref().map(|(at, _)| *at));
@@ -109,7 +109,7 @@ impl Section {
         let hold = self.hold.as_ref()?;
         if hold.orphaned {
             // The key lives on for what the deadline leaves to drift; and for a lease more, if a
-            // renewal was under way of which nobody was told.
+            // renewal was under way without an answer.
             let renewed = hold.releasing.filter(|_| self.renewed).map(|at| at + hold.lease);
             let end = hold.deadline.max(renewed.unwrap_or(hold.deadline));
             let left = end.since(hold.granted) / 20 + Duration::from_millis(20);

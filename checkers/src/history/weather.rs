@@ -99,7 +99,7 @@ impl Weather {
         self.masters.get(master).map_or_else(Spans::default, |outages| all.without(&outages.forgot))
     }
 
-    /// Whether somebody was refused the key of a lock at any time in `span`.
+    /// Whether any worker was refused the key of a lock at any time in `span`.
     pub fn was_denied(&self, lock: &str, span: Span) -> bool {
         self.denied.get(lock).is_some_and(|denied| !denied.within(span).is_zero())
     }
@@ -189,7 +189,7 @@ fn stalls(records: &[Record]) -> impl Iterator<Item = (Worker, Span)> + '_ {
     })
 }
 
-/// From the last pulse of a worker until it was killed: nobody knows whether it was run.
+/// From the last pulse of a worker until it was killed: it is not known whether it was run.
 fn last_stalls(records: &[Record]) -> impl Iterator<Item = (Worker, Span)> + '_ {
     records.iter().enumerate().filter_map(|(place, record)| {
         let Event::WorkerKilled { worker } = record.event else { return None };

@@ -54,7 +54,7 @@ impl Lane {
         })
     }
 
-    /// As a future does that somebody keeps beside another one.
+    /// As a future does that is kept beside another one.
     async fn park_meanwhile<T>(&self, asking: impl Future<Output = T>, intent: &Intent) -> T {
         let Some((polls, time)) = intent.parks else { return asking.await };
         let mut asking = pin!(asking);

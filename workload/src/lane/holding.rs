@@ -89,7 +89,7 @@ impl Lane {
         self.record(Event::Lost { section, cause: cause.to_string(), deadline });
     }
 
-    /// Whoever was told of the loss enters no more.
+    /// A caller that was told of the loss enters no more.
     fn enter_the_lost(&self, guard: &LockGuard, others: usize) {
         match guard.reenter() {
             Ok(more) => self.counted(others + 2, None, token(&more)),
@@ -141,8 +141,8 @@ impl Lane {
             if left.is_zero() || self.clock.is_time_up() {
                 return;
             }
-            // At the deadline itself too: whoever is stopped right after is known to hold no more,
-            // or how much longer.
+            // At the deadline itself too: a process that is stopped right after is known to hold no
+            // more, or how much longer.
             let due = known.since(now);
             let due = if due.is_zero() { LOOK_EVERY } else { due };
             self.clock.sleep(left.min(LOOK_EVERY).min(due)).await;

@@ -10,7 +10,8 @@ use super::Lane;
 use crate::latches::{Latches, Turn};
 
 impl Lane {
-    /// One step with the latch of this moment, and a rest. Who waited in vain may delete it.
+    /// One step with the latch of this moment, and a rest. A waiter that waited in vain may delete
+    /// it.
     pub async fn take_turn(&mut self, latches: &Latches, turn: &Turn) {
         let round = latches.round_at(self.clock.now());
         let (name, latch) = latches.of_round(round);

@@ -24,7 +24,7 @@ impl Lane {
                 Some(released) => released,
                 None => return,
             },
-            // Nobody else would give back what is forgotten.
+            // Nothing else would give back what is forgotten.
             Ending::Release | Ending::Orphan => guard.release().await,
         };
         if let Err(ReleaseError::Unconfirmed { .. }) = released {
