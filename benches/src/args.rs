@@ -23,7 +23,7 @@ pub(crate) struct Args {
     /// Writes the results of the rows that were measured, and leaves those of others.
     #[arg(long, conflicts_with = "check")]
     pub(crate) write: bool,
-    /// Somebody beside whom palisade is measured, and the program that plays it; may be repeated.
+    /// A peer that palisade is measured beside, and the program that plays it; may be repeated.
     #[arg(long = "peer", value_name = "NAME=PROGRAM")]
     pub(crate) peers: Vec<Peer>,
     /// Measures nothing, but repeats one thing for a profiler.

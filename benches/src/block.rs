@@ -15,7 +15,7 @@ pub trait Pair: Send + 'static {
     fn pair(&mut self) -> impl Future<Output = ()> + Send;
 }
 
-/// Whoever can work for a while.
+/// A side that can work for a while.
 pub(crate) trait Load {
     /// Begins pairs for so long, and ends when all of them have ended.
     fn block(&mut self, length: Duration) -> BoxFuture<'_, Block>;

@@ -20,7 +20,7 @@ use crate::{
     turns::{Contest, Side},
 };
 
-/// Who hands over to whom.
+/// Which task hands over to which.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Who {
     /// Release script, message, acquire script.

@@ -17,8 +17,8 @@ pub(crate) enum Place {
     Anywhere,
     /// All on one CPU, in turns: what is compared is how much work there is.
     OneCpu,
-    /// The servers on a CPU of theirs, as on a machine of theirs: else a single task's figures say on
-    /// which CPU the scheduler has put whom.
+    /// The servers on a CPU of theirs, as on a machine of theirs: else a single task's figures say
+    /// where the scheduler has put which of them.
     Apart,
 }
 

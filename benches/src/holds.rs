@@ -1,4 +1,4 @@
-//! Very many locks that are held at once: what it costs to keep them, and who else notices.
+//! Very many locks that are held at once: what it costs to keep them, and what else notices.
 
 use std::time::{Duration, Instant};
 
@@ -148,7 +148,7 @@ impl Kept {
 }
 
 /// The least that renewing as many in the same time can cost: it knows their holders, and they go in
-/// large calls. Like ours in quarters, since whoever renews all at once has everybody else wait for it.
+/// large calls. Like ours in quarters, since a renewal of all at once has all else wait for it.
 struct ByHand {
     server: RedisServer,
     holds: Vec<Floor>,

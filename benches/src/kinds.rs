@@ -120,7 +120,8 @@ async fn read_on(client: Client, at: u32) {
     let read = client.rw_lock("one").read();
     loop {
         let guard = read.acquire().await.expect("the server is up");
-        // By somebody else: who waits for a writer that waits for his own section waits for ever.
+        // By another task: one that waits for a writer that waits for its own section waits for
+        // ever.
         tokio::spawn(async move {
             sleep(SECTION).await;
             drop(guard.release().await);

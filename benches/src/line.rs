@@ -51,7 +51,7 @@ impl Sides {
 }
 
 impl Line {
-    /// Without an aim, and without the names of row and runtime: those who asked know them.
+    /// Without an aim, and without the names of row and runtime: the caller knows them.
     pub(crate) fn new(figure: &str, better: Better, against: &str, sides: &Sides) -> Self {
         let ratios = sides.ratios();
         let min = ratios.iter().copied().fold(f64::INFINITY, f64::min);

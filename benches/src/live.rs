@@ -1,4 +1,4 @@
-//! How much memory a lock takes while it is held, and while somebody waits for it.
+//! How much memory a lock takes while it is held, and while it is waited for.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ async fn held() -> f64 {
     each(before)
 }
 
-/// The tasks that wait too; so many names are held by somebody else.
+/// The tasks that wait too; so many names are held by another client.
 async fn waiting(names_of: usize) -> f64 {
     let server = RedisServer::start();
     let names = names("wanted", names_of);

@@ -109,7 +109,7 @@ impl Pair for Multi {
     }
 }
 
-/// New masters vote at once only if somebody says that they are new; whoever comes first does.
+/// New masters vote at once only if they are blessed; the first client does that.
 pub(crate) async fn connect(urls: &[String]) -> Masters {
     let masters = Masters::connect(urls).await.expect("the URLs differ");
     match masters.bless().await {

@@ -1,4 +1,4 @@
-//! One lock that everybody wants.
+//! One lock that all tasks want.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Somebody who wants the one lock now and then, beside two busy processes.
+//! An outsider that wants the one lock now and then, beside two busy processes.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::{
     rows::Setting,
 };
 
-/// Who waits for it as everybody does.
+/// It waits, as all do.
 pub(crate) async fn waits(setting: &Setting) -> Vec<Line> {
     let took = beside_two(setting, async |lock: &Single| {
         let lock = lock.lock();
@@ -29,7 +29,7 @@ pub(crate) async fn waits(setting: &Setting) -> Vec<Line> {
     ]
 }
 
-/// Who only tries, each 10 ms.
+/// It only tries, each 10 ms.
 pub(crate) async fn tries(setting: &Setting) -> Vec<Line> {
     let took = beside_two(setting, async |lock: &Single| {
         loop {

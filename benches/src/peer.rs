@@ -1,4 +1,4 @@
-//! Those beside whom palisade is measured.
+//! The peers that palisade is measured beside.
 
 use std::{path::PathBuf, process::Command, str::FromStr};
 
@@ -11,7 +11,7 @@ use crate::{
     turns::{Contest, Side},
 };
 
-/// Somebody else's lock, played by a program that is told what to do as README.md says.
+/// The lock of a peer, played by a program that is told what to do as README.md says.
 #[derive(Debug, Clone)]
 pub(crate) struct Peer {
     pub(crate) name: String,

@@ -115,7 +115,7 @@ enum How {
 
 type Special = fn(&Setting) -> LocalBoxFuture<'_, Vec<Line>>;
 
-/// How much is measured, and beside whom.
+/// How much is measured, and beside which peers.
 #[derive(Debug, Clone)]
 pub(crate) struct Setting {
     pub(crate) effort: Effort,

@@ -41,7 +41,7 @@ impl Effort {
     }
 }
 
-/// Who works on which servers.
+/// Which tasks work on which servers.
 pub(crate) struct Side {
     pub(crate) load: Box<dyn Load>,
     pub(crate) servers: Arc<Cluster>,

@@ -16,7 +16,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// All locks, and who holds them.
+/// All locks, and their holders.
 #[derive(Debug)]
 pub(crate) struct Traffic {
     servers: Cluster,
@@ -25,7 +25,7 @@ pub(crate) struct Traffic {
     strangers: Masters,
     /// By the number of the lock. All are held between two rounds.
     held: Vec<Option<LockGuard>>,
-    /// Those who wait all the time, for locks that are never let go of.
+    /// The waiters that wait all the time, for locks that are never let go of.
     standing: JoinSet<Result<LockGuard, AcquireError>>,
     counts: Counts,
 }
@@ -186,7 +186,7 @@ async fn end_hold(guard: LockGuard) {
     }
 }
 
-/// What is on a server when everybody should be gone.
+/// What is on a server when nothing should use it any more.
 fn left_on(server: &RedisServer) -> Option<String> {
     let (keys, connections) = (server.keys(), server.connected_clients());
     let channels = server.cli(&["PUBSUB", "CHANNELS"]);

@@ -29,7 +29,7 @@ impl Floor {
         Self::connect_as(HOLDER, url, names).await
     }
 
-    /// For another holder than everybody.
+    /// For a holder of its own.
     pub(crate) async fn connect_as(holder: &str, url: &str, names: &[String]) -> Vec<Self> {
         let (redis, holder) = (connect(url).await, Arc::from(holder));
         let named = |name: &String| Self {

@@ -55,7 +55,7 @@ fn figures(page: &mut String, lines: &[Line]) {
     }
 }
 
-/// A column for each of them, and who is ahead of us.
+/// A column for each of them, and which is ahead of us.
 fn peers(page: &mut String, lines: &[Line]) {
     let named = lines.iter().flat_map(|line| &line.peers).map(|(name, _)| name.as_str());
     let names: BTreeSet<_> = named.collect();
