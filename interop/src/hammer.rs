@@ -2,14 +2,14 @@
 //! the lock at once. `java/src/main/java/Hammer.java` is the same.
 //!
 //! The witness says `COUNT TOKEN LANGUAGE MICROSECONDS`: how many holds there were, and which token,
-//! in which language and until when the last one was. Beside it is a file `inside` while somebody is.
-//! Who holds a lock for reading only looks at both, as others may meanwhile: twice, so that a writer
-//! that comes and goes in between is seen as well.
+//! in which language and until when the last one was. Beside it is a file `inside` while a holder is.
+//! A holder that only reads looks at both, as others may meanwhile: twice, so that a writer that
+//! comes and goes in between is seen as well.
 //!
-//! The answer is four numbers: how often somebody else was inside, how often a token was not greater
-//! than the one before, how often the last one inside was of another language, and the longest time
-//! from the end of a hold to the beginning of the next, in microseconds. Readers count as those who
-//! come, not as those who were.
+//! The answer is four numbers: how often another was inside, how often a token was not greater than
+//! the one before, how often the last one inside was of another language, and the longest time from
+//! the end of a hold to the beginning of the next, in microseconds. Readers count as the one that
+//! comes, not as the one that was.
 
 use std::{
     error::Error,
@@ -48,7 +48,7 @@ impl<'a> Hammer<'a> {
                 self.section(guard.fencing_token().map(|token| token.get()))?;
             }
             guard.release().await?;
-            // Without it, whoever lets go would be the next one, too.
+            // Without it, the one that lets go would be the next one, too.
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         let Self { overlaps, backward, crossings, longest, .. } = self;

@@ -136,7 +136,7 @@ impl Semaphores {
     }
 }
 
-/// Whoever is inside has a file of its own, and counts all that there are.
+/// Each holder inside has a file of its own, and counts all that there are.
 struct Crowd<'a> {
     folder: &'a Path,
     most: usize,

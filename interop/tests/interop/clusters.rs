@@ -62,12 +62,12 @@ fn start(side: Side, cluster: &SlotCluster) -> Peer {
     side.start_at(&[format!("redis+cluster://{}", cluster.hosts().join(","))], LONG_MS)
 }
 
-/// Who serves the slot of the lock `x`.
+/// The server of the slot of the lock `x`.
 fn owner(cluster: &SlotCluster) -> &RedisServer {
     &cluster[cluster.owner_of(cluster.slot_of("x"))]
 }
 
-/// How many channels like this somebody listens to there.
+/// How many channels like this have a listener there.
 fn listeners(cluster: &SlotCluster, channel: &str) -> usize {
     owner(cluster).command(&["PUBSUB", "SHARDCHANNELS", channel]).array().len()
 }

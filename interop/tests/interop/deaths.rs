@@ -1,4 +1,4 @@
-//! `kill -9`, of who holds and of who waits.
+//! `kill -9`, of holders and of waiters.
 
 use std::time::{Duration, Instant};
 
@@ -78,7 +78,8 @@ fn holder_dies([kind, wanted]: [&str; 2], [dies, waits]: [Side; 2]) {
     }
 }
 
-/// Who holds and who waits on are of two languages: a write lock of Redisson may miss the `1` of Redisson.
+/// The holder and the waiter that lives on are of two languages: a write lock of Redisson may miss the `1`
+/// of Redisson.
 fn waiter_dies(kind: &str, [dies, waits]: [Side; 2]) {
     let servers = Servers::start_for(kind);
     let [mut holds, mut dies] = [(); 2].map(|()| dies.start(&servers, LONG_MS));

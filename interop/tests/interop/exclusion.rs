@@ -47,7 +47,8 @@ fn holds_of_read_write_locks_lose_no_update_and_readers_meet_no_writer() {
     seen.assert_handed_over();
 }
 
-/// A spin lock tells nobody of its release, so nothing is said of when the other side has its turns.
+/// A spin lock does not announce its release, so nothing is said of when the other side has its
+/// turns.
 #[test]
 fn holds_of_a_spin_lock_and_a_plain_one_lose_no_update() {
     hammer(["spin", "lock"], 2_000).assert_exclusive();
@@ -72,7 +73,7 @@ impl Seen {
         assert_eq!((self.overlaps, self.backward), (0, 0), "{self:?}");
     }
 
-    /// That both languages had turns all the time, and nobody waited for the end of a lease.
+    /// That both languages had turns all the time, and none waited for the end of a lease.
     fn assert_handed_over(&self) {
         assert!(self.crossings >= u64::from(self.holds) / 20, "{self:?}");
         assert!(self.longest < WAKES, "{self:?}");

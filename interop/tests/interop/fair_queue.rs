@@ -44,7 +44,7 @@ fn processes_of_both_languages_are_granted_in_the_order_in_which_they_asked() {
     });
 }
 
-/// Who waits in palisade looks every two seconds, told or not. That it was told is seen from how long most
+/// A waiter of palisade looks every two seconds, told or not. That it was told is seen from how long most
 /// hand-overs take.
 #[test]
 fn release_wakes_who_waits_in_the_other_language() {

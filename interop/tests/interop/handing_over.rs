@@ -63,9 +63,9 @@ fn hand_over([of_java, of_rust]: [&str; 2], turns: u32) {
     assert!(missed < 5, "{missed} of {turns}");
 }
 
-/// A waiter for a fenced lock of Redisson looks for a message, and then leaves word whom to call: what
-/// comes between the two calls nobody (`RedissonLockEntry`). That palisade announced the release shows
-/// in the commands of the server.
+/// A waiter for a fenced lock of Redisson looks for a message, and then leaves word how to call it:
+/// what comes between the two does not call it (`RedissonLockEntry`). That palisade announced the
+/// release shows in the commands of the server.
 fn repeat(server: &RedisServer, announced_before: u64) {
     assert!(server.calls_of("publish") > announced_before, "the release was not announced");
     server.command(&["PUBLISH", "redisson_lock__channel:{x}", "0"]);
@@ -132,7 +132,7 @@ fn release_of_the_last_reader_wakes_a_writer_of_the_other_language() {
 /// How often a writer of palisade asks while readers hold the lock.
 const LOOKS: Duration = Duration::from_millis(500);
 
-/// It tells nobody that it reads from now on, so palisade has to look.
+/// It does not announce that it reads from now on, so palisade has to look.
 #[test]
 fn downgrade_of_redisson_is_seen_long_before_its_lease_would_end() {
     let servers = Servers::start_for("write");
@@ -147,7 +147,7 @@ fn downgrade_of_redisson_is_seen_long_before_its_lease_would_end() {
     assert_eq!(java.ask("held read x a"), "held");
 }
 
-/// It tells nobody of its release, so palisade has to look.
+/// It does not announce its release, so palisade has to look.
 #[test]
 fn release_of_a_spin_lock_is_seen_long_before_its_lease_would_end() {
     let servers = Servers::start_for("spin");

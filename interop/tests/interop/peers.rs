@@ -79,7 +79,7 @@ impl Peer {
         self.0.ask(command, HANG)
     }
 
-    /// Waits until it has connected: one that is far ahead of the others would contend with nobody.
+    /// Waits until it has connected: one that is far ahead of the others would contend with none.
     #[track_caller]
     pub(crate) fn wait_until_up(&mut self) {
         assert_eq!(self.ask("held lock nothing nobody"), "lost");
@@ -121,8 +121,8 @@ impl Peer {
 }
 
 const TURN: Duration = Duration::from_millis(10);
-/// On a machine that does nothing else two seconds: palisade looks for a lock after five although nobody
-/// told it anything, Redisson when the lease that it saw would end.
+/// On a machine that does nothing else two seconds: palisade looks for a lock after five although it was
+/// told nothing, Redisson when the lease that it saw would end.
 const PROMPT: u32 = 200;
 
 /// Returns once `condition` holds.
@@ -177,12 +177,12 @@ pub(crate) fn listeners(server: &RedisServer) -> i64 {
     let channels = ["redisson_lock__channel:{x}", "redisson_rwlock:{x}"];
     let counted = server.command(&[&["PUBSUB", "NUMSUB"], &channels[..]].concat());
     let all: i64 = counted.array().iter().skip(1).step_by(2).map(Reply::int).sum();
-    // Each who waits for a fair lock has a channel.
+    // Each waiter for a fair lock has a channel.
     let own = server.command(&["PUBSUB", "CHANNELS", "redisson_lock__channel:{x}:*"]);
     all + i64::try_from(own.array().len()).unwrap()
 }
 
-/// Who waits for the fair lock `x`, the next one first.
+/// The waiters for the fair lock `x`, the next one first.
 pub(crate) fn queue(server: &RedisServer) -> Vec<String> {
     let queue = server.command(&["LRANGE", "redisson_lock_queue:{x}", "0", "-1"]);
     queue.array().iter().map(Reply::to_string).collect()

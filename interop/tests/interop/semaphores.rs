@@ -110,7 +110,7 @@ fn permits_pass_across() {
     }
 }
 
-/// A permit with a lease comes back without a word of whoever died.
+/// A permit with a lease comes back without a word of the holder that died.
 #[test]
 fn permit_of_a_process_that_was_killed_is_had_by_the_other_language_when_its_lease_ends() {
     both_ways(|sides| {
