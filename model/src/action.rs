@@ -5,7 +5,7 @@ use crate::{
     state::{Flight, Node, Phase, Seat, State},
 };
 
-/// One step of somebody. Attempts and masters by number.
+/// One step. Attempts and masters by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     /// A client begins an attempt and asks all members.
@@ -266,7 +266,7 @@ pub(crate) fn may_rewrite(setting: &Setting, state: &State, a: usize, n: usize) 
     };
     match setting.rules.rewrites {
         Rewrites::Own => seat.vouches && seat.forgotten,
-        // Whoever stands there can say so at any time.
+        // A client that stands there can say so at any time.
         Rewrites::Elsewhere => elsewhere(&|node| node.seats[a].vouches && node.is_held_by(a)),
         Rewrites::ElsewhereOnce => elsewhere(&|node| node.seats[a].vouches),
     }

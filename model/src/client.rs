@@ -71,7 +71,7 @@ pub(crate) fn win(setting: &Setting, state: &mut State, a: usize) {
 /// The attempt is over by the client's own account: given up, lost or released. The releaser goes on.
 pub(crate) fn end(setting: &Setting, state: &mut State, a: usize) {
     let attempt = &mut state.attempts[a];
-    // A token that was never given out binds nobody.
+    // A token that was never given out binds nothing.
     attempt.token = if attempt.phase == Phase::Held { attempt.token } else { 0 };
     attempt.phase = Phase::Over;
     for node in state.nodes.iter_mut().take(setting.nodes) {
@@ -97,7 +97,7 @@ pub(crate) fn released(setting: &Setting, state: &mut State, a: usize, n: usize)
     seat.stopped = !rules.final_release || !(acquire || heal);
 }
 
-/// Brings everything up to date that needs nobody's decision.
+/// Brings everything up to date that needs no decision of a client.
 pub(crate) fn settle(setting: &Setting, state: &mut State) {
     for a in 0..setting.all_attempts() {
         let is_held = state.attempts[a].phase == Phase::Held;

@@ -16,7 +16,7 @@ pub(crate) const RELEASES: Setting = Setting { releases: true, attempts: 1, ..EX
 /// Holds that are healed after a restart.
 pub(crate) const HEALS: Setting =
     Setting { attempts: 1, heals: 1, crashes: 1, member_expiry: true, ..EXCLUSION };
-/// Two who read and two who write, one of whom reads on; a member is told of that, or not yet.
+/// Two that read and two that write, one of which reads on; a member is told of that, or not yet.
 pub(crate) const SIDES: Setting =
     Setting { clients: 4, attempts: 1, readers: 2, downgrades: 1, crashes: 1, ..EXCLUSION };
 /// A reader and two writers, with heals.

@@ -1,8 +1,8 @@
 //! Fingerprints that do not tell apart what differs by names only.
 //!
-//! Masters are interchangeable, and so are clients whose clocks agree and who do the same. A master's part of a state is
-//! hashed by itself and the parts are added, so their order does not matter; of all namings of the
-//! clients the least hash is taken.
+//! Masters are interchangeable, and so are clients that have clocks that agree and that do the same. A master's part of
+//! a state is hashed by itself and the parts are added, so their order does not matter; of all namings of the clients
+//! the least hash is taken.
 
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 

@@ -22,7 +22,7 @@ pub(crate) enum Violation {
     Reentry,
     /// The releaser stopped, and a key of the attempt stands there.
     LeftBehind,
-    /// Nothing can happen any more, and somebody is not done.
+    /// Nothing can happen any more, and a client is not done.
     Stuck,
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn always(setting: &Setting, state: &State) -> Result<(), Violation> 
     Ok(())
 }
 
-/// What must be so when nothing can happen any more: everybody is done, and no key stands.
+/// What must be so when nothing can happen any more: all clients are done, and no key stands.
 pub(crate) fn at_the_end(setting: &Setting, state: &State) -> Result<(), Violation> {
     let done = |phase: Phase| phase == Phase::Done;
     let nodes = state.nodes.iter().take(setting.nodes);
@@ -102,7 +102,7 @@ pub(crate) fn at_the_end(setting: &Setting, state: &State) -> Result<(), Violati
     }
 }
 
-/// Who reads may meet whoever reads, too since it was downgraded.
+/// A reader may meet other readers, also one that was downgraded to that.
 fn may_share(state: &State, a: usize, b: usize) -> bool {
     state.attempts[a].reads && state.attempts[b].reads
 }

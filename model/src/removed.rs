@@ -113,8 +113,8 @@ pub(crate) const HEALS_WAIT: Removed = without(
     Rules { heals_wait: false, ..ALL },
     &[Exclusion],
 );
-/// What was tried beside the design: that others vouch for the hold says that nobody else has won, but not
-/// that nobody else who asks counts on what the master forgot.
+/// What was tried beside the design: that others vouch for the hold says that no other client has won, but
+/// not that none of those that ask counts on what the master forgot.
 pub(crate) const REWRITTEN_BY_OTHERS: Removed = without(
     "written again where only others vouched",
     HEALS,

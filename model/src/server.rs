@@ -131,7 +131,7 @@ pub(crate) fn crash(setting: &Setting, state: &mut State, n: usize) {
     for (seat, attempt) in node.seats.iter_mut().zip(&state.attempts) {
         seat.forgotten = seat.vouches;
         seat.heal = Flight::None;
-        // One that asks may not have sent it yet, and connects again; nobody else does.
+        // One that asks may not have sent it yet, and connects again; no other does.
         if attempt.phase != crate::state::Phase::Asking {
             seat.acquire = Flight::None;
         }

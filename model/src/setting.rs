@@ -19,7 +19,7 @@ pub(crate) struct Rules {
     pub(crate) final_release: bool,
     /// A heal is an acquire: a master in quarantine does not vouch because of it.
     pub(crate) heals_wait: bool,
-    /// Whose heals count on a master in quarantine all the same.
+    /// Which heals count on a master in quarantine all the same.
     pub(crate) rewrites: Rewrites,
     /// Heals count among these acquires.
     pub(crate) heals_counted: bool,
@@ -76,11 +76,12 @@ impl Rules {
     };
 }
 
-/// Who may write itself on a master that restarted, and count on it, while nobody is granted anything
-/// there.
+/// Which client may write itself on a master that restarted, and count on it, while nothing is
+/// granted there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rewrites {
-    /// A hold that this master vouched for as it restarted: nobody else counts on what it forgot.
+    /// A hold that this master vouched for as it restarted: no other client counts on what it
+    /// forgot.
     Own,
     /// Not in the design: a hold that stands on a majority of others, as they said since.
     Elsewhere,
@@ -111,7 +112,7 @@ pub(crate) struct Setting {
     pub(crate) clients: usize,
     /// How many of them, the first, only read. The others write.
     pub(crate) readers: usize,
-    /// How many of those who write may be downgraded, the first ones, and read on.
+    /// How many of the writers may be downgraded, the first ones, and read on.
     pub(crate) downgrades: usize,
     /// Attempts of each client.
     pub(crate) attempts: usize,
@@ -132,7 +133,7 @@ pub(crate) struct Setting {
     pub(crate) pauses: bool,
     /// Holders enter again.
     pub(crate) reentry: bool,
-    /// All masters are young at first, and somebody may call `bless`.
+    /// All masters are young at first, and a client may call `bless`.
     pub(crate) new_fleet: bool,
     /// The masters of a new fleet were started far apart.
     pub(crate) staggered: bool,

@@ -22,15 +22,15 @@ pub(crate) struct State {
 /// One master, with every attempt's dealings with it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Node {
-    /// Who has the lock alone here: 0, or the number of the attempt + 1.
+    /// The attempt that has the lock alone here: 0, or its number + 1.
     holder: u8,
-    /// Who reads here: a bit for each attempt.
+    /// The readers here: a bit for each attempt.
     readers: u8,
     /// The fencing counter.
     pub(crate) counter: u16,
     /// Its uptime is below the quarantine.
     pub(crate) young: bool,
-    /// It carries a marker: somebody said that it forgot nothing.
+    /// It carries a marker: it was vouched that it forgot nothing.
     pub(crate) marked: bool,
     /// What its data and its clients know of each other.
     pub(crate) mark: Mark,
@@ -121,7 +121,7 @@ pub(crate) enum Phase {
 pub(crate) struct History {
     /// The greatest token so far.
     pub(crate) last_token: u16,
-    /// Who was granted last: 0, or the number of the attempt + 1.
+    /// The attempt that was granted last: 0, or its number + 1.
     pub(crate) last_holder: u8,
 }
 
@@ -175,7 +175,7 @@ impl Node {
         }
     }
 
-    /// A writer reads on: in one step, so that nobody writes in between.
+    /// A writer reads on: in one step, so that no other writes in between.
     pub(crate) fn downgrade(&mut self, attempt: usize) {
         self.free_of(attempt);
         self.readers |= bit(attempt);
@@ -215,7 +215,7 @@ impl Node {
             || (!setting.rules.mark_compared && mark.knew[client])
     }
 
-    /// Whether somebody counts on what this master forgot.
+    /// Whether a client counts on what this master forgot.
     pub(crate) fn is_missed(&self) -> bool {
         self.seats.iter().any(|seat| seat.vouches && seat.forgotten)
     }
@@ -232,7 +232,7 @@ const fn bit(attempt: usize) -> u8 {
     1 << attempt
 }
 
-/// Attempts are stored from 1 on; 0 is nobody.
+/// Attempts are stored from 1 on; 0 is none.
 pub(crate) fn number(attempt: usize) -> u8 {
     u8::try_from(attempt + 1).expect("invariant: at most MAX_ATTEMPTS")
 }

@@ -1,4 +1,4 @@
-//! Tells a counterexample: who did what, in order.
+//! Tells a counterexample: which client did what, in order.
 
 use std::fmt::Write as _;
 
@@ -134,7 +134,7 @@ fn master(node: u8) -> String {
     format!("n{}", node + 1)
 }
 
-/// Who stands on each master, and its counter.
+/// What stands on each master, and its counter.
 fn masters(setting: &Setting, state: &State) -> String {
     let mut line = String::new();
     for (number, node) in (1..).zip(state.nodes.iter().take(setting.nodes)) {
