@@ -1,4 +1,4 @@
-//! Many read a configuration, and one changes it: nobody sees it half done.
+//! Many read a configuration, and one changes it: no reader sees it half done.
 //!
 //! Runs on an in-process server; on a real one if it is named:
 //! `PALISADE_SERVER=redis://127.0.0.1:6379`.
@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let writing = config.write().acquire().await?;
     println!("The writer is alone.");
     let late = tokio::spawn(read(config.clone(), 4));
-    // Nobody else writes between the change and the check of it.
+    // No other writes between the change and the check of it.
     let reading = writing.downgrade().await?;
     println!("The writer reads what it wrote, and others do too.");
     late.await??;

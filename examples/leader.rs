@@ -1,7 +1,7 @@
 //! Leader election: campaign, lead, step down when the lock is lost, campaign again.
 //!
 //! Two candidates of one process contend on three in-process masters, or on those named in
-//! `PALISADE_SERVERS`. An operator forces one leader out; nobody leads twice at a time.
+//! `PALISADE_SERVERS`. An operator forces one leader out; there are never two at a time.
 #![expect(clippy::print_stdout, reason = "tells a story")]
 
 use std::{env, error::Error, time::Duration};

@@ -37,7 +37,7 @@ async fn masters() -> Result<(Masters, Vec<Server>), Box<dyn Error>> {
     Ok((Masters::new(clients)?, servers.into()))
 }
 
-/// Masters that were started just now do not vote yet: somebody must say that they are new.
+/// Masters that were started just now do not vote yet: they must be blessed as new.
 async fn tell_if_young(masters: &Masters) {
     let attempt = masters.red_lock("quickstart").try_acquire().await;
     if let Err(quarantined @ AcquireError::Quarantined { .. }) = attempt {

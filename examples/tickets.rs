@@ -34,7 +34,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "office: nobody passes the queue, not even who only asks: {:?}",
         office.try_acquire().await?
     );
-    // Whoever leaves gives up the place, and those behind move up.
+    // A waiter that leaves gives up the place, and those behind move up.
     queue.remove(1).abort();
     println!("customer 2: had no more time");
     closed.release().await?;
@@ -49,7 +49,7 @@ async fn buy(number: usize, client: Client) -> Result<(), AcquireError> {
     let guard = client.fair_lock("box office").acquire().await?;
     println!("customer {number}: has a ticket");
     drop(guard);
-    // What is dropped is given back in the background: whoever ends with the process waits for that.
+    // What is dropped is given back in the background: a process that ends waits for that.
     drop(client.shutdown(Duration::from_secs(5)).await);
     Ok(())
 }

@@ -31,7 +31,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println!("moved 30: alice has {}, bob has {}", balance(&ALICE), balance(&BOB));
 
     let guard = both.acquire().await?;
-    // Somebody deletes a lock that is held; the next renewal notices.
+    // A lock that is held is deleted; the next renewal notices.
     client.lock("account:bob").force_release().await?;
     let stopped = guard.run(slow_transfer(20)).await;
     let Err(LockLost { cause, .. }) = stopped else {

@@ -1,4 +1,4 @@
-//! Builds what is measured and those beside whom it is, and measures.
+//! Builds what is measured and the peers beside it, and measures.
 
 use std::{
     io,
@@ -21,7 +21,7 @@ pub(crate) fn run(without_peers: bool, args: &[String]) -> ExitCode {
     cargo::run_program("palisade-benches", &args)
 }
 
-/// Somebody beside whom palisade is measured.
+/// A peer that palisade is measured beside.
 struct Peer {
     name: &'static str,
     /// Its folder in benches/peers, where it is built.
@@ -33,7 +33,7 @@ struct Peer {
 }
 
 impl Peer {
-    /// Builds it. Whoever lacks its tool, or what that fetches, goes without.
+    /// Builds it. A peer without its tool, or without what that fetches, is left out.
     fn is_built(&self) -> bool {
         let folder = cargo::top().join("benches/peers").join(self.folder);
         let why = match Command::new(self.tool).args(self.args).current_dir(folder).status() {

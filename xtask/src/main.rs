@@ -78,7 +78,7 @@ enum Chore {
     },
     /// Measures against hand-written redis-rs, and beside rslock, redsync and Redisson.
     Bench {
-        /// Does not build those beside whom palisade is measured; stands before all else.
+        /// Does not build the peers that palisade is measured beside; stands before all else.
         #[arg(long)]
         no_peers: bool,
         /// Passed to the program.

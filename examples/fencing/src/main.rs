@@ -81,7 +81,7 @@ mod story {
         Ok((urls.join(","), servers))
     }
 
-    /// Masters that were started just now do not vote yet: somebody must say that they are new.
+    /// Masters that were started just now do not vote yet: they must be blessed as new.
     async fn tell_if_young(masters: &Masters) {
         let attempt = masters.fenced_red_lock(LOCK).try_acquire().await;
         if let Err(quarantined @ AcquireError::Quarantined { .. }) = attempt {

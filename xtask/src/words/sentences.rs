@@ -87,7 +87,7 @@ fn may_own(before: &str) -> bool {
     let asks = [
         "", "those", "all", "others", "he", "know", "knows", "known", "say", "says", "show",
         "shows", "tell", "tells", "see", "sees", "ask", "asks", "decide", "decides", "whether",
-        "and", "or", "is",
+        "is",
     ];
     !asks.contains(&before)
 }
