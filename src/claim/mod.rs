@@ -20,9 +20,9 @@ mod recount;
 mod renewal;
 mod rewriting;
 mod stragglers;
-mod tenancy;
 #[cfg(all(test, feature = "embedded"))]
 mod tests;
+mod turn;
 mod validity;
 mod winning;
 

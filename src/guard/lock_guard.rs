@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     passing_on::{AfterTurn, AwaitedRelease},
-    tenure::Turn,
+    turn::Turn,
 };
 use crate::{
     claim::{self, Claim},

@@ -12,7 +12,7 @@ use std::{
 
 use tokio::sync::{Mutex as Line, OwnedMutexGuard};
 
-use super::tenure::Turn;
+use super::turn::Turn;
 use crate::voting::Voter;
 
 tokio::task_local! {

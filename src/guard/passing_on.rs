@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures::FutureExt;
 
-use super::{succession::handover, tenure::Turn};
+use super::{handover_rule::handover, turn::Turn};
 use crate::{
     claim::Claim,
     clock::Instant,

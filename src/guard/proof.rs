@@ -1,6 +1,6 @@
 //! What a guard is made of.
 
-use super::{lock_guard::LockGuard, tenure::Turn};
+use super::{lock_guard::LockGuard, turn::Turn};
 
 /// What the user gets for a hold: the guard itself, or one that says more.
 pub(crate) trait Proof: Send + Sized {

@@ -3,6 +3,7 @@
 //!
 //! Knows neither nodes nor scripts: whoever wants a lock is a [`Contender`].
 
+mod by_place;
 mod contender;
 mod handover;
 mod head;
@@ -13,7 +14,6 @@ mod queue;
 mod strategy;
 #[cfg(test)]
 mod tests;
-mod waiters;
 mod waiting;
 
 use std::{pin::pin, sync::Arc, time::Duration};

@@ -7,7 +7,7 @@ use std::{
     task::{Context, Waker},
 };
 
-use super::waiters::ByPlace;
+use super::by_place::ByPlace;
 use crate::lease::Term;
 
 /// How somebody holds a lock: what is offered suits a waiter if it is the same.

@@ -16,7 +16,7 @@ use std::sync::{Arc, PoisonError, Weak};
 
 use tokio_util::sync::CancellationToken;
 
-use super::succession::HandoverRule;
+use super::handover_rule::HandoverRule;
 use crate::{
     claim::{Claim, LossListener},
     error::{LockLost, LostCause},
