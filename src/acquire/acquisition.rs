@@ -29,7 +29,6 @@ use crate::{
     clock::Instant,
     error::{AcquireError, NodeError, Phase, Vote},
     guard::{HandoverRule, LockGuard, Turn},
-    kind::Admission,
     notifier::Listener,
     standing::learned,
     telling,
@@ -473,7 +472,7 @@ impl Contender for Acquisition {
 
     fn keeps_out(&self) -> Option<Duration> {
         let mut kinds = self.target.members.values().map(|member| &member.kind);
-        let is_exclusive = kinds.any(|kind| kind.admission() == Admission::Exclusive);
+        let is_exclusive = kinds.any(|kind| !kind.is_shared());
         is_exclusive.then(|| self.wanted.term.length())
     }
 

@@ -11,7 +11,7 @@ pub(super) fn name_lasting(members: &ByMember<Voter>, votes: &Votes) -> bool {
         // Clocks may be set by as much as they may be apart.
         let most = longest_lease(settings.max_lease.max(settings.redisson_watchdog));
         let lasts = ttl.is_none_or(|ttl| ttl > most + settings.clock_skew);
-        (lasts && of.kind.ends_with_leases()).then_some((of, ttl))
+        (lasts && !of.kind.is_counted()).then_some((of, ttl))
     });
     let Some((of, ttl)) = lasting else { return false };
     let (lock, node) = (of.shown_name(), of.services.node_id().clone());

@@ -7,7 +7,6 @@ use crate::{
     by_member::ByMember,
     clock::Instant,
     error::{AcquireError, ConfigError, LockName},
-    kind::Admission,
     lease::{Lease, Term},
     process::Process,
     random::Random,
@@ -58,7 +57,7 @@ impl Target {
 
     /// Whether it keeps nobody else out.
     pub(crate) fn is_shared(&self) -> bool {
-        self.members.values().all(|member| member.kind.admission() == Admission::Shared)
+        self.members.values().all(|member| member.kind.is_shared())
     }
 
     /// The name of the first member.
@@ -147,7 +146,7 @@ fn is_one_server(rule: Rule, members: &ByMember<Voter>) -> bool {
 }
 
 fn identity(rule: Rule, members: &ByMember<Voter>) -> Arc<str> {
-    let is_shared = |member: &Voter| member.kind.admission() == Admission::Shared;
+    let is_shared = |member: &Voter| member.kind.is_shared();
     let is_uniform = members.values().all(|member| is_shared(member) == is_shared(members.first()));
     let mut members: Vec<[&str; 3]> = members
         .values()

@@ -96,7 +96,7 @@ async fn tell(claim: Arc<Claim>, member: MemberId) -> bool {
 async fn delete_first(claim: &Arc<Claim>, member: MemberId) {
     let of = &claim.members()[member];
     let deadline = claim.now() + of.services.settings.node_timeout;
-    let release = of.kind.count(&claim.holder, 0);
+    let release = of.kind.release(&claim.holder);
     let _released = of.services.node.call(release.key(), &release, deadline).await;
     let _entered = super::ask::ask_in_passing(claim.clone(), member).await;
 }

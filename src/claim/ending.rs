@@ -60,19 +60,14 @@ impl Claim {
         now: Instant,
     ) -> Option<(MemberId, Box<Release>)> {
         let member = &self.members[id];
-        let is_granted = state.members[id].is_granted();
         // A place in a queue has no lease to end with.
-        let stands = state.queue == Some(id) && !is_granted;
+        let stands = state.queue == Some(id) && !state.members[id].is_granted();
         let lasts = if stands { PLACE } else { state.term.length() };
         let (connection, unanswered) = state.members[id].take_release()?;
         let (kind, holder) = (self.kind(id), state.members[id].holder(&self.holder));
-        let by_script = || match is_granted {
-            true => kind.count(holder, 0),
-            false => kind.withdraw(holder),
-        };
         let said = match kind.plain_release(holder) {
             Some(plain) => ReleaseCommand::Plainly(plain),
-            None => ReleaseCommand::ByScript(Box::new(by_script())),
+            None => ReleaseCommand::ByScript(Box::new(kind.release(holder))),
         };
         let settings = &member.services.settings;
         // However short the lease: a release that is late is as good.

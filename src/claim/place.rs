@@ -49,7 +49,8 @@ struct Keeping {
 impl Keeping {
     /// By the id that it stands there by now. `None` where places do not end.
     fn statement(&self) -> Option<Statement> {
-        self.claim.kind(self.member).keep_place(&self.claim.holder_at(self.member))
+        let queue = self.claim.kind(self.member).server_queue()?;
+        Some(queue.keep_place(&self.claim.holder_at(self.member)))
     }
 
     /// Where those of many waiters meet in few calls.

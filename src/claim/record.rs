@@ -247,7 +247,7 @@ impl Claim {
     pub(super) fn kind(&self, member: MemberId) -> &Arc<dyn Kind> {
         let kind = &self.members[member].kind;
         let is_downgraded = self.is_downgraded.load(Ordering::SeqCst);
-        is_downgraded.then(|| kind.downgraded()).flatten().unwrap_or(kind)
+        is_downgraded.then(|| kind.reduced()).flatten().unwrap_or(kind)
     }
 
     /// Whether everything that it has of its members is `admission`.

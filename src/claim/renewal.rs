@@ -106,7 +106,7 @@ impl Listed for Claim {
     }
 
     fn release_may_end_others(&self) -> bool {
-        self.members.values().any(|member| member.kind.release_may_end_others())
+        self.members.values().any(|member| !member.kind.is_counted())
     }
 
     fn shut_down(&self, cause: LostCause) {

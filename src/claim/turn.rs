@@ -9,13 +9,7 @@ use super::{
     member_state::MemberState,
     record::{Claim, ClaimPhase, LossListener},
 };
-use crate::{
-    clock::Instant,
-    kind::{Admission, FencingToken},
-    lease::Term,
-    voting::Voter,
-    wait::Offered,
-};
+use crate::{clock::Instant, kind::FencingToken, lease::Term, voting::Voter, wait::Offered};
 
 impl Claim {
     /// How often the user has it from now on. False, and nothing is changed, if it is not held any
@@ -128,8 +122,7 @@ impl Claim {
         };
         let mut same = self.members.iter().filter(|(_, member)| is_same(member));
         same.any(|(id, _)| {
-            let is_shared = shares && self.kind(id).admission() == Admission::Shared;
-            !is_shared && self.state().members[id].is_granted()
+            !(shares && self.kind(id).is_shared()) && self.state().members[id].is_granted()
         })
     }
 

@@ -18,7 +18,6 @@ use crate::{
     by_member::MemberId,
     clock::Instant,
     error::{LockLost, LostCause},
-    kind::Admission,
     lease::Term,
     sync::MutexGuard,
     telling,
@@ -244,7 +243,7 @@ impl Claim {
         // in while the work that was just told to stop is still stopping.
         self.forget();
         for (member, of) in self.members.iter() {
-            if self.kind(member).admission() == Admission::Shared {
+            if self.kind(member).is_shared() {
                 of.services.lost_where_others_share(of.kind.channel());
             }
         }

@@ -105,8 +105,7 @@ impl Turn {
 
     /// Whether `asked` is kept out by what it has of the same lock there.
     pub(crate) fn keeps_out(&self, asked: &Voter) -> bool {
-        let shares = asked.kind.admission() == Admission::Shared;
-        self.is_live() && self.claim.keeps_out(asked, shares)
+        self.is_live() && self.claim.keeps_out(asked, asked.kind.is_shared())
     }
 
     /// Whether others are kept out as long as the guards stay that it has.

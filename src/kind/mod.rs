@@ -2,7 +2,16 @@
 //! about one lock, and what it means for those who wait.
 //!
 //! To add a kind is to write a [`Kind`] in a folder of `kinds`, with its scripts and its public type.
-//! Rounds, renewal, healing, releases, waiting, guards and composites know kinds by this trait alone.
+//! Rounds, renewal, healing, releases, waiting, guards and composites know kinds by this alone:
+//!
+//! | trait | what it answers | a kind must say |
+//! |---|---|---|
+//! | [`Statements`] | What is said to the server? | its name, and how it is acquired, renewed and released |
+//! | [`Sharing`] | Which holds go together? | nothing, if one holder keeps all others out |
+//! | [`Waking`] | How does a waiter learn that it may ask again? | the channel of its releases |
+//!
+//! What few kinds have is behind one question each: [`Fencing`] behind [`Statements::fencing`], [`ServerQueue`]
+//! behind [`Waking::server_queue`].
 
 mod holder;
 mod token;
@@ -47,59 +56,25 @@ pub(crate) enum Admission {
     Shared,
 }
 
-/// What is said to a server about one lock of one sort.
+/// A lock of one sort, as everything that serves it knows it.
+pub(crate) trait Kind:
+    Statements + Sharing + Waking + fmt::Debug + Send + Sync + 'static
+{
+}
+
+impl<K: Statements + Sharing + Waking + fmt::Debug + Send + Sync + 'static> Kind for K {}
+
+/// What is said to a server about one lock.
 ///
 /// Every request is idempotent for its holder id: said again, it changes nothing more.
-pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
+pub(crate) trait Statements {
     /// The lock's name as the server knows it, which is its key: behind the client's namespace, if
     /// there is one.
     fn name(&self) -> &Arc<str>;
 
-    /// What tells holds of one name apart that are no re-entries of each other: reading and writing,
-    /// for instance. The same for all whose holder may enter again.
-    fn mode(&self) -> &'static str {
-        ""
-    }
-
-    /// Where it is announced that one may ask again. Where each holder has a channel of its own: what those
-    /// begin with, and what holds are listed under all the same.
-    fn channel(&self) -> &Arc<str>;
-
-    /// Where that is announced to `holder`. Known before the first request.
-    fn channel_of(&self, _holder: &Arc<str>) -> Arc<str> {
-        self.channel().clone()
-    }
-
-    /// Whether each holder has a channel of its own. Then each who waits stands in the server's queue, and
-    /// not in a line of its process.
-    fn queues_on_server(&self) -> bool {
-        false
-    }
-
-    /// How many may hold it at once.
-    fn admission(&self) -> Admission {
-        Admission::Exclusive
-    }
-
-    /// The same lock as it is held once its holder has given up a part of it: who wrote reads on. All
-    /// that is said of such a hold is said by this. `None` if there is nothing to give up.
-    fn downgraded(&self) -> Option<&Arc<dyn Kind>> {
-        None
-    }
-
     /// The lease that it is acquired with where `asked` was asked for, which has been checked as all are.
     fn term(&self, asked: Term) -> Result<Term, ConfigError> {
         Ok(asked)
-    }
-
-    /// What it is called, if Redisson has keys for it that the same name in braces has, too.
-    fn shares_keys(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// Whether all that keeps others out ends with a lease, by itself.
-    fn ends_with_leases(&self) -> bool {
-        true
     }
 
     /// What a new holder is known by, if not by process and number: 16 bytes, made of some that are unique.
@@ -107,62 +82,126 @@ pub(crate) trait Kind: fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    /// Whether whoever waits for it keeps others out by asking, as a writer does with new readers.
-    fn keeps_out_by_asking(&self) -> bool {
-        false
-    }
-
-    /// Whether a release by somebody may mean that who holds it with others holds it no more. Not of
-    /// permits: each is by itself.
-    fn release_may_end_others(&self) -> bool {
-        true
-    }
-
     /// Acquires, or confirms. Says [`Arg::NotAfter`](crate::wire::Arg) where its stamp is to stand; one
-    /// with a lease for all its locks shares a call with others. Answers `DONE` with the ttl of this holder's own hold (and the token),
-    /// `STALE`, `FOREIGN`, `OTHER_KIND`, `FOREIGN_COUNTER`, `REFUSED` with the time after which it may be free, or
-    /// `QUEUED` with the same if it has left something there; `LINED_UP` if that is a new place in a queue.
+    /// with a lease for all its locks shares a call with others. Answers `DONE` with the ttl of this holder's own
+    /// hold (and the token), `STALE`, `FOREIGN`, `OTHER_KIND`, `FOREIGN_COUNTER`, `REFUSED` with the time after
+    /// which it may be free, or `QUEUED` with the same if it has left something there; `LINED_UP` if that is a new
+    /// place in a queue.
     fn acquire(&self, request: AcquireRequest<'_>) -> Statement;
-
-    /// Takes back whatever an acquire may have left that was not granted, or not answered: final by
-    /// its stamp, as a release. Answers as [`count`](Self::count).
-    fn withdraw(&self, holder: &Arc<str>) -> Statement {
-        self.count(holder, 0)
-    }
-
-    /// Sees to it that the place in a queue that an acquire took does not end. Answers `DONE`, or anything
-    /// else if there is none. `None` if this kind has no such places.
-    fn keep_place(&self, _holder: &Arc<str>) -> Option<Statement> {
-        None
-    }
-
-    /// Whether grants come with a fencing token.
-    fn is_fenced(&self) -> bool {
-        false
-    }
-
-    /// Raises the counter to the hold's token. Answers `DONE` if it has it now. `None` if this kind
-    /// has no tokens.
-    fn promote(&self, _holder: &Arc<str>, _token: FencingToken, _term: Term) -> Option<Statement> {
-        None
-    }
 
     /// Renews to at least this lease; 0 only asks. Answers `DONE` with the ttl, or anything else if
     /// the lock is gone: `REFUSED` with 1 if another holds it.
     fn renew(&self, holder: &Arc<str>, lease_ms: i64) -> Statement;
 
-    /// Writes the count; 0 releases. Answers `DONE`, or anything else if the lock is not ours:
-    /// `REFUSED` with 1 if another holds it.
-    fn count(&self, holder: &Arc<str>, count: u32) -> Statement;
+    /// Writes how many guards there are. Answers as a renewal: it is one where nothing is counted, since a hold is
+    /// had once then, however many guards it has.
+    fn count(&self, holder: &Arc<str>, _guards: u32) -> Statement {
+        self.renew(holder, 0)
+    }
+
+    /// Ends the hold, or takes back whatever an acquire may have left that was not granted, or not answered. Answers
+    /// `DONE`, or anything else if the lock is not ours: `REFUSED` with 1 if another holds it.
+    fn release(&self, holder: &Arc<str>) -> Statement;
 
     /// A release without a script, if a kind has one: for where nothing that was sent can come later.
     fn plain_release(&self, _holder: &Arc<str>) -> Option<PlainRelease> {
         None
     }
 
+    /// What is said about its tokens, if grants come with one.
+    fn fencing(&self) -> Option<&dyn Fencing> {
+        None
+    }
+}
+
+/// What is said about the fencing tokens of a kind that has them.
+pub(crate) trait Fencing {
+    /// Raises the counter to the hold's token. Answers `DONE` if it has it now.
+    fn promote(&self, holder: &Arc<str>, token: FencingToken, term: Term) -> Statement;
+}
+
+/// Which holds of one name, and of its keys, go together.
+pub(crate) trait Sharing {
+    /// How many may hold it at once.
+    fn admission(&self) -> Admission {
+        Admission::Exclusive
+    }
+
+    /// What tells holds of one name apart that are no re-entries of each other: reading and writing,
+    /// for instance. The same for all whose holder may enter again.
+    fn mode(&self) -> &'static str {
+        ""
+    }
+
+    /// The same lock as it is held once its holder has given up a part of it: a writer reads on, permits are left
+    /// to another. All that is said of such a hold is said by this. `None` if there is nothing to give up.
+    fn reduced(&self) -> Option<&Arc<dyn Kind>> {
+        None
+    }
+
+    /// Whether it has permits, which are counted. Each hold is by itself then: that another one is released, or
+    /// lost, says nothing of it. And what keeps others out need not end by itself, as a lease does.
+    fn is_counted(&self) -> bool {
+        false
+    }
+
+    /// What it is called, if Redisson has keys for it that the same name in braces has, too.
+    fn shares_keys(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+/// How a waiter learns that it may ask again.
+pub(crate) trait Waking {
+    /// Where it is announced that one may ask again. Where each holder has a channel of its own: what those
+    /// begin with, and what holds are listed under all the same.
+    fn channel(&self) -> &Arc<str>;
+
+    /// Whether a waiter keeps others out by asking, as a writer does with new readers.
+    fn keeps_out_by_asking(&self) -> bool {
+        false
+    }
+
+    /// The queue in which the server keeps its waiters, if it does. Each waiter stands there, and not in a line of
+    /// its process.
+    fn server_queue(&self) -> Option<&dyn ServerQueue> {
+        None
+    }
+}
+
+/// A queue of waiters on the server, which knows each by its holder id.
+pub(crate) trait ServerQueue {
+    /// Where `holder` is told that it is its turn. Known before the first request.
+    fn channel_of(&self, holder: &Arc<str>) -> Arc<str>;
+
+    /// Sees to it that the place that an acquire took does not end. Answers `DONE`, or anything else if there is
+    /// none.
+    fn keep_place(&self, holder: &Arc<str>) -> Statement;
+}
+
+impl dyn Kind {
+    /// Whether one holder lets others of the same sort in.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.admission() == Admission::Shared
+    }
+
+    pub(crate) fn is_fenced(&self) -> bool {
+        self.fencing().is_some()
+    }
+
+    pub(crate) fn queues_on_server(&self) -> bool {
+        self.server_queue().is_some()
+    }
+
+    /// Where it is announced to `holder` that it may ask again.
+    pub(crate) fn channel_of(&self, holder: &Arc<str>) -> Arc<str> {
+        let queue = self.server_queue();
+        queue.map_or_else(|| self.channel().clone(), |queue| queue.channel_of(holder))
+    }
+
     /// Whether what one holder has may pass to the next one of the same process without a word to the
     /// server.
-    fn may_be_handed_over(&self) -> bool {
-        self.admission() == Admission::Exclusive && !self.queues_on_server()
+    pub(crate) fn may_be_handed_over(&self) -> bool {
+        !self.is_shared() && !self.queues_on_server()
     }
 }

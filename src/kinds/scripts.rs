@@ -63,7 +63,7 @@ pub(crate) fn named() -> impl Iterator<Item = (&'static str, String)> {
 mod tests {
     use super::*;
     use crate::{
-        kind::{FencingToken, Kind},
+        kind::{Fencing, FencingToken, ServerQueue, Statements},
         lease::Lease,
         wire::{Batch, Call, Items, Publishing, test_answers::for_any_answer},
     };
@@ -131,12 +131,12 @@ mod tests {
             once: "once".into(),
             not_after: 0,
         };
-        let place = fair.keep_place(&holder).unwrap();
+        let place = fair.keep_place(&holder);
         let (pass, leave) =
             (turnstile::Pass::new("x", &holder), turnstile::Leave::new("x", &holder));
         let renewal = mutex.renew(&holder, 1_000);
         let token = FencingToken::of(1).unwrap();
-        let promotion = fenced.promote(&holder, token, term).unwrap();
+        let promotion = fenced.promote(&holder, token, term);
         let batch = Batch::new(renewal.script, vec![renewal.clone(); 3]);
         for_any_answer(|answer| {
             let items = || Items::of(answer.clone());

@@ -197,7 +197,7 @@ mod tests {
     fn release(client: &Client, clock: &Noting, stamps: &[i64]) -> Release {
         let member = client.lock("x").voter().clone();
         let node = member.services.node.clone();
-        let statement = member.kind.count(&"holder".into(), 0);
+        let statement = member.kind.release(&"holder".into());
         let mut unanswered = Unanswered::default();
         for stamp in stamps {
             unanswered.sent(u64::MAX, *stamp);
@@ -255,7 +255,7 @@ mod tests {
             let now = server.wall_clock_us();
             let stamps: Vec<_> = stamps.iter().map(|ms| now + ms * 1_000).collect();
             let holder: Arc<str> = guard.holder_id().into();
-            let statement = lock.voter().kind.count(&holder, 0);
+            let statement = lock.voter().kind.release(&holder);
             let said = by_script(statement);
             let release = Release { holder, said, ..release(&client, &clock, &stamps) };
             perform_release(&shared(&clock), release).await;
@@ -374,7 +374,7 @@ mod tests {
         let due = Due {
             member: MemberId::FIRST,
             node: release.node.clone(),
-            statement: client.lock("x").voter().kind.count(&"holder".into(), 0),
+            statement: client.lock("x").voter().kind.release(&"holder".into()),
             timeout: ms(100),
         };
         let claim = Arc::new(Counted { due: Mutex::new(Some(due)), reports: Mutex::default() });

@@ -187,7 +187,7 @@ impl Outcome {
 
     /// Not done: the lock is held by another, or not held at all.
     pub(crate) const REFUSED: i64 = 0;
-    /// Not done, and something was left behind that is to be [withdrawn](crate::kind::Kind::withdraw).
+    /// Not done, and something was left behind that is to be [taken back](crate::kind::Statements::release).
     pub(crate) const QUEUED: i64 = -6;
     /// The same, and what was left is a place at the end of a queue: there was none before.
     pub(crate) const LINED_UP: i64 = -7;

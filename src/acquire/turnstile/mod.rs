@@ -22,7 +22,6 @@ use super::{servers::common_order, votes::Votes};
 use crate::{
     by_member::{ByMember, MemberId},
     error::Vote,
-    kind::Admission,
     voting::Voter,
 };
 
@@ -42,12 +41,8 @@ impl Turnstile {
     /// Whether waiters for this can pass one by one. A lock that many may hold at once needs nothing of the sort, nor
     /// does one with a queue or another way to make others wait.
     pub(super) fn suits(members: &ByMember<Voter>) -> bool {
-        members.values().all(|member| {
-            let kind = &member.kind;
-            kind.admission() == Admission::Exclusive
-                && !kind.queues_on_server()
-                && !kind.keeps_out_by_asking()
-        })
+        let suits = |of: &Voter| of.kind.may_be_handed_over() && !of.kind.keeps_out_by_asking();
+        members.values().all(suits)
     }
 
     /// A round was lost.

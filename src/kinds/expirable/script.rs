@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use smallvec::SmallVec;
 
 use crate::{
-    kind::{Access, AcquireRequest, Admission, Holder, Kind},
+    kind::{Access, AcquireRequest, Admission, Holder, Sharing, Statements, Waking},
     kinds::{
         once::Change,
         permits::script::{Store, may_wish},
@@ -96,33 +96,33 @@ impl LeasedPermits {
     }
 }
 
-impl Kind for LeasedPermits {
-    fn name(&self) -> &Arc<str> {
-        &self.store.name
-    }
-
-    fn channel(&self) -> &Arc<str> {
-        &self.store.channel
-    }
-
+impl Sharing for LeasedPermits {
     fn admission(&self) -> Admission {
         Admission::Shared
     }
 
-    fn bare_holder(&self, fresh: &dyn Fn() -> u128) -> Option<u128> {
-        Some(permit::marked(fresh(), self.skew_ms))
+    fn is_counted(&self) -> bool {
+        true
     }
 
     fn shares_keys(&self) -> Option<&'static str> {
         Some(SORT)
     }
+}
 
-    fn ends_with_leases(&self) -> bool {
-        false
+impl Waking for LeasedPermits {
+    fn channel(&self) -> &Arc<str> {
+        &self.store.channel
+    }
+}
+
+impl Statements for LeasedPermits {
+    fn name(&self) -> &Arc<str> {
+        &self.store.name
     }
 
-    fn release_may_end_others(&self) -> bool {
-        false
+    fn bare_holder(&self, fresh: &dyn Fn() -> u128) -> Option<u128> {
+        Some(permit::marked(fresh(), self.skew_ms))
     }
 
     fn acquire(&self, request: AcquireRequest<'_>) -> Statement {
@@ -141,11 +141,7 @@ impl Kind for LeasedPermits {
         Statement::leasing(&RENEW, keys, lease_ms, shared, [self.bytes(holder)])
     }
 
-    fn count(&self, holder: &Arc<str>, count: u32) -> Statement {
-        if count > 0 {
-            // They are had once, however many guards there are.
-            return self.renew(holder, 0);
-        }
+    fn release(&self, holder: &Arc<str>) -> Statement {
         Statement::new(
             &COUNT,
             self.store.keys(),

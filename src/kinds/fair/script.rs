@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    kind::{AcquireRequest, Kind},
+    kind::{AcquireRequest, ServerQueue, Sharing, Statements, Waking},
     kinds::mutex::script::Mutex,
     wire::{Arg, Call, Items, Malformed, Script, ScriptText, Statement, Words, key, script},
 };
@@ -67,29 +67,40 @@ impl Fair {
     }
 }
 
-impl Kind for Fair {
-    fn name(&self) -> &Arc<str> {
-        self.mutex.name()
+impl Sharing for Fair {
+    fn mode(&self) -> &'static str {
+        "fair"
     }
 
     fn shares_keys(&self) -> Option<&'static str> {
         Some("fair")
     }
+}
 
-    fn mode(&self) -> &'static str {
-        "fair"
-    }
-
+impl Waking for Fair {
     fn channel(&self) -> &Arc<str> {
         self.mutex.channel()
     }
 
+    fn server_queue(&self) -> Option<&dyn ServerQueue> {
+        Some(self)
+    }
+}
+
+impl ServerQueue for Fair {
     fn channel_of(&self, holder: &Arc<str>) -> Arc<str> {
         key::joined(&[&[self.channel(), ":", holder]])
     }
 
-    fn queues_on_server(&self) -> bool {
-        true
+    fn keep_place(&self, holder: &Arc<str>) -> Statement {
+        let keys = [self.name(), &self.queue, &self.deadlines];
+        Statement::new(&KEEP, keys, [Arg::text(holder)])
+    }
+}
+
+impl Statements for Fair {
+    fn name(&self) -> &Arc<str> {
+        self.mutex.name()
     }
 
     fn acquire(&self, request: AcquireRequest<'_>) -> Statement {
@@ -98,19 +109,15 @@ impl Kind for Fair {
         Statement::leasing(&ACQUIRE, self.all_keys(), term.ms(), [Arg::NotAfter], args)
     }
 
-    fn keep_place(&self, holder: &Arc<str>) -> Option<Statement> {
-        let keys = [self.name(), &self.queue, &self.deadlines];
-        Some(Statement::new(&KEEP, keys, [Arg::text(holder)]))
-    }
-
     fn renew(&self, holder: &Arc<str>, lease_ms: i64) -> Statement {
         self.mutex.renew(holder, lease_ms)
     }
 
-    fn count(&self, holder: &Arc<str>, count: u32) -> Statement {
-        if count > 0 {
-            return self.mutex.count(holder, count);
-        }
+    fn count(&self, holder: &Arc<str>, guards: u32) -> Statement {
+        self.mutex.count(holder, guards)
+    }
+
+    fn release(&self, holder: &Arc<str>) -> Statement {
         let args = [Arg::text(holder), Arg::text(self.channel())];
         Statement::new(&RELEASE, self.all_keys(), args)
     }

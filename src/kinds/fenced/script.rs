@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::{
-    kind::{AcquireRequest, FencingToken, Kind},
+    kind::{AcquireRequest, Fencing, FencingToken, Sharing, Statements, Waking},
     kinds::mutex::script::Mutex,
     lease::Term,
     wire::{Arg, PlainRelease, Script, Statement, key, script},
@@ -57,21 +57,33 @@ impl Fenced {
     }
 }
 
-impl Kind for Fenced {
-    fn name(&self) -> &Arc<str> {
-        self.mutex.name()
-    }
-
+impl Sharing for Fenced {
     fn shares_keys(&self) -> Option<&'static str> {
         Some("fenced")
     }
+}
 
+impl Waking for Fenced {
     fn channel(&self) -> &Arc<str> {
         self.mutex.channel()
     }
+}
 
-    fn is_fenced(&self) -> bool {
-        true
+impl Fencing for Fenced {
+    fn promote(&self, holder: &Arc<str>, token: FencingToken, term: Term) -> Statement {
+        let token = i64::try_from(token.get()).unwrap_or(i64::MAX);
+        let args = [Arg::text(holder), Arg::Int(token), Arg::Int(self.keep_ms(term))];
+        #[cfg(planted_bugs)]
+        if planted!(NonStrictPromote) {
+            return self.statement(&super::planted::BLIND_PROMOTE, args);
+        }
+        self.statement(&PROMOTE, args)
+    }
+}
+
+impl Statements for Fenced {
+    fn name(&self) -> &Arc<str> {
+        self.mutex.name()
     }
 
     fn acquire(&self, request: AcquireRequest<'_>) -> Statement {
@@ -82,26 +94,24 @@ impl Kind for Fenced {
         Statement::leasing(&ACQUIRE, keys, term.ms(), shared, args)
     }
 
-    fn promote(&self, holder: &Arc<str>, token: FencingToken, term: Term) -> Option<Statement> {
-        let token = i64::try_from(token.get()).unwrap_or(i64::MAX);
-        let args = [Arg::text(holder), Arg::Int(token), Arg::Int(self.keep_ms(term))];
-        #[cfg(planted_bugs)]
-        if planted!(NonStrictPromote) {
-            return Some(self.statement(&super::planted::BLIND_PROMOTE, args));
-        }
-        Some(self.statement(&PROMOTE, args))
-    }
-
     fn renew(&self, holder: &Arc<str>, lease_ms: i64) -> Statement {
         self.mutex.renew(holder, lease_ms)
+    }
+
+    fn count(&self, holder: &Arc<str>, guards: u32) -> Statement {
+        self.mutex.count(holder, guards)
+    }
+
+    fn release(&self, holder: &Arc<str>) -> Statement {
+        self.mutex.release(holder)
     }
 
     fn plain_release(&self, holder: &Arc<str>) -> Option<PlainRelease> {
         self.mutex.plain_release(holder)
     }
 
-    fn count(&self, holder: &Arc<str>, count: u32) -> Statement {
-        self.mutex.count(holder, count)
+    fn fencing(&self) -> Option<&dyn Fencing> {
+        Some(self)
     }
 }
 

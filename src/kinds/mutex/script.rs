@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::{
-    kind::{Access, AcquireRequest, Holder, Kind},
+    kind::{Access, AcquireRequest, Holder, Sharing, Statements, Waking},
     wire::{
         Arg, Call, Items, Malformed, PlainRelease, Script, ScriptText, Statement, Words, key,
         script,
@@ -46,13 +46,17 @@ impl Mutex {
     }
 }
 
-impl Kind for Mutex {
-    fn name(&self) -> &Arc<str> {
-        &self.name
-    }
+impl Sharing for Mutex {}
 
+impl Waking for Mutex {
     fn channel(&self) -> &Arc<str> {
         &self.channel
+    }
+}
+
+impl Statements for Mutex {
+    fn name(&self) -> &Arc<str> {
+        &self.name
     }
 
     fn acquire(&self, request: AcquireRequest<'_>) -> Statement {
@@ -68,6 +72,14 @@ impl Kind for Mutex {
         Statement::leasing(&RENEW, [&self.name], lease_ms, [], [Arg::text(holder)])
     }
 
+    fn count(&self, holder: &Arc<str>, guards: u32) -> Statement {
+        count(&self.name, holder, guards, &self.channel)
+    }
+
+    fn release(&self, holder: &Arc<str>) -> Statement {
+        count(&self.name, holder, 0, &self.channel)
+    }
+
     fn plain_release(&self, holder: &Arc<str>) -> Option<PlainRelease> {
         Some(PlainRelease {
             key: self.name.clone(),
@@ -75,10 +87,6 @@ impl Kind for Mutex {
             channel: self.channel.clone(),
             by_script: |it| count(&it.key, &it.holder, 0, &it.channel),
         })
-    }
-
-    fn count(&self, holder: &Arc<str>, times: u32) -> Statement {
-        count(&self.name, holder, times, &self.channel)
     }
 }
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     guard::ReadGuard,
-    script::{Mode, Reading, Rw},
+    script::{Mode, Rw, RwSide},
     side::{force_release, standing},
 };
 use crate::{
@@ -46,7 +46,7 @@ lock_methods!([] ReadLock, ReadGuard);
 
 impl ReadLock {
     pub(super) fn new(services: Arc<NodeServices>, rw: Arc<Rw>) -> Self {
-        let member = Voter::new(services, Arc::new(Reading::of(&rw)));
+        let member = Voter::new(services, Arc::new(RwSide::of(&rw, Mode::Read)));
         Self { handle: Handle::new(Target::one(member)), rw }
     }
 

@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     error::ConfigError,
-    kind::{AcquireRequest, Admission, Kind},
+    kind::{AcquireRequest, Admission, Kind, Sharing, Statements, Waking},
     lease::Term,
     wire::{Arg, Script, Statement, key, script},
 };
@@ -76,15 +76,12 @@ pub(crate) struct Rw {
     longest: Duration,
 }
 
-/// The side of those who read.
-#[derive(Debug, Clone)]
-pub(crate) struct Reading(Arc<Rw>);
-
-/// The side of those who write.
+/// One side of a lock: that of readers, or that of writers.
 #[derive(Debug)]
-pub(crate) struct Writing {
+pub(crate) struct RwSide {
     rw: Arc<Rw>,
-    /// Made when somebody asks: few ever downgrade.
+    mode: Mode,
+    /// That of readers, for a writer that reads on. Made when it is asked for: few ever downgrade.
     reading: OnceLock<Arc<dyn Kind>>,
 }
 
@@ -119,113 +116,21 @@ impl Rw {
         let [mode, message] = [mode.name(), mode.message()].map(|text| Arg::text(&text.into()));
         Statement::new(&FORCE, [&self.name], [mode, Arg::text(&self.channel), message])
     }
-
-    /// `channel` is where it is told that a writer has become a reader, if it is to.
-    fn renew(&self, holder: &Arc<str>, lease_ms: i64, channel: &Arc<str>) -> Statement {
-        let timer = key::rw_timer(&self.name, holder);
-        let args = [Arg::text(holder), Arg::text(channel)];
-        Statement::leasing(&RENEW, [&self.name, &timer], lease_ms, [], args)
-    }
-
-    fn count(&self, holder: &Arc<str>, count: u32) -> Statement {
-        let timer = key::rw_timer(&self.name, holder);
-        let args = [Arg::text(holder), Arg::Int(count.into()), Arg::text(&self.channel)];
-        Statement::new(&COUNT, [&self.name, &timer, &self.wish], args)
-    }
-
-    fn term(&self, asked: Term) -> Result<Term, ConfigError> {
-        let (lease, redisson_watchdog) = (asked.length(), self.longest);
-        if lease <= redisson_watchdog {
-            return Ok(asked);
-        }
-        Err(ConfigError::LeaseAboveRedisson { lease, redisson_watchdog })
-    }
 }
 
-impl Reading {
-    pub(crate) fn of(rw: &Arc<Rw>) -> Self {
-        Self(rw.clone())
-    }
-}
-
-impl Writing {
-    pub(crate) fn of(rw: &Arc<Rw>) -> Self {
-        Self { rw: rw.clone(), reading: OnceLock::new() }
-    }
-}
-
-impl Kind for Reading {
-    fn name(&self) -> &Arc<str> {
-        &self.0.name
+impl RwSide {
+    pub(crate) fn of(rw: &Arc<Rw>, mode: Mode) -> Self {
+        Self { rw: rw.clone(), mode, reading: OnceLock::new() }
     }
 
-    fn shares_keys(&self) -> Option<&'static str> {
-        Some(MODE)
-    }
-
-    fn mode(&self) -> &'static str {
-        MODE
-    }
-
-    fn channel(&self) -> &Arc<str> {
-        &self.0.channel
-    }
-
-    fn admission(&self) -> Admission {
-        Admission::Shared
-    }
-
-    fn term(&self, asked: Term) -> Result<Term, ConfigError> {
-        self.0.term(asked)
-    }
-
-    fn acquire(&self, request: AcquireRequest<'_>) -> Statement {
-        let AcquireRequest { holder, term, is_held, .. } = request;
-        let timer = key::rw_timer(&self.0.name, holder);
-        let keys = [&self.0.name, &timer, &self.0.wish];
+    fn read(&self, AcquireRequest { holder, term, is_held, .. }: AcquireRequest<'_>) -> Statement {
+        let timer = key::rw_timer(&self.rw.name, holder);
+        let keys = [&self.rw.name, &timer, &self.rw.wish];
         let args = [Arg::text(holder), Arg::Int(is_held.into())];
         Statement::leasing(&READ, keys, term.ms(), [Arg::NotAfter], args)
     }
 
-    fn renew(&self, holder: &Arc<str>, lease_ms: i64) -> Statement {
-        self.0.renew(holder, lease_ms, &self.0.channel)
-    }
-
-    fn count(&self, holder: &Arc<str>, count: u32) -> Statement {
-        self.0.count(holder, count)
-    }
-}
-
-impl Kind for Writing {
-    fn name(&self) -> &Arc<str> {
-        &self.rw.name
-    }
-
-    fn shares_keys(&self) -> Option<&'static str> {
-        Some(MODE)
-    }
-
-    fn mode(&self) -> &'static str {
-        MODE
-    }
-
-    fn channel(&self) -> &Arc<str> {
-        &self.rw.channel
-    }
-
-    fn downgraded(&self) -> Option<&Arc<dyn Kind>> {
-        Some(self.reading.get_or_init(|| Arc::new(Reading::of(&self.rw))))
-    }
-
-    fn term(&self, asked: Term) -> Result<Term, ConfigError> {
-        self.rw.term(asked)
-    }
-
-    fn keeps_out_by_asking(&self) -> bool {
-        true
-    }
-
-    fn acquire(&self, request: AcquireRequest<'_>) -> Statement {
+    fn write(&self, request: AcquireRequest<'_>) -> Statement {
         let AcquireRequest { holder, term, waits, is_alone, .. } = request;
         let wisher = match (waits, holder.split_once(':')) {
             (false, _) => Arg::Int(0),
@@ -237,15 +142,80 @@ impl Kind for Writing {
         let keys = [&self.rw.name, &self.rw.wish];
         Statement::leasing(&WRITE, keys, term.ms(), [Arg::NotAfter], args)
     }
+}
 
-    fn renew(&self, holder: &Arc<str>, lease_ms: i64) -> Statement {
-        self.rw.renew(holder, lease_ms, &"".into())
+impl Sharing for RwSide {
+    fn admission(&self) -> Admission {
+        match self.mode {
+            Mode::Read => Admission::Shared,
+            Mode::Write => Admission::Exclusive,
+        }
     }
 
-    fn count(&self, holder: &Arc<str>, count: u32) -> Statement {
-        self.rw.count(holder, count)
+    fn mode(&self) -> &'static str {
+        MODE
+    }
+
+    fn reduced(&self) -> Option<&Arc<dyn Kind>> {
+        let reading = || -> Arc<dyn Kind> { Arc::new(Self::of(&self.rw, Mode::Read)) };
+        (self.mode == Mode::Write).then(|| self.reading.get_or_init(reading))
+    }
+
+    fn shares_keys(&self) -> Option<&'static str> {
+        Some(MODE)
     }
 }
 
-/// The same for both sides, since who writes may read.
+impl Waking for RwSide {
+    fn channel(&self) -> &Arc<str> {
+        &self.rw.channel
+    }
+
+    fn keeps_out_by_asking(&self) -> bool {
+        self.mode == Mode::Write
+    }
+}
+
+impl Statements for RwSide {
+    fn name(&self) -> &Arc<str> {
+        &self.rw.name
+    }
+
+    fn term(&self, asked: Term) -> Result<Term, ConfigError> {
+        let (lease, redisson_watchdog) = (asked.length(), self.rw.longest);
+        if lease <= redisson_watchdog {
+            return Ok(asked);
+        }
+        Err(ConfigError::LeaseAboveRedisson { lease, redisson_watchdog })
+    }
+
+    fn acquire(&self, request: AcquireRequest<'_>) -> Statement {
+        match self.mode {
+            Mode::Read => self.read(request),
+            Mode::Write => self.write(request),
+        }
+    }
+
+    fn renew(&self, holder: &Arc<str>, lease_ms: i64) -> Statement {
+        // Where it is told that a writer has become a reader, if it has.
+        let told = match self.mode {
+            Mode::Read => Arg::text(&self.rw.channel),
+            Mode::Write => Arg::text(&"".into()),
+        };
+        let timer = key::rw_timer(&self.rw.name, holder);
+        let args = [Arg::text(holder), told];
+        Statement::leasing(&RENEW, [&self.rw.name, &timer], lease_ms, [], args)
+    }
+
+    fn count(&self, holder: &Arc<str>, guards: u32) -> Statement {
+        let timer = key::rw_timer(&self.rw.name, holder);
+        let args = [Arg::text(holder), Arg::Int(guards.into()), Arg::text(&self.rw.channel)];
+        Statement::new(&COUNT, [&self.rw.name, &timer, &self.rw.wish], args)
+    }
+
+    fn release(&self, holder: &Arc<str>) -> Statement {
+        self.count(holder, 0)
+    }
+}
+
 const MODE: &str = "rw";

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     guard::WriteGuard,
-    script::{Mode, Rw, Writing},
+    script::{Mode, Rw, RwSide},
     side::{force_release, standing},
 };
 use crate::{
@@ -48,7 +48,7 @@ lock_methods!([] WriteLock, WriteGuard);
 
 impl WriteLock {
     pub(super) fn new(services: Arc<NodeServices>, rw: Arc<Rw>) -> Self {
-        let member = Voter::new(services, Arc::new(Writing::of(&rw)));
+        let member = Voter::new(services, Arc::new(RwSide::of(&rw, Mode::Write)));
         Self { handle: Handle::new(Target::one(member)), rw }
     }
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use crate::{
     error::ConfigError,
-    kind::{Access, AcquireRequest, Admission, Holder, Kind},
+    kind::{Access, AcquireRequest, Admission, Holder, Kind, Sharing, Statements, Waking},
     kinds::{
         once::Change,
         permits::script::{Store, may_wish},
@@ -59,33 +59,33 @@ impl HeldPermits {
     }
 }
 
-impl Kind for HeldPermits {
-    fn name(&self) -> &Arc<str> {
-        &self.store.name
-    }
-
-    fn channel(&self) -> &Arc<str> {
-        &self.store.channel
-    }
-
+impl Sharing for HeldPermits {
     fn admission(&self) -> Admission {
         Admission::Shared
     }
 
-    fn downgraded(&self) -> Option<&Arc<dyn Kind>> {
+    fn reduced(&self) -> Option<&Arc<dyn Kind>> {
         self.forgotten.as_ref()
+    }
+
+    fn is_counted(&self) -> bool {
+        true
+    }
+}
+
+impl Waking for HeldPermits {
+    fn channel(&self) -> &Arc<str> {
+        &self.store.channel
+    }
+}
+
+impl Statements for HeldPermits {
+    fn name(&self) -> &Arc<str> {
+        &self.store.name
     }
 
     fn term(&self, _asked: Term) -> Result<Term, ConfigError> {
         Ok(Term::ENDLESS)
-    }
-
-    fn ends_with_leases(&self) -> bool {
-        false
-    }
-
-    fn release_may_end_others(&self) -> bool {
-        false
     }
 
     fn acquire(&self, request: AcquireRequest<'_>) -> Statement {
@@ -102,13 +102,9 @@ impl Kind for HeldPermits {
         Statement::new(&RENEW, keys, [Arg::text(holder)])
     }
 
-    fn count(&self, holder: &Arc<str>, count: u32) -> Statement {
-        match count {
-            0 if self.forgotten.is_none() => parting(&self.store, holder, -1),
-            0 => parting(&self.store, holder, self.permits.into()),
-            // It is had once, however many guards there are.
-            _ => self.renew(holder, 0),
-        }
+    fn release(&self, holder: &Arc<str>) -> Statement {
+        let is_forgotten = self.forgotten.is_none();
+        parting(&self.store, holder, if is_forgotten { -1 } else { self.permits.into() })
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::{lock_of, server};
 use crate::{
     Client,
-    kind::{AcquireRequest, Admission, Kind},
+    kind::{AcquireRequest, Admission, Sharing, Statements, Waking},
     notifier::Listener,
     wire::{Arg, Script, Statement, key},
 };
@@ -36,17 +36,21 @@ impl Readers {
     }
 }
 
-impl Kind for Readers {
-    fn name(&self) -> &Arc<str> {
-        &self.name
+impl Sharing for Readers {
+    fn admission(&self) -> Admission {
+        Admission::Shared
     }
+}
 
+impl Waking for Readers {
     fn channel(&self) -> &Arc<str> {
         &self.channel
     }
+}
 
-    fn admission(&self) -> Admission {
-        Admission::Shared
+impl Statements for Readers {
+    fn name(&self) -> &Arc<str> {
+        &self.name
     }
 
     fn acquire(&self, request: AcquireRequest<'_>) -> Statement {
@@ -59,7 +63,7 @@ impl Kind for Readers {
         Statement::new(&RENEW, [&self.name], [Arg::text(holder)])
     }
 
-    fn count(&self, holder: &Arc<str>, _count: u32) -> Statement {
+    fn release(&self, holder: &Arc<str>) -> Statement {
         let args = [Arg::text(holder), Arg::text(&self.channel)];
         Statement::new(&RELEASE, [&self.name], args)
     }
