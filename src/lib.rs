@@ -13,6 +13,7 @@ mod composite;
 #[cfg(feature = "embedded")]
 pub mod embedded;
 pub mod error;
+pub mod fence;
 mod guard;
 mod home;
 mod kind;

@@ -6,6 +6,7 @@ mod cargo;
 mod interop;
 mod packages;
 mod planted;
+mod postgres;
 mod redis;
 mod walk;
 mod words;
@@ -24,7 +25,7 @@ struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Chore {
-    /// Runs unit, integration and doc tests; installs redis-server if it is missing.
+    /// Runs unit, integration and doc tests; installs redis-server and PostgreSQL if they are missing.
     Test {
         /// Passed to `cargo test`; what follows another `--` goes to the test binaries.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -101,7 +102,9 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     match chore {
-        Chore::Test { args } => cargo::run(&TESTS, &args),
+        Chore::Test { args } => {
+            postgres::ensure().map_or_else(failed, |()| cargo::run(&TESTS, &args))
+        }
         Chore::Chaos { args } => cargo::run_program("palisade-chaos", &args),
         Chore::Sim { args } => cargo::run_program("palisade-simulation", &args),
         Chore::Planted { bugs } => planted::run(&bugs).unwrap_or_else(failed),
