@@ -1,6 +1,6 @@
 //! Counts what makes prose hard to read: sentences about persons, and long ones.
 //!
-//! A sentence about a person makes the reader look for the thing that is meant: *whoever waits* is a task, a process
+//! A sentence about a person makes the reader look for the thing that is meant: `whoever waits` is a task, a process
 //! or a user. So the subject is the thing, and `tests/it/tidy` keeps the count of the others low.
 
 mod sentences;

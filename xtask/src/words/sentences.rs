@@ -82,7 +82,8 @@ const PERSONS: [&str; 17] = [
 
 const MODALS: [&str; 6] = ["would", "could", "should", "might", "must", "wants"];
 
-/// Whether the word before a *whose* can be a thing. A question has none there ("shows whose it is").
+/// Whether the word before a *whose* can be a thing. A question has none there: "it shows `whose`
+/// turn it is".
 fn may_own(before: &str) -> bool {
     let asks = [
         "", "those", "all", "others", "he", "know", "knows", "known", "say", "says", "show",
@@ -140,7 +141,9 @@ fn of_file(name: &str, text: &str) -> Vec<Sentence> {
     let mut found = Vec::new();
     for block in blocks {
         for (line, text) in sentences(&block.lines) {
-            found.push(Sentence { file: name.to_owned(), line, text, is_public: block.is_public });
+            // A heading is no sentence: it would make the others look shorter.
+            let is_public = block.is_public && !text.starts_with('#');
+            found.push(Sentence { file: name.to_owned(), line, text, is_public });
         }
     }
     found
@@ -228,9 +231,10 @@ fn sentences(lines: &[(usize, &str)]) -> Vec<(usize, String)> {
             continue;
         }
         if text.starts_with('|') {
-            found.extend(
-                text.split(" | ").map(|cell| (number, cell.trim_matches(['|', ' ']).to_owned())),
-            );
+            for cell in text.split(" | ").map(|cell| cell.trim_matches(['|', ' '])) {
+                paragraph.extend(cell.split_whitespace().map(|word| (number, word)));
+                end(&mut paragraph, &mut found);
+            }
         } else {
             paragraph.extend(text.split_whitespace().map(|word| (number, word)));
         }
@@ -306,9 +310,16 @@ mod tests {
 
     #[test]
     fn samples_and_targets_are_no_prose() {
-        let text = "# Head\n\nOne.\n\n```sh\nwho\n```\n\n- an item\n  of two lines\n1. first\n\n[a]: b\n\n    who\n";
-        let expected =
-            [(1, "# Head"), (3, "One."), (9, "- an item of two lines"), (11, "1. first")];
+        let text = "# Head\n\nOne.\n\n```sh\nwho\n```\n\n- an item\n  of two lines\n1. first\n\n| cell | two. More |\n|---|---|\n\n[a]: b\n\n    who\n";
+        let expected = [
+            (1, "# Head"),
+            (3, "One."),
+            (9, "- an item of two lines"),
+            (11, "1. first"),
+            (13, "cell"),
+            (13, "two."),
+            (13, "More"),
+        ];
         assert_eq!(texts("a.md", text), expected.map(|(line, text)| (line, text.to_owned())));
     }
 
