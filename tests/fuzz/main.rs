@@ -1,5 +1,5 @@
-//! Bytes that make no sense, to the embedded server and from a server to the library: nobody
-//! panics, nobody hangs, and nobody reserves memory for what is only announced.
+//! Bytes that make no sense, to the embedded server and from a server to the library: nothing
+//! panics or hangs, and no memory is reserved for what is only announced.
 //!
 //! A binary of its own: it looks at the memory of the process and at panics on all threads. The
 //! cases are the same at every run; `PROPTEST_CASES=100000 PROPTEST_RNG_SEED=7` asks for others.
@@ -98,7 +98,7 @@ fn count_panics() {
 }
 
 /// The most address space that this process ever had; 0 where that cannot be told. Reserved memory
-/// that nobody writes to is in no other figure.
+/// that is not written to is in no other figure.
 fn reserved_kib() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmPeak:"));

@@ -128,7 +128,7 @@ impl Damages {
             }
             Ok(())
         };
-        // Whoever of the two leaves takes the other along.
+        // The one of the two that leaves takes the other along.
         tokio::select! { biased; end = there => end, end = back => end }
     }
 

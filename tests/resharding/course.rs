@@ -22,7 +22,7 @@ pub(crate) enum Stage {
     Over,
 }
 
-/// What those who take part share.
+/// What all that take part share.
 pub(crate) struct Course {
     pub(crate) stage: watch::Sender<Stage>,
     ticks: AtomicU64,
@@ -40,7 +40,7 @@ pub(crate) struct Trouble {
 #[derive(Debug)]
 #[expect(dead_code, reason = "for whoever reads why it failed")]
 pub(crate) enum What {
-    /// It was free for so long although somebody wanted it.
+    /// It was free for so long although it was wanted.
     Late(Duration),
     /// It was held and is not any more, without a release.
     Lost(String),
@@ -92,7 +92,7 @@ impl Course {
         }
     }
 
-    /// Whether a change was made that nobody else makes. If it was not, it is to be made again.
+    /// Whether a change was made that no other makes. If it was not, it is to be made again.
     pub(crate) fn is_made(&self, name: &str, change: &Result<bool, ChangeError>) -> bool {
         match change {
             Ok(true) => {}
@@ -113,5 +113,5 @@ impl Course {
 }
 
 const TICK: Duration = Duration::from_millis(10);
-/// Whoever hears nothing looks after five seconds.
+/// A waiter that hears nothing looks after five seconds.
 const LATE: Duration = Duration::from_secs(3);

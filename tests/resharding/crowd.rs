@@ -1,4 +1,4 @@
-//! Everybody who wants something while slots move.
+//! All that want something while slots move.
 
 use std::{sync::Arc, time::Duration};
 
@@ -66,7 +66,7 @@ impl Crowd {
     }
 
     /// In the slot that is half moved: what is kept until it is moved, and what needs one key, and is passed
-    /// on all the time. A writer who keeps it may lose it, and is not there.
+    /// on all the time. A writer that keeps it may lose it, and is not there.
     fn keep(&mut self, pair: &[Client; 2], moves: &Moves, is_sharded: bool) {
         let tag = &moves.stuck;
         for whither in [GOES, "stays"] {
@@ -103,7 +103,7 @@ impl Crowd {
         passed_on.map(|place| place.grants()).collect()
     }
 
-    /// Waits until nobody wants anything any more. How often each was granted, and each latch passed.
+    /// Waits until nothing is wanted any more. How often each was granted, and each latch passed.
     pub(crate) async fn leave(mut self) -> Vec<(String, u64)> {
         while let Some(user) = within(self.users.join_next()).await {
             user.unwrap();
@@ -138,5 +138,5 @@ async fn connect(cluster: &SlotCluster, first: usize, is_sharded: bool) -> Clien
 
 /// What has to be renewed while a slot is half moved, and outlives a machine that stands still for a while.
 pub(crate) const LEASE: Duration = Duration::from_secs(20);
-/// In the names of locks of the slot that is half moved that nobody keeps.
+/// In the names of locks of the slot that is half moved that are not kept.
 const PASSED_ON: &str = "passed on";

@@ -16,8 +16,8 @@ use course::{Course, Stage, Trouble, What};
 use crowd::{Crowd, LATCHES, LEASE};
 use moves::{Moves, SAFE, Story};
 
-/// Nobody loses a hold or misses a release, and no two hold the same, while slots move to and fro under 200
-/// locks of all kinds that are waited for, one stays half moved for half a minute, and a master dies.
+/// No hold is lost, no release is missed, and no two hold the same. Meanwhile slots move to and fro under
+/// 200 locks of all kinds that are waited for, one stays half moved for half a minute, and a master dies.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn locks_are_held_waited_for_and_passed_on_while_slots_move_and_a_master_dies() {
     let cluster = Arc::new(SlotCluster::replicated(3));
@@ -62,7 +62,7 @@ fn moves(cluster: &Arc<SlotCluster>) -> Moves {
     }
 }
 
-/// While nobody serves a slot nobody is granted anything; while who serves it waits, neither.
+/// While a slot has no server nothing is granted; while its server waits, neither.
 fn is_excused(trouble: &Trouble, story: &Story) -> bool {
     let What::Late(free) = trouble.what else { return false };
     let is_in = |tag: &String| trouble.name.starts_with(&format!("{{{tag}}}"));
@@ -78,6 +78,6 @@ async fn within<F: Future>(work: F) -> F::Output {
 
 /// In the names of keys that outlive all holds: marks, counters, answers that are kept for a minute.
 const STAYS: [&str; 5] = ["palisade_mark:", "_token:", "palisade_once:", "Permit", "Leased"];
-/// Beyond the longest lease until a promoted replica grants, and who waits has looked again.
+/// Beyond the longest lease until a promoted replica grants, and the waiter has looked again.
 const SLACK: Duration = Duration::from_secs(4);
 const HANG: Duration = Duration::from_secs(100);

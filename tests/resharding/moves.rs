@@ -15,13 +15,13 @@ pub(crate) struct Moves {
     pub(crate) cluster: Arc<SlotCluster>,
     /// The tags whose slots move between all masters.
     pub(crate) tags: Vec<String>,
-    /// Those whose slots stay away from the master that dies.
+    /// Locks in slots that stay away from the master that dies.
     pub(crate) safe: Vec<String>,
     /// The same without a tag: a latch has its slot by its name.
     pub(crate) latches: Vec<String>,
     /// The one that is half moved.
     pub(crate) stuck: String,
-    /// For how long whoever takes the place of a master grants nobody anything.
+    /// For how long a server that takes the place of a master grants nothing.
     pub(crate) wait: Duration,
 }
 
@@ -32,9 +32,9 @@ pub(crate) struct Story {
     pub(crate) moves: usize,
     pub(crate) killed: Instant,
     pub(crate) replaced: Instant,
-    /// When whoever took its place has waited.
+    /// When the server that took its place has waited.
     pub(crate) waited: Instant,
-    /// Whose master died.
+    /// Locks in slots of the master that died.
     pub(crate) bereft: BTreeSet<String>,
 }
 
@@ -112,7 +112,7 @@ impl Moves {
     }
 }
 
-/// Also after a panic: nobody is to wait for more.
+/// Also after a panic: none is to wait for more.
 struct Ends<'a>(&'a Course);
 
 impl Drop for Ends<'_> {

@@ -1,4 +1,4 @@
-//! Two who want the same, and take turns: each time one holds it and the other waits to be told.
+//! Two that want the same, and take turns: each time one holds it and the other waits to be told.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -21,7 +21,7 @@ use crate::{
 pub(crate) struct Place {
     pub(crate) name: String,
     kind: Kind,
-    /// Whether who has it first keeps it until the slot is not half moved any more.
+    /// Whether the first holder keeps it until the slot is not half moved any more.
     is_kept: bool,
     course: Arc<Course>,
     is_taken: AtomicBool,
@@ -98,7 +98,7 @@ impl Place {
         grant
     }
 
-    /// Until the other one has it: whoever asks again at once is not told of anything.
+    /// Until the other one has it: one that asks again at once is not told of anything.
     async fn after(&self, grant: u64) {
         let mut grants = self.grants.subscribe();
         tokio::select! {

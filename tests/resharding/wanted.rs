@@ -63,7 +63,7 @@ impl Kind {
 }
 
 impl Wanted {
-    /// Whoever shares it with one other wants it alone.
+    /// A lock that is shared with one other is wanted alone.
     pub(crate) async fn set_up(&self) {
         let is_set = match self {
             Self::Permit(semaphore) => semaphore.try_set_permits(1).await,
