@@ -1,4 +1,4 @@
-//! Several masters and those who contend for locks on them.
+//! Several masters and the contenders for locks on them.
 
 use std::{future::Future, time::Duration};
 
@@ -96,7 +96,7 @@ pub(crate) fn client(url: &str) -> ClientBuilder {
     client.quarantine(Quarantine::Durable)
 }
 
-/// The same, but nobody stands in line with it: each connector is a node of its own.
+/// The same, but nothing stands in line with it: each connector is a node of its own.
 pub(crate) fn stranger(server: &RedisServer) -> ClientBuilder {
     let addr = server.addr();
     client(&server.url()).connector(&addr.to_string(), move || TcpStream::connect(addr))
@@ -183,7 +183,7 @@ impl Composite {
     }
 }
 
-/// Who holds the lock `name` on `server`, if anybody.
+/// The holder of the lock `name` on `server`, if any.
 pub(crate) fn holder_on(server: &RedisServer, name: &str) -> Option<String> {
     server.command(&["HKEYS", name]).array().first().map(Reply::to_string)
 }
@@ -193,7 +193,7 @@ pub(crate) fn count_on(server: &RedisServer, name: &str) -> Option<String> {
     server.command(&["HVALS", name]).array().first().map(Reply::to_string)
 }
 
-/// Somebody else's lock.
+/// A lock of a stranger.
 pub(crate) fn hold_as_stranger(server: &RedisServer, name: &str) {
     server.cli(&["HSET", name, STRANGER, "1"]);
     server.cli(&["PEXPIRE", name, "600000"]);

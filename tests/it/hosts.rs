@@ -1,4 +1,4 @@
-//! Where messages are read: on a runtime of those who wait, until that ends or is kept busy.
+//! Where messages are read: on a runtime of the waiters, until that ends or is kept busy.
 
 use std::{
     sync::mpsc::{Sender, channel},

@@ -58,13 +58,13 @@ impl Sleeper {
         Self { clock, server, client }
     }
 
-    /// A hold of which nobody but its guard looks at the clock: the next renewal is far away.
+    /// A hold whose guard alone looks at the clock: the next renewal is far away.
     async fn hold(&self) -> LockGuard {
         self.client.lock("x").acquire().await.unwrap()
     }
 }
 
-/// What one use of a guard says, each on a fresh guard that nobody has asked anything yet.
+/// What one use of a guard says, each on a fresh guard that was asked nothing yet.
 #[tokio::test]
 async fn every_use_of_a_guard_notices_a_jump_by_itself() {
     type Use = fn(LockGuard) -> BoxFuture<'static, bool>;
@@ -125,7 +125,7 @@ async fn those_who_wait_for_the_loss_are_told_soon_after_a_jump() {
     let token = guard.cancellation_token();
     sleeper.server.freeze();
     let waiting = tokio::spawn(async move { guard.lost().await });
-    // Long enough for everybody to fall asleep: otherwise this would look at less, not fail.
+    // Long enough for all to fall asleep: otherwise this would look at less, not fail.
     tokio::time::sleep(ms(100)).await;
     sleeper.clock.jump(HOURS);
     // No timer was due for minutes.
@@ -144,8 +144,8 @@ async fn owner_does_not_enter_a_hold_that_ended_while_the_machine_slept() {
     assert!(!guard.is_held());
 }
 
-/// The answer to a heal comes after a deadline that nobody has noticed: with it a majority would
-/// vouch again.
+/// The answer to a heal comes after a deadline that was not noticed: with it a majority would vouch
+/// again.
 #[tokio::test]
 async fn grant_that_comes_after_an_unnoticed_deadline_does_not_revive_the_hold() {
     let clock = Arc::new(JumpingClock::default());
@@ -193,7 +193,8 @@ async fn grant_that_comes_after_an_unnoticed_deadline_does_not_revive_the_hold()
     assert!(clock.now() < deadline + Duration::from_secs(15));
 }
 
-/// Before a master: lets nobody in at first, and keeps the answers to those who name a holder.
+/// Before a master: lets no connection in at first, and keeps the answers to those that name a
+/// holder.
 #[derive(Debug, Default)]
 struct Gate {
     admits: AtomicBool,

@@ -394,7 +394,7 @@ async fn redacted_names_are_in_no_event() {
     assert!(!text.contains(NAME), "{text}");
 }
 
-/// Whoever waits for a minute without a word seems to hang.
+/// A wait for a minute without a word seems to hang.
 #[tokio::test(start_paused = true)]
 async fn wait_for_a_quarantine_is_told_once_with_what_to_do() {
     let servers = [Server::start_here(), Server::start_here(), Server::start_here()];
@@ -422,7 +422,7 @@ fn waits_told() -> Vec<Fields> {
     Events::kept().into_iter().map(|(_, fields)| fields).filter(is_wait).collect()
 }
 
-/// A restored dump, a forgotten hand: nothing of it ends, and who waits would wait without a word.
+/// A restored dump, a forgotten hand: nothing of it ends, and a waiter would wait without a word.
 #[tokio::test(start_paused = true)]
 async fn wait_for_a_key_that_does_not_end_is_told_once() {
     let server = Server::start_here();

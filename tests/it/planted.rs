@@ -19,7 +19,7 @@ fn a_program_has_planted_bugs_only_if_it_was_built_for_them() {
     assert_eq!(has_them, cfg!(planted_bugs));
 }
 
-/// Each bug has a place where it is planted, and nobody asks for one that is not in the list.
+/// Each bug has a place where it is planted, and none is asked for that is not in the list.
 #[test]
 fn every_planted_bug_has_its_place() {
     let src = root().join("src");

@@ -1,4 +1,4 @@
-//! Those who ask again and again instead of listening.
+//! Waiters that ask again and again instead of listening.
 
 use palisade::{
     AcquireError, AnyLock, Lease, MultiLock, RedLock,
@@ -86,7 +86,7 @@ async fn composites_and_read_write_locks_poll_too() {
     gets_in(servers, others[0].rw_lock("y").read(), clients[0].rw_lock("y").write()).await;
 }
 
-/// One who polls gets in behind a holder of another process.
+/// One that polls gets in behind a holder of another process.
 async fn gets_in(servers: &[Server], polling: impl AnyLock, holding: impl AnyLock) {
     let held = holding.acquire().await.unwrap();
     let waiter = polling.wait_strategy(poll(1, 100));

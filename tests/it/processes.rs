@@ -111,8 +111,8 @@ fn acquire(actor: &mut Actor, lease_ms: u32) {
     assert_eq!(actor.ask(&format!("acquire x {lease_ms}"), HANG), "acquired");
 }
 
-/// Its next line. Nobody waits longer for a lock that is free, unless a wake-up was lost: then it is
-/// looked for after 5 s.
+/// Its next line. No waiter waits longer for a lock that is free, unless a wake-up was lost: then it
+/// is looked for after 5 s.
 #[track_caller]
 fn says_promptly(actor: &Actor, server: &RedisServer) -> String {
     for _ in 0..PROMPT {
@@ -124,8 +124,8 @@ fn says_promptly(actor: &Actor, server: &RedisServer) -> String {
     panic!("not within {PROMPT} turns");
 }
 
-/// The same once a lease of a second that nobody renews is over. Nothing tells of an expiry: those
-/// who wait look when the holder's ttl is over.
+/// The same once a lease of a second that is not renewed is over. Nothing tells of an expiry: the
+/// waiters look when the holder's ttl is over.
 #[track_caller]
 fn says_behind_the_lease(actor: &Actor, server: &RedisServer) -> String {
     thread::sleep(Duration::from_secs(1));

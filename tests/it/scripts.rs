@@ -371,7 +371,7 @@ fn inspection_tells_holder_count_and_ttl() {
     assert_about(eval(&server, INSPECT, &["x"], &[]).array()[1].int(), 30_000);
 }
 
-/// A connection of a user who may do everything but what `rules` take away.
+/// A connection of a user that may do everything but what `rules` take away.
 pub(crate) fn restricted(server: &RedisServer, rules: &[&str]) -> Connection {
     let all = ["ACL", "SETUSER", "user", "reset", "on", ">pw", "~*", "&*", "+@all"];
     server.cli(&all.iter().chain(rules).collect::<Vec<_>>());

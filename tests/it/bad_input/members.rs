@@ -86,7 +86,7 @@ async fn two_votes_of_one_server_are_noticed_on_contact() {
     assert_eq!(server.size(), 0);
 }
 
-/// Nobody knows yet who is who when the first votes are asked for.
+/// It is not known yet which server is which when the first votes are asked for.
 #[tokio::test]
 async fn two_votes_of_one_server_are_noticed_by_clients_that_connect_at_the_first_use() {
     let server = RedisServer::start();

@@ -1,4 +1,4 @@
-//! Users who may not do all that a lock needs.
+//! Users that may not do all that a lock needs.
 
 use palisade::{Client, ReleaseError, Released, error::NodeError};
 use testkit::RedisServer;

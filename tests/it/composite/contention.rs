@@ -175,9 +175,9 @@ async fn waiters_of_one_process_stand_in_line_whatever_the_order_of_members() {
     fleet.end(&[holder]).await;
 }
 
-/// Three members in pairs and all together, in different orders, while a single lock on one of
-/// them is busy: everybody goes on until all have had their turns, so nobody waits for ever for
-/// what another one keeps or takes again and again.
+/// Three members in pairs and all together, in different orders, while a single lock on one of them
+/// is busy. All contenders go on until each has had its turns, so none waits for ever for what
+/// another one keeps or takes again and again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn overlapping_multi_locks_all_make_progress_under_traffic_on_one_member() {
     let servers = Cluster::start(3);
@@ -195,7 +195,7 @@ async fn overlapping_multi_locks_all_make_progress_under_traffic_on_one_member()
     println!("turns of {{0,1,2}}, {{1,2}}, {{2,0}} and the single lock on 1: {:?}", crowd.turns);
 }
 
-/// Who wants what.
+/// Which contender wants what.
 #[derive(Debug)]
 enum Wanted {
     One(Lock),
@@ -211,7 +211,7 @@ impl Wanted {
     }
 }
 
-/// Who holds what, and how often each of them did.
+/// Which contender holds what, and how often each of them did.
 #[derive(Debug, Default)]
 struct Crowd {
     sections: [Section; 3],
@@ -219,7 +219,7 @@ struct Crowd {
 }
 
 impl Crowd {
-    /// Acquires `lock` again and again, until everybody has had enough turns.
+    /// Acquires `lock` again and again, until every contender has had enough turns.
     async fn contend(self: Arc<Self>, who: usize, members: Vec<usize>, lock: Wanted) {
         while self.turns.iter().any(|turns| turns.load(Ordering::Relaxed) < 20) {
             let guard = lock.acquire().await;

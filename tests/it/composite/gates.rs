@@ -16,9 +16,9 @@ use crate::fleet::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Gate {
     Grant,
-    /// Somebody else holds the key there.
+    /// Another holds the key there.
     Refuse,
-    /// Nobody listens.
+    /// Nothing listens.
     Fail,
     /// Grants, later than the others.
     Slow,
@@ -37,7 +37,7 @@ enum Outcome {
     Unavailable,
 }
 
-/// Waited for by those who never hear.
+/// How long a silent member is waited for.
 const NODE_TIMEOUT: Duration = Duration::from_secs(10);
 /// In each direction.
 const DELAY: Duration = Duration::from_millis(50);

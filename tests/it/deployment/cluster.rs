@@ -100,7 +100,7 @@ async fn works<L: AnyLock>(of: impl Fn(&Client, &str) -> L) {
     eventually(|| cluster.keys().iter().all(|key| key.contains("token"))).await;
 }
 
-/// It has begun to look who serves what, and nobody runs its runtime any more.
+/// It has begun to look which server has which slots, and its runtime is not run any more.
 #[test]
 fn caller_that_stands_still_keeps_nobody_from_looking() {
     let cluster = SlotCluster::start(3);
@@ -231,7 +231,7 @@ async fn lock_that_may_have_been_forced_open_is_not_forced_open_again() {
     let owner = cluster.owner_of(cluster.slot_of("x"));
     proxies[owner].set(Fault::Stall(Way::Replies));
     let forcing = tokio::spawn(async move { lock.force_release().await });
-    // It was done, and whoever waited is next.
+    // It was done, and the waiter is next.
     let next = soon(waiter).await.unwrap().unwrap();
     proxies[owner].cut();
     proxies[owner].heal();
@@ -256,7 +256,7 @@ async fn master_that_dies_without_a_replica_takes_its_slots_and_no_others_holds(
     cluster.kill(owner);
     let alive = (owner + 1) % 3;
     eventually(|| cluster[alive].cli(&["CLUSTER", "INFO"]).contains("cluster_state:fail")).await;
-    // A slot that lives: the cluster as a whole serves nobody.
+    // A slot that lives: the cluster as a whole serves no client.
     let other = NAMES.iter().find(|name| cluster.owner_of(cluster.slot_of(name)) == alive);
     let refused = soon(client.lock(other.unwrap()).try_acquire()).await.unwrap_err();
     assert_eq!(codes(&causes(&refused)), ["CLUSTERDOWN"]);

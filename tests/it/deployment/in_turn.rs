@@ -57,7 +57,7 @@ async fn sockets_to_the_server_of_before_are_closed_once_another_answers() {
     let id = ours.and_then(|line| line.strip_prefix("id=")?.split(' ').next()).unwrap();
     before.cli(&["CLIENT", "KILL", "ID", id]);
     eventually(|| sockets(&before, "ours") == 0).await;
-    // Who waited for what is free there has it, and what was held is not.
+    // The waiter for what is free there has it, and what was held is not.
     let won = soon(waiter).await.unwrap().unwrap();
     assert!(after.cli(&["EXISTS", "waited"]) == "1");
     assert!(matches!(soon(guard.lost()).await, LostCause::Gone | LostCause::Expired));

@@ -1,4 +1,4 @@
-//! Servers whose owners took commands away, as some who run them for others do: README.md has the table.
+//! Servers whose owners took commands away, as some providers do: README.md has the table.
 
 use futures::future::join;
 use palisade::{
@@ -9,7 +9,7 @@ use testkit::RedisServer;
 
 use crate::support::{Look as _, causes, client, eventually, patient, soon, watchdog};
 
-/// Holds a lock until it was renewed, hands it to somebody who waits in another client, and leaves nothing.
+/// Holds a lock until it was renewed, hands it to a waiter of another client, and leaves nothing.
 async fn serves(without: &[&str]) {
     let builder = without.iter().fold(RedisServer::builder(), |builder, it| builder.without(it));
     let server = builder.start();

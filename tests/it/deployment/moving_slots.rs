@@ -86,7 +86,7 @@ async fn keys_that_are_in_two_places_are_waited_for() {
     let (slot, to) = (cluster.slot_of("x"), another(&cluster, "x"));
     cluster.begin_move(slot, to);
     let refused = soon(lock.try_acquire()).await.unwrap_err();
-    // Before 7.0 whoever lets the slot go sends on what it has a part of.
+    // Before 7.0 the server that lets the slot go sends on what it has a part of.
     let code = if cluster[0].version() >= (7, 0) { "TRYAGAIN" } else { "ASK" };
     assert_eq!(codes(&causes(&refused)), [code]);
     let patient = settings(&cluster).node_timeout(Duration::from_secs(30));

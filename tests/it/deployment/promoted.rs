@@ -46,7 +46,7 @@ fn lose_master_of(cluster: &SlotCluster, key: &str, lost: &[&str]) {
     }
 }
 
-/// Who cannot be asked at the moment is asked again.
+/// A server that cannot be asked at the moment is asked again.
 async fn refused(client: &Client, name: &str) -> AcquireError {
     loop {
         match soon(client.lock(name).try_acquire()).await {
@@ -119,7 +119,7 @@ async fn holds_of_several_slots_live_through_it() {
     eventually(|| cluster.keys().contains(&"a".to_owned())).await;
     let before = guard.deadline();
     eventually(|| guard.deadline() > before).await;
-    // Of the masters that live on nobody has to wait.
+    // None of the masters that live on makes a lock wait.
     let elsewhere = |name: &&&str| owner(&cluster, name) != owner(&cluster, "a");
     let free = ["d", "e", "f", "g"].iter().find(elsewhere).unwrap();
     let beside = soon(there.lock(free).try_acquire()).await.unwrap().unwrap();
@@ -208,7 +208,7 @@ async fn mark_is_found_wherever_its_slot_is() {
     soon(guard.release()).await.unwrap();
 }
 
-/// Of those who left while the replica did not hear of it, or with the master.
+/// Of waiters that left while the replica did not hear of it, or with the master.
 #[tokio::test]
 async fn dead_places_that_came_back_with_a_replica_keep_nobody_out_one_by_one() {
     const QUEUE: &str = "redisson_lock_queue:{x}";

@@ -1,4 +1,4 @@
-//! Users who have the rights that are printed, and those who lack one of them.
+//! Users with the rights that are printed, and users that lack one of them.
 
 use std::{error::Error, time::Duration};
 
@@ -162,8 +162,8 @@ async fn right_that_is_missing_is_an_error_that_leaves_nothing_for_ever() {
                 let is_told = text.contains("Permission") || text.contains("Expired");
                 assert!(is_told, "{usage:?} without {missing}: {text}");
             }
-            // A lock that it left ends by itself. A place in a queue ends as that of one who died, and who has
-            // permits that may not be given back is told by `holders`.
+            // A lock that it left ends by itself. A place in a queue ends as that of a waiter that died, and
+            // `holders` tells of permits that may not be given back.
             let kept = |key: &String| {
                 key == "x"
                     && server.cli(&["PTTL", key]) == "-1"

@@ -11,7 +11,7 @@ use testkit::{Authority, FaultProxy, RedisServer, Sentinels, TlsPort};
 
 use crate::support::{causes, eventually, soon};
 
-/// A master, a replica of it, and those who watch over both.
+/// A master, a replica of it, and the sentinels of both.
 pub(super) struct Replicated {
     pub(super) master: RedisServer,
     pub(super) replica: RedisServer,
@@ -164,8 +164,9 @@ async fn promoted_replica_grants_nothing_that_it_may_have_forgotten() {
     next.release().await.unwrap();
 }
 
-/// The first sentinel leads, and announces the new master to those who connected before when it has made all
-/// other replicas follow that. Until then the old one lives, and would grant what the new one never hears of.
+/// The first sentinel leads. It announces the new master to clients that connected before when it has made
+/// all other replicas follow that. Until then the old one lives, and would grant what the new one never hears
+/// of.
 #[tokio::test]
 async fn old_master_is_left_when_its_successor_is_promoted() {
     let redis = Replicated::start_of(2).await;
@@ -208,7 +209,7 @@ async fn over_and_back_is_two_failovers() {
     redis.sentinels.fail_over();
     redis.sentinels.fail_over();
     redis.master.cli(&["DEL", "x"]);
-    // Nobody has told it that it was not the master for a while: its data has the mark of this very run.
+    // It was not told that it was not the master for a while: its data has the mark of this very run.
     let refused = loop {
         match soon(other.lock("y").try_acquire()).await {
             Err(refused) if is_quarantined(&refused) => break refused,

@@ -1,4 +1,5 @@
-//! Sentinels number the configurations of a master; numbers may start again, and anybody may tell one.
+//! Sentinels number the configurations of a master; numbers may start again, and any sentinel may tell
+//! one.
 
 use palisade::{Client, settings::Sentinels as Watched};
 use testkit::{RedisServer, Sentinels};

@@ -31,7 +31,7 @@ async fn settings_count_in_place_of_what_an_url_says() {
     assert!(client.node_id().as_str().ends_with("/2"));
 }
 
-/// It would come as the default user, who may have other rights.
+/// It would come as the default user, which may have other rights.
 #[tokio::test]
 async fn user_without_a_password_comes_as_that_user() {
     let server = RedisServer::start();

@@ -1,4 +1,4 @@
-//! Releases in a Redis Cluster that are announced to those alone who wait where the slot is.
+//! Releases in a Redis Cluster that are announced only to waiters where the slot is.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 
 use crate::support::{eventually, promptly, soon};
 
-/// Longer than anybody who hears nothing sleeps.
+/// Longer than a waiter sleeps that hears nothing.
 const LONG: Duration = Duration::from_secs(45);
 
 fn settings(cluster: &SlotCluster) -> ClientBuilder {
@@ -67,7 +67,7 @@ async fn listens(cluster: &SlotCluster, name: &str) {
     eventually(|| listeners(cluster, owner(cluster, name), &channel(name)) == 1).await;
 }
 
-/// Whoever waits is granted what is released, long before it would look by itself.
+/// A waiter is granted what is released, long before it would look by itself.
 async fn passes<G: AnyGuard>(cluster: &SlotCluster, held: G, waiter: Waiter<G>) {
     assert!(!waiter.is_finished());
     soon(held.release()).await.unwrap();
@@ -76,7 +76,7 @@ async fn passes<G: AnyGuard>(cluster: &SlotCluster, held: G, waiter: Waiter<G>) 
     soon(next.release()).await.unwrap();
 }
 
-/// That nobody listens to anything any more.
+/// That nothing is listened to any more.
 async fn nobody_listens(cluster: &SlotCluster, servers: impl Iterator<Item = usize> + Clone) {
     let channels = |n: usize| cluster[n].command(&["PUBSUB", "SHARDCHANNELS"]).array().len();
     eventually(|| servers.clone().all(|n| channels(n) == 0)).await;
@@ -241,8 +241,8 @@ async fn waiter_listens_to_the_next_master_after_a_failover() {
     nobody_listens(&cluster, (0..6).filter(|n| *n != before)).await;
 }
 
-/// Those who listen do so where it comes from, and nobody hears of it where it goes to. Of a plain release they
-/// may hear all the same: it is said in two commands, of which the second is executed where it comes from.
+/// Listeners listen where it comes from, and nothing is heard where it goes to. Of a plain release they may
+/// hear all the same: it is said in two commands, of which the second is executed where it comes from.
 #[tokio::test]
 async fn waiter_that_is_sent_to_where_its_slot_goes_looks_often() {
     let cluster = SlotCluster::start(3);

@@ -66,7 +66,7 @@ async fn one_that_has_left_its_cluster_is_not_followed_by_those_who_know_that() 
     };
     let before = asked();
     while asked() == before {
-        // Whatever comes of it, it asks all of them who serves what, unless they just were.
+        // Whatever comes of it, it asks all of them for their slots, unless they just were.
         drop(soon(client.bless()).await);
     }
     assert!(soon(client.lock("x").try_acquire()).await.unwrap().is_none());

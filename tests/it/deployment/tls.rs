@@ -1,4 +1,4 @@
-//! TLS: who is trusted, and what is said when somebody is not.
+//! TLS: what is trusted, and what is said when something is not.
 
 use std::{fs, sync::Arc, time::Duration};
 

@@ -50,7 +50,7 @@ fn socket_that_one_may_not_write_to_is_told() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     let told = thread::spawn(move || {
         if geteuid().is_root() {
-            // Root may write to all; this thread alone is somebody else from now on.
+            // Root may write to all; this thread alone is another user from now on.
             let nobody = Uid::from_raw(65_534);
             set_thread_res_uid(nobody, nobody, nobody).unwrap();
         }

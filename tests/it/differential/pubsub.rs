@@ -1,4 +1,4 @@
-//! Publish and subscribe: who gets what, in which form and order.
+//! Publish and subscribe: which connection gets what, in which form and order.
 
 use super::pair::{Both, Pair, Servers};
 use super::wire::{Body, Reply, request};

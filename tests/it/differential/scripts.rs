@@ -174,7 +174,7 @@ fn locks_of(
     (keys, shared)
 }
 
-/// Of one lock nobody may ask for the time.
+/// A call for one lock may leave out the question for the time.
 fn or_brief(
     keys: usize,
     (all_keys, mut args): (Vec<Vec<u8>>, Vec<Vec<u8>>),
@@ -282,7 +282,7 @@ fn change(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     (keys, vec![not_after(generator), generator.value(), generator.integer()])
 }
 
-/// Who holds permits is in any key, too.
+/// The holders of permits are in any key, too.
 fn permits(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     let keys = vec![generator.key(), generator.key(), generator.key()];
     let flag: &[u8] = if generator.chance(50) { b"0" } else { b"1" };

@@ -1,4 +1,4 @@
-//! Who holds permits, for how long, and how they come back.
+//! The holders of permits, for how long they hold, and how permits come back.
 
 use std::{
     sync::atomic::{AtomicU32, Ordering},

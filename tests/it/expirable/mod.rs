@@ -19,7 +19,7 @@ const CHANNEL: &str = "redisson_sc:{x}";
 /// The leases of permits of the semaphore `x`.
 const LEASES: &str = "{x}:timeout";
 
-/// Where who waits for several permits of the semaphore `x` says so.
+/// Where a waiter for several permits of the semaphore `x` says so.
 const WISH: &str = "{x}:palisade_wish";
 
 /// How many connections listen to the semaphore `x`.

@@ -23,7 +23,7 @@ async fn acquire_whose_answer_was_lost_with_its_socket_takes_its_permits_once() 
     let server = RedisServer::start();
     let proxy = FaultProxy::before(&server);
     let semaphore = behind(&proxy, &server, Duration::from_secs(30)).await;
-    // All that there are: whoever looked at what is left first would be refused.
+    // All that there are: a look at what is left first would be refused.
     proxy.set(Fault::Stall(Way::Replies));
     let cut = async {
         eventually(|| left(&server) == "0").await;

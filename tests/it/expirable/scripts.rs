@@ -13,7 +13,7 @@ use crate::{
 };
 
 const KEYS: [&str; 2] = ["x", LEASES];
-/// Those of who comes or goes.
+/// Those of a holder that comes or goes.
 const ALL: [&str; 3] = ["x", LEASES, WISH];
 const SKEW: &str = "5000";
 
@@ -248,7 +248,7 @@ fn permit_is_released_by_its_id_once() {
     }
     assert_eq!(release(&server, "two", &mine), (0, 0));
     acquire(&server, NEVER, &mine);
-    // Nobody has ended it, so this does.
+    // It was not ended, so this does it.
     set_end(&server, &mine, -9_000);
     assert_eq!(release(&server, "over", &mine), (1, 0));
     assert_eq!(left(&server), "3");

@@ -1,4 +1,4 @@
-//! Those who wait for permits.
+//! Waiters for permits.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ async fn whatever_brings_permits_wakes_the_waiter() {
     }
 }
 
-/// Nobody announces it.
+/// It is not announced.
 #[tokio::test(start_paused = true)]
 async fn end_of_a_lease_is_not_slept_through() {
     let server = Server::start_here();
@@ -41,7 +41,7 @@ async fn end_of_a_lease_is_not_slept_through() {
     let leased = semaphore.clone().with_lease(crate::support::fixed(700));
     leased.acquire().await.unwrap().orphan();
     let guard = semaphore.acquire().await.unwrap();
-    // Not ten seconds later: that is for those who go by other clocks than the server's.
+    // Not ten seconds later: that is for holders that go by other clocks than the server's.
     assert!((ms(700)..ms(800)).contains(&began.elapsed()), "{:?}", began.elapsed());
     guard.release().await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! Queues whose keys somebody deletes, cuts or fills up, in the middle.
+//! Queues with keys that are deleted, cut or filled up, in the middle.
 
 use palisade::LockGuard;
 use testkit::RedisServer;
@@ -101,7 +101,7 @@ async fn those_who_wait_are_all_served_whatever_is_deleted() {
             waiters.push(waiter(&server).await.1);
         }
         server.command(&["DEL", key]);
-        // Whoever looks mends it.
+        // The next look mends it.
         eventually(|| {
             queue(&server).len() == 3 && server.command(&["ZCARD", DEADLINES]).int() == 3
         })

@@ -57,7 +57,7 @@ async fn dead_waiter_behind_a_live_one_disturbs_nobody() {
     held.release().await.unwrap();
     let guard = promptly(&server, first).await.unwrap();
     guard.release().await.unwrap();
-    // Nobody waits but the dead one.
+    // Only the dead one waits.
     let lock = client(&server).await.fair_lock("x");
     soon(lock.acquire()).await.unwrap().release().await.unwrap();
     nothing_is_left(&server).await;

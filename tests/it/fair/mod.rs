@@ -16,13 +16,13 @@ use tokio::task::JoinHandle;
 
 use crate::support::{Look, client, eventually};
 
-/// Who waits, the next one first.
+/// The waiters, the next one first.
 const QUEUE: &str = "redisson_lock_queue:{x}";
 /// Until when.
 const DEADLINES: &str = "redisson_lock_timeout:{x}";
 /// Of a first in the queue that does not come.
 const NOTE: &str = "{x}:palisade_head";
-/// Of those who wait, before the colon and their holder ids.
+/// Of the waiters, before the colon and their holder ids.
 const CHANNEL: &str = "redisson_lock__channel:{x}";
 
 fn queue(server: &RedisServer) -> Vec<String> {
@@ -38,13 +38,13 @@ fn deadline(server: &RedisServer, waiter: &str) -> Option<i64> {
     }
 }
 
-/// Whether anybody listens where this one is told.
+/// Whether there is a listener where this one is told.
 fn listens(server: &RedisServer, waiter: &str) -> bool {
     let channel = format!("{CHANNEL}:{waiter}");
     server.command(&["PUBSUB", "NUMSUB", &channel]).array()[1].int() > 0
 }
 
-/// Somebody of a process of its own who waits for the lock `x`: behind all who stand there already.
+/// A waiter for the lock `x` in a process of its own: behind all that stand there already.
 async fn waiter(server: &RedisServer) -> (String, JoinHandle<LockGuard>) {
     let before = queue(server);
     let lock = client(server).await.fair_lock("x");

@@ -1,4 +1,4 @@
-//! Whose turn it is.
+//! Which waiter has the turn.
 
 use futures::future::join_all;
 use palisade::Owner;
@@ -62,7 +62,7 @@ async fn try_acquire_passes_nobody_and_takes_no_place() {
     let held = lock.acquire().await.unwrap();
     assert!(lock.try_acquire().await.unwrap().is_none());
     assert!(queue(&server).is_empty());
-    // Of somebody who is told, and does not come before we ask.
+    // Of a waiter that is told, and does not come before we ask.
     server.command(&["RPUSH", super::QUEUE, "other:1"]);
     server.command(&["ZADD", super::DEADLINES, "9000000000000", "other:1"]);
     held.release().await.unwrap();

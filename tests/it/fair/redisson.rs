@@ -157,7 +157,8 @@ async fn redissons_waiters_and_ours_are_granted_in_the_order_of_one_queue() {
     nothing_is_left(&server).await;
 }
 
-/// Redisson takes the wait of whoever was granted off all deadlines: one that was short would be over.
+/// Redisson takes the wait of the waiter that was granted off all deadlines: one that was short would
+/// be over.
 #[tokio::test]
 async fn our_place_outlives_the_grant_of_a_redisson_waiter_with_a_long_wait() {
     let server = RedisServer::start();
@@ -209,7 +210,8 @@ async fn dead_redisson_waiter_is_passed_over_after_three_seconds_and_told() {
     nothing_is_left(&server).await;
 }
 
-/// Redisson takes its wait off all deadlines with each of its grants, and takes out whoever is first and over.
+/// Redisson takes its wait off all deadlines with each of its grants, and takes out a waiter that is first and
+/// over.
 #[tokio::test]
 async fn our_place_outlives_the_grants_of_all_redisson_waiters_before_it() {
     let server = RedisServer::start();

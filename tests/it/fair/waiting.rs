@@ -207,7 +207,7 @@ async fn queue_that_was_given_an_end_has_a_later_one_once_somebody_looks() {
     }
 }
 
-/// Who waits is not polled, and asks nobody: its place is kept for it.
+/// The waiter is not polled, and asks nothing: its place is kept for it.
 #[tokio::test(start_paused = true)]
 async fn place_is_kept_for_hours_although_who_waits_stands_still() {
     let server = Server::start_here();

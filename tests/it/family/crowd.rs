@@ -1,4 +1,4 @@
-//! Very many who wait in one queue of a server.
+//! Very many waiters in one queue of a server.
 
 use std::time::Instant;
 
@@ -32,7 +32,7 @@ async fn thousand_who_wait_are_served_one_after_the_other() {
     // Two processes take turns a thousand times: on a machine that has much else to do, it takes long.
     within(HANG * 3, join_all(waits)).await;
     let calls = server.calls_of("evalsha") - calls;
-    // Who asks anew, is granted, and releases; all look every two seconds beside it.
+    // One that asks anew, is granted, and releases; all look every two seconds beside it.
     let looks = began.elapsed().as_secs() / 2 + 1;
     assert!(calls < (4 + looks) * MANY.unsigned_abs(), "{calls}, {looks} looks");
     assert_eq!(server.size(), 0);

@@ -1,4 +1,5 @@
-//! One owner who waits twice for the same: the second wait is a re-entry as soon as the first is over.
+//! One owner that waits twice for the same: the second wait is a re-entry as soon as the first is
+//! over.
 
 use palisade::{AnyLock, Owner};
 use testkit::RedisServer;

@@ -5,7 +5,7 @@ use testkit::RedisServer;
 
 use crate::support::{LONG_LEASE, causes, client, eventually, patient, soon, watchdog};
 
-/// A client of the user `app`, who may do everything.
+/// A client of the user `app`, which may do everything.
 async fn app(server: &RedisServer) -> Client {
     may(server, "reset");
     for rule in ["on", ">pw", "~*", "&*", "+@all"] {
@@ -18,7 +18,7 @@ fn may(server: &RedisServer, rule: &str) {
     server.cli(&["ACL", "SETUSER", "app", rule]);
 }
 
-/// Whoever waits is told, and keeps nobody out.
+/// A waiter is told, and keeps no other out.
 #[tokio::test]
 async fn wait_in_a_queue_without_the_right_to_it_ends_and_the_next_one_gets_in() {
     for command in ["evalsha", "zadd", "lpop", "hset", "lrem"] {

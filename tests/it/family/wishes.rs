@@ -141,9 +141,9 @@ wishes! {
 
 /// What is said to a server about a semaphore, by scripts.
 struct Raw {
-    /// By whom, how many permits, and whether it may wish for them.
+    /// For which holder, how many permits, and whether it may wish for them.
     acquire: fn(&RedisServer, &str, &str, &str) -> Reply,
-    /// By whom, how many permits.
+    /// For which holder, how many permits.
     count: fn(&RedisServer, &str, &str) -> Reply,
 }
 

@@ -1,4 +1,4 @@
-//! What goes wrong before the second round trip has brought the token to all who are to write it.
+//! What goes wrong before the second round trip has brought the token to all that are to write it.
 
 use std::time::Duration;
 
@@ -45,7 +45,8 @@ async fn before_the_second_round_trip(
     }
     assert_eq!(value(&servers[1], &member_counter("x")), known + 1, "but for counters");
     check(came, value(&servers[0], &member_counter("x")));
-    // The token that was not agreed on is nobody's; those that were given are older than the next.
+    // The token that was not agreed on belongs to none; those that were given are older than the
+    // next.
     let again = crate::fleet::masters(servers.urls().iter().map(|url| client(url))).await;
     let next = again.fenced_red_lock("x").with(async |guard| guard.fencing_token().get()).await;
     assert!(next.unwrap() > given);

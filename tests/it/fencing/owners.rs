@@ -47,7 +47,7 @@ async fn plain_reentry_into_a_fenced_hold_is_one_more_guard() {
     assert_eq!(fenced.release().await.unwrap(), Released::Freed);
 }
 
-/// To wait would be to wait for oneself, and a guard would have no token.
+/// It would wait for itself, and a guard would have no token.
 #[tokio::test]
 async fn fenced_acquire_of_who_holds_the_plain_lock_is_refused_at_once() {
     let server = RedisServer::start();

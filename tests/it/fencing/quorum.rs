@@ -1,4 +1,4 @@
-//! Who grants a fenced composite, and who does not.
+//! Which members grant a fenced composite, and which do not.
 
 use palisade::{AcquireError, error::NodeError};
 use testkit::{Cluster, RedisServer};

@@ -89,7 +89,7 @@ fn acquire_that_is_repeated_tells_the_same_token_and_raises_nothing() {
         assert_eq!(token(&server, "x", &bid("me:1", hint)), first);
     }
     assert_eq!(server.count("x"), 1);
-    // Where the counter is gone nobody knows the token any more.
+    // Where the counter is gone the token is not known any more.
     server.cli(&["DEL", &counter("x")]);
     assert!(token(&server, "x", &bid("me:1", NEVER)) > first);
 }

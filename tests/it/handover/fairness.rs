@@ -77,7 +77,7 @@ impl Crowd {
     }
 }
 
-/// It cannot be counted among those who listen.
+/// It cannot be counted among the listeners.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_tries_now_and_then_gets_in() {
     let server = RedisServer::start();
@@ -96,7 +96,7 @@ async fn who_tries_now_and_then_gets_in() {
     crowd.ends().await;
 }
 
-/// One who listens and never asks is found out, and slows nobody down.
+/// One that listens and never asks is found out, and slows no other down.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn somebody_who_only_listens_is_not_waited_for() {
     let server = RedisServer::start();

@@ -1,4 +1,4 @@
-//! What is offered to who needs a token for it: had with that, or withdrawn.
+//! What is offered to a waiter that needs a token for it: had with that, or withdrawn.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use crate::support::{ms, soon};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Somebody who waits for the lock, and has taken what it was offered: it asks for its token when it is not
-/// polled any more.
+/// A waiter for the lock that has taken what it was offered: it asks for its token when it is not polled
+/// any more.
 macro_rules! parked_while_it_mints {
     ($server:expr, $lock:expr, $guard:expr) => {{
         let lock: FencedLock = $lock.clone();
@@ -38,7 +38,7 @@ async fn hold_that_is_taken_by_who_is_parked_before_it_has_a_token_is_withdrawn(
     assert!(elsewhere.fencing_token() > first);
     let second = elsewhere.fencing_token();
     elsewhere.release().await.unwrap();
-    // Who was parked has lost nothing but its turn.
+    // The parked one has lost nothing but its turn.
     let third = soon(waiting).await.unwrap();
     assert!(third.fencing_token() > second);
     third.release().await.unwrap();

@@ -14,7 +14,7 @@ use crate::support::ms;
 
 type Waiting = Pin<Box<dyn Future<Output = Result<LockGuard, AcquireError>> + Send>>;
 
-/// Somebody who waits for the lock, and stands in line already.
+/// A waiter for the lock, that stands in line already.
 async fn waiter(lock: &Lock) -> Waiting {
     let lock = lock.clone();
     let mut waiting: Waiting = Box::pin(async move { lock.acquire().await });
@@ -36,7 +36,7 @@ fn patient(server: &Server) -> Client {
     server.client_builder().local_handover(limit).build().unwrap()
 }
 
-/// Whether the lock is free, as somebody sees it who does not ask for it.
+/// Whether the lock is free, as seen without an acquire.
 async fn is_free(client: &Client, name: &str) -> bool {
     !client.lock(name).is_locked().await.unwrap()
 }

@@ -1,4 +1,4 @@
-//! What is offered to a waiter is taken, passed on or given back: never kept for nobody.
+//! What is offered to a waiter is taken, passed on or given back: never kept without a use.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ async fn offer_of_the_last_waiter_who_is_dropped_is_given_back() {
     assert!(is_free(&server.client().unwrap(), "x").await);
 }
 
-/// A future that is parked beside a `select!`, say: nobody polls it, and nobody drops it.
+/// A future that is parked beside a `select!`, say: it is neither polled nor dropped.
 #[tokio::test(start_paused = true)]
 async fn offer_to_a_waiter_who_is_not_polled_is_withdrawn_and_the_next_asks() {
     let client = Server::start_here().client().unwrap();
@@ -165,8 +165,8 @@ async fn waiter_that_is_dropped_at_any_poll_leaves_nothing() {
     }
 }
 
-/// Nobody is offered anything here, since the lock is held for long: who is not polled keeps it from
-/// nobody all the same, wherever it is released.
+/// Nothing is offered here, since the lock is held for long: a waiter that is not polled keeps it
+/// from no other all the same, wherever it is released.
 #[tokio::test(start_paused = true)]
 async fn free_lock_is_not_kept_by_a_waiter_who_is_not_polled() {
     let server = Server::start_here();

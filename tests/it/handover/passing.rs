@@ -1,4 +1,4 @@
-//! What passes, to whom, and what it costs.
+//! What passes, which waiter gets it, and what it costs.
 
 use palisade::{
     AnyLock, Client, FencedGuard, Lease, Lock, LockGuard, Masters, OnOutage, Owner, Released,
@@ -66,7 +66,7 @@ async fn work_of_the_turn_before_is_stopped_and_its_guards_enter_no_more() {
     next.release().await.unwrap();
 }
 
-/// Who holds the lock, and who waits for it; whether it may pass from one to the other.
+/// The holder of the lock, and its waiter; whether it may pass from one to the other.
 #[tokio::test(start_paused = true)]
 async fn lock_passes_only_between_leases_of_one_length_that_are_renewed() {
     let (_server, client) = server();
@@ -223,7 +223,7 @@ async fn many_who_come_together_ask_once() {
     futures::future::join_all(crowd).await;
     client.shutdown(ms(1_000)).await.unwrap();
     let commands = server.commands_processed() - before;
-    // An acquire, its look at who holds it for the next one, what is listened to, a release.
+    // An acquire, its look at the holder for the next one, what is listened to, a release.
     assert!(commands <= 12, "{commands}");
 }
 

@@ -1,4 +1,4 @@
-//! Heals and those who want the lock, or its end.
+//! Heals, and others that want the lock, or its end.
 
 use std::time::Duration;
 

@@ -75,8 +75,8 @@ async fn holder(server: &Server, name: &str) -> Option<String> {
     ask::<Vec<String>>(server, &["HKEYS", name]).await.into_iter().next()
 }
 
-/// The server forgets who holds the lock `x`, and nothing else: data that is lost as a whole keeps its
-/// votes away.
+/// The server forgets the holder of the lock `x`, and nothing else: data that is lost as a whole keeps
+/// its votes away.
 async fn forget(server: &Server) {
     assert_eq!(ask::<i64>(server, &["DEL", "x"]).await, 1);
 }

@@ -91,7 +91,7 @@ async fn fixed_lease_is_written_again_for_what_is_left_of_it() {
     fleet.end(&[]).await;
 }
 
-/// Nobody else is granted a lock there meanwhile either.
+/// No other is granted a lock there meanwhile either.
 #[tokio::test(start_paused = true)]
 async fn lock_by_itself_outlives_a_restart_where_its_server_is_in_quarantine() {
     for (quarantine, is_held) in [(Quarantine::Always, true), (Quarantine::Composites, false)] {
@@ -108,8 +108,8 @@ async fn lock_by_itself_outlives_a_restart_where_its_server_is_in_quarantine() {
     }
 }
 
-/// A vote that was never given, or that is over, is not taken up by who happens to hold the lock: another
-/// who asks may count on the one that was forgotten.
+/// A vote that was never given, or that is over, is not taken up by the one that happens to hold the
+/// lock: another that asks may count on the one that was forgotten.
 #[tokio::test(start_paused = true)]
 async fn hold_is_not_written_where_it_did_not_stand() {
     let fleet = Fleet::start(3);

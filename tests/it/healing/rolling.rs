@@ -65,7 +65,7 @@ async fn member_that_was_down_at_the_acquire_joins_once_it_is_there() {
     tokio::time::sleep(LEASE * 4).await;
     assert_eq!(guard.votes(), 2);
     fleet.servers[2].restart();
-    // It may have forgotten a vote for another: until nobody counts on that any more it has none.
+    // It may have forgotten a vote for another: until none counts on that any more it has none.
     tokio::time::sleep(D - Duration::from_secs(2)).await;
     assert_eq!((guard.votes(), fleet.holders("x").await[2].is_some()), (2, false));
     votes_return(&guard, 3, PERIOD).await;

@@ -177,7 +177,7 @@ async fn heal_that_finds_its_connection_after_the_release_sends_nothing() {
     drained(&masters).await;
 }
 
-/// They forget all, one after the other, and nobody else is granted the lock. The first run of each is
+/// They forget all, one after the other, and no other is granted the lock. The first run of each is
 /// blessed: it is the later ones that have forgotten.
 #[tokio::test]
 async fn hold_survives_a_rolling_restart_of_all_masters_without_their_data() {

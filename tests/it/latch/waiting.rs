@@ -1,4 +1,4 @@
-//! Those who wait: let through at zero, whatever was said of it.
+//! Waiters: let through at zero, whatever was said of it.
 
 use palisade::{
     Client, CountDownLatch, OnOutage,
@@ -106,7 +106,7 @@ async fn waiter_whose_subscription_was_cut_is_let_through_all_the_same() {
         let latch = set(&client, 1).await;
         let waiter = waiter(&server, latch.clone()).await;
         server.cli(&["CLIENT", "KILL", "TYPE", "pubsub"]);
-        // Announced while nobody listens.
+        // Announced without a listener.
         server.cli(&["DEL", "x"]);
         promptly(&server, waiter).await.unwrap().unwrap();
     }

@@ -21,7 +21,7 @@ fn guard_dropped_outside_a_runtime_frees_the_lock() {
     let server = RedisServer::start();
     let users = runtime();
     let guard = users.block_on(async { acquired(&hasty(&server).await.lock("x")).await });
-    // The runtime is there but nobody drives it: the releaser has its own once a vote has taken too
+    // The runtime is there but does not run: the releaser has its own once a vote has taken too
     // long.
     drop(guard);
     eventually_blocking(|| server.size() == 0);
@@ -73,7 +73,7 @@ fn client_whose_runtime_has_ended_works_on_the_next_one() {
     for _ in 0..3 {
         runtime().block_on(async {
             let guard = soon(client.lock("x").acquire()).await.unwrap();
-            // Whoever waits is woken too.
+            // A waiter is woken too.
             let lock = client.lock("x");
             let waiter = tokio::spawn(async move { lock.acquire().await });
             eventually(|| server.subscribers("x") == 1).await;

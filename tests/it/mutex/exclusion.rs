@@ -1,4 +1,4 @@
-//! Who gets the lock, and who does not.
+//! Which acquire gets the lock, and which does not.
 
 use std::{
     sync::{
@@ -168,7 +168,7 @@ async fn introspection_tells_who_holds_the_lock_for_how_long() {
     assert!(!lock.is_locked().await.unwrap());
 }
 
-/// A waiter that looks for whom it waits is not to find itself.
+/// A waiter that looks for the holder is not to find itself.
 #[tokio::test]
 async fn holders_of_this_process_are_told_from_others() {
     let server = RedisServer::start();

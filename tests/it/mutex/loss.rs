@@ -77,7 +77,7 @@ async fn fixed_lease_ends_by_our_clock() {
     let lock = client(&server).await.lock("x").with_lease(fixed(1_000)).on_outage(OnOutage::Wait);
     let guard = soon(lock.acquire()).await.unwrap();
     let (token, deadline) = (guard.cancellation_token(), guard.deadline());
-    // The token needs nobody who awaits `lost`.
+    // The token is cancelled without a task that awaits `lost`.
     soon(token.cancelled()).await;
     assert!(BootClock.now() >= deadline);
     assert_eq!(soon(guard.lost()).await, LostCause::Expired);
@@ -202,7 +202,7 @@ async fn watchdog_keeps_the_lock_beyond_its_lease() {
     assert_eq!(server.size(), 0);
 }
 
-/// Nobody waits, so nobody listens: the new grant itself tells that the old hold is gone.
+/// There is no waiter, so no listener: the new grant itself tells that the old hold is gone.
 #[tokio::test]
 async fn forced_release_is_known_at_once_where_the_lock_is_acquired_again() {
     let server = RedisServer::start();

@@ -74,7 +74,7 @@ async fn outage_until_the_limit_is_an_error_and_not_a_refusal() {
     assert!(matches!(error, AcquireError::Unavailable { .. }), "{error:?}");
 }
 
-/// Whoever gives a limit has said how long an outage may last; whoever gives none learns of it.
+/// A limit says how long an outage may last; an acquire without one learns of it.
 async fn spends_its_limit_on_an_outage_unless_it_is_to_fail(lock: impl AnyLock) {
     let limit = Duration::from_secs(30);
     let is_outage = |error| matches!(error, Some(AcquireError::Unavailable { .. }));

@@ -1,4 +1,4 @@
-//! Those who wait: woken by a release, by the end of a lease, and in order.
+//! Waiters: woken by a release, by the end of a lease, and in order.
 
 use std::sync::{Arc, Mutex};
 
@@ -72,7 +72,7 @@ async fn waiter_whose_subscription_was_cut_is_served_all_the_same() {
         let guard = one.lock("x").acquire().await.unwrap();
         let waiter = waiter(&server, &other).await;
         server.command(&["CLIENT", "KILL", "TYPE", "pubsub"]);
-        // Announced while nobody listens.
+        // Announced without a listener.
         guard.release().await.unwrap();
         promptly(&server, waiter).await.unwrap().unwrap().release().await.unwrap();
     }

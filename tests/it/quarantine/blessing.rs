@@ -1,4 +1,4 @@
-//! Who may be blessed.
+//! What may be blessed.
 
 use std::time::Duration;
 

@@ -150,7 +150,7 @@ async fn idle_client_that_wakes_to_another_mark_of_the_run_takes_it_and_writes_n
     field.end(&[&first]).await;
 }
 
-/// All holds on a master are asked for as soon as anybody of their client learns of the loss.
+/// All holds on a master are asked for as soon as any task of their client learns of the loss.
 #[tokio::test]
 async fn holder_whose_client_learns_that_the_data_is_gone_is_told_at_once() {
     let field = Field::start().await;

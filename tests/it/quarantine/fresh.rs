@@ -165,7 +165,7 @@ async fn one_server_is_blessed_by_its_client() {
     assert!(matches!(again, BlessError::BlessedBefore { .. }), "{again:?}");
 }
 
-/// The first votes decide the round, but whoever is told wants to know of all.
+/// The first votes decide the round, but the caller wants to know of all.
 #[tokio::test]
 async fn first_word_with_masters_names_all_that_are_young() {
     let servers = Cluster::start(5);

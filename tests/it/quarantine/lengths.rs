@@ -61,8 +61,8 @@ fn modest(settings: ClientBuilder) -> ClientBuilder {
     settings.max_lease(Duration::from_secs(2)).clock_skew(Duration::from_millis(10))
 }
 
-/// All have lost their data, a moment ago at most: the first who looks is told to wait for so long, and so is
-/// the next. Where a longer wait than usual is known by its witness alone, for a quarter more at most.
+/// All have lost their data, a moment ago at most: the first that looks is told to wait for so long, and so
+/// is the next. Where a longer wait than usual is known by its witness alone, for a quarter more at most.
 async fn waits_for(wait: Duration, lost: Instant, first: &Masters, next: &Masters) {
     let longest = if wait > D { wait * 5 / 4 + SLACK } else { wait + SLACK };
     for masters in [first, next] {
@@ -123,7 +123,8 @@ async fn flushed_masters_are_waited_for_as_long_as_the_most_careful_program_does
                 let other = shared.program(usual).await;
                 (shared.program(careful).await, other)
             };
-            // Whoever knew the mark of before is told of the new one, at the latest when it asks.
+            // A client that knew the mark of before is told of the new one, at the latest when it
+            // asks.
             for masters in [&other, &careful] {
                 masters.red_lock("z").acquire().await.unwrap().release().await.unwrap();
             }

@@ -70,7 +70,7 @@ async fn lost_data_is_waited_out_once_and_the_wait_stays_the_mark() {
     assert_eq!(counts_in(&error), D, "{error}");
     let mark = mark_on(&servers[0]);
     tokio::time::sleep(D / 2).await;
-    // Whoever comes meanwhile waits for the rest.
+    // A client that comes meanwhile waits for the rest.
     let later = newcomer(&servers);
     let error = later.red_lock("x").try_acquire().await.unwrap_err();
     assert_eq!(counts_in(&error), D / 2, "{error}");

@@ -1,4 +1,5 @@
-//! Masters that may have forgotten what they granted, and whoever says that they have not.
+//! Masters that may have forgotten what they granted, and the word of an operator that they have
+//! not.
 
 mod blessing;
 mod flushed;

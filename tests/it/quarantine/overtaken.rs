@@ -1,4 +1,4 @@
-//! Two who bless at once.
+//! Two that bless at once.
 
 use std::future::Future;
 
@@ -8,12 +8,12 @@ use testkit::{Cluster, Fault, FaultProxy, Way};
 use super::{MARKER, counts_in, marker_on, wary, wary_masters};
 use crate::fleet::{HANG, client, drained, eventually, masters, within};
 
-/// Three young masters, and an operator who sees the first through a proxy.
+/// Three young masters, and an operator whose way to the first is a proxy.
 struct Field {
     servers: Cluster,
     proxy: FaultProxy,
     masters: Masters,
-    /// Somebody else's marker for the first.
+    /// A stranger's marker for the first.
     theirs: String,
 }
 
@@ -31,8 +31,8 @@ impl Field {
         Self { servers, proxy, masters, theirs }
     }
 
-    /// Blesses all, while somebody else does it to the first: after the look at it and before the
-    /// write, which is stalled `meanwhile`.
+    /// Blesses all, while another does it to the first: after the look at it and before the write,
+    /// which is stalled `meanwhile`.
     async fn overtaken(&self, meanwhile: impl Future<Output = ()>) -> BlessError {
         let asked = self.servers[0].calls_of("get");
         self.proxy.set(Fault::Stall(Way::Replies));

@@ -52,7 +52,7 @@ async fn limit_decides_whether_it_is_worth_waiting() {
     guard.release().await.unwrap();
 }
 
-/// Whoever stands behind another of the same process is not told that somebody holds the lock.
+/// A waiter that stands behind another of the same process is not told that the lock is held.
 #[tokio::test(start_paused = true)]
 async fn limit_that_ends_too_soon_is_told_so_in_line_too() {
     let (servers, masters) = fleet();

@@ -1,4 +1,4 @@
-//! Servers that do not tell everybody who they are.
+//! Servers that do not tell every user which run they are.
 
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::fleet::{Composite, Rule, SOON, drained, eventually, masters};
 
-/// Clients of users who may do everything but what `rules` take away.
+/// Clients of users that may do everything but what `rules` take away.
 fn restricted(servers: &Cluster, rules: &[&str], unidentified: Unidentified) -> Masters {
     let client = |server: &RedisServer| {
         let all = ["ACL", "SETUSER", "app", "reset", "on", ">pw", "~*", "&*", "+@all"];
@@ -72,7 +72,7 @@ async fn the_right_that_the_cause_names_is_enough() {
     drained(&masters).await;
 }
 
-/// Who may not read the marker finds none, and waits as everybody did before the blessing.
+/// A client that may not read the marker finds none, and waits as all did before the blessing.
 #[tokio::test]
 async fn without_get_a_blessing_is_not_seen() {
     let servers = Cluster::start(3).blessed();
@@ -122,7 +122,7 @@ async fn without_the_rights_for_the_mark_the_uptime_alone_decides() {
     }
 }
 
-/// Whoever knew the mark would else be refused by the comparison until the next connection.
+/// A client that knew the mark would else be refused by the comparison until the next connection.
 #[tokio::test]
 async fn right_to_the_mark_that_is_taken_away_refuses_nobody() {
     let servers = Cluster::start(3).blessed();

@@ -1,4 +1,4 @@
-//! Servers whose votes count, and those whose votes do not yet.
+//! Servers that have votes that count, and servers that do not yet.
 
 use std::time::Duration;
 

@@ -80,7 +80,7 @@ fn difference(recorded: &Section, played: &Section) -> String {
 }
 
 const CONTEXT: usize = 3;
-/// Whoever needs more has them all in the file, after a recording.
+/// For more, the file has them all, after a recording.
 const MANY: usize = 40;
 const MARK: &str = "## ";
 const HEAD: &str = "\

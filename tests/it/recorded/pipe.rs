@@ -27,13 +27,13 @@ pub(super) struct Heard {
     pub(super) words: Vec<Vec<u8>>,
 }
 
-/// Where a connection leads, and who hears what is said on it.
+/// Where a connection leads, and what hears what is said on it.
 #[derive(Debug)]
 pub(super) struct Way {
     pub(super) server: usize,
     /// How many connections of the server have been opened.
     pub(super) opened: Arc<AtomicUsize>,
-    /// So long a request takes. No two take the same to a server, so nothing depends on who of
+    /// So long a request takes. No two take the same to a server, so nothing depends on which of
     /// several that act at one moment is polled first.
     pub(super) takes: Duration,
     pub(super) heard: UnboundedSender<Heard>,
@@ -81,7 +81,7 @@ impl Way {
 
     fn tell(&self, connection: usize, words: Vec<Vec<u8>>) {
         let (server, at) = (self.server, Instant::now());
-        // Whoever listened may have heard enough.
+        // The listener may have heard enough.
         drop(self.heard.send(Heard { server, at, connection, words }));
     }
 }

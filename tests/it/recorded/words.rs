@@ -123,7 +123,7 @@ pub(super) fn lines(all: &[Heard], names: &mut Names, greetings: &mut Greetings)
     }
     let mut lines: Vec<_> = told.iter().map(|line| Some(line.clone())).collect();
     for places in connections.into_values() {
-        // Whoever asks for the mark again looks at it.
+        // A call that asks for the mark again looks at it.
         let is_look = |n: usize, i: usize| {
             told[i] == LOOK && places[..n].iter().any(|before| told[*before] == LOOK)
         };

@@ -13,7 +13,7 @@ use super::{Line, holder_on};
 /// A minute, and not at a time at which all are asked anyway.
 const LONG: Duration = Duration::from_secs(61);
 
-/// Three servers, one of which somebody else holds, and a `MultiLock` that waits for that one.
+/// Three servers, one of which is held by another, and a `MultiLock` that waits for that one.
 struct Waiting {
     servers: Vec<Server>,
     clients: Vec<Client>,

@@ -13,9 +13,9 @@ use crate::fleet::{Rule, STRANGER};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Says {
     Granted,
-    /// Somebody else's key stands there.
+    /// The key of another stands there.
     Refused,
-    /// Nobody listens.
+    /// Nothing listens.
     Failed,
 }
 
@@ -116,7 +116,7 @@ async fn attempt(
 }
 
 /// The rule: enough grants are a guard, more failures than may be missing an outage, and all else
-/// is lost to others. Whatever it was, our keys end and nobody else's.
+/// is lost to others. Whatever it was, our keys end and no others.
 async fn judge(
     rule: Rule,
     ballot: &Ballot,

@@ -1,4 +1,4 @@
-//! A user who may use the keys but not the channels.
+//! A user that may use the keys but not the channels.
 
 use palisade::{Client, Released};
 use testkit::RedisServer;
@@ -24,10 +24,10 @@ async fn user_without_channel_rights_acquires_releases_and_waits() {
             async move { lock.acquire().await }
         });
         keeps_looking(&server).await;
-        // Released, although nobody may be told.
+        // Released, although no waiter may be told.
         assert_eq!(soon(guard.release()).await.unwrap(), Released::Freed);
-        // Nobody is told, so whoever waits must look: well before the poll cap of 5 s, which is for
-        // those who may listen, and long before the lease would end.
+        // It is not announced, so a waiter must look: well before the poll cap of 5 s, which is for
+        // waiters that may listen, and long before the lease would end.
         let next = promptly(&server, next).await.unwrap().unwrap();
         assert_eq!(soon(next.release()).await.unwrap(), Released::Freed);
         assert_eq!(server.size(), 0);

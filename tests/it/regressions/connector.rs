@@ -1,4 +1,4 @@
-//! A connector and an URL: streams of the caller's making, and who logs in on them.
+//! A connector and an URL: streams of the caller's making, and the user that logs in on them.
 
 use palisade::{Client, ClientBuilder, Masters};
 use testkit::RedisServer;

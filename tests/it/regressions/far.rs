@@ -1,4 +1,4 @@
-//! Somebody is farther from the servers than others are.
+//! One client is farther from the servers than others are.
 
 use std::time::Duration;
 

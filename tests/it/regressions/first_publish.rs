@@ -59,8 +59,8 @@ async fn waiter_woken_by_the_first_of_several_announcements_is_not_lost() {
     }
 }
 
-/// Each is near another member, so every release goes from member to member, and wakes those who
-/// wait before it has let go everywhere.
+/// Each is near another member, so every release goes from member to member, and wakes waiters
+/// before it has let go everywhere.
 #[tokio::test(start_paused = true)]
 async fn waiters_do_not_starve_while_every_release_goes_from_member_to_member() {
     for n in [3, 5] {
@@ -70,7 +70,8 @@ async fn waiters_do_not_starve_while_every_release_goes_from_member_to_member() 
 }
 
 /// The same for all of them: a refusal by a near member must not throw away what the first members,
-/// in the common order, would have granted, or who is far from those is never granted all.
+/// in the common order, would have granted. Else a client that is far from those is never granted
+/// all.
 #[tokio::test(start_paused = true)]
 async fn rounds_that_a_near_member_refuses_still_keep_what_the_first_members_grant() {
     let wins = three_who_are_near_different_members(Rule::All, 3).await;
@@ -92,7 +93,7 @@ async fn take_turns(lock: &Composite, end: Instant) -> u32 {
         wins += 1;
         sleep(Duration::from_millis(50)).await;
         guard.release().await.unwrap();
-        // Whoever came again at once would be there before all that are farther away.
+        // A client that came again at once would be there before all that are farther away.
         sleep(LATE * 2).await;
     }
     wins

@@ -1,7 +1,7 @@
 //! A master behind sentinels that loses its data under sockets that live on.
 //!
-//! What an acquire compares there is more than the text of the mark; whoever took it for the text never looked
-//! again, and was refused by that master for ever.
+//! What an acquire compares there is more than the text of the mark. A client that took it for the text never
+//! looked again, and was refused by that master for ever.
 
 use std::time::{Duration, Instant};
 

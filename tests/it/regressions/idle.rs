@@ -1,5 +1,5 @@
-//! Sockets that were closed while nobody spoke, whether or not that was said, and sockets that broke
-//! under a request.
+//! Sockets that were closed while nothing was said on them, whether or not that was told, and
+//! sockets that broke under a request.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ async fn behind(proxy: &FaultProxy, server: &RedisServer) -> Client {
     patient(server).url(&proxy.url()).connect().await.unwrap()
 }
 
-/// The server has done what it was asked when the socket breaks, and nobody was told.
+/// The server has done what it was asked when the socket breaks, and did not answer.
 #[tokio::test]
 async fn acquire_whose_socket_broke_is_asked_once_more() {
     let server = RedisServer::start();
@@ -72,7 +72,7 @@ async fn acquire_whose_socket_broke_is_asked_once_more() {
     eventually(|| !server.exists("x")).await;
 }
 
-/// Until then it would be said that nobody knows, and after it that the lock was lost.
+/// Until then it would be said that it is unknown, and after it that the lock was lost.
 #[tokio::test]
 async fn release_whose_socket_broke_after_it_was_done_is_confirmed() {
     let server = RedisServer::start();
@@ -118,7 +118,7 @@ async fn force_release_whose_socket_broke_is_not_repeated() {
     soon(lock.holder()).await.unwrap().unwrap();
 }
 
-/// What stands between forgets a connection on which nobody spoke, and drops what comes on it.
+/// What stands between forgets a connection on which nothing was said, and drops what comes on it.
 #[tokio::test(start_paused = true)]
 async fn half_open_socket_that_was_quiet_costs_no_acquire() {
     let (server, line) = (Server::start_here(), Line::new());

@@ -8,8 +8,8 @@ use tokio::time::{Instant, sleep};
 use super::{holder_on, overlap::scripts_run};
 use crate::outside::ask;
 
-/// Servers in the order in which members are taken, and a `MultiLock` over all. Somebody else holds
-/// it on the last.
+/// Servers in the order in which members are taken, and a `MultiLock` over all. Another holds it on
+/// the last.
 struct Field {
     servers: Vec<Server>,
     clients: Vec<Client>,
@@ -25,14 +25,14 @@ impl Field {
         let all = MultiLock::new(clients.iter().map(|client| client.lock("x"))).unwrap();
         let elsewhere = servers[n - 1].client().unwrap();
         let held = elsewhere.lock("x").acquire().await.unwrap();
-        // From here on all servers have said who they are.
+        // From here on all servers have told which run they are.
         assert!(all.try_acquire().await.unwrap().is_none());
         Self { servers, clients, all, held }
     }
 }
 
 /// Of two that ask at once one is granted the first member and the other is first in line. The line
-/// is no place to keep a member: there nobody looks after it until its lease is over.
+/// is no place to keep a member: there it is not looked after until its lease is over.
 #[tokio::test(start_paused = true)]
 async fn member_is_not_kept_by_who_stands_in_line_behind_another() {
     let field = Field::new(2).await;
@@ -51,7 +51,8 @@ async fn member_is_not_kept_by_who_stands_in_line_behind_another() {
     assert!(free.elapsed() < Duration::from_secs(8), "{:?}", free.elapsed());
 }
 
-/// Whoever tries once does not wait, so it keeps nothing, not even until the releaser comes by.
+/// An acquire that tries once does not wait, so it keeps nothing, not even until the releaser comes
+/// by.
 #[tokio::test(start_paused = true)]
 async fn refused_attempt_leaves_every_member_to_the_next_one() {
     let field = Field::new(2).await;
@@ -63,8 +64,8 @@ async fn refused_attempt_leaves_every_member_to_the_next_one() {
     }
 }
 
-/// Whatever stands between a member that grants and one that is held: nobody is kept out for longer
-/// than half a lease, and the servers are not asked again and again.
+/// Whatever stands between a member that grants and one that is held: no other is kept out for
+/// longer than half a lease, and the servers are not asked again and again.
 #[tokio::test(start_paused = true)]
 async fn member_is_not_kept_for_longer_before_one_that_fails() {
     let Field { servers, all, held: _held, .. } = Field::new(3).await;

@@ -13,8 +13,8 @@ use crate::outside::ask;
 
 const STEP: Duration = Duration::from_millis(50);
 
-/// `x` on three servers in the order in which members are taken. Somebody else holds the second, which is
-/// slow to say so; the way to the third is a line of its own.
+/// `x` on three servers in the order in which members are taken. Another holds the second, which is slow
+/// to say so; the way to the third is a line of its own.
 struct Field {
     servers: Vec<Server>,
     line: Line,
@@ -37,14 +37,14 @@ impl Field {
         };
         let members = [first.lock("x").into(), middle, third.lock("x").into()];
         let all = MultiLock::new(members).unwrap().on_outage(OnOutage::Wait);
-        // From here on all servers have said who they are, and every connection is there.
+        // From here on all servers have told which run they are, and every connection is there.
         assert!(all.try_acquire().await.unwrap().is_none());
         servers[1].set_delay(STEP);
         Self { servers, line, all, held: held.unwrap() }
     }
 
-    /// Asks for all, and loses to who has the second. What the third granted is given back: that is sent,
-    /// and still under way when its socket breaks, so it is said once more.
+    /// Asks for all, and loses to the one that has the second. What the third granted is given back: that
+    /// is sent, and still under way when its socket breaks, so it is said once more.
     async fn lost_with_a_release_under_way(&self) -> JoinHandle<LockGuard> {
         let all = self.all.clone();
         let taker = tokio::spawn(async move { all.acquire().await.unwrap() });
@@ -57,7 +57,7 @@ impl Field {
         taker
     }
 
-    /// Nobody else has the third while the guard lasts, whatever is executed late.
+    /// No other has the third while the guard lasts, whatever is executed late.
     async fn holds_whatever_comes_late(self, taker: JoinHandle<LockGuard>) {
         self.held.release().await.unwrap();
         let guard = timeout(Duration::from_secs(20), taker).await.unwrap().unwrap();

@@ -40,7 +40,7 @@ impl Line {
         Self { weather: Arc::new(watch::Sender::default()), made: Arc::default() }
     }
 
-    /// A client that reaches `server` by this line only. Nobody stands in one queue with it.
+    /// A client that reaches `server` by this line only. Nothing stands in one queue with it.
     pub(super) fn client(&self, server: &Server) -> ClientBuilder {
         let (line, to) = (self.clone(), server.clone());
         server.client_builder().connector("line", move || {
@@ -92,8 +92,8 @@ impl Line {
     }
 }
 
-/// Passes bytes on, in order, each when `arrives` says; `None` is not as long as that lasts. Whoever
-/// reads them sees the end when the stream `breaks`.
+/// Passes bytes on, in order, each when `arrives` says; `None` is not as long as that lasts. The
+/// reader of them sees the end when the stream `breaks`.
 async fn carry(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,

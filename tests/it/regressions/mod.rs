@@ -27,7 +27,7 @@
 //! | a runtime without timers or I/O | [`runtimes`] |
 //! | a user's record under the name of a lock, acquired, inspected and forced open | `bad_input/foreign.rs` |
 //! | a `MultiLock` over one server that was just started, which waited without a word | `quarantine/fresh.rs`: `multi_lock_at_one_address_…`, `names.rs`: `wait_for_a_quarantine_…` |
-//! | a socket that was closed or forgotten while nobody spoke, and one that broke under an acquire or a release | [`idle`] |
+//! | a socket that was closed or forgotten while nothing was said on it, and one that broke under an acquire or a release | [`idle`] |
 //! | a master behind sentinels that lost its data under a socket that lived on | [`followed`] |
 //! | a master, and a sentinel, that promises an answer of 9 EB and goes on for ever | [`lying`] |
 //! | an answer to an acquire that makes no sense | [`garbled`] |
@@ -35,7 +35,7 @@
 //! | a name and the same in braces | [`twins`] |
 //! | names, holder ids and texts of servers with control characters, and very long ones | [`shown`], `src/error/tests.rs` |
 //! | a server that never was a replica in the place of a master | [`unsynced`] |
-//! | a hand-over in a long queue that moved all who wait there | `fair/waiting.rs`: `places_that_are_taken_…` |
+//! | a hand-over in a long queue that moved all waiters there | `fair/waiting.rs`: `places_that_are_taken_…` |
 //! | fifty in a queue that do not come, passed over one after the other | `fair/waiting.rs`: `fifty_that_do_not_come_…` |
 //! | a server that throws locks away when its memory is full | [`evicting`] |
 //! | a replica behind the URL | `bad_input/contact.rs`: `replica_cannot_vote` |
@@ -75,7 +75,7 @@ use self::line::Line;
 pub(crate) use self::overlap::scripts_run;
 use crate::{fleet::STRANGER, outside::ask};
 
-/// Who holds the lock `name` on an in-process server, if anybody.
+/// The holder of the lock `name` on an in-process server, if any.
 async fn holder_on(server: &Server, name: &str) -> Option<String> {
     let holders: Vec<String> = ask(server, &["HKEYS", name]).await;
     assert!(holders.len() <= 1, "{holders:?}");
@@ -92,7 +92,7 @@ async fn ttl_on(server: &Server, name: &str) -> i64 {
     ask(server, &["PTTL", name]).await
 }
 
-/// Somebody else's lock.
+/// A lock of a stranger.
 async fn hold_as_stranger(server: &Server, name: &str) {
     let _added: i64 = ask(server, &["HSET", name, STRANGER, "1"]).await;
     let _set: i64 = ask(server, &["PEXPIRE", name, "600000"]).await;

@@ -14,11 +14,11 @@ use super::{Line, holder_on};
 use crate::outside::ask;
 
 const HOUR: Duration = Duration::from_secs(3600);
-/// Somebody holds the last member for this long, this often.
+/// Another holds the last member for this long, this often.
 const SIEGE: Duration = Duration::from_secs(90);
 const SIEGES_EVERY: Duration = Duration::from_secs(600);
 
-/// Who wants what.
+/// Which contender wants what.
 #[derive(Debug)]
 enum Wanted {
     One(Lock),
@@ -68,7 +68,7 @@ async fn overlapping_multi_locks_get_their_share_for_an_hour_under_traffic_on_on
     assert!(traffic.longest_wait < Duration::from_secs(8), "{traffic:?}");
 }
 
-/// Each of these is a process of its own: nobody stands in one queue with it.
+/// Each of these is a process of its own: none stands in one queue with it.
 fn several(servers: &[Server], members: &[usize]) -> Wanted {
     let lock = |i: &usize| Line::new().client(&servers[*i]).build().unwrap().lock("x");
     Wanted::Several(MultiLock::new(members.iter().map(lock)).unwrap())
@@ -84,7 +84,7 @@ async fn contend(wanted: Wanted, start: Instant, seed: u64) -> Story {
     let mut story = Story::default();
     loop {
         let asked = Instant::now();
-        // Whoever still waits at the end has waited until then.
+        // What still waits at the end has waited until then.
         let acquired = tokio::time::timeout_at(start + HOUR, wanted.acquire()).boxed_local().await;
         let wait = asked.elapsed();
         story.longest_wait = story.longest_wait.max(wait);
@@ -150,7 +150,7 @@ async fn woken_by_one_member_while_it_is_held_nobody_else_is_asked() {
     }
 }
 
-/// Nobody renews what is kept: it must not just run out, unnoticed.
+/// What is kept is not renewed: it must not just run out, unnoticed.
 #[tokio::test(start_paused = true)]
 async fn what_is_kept_is_given_back_within_half_a_lease() {
     const LEASE: Duration = Duration::from_secs(1);

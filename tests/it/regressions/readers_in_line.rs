@@ -1,4 +1,5 @@
-//! Readers ask all at once; those who are refused stand in one line, and only the first of it keeps anything.
+//! Readers ask all at once; those that are refused stand in one line, and only the first of it keeps
+//! anything.
 
 use std::time::Duration;
 

@@ -41,7 +41,7 @@ async fn inner_reentry_with_a_shorter_lease_shortens_nothing() {
     }
 }
 
-/// What two tasks and whoever acquired first do, each in its own order.
+/// What two tasks and the one that acquired first do, each in its own order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Enter(usize),
@@ -80,7 +80,7 @@ async fn two_tasks_reenter_and_leave_one_hold_in_every_order() {
     }
 }
 
-/// While anybody is inside, all guards are valid and a stranger is refused; when nobody is, the lock
+/// While any task is inside, all guards are valid and a stranger is refused; when none is, the lock
 /// is free.
 async fn play(order: &[Step], pause: Duration, delay: Duration) {
     let server = Server::start_here();
@@ -107,7 +107,7 @@ async fn play(order: &[Step], pause: Duration, delay: Duration) {
     assert_eq!(count_on(&server, "x").await, None, "{order:?}");
 }
 
-/// In a task of its own, as whoever is the owner.
+/// In a task of its own, under any owner.
 async fn enter(lock: &Lock, owner: &Owner) -> LockGuard {
     let (lock, owner) = (lock.clone(), owner.clone());
     tokio::spawn(async move { lock.acquire_as(&owner).await.unwrap() }).await.unwrap()
@@ -129,7 +129,7 @@ async fn the_count_is_that_of_the_guards_once_all_is_quiet() {
         while guards.len() < target {
             guards.push(enter(&lock, &owner).await);
         }
-        // The oldest first: who acquired is no better than the others.
+        // The oldest first: the one that acquired is no better than the others.
         for guard in guards.drain(..guards.len() - target) {
             drop(guard);
         }

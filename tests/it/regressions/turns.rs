@@ -1,4 +1,4 @@
-//! A `MultiLock` whose members are won one after the other, beside those who want one of them.
+//! A `MultiLock` that wins its members one after the other, beside others that want one of them.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio::{
 
 use crate::{outside::ask, support::soon};
 
-/// Who waits for `a`, and once it has that keeps it for long, behind a `MultiLock` that waits for the rest.
+/// A waiter for `a`, that keeps it for long once it has it, behind a `MultiLock` that waits for the rest.
 fn behind(server: &Server) -> JoinHandle<()> {
     let one = server.client().unwrap().lock("a");
     tokio::spawn(async move {

@@ -1,7 +1,7 @@
 //! A server that never was a replica takes the place of a master by force.
 //!
-//! It has no data, so no mark either, and was too young to get one: what was held through the master before was
-//! given up at the first renewal, though nobody was granted anything there.
+//! It has no data, so no mark either, and was too young to get one. What was held through the master before was
+//! given up at the first renewal, though nothing was granted there.
 
 use std::time::Duration;
 

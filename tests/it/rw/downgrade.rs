@@ -1,4 +1,4 @@
-//! Who wrote reads on, and nobody writes in between.
+//! A writer reads on, and no other writes in between.
 
 use palisade::{Lease, OnOutage, error::DowngradeError};
 use testkit::RedisServer;

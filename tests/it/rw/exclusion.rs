@@ -1,4 +1,4 @@
-//! Who keeps out whom.
+//! Which side keeps out which.
 
 use palisade::Released;
 use testkit::RedisServer;

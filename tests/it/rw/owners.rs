@@ -1,4 +1,4 @@
-//! What an owner may do who holds one side already.
+//! What an owner may do that holds one side already.
 
 use palisade::{AcquireError, OnOutage, Owner, Released, error::ConfigError};
 use testkit::RedisServer;

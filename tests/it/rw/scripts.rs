@@ -26,7 +26,7 @@ fn read(server: &RedisServer, lease: &str, stamp: &str, holder: &str, holds: &st
     outcome(&eval(server, RW_READ, &keys, &[lease, stamp, holder, holds]), lease)
 }
 
-/// `waits` is 1 of one who waits.
+/// `waits` is 1 of one that waits.
 fn write(server: &RedisServer, lease: &str, stamp: &str, holder: &str, waits: &str) -> (i64, i64) {
     outcome(&eval(server, RW_WRITE, &["x", "wish"], &[lease, stamp, holder, waits]), lease)
 }

@@ -1,4 +1,4 @@
-//! Who waits is woken, and writers are not starved.
+//! A waiter is woken, and writers are not starved.
 
 use std::{
     sync::{

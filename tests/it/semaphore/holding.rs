@@ -1,4 +1,4 @@
-//! Who holds permits, and how they come back.
+//! The holders of permits, and how permits come back.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -17,10 +17,10 @@ use crate::support::{client, soon};
 /// Where Redisson announces permits of the semaphore `x`.
 const CHANNEL: &str = "redisson_sc:{x}";
 
-/// Who holds permits of the semaphore `x`.
+/// The holders of permits of the semaphore `x`.
 const HOLDERS: &str = "{x}:palisade_holders";
 
-/// Where who waits for several permits of the semaphore `x` says so.
+/// Where a waiter for several permits of the semaphore `x` says so.
 const WISH: &str = "{x}:palisade_wish";
 
 /// How many connections listen to the semaphore `x`.

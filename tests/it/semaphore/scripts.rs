@@ -13,7 +13,7 @@ use crate::{
 };
 
 const KEYS: [&str; 2] = ["x", HOLDERS];
-/// Those of who comes or goes.
+/// Those of a holder that comes or goes.
 const ALL: [&str; 3] = ["x", HOLDERS, WISH];
 
 fn outcome(reply: &Reply) -> (i64, i64) {
@@ -31,9 +31,9 @@ fn count(server: &RedisServer, holder: &str, permits: &str) -> (i64, i64) {
     outcome(&eval(server, SEMAPHORE_COUNT, &ALL, &[holder, permits, CHANNEL]))
 }
 
-/// How many permits somebody has, for whoever does not know it.
+/// How many permits a holder has, where that is not known.
 const UNKNOWN: &str = "0";
-/// The same, where somebody else gives them back.
+/// The same, where another gives them back.
 const FORGOTTEN: &str = "-1";
 
 fn renew(server: &RedisServer, holder: &str) -> (i64, i64) {

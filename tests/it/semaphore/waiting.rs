@@ -1,4 +1,4 @@
-//! Those who wait for permits.
+//! Waiters for permits.
 
 use std::time::Duration;
 
@@ -116,7 +116,7 @@ async fn large_request_is_not_passed_by_small_ones_of_the_same_client() {
     }
 }
 
-/// One message brings several: each who is granted lets the next one look.
+/// One message brings several: each waiter that is granted lets the next one look.
 #[tokio::test(start_paused = true)]
 async fn many_who_wait_are_let_in_together() {
     let server = Server::start_here();
@@ -151,7 +151,7 @@ async fn try_acquire_for_gives_up_when_its_time_is_over() {
     eventually(|| listeners(&server) == 0).await;
 }
 
-/// Releases are everyday: nobody doubts its own permits for that.
+/// Releases are everyday: no holder doubts its own permits for that.
 #[tokio::test]
 async fn releases_of_others_cost_holders_no_question() {
     let server = RedisServer::start();

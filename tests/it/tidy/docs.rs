@@ -91,7 +91,7 @@ fn shown() -> Vec<String> {
     [root, modules].iter().chain(&rooms).flat_map(|text| handed_on(text)).collect()
 }
 
-/// Who reads the front page sees what matters: what is rare is in a module.
+/// The front page shows what matters: what is rare is in a module.
 #[test]
 fn root_has_at_most_thirty_names() {
     let (root, _) = door();

@@ -116,7 +116,7 @@ fn in_passing(code: &str) -> Vec<(usize, String)> {
         for (place, _) in code.match_indices(&format!("{start}::")) {
             let before = &code[..place];
             let is_inside = before.ends_with(|c: char| c.is_alphanumeric() || "_:$".contains(c));
-            // Who may see it, not what is used.
+            // Where it may be seen, not what is used.
             if !is_inside && !before.ends_with("(in ") {
                 found.extend(paths(&code[place..]).into_iter().map(|path| (place, path)));
             }
@@ -159,7 +159,7 @@ fn absolute(module: &Module, path: &str) -> Module {
     match parts.first().copied() {
         Some("crate") => base.clear(),
         Some("super" | "self") => {}
-        // A child of this module, or somebody else's crate.
+        // A child of this module, or another crate.
         _ => return base.into_iter().chain(parts.into_iter().map(str::to_owned)).collect(),
     }
     while let Some(first @ ("crate" | "super" | "self")) = parts.first().copied() {

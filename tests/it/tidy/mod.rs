@@ -66,7 +66,7 @@ const ALONE: [&str; 9] =
 /// What a room that users see hands on for them, and does not use.
 const FOR_USERS: [(&str, &str); 1] = [("embedded/mod.rs", "crate::client::SimulatedProcess;")];
 
-/// Rooms that decide and do not act: `now` is an argument, and nobody is asked.
+/// Rooms that decide and do not act: `now` is an argument, and no call is made.
 const PURE: [&str; 16] = [
     "acquire/fence.rs",
     "acquire/tally.rs",

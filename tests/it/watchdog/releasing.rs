@@ -55,8 +55,8 @@ fn guard_dropped_in_a_blocked_runtime_is_released() {
     });
 }
 
-/// The release of a `RedLock` returns with the majority's confirmations, and then nobody runs the
-/// runtime that was to see to the rest.
+/// The release of a `RedLock` returns with the majority's confirmations, and then the runtime that
+/// was to see to the rest is not run.
 #[test]
 fn minority_of_a_release_is_seen_to_although_the_runtime_has_stopped() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -35,7 +35,7 @@ async fn fixed_lease_ends_when_it_says() {
     let client = connect(&server.url()).await;
     let lock = client.lock("x").with_lease(Lease::Fixed(LEASE / 3));
     let guard = acquired(&lock).await;
-    // Before the server lets anybody else in.
+    // Before the server lets another in.
     let deadline = guard.deadline();
     assert!(deadline < BootClock.now() + LEASE / 3);
     let before_it = BootClock.sleep_until(deadline - LEASE / 30);

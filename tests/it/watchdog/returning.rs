@@ -53,7 +53,7 @@ async fn lock_is_lost_as_soon_as_a_majority_is_back_without_it() {
     assert_eq!(guard.lost().await, LostCause::QuorumGone);
 }
 
-/// Whoever makes connections break again and again does not make renewals a burden.
+/// Connections that are made to break again and again do not make renewals a burden.
 #[tokio::test]
 async fn broken_connections_bring_renewals_forward_once_a_second() {
     let server = RedisServer::start();

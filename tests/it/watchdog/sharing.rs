@@ -82,7 +82,7 @@ pub(super) async fn outlive(guards: &[LockGuard]) {
     }
 }
 
-/// A client of a user who may do everything.
+/// A client of a user that may do everything.
 pub(super) async fn user(server: &RedisServer, name: &str) -> Client {
     server.cli(&["ACL", "SETUSER", name, "reset", "on", ">pw", "~*", "&*", "+@all"]);
     client(&server.url_with(name, "pw")).connect().await.unwrap()

@@ -55,7 +55,7 @@ impl Scene {
         clients
     }
 
-    /// Those who wait for a lock, the next one first.
+    /// The waiters for a lock, the next one first.
     async fn queue(&self, i: usize) -> Vec<String> {
         let key = format!("redisson_lock_queue:{{{}}}", NAMES[i]);
         ask(self.server(i), &["LRANGE", &key, "0", "-1"]).await
@@ -65,7 +65,7 @@ impl Scene {
         [self.queue(0).await.len(), self.queue(1).await.len()]
     }
 
-    /// Who holds a lock.
+    /// The holder of a lock.
     async fn holder(&self, i: usize) -> Option<String> {
         let fields: Vec<String> = ask(self.server(i), &["HKEYS", NAMES[i]]).await;
         fields.into_iter().next()
@@ -75,13 +75,13 @@ impl Scene {
         self.process().await[i].fair_lock(NAMES[i]).acquire().await.unwrap()
     }
 
-    /// Somebody who waits for one lock and has it for so long.
+    /// A waiter for one lock, that has it for so long.
     async fn single(&self, i: usize, section: Duration) -> JoinHandle<Instant> {
         let lock = self.process().await[i].fair_lock(NAMES[i]).on_outage(OnOutage::Wait);
         spawned(async move { hold(lock.acquire().await.unwrap(), section).await }).await
     }
 
-    /// Somebody who waits for both.
+    /// A waiter for both.
     async fn both(&self) -> JoinHandle<LockGuard> {
         let lock = whole(&self.process().await);
         spawned(async move { lock.acquire().await.unwrap() }).await

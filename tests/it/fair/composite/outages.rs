@@ -52,7 +52,7 @@ async fn member_that_stands_still_costs_no_place() {
     scene.nothing_is_left().await;
 }
 
-/// Who waits is not polled, and asks nobody: its place is kept for it.
+/// The waiter is not polled, and asks nothing: its place is kept for it.
 #[tokio::test(start_paused = true)]
 async fn place_is_kept_for_an_hour_although_who_waits_stands_still() {
     let scene = Scene::on_two();
@@ -73,7 +73,7 @@ async fn place_is_kept_for_an_hour_although_who_waits_stands_still() {
     guard.release().await.unwrap();
 }
 
-/// The same as a single fair lock's: nobody listens for it, so its turn is over after three seconds.
+/// The same as a single fair lock's: it has no listener, so its turn is over after three seconds.
 #[tokio::test]
 async fn dead_process_that_waited_for_a_whole_is_passed_over() {
     let server = RedisServer::start();

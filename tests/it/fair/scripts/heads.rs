@@ -1,5 +1,5 @@
 //! The first in a queue of a free lock that does not come: what is noted of it and of those behind it, and
-//! who goes.
+//! which one goes.
 
 use testkit::RedisServer;
 
@@ -70,7 +70,7 @@ fn silent_first_is_left_ten_seconds_where_a_server_does_not_know_all_listeners()
     assert_eq!(wait(&server, "me:2").0, 1);
 }
 
-/// A waiter of this library, by its holder id; nobody listens for it.
+/// A waiter of this library, by its holder id; it has no listener.
 const DEAD: [&str; 5] = [
     "00000000-0000-8000-8000-00000000000d:1",
     "00000000-0000-8000-8000-00000000000d:2",
@@ -79,7 +79,7 @@ const DEAD: [&str; 5] = [
     "00000000-0000-8000-8000-00000000000d:5",
 ];
 
-/// One that has a replica, so that nobody knows all who listen.
+/// One that has a replica, so that not all listeners are known.
 fn noted_by_the_last(waiters: &[&str]) -> [RedisServer; 2] {
     let servers = [RedisServer::start(), RedisServer::start()];
     let [server, replica] = &servers;
@@ -96,7 +96,7 @@ fn note_by_the_last(server: &RedisServer, waiters: &[&str]) {
     assert_eq!(wait(server, waiters.last().unwrap()).0, -6);
 }
 
-/// Somebody looks meanwhile, as each who waits does every two seconds.
+/// Another looks meanwhile, as each waiter does every two seconds.
 fn looks_for(server: &RedisServer, seconds: i64, looks: impl Fn()) {
     for _ in 0..seconds / 2 {
         looked_before(server, 2_000);
@@ -127,7 +127,7 @@ fn all_who_are_silent_behind_a_first_that_does_not_come_go_with_it() {
     assert_eq!((queue(&server), server.exists("note")), (vec![], false));
     release(&server, "me:1");
     assert_eq!(server.size(), 0);
-    // By who does not wait, too: the one whose turn it is, is told.
+    // By an attempt that does not wait, too: the one that has the turn is told.
     wait(&server, "me:0");
     wait_all(&server, &waiters);
     release(&server, "me:0");
@@ -190,7 +190,7 @@ fn who_behind_a_dead_first_was_heard_of_keeps_its_place() {
     assert_eq!(queue(&server), Vec::<String>::new());
 }
 
-/// Who lives could not ask either, while the server stood still or another one took its place.
+/// One that lives could not ask either, while the server stood still or another one took its place.
 #[test]
 fn who_is_behind_a_dead_first_keeps_its_place_if_nobody_could_ask() {
     let [server, _replica] = noted_by_the_last(&[DEAD[0], DEAD[1], "me:1"]);
@@ -206,7 +206,7 @@ fn first_is_judged_by_what_was_noted_of_the_same_deadline_alone() {
     release(&server, "me:0");
     wait(&server, "me:2");
     noted_before(&server, 100_000);
-    // As whoever came and queued again, or was pushed.
+    // As a waiter that came and queued again, or was pushed.
     ends_in(&server, "me:1", 200_000);
     assert_eq!(wait(&server, "me:2").0, -6);
     assert_eq!(queue(&server), ["me:1", "me:2"]);

@@ -91,7 +91,7 @@ fn hear(server: &RedisServer, waiters: &[&str]) -> testkit::Connection {
     heard
 }
 
-/// Whom the next message is for.
+/// The waiter that the next message is for.
 fn heard(connection: &mut testkit::Connection) -> String {
     let message = connection.read().unwrap();
     assert_eq!(message.array()[2].to_string(), "0");

@@ -1,4 +1,4 @@
-//! How long places last, and who loses one.
+//! How long places last, and which waiter loses one.
 
 use testkit::{RedisServer, Reply};
 
@@ -40,7 +40,7 @@ fn places_that_are_over_are_taken_away_when_the_lock_is_free_and_those_without_a
     assert_eq!([(); 3].map(|()| heard(&mut listener)), ["c:me:1", "c:me:2", "c:me:3"]);
     assert_eq!(wait(&server, "me:1"), (-7, 2_000), "it queues again");
     assert_eq!(queue(&server), ["me:3", "me:1"]);
-    // Whoever asks lives.
+    // A waiter that asks lives.
     ends_in(&server, "me:3", -1);
     assert_eq!(wait(&server, "me:3"), (1, 30_000));
 }
@@ -76,7 +76,8 @@ fn place_that_is_half_a_turn_short_is_prolonged_unless_it_is_the_first() {
     assert_eq!(server.command(&["ZCARD", "deadlines"]), Reply::Int(3));
 }
 
-/// Redisson behind one that died is to wait for no longer, and its own grants must push nobody out.
+/// Redisson behind one that died is to wait for no longer, and its own grants must push no other
+/// out.
 #[test]
 fn first_of_ours_is_to_look_every_ten_seconds_and_all_others_have_time() {
     let server = RedisServer::start();
