@@ -20,6 +20,10 @@ macro_rules! planted {
 }
 
 #[cfg(planted_bugs)]
+#[macro_use]
+mod list;
+
+#[cfg(planted_bugs)]
 pub(crate) mod batches;
 #[cfg(planted_bugs)]
 pub mod bugs;

@@ -2,7 +2,13 @@
 
 use std::{collections::BTreeSet, fs, process::Command};
 
+use bugs::{BUGS, Finder};
+
 use crate::tidy::{files, root};
+
+#[path = "../../xtask/src/proofs/bugs.rs"]
+#[expect(dead_code, reason = "what pages show of a bug, no test asks for")]
+mod bugs;
 
 /// What a build with planted bugs asks the environment for. Put together here, so that the word does
 /// not stand in this very program.
@@ -19,28 +25,41 @@ fn a_program_has_planted_bugs_only_if_it_was_built_for_them() {
     assert_eq!(has_them, cfg!(planted_bugs));
 }
 
-/// Each bug has a place where it is planted, and none is asked for that is not in the list.
+/// Each bug of the list has a place where it is planted, and each place asks for one of the list.
 #[test]
 fn every_planted_bug_has_its_place() {
     let src = root().join("src");
-    let list = fs::read_to_string(src.join("planted/bugs.rs")).unwrap();
-    let all = list.split("pub const ALL").nth(1).unwrap().split("];").next().unwrap();
-    let listed: BTreeSet<_> = names_after(all, "Self::").collect();
     let sources: Vec<_> =
         files(&src, "rs").iter().map(|f| fs::read_to_string(f).unwrap()).collect();
     let planted: BTreeSet<_> =
         sources.iter().flat_map(|source| names_after(source, "planted!(")).collect();
+    let listed: BTreeSet<_> = BUGS.iter().map(|bug| bug.variant).collect();
     assert_eq!(planted, listed);
-    assert_eq!(listed.len(), 41);
+}
+
+#[test]
+fn planted_bugs_are_called_as_their_variants_are() {
+    assert!(BUGS.len() > 40);
+    for bug in BUGS {
+        let words = bug.variant.split_inclusive(|_: char| true).map(|letter| {
+            let dash = if letter.chars().all(char::is_uppercase) { "-" } else { "" };
+            format!("{dash}{}", letter.to_lowercase())
+        });
+        assert_eq!(words.collect::<String>(), format!("-{}", bug.name));
+        assert!(bug.what.ends_with('.'), "{}: a sentence", bug.name);
+    }
 }
 
 /// A test that was given another name would find nothing, and say so only when all bugs are planted.
 #[test]
 fn tests_that_are_to_find_planted_bugs_are_there() {
-    let list = fs::read_to_string(root().join("xtask/src/planted.rs")).unwrap();
-    let named: Vec<_> = list.split("Finder::Test(\"").skip(1).collect();
+    let named = BUGS.iter().filter_map(|bug| match bug.finder {
+        Finder::Test(filter) => Some(filter),
+        Finder::Simulation { .. } | Finder::Blocking { .. } => None,
+    });
+    let named: BTreeSet<_> = named.collect();
     assert!(named.len() > 5);
-    for test in named.iter().map(|rest| rest.split('"').next().unwrap()) {
+    for test in named {
         let mut this = Command::new(std::env::current_exe().unwrap());
         let found = this.args(["--list", test]).output().unwrap();
         assert!(String::from_utf8_lossy(&found.stdout).contains(": test"), "{test}");

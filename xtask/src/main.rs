@@ -7,6 +7,7 @@ mod interop;
 mod packages;
 mod planted;
 mod postgres;
+mod proofs;
 mod redis;
 mod walk;
 mod words;

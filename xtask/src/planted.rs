@@ -1,7 +1,7 @@
 //! Plants one bug after the other in the library, and sees whether it is found.
 //!
 //! The programs are built once with `--cfg planted_bugs`, in a target directory of their own, and
-//! told by the environment which bug to have. As they are built otherwise they must find nothing.
+//! told by the environment which bug to have. The list is `src/planted/list.rs`. As they are built otherwise they must find nothing.
 
 use std::{
     path::PathBuf,
@@ -9,11 +9,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::cargo;
+use crate::{
+    cargo,
+    proofs::bugs::{BUGS, Finder, PlantedBug},
+};
 
-/// What looks for a bug.
+/// What is run to find a bug.
 #[derive(Debug, Clone, Copy)]
-enum Finder {
+enum Search {
     /// The simulation, for at most so many seeds.
     Simulation { seeds: u64 },
     /// The tests with this in their name.
@@ -22,91 +25,65 @@ enum Finder {
     Blocking { secs: u64 },
 }
 
-/// Every bug, by its name in `src/planted/bugs.rs`, and what is to find it.
-const BUGS: [(&str, Finder); 41] = [
-    ("no-drift", SIMULATION),
-    ("quorum-minus-one", SIMULATION),
-    ("wall-clock", SIMULATION),
-    ("non-strict-promote", SIMULATION),
-    ("no-quarantine", SIMULATION),
-    ("ttl-unchecked", SIMULATION),
-    ("timed-out-not-released", SIMULATION),
-    ("ghost-stamp-off", SIMULATION),
-    ("no-second-look", SIMULATION),
-    ("release-stops-at-error", SIMULATION),
-    ("gone-still-counts", SIMULATION),
-    ("watchdog-on-users-runtime", BLOCKING),
-    ("mark-not-compared", SIMULATION),
-    ("broken-socket-not-retried", SIMULATION),
-    ("no-hurry", SIMULATION),
-    ("no-witness", SIMULATION),
-    ("batch-not-halved", SIMULATION),
-    ("batches-by-address", SIMULATION),
-    ("handover-after-deadline", SIMULATION),
-    ("handover-beyond-limit", SIMULATION),
-    ("offer-never-withdrawn", SIMULATION),
-    ("former-owner-enters", SIMULATION),
-    ("announcement-lost", SIMULATION),
-    ("batch-outcomes-shifted", SIMULATION),
-    ("validity-from-the-answer", SIMULATION),
-    ("withdrawn-after-noscript", SIMULATION),
-    ("release-ahead-of-heal", SIMULATION),
-    ("downgrade-deletes-first", SIMULATION),
-    ("intent-before-own-field", Finder::Test("rw::waiting")),
-    ("once-key-removed", Finder::Test("latch::outage")),
-    ("waiter-not-withdrawn", SIMULATION),
-    ("fair-places-of-one-turn", Finder::Test("fair::redisson")),
-    ("head-judged-without-score", Finder::Test("fair::redisson")),
-    ("permit-rolled-back-twice", SIMULATION),
-    ("score-without-skew", Finder::Test("expirable::redisson")),
-    ("run-not-compared", SIMULATION),
-    ("missing-not-rewritten", SIMULATION),
-    ("no-resubscribe", Finder::Test("deployment::sharded::waiter_listens_where")),
-    ("moved-sent-blindly", Finder::Test("deployment::cluster::lock_that_may_have")),
-    ("renewal-names-missing-key", Finder::Test("deployment::moving_slots::slot_that_is_half")),
-    ("replid-not-compared", Finder::Test("deployment::promoted::over_and_back")),
-];
-
 /// The rarest bugs show about once in 2,000 seeds.
-const SIMULATION: Finder = Finder::Simulation { seeds: 10_000 };
+const SIMULATION: Search = Search::Simulation { seeds: 10_000 };
 /// For the library as it is: more is what `cargo xtask sim` is for.
-const SOUND: Finder = Finder::Simulation { seeds: 4_000 };
-const BLOCKING: Finder = Finder::Blocking { secs: 15 };
+const SOUND: Search = Search::Simulation { seeds: 4_000 };
+const BLOCKING: Search = Search::Blocking { secs: 15 };
+
+impl Search {
+    const fn of(bug: &PlantedBug) -> Self {
+        match bug.finder {
+            Finder::Simulation { .. } => SIMULATION,
+            Finder::Test(filter) => Self::Test(filter),
+            Finder::Blocking { .. } => BLOCKING,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Simulation { .. } => "simulation",
+            Self::Test(_) => "a test",
+            Self::Blocking { .. } => "chaos",
+        }
+    }
+}
 
 /// Plants all bugs, or those that are named, and prints what became of each.
 pub(crate) fn run(only: &[String]) -> Result<ExitCode, String> {
     let is_wanted = |name: &str| only.is_empty() || only.iter().any(|wanted| wanted == name);
-    let bugs: Vec<_> = BUGS.into_iter().filter(|(name, _)| is_wanted(name)).collect();
-    if let Some(unknown) = only.iter().find(|name| !BUGS.iter().any(|(bug, _)| bug == name)) {
-        let names = BUGS.map(|(name, _)| name).join(", ");
+    let bugs: Vec<_> = BUGS.iter().filter(|bug| is_wanted(bug.name)).collect();
+    if let Some(unknown) = only.iter().find(|name| !BUGS.iter().any(|bug| bug.name == **name)) {
+        let names = BUGS.iter().map(|bug| bug.name).collect::<Vec<_>>().join(", ");
         return Err(format!("there is no bug {unknown}; there are {names}"));
     }
     let planted = Programs::build(&[("RUSTFLAGS", "--cfg planted_bugs")], "target/planted")?;
     let sound = Programs::build(&[], "target")?;
     println!("{:<26} {:<12} {:>18}  what was seen", "planted", "found by", "after");
     let mut all_found = true;
-    for (bug, finder) in &bugs {
-        let found = planted.look(*finder, Some(bug))?;
+    for bug in bugs {
+        let search = Search::of(bug);
+        let found = planted.look(search, Some(bug.name))?;
         all_found &= found.is_some();
-        tell(bug, *finder, found.as_ref());
+        tell(bug.name, search, found.as_ref());
     }
     // As the library is, the same programs find nothing.
     let mut clean = true;
-    for finder in [SOUND, BLOCKING] {
-        let found = sound.look(finder, None)?;
+    for search in [SOUND, BLOCKING] {
+        let found = sound.look(search, None)?;
         clean &= found.is_none();
-        tell("nothing", finder, found.as_ref());
+        tell("nothing", search, found.as_ref());
     }
     Ok(if all_found && clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn tell(bug: &str, finder: Finder, found: Option<&Found>) {
+fn tell(bug: &str, search: Search, found: Option<&Found>) {
     let (after, what) = match found {
         Some(Found { after, what }) => (after.as_str(), what.as_str()),
         None => ("", "nothing"),
     };
     let what: String = what.chars().take(100).collect();
-    println!("{bug:<26} {:<12} {after:>18}  {what}", finder.name());
+    println!("{bug:<26} {:<12} {after:>18}  {what}", search.name());
 }
 
 /// The first violation of a run.
@@ -145,10 +122,10 @@ impl Programs {
     }
 
     /// Runs a program until it finds something or has done what it is to do.
-    fn look(&self, finder: Finder, bug: Option<&str>) -> Result<Option<Found>, String> {
+    fn look(&self, search: Search, bug: Option<&str>) -> Result<Option<Found>, String> {
         let began = Instant::now();
-        match finder {
-            Finder::Simulation { seeds } => {
+        match search {
+            Search::Simulation { seeds } => {
                 for from in (0..seeds).step_by(SEEDS_AT_ONCE) {
                     let (from, count) = (from.to_string(), SEEDS_AT_ONCE.to_string());
                     let args = ["--from", &from, "--seeds", &count];
@@ -159,7 +136,7 @@ impl Programs {
                 }
                 Ok(None)
             }
-            Finder::Test(filter) => {
+            Search::Test(filter) => {
                 // Whatever does not compile has found nothing.
                 if !self.test(&["--no-run"], &[]) {
                     return Err("the tests cannot be built".into());
@@ -169,7 +146,7 @@ impl Programs {
                 let fails = !self.test(&["--", filter], chosen.as_slice());
                 Ok(fails.then(|| Found { after: after(), what: format!("{filter} fails") }))
             }
-            Finder::Blocking { secs } => {
+            Search::Blocking { secs } => {
                 let args = ["--blocking", "--seed", CHAOS_SEED, "--secs", &secs.to_string()];
                 let output = self.output("palisade-chaos", &args, bug)?;
                 let violated = output.status.code() == Some(VIOLATIONS);
@@ -208,16 +185,6 @@ impl Found {
         let first = text.lines().find(|line| line.trim_start().starts_with('I'));
         let what = first.map_or("violations", str::trim).to_owned();
         Self { after: format!("{:.0} s", took.as_secs_f64()), what }
-    }
-}
-
-impl Finder {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Simulation { .. } => "simulation",
-            Self::Test(_) => "a test",
-            Self::Blocking { .. } => "chaos",
-        }
     }
 }
 
