@@ -1,3 +1,4 @@
+// keeps: deciders-pure
 //! Leases: how long a key lives on the servers, and until when we may act on it. Pure.
 
 use std::time::Duration;
@@ -93,6 +94,7 @@ impl Term {
         self.length() / 100 + Duration::from_millis(2)
     }
 
+    // keeps: no-answer-no-movement
     /// Until when we may act on an answer that we hold the lock, to a request sent at `sent`. The
     /// server named the ttl that the key then had: not more, since the request may have been made
     /// with a shorter lease than this one, and not more than the lease, since its clock may jump.
@@ -169,6 +171,7 @@ mod tests {
         assert!(term(Lease::Fixed(MAX)).is_ok());
     }
 
+    // proves: no-answer-no-movement, lost-at-deadline
     #[test]
     fn the_deadline_counts_from_the_request_and_leaves_room_for_drift() {
         let ten_seconds = term(Lease::Fixed(Duration::from_secs(10))).unwrap();
@@ -194,6 +197,7 @@ mod tests {
         assert!(least.confirmed(sent, least.ms()).saturating_since(sent) > least.min_validity());
     }
 
+    // proves: ttl-not-shortened
     #[test]
     fn merging_never_shortens() {
         let short = term(Lease::Fixed(Duration::from_secs(1))).unwrap();

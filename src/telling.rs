@@ -138,6 +138,7 @@ pub(crate) fn wake(wake: impl FnOnce() + Send + 'static) {
     left.into_iter().for_each(|wake| desk().wakers.add(wake));
 }
 
+// keeps: no-guard-across-await
 /// Tells subscribers of an event. Not for where a mutex is locked.
 pub(crate) fn event(tell: impl FnOnce() + Send + 'static) {
     if is_spared() {

@@ -31,6 +31,7 @@ pub(crate) const QUORUM: Removed = Removed {
     setting: Setting { name: "quorum - 1", need: 1, attempts: 1, ..EXCLUSION },
     breaks: &[Exclusion],
 };
+// proves: counter-rises
 pub(crate) const WRITE_BACK: Removed = without(
     "naive: the greatest counter is the token",
     Setting { clients: 1, attempts: 4, ..TOKENS },
@@ -43,18 +44,21 @@ pub(crate) const WRITE_BACK_WITH_CLOCKS: Removed = without(
     Rules { write_back: false, ..ALL },
     TOKEN,
 );
+// proves: counter-rises
 pub(crate) const PROMOTE_BELOW: Removed = without(
     "promote lowers counters",
     Setting { attempts: 1, pauses: true, ..TOKENS },
     Rules { promote_below: false, ..ALL },
     &[Uniqueness],
 );
+// proves: counter-rises
 pub(crate) const PROMOTE_OWNER: Removed = without(
     "promote without asking for the holder",
     Setting { attempts: 1, pauses: true, resends: 2, ..TOKENS },
     Rules { promote_owner: false, ..ALL },
     &[Uniqueness],
 );
+// proves: counter-rises
 pub(crate) const COUNTER_KEPT: Removed =
     without("a release deletes the counter", TOKENS, Rules { counter_kept: false, ..ALL }, TOKEN);
 pub(crate) const REENTRY: Removed = without(
@@ -81,6 +85,7 @@ pub(crate) const CLAMP: Removed = without(
     Rules { clamp: false, ..ALL },
     TOKEN,
 );
+// proves: mark-adds-waiting
 pub(crate) const BLESS: Removed = without(
     "bless for a fleet that is half young",
     Setting { attempts: 1, crashes: 1, new_fleet: true, ..EXCLUSION },
@@ -95,24 +100,28 @@ pub(crate) const BLESS_STAGGERED: Removed = without(
     ALL,
     &[Exclusion],
 );
+// proves: counter-rises
 pub(crate) const TOKEN_WHERE_VOUCHED: Removed = without(
     "a token on members that no longer vouch",
     Setting { attempts: 1, member_expiry: true, ..TOKENS },
     Rules { token_where_vouched: false, ..ALL },
     &[HolderOrder],
 );
+// proves: no-answer-no-movement
 pub(crate) const GONE: Removed = without(
     "the deadline of a gone member kept",
     HEALS,
     Rules { gone_member_dropped: false, ..ALL },
     &[Exclusion],
 );
+// proves: no-forgetful-vote
 pub(crate) const HEALS_WAIT: Removed = without(
     "a heal counts inside the quarantine",
     HEALS,
     Rules { heals_wait: false, ..ALL },
     &[Exclusion],
 );
+// proves: no-forgetful-vote
 /// What was tried beside the design: that others vouch for the hold says that no other client has won, but
 /// not that none of those that ask counts on what the master forgot.
 pub(crate) const REWRITTEN_BY_OTHERS: Removed = without(
@@ -129,24 +138,28 @@ pub(crate) const REWRITTEN_BY_OLD_VOTES: Removed = without(
 );
 pub(crate) const HEALS_WITHOUT_QUARANTINE: Removed =
     without("heals without a quarantine", HEALS, Rules { quarantine: false, ..ALL }, &[Exclusion]);
+// proves: lost-not-healed
 pub(crate) const LOSS: Removed = without(
     "a heal after the quorum was lost",
     Setting { crashes: 0, heals: 2, ..HEALS },
     Rules { loss_is_final: false, ..ALL },
     &[Revival],
 );
+// proves: final-release
 pub(crate) const HEALS_COUNTED: Removed = without(
     "a release that does not wait for heals",
     Setting { releases: true, ..HEALS },
     Rules { heals_counted: false, ..ALL },
     &[LeftBehind],
 );
+// proves: final-release
 pub(crate) const FINAL_RELEASE: Removed = without(
     "any answered release is final",
     RELEASES,
     Rules { final_release: false, ..ALL },
     &[LeftBehind],
 );
+// proves: no-blind-resend
 pub(crate) const STAMP: Removed =
     without("late acquires are executed", RELEASES, Rules { stamp: false, ..ALL }, &[LeftBehind]);
 /// No rule is missing, but the quarantine is shorter than twice the skew.
@@ -167,12 +180,14 @@ pub(crate) const CLOCK_BEHIND: Removed = without(
     TOKEN,
 );
 
+// proves: no-forgetful-vote
 pub(crate) const MARK_COMPARED: Removed = without(
     "acquires that do not compare the mark",
     Setting { flushes: 1, ..EXCLUSION },
     Rules { mark_compared: false, ..ALL },
     &[Exclusion],
 );
+// proves: mark-adds-waiting
 pub(crate) const WITNESS: Removed = without(
     "no witness of a mark that was lost",
     Setting { flushes: 1, ..EXCLUSION },
@@ -186,6 +201,7 @@ pub(crate) const QUARANTINE_FOR_SIDES: Removed = without(
     Rules { quarantine: false, ..ALL },
     &[Exclusion],
 );
+// proves: ttl-not-shortened
 pub(crate) const DOWNGRADE_AT_ONCE: Removed = without(
     "a downgrade that deletes first",
     Setting { crashes: 0, ..SIDES },

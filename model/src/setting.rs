@@ -5,6 +5,7 @@ pub(crate) const MAX_CLIENTS: usize = 4;
 /// The rules of the protocol. Each can be removed, to see that it is needed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
+    // proves: no-forgetful-vote
     /// A master that restarted is not asked for votes until every promise it forgot is over.
     pub(crate) quarantine: bool,
     /// `bless` refuses unless all masters are young and none carries a marker.

@@ -70,6 +70,7 @@ impl Attempt {
     }
 }
 
+// keeps: drop-never-blocks
 impl Drop for Attempt {
     fn drop(&mut self) {
         if !self.handed_on {

@@ -1,3 +1,4 @@
+// keeps: deciders-pure
 //! Which token a round over many members comes to, and whether it is won. Pure.
 //!
 //! The token is the greatest that a member told. It is the round's once `need` members *wrote* it
@@ -43,6 +44,7 @@ impl Fence {
         self.token
     }
 
+    // keeps: counter-rises
     /// Members confirm if they do so until `least` or later.
     pub(crate) fn decide(&self, told: &ByMember<Option<ToldToken>>, least: Instant) -> Decision {
         let confirms = |told: &ToldToken| told.until.is_some_and(|until| until >= least);
@@ -156,6 +158,7 @@ mod tests {
         })
     }
 
+    // proves: counter-rises
     /// Over all replies of up to five members, judged by the definition.
     #[test]
     fn every_decision_is_right_for_all_replies_of_up_to_five_members() {

@@ -1,3 +1,4 @@
+// keeps: deciders-pure
 //! Counting votes. Pure.
 
 use crate::error::Vote;

@@ -1,3 +1,4 @@
+// keeps: deciders-pure
 //! Members that do not confirm, and what a loss through them is called. Pure.
 
 use crate::{by_member::ByMember, error::LostCause, voting::Voter, wire::Outcome};

@@ -240,6 +240,7 @@ impl AcquireSource for VoteRequest {
         self.valid
     }
 
+    // keeps: no-blind-resend
     /// Notes that the acquire is about to be sent, unless nobody wants the claim any more, or it was
     /// found out meanwhile that its server is to be looked at first.
     fn wants(&self, now: Instant, not_after: i64, reason: SendReason) -> bool {
@@ -341,6 +342,7 @@ impl VoteRequest {
         true
     }
 
+    // keeps: no-forgetful-vote
     /// Whether what was found out about the server still holds. That its mark stands, the acquire itself
     /// looks at.
     fn is_vetted(&self, now: Instant) -> bool {
@@ -366,6 +368,7 @@ impl VoteRequest {
         }
     }
 
+    // keeps: three-answers
     /// Notes what became of the acquire, also when it is late. `None` if it was stale, or met another
     /// mark.
     fn answered(&self, answer: Result<Answer<Outcome>, NodeError>, not_after: i64) -> Option<Vote> {

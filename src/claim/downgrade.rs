@@ -65,6 +65,7 @@ impl Claim {
     }
 }
 
+// keeps: ttl-not-shortened
 /// Renews one member, which downgrades it. True if it is done there.
 async fn tell(claim: Arc<Claim>, member: MemberId) -> bool {
     let of = &claim.members()[member];

@@ -72,6 +72,7 @@ async fn release_until_error(
     count.result(claim.need())
 }
 
+// keeps: fresh-holder
 /// Takes back what a lost round was granted, and ends the claim.
 ///
 /// Waits for the answers of `members`, since the next round of the same caller would else be
@@ -179,6 +180,7 @@ struct Sending {
     watchdog: Watchdog,
 }
 
+// keeps: drop-never-blocks
 impl Drop for Sending {
     fn drop(&mut self) {
         if let Some(release) = self.release.take() {

@@ -69,6 +69,7 @@ impl Claim {
         repairs
     }
 
+    // keeps: lost-not-healed
     /// Whether all others that confirm have said so since `member` was lost.
     fn others_stand_since_loss_of(
         &self,

@@ -1,3 +1,4 @@
+// keeps: deciders-pure
 //! How much more a claim survives. Pure.
 
 /// How many further members may forget a claim that `votes` of `members` confirm for, of which `need`

@@ -24,6 +24,7 @@ use super::{
 use crate::{by_member::MemberId, clock::Instant, error::Vote, telling, watchdog::Repair};
 
 impl Claim {
+    // keeps: no-forgetful-vote
     /// Those that are to be written again, of those that want something.
     pub(super) fn rewrites_due(
         self: &Arc<Self>,

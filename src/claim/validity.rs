@@ -143,6 +143,7 @@ impl Claim {
         term.is_renewed().then(at)
     }
 
+    // keeps: lost-at-deadline
     /// Loses the claim if its deadline is over or too few members confirm it. Otherwise returns
     /// when to look again.
     pub(super) fn look_for_loss(
@@ -154,6 +155,7 @@ impl Claim {
         Some(self.next_look_before(deadline, &state))
     }
 
+    // keeps: lost-not-healed
     /// Loses the claim if its deadline is over or too few members confirm it. Otherwise returns
     /// the deadline.
     pub(super) fn still_held<'a>(

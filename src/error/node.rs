@@ -236,6 +236,7 @@ const fn phase_name(phase: Phase) -> &'static str {
 }
 
 impl NodeError {
+    // keeps: three-answers
     /// Whether the server may have executed the request, or may still do so.
     #[must_use]
     pub const fn is_unknown(&self) -> bool {

@@ -476,6 +476,7 @@ mod tests {
         );
     }
 
+    // proves: three-answers
     #[test]
     fn servers_that_answered_with_an_error_are_not_called_silent() {
         let server = |code: &str| NodeError::Server { code: code.into(), message: code.into() };

@@ -413,6 +413,7 @@ impl LockGuard {
     }
 }
 
+// keeps: drop-never-blocks
 impl Drop for LockGuard {
     fn drop(&mut self) {
         if self.left {

@@ -82,6 +82,7 @@ fn offer(
     true
 }
 
+// keeps: offer-taken-or-back
 /// Has the watchdog look after what is offered in a line: a waiter that is not polled would keep it for
 /// ever.
 fn watch(claim: &Claim, line: Arc<Line>, mut number: u64, limit: Duration) {

@@ -21,6 +21,7 @@ fn end_turn(guard: LockGuard) -> Arc<Turn> {
     turn
 }
 
+// proves: fresh-holder
 #[tokio::test(start_paused = true)]
 async fn second_turn_on_one_claim_finds_nothing_of_the_first() {
     let (_server, _client, lock) = lock();

@@ -84,6 +84,7 @@ impl Turn {
         self.state().guards
     }
 
+    // keeps: lost-at-deadline
     /// Whether the lock may be acted on now, by our clock.
     pub(crate) fn ensure_valid(&self) -> Result<(), LockLost> {
         // Known before the turn ends by it.
@@ -113,6 +114,7 @@ impl Turn {
         self.state().exclusive > 0
     }
 
+    // keeps: fresh-holder
     /// One more guard, with another lease if that is asked for. False if it is over, or nobody has it
     /// any more in the way that is asked for.
     pub(crate) fn enter(&self, admission: Admission, term: Option<Term>) -> bool {

@@ -1,3 +1,4 @@
+// keeps: deciders-pure
 //! Which listener listens to which channel, and what has to be subscribed for that. No I/O, no
 //! clock.
 //!
@@ -174,6 +175,7 @@ impl<S: Clone> Registry<S> {
         Effects { change, wake: entry.all(), news: None }
     }
 
+    // keeps: wake-up-is-hint
     fn on_gap(&mut self) -> Effects<S> {
         self.channels.values_mut().for_each(Channel::interrupt);
         Effects { wake: self.everybody(), ..Effects::default() }
@@ -294,6 +296,7 @@ mod tests {
         assert_eq!(effects.change, unsubscribe());
     }
 
+    // proves: wake-up-is-hint
     #[test]
     fn a_gap_wakes_all_and_newcomers_wait_for_the_next_confirmation() {
         let (mut registry, _) = joined();

@@ -1,3 +1,4 @@
+// keeps: deciders-pure
 //! What time it is on the server, as far as its answers tell.
 
 use std::time::Duration;

@@ -160,6 +160,7 @@ impl Driver {
         })
     }
 
+    // keeps: one-sender
     /// Writes all that there is. Ready if the stream takes nothing any more.
     fn poll_calls(&mut self, cx: &mut Context<'_>, then: Then) -> Poll<()> {
         loop {

@@ -243,6 +243,7 @@ impl Outbox {
         self.order().has_waiting()
     }
 
+    // keeps: one-sender
     /// Puts a call in. `None` if the outbox has ended.
     pub(super) fn enter(&self, departure: NewCall, caller: CallWaiter) -> Option<CallId> {
         let mut order = self.order();
@@ -456,6 +457,7 @@ impl Outbox {
         }
     }
 
+    // keeps: three-answers
     /// For the driver, when it ends: the stream took so many bytes and not one more. The first of those
     /// who are not answered is told `first` of it, if there is something to tell.
     pub(super) fn broken(&self, taken: u64, mut first: Option<NodeError>, cause: &NodeError) {

@@ -94,6 +94,7 @@ impl Outbox {
         order.acquire_calls < order.most_acquire_calls
     }
 
+    // keeps: no-blind-resend, one-sender
     /// Packs one call of them. True if another may follow at once.
     fn pack_acquires(
         &self,

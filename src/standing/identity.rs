@@ -1,3 +1,4 @@
+// keeps: deciders-pure
 //! From when on a server's votes count. Pure.
 //!
 //! A master that came back empty would grant a lock that another client still holds through it. So
@@ -103,6 +104,7 @@ impl Identity {
         Self { told, own: length, greatest: length, was_promoted, knowledge }
     }
 
+    // keeps: no-forgetful-vote
     /// When it is old enough to vote.
     fn old_from(&self) -> Instant {
         if planted!(NoQuarantine) {
@@ -125,6 +127,7 @@ impl Identity {
         self.greatest
     }
 
+    // keeps: mark-adds-waiting
     /// Some client here has this D, maybe: from now on nothing is granted before that is over.
     pub(super) fn heed(&mut self, wait: Option<Duration>) {
         let wait = wait.filter(|wait| *wait <= LONGEST_WAIT);
@@ -245,6 +248,7 @@ mod tests {
         assert_eq!(length(Duration::from_secs(60), Duration::from_secs(5)), D);
     }
 
+    // proves: no-forgetful-vote
     /// Asked at 1000 s: uptime, when another process was last heard, and when the votes count.
     #[test]
     fn votes_count_from_the_time_of_the_table() {
@@ -329,6 +333,7 @@ mod tests {
         assert!(young.may_vote(s(1_000)).is_err());
     }
 
+    // proves: mark-adds-waiting
     /// How old it is, for how long its mark has it wait, and how long that makes it, in seconds.
     #[test]
     fn a_mark_adds_to_what_the_uptime_demands() {

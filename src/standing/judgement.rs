@@ -1,3 +1,4 @@
+// keeps: deciders-pure
 //! What the mark on a server says about its vote, and what is to be written. Pure.
 
 use std::{sync::Arc, time::Duration};
@@ -239,6 +240,7 @@ mod tests {
         }
     }
 
+    // proves: mark-adds-waiting
     #[test]
     fn none_or_another_runs_mark_is_judged_by_what_is_known_of_the_run() {
         let others = [

@@ -39,6 +39,7 @@ pub(crate) struct Closed {
 }
 
 impl Voter {
+    // keeps: no-forgetful-vote
     /// Whether its server may be asked for a vote on this connection, and by which mark. Asks nobody
     /// once that is known, unless it is in quarantine: then about once a second whether it was blessed
     /// meanwhile.

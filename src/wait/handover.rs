@@ -1,3 +1,4 @@
+// keeps: deciders-pure
 //! For how long a lock stays with one process while others may want it. Pure.
 
 use std::time::Duration;

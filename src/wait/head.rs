@@ -225,6 +225,7 @@ impl<C: Contender> Head<'_, C> {
         Ok(is_left_to_others && !released.others_had_it(listeners))
     }
 
+    // keeps: wake-up-is-hint
     fn longest_sleep(&self, deaf: bool, pause: &mut Pause<'_>) -> Duration {
         let longest = match self.waiting.strategy {
             _ if deaf => pause.next(),

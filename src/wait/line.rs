@@ -205,6 +205,7 @@ impl Line {
         self.state().released.take()
     }
 
+    // keeps: offer-taken-or-back
     /// Offers `what`, held on `terms`, to the first in line. Returns the number of the offer if somebody
     /// is to watch over it.
     ///
@@ -223,6 +224,7 @@ impl Line {
         Ok((!is_watched).then_some(number))
     }
 
+    // keeps: offer-taken-or-back
     /// Withdraws the offer `number`, or an older one, if it was not taken. The next one in line is offered
     /// nothing, since others have waited for as long as they are to: it asks servers.
     pub(crate) fn withdraw(&self, number: u64) -> Overdue {

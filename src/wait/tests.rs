@@ -114,6 +114,7 @@ impl std::task::Wake for Woken {
     }
 }
 
+// proves: offer-taken-or-back
 #[test]
 fn offer_that_is_not_taken_is_withdrawn_once_it_is_old() {
     let line = Line::default();
@@ -213,6 +214,7 @@ mod orders {
         }
     }
 
+    // proves: offer-taken-or-back
     /// Whoever takes, leaves and withdraws at the same time: a hold that is offered is one waiter's, or
     /// given back once.
     #[test]

@@ -1,3 +1,4 @@
+// keeps: deciders-pure
 //! When a release is final. Pure.
 //!
 //! A request that timed out or was cancelled, or one on a socket that was closed, may still be
@@ -68,6 +69,7 @@ impl Unanswered {
         self.0.iter().all(|s| s.epoch == epoch)
     }
 
+    // keeps: final-release
     /// Whether no acquire can still be executed.
     pub(crate) fn is_settled(&self) -> bool {
         self.0.is_empty()
@@ -83,6 +85,7 @@ impl Unanswered {
 mod tests {
     use super::*;
 
+    // proves: final-release
     #[test]
     fn a_release_behind_the_acquire_on_its_socket_is_final() {
         let mut unanswered = Unanswered::default();
@@ -91,6 +94,7 @@ mod tests {
         assert!(unanswered.is_settled());
     }
 
+    // proves: final-release
     #[test]
     fn a_release_on_another_socket_is_final_only_past_the_stamp() {
         let mut unanswered = Unanswered::default();

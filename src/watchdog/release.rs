@@ -179,6 +179,7 @@ impl Release {
         (self.lock.clone(), self.holder.clone(), self.node.id().clone())
     }
 
+    // keeps: final-release
     /// How long until the server's clock is past the stamps of all acquires.
     fn until_final(&self, answer: &Answer<Outcome>) -> Duration {
         let last = self.unanswered.last_stamp().unwrap_or(answer.server_time);

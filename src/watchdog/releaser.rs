@@ -231,6 +231,7 @@ mod tests {
         }
     }
 
+    // proves: final-release
     #[tokio::test(start_paused = true)]
     async fn release_is_sent_until_it_is_past_all_stamps_and_no_more() {
         for (stamps, sleeps) in [(vec![], vec![]), (vec![0, 5_000, 300], vec![5_001])] {

@@ -1,3 +1,4 @@
+// keeps: deciders-pure
 //! Which entry is due when. Pure: `now` is an argument.
 
 use std::{

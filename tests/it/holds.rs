@@ -294,6 +294,7 @@ async fn no_duration_is_too_long_to_be_asked_for() {
     client.shutdown(Duration::MAX).await.unwrap();
 }
 
+// proves: lost-at-deadline
 /// The regression would be to count dead members, or to take the smallest or the largest of all.
 #[tokio::test(start_paused = true)]
 async fn deadline_is_the_need_th_largest_with_dead_members() {

@@ -64,6 +64,7 @@ impl Sleeper {
     }
 }
 
+// proves: lost-at-deadline
 /// What one use of a guard says, each on a fresh guard that was asked nothing yet.
 #[tokio::test]
 async fn every_use_of_a_guard_notices_a_jump_by_itself() {
@@ -144,6 +145,7 @@ async fn owner_does_not_enter_a_hold_that_ended_while_the_machine_slept() {
     assert!(!guard.is_held());
 }
 
+// proves: lost-not-healed, lost-at-deadline
 /// The answer to a heal comes after a deadline that was not noticed: with it a majority would vouch
 /// again.
 #[tokio::test]

@@ -29,6 +29,8 @@ mod paused;
 mod planted;
 mod polls;
 mod processes;
+#[path = "../../xtask/src/proofs/mod.rs"]
+mod proofs;
 mod quarantine;
 mod recorded;
 mod regressions;

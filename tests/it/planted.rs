@@ -2,13 +2,10 @@
 
 use std::{collections::BTreeSet, fs, process::Command};
 
-use bugs::{BUGS, Finder};
-
-use crate::tidy::{files, root};
-
-#[path = "../../xtask/src/proofs/bugs.rs"]
-#[expect(dead_code, reason = "what pages show of a bug, no test asks for")]
-mod bugs;
+use crate::{
+    proofs::bugs::{BUGS, Finder},
+    tidy::{files, root},
+};
 
 /// What a build with planted bugs asks the environment for. Put together here, so that the word does
 /// not stand in this very program.

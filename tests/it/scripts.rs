@@ -111,6 +111,7 @@ fn acquire_of_a_held_lock_tells_the_holders_ttl() {
     assert!(!server.hash("x").contains_key("me:1"));
 }
 
+// proves: no-blind-resend
 #[test]
 fn acquire_after_its_stamp_changes_nothing() {
     let server = RedisServer::start();
@@ -183,6 +184,7 @@ fn stamp_counts_for_all_locks_of_a_call() {
     assert_eq!(server.size(), 0);
 }
 
+// proves: ttl-not-shortened
 #[test]
 fn renewal_extends_and_never_shortens() {
     let server = RedisServer::start();
@@ -278,6 +280,7 @@ fn release_without_the_right_to_announce_it_is_a_release() {
     }
 }
 
+// proves: ttl-not-shortened
 #[test]
 fn grant_that_cannot_get_a_ttl_is_taken_back() {
     let server = RedisServer::start();

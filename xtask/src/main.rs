@@ -49,6 +49,8 @@ enum Chore {
         /// Only these.
         bugs: Vec<String>,
     },
+    /// Writes the pages that say what proves each invariant, and which bugs are planted where.
+    Proofs,
     /// Tries orders in which threads may come to one hold, as chance and few changes decide.
     Shuttle,
     /// Holds two thousand locks for half an hour, cuts and drops, and sees that nothing grows.
@@ -97,7 +99,7 @@ fn main() -> ExitCode {
         println!("interop: skipped, there is no `{tool}` here");
         return ExitCode::SUCCESS;
     }
-    let needs_no_server = matches!(chore, Chore::Words { .. });
+    let needs_no_server = matches!(chore, Chore::Words { .. } | Chore::Proofs);
     if !needs_no_server && let Err(reason) = redis::ensure() {
         eprintln!("error: {reason}");
         return ExitCode::FAILURE;
@@ -110,6 +112,7 @@ fn main() -> ExitCode {
         Chore::Sim { args } => cargo::run_program("palisade-simulation", &args),
         Chore::Planted { bugs } => planted::run(&bugs).unwrap_or_else(failed),
         Chore::Words { list } => words::run(list).unwrap_or_else(failed),
+        Chore::Proofs => write_proofs().unwrap_or_else(failed),
         Chore::Walk { write } => walk::run(write).unwrap_or_else(failed),
         Chore::Shuttle => {
             if cargo::run_with(&SHUTTLE, &[("RUSTFLAGS", "--cfg shuttle")]) {
@@ -122,6 +125,14 @@ fn main() -> ExitCode {
         Chore::Interop { require: _, args } => interop::run(&args),
         Chore::Bench { no_peers, args } => bench::run(no_peers, &args),
     }
+}
+
+fn write_proofs() -> Result<ExitCode, String> {
+    for page in proofs::pages(&cargo::top())? {
+        let path = cargo::top().join(page.path);
+        std::fs::write(&path, page.text).map_err(|e| format!("{}: {e}", path.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn failed(reason: String) -> ExitCode {

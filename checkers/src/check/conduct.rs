@@ -6,6 +6,7 @@ use crate::{
     spans::Span,
 };
 
+// proves: mark-adds-waiting, three-answers
 pub(crate) fn check(history: &History) -> Vec<Violation> {
     let odd = |record: &Record| {
         let problem = problem(&record.event).or_else(|| outage_of_nothing(history, &record.event));

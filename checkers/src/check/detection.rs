@@ -10,6 +10,7 @@ use crate::{
     time::Time,
 };
 
+// proves: no-answer-no-movement, lost-at-deadline, lost-not-healed
 pub(crate) fn check(history: &History) -> Vec<Violation> {
     let late = history.sections.iter().filter_map(|section| {
         let (span, lateness) = unawareness(history, section)?;

@@ -10,6 +10,7 @@ use crate::{
     spans::Span,
 };
 
+// proves: no-forgetful-vote, lost-at-deadline, fresh-holder, three-answers
 pub(crate) fn check(history: &History) -> Vec<Violation> {
     let of_locks = history.by_lock().flat_map(|(lock, sections)| {
         overlaps(lock, &sections, history, |section, since| {

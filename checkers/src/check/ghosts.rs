@@ -7,6 +7,7 @@ use crate::{
     spans::Span,
 };
 
+// proves: fresh-holder, no-blind-resend
 pub(super) fn check(history: &History) -> Vec<Violation> {
     let limit = history.settings.stamp_ms;
     let late = history.records.iter().filter_map(|record| match &record.event {

@@ -7,6 +7,7 @@ use crate::{
     spans::Span,
 };
 
+// proves: final-release, offer-taken-or-back, drop-never-blocks
 pub(crate) fn check(history: &History) -> Vec<Violation> {
     let looks = history.records.iter().filter_map(|record| match &record.event {
         Event::Left(leftovers) => Some((record, leftovers)),

@@ -10,6 +10,7 @@ use crate::{
     spans::Span,
 };
 
+// proves: final-release, one-sender
 pub(super) fn check(history: &History) -> Vec<Violation> {
     let behind = history.records.iter().filter_map(|record| match &record.event {
         Event::GrantedBehindRelease { master, holder } => Some((record.at, master, holder)),

@@ -7,6 +7,7 @@ use crate::{
     spans::Span,
 };
 
+// proves: wake-up-is-hint
 pub(super) fn check(history: &History) -> Vec<Violation> {
     let hangs = history.records.iter().filter_map(|record| match record.event {
         Event::Hung { worker } => Some((record.at, worker)),

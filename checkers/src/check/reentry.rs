@@ -11,6 +11,7 @@ use crate::{
     spans::Span,
 };
 
+// proves: fresh-holder
 pub(crate) fn check(history: &History) -> Vec<Violation> {
     let mut counts = Counts::default();
     let mut found = Vec::new();

@@ -11,6 +11,7 @@ use crate::{
     time::Time,
 };
 
+// proves: counter-rises
 pub(super) fn check(history: &History) -> Vec<Violation> {
     let mut found = Vec::new();
     for (lock, sections) in history.by_lock() {

@@ -11,6 +11,7 @@ use crate::{
     spans::Span,
 };
 
+// proves: ttl-not-shortened, no-forgetful-vote, three-answers
 pub(crate) fn check(history: &History) -> Vec<Violation> {
     let mut records = history.records.iter();
     if !records.any(|record| record.event == Event::Undisturbed) {

@@ -25,6 +25,7 @@ struct Update<'a> {
     in_time: bool,
 }
 
+// proves: counter-rises
 pub(crate) fn check(history: &History) -> Vec<Violation> {
     let of_lock = |(lock, sections): (&str, Vec<&Section>)| {
         let fenced = sections.iter().all(|section| is_fenced(section))

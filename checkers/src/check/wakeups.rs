@@ -19,6 +19,7 @@ use crate::{
     spans::{Span, Spans},
 };
 
+// proves: wake-up-is-hint, offer-taken-or-back
 pub(crate) fn check(history: &History) -> Vec<Violation> {
     let long = idle_stretches(history)
         .filter(|(lock, stretch)| stretch.length() > bound(history) + absence(history, lock));

@@ -81,6 +81,7 @@ async fn claim_is_not_won_once_a_client_of_it_was_shut_down() {
     }
 }
 
+// proves: counter-rises
 /// All members have granted, each with a token.
 #[tokio::test(start_paused = true)]
 async fn claim_is_won_with_a_token_only_if_enough_members_wrote_that_one() {

@@ -31,6 +31,7 @@ fn held(clients: [Client; 3]) -> Arc<Claim> {
     claim
 }
 
+// proves: lost-not-healed
 #[tokio::test(start_paused = true)]
 async fn grant_does_not_revive_what_is_over() {
     for (after, votes) in [(Duration::ZERO, 3), (Duration::from_secs(10), 0)] {

@@ -158,6 +158,7 @@ fn confirmed() -> MemberState {
     member
 }
 
+// proves: no-answer-no-movement, ttl-not-shortened
 #[test]
 fn confirmation_moves_the_deadline_on_and_never_back() {
     let term = term(Lease::Watchdog);

@@ -53,6 +53,7 @@ async fn hold_that_was_confirmed_since_is_not_lost_for_an_answer_of_before() {
     assert!(!guard.is_held());
 }
 
+// proves: no-answer-no-movement
 /// When in between the server has done it is unknown.
 #[tokio::test(start_paused = true)]
 async fn renewed_lease_counts_from_when_the_request_was_sent() {

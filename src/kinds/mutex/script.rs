@@ -64,6 +64,7 @@ impl Statements for Mutex {
         Statement::leasing(&ACQUIRE, [&self.name], lease_ms, [Arg::NotAfter], holder)
     }
 
+    // keeps: ttl-not-shortened
     fn renew(&self, holder: &Arc<str>, lease_ms: i64) -> Statement {
         if planted!(RenewalNamesMissingKey) {
             let keys = [&self.name, &key::lock_counter(&self.name)];

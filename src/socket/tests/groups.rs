@@ -179,6 +179,7 @@ fn calls_in_a_cluster_take_one_slot() {
     assert_eq!(desk.keys(), [["{a}1"], ["{b}1"]]);
 }
 
+// proves: one-sender
 /// A release that was decided before the bytes are made sees no note, and none is sent behind it.
 #[test]
 fn what_is_given_up_before_its_bytes_are_made_is_never_sent() {
@@ -208,6 +209,7 @@ fn what_is_not_an_acquire_leaves_before_those_that_wait_and_behind_those_that_fl
     assert_eq!(order, ["x", "RELEASE", "y"]);
 }
 
+// proves: one-sender
 #[test]
 fn nobody_enters_while_an_acquirer_notes_that_it_is_sent() {
     #[derive(Debug)]

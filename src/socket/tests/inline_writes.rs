@@ -156,6 +156,7 @@ async fn call_on_a_socket_that_has_ended_never_left() {
     assert!(matches!(desk.fate(ticket), Poll::Ready(CallEnd::NotSent(_))));
 }
 
+// proves: one-sender, three-answers
 #[tokio::test]
 async fn call_that_was_cut_in_the_middle_is_unknown() {
     let (ours, _server) = tokio::io::duplex(5);

@@ -80,6 +80,7 @@ fn one_key_that_is_refused_fails_no_other_and_goes_alone_from_then_on() {
     assert_eq!((calls.len(), calls.contains(&vec!["bad".to_owned()])), (2, true), "{calls:?}");
 }
 
+// proves: one-sender
 #[test]
 fn what_was_given_up_while_its_call_was_refused_is_not_sent_again() {
     let mut desk = Desk::new();
@@ -117,6 +118,7 @@ fn an_error_of_one_lock_is_no_other_s() {
     assert_eq!(desk.tell_all(&tickets), ["1 900", "OutOfMemory", "0 55"]);
 }
 
+// proves: three-answers
 #[test]
 fn an_answer_of_another_length_tells_nothing_of_anybody() {
     for answer in [
@@ -142,6 +144,7 @@ fn another_mark_is_told_to_all() {
     assert_eq!(desk.tell_all(&all), ["-4 0"; 2]);
 }
 
+// proves: one-sender
 #[test]
 fn of_a_socket_that_breaks_what_it_did_not_take_never_left() {
     for taken in [0, 1] {

@@ -42,6 +42,7 @@ const NODE_TIMEOUT: Duration = Duration::from_secs(10);
 /// In each direction.
 const DELAY: Duration = Duration::from_millis(50);
 
+// proves: three-answers
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_combination_of_gates_has_the_outcome_of_the_rule_and_leaves_no_key() {
     let servers = Cluster::start(3);

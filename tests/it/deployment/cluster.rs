@@ -214,6 +214,7 @@ async fn through_proxies(cluster: &SlotCluster) -> (Client, Vec<Arc<FaultProxy>>
     (soon(mapped.connect()).await.unwrap(), proxies)
 }
 
+// proves: no-blind-resend
 /// A socket that breaks says nothing of what was executed, wherever the slot is by then.
 #[tokio::test]
 async fn lock_that_may_have_been_forced_open_is_not_forced_open_again() {

@@ -22,6 +22,7 @@ impl Replicated {
     }
 }
 
+// proves: no-forgetful-vote
 #[tokio::test]
 async fn hold_that_was_not_replicated_is_written_again() {
     let redis = Replicated::start().await;

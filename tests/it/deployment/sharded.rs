@@ -189,6 +189,7 @@ async fn permits_and_latches_are_announced_by_shard() {
     assert_eq!((calls_of(&cluster, "publish"), calls_of(&cluster, "subscribe")), (0, 0));
 }
 
+// proves: wake-up-is-hint
 #[tokio::test]
 async fn waiter_listens_where_its_slot_has_moved() {
     let cluster = SlotCluster::start(3);

@@ -62,6 +62,7 @@ async fn round_whose_key_goes_before_the_token_is_agreed_on_is_lost_and_taken_ba
     before_the_second_round_trip(gone, check).await;
 }
 
+// proves: counter-rises
 #[tokio::test]
 async fn counter_that_is_past_the_token_already_is_not_lowered_and_loses_the_round() {
     let greater = ahead(2);

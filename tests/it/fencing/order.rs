@@ -37,6 +37,7 @@ async fn tokens_increase_over_changing_majorities() {
     drained(&field.masters).await;
 }
 
+// proves: counter-rises
 /// The same where clients' clocks do not help: they stand.
 #[tokio::test]
 async fn tokens_increase_over_changing_majorities_without_any_clock() {

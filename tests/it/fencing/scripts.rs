@@ -187,6 +187,7 @@ fn lock_of_another_type_is_not_touched() {
     assert_eq!(server.keys(), ["x"]);
 }
 
+// proves: counter-rises
 #[test]
 fn promotion_raises_the_counter_of_the_holder_and_of_nobody_else() {
     let server = RedisServer::start();

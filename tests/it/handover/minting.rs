@@ -25,6 +25,7 @@ macro_rules! parked_while_it_mints {
     }};
 }
 
+// proves: offer-taken-or-back
 #[tokio::test(start_paused = true)]
 async fn hold_that_is_taken_by_who_is_parked_before_it_has_a_token_is_withdrawn() {
     let server = Server::start_here();

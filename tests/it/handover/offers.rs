@@ -21,6 +21,7 @@ async fn offer_of_a_waiter_who_is_dropped_passes_to_the_next() {
     assert_eq!(second.await.unwrap().holder_id(), holder);
 }
 
+// proves: offer-taken-or-back
 #[tokio::test(start_paused = true)]
 async fn offer_of_the_last_waiter_who_is_dropped_is_given_back() {
     let server = Server::start_here();
@@ -35,6 +36,7 @@ async fn offer_of_the_last_waiter_who_is_dropped_is_given_back() {
     assert!(is_free(&server.client().unwrap(), "x").await);
 }
 
+// proves: offer-taken-or-back
 /// A future that is parked beside a `select!`, say: it is neither polled nor dropped.
 #[tokio::test(start_paused = true)]
 async fn offer_to_a_waiter_who_is_not_polled_is_withdrawn_and_the_next_asks() {

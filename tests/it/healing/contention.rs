@@ -6,6 +6,7 @@ use palisade::LostCause;
 
 use super::{D, Fleet, LEASE, PERIOD, client, forget, holder, votes_return};
 
+// proves: lost-not-healed
 #[tokio::test(start_paused = true)]
 async fn lock_that_is_forced_open_everywhere_is_lost_and_not_healed() {
     for n in [3, 5] {
@@ -32,6 +33,7 @@ async fn lock_that_is_forced_open_everywhere_is_lost_and_not_healed() {
     }
 }
 
+// proves: lost-not-healed
 /// One has said that it is forced open, the others are silent: whether they are, too, is unknown.
 #[tokio::test(start_paused = true)]
 async fn member_is_not_won_back_before_all_others_were_heard_of() {

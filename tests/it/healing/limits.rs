@@ -66,6 +66,7 @@ async fn hold_past_its_max_hold_is_not_healed() {
     fleet.end(&[&masters]).await;
 }
 
+// proves: lost-not-healed
 #[tokio::test(start_paused = true)]
 async fn hold_that_was_lost_is_not_revived_by_a_heal() {
     let fleet = Fleet::start(3);

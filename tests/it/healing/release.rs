@@ -6,6 +6,7 @@ use super::{Fleet, PERIOD, forget, holder, votes_return};
 
 const TRIP: Duration = Duration::from_millis(200);
 
+// proves: final-release
 /// The heal has been executed, and its answer is under way for [`TRIP`].
 #[tokio::test(start_paused = true)]
 async fn heal_against_release_at_every_moment_of_its_way_back_leaves_nothing() {

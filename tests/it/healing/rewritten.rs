@@ -10,6 +10,7 @@ use crate::{fleet::within, outside::ask};
 /// What may pass until it is known of a restart.
 const SOON: Duration = Duration::from_secs(2);
 
+// proves: no-forgetful-vote
 #[tokio::test(start_paused = true)]
 async fn red_lock_outlives_the_restart_of_all_masters_within_a_moment() {
     for n in [3, 5] {

@@ -16,6 +16,7 @@ fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
 }
 
+// proves: drop-never-blocks
 #[test]
 fn guard_dropped_outside_a_runtime_frees_the_lock() {
     let server = RedisServer::start();
@@ -38,6 +39,7 @@ fn guard_dropped_after_its_runtime_frees_the_lock() {
     eventually_blocking(|| server.size() == 0);
 }
 
+// proves: drop-never-blocks
 #[test]
 fn guard_dropped_while_its_runtime_is_blocked_frees_the_lock() {
     let server = RedisServer::start();

@@ -55,6 +55,7 @@ async fn release_of_a_lock_that_is_another_s_says_that_it_was_lost() {
     assert!(other.is_held());
 }
 
+// proves: lost-at-deadline
 /// The local deadline lies before the end of the key by the drift, whatever was slow meanwhile.
 #[tokio::test]
 async fn deadline_of_a_fixed_lease_comes_before_the_key_ends() {
@@ -87,6 +88,7 @@ async fn fixed_lease_ends_by_our_clock() {
     eventually(|| server.size() == 0).await;
 }
 
+// proves: lost-at-deadline
 #[tokio::test]
 async fn lost_fires_although_the_server_does_not_answer() {
     let server = RedisServer::start();
@@ -97,6 +99,7 @@ async fn lost_fires_although_the_server_does_not_answer() {
     server.thaw();
 }
 
+// proves: lost-at-deadline
 #[tokio::test]
 async fn loss_is_seen_at_the_moment_of_use_although_no_timer_could_fire() {
     let server = RedisServer::start();

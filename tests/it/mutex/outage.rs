@@ -65,6 +65,7 @@ async fn acquire_that_waits_outlasts_an_outage() {
     soon(acquire).await.unwrap().release().await.unwrap();
 }
 
+// proves: three-answers
 #[tokio::test]
 async fn outage_until_the_limit_is_an_error_and_not_a_refusal() {
     let server = RedisServer::start();
@@ -154,6 +155,7 @@ async fn frozen_server_is_soon_known_and_not_waited_for() {
     soon(lock.acquire()).await.unwrap().release().await.unwrap();
 }
 
+// proves: no-blind-resend, final-release
 /// The server executes what it was sent before it was given up, and then the release behind it.
 #[tokio::test]
 async fn acquire_that_is_executed_after_its_time_out_leaves_no_key() {

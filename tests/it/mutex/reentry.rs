@@ -161,6 +161,7 @@ async fn owner_that_waits_elsewhere_is_answered_at_once_by_a_try() {
     drop(guard);
 }
 
+// proves: fresh-holder
 #[tokio::test]
 async fn hold_that_was_released_is_never_entered_again() {
     let server = RedisServer::start();
@@ -176,6 +177,7 @@ async fn hold_that_was_released_is_never_entered_again() {
     guard.release().await.unwrap();
 }
 
+// proves: fresh-holder, lost-not-healed
 #[tokio::test]
 async fn hold_that_was_lost_is_never_entered_again() {
     let server = RedisServer::start();
@@ -206,6 +208,7 @@ async fn longer_lease_of_a_reentry_extends_the_ttl() {
     assert_eq!(server.count("x"), 2);
 }
 
+// proves: ttl-not-shortened
 #[tokio::test]
 async fn shorter_lease_of_a_reentry_shortens_nothing() {
     let server = RedisServer::start();

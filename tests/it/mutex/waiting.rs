@@ -42,6 +42,7 @@ async fn dropped_guard_wakes_the_waiter() {
     drop(promptly(&server, waiter).await.unwrap().unwrap());
 }
 
+// proves: wake-up-is-hint
 #[tokio::test]
 async fn end_of_the_holders_lease_wakes_the_waiter_although_nothing_is_published() {
     let server = RedisServer::start();
@@ -64,6 +65,7 @@ async fn holder_without_a_ttl_is_waited_for_too() {
     drop(promptly(&server, waiter).await.unwrap().unwrap());
 }
 
+// proves: wake-up-is-hint
 #[tokio::test]
 async fn waiter_whose_subscription_was_cut_is_served_all_the_same() {
     let server = RedisServer::start();

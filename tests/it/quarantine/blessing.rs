@@ -64,6 +64,7 @@ async fn all_masters_must_be_there_and_differ() {
     assert_eq!(marker_on(&server), "");
 }
 
+// proves: mark-adds-waiting
 /// Embedded servers are born old; a restart keeps their data.
 #[tokio::test(start_paused = true)]
 async fn only_a_fleet_that_is_young_as_a_whole_and_was_never_blessed_is_blessed() {

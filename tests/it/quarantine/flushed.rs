@@ -66,6 +66,7 @@ async fn is_not_granted(field: &Field, masters: &Masters) {
     }
 }
 
+// proves: no-forgetful-vote
 #[tokio::test]
 async fn flushed_majority_does_not_grant_again_while_the_first_may_believe() {
     let field = Field::start().await;

@@ -50,6 +50,7 @@ fn in_seconds(server: &Server, seconds: i64) -> i64 {
     server.wall_clock_us() + seconds * 1_000_000
 }
 
+// proves: mark-adds-waiting
 #[tokio::test(start_paused = true)]
 async fn first_vote_marks_the_data_and_later_ones_write_nothing() {
     let (servers, masters) = fleet();
@@ -61,6 +62,7 @@ async fn first_vote_marks_the_data_and_later_ones_write_nothing() {
     assert_eq!(mark_on(&servers[0]), mark);
 }
 
+// proves: mark-adds-waiting
 #[tokio::test(start_paused = true)]
 async fn lost_data_is_waited_out_once_and_the_wait_stays_the_mark() {
     let (servers, masters) = fleet();

@@ -28,6 +28,7 @@ async fn restart_makes_the_blessing_void() {
     }
 }
 
+// proves: no-forgetful-vote
 /// The crash that a quorum without a memory does not survive: the hold stands on two of three, and
 /// one of them forgets it. With the rule switched off it is granted twice.
 #[tokio::test]

@@ -40,6 +40,7 @@ impl Without {
     }
 }
 
+// proves: mark-adds-waiting
 #[tokio::test]
 async fn flushed_masters_without_a_witness_do_not_grant_what_is_held() {
     for without in Without::BOTH {

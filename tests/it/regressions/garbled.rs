@@ -33,6 +33,7 @@ fn garbled(far: DuplexStream, is_due: Arc<AtomicBool>) -> DuplexStream {
     near
 }
 
+// proves: three-answers
 #[tokio::test]
 async fn acquire_whose_answer_is_not_understood_leaves_no_key() {
     let (server, is_due) = (Server::start().unwrap(), Arc::new(AtomicBool::new(false)));

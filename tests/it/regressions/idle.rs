@@ -42,6 +42,7 @@ async fn behind(proxy: &FaultProxy, server: &RedisServer) -> Client {
     patient(server).url(&proxy.url()).connect().await.unwrap()
 }
 
+// proves: no-blind-resend
 /// The server has done what it was asked when the socket breaks, and did not answer.
 #[tokio::test]
 async fn acquire_whose_socket_broke_is_asked_once_more() {
@@ -95,6 +96,7 @@ async fn release_whose_socket_broke_after_it_was_done_is_confirmed() {
     }
 }
 
+// proves: no-blind-resend
 #[tokio::test]
 async fn force_release_whose_socket_broke_is_not_repeated() {
     let server = RedisServer::start();

@@ -84,6 +84,7 @@ async fn until(server: &Server, is_held: bool) {
     timeout(Duration::from_secs(10), looks).await.unwrap();
 }
 
+// proves: fresh-holder
 #[tokio::test(start_paused = true)]
 async fn late_release_of_what_a_multi_lock_gave_back_does_not_end_its_next_grant_there() {
     let field = Field::new(false).await;

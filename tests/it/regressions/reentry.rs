@@ -7,6 +7,7 @@ use tokio::time::{Instant, sleep};
 
 use super::{count_on, ttl_on};
 
+// proves: ttl-not-shortened
 /// The inner lease is the shorter one, of every sort: nothing of the outer hold ends with it.
 #[tokio::test(start_paused = true)]
 async fn inner_reentry_with_a_shorter_lease_shortens_nothing() {

@@ -25,6 +25,7 @@ fn events_are_told_by_the_room_for_it() {
     }
 }
 
+// proves: no-guard-across-await
 /// As far as a scan can see: guards that have a name, and are still there where something is told, in the same
 /// function or in one that it calls by a name that tells.
 #[test]

@@ -4,6 +4,7 @@ mod docs;
 mod events;
 mod house;
 mod names;
+mod proofs;
 mod walks;
 
 use std::{
@@ -320,6 +321,7 @@ fn hash_maps_are_where_their_order_does_not_matter() {
     }
 }
 
+// proves: deciders-pure
 #[test]
 fn modules_that_decide_ask_nobody() {
     let sources = sources();

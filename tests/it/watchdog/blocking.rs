@@ -91,6 +91,7 @@ async fn subscriber_that_blocks_costs_no_lock_and_delays_no_token() {
     drop(end);
 }
 
+// proves: no-guard-across-await
 /// A subscriber that asks whether a lock is held of which it is told.
 #[tokio::test]
 async fn subscriber_may_ask_after_the_lock_of_which_it_is_told() {

@@ -13,6 +13,7 @@ use crate::{
     support::{acquired, eventually_blocking},
 };
 
+// proves: drop-never-blocks
 #[tokio::test]
 async fn thousand_guards_dropped_at_once_are_all_released() {
     let server = RedisServer::start();
@@ -80,6 +81,7 @@ fn minority_of_a_release_is_seen_to_although_the_runtime_has_stopped() {
     drop(runtime);
 }
 
+// proves: final-release
 /// A release may arrive on one connection before the acquire that was sent earlier on another one:
 /// only a release after the acquire's stamp is final then.
 #[test]
@@ -120,6 +122,7 @@ fn on_a_runtime<T>(work: impl Future<Output = T>) -> T {
     runtime.block_on(work)
 }
 
+// proves: drop-never-blocks
 /// 500 futures dropped at random times, on a free lock and on one that is held by others, at least
 /// once each: while connecting, asking, subscribing, standing in line, taking back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

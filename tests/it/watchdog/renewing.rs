@@ -101,6 +101,7 @@ async fn frozen_node_does_not_delay_the_renewals_of_others() {
     assert!(healthy.keys().is_empty());
 }
 
+// proves: no-answer-no-movement
 #[tokio::test]
 async fn renewal_without_an_answer_does_not_move_the_deadline() {
     let server = RedisServer::start();
