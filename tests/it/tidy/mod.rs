@@ -2,6 +2,7 @@
 
 mod docs;
 mod events;
+mod guides;
 mod house;
 mod names;
 mod proofs;
