@@ -1,4 +1,34 @@
 //! The client: the only place where node, watchdog, notifier and releaser are wired together.
+//!
+//! A [`Client`] is a handle on one deployment, [`Masters`] on several independent ones. Both make locks and hold no
+//! rules: what a lock does is told in `kinds`, what a deployment is in `node` and `reach`.
+//!
+//! ```text
+//! Client::builder() ─► settings checked ─► Client (not connected) ──first use, or connect()──► connected
+//!                           │                                                          ▲ │
+//!                           └─ ConfigError: nothing was sent                 reconnects└─┘
+//! Client ──shutdown──► closed: what waits ends, what is held is released, nothing is granted any more
+//! Masters = Client × n ─► red_lock, multi_lock, bless
+//! ```
+//!
+//! # Invariants
+//! - **Nothing is sent before the settings are checked.** A setting that cannot work is named.
+//! - **No other room wires rooms together**, and no room uses this one.
+//! - **A client belongs to the process that made it**: in a child by `fork()` it does nothing.
+//! - **After a shutdown nothing is granted**, also what was under way.
+//! - **Nothing that can be printed shows a password.**
+//!
+//! # What proves them
+//! Unit tests at the end of `cluster`, `hosts` and `sentinel_url`. In `tests/it`: `bad_input::before`,
+//! `bad_input::urls`, `deployment::settings`, `hosts`, `mutex::ending` (shutdown), `cancellation` (a dropped
+//! connect or shutdown), `regressions::fork`.
+//!
+//! # To change…
+//! - a setting: `builder`, and where it is used (`reach/settings.rs` for those of nodes)
+//! - what a URL may say: `address`, `sentinel_url`, then `reach/url.rs`
+//! - how a deployment is named: `addressing`, `cluster`, `sentinel`, `hosts`
+//! - which locks there are: this file, and `lib.rs` for the front door
+//! - clients of the embedded server and of simulations: `embedded`, `simulated`, `led`
 
 mod address;
 mod addressing;

@@ -20,6 +20,20 @@
 //!
 //! [`SimulatedProcess`] is the other end of such a simulation: a process with a seed.
 //!
+//! # How it is made
+//! A request runs through `connection` or `direct` (bytes), `resp` (RESP2 and RESP3), `session` (one client),
+//! `commands` (a table by name), and `engine`, which executes one request after the other. It knows nothing of
+//! locks.
+//!
+//! ```text
+//! bytes ─► resp ─► engine: its turn ─► session ─► commands ─► state ─► resp ─► bytes
+//!                                                    └─ EVALSHA ─► lua ─► commands again, in the same turn
+//! ```
+//!
+//! Whether it answers as Redis does is tried by `tests/it/differential`: each command, random ones, and all scripts
+//! of the library, on both servers. To add a command, begin at `commands/table.rs`; to add a fault, at `server.rs`;
+//! to change what scripts can do, at `lua/host.rs`.
+//!
 //! # Examples
 //!
 //! See [`Server`].

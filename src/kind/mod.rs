@@ -12,6 +12,30 @@
 //!
 //! What few kinds have is behind one question each: [`Fencing`] behind [`Statements::fencing`], [`ServerQueue`]
 //! behind [`Waking::server_queue`].
+//!
+//! ```text
+//! acquire ─┬─ DONE, ttl (and a token) ──► held ── renew ─► DONE, ttl │ anything else: gone, or REFUSED with 1: taken
+//!          ├─ REFUSED, when it may be free ──► waits on `channel`
+//!          ├─ QUEUED │ LINED_UP ──► has a place in the server's queue, and waits on a channel of its own
+//!          ├─ STALE ──► its stamp was over: nothing was changed
+//!          └─ FOREIGN │ OTHER_KIND │ FOREIGN_COUNTER ──► the key is something else: an error
+//! release ──► DONE, or anything else: not ours
+//! ```
+//!
+//! # Invariants
+//! - **Every request is idempotent for its holder id**: said again, it changes nothing more.
+//! - **Nothing shortens the ttl of a live hold.**
+//! - **An answer other than `DONE` changed nothing** that belongs to another.
+//! - **A kind knows no claim, no guard and no round.** What it would have to ask is an argument.
+//!
+//! # What proves them
+//! `kinds/tests`: kinds without users, as probes of what everything else takes for granted. In `tests/it`:
+//! `promises` (each promise on each kind), `scripts` (each path of each script), `recorded` (to the byte).
+//!
+//! # To change…
+//! - what a kind can say: the traits here, then each `kinds/*/script.rs`
+//! - what a holder is called: `holder`; what a token is: `token`
+//! - to add a kind: `docs/maintain/change.md`
 
 mod holder;
 mod token;

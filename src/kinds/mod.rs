@@ -1,4 +1,42 @@
 //! The kinds of locks, a folder each: what users see, what is said of it, and its scripts.
+//!
+//! A folder has the public type and its guard (`mod.rs`, `guard.rs`), the `.lua` files, and `script.rs`, their only
+//! wrapper. The order of arguments and the codes of an answer are known there and in the header of the script,
+//! nowhere else. What the types share is in `acquire` (`Handle`) and in `counter`, `permits` and `once`.
+//!
+//! ```text
+//!               mutex ◄── fenced (tokens)          held by one
+//!                 ▲
+//!               fair (a queue on the server)       held by one
+//!               rw: one writer, or many readers    a mode each
+//!  counter ◄── latch                               no holder
+//!     ▲
+//!  permits ◄── semaphore, expirable                many holders, counted
+//!     │
+//!   once: a change of a number is made at most once
+//! ```
+//!
+//! # Invariants
+//! - **Every request is idempotent for its holder id**: said again, it changes nothing more. What cannot be goes
+//!   through `once`.
+//! - **A script checks before it writes**, takes all keys by KEYS and the time from TIME, and takes back what it
+//!   cannot finish.
+//! - **Nothing shortens the ttl of a live hold.**
+//! - **A fencing counter only rises**, and a release leaves it.
+//! - **Its clients and Redisson's exclude and wake each other** where Redisson has the kind.
+//!
+//! # What proves them
+//! `tests` here: probes of what everything else takes for granted about a kind. In `tests/it`: a module for each
+//! kind with the same names, `promises` (each promise on each kind), `scripts`, `recorded` (to the byte),
+//! `differential` (against the real server), and `redisson` in each module. `interop` plays the real Redisson. In
+//! the simulation: I2, I12, I13, I14. Planted: the bugs of `planted/scripts.rs`.
+//!
+//! # To change…
+//! - a kind: its folder; to add one: `docs/maintain/change.md`
+//! - which scripts connections load, and what their headers must say: `scripts`
+//! - which rights a user needs: `rights`; what a name is used as: `usage`
+//! - permits: `permits` for both semaphores, `semaphore` and `expirable` for one
+//! - a change of a number: `counter`, and `once` for at most once
 
 mod counter;
 mod expirable;

@@ -1,11 +1,44 @@
 //! Wake-ups: one subscription per channel and client, however many wait.
 //!
-//! A wake-up is a hint to look again, never a grant. It comes with every message, and whenever
-//! messages may have been missed.
+//! A wake-up is a hint to look again, never a grant. It comes with every message, and whenever messages may have
+//! been missed.
+//!
+//! Which channel is the lock's is for its kind, and what a message means for the waiter. Here are listeners and
+//! channels only: `registry` decides, without I/O or a clock, and this file carries out what it says.
+//!
+//! ```text
+//!               first listener                     confirmed
+//!  (no entry) ────SUBSCRIBE────► Joining ───────────────────────► Joined
+//!      ▲                          │  ▲ ▲                            │
+//!      │                   refused│  │ └─────── a gap: all wake ────┤
+//!      │                          ▼  │ a newcomer                   │ last listener: UNSUBSCRIBE
+//!      │◄──── last listener ── Refused                              ▼
+//!      └─────────────────────── confirmed ────────────────────── Leaving
+//! ```
+//!
+//! A listener that comes while a channel is left waits for a new subscription.
+//!
+//! # Invariants
+//! - **Per channel at most one command is under way** (`registry`).
+//! - **A listener is ready once messages cannot be missed any more**: an attempt follows that moment, so a release
+//!   before it is seen.
+//! - **A gap wakes all**: on one channel, or on all when the connection is lost.
+//! - **A refusal is told**: a waiter that cannot listen asks now and then.
 //!
 //! # Deadlock safety
-//! The registry is asked under its lock; its answer is carried out without it. `on_message` may
-//! listen and drop listeners.
+//! The registry is asked under its lock; its answer is carried out without it. `on_message` may listen and drop
+//! listeners.
+//!
+//! # What proves them
+//! Tables and random sequences at the end of `registry`, `tests` here on real servers. In `tests/it`:
+//! `mutex::waiting`, `waits`, `polls`, `deployment::sharded`, `regressions::channels`. In the simulation: I4.
+//! Planted: `no-second-look`, `no-resubscribe`.
+//!
+//! # To change…
+//! - when a channel is subscribed or left: `registry`
+//! - how a connection for messages is kept: `pubsub`; where in a cluster: `pubsub/routes.rs`
+//! - what a waiter does with a wake-up: `wait/head.rs`
+//! - which channel a lock has: its kind, by `wire/key.rs`
 
 mod registry;
 #[cfg(test)]

@@ -1,4 +1,36 @@
 //! What one process shares between all its clients, and what each client is to its locks.
+//!
+//! A [`Process`] has the identity, the clock, the watchdog and the composites' lines. A client has
+//! [`NodeServices`]: one node with all that a lock needs there. Both know claims by what they list of them
+//! (`listed`), not what is in them.
+//!
+//! ```text
+//! Process ─┬─ uuid ─► holder ids, "uuid:number", never used twice
+//!          ├─ clock, random, watchdog, lines of composites
+//!          └─ twins: names that share keys
+//! NodeServices (a client) ─┬─ node, notifier, lines of its locks
+//!                          ├─ attempts: asked for, not granted yet ──won──► live: held, by channel
+//!                          └─ closed: after a shutdown nothing is granted
+//! ```
+//!
+//! # Invariants
+//! - **A holder id is drawn once.** In a child by `fork()` the process is another: what belongs to the parent does
+//!   nothing there (`home.rs`).
+//! - **A shutdown sees all**: an attempt is in one list or the other from before its first byte until its release
+//!   is decided (`attempts`, `live`).
+//! - **A server that is back, or has lost its data, is asked at once** about what is held there (`returning`).
+//! - **Chance and time come from here alone**, so that a simulated process repeats.
+//!
+//! # What proves them
+//! Tables at the end of `twins`, `live` and `listed`. In `tests/it`: `mutex::ending` and `holds` (shutdown),
+//! `regressions::fork`, `processes`, `watchdog::returning`, `watchdog::sharing`, `regressions::twins`. In the
+//! simulation: I5 (news within 250 ms), I6. Planted: `no-hurry`, `watchdog-on-users-runtime`.
+//!
+//! # To change…
+//! - what a client shares with its locks: `services`
+//! - what a shutdown ends: `attempts`, `live`, then `watchdog/drain.rs`
+//! - what happens when a server is back: `returning`
+//! - how a process is known: this file; across `fork()`: `home.rs`
 
 mod attempts;
 mod listed;

@@ -1,5 +1,40 @@
-//! Whether a server's votes count, as far as it has told which run it is and what its data shows.
-//! Sends no call.
+//! Whether a server's votes count, as far as it has told which process it is and what its data shows. Asks nothing.
+//!
+//! A server that restarts without its data has forgotten what it granted. Until all that is over it must not vote.
+//! Two things tell: for how long its process has run (`identity`), and the mark in its data (`mark`, `judgement`).
+//! D is the longest lease with all margins.
+//!
+//! ```text
+//! a run of a server
+//!    │ greeted: run id, uptime, mark
+//!    ▼
+//!  young ──has run for D, or was blessed──► old ──its data has the mark that is known──► its votes count
+//!    ▲                                       │
+//!    │ another run at the address            └─ no mark, or another
+//!    │                                            ├─ its run never had one ─► it is marked, and counts
+//!    └────────────────────────────────────────────┴─ it had one (a witness knows) ─► data was lost: it waits for D
+//! ```
+//!
+//! # Invariants
+//! - **A mark only adds waiting**; blessing alone shortens it.
+//! - **A mark is relied on only with its witness behind it**: a script that outlives the data and ends with the
+//!   process.
+//! - **The greatest D that any client may have counts** (`wait_class`, `knowledge`).
+//! - **A blessing is for the run that it names.**
+//! - **A server that does not tell its run has a rule of its own** ([`Unidentified`]).
+//! - Everything here is pure but `run` and `learned`, which share what is known between connections.
+//!
+//! # What proves them
+//! Tables at the end of `identity`, `judgement`, `mark`, `wait_class`. In `tests/it`: `quarantine`,
+//! `deployment::promoted`, `healing::rewritten`. `model` has restarts, lost data and blessings in every order. In
+//! the simulation: I1, and conduct (no server waits that has lost nothing). Planted: `no-quarantine`,
+//! `mark-not-compared`, `no-witness`, `run-not-compared`, `replid-not-compared`.
+//!
+//! # To change…
+//! - from when on votes count: `identity`; for how long a server waits: `length` there
+//! - what follows from a look at the mark: `judgement`; what a mark says: `mark`
+//! - which locks are protected: `policy`
+//! - when a look is made, and a mark written: `voting/vetting.rs`, `voting/marker`
 
 mod identity;
 mod judgement;

@@ -1,7 +1,42 @@
-//! Waiting for a lock: all who want the same in one process stand in line, and the first asks servers
-//! until it is granted, or takes what this process holds when that is passed on.
+//! Waiting for a lock: all that want the same in one process stand in line, and the first asks servers until it is
+//! granted, or takes what this process holds when that is passed on.
 //!
-//! Knows neither nodes nor scripts: whoever wants a lock is a [`Contender`].
+//! Knows neither nodes nor scripts: what wants a lock is a [`Contender`].
+//!
+//! ```text
+//! joins ─► in line ──the one before it leaves──► first ─► attempt ──granted──► leaves the line
+//!             │                                    ▲        │ refused
+//!             │                                    │        ▼
+//!             │                                    │     listens ─► attempt once more ─► sleeps
+//!             │                                    └── a message, the holder's ttl, the poll cap, a gap ──┘
+//!             └── offered the hold of this process ─► takes it; not polled in time ─► withdrawn, and passed over
+//! ```
+//!
+//! An example. A, B and C of one process want `x`, which another process has. A is first: it asks, is refused,
+//! listens, asks once more and sleeps. B and C send nothing. The release wakes A, which asks and is granted. When
+//! A's guard goes, B is offered the hold, without a word to a server. B's future is parked and does not come: after
+//! a moment the offer is withdrawn, C is offered it, and B stands where it stood.
+//!
+//! # Invariants
+//! - **A wake-up is a hint**: every sleep ends with the holder's ttl or the poll cap (`head`).
+//! - **An attempt follows the subscription**: what was released between the refusal and the subscription is seen.
+//! - **What is offered is taken by one waiter, or given back**, under the mutex of its line (`line`).
+//! - **A lock does not stay with a process** for longer than the limit while another may want it (`handover`,
+//!   `others`).
+//! - **A waiter that is not polled holds up no other**: it is passed over until it comes (`line`).
+//!
+//! # What proves them
+//! `tests` here, tables at the end of `handover` and `others`. In `tests/it`: `mutex::waiting`, `handover`,
+//! `waits`, `polls`, `regressions::line`, `family::crowd`. In the simulation: I4, I7, I10. Planted:
+//! `no-second-look`, `handover-beyond-limit`, `offer-never-withdrawn`.
+//!
+//! # To change…
+//! - what the first in line does, and how long it sleeps: `head`
+//! - which waiter is woken when, and which is offered what: `line`, `places`
+//! - for how long a lock stays with a process: `handover`
+//! - how often is asked where messages cannot be heard: `strategy`
+//! - what ends a wait: `waiting`
+//! - when waiters of many processes ask one by one: `acquire/turnstile`
 
 mod by_place;
 mod contender;

@@ -1,16 +1,42 @@
 //! The watchdog of a process: renews leases, notices their end, and finishes releases.
 //!
-//! It runs on a thread and connections of its own. User code that blocks its runtime must not lose
-//! its locks, and a release queued by a drop must go out although the user's runtime is ending. It
-//! knows claims only as [`Watched`]: what is due, and where to tell what came of it.
+//! It runs on a thread and connections of its own. User code that blocks its runtime must not lose its locks, and a
+//! release queued by a drop must go out although the user's runtime is ending. It knows claims only as [`Watched`]:
+//! what is due, and where to tell what came of it.
 //!
-//! Whatever runs here and is not ours may panic, and each such call is fenced off. What panics all
-//! the same is begun again, with the same table; until it runs, nothing is to be acquired.
+//! Whatever runs here and is not ours may panic, and each such call is fenced off. What panics all the same is
+//! begun again, with the same table; until it runs, nothing is to be acquired.
+//!
+//! ```text
+//!             registers                due                  answered, or not
+//!  claim ───────────────► schedule ─────────► tick: renewals ───────────────► on_report ─► due again, or left
+//!    │                        ▲                    heals (repairs)                             │
+//!    │ ends: it leaves first  └────────────────────────────────────────────────────────────────┘
+//!    ▼
+//!  release ─► sent at once by its guard ── answered behind all acquires, or past their stamps ─► final
+//!                │ no answer, dropped
+//!                └─► releaser: said again, ever less often, until it is final or the key has ended
+//! ```
 //!
 //! # Invariants
-//! - The table's mutex is never held while a claim is asked or told anything, and never across an
-//!   await. A claim may therefore register and leave under any lock of its own.
+//! - The table's mutex is never held while a claim is asked or told anything, and never across an await. A claim
+//!   may therefore register and leave under any lock of its own.
 //! - What left the table is never put back ([`Schedule::reschedule`]).
+//! - **A claim leaves the table before its releases go out**: no renewal follows a release.
+//! - **A release is final** only if no unanswered acquire of the hold can follow it (`finality`).
+//! - **One node does not delay another**: renewals are sent by node, and releases have turns (`renewals`, `turns`).
+//!
+//! # What proves them
+//! `tests` here; tables at the end of `finality`, `schedule`, `turns` and `releaser`. In `tests/it`: `watchdog`
+//! (blocked runtimes, frozen nodes, panics, a thousand drops), `mutex::ending`, `healing::release`. Chaos with
+//! `--blocking` has real runtimes that are blocked. In the simulation: I5, I6, and what is renewed is kept.
+//! Planted: `watchdog-on-users-runtime`, `batch-not-halved`, `batches-by-address`.
+//!
+//! # To change…
+//! - when a renewal is due: `schedule`; how what is due is sent: `rounds`, `renewals`
+//! - when a release is final: `finality`; how it is repeated: `release`, `releaser`
+//! - what a shutdown waits for: `drain`
+//! - what a runtime left undone: `stragglers`; how many repairs go on at once: `repairs`
 
 mod drain;
 mod finality;

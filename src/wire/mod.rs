@@ -1,10 +1,35 @@
 //! What can be said to a server: script calls, their arguments, their answers. No I/O here.
 //!
-//! Every script is written for k locks in one call. It answers
-//! `[TIME in µs, code 1, value 1, …, code k, value k]`, or with a fencing token behind each value; see
-//! [`Outcome`]. Those that give a lease answer with TIME alone where all locks have it, and a release
-//! with its value alone where its call does not [ask for the time](Statement::set_brief). An acquire that
-//! fails for one lock says so in the place of its code, and goes on: see [`Answers`].
+//! Every script is written for k locks in one call. It answers `[TIME in µs, code 1, value 1, …, code k, value k]`,
+//! or with a fencing token behind each value; see [`Outcome`]. Those that give a lease answer with TIME alone where
+//! all locks have it, and a release with its value alone where its call does not [ask for the
+//! time](Statement::set_brief). An acquire that fails for one lock says so in the place of its code, and goes on:
+//! see [`Answers`].
+//!
+//! ```text
+//! a kind ─► Statement: script, keys, arguments, of one lock ─► Batch: of several ─► Words: bytes
+//!                                                                                     │
+//! a kind ◄─ Outcome: code, value, token ◄─ Items ◄──────── an answer of another shape: Malformed
+//! ```
+//!
+//! # Invariants
+//! - **Names are formed in `key` alone**, as Redisson forms them: one hash tag for all keys of a lock.
+//! - **An answer of another shape is an error**, and never a panic: nothing is taken from it.
+//! - **A script is known by its text**: the digest is computed from it, so two versions never mix.
+//! - **An acquire says its not-after stamp when its bytes are made**, and not before.
+//!
+//! # What proves them
+//! Tables at the end of `key`, `reply`, `statement`, `permit` and `words`. `tests/fuzz` reads answers that make no
+//! sense. In `tests/it`: `recorded` (to the byte), `scripts`, `names`, `differential`, `regressions::garbled`, and
+//! `redisson` in each kind's module.
+//!
+//! # To change…
+//! - how a key or a channel is called: `key`; what Redisson would not find breaks interop
+//! - what an acquire says: `acquire`; how several locks share a call: `statement`
+//! - what is said without a script: `plain`
+//! - how an answer is read: `reply`; what a permit is known by: `permit`
+//! - by which command is published: `publishing`
+//! - to another way than EVALSHA: `docs/maintain/change.md`
 
 mod acquire;
 pub(crate) mod key;
