@@ -19,8 +19,6 @@ pub(super) struct Confirmation {
     pub(super) outcome: Result<Outcome, NodeError>,
     /// Whether an earlier request, of which no answer came, may have done it.
     pub(super) may_be_done: bool,
-    /// Whether nothing that was sent earlier can bring the key back.
-    pub(super) is_final: bool,
 }
 
 /// The confirmations of a release.

@@ -90,12 +90,13 @@ impl Claim {
         Some((id, Box::new(release)))
     }
 
-    /// Nothing of it stands with `members`, but it is still wanted. It asks by another id where something
-    /// is `open`: said, and maybe not yet executed.
-    pub(super) fn given_back(&self, members: &[MemberId], open: &BTreeSet<MemberId>) {
+    /// Nothing of it stands with `members`, but it is still wanted. It asks by another id where a release was
+    /// said: by one for all of them, since nothing was said by that anywhere.
+    pub(super) fn given_back(&self, members: &[MemberId], released: &BTreeSet<MemberId>) {
+        let fresh = (!released.is_empty()).then(|| self.fresh_holder());
         let mut state = self.state();
         for member in members {
-            let alias = open.contains(member).then(|| self.fresh_holder());
+            let alias = fresh.clone().filter(|_| released.contains(member));
             state.members[*member].given_back(alias);
         }
     }

@@ -64,7 +64,7 @@ async fn release_until_error(
     for (member, mut release) in releases {
         let outcome = release.send(&claim.process().clock).await.map(|answer| answer.reply);
         let failed = outcome.is_err();
-        count.record(Confirmation { member, outcome, may_be_done: false, is_final: true });
+        count.record(Confirmation { member, outcome, may_be_done: false });
         if failed {
             break;
         }
@@ -100,24 +100,20 @@ pub(crate) async fn roll_back_all(claim: &Claim) -> bool {
 
 /// Takes back what some members granted; the claim goes on, and may ask them again.
 ///
-/// A release that was said twice since a socket broke under it, or whose answer is still due, may be
-/// executed once more at any time, and so may an acquire before it: there the claim has another id from
-/// now on, or they would end what it is granted next.
+/// Where a release was said it has another id from now on. An answer says that one copy of the release was
+/// executed, not that there is no other: a later one would end what the claim is granted there next.
 pub(crate) async fn roll_back_some(claim: &Claim, members: &[MemberId]) {
-    let mut open = BTreeSet::new();
+    let mut released = BTreeSet::new();
     loop {
         let releases = claim.releases(members.iter().copied());
         if releases.is_empty() {
             break;
         }
+        released.extend(releases.iter().map(|(member, _)| *member));
         let mut sending = InFlight::send(sendings(claim, releases));
-        while let Some(Confirmation { member, is_final, may_be_done, .. }) = sending.next().await {
-            if !is_final || may_be_done {
-                open.insert(member);
-            }
-        }
+        while sending.next().await.is_some() {}
     }
-    claim.given_back(members, &open);
+    claim.given_back(members, &released);
 }
 
 /// Leaves what is not confirmed yet to the runtime. One of a single thread goes on only while
@@ -168,7 +164,7 @@ fn sendings(
             if is_final {
                 drop(sending.release.take());
             }
-            Confirmation { member, outcome, may_be_done, is_final }
+            Confirmation { member, outcome, may_be_done }
         }
     })
 }

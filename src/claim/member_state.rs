@@ -11,8 +11,8 @@ use crate::{
 /// One member's part in a claim.
 #[derive(Debug, Default)]
 pub(crate) struct MemberState {
-    /// As whom it is asked there, if not by the id of its claim: what was said there by that, or by another
-    /// since, may still be executed.
+    /// As whom it is asked there, if not by the id of its claim: a release was said there by that, or by another
+    /// since, and may be executed once more.
     alias: Option<Arc<str>>,
     /// Until when this member confirms us; `None` if it never granted, or no longer does.
     deadline: Option<Instant>,
@@ -71,8 +71,8 @@ impl MemberState {
         [self.renew_at, self.heal_at, self.missing_at].into_iter().flatten().min()
     }
 
-    /// Nothing stands there any more, and the claim is still wanted. If something that was said there may
-    /// still be executed it asks by another id from now on.
+    /// Nothing stands there any more, and the claim is still wanted. If it was released there it asks by another
+    /// id from now on.
     pub(crate) fn given_back(&mut self, alias: Option<Arc<str>>) {
         // An acquire that was answered behind the decision to give it back has confirmed it once more.
         self.deadline = None;

@@ -6,7 +6,7 @@
 //!   cause.
 //! - Its holder id is never used by another claim, so whatever is executed late for an old claim
 //!   (a renewal, a count, a release) cannot touch a new one. Nor does it ask a member again by an id by
-//!   which something was said there that may still be executed: there it has another one from then on.
+//!   which it was released there: there it has another one from then on.
 //! - A claim that was lost, noticed or not, is not revived: whoever moves a deadline looks first
 //!   whether it is over.
 //! - The deadline only counts answers of the servers: no answer, no movement.
@@ -223,8 +223,7 @@ impl Claim {
         &self.holder
     }
 
-    /// By which id it asks `member`, and stands there: its own, unless something that was said there by that may
-    /// still be executed.
+    /// By which id it asks `member`, and stands there: its own, unless it was released there by that.
     pub(crate) fn holder_at(&self, member: MemberId) -> Arc<str> {
         self.state().members[member].holder(&self.holder).clone()
     }

@@ -385,7 +385,7 @@ impl LockGuard {
     }
 
     /// The same as each member knows it, in the order in which the members were given. All are the same, unless
-    /// a `MultiLock` gave something back whose release was not answered before it asked there again.
+    /// a `MultiLock` had something, gave it back and asked there again.
     #[must_use]
     pub fn holder_ids(&self) -> Vec<Arc<str>> {
         let claim = self.claim();

@@ -3,6 +3,7 @@
 mod rounds;
 
 use std::{
+    collections::BTreeSet,
     future::{Future, Ready},
     sync::Arc,
     time::Duration,
@@ -15,7 +16,7 @@ use super::{
 use crate::{
     Client, Lease, Quarantine,
     by_member::{ByMember, MemberId},
-    claim::{Claim, InFlight, Wanted, ask},
+    claim::{Claim, InFlight, Wanted, ask, roll_back_all, roll_back_some},
     embedded::Server,
     error::{NodeError, Vote},
     guard::LockGuard,
@@ -127,22 +128,47 @@ async fn first_member_is_kept_once_nothing_is_left_behind_it() {
     assert_eq!(scene.keeps().await, [true, true]);
 }
 
-/// The claim asks the frozen member again, and its release may come behind that: by the same id it would
-/// delete a key that is relied upon.
+/// The claim asks the last member again, and a copy of its release may come behind that, whether one was
+/// answered or not: by the same id it would delete a key that is relied upon. The first is kept, and the second
+/// has nothing to give back.
 #[tokio::test(start_paused = true)]
-async fn member_whose_release_is_not_final_is_asked_by_another_id_and_the_first_is_kept() {
-    let mut scene = Scene::held_on(&[1]).await;
-    let (claim, mut votes) = (scene.claim(), scene.no_votes());
-    for id in scene.members.ids() {
-        let (member, vote) = ask(claim.clone(), id).await;
-        votes.record(member, vote);
+async fn member_that_was_given_back_is_asked_by_another_id_and_the_first_is_kept() {
+    for freezes in [false, true] {
+        let mut scene = Scene::held_on(&[1]).await;
+        let (claim, mut votes) = (scene.claim(), scene.no_votes());
+        for id in scene.members.ids() {
+            let (member, vote) = ask(claim.clone(), id).await;
+            votes.record(member, vote);
+        }
+        assert_eq!(votes.standing(), [0, 2].map(MemberId::nth));
+        if freezes {
+            scene.servers[2].freeze();
+        }
+        scene.lose_by(claim.clone(), votes, nobody()).await;
+        assert_eq!(scene.keeps().await, [true, true], "{freezes}");
+        let is_another = |id| claim.holder_at(id) != *claim.holder();
+        let others = [0, 1, 2].map(MemberId::nth).map(is_another);
+        assert_eq!(others, [false, false, true], "{freezes}");
     }
-    assert_eq!(votes.standing(), [0, 2].map(MemberId::nth));
-    scene.servers[2].freeze();
-    scene.lose_by(claim.clone(), votes, nobody()).await;
-    assert_eq!(scene.keeps().await, [true, true]);
-    let is_another = |id| claim.holder_at(id) != *claim.holder();
-    assert_eq!([0, 1, 2].map(MemberId::nth).map(is_another), [false, false, true]);
+}
+
+/// Each time that it is given back, the next id is one that nothing was said by.
+#[tokio::test(start_paused = true)]
+async fn member_that_is_given_back_twice_has_had_three_ids() {
+    let scene = Scene::held_on(&[]).await;
+    let (claim, last) = (scene.claim(), MemberId::nth(2));
+    let mut ids = BTreeSet::from([claim.holder_at(last)]);
+    for times in 1..=2 {
+        let (_, vote) = ask(claim.clone(), last).await;
+        assert!(matches!(vote, Vote::Granted), "{vote:?}");
+        roll_back_some(&claim, &[last]).await;
+        ids.insert(claim.holder_at(last));
+        assert_eq!(ids.len(), 1 + times);
+        // Nothing stands there, and nothing is said.
+        roll_back_some(&claim, &[last]).await;
+        assert!(ids.contains(&claim.holder_at(last)), "{times}");
+    }
+    roll_back_all(&claim).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -269,9 +295,9 @@ async fn far_member_is_heard_once_a_round_was_lost_before() {
     }
 }
 
-/// The frozen member is asked again, and the release may come behind that: by another id.
+/// The first member is asked again, and a copy of the release may come behind that: by another id.
 #[tokio::test(start_paused = true)]
-async fn place_in_a_queue_is_kept_while_a_release_beside_it_is_not_final() {
+async fn place_in_a_queue_is_kept_beside_a_release_that_was_answered_or_not() {
     for freezes in [false, true] {
         let mut scene = Scene::held_on(&[]).await;
         let held = scene.clients[1].fair_lock("x").acquire().await.expect("it is free");
@@ -289,7 +315,8 @@ async fn place_in_a_queue_is_kept_while_a_release_beside_it_is_not_final() {
         let left = attempt.without_grants().await;
         let claim = left.as_ref().map(Attempt::claim).expect("its place is kept");
         assert!(claim.place().is_some());
-        assert_eq!(claim.holder_at(first) != *claim.holder(), freezes);
+        assert_ne!(claim.holder_at(first), *claim.holder(), "{freezes}");
+        assert_eq!(claim.holder_at(second), *claim.holder(), "{freezes}");
         assert_eq!(fair.waiting().await.expect("it is up").len(), 1);
         drop((left, held));
     }

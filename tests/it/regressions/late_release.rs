@@ -57,6 +57,17 @@ impl Field {
         taker
     }
 
+    /// Asks for all, and loses to the holder of the second. What the third granted is given back, and told to be. By
+    /// which id it stood there.
+    async fn lost_with_a_release_that_was_answered(&self) -> (JoinHandle<LockGuard>, String) {
+        let all = self.all.clone();
+        let taker = tokio::spawn(async move { all.acquire().await.unwrap() });
+        until(&self.servers[2], true).await;
+        let given_back = holder_on(&self.servers[2], "x").await.unwrap();
+        until(&self.servers[2], false).await;
+        (taker, given_back)
+    }
+
     /// No other has the third while the guard lasts, whatever is executed late.
     async fn holds_whatever_comes_late(self, taker: JoinHandle<LockGuard>) {
         self.held.release().await.unwrap();
@@ -92,6 +103,25 @@ async fn late_release_of_what_a_multi_lock_gave_back_does_not_end_its_next_grant
     // What is before the one that refused stays.
     assert!(holder_on(&field.servers[0], "x").await.is_some());
     field.holds_whatever_comes_late(taker).await;
+}
+
+/// An answer says that one copy of it was executed, not that there is no other: what stands between may have one.
+#[tokio::test(start_paused = true)]
+async fn second_copy_of_a_release_that_was_answered_ends_nothing_that_was_granted_since() {
+    let field = Field::new(false).await;
+    let (taker, given_back) = field.lost_with_a_release_that_was_answered().await;
+    field.held.release().await.unwrap();
+    let guard = timeout(Duration::from_secs(20), taker).await.unwrap().unwrap();
+    let ids = guard.holder_ids();
+    assert_eq!(holder_on(&field.servers[2], "x").await.as_deref(), Some(&*ids[2]));
+    let copy = ["HDEL", "x", &given_back];
+    assert_eq!(ask::<i64>(&field.servers[2], &copy).await, 0);
+    assert!(holder_on(&field.servers[2], "x").await.is_some());
+    guard.ensure_valid().unwrap();
+    guard.release().await.unwrap();
+    for server in &field.servers {
+        assert_eq!(holder_on(server, "x").await, None);
+    }
 }
 
 /// It stands in a queue where nothing is under way, and keeps its place there.
