@@ -17,10 +17,11 @@ use futures::FutureExt;
 use redis::Value;
 
 use super::{
-    caller::{AcquireSource, CallTimeouts, Priority},
-    flight::{CallLimit, send_and_wait},
-    order::{AcquireAnswered, CallEnd},
+    acquire_source::AcquireSource,
+    call_future::{CallLimit, send_and_wait},
+    call_table::{AcquireAnswered, CallEnd},
     outbox::{ConnectionEnd, NewCall, Outbox},
+    priority::{CallTimeouts, Priority},
     request::{Form, Question, Request},
     suspicion::Suspicion,
 };

@@ -14,11 +14,11 @@ use tokio::{io::AsyncWrite, sync::oneshot, task::yield_now};
 use tokio_util::{bytes::BytesMut, io::poll_read_buf};
 
 use super::{
-    caller::Priority,
+    call_table::OnlyCall,
     integers::take_integers,
-    order::OnlyCall,
     outbox::{Outbox, Woken},
     packing::Packed,
+    priority::Priority,
     spinner::{PollStep, Spinner},
 };
 use crate::{

@@ -10,9 +10,9 @@ use std::{
 };
 
 use super::{
-    caller::Priority,
     driver::Driver,
     outbox::{InlineWriter, Outbox},
+    priority::Priority,
 };
 use crate::{
     panics::contained,

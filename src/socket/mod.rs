@@ -1,9 +1,9 @@
 //! One ordered stream of calls: each is queued, sent, and answered or given up.
 //!
-//! Callers have a [`Connection`]. It puts what they say into the [`Outbox`] and waits there (`flight`). The driver
+//! Callers have a [`Connection`]. It puts what they say into the [`Outbox`] and waits there (`call_future`). The driver
 //! (`driver`, `driver_task`) is a task of the runtime on which the socket was made: it takes out what is next
-//! (`lanes`, `packing`), writes it, and puts the answers in their place. The states of a call are
-//! `CallState` in `order`:
+//! (`packing`), writes it, and puts the answers in their place. The states of a call are
+//! `CallState` in `call_table`:
 //!
 //! ```text
 //!         ┌────taken────► Sent ──answered, or the socket broke──► Ended ──► told to its caller
@@ -14,7 +14,7 @@
 //! ```
 //!
 //! An acquire is one `Acquire` instead of Queued and Sent. It is kept as what it says, not as bytes: those
-//! that wait share a call when their bytes are made (`group`), and each gets its own outcome (`landing`).
+//! that wait share a call when their bytes are made (`call_table/group`), and each gets its own outcome (`call_table/answered`).
 //!
 //! # Invariants
 //! - **One sender.** All calls leave through the outbox, in its order, and what has left is known to the byte.
@@ -28,31 +28,28 @@
 //!
 //! # What proves them
 //! `tests` here, on streams whose other end is written in each test; `node/tests` against real servers. In the
-//! simulation: I1, I6 and I11, and the planted bugs of `landing` and `order` (`simulation/README.md`).
+//! simulation: I1, I6 and I11, and the planted bugs of `call_table` (`simulation/README.md`).
 //!
 //! # To change…
-//! - what leaves first: `lanes`; which acquires share a call: `group`, `rules`
-//! - how a call is given up or told: `order`, `flight`; what an answer means: `landing`
+//! - what leaves first: `call_table/lanes`; which acquires share a call: `call_table/group`, `call_table/rules`
+//! - how a call is given up or told: `call_table`, `call_future`; what an answer means: `call_table/answered`
 //! - when a server counts as frozen: `suspicion`, `silence`
 //! - whether the driver looks before it sleeps: `spinner`, `spin`
 //! - what a call is as bytes: `request`; without a script: `commands`, `plain`
 
-mod caller;
+mod acquire_source;
+mod call_future;
+mod call_table;
 mod commands;
 mod connection;
 mod driver;
 mod driver_task;
-mod flight;
-mod group;
 mod integers;
-mod landing;
-mod lanes;
-mod order;
 mod outbox;
 mod packing;
 mod plain;
+mod priority;
 mod request;
-mod rules;
 mod silence;
 mod spin;
 mod spinner;
@@ -61,10 +58,11 @@ mod suspicion;
 pub(crate) mod tests;
 
 pub(crate) use self::{
-    caller::{AcquireSource, CallTimeouts, Priority, SendReason},
+    acquire_source::{AcquireSource, SendReason},
     commands::words,
     connection::{AcquireAnswer, Answer, Connection},
     driver_task::DriverTask,
     outbox::{ConnectionEnd, Outbox},
+    priority::{CallTimeouts, Priority},
     request::Question,
 };

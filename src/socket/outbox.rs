@@ -6,10 +6,9 @@
 //! runtime, takes them out, writes them, and puts the answers in their place. To an idle socket a caller
 //! that asks several servers [writes in its own turn](super::driver_task), with the driver locked.
 //!
-//! Acquires wait in a lane of their own, as what they say and not as bytes: [which lane](super::lanes) is next
-//! matters where there is not room for all. Few calls with acquires are under way at a time; what waits for
-//! one of them to be answered leaves in [one call](super::group), and each gets [its own
-//! outcome](super::landing).
+//! Acquires wait in a lane of their own, as what they say and not as bytes: which lane is next matters where
+//! there is not room for all. Few calls with acquires are under way at a time; what waits for one of them to be
+//! answered leaves in one call, and each gets its own outcome. All that is in the [table](super::call_table).
 //!
 //! # Invariants
 //! - An acquire gets its position in the order and its caller notes that it may be executed in one
@@ -43,11 +42,12 @@ use tokio::{
 };
 
 use super::{
-    caller::{AcquireSource, CallTimeouts, Priority, SendReason},
-    landing::AcquireReply,
-    order::{
-        CallEnd, CallId, CallState, CallTable, CallWaiter, GivenUp, QueuedAcquire, SentPart, lost,
+    acquire_source::{AcquireSource, SendReason},
+    call_table::{
+        AcquireReply, CallEnd, CallId, CallState, CallTable, CallWaiter, GivenUp, QueuedAcquire,
+        SentPart, lost,
     },
+    priority::{CallTimeouts, Priority},
     request::Request,
     silence::Traffic,
 };

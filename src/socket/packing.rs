@@ -5,9 +5,7 @@ use std::{task::Waker, time::Duration};
 use tokio::sync::oneshot;
 
 use super::{
-    group::MOST_LOCKS,
-    lanes::NextToSend,
-    order::{CallTable, OnlyCall},
+    call_table::{CallTable, MOST_LOCKS, NextToSend, OnlyCall},
     outbox::Outbox,
 };
 use crate::clock::Instant;

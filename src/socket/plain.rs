@@ -3,8 +3,8 @@
 use redis::Value;
 
 use super::{
-    caller::Priority,
     connection::{Answer, Connection},
+    priority::Priority,
     request::Request,
 };
 use crate::{

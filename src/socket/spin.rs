@@ -2,7 +2,7 @@
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-use super::caller::Priority;
+use super::priority::Priority;
 use crate::reach::Spin;
 
 /// How the driver of a socket looks.

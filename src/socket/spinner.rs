@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::{caller::Priority, order::OnlyCall, spin::Way};
+use super::{call_table::OnlyCall, priority::Priority, spin::Way};
 use crate::{clock::Instant, reach::Spin};
 
 /// Decides for one socket.

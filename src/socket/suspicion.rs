@@ -12,10 +12,10 @@ use redis::cmd;
 use tokio::sync::Notify;
 
 use super::{
-    caller::Priority,
-    flight::{CallLimit, send_and_wait},
-    order::CallEnd,
+    call_future::{CallLimit, send_and_wait},
+    call_table::CallEnd,
     outbox::{ConnectionEnd, NewCall, Outbox},
+    priority::Priority,
     request::Request,
     silence::Silence,
 };

@@ -20,9 +20,10 @@ use crate::{
         test_settings::{in_ms, later, settings},
     },
     socket::{
-        caller::{AcquireSource, Priority, SendReason},
-        order::{AcquireAnswered, CallEnd, CallId, CallWaiter, GivenUp},
+        acquire_source::{AcquireSource, SendReason},
+        call_table::{AcquireAnswered, CallEnd, CallId, CallWaiter, GivenUp},
         outbox::{NewCall, Outbox, Woken},
+        priority::Priority,
         request::Request,
     },
     wire::{Acquire, Arg, Check, Script, Statement},

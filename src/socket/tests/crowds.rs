@@ -18,10 +18,10 @@ use crate::{
         test_settings::{later, settings},
     },
     socket::{
-        caller::{CallTimeouts, Priority},
-        flight::{CallLimit, send_and_wait},
-        order::{CallEnd, CallWaiter},
+        call_future::{CallLimit, send_and_wait},
+        call_table::{CallEnd, CallWaiter},
         outbox::{NewCall, Outbox, Woken},
+        priority::{CallTimeouts, Priority},
         request::Request,
     },
 };

@@ -19,8 +19,8 @@ use crate::{
         test_settings::{later, settings},
     },
     socket::{
+        call_table::{CallEnd, CallId, CallWaiter},
         driver::Driver,
-        order::{CallEnd, CallId, CallWaiter},
         outbox::{NewCall, Outbox},
         request::Request,
     },

@@ -11,8 +11,8 @@ use crate::{
     clock::{Instant, TokioClock},
     reach::{NodeSettings, test_settings::settings},
     socket::{
-        caller::{AcquireSource, SendReason},
-        order::{CallWaiter, GivenUp},
+        acquire_source::{AcquireSource, SendReason},
+        call_table::{CallWaiter, GivenUp},
         outbox::{NewCall, Outbox},
     },
     wire::Acquire,

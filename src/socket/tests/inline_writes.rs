@@ -18,10 +18,10 @@ use crate::{
         test_settings::{later, settings},
     },
     socket::{
-        caller::Priority,
+        call_table::{CallEnd, CallId, CallWaiter},
         driver_task::DriverTask,
-        order::{CallEnd, CallId, CallWaiter},
         outbox::{NewCall, Outbox},
+        priority::Priority,
         request::Request,
     },
 };

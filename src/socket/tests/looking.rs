@@ -24,10 +24,10 @@ use crate::{
         test_settings::{later, settings, within},
     },
     socket::{
-        caller::Priority,
+        call_table::{CallEnd, CallId, CallWaiter},
         driver::Driver,
-        order::{CallEnd, CallId, CallWaiter},
         outbox::{NewCall, Outbox},
+        priority::Priority,
         request::Request,
     },
 };

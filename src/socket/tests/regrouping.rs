@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use super::asking::{Desk, NOPERM, NOSCRIPT, Wish, keys, over};
 use crate::{
     error::NodeError,
-    socket::{caller::SendReason, order::GivenUp, outbox::ConnectionEnd},
+    socket::{acquire_source::SendReason, call_table::GivenUp, outbox::ConnectionEnd},
 };
 
 #[test]

@@ -1,17 +1,22 @@
 //! What is in one outbox: calls that wait, calls that were taken by the driver, and what has become
 //! of either.
 
+mod answered;
+mod group;
+mod lanes;
+mod rules;
+
 use std::{collections::VecDeque, iter, sync::Arc, task::Waker, time::Duration};
 
 use redis::Value;
 use slab::Slab;
 use tokio::sync::oneshot;
 
+use self::{lanes::Lanes, rules::GroupingRules};
 use super::{
-    caller::{AcquireSource, Priority, SendReason},
-    lanes::Lanes,
+    acquire_source::{AcquireSource, SendReason},
+    priority::Priority,
     request::{ASKING, AnswerCount, Form, Request},
-    rules::GroupingRules,
 };
 use crate::{
     clock::Instant,
@@ -19,6 +24,8 @@ use crate::{
     reach::cause,
     wire::{Outcome, Words},
 };
+
+pub(super) use self::{answered::AcquireReply, group::MOST_LOCKS, lanes::NextToSend};
 
 /// Stands for a call until its caller has learnt how it ended.
 pub(super) type CallId = usize;

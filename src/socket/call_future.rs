@@ -6,9 +6,9 @@ use std::{
 };
 
 use super::{
-    caller::{CallTimeouts, Priority},
-    order::{CallEnd, CallId, CallWaiter, GivenUp, lost},
+    call_table::{CallEnd, CallId, CallWaiter, GivenUp, lost},
     outbox::{NewCall, Outbox},
+    priority::{CallTimeouts, Priority},
 };
 use crate::{
     clock::Instant,

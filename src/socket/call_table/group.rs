@@ -11,11 +11,11 @@ use std::{task::Waker, time::Duration};
 
 use smallvec::SmallVec;
 
-use super::order::{CallEnd, CallId, CallState, CallTable, QueuedAcquire, SentPart, late};
+use super::{CallEnd, CallId, CallState, CallTable, QueuedAcquire, SentPart, late};
 use crate::{clock::Instant, wire::key};
 
 /// Locks in one script call: in calls of 64 a server is no faster.
-pub(super) const MOST_LOCKS: usize = 32;
+pub(in crate::socket) const MOST_LOCKS: usize = 32;
 
 /// No more is put in one call, in bytes, than its first lock and so much.
 const MOST_BYTES: usize = 64 * 1024;
@@ -44,7 +44,7 @@ enum Joins {
 impl CallTable {
     /// Packs one call of those acquires that come first and others that may share it. False if none
     /// is left that is wanted. `stamp` is asked once for what may be executed for so long.
-    pub(super) fn pack_acquires(
+    pub(in crate::socket) fn pack_acquires(
         &mut self,
         now: Instant,
         stamp: impl Fn(Duration) -> i64,

@@ -9,30 +9,28 @@ use std::task::Waker;
 
 use redis::Value;
 
-use super::{
-    caller::SendReason,
-    order::{AcquireAnswered, CallEnd, CallId, CallState, CallTable, lost},
-};
+use super::{AcquireAnswered, CallEnd, CallId, CallState, CallTable, lost};
 use crate::{
     clock::Instant,
     error::NodeError,
     reach::cause,
+    socket::acquire_source::SendReason,
     wire::{Answers, Malformed, Outcome},
 };
 
 /// The answer to a call with acquires, and when it was asked for and given.
-pub(super) struct AcquireReply {
-    pub(super) value: Value,
-    pub(super) sent: Instant,
-    pub(super) received: Instant,
+pub(in crate::socket) struct AcquireReply {
+    pub(in crate::socket) value: Value,
+    pub(in crate::socket) sent: Instant,
+    pub(in crate::socket) received: Instant,
     /// Whether anything more can be sent on this socket.
-    pub(super) is_live: bool,
+    pub(in crate::socket) is_live: bool,
 }
 
 impl CallTable {
     /// Hands the answer to so many `locks`, the first of those that are sent, or has them wait again. The
     /// server's time, if it told it.
-    pub(super) fn answer_acquires(
+    pub(in crate::socket) fn answer_acquires(
         &mut self,
         locks: usize,
         reply: AcquireReply,

@@ -8,11 +8,11 @@
 
 use std::collections::VecDeque;
 
-use super::caller::Priority;
+use crate::socket::priority::Priority;
 
 /// All that waits, but for acquires.
 #[derive(Debug)]
-pub(super) struct Lanes<T> {
+pub(in crate::socket) struct Lanes<T> {
     renewals: Lane<T>,
     awaited: Lane<T>,
     unawaited: Lane<T>,
@@ -41,14 +41,14 @@ struct LaneItem<T> {
 
 /// What leaves next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NextToSend<T> {
+pub(in crate::socket) enum NextToSend<T> {
     Call(T),
     /// One call of the acquires that wait.
     Acquires,
 }
 
 impl<T> Lanes<T> {
-    pub(super) fn push(&mut self, it: T, bytes: usize, awaited: Priority) {
+    pub(in crate::socket) fn push(&mut self, it: T, bytes: usize, awaited: Priority) {
         let lane = match awaited {
             Priority::Renewal => &mut self.renewals,
             Priority::Background => &mut self.unawaited,
@@ -62,7 +62,7 @@ impl<T> Lanes<T> {
     }
 
     /// What came first.
-    pub(super) fn oldest(&mut self) -> Option<T> {
+    pub(in crate::socket) fn oldest(&mut self) -> Option<T> {
         let [renewal, awaited, unawaited] = self.all().map(Lane::came_first_at);
         if awaited <= renewal && awaited <= unawaited {
             self.next_awaited()
@@ -74,7 +74,7 @@ impl<T> Lanes<T> {
     }
 
     /// By turns with acquires, if there are some that may go.
-    pub(super) fn next(&mut self, acquires: bool) -> Option<NextToSend<T>> {
+    pub(in crate::socket) fn next(&mut self, acquires: bool) -> Option<NextToSend<T>> {
         if let Some(renewal) = self.renewals.pop() {
             return Some(NextToSend::Call(renewal));
         }
@@ -101,25 +101,25 @@ impl<T> Lanes<T> {
     }
 
     /// How many that a caller waits for are to leave before an acquire that passes none.
-    pub(super) fn end(&self) -> u64 {
+    pub(in crate::socket) fn end(&self) -> u64 {
         self.let_go + self.awaited.calls.len() as u64
     }
 
     /// Whether so many have left.
-    pub(super) const fn has_let_go(&self, so_many: u64) -> bool {
+    pub(in crate::socket) const fn has_let_go(&self, so_many: u64) -> bool {
         so_many <= self.let_go
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::socket) fn len(&self) -> usize {
         self.all().map(|lane| lane.calls.len()).into_iter().sum()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::socket) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// How much waits.
-    pub(super) fn bytes(&self) -> usize {
+    pub(in crate::socket) fn bytes(&self) -> usize {
         self.all().map(|lane| lane.bytes).into_iter().sum()
     }
 
