@@ -8,7 +8,7 @@
 //!
 //! [`CREATE_TABLE`] makes one table for all resources. In *each* transaction that writes under the lock, the first statement
 //! is [`postgres::ADMIT`] or [`sqlite::ADMIT`] with two parameters: a name for the resource, and the token. The number of rows
-//! that it changed is the answer, and [`Admission::from_rows`] reads it:
+//! that it changed is the answer, and [`FenceAnswer::from_rows`] reads it:
 //!
 //! | rows | what it means | what to do |
 //! |---|---|---|
@@ -20,15 +20,15 @@
 //! token waits for a greater one's commit, and is refused then; a greater one waits for a smaller one's, and follows it.
 //!
 //! ```no_run
-//! # use palisade::{FencedLock, fence::{self, Admission}};
+//! # use palisade::{FencedLock, fence::{self, FenceAnswer}};
 //! # trait Driver { fn execute(&self, sql: &str, a: &str, b: i64) -> Result<u64, Box<dyn std::error::Error>>; }
 //! # fn pay(transaction: &dyn Driver, token: palisade::FencingToken) -> Result<(), Box<dyn std::error::Error>> {
 //! // In a transaction, before its first read that matters:
 //! let token = i64::try_from(token.get())?;
 //! let rows = transaction.execute(fence::postgres::ADMIT, "payouts", token)?;
-//! match Admission::from_rows(rows)? {
-//!     Admission::Admitted => { /* read, write, commit */ }
-//!     Admission::Stale => { /* roll back: a later holder is at work */ }
+//! match FenceAnswer::from_rows(rows)? {
+//!     FenceAnswer::Admitted => { /* read, write, commit */ }
+//!     FenceAnswer::Stale => { /* roll back: a later holder is at work */ }
 //! }
 //! # Ok(())
 //! # }
@@ -97,21 +97,21 @@ pub mod sqlite {
 ///
 /// # Examples
 /// ```
-/// use palisade::fence::Admission;
+/// use palisade::fence::FenceAnswer;
 ///
-/// assert_eq!(Admission::from_rows(1), Ok(Admission::Admitted));
-/// assert_eq!(Admission::from_rows(0), Ok(Admission::Stale));
+/// assert_eq!(FenceAnswer::from_rows(1), Ok(FenceAnswer::Admitted));
+/// assert_eq!(FenceAnswer::from_rows(0), Ok(FenceAnswer::Stale));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a stale token must not write"]
-pub enum Admission {
+pub enum FenceAnswer {
     /// The token is the greatest so far. It stays so until the transaction ends.
     Admitted,
     /// The resource has seen a greater token: a later holder has been granted the lock. Final.
     Stale,
 }
 
-impl Admission {
+impl FenceAnswer {
     /// Reads the number of rows that an `ADMIT` statement has changed.
     ///
     /// # Errors

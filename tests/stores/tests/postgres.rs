@@ -1,10 +1,10 @@
 //! The statements of `palisade::fence` on a PostgreSQL server, with transactions that meet.
 
-use palisade::fence::{Admission, CREATE_TABLE, postgres::ADMIT};
+use palisade::fence::{CREATE_TABLE, FenceAnswer, postgres::ADMIT};
 use palisade_stores::PostgresServer;
 use tokio_postgres::{Client, error::SqlState};
 
-type Asked = Result<Admission, tokio_postgres::Error>;
+type Asked = Result<FenceAnswer, tokio_postgres::Error>;
 
 async fn fenced() -> PostgresServer {
     let server = PostgresServer::start().await;
@@ -27,7 +27,7 @@ async fn begun(server: &PostgresServer, level: &str) -> Client {
 
 async fn admit(client: &Client, token: i64) -> Asked {
     let rows = client.execute(ADMIT, &[&"r", &token]).await?;
-    Ok(Admission::from_rows(rows).expect("one row or none"))
+    Ok(FenceAnswer::from_rows(rows).expect("one row or none"))
 }
 
 async fn end(client: &Client, how: &str) {
@@ -39,7 +39,7 @@ async fn met(server: &PostgresServer, level: &str, first: i64, how: &str, late: 
     let (one, other) = (begun(server, level).await, begun(server, level).await);
     // A snapshot is taken by the first statement, and must be older than the other's commit.
     other.query("SELECT 1", &[]).await.expect("it can be asked");
-    assert_eq!(admit(&one, first).await.expect("an answer"), Admission::Admitted);
+    assert_eq!(admit(&one, first).await.expect("an answer"), FenceAnswer::Admitted);
     let asking = tokio::spawn(async move { (admit(&other, late).await, other) });
     server.some_session_waits().await;
     end(&one, how).await;
@@ -53,18 +53,18 @@ async fn a_resource_admits_the_first_an_equal_and_a_greater_token_and_no_smaller
     let server = fenced().await;
     let client = server.connect().await;
     for (token, told) in [
-        (7, Admission::Admitted),
-        (7, Admission::Admitted),
-        (6, Admission::Stale),
-        (8, Admission::Admitted),
-        (7, Admission::Stale),
+        (7, FenceAnswer::Admitted),
+        (7, FenceAnswer::Admitted),
+        (6, FenceAnswer::Stale),
+        (8, FenceAnswer::Admitted),
+        (7, FenceAnswer::Stale),
     ] {
         assert_eq!(admit(&client, token).await.expect("an answer"), told, "token {token}");
     }
     let rows = client.execute(ADMIT, &[&"another", &1_i64]).await.expect("an answer");
     assert_eq!(
-        Admission::from_rows(rows),
-        Ok(Admission::Admitted),
+        FenceAnswer::from_rows(rows),
+        Ok(FenceAnswer::Admitted),
         "resources have nothing to do with each other"
     );
 }
@@ -72,10 +72,10 @@ async fn a_resource_admits_the_first_an_equal_and_a_greater_token_and_no_smaller
 #[tokio::test]
 async fn first_inserts_that_meet_are_admitted_in_the_order_of_their_tokens() {
     for (first, how, late, told) in [
-        (2, "COMMIT", 1, Admission::Stale),
-        (2, "ROLLBACK", 1, Admission::Admitted),
-        (1, "COMMIT", 2, Admission::Admitted),
-        (1, "COMMIT", 1, Admission::Admitted),
+        (2, "COMMIT", 1, FenceAnswer::Stale),
+        (2, "ROLLBACK", 1, FenceAnswer::Admitted),
+        (1, "COMMIT", 2, FenceAnswer::Admitted),
+        (1, "COMMIT", 1, FenceAnswer::Admitted),
     ] {
         let server = fenced().await;
         let answer = met(&server, "READ COMMITTED", first, how, late).await;
@@ -86,11 +86,11 @@ async fn first_inserts_that_meet_are_admitted_in_the_order_of_their_tokens() {
 #[tokio::test]
 async fn updates_that_meet_look_at_the_newest_row() {
     let server = fenced().await;
-    assert_eq!(admit(&server.connect().await, 1).await.expect("an answer"), Admission::Admitted);
+    assert_eq!(admit(&server.connect().await, 1).await.expect("an answer"), FenceAnswer::Admitted);
     for (first, how, late, told) in [
-        (3, "ROLLBACK", 2, Admission::Admitted),
-        (5, "COMMIT", 4, Admission::Stale),
-        (5, "COMMIT", 6, Admission::Admitted),
+        (3, "ROLLBACK", 2, FenceAnswer::Admitted),
+        (5, "COMMIT", 4, FenceAnswer::Stale),
+        (5, "COMMIT", 6, FenceAnswer::Admitted),
     ] {
         let answer = met(&server, "READ COMMITTED", first, how, late).await;
         assert_eq!(answer.expect("an answer"), told, "{first} {how} {late}");
@@ -103,7 +103,7 @@ async fn stricter_levels_fail_where_they_met_and_a_repetition_is_told() {
         let server = fenced().await;
         let met = met(&server, level, 2, "COMMIT", 3).await.expect_err("its snapshot is too old");
         assert_eq!(met.code(), Some(&SqlState::T_R_SERIALIZATION_FAILURE), "{level}");
-        for (token, told) in [(1, Admission::Stale), (3, Admission::Admitted)] {
+        for (token, told) in [(1, FenceAnswer::Stale), (3, FenceAnswer::Admitted)] {
             let again = begun(&server, level).await;
             assert_eq!(
                 admit(&again, token).await.expect("an answer"),

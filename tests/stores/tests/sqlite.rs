@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use palisade::fence::{Admission, CREATE_TABLE, sqlite::ADMIT};
+use palisade::fence::{CREATE_TABLE, FenceAnswer, sqlite::ADMIT};
 use rusqlite::{Connection, params};
 
 fn open(file: &Path) -> Connection {
@@ -16,9 +16,9 @@ fn open(file: &Path) -> Connection {
     store
 }
 
-fn admit(store: &Connection, resource: &str, token: i64) -> Admission {
+fn admit(store: &Connection, resource: &str, token: i64) -> FenceAnswer {
     let rows = store.execute(ADMIT, params![resource, token]).expect("an answer");
-    Admission::from_rows(rows as u64).expect("one row or none")
+    FenceAnswer::from_rows(rows as u64).expect("one row or none")
 }
 
 #[test]
@@ -26,15 +26,15 @@ fn a_resource_admits_the_first_an_equal_and_a_greater_token_and_no_smaller_one()
     let folder = tempfile::tempdir().expect("a folder");
     let store = open(&folder.path().join("store"));
     for (token, told) in [
-        (7, Admission::Admitted),
-        (7, Admission::Admitted),
-        (6, Admission::Stale),
-        (8, Admission::Admitted),
-        (7, Admission::Stale),
+        (7, FenceAnswer::Admitted),
+        (7, FenceAnswer::Admitted),
+        (6, FenceAnswer::Stale),
+        (8, FenceAnswer::Admitted),
+        (7, FenceAnswer::Stale),
     ] {
         assert_eq!(admit(&store, "r", token), told, "token {token}");
     }
-    assert_eq!(admit(&store, "another", 1), Admission::Admitted);
+    assert_eq!(admit(&store, "another", 1), FenceAnswer::Admitted);
 }
 
 #[test]
@@ -46,16 +46,16 @@ fn a_writer_that_waited_for_a_commit_is_told_what_was_committed() {
         true
     }
     for (how, late, told) in [
-        ("COMMIT", 1, Admission::Stale),
-        ("ROLLBACK", 1, Admission::Admitted),
-        ("COMMIT", 3, Admission::Admitted),
+        ("COMMIT", 1, FenceAnswer::Stale),
+        ("ROLLBACK", 1, FenceAnswer::Admitted),
+        ("COMMIT", 3, FenceAnswer::Admitted),
     ] {
         WAITS.store(false, Ordering::Release);
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("store");
         let first = open(&file);
         first.execute_batch("BEGIN").expect("a transaction begins");
-        assert_eq!(admit(&first, "r", 2), Admission::Admitted);
+        assert_eq!(admit(&first, "r", 2), FenceAnswer::Admitted);
         let asking = thread::spawn(move || {
             let other = Connection::open(&file).expect("a store can be opened");
             other.busy_handler(Some(waits)).expect("it can wait");
