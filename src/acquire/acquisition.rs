@@ -41,7 +41,7 @@ use crate::{
 pub(crate) struct Acquisition {
     target: Target,
     wanted: Wanted,
-    succession: HandoverRule,
+    handover_rule: HandoverRule,
     /// What the next round asks with, if that is known: waiters may listen to its holder id already.
     next: Option<NextClaim>,
     /// If all members are needed: one after the other, in an order that all processes share.
@@ -55,7 +55,7 @@ pub(crate) struct Acquisition {
     is_in_line: bool,
     /// How much was [learned](learned) of servers when those of the members were compared last.
     compared_at: Option<u64>,
-    /// How many rounds were lost in quick succession, and when the last was.
+    /// How many rounds were lost in quick handover_rule, and when the last was.
     lost_rounds: (u32, Instant),
     has_said_not_yet: bool,
     haste: Haste,
@@ -67,11 +67,11 @@ pub(crate) struct Acquisition {
 impl Acquisition {
     pub(crate) fn new(target: Target, wanted: Wanted, is_anonymous: bool, listens: bool) -> Self {
         let in_order = matches!(target.rule, Rule::All).then(InOrder::default);
-        let succession = HandoverRule::new(target.composite().cloned(), is_anonymous);
+        let handover_rule = HandoverRule::new(target.composite().cloned(), is_anonymous);
         Self {
             target,
             wanted,
-            succession,
+            handover_rule,
             next: None,
             in_order,
             listens,
@@ -255,7 +255,7 @@ impl Acquisition {
         async move {
             let token =
                 if claim.is_fenced() { agree(&claim, &mut asked, &mut votes).await } else { None };
-            let turn = Turn::new(claim.clone(), token, self.succession.clone());
+            let turn = Turn::new(claim.clone(), token, self.handover_rule.clone());
             if claim.win(token, turn.as_loss_listener()) {
                 attempt.hand_on();
                 asked.finish_in_background();
@@ -454,7 +454,7 @@ impl Contender for Acquisition {
     }
 
     fn takes_over(&self) -> Option<HandoverTerms> {
-        self.succession.terms(&self.target.members, self.wanted.term)
+        self.handover_rule.terms(&self.target.members, self.wanted.term)
     }
 
     async fn take_over(&mut self, offered: Arc<dyn Offered>) -> Option<LockGuard> {
@@ -462,7 +462,7 @@ impl Contender for Acquisition {
         let inherited = Attempt::new(offered.downcast::<Claim>().ok()?);
         let claim = inherited.claim();
         let token = if claim.is_fenced() { Some(mint(claim).await?) } else { None };
-        let turn = Turn::new(claim.clone(), token, self.succession.clone());
+        let turn = Turn::new(claim.clone(), token, self.handover_rule.clone());
         if !claim.hand_to(token, turn.as_loss_listener()) {
             return None;
         }

@@ -50,7 +50,6 @@
 mod absence;
 mod ask;
 mod confirmations;
-mod downgrade;
 mod ending;
 mod fencing;
 mod giving_back;
@@ -64,6 +63,7 @@ mod place;
 mod promote;
 mod record;
 mod recount;
+mod reducing;
 mod renewal;
 mod rewriting;
 mod stragglers;
@@ -74,10 +74,10 @@ mod validity;
 mod winning;
 
 pub(crate) use ask::ask;
-pub(crate) use downgrade::downgrade;
 pub(crate) use fencing::ToldToken;
 pub(crate) use giving_back::{release, roll_back, roll_back_all, roll_back_some};
 pub(crate) use in_flight::InFlight;
 pub(crate) use place::KeptPlace;
 pub(crate) use promote::promote;
 pub(crate) use record::{Claim, LossListener, Wanted};
+pub(crate) use reducing::reduce;

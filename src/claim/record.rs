@@ -49,7 +49,7 @@ pub(crate) struct Claim {
     need: u32,
     pub(super) wanted: Wanted,
     /// Whether its holder has given up a part of it, for good: see [`kind`](Self::kind).
-    pub(super) is_downgraded: AtomicBool,
+    pub(super) is_reduced: AtomicBool,
     /// Whether who wants it has waited in line, and asks behind the release that it waited for.
     pub(super) keeps_order: AtomicBool,
     /// What a fencing token should be at least: the wall clock when the attempt began, in µs.
@@ -100,8 +100,8 @@ pub(super) struct ClaimState {
     pub(super) orphaned: bool,
     /// When it was won.
     pub(super) won_at: Instant,
-    /// When it was downgraded: what was sent before may not have said so.
-    pub(super) downgraded_at: Option<Instant>,
+    /// When it was reduced: what was sent before may not have said so.
+    pub(super) reduced_at: Option<Instant>,
     /// When renewals stop, if the client has a limit.
     pub(super) renew_until: Option<Instant>,
     /// The fencing token that it was won with: what joins later is to have no lesser one.
@@ -190,7 +190,7 @@ impl Claim {
             members: members.clone(),
             need: u32::try_from(need).unwrap_or(u32::MAX),
             wanted,
-            is_downgraded: AtomicBool::new(false),
+            is_reduced: AtomicBool::new(false),
             keeps_order: AtomicBool::new(false),
             hint_us: u64::try_from(hint).unwrap_or(u64::MAX),
             process: process.clone(),
@@ -204,7 +204,7 @@ impl Claim {
                 loss_listener: None,
                 orphaned: false,
                 won_at: Instant::from_origin(Duration::ZERO),
-                downgraded_at: None,
+                reduced_at: None,
                 renew_until: None,
                 token: None,
                 recount: Recount::default(),
@@ -245,8 +245,8 @@ impl Claim {
     /// How what it has of a member is spoken of.
     pub(super) fn kind(&self, member: MemberId) -> &Arc<dyn Kind> {
         let kind = &self.members[member].kind;
-        let is_downgraded = self.is_downgraded.load(Ordering::SeqCst);
-        is_downgraded.then(|| kind.reduced()).flatten().unwrap_or(kind)
+        let is_reduced = self.is_reduced.load(Ordering::SeqCst);
+        is_reduced.then(|| kind.reduced()).flatten().unwrap_or(kind)
     }
 
     /// Whether everything that it has of its members is `admission`.

@@ -147,7 +147,7 @@ impl Claim {
         let next_renewal = self.next_renewal(term, now);
         let next_heal = next_renewal.filter(|_| self.heals(state, now));
         let may_extend = state.may_extend(now);
-        let downgraded_at = state.downgraded_at;
+        let reduced_at = state.reduced_at;
         let known = &mut state.members[member];
         known.is_failing = false;
         let done = outcome.code == Outcome::DONE;
@@ -184,7 +184,7 @@ impl Claim {
         if is_successor && !is_gone {
             known.moved_to(run_id);
         }
-        if !is_gone && downgraded_at.is_some_and(|at| sent < at) {
+        if !is_gone && reduced_at.is_some_and(|at| sent < at) {
             // It was not told yet.
             known.renew_at = Some(now);
         }

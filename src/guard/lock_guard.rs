@@ -125,17 +125,18 @@ impl LockGuard {
         &self.turn
     }
 
-    /// Keeps nobody out from now on: who wrote reads on. Returns once enough servers know, or the hold is lost.
+    /// Gives up a part of the hold, by which it keeps nobody out from now on: a writer reads on, permits are left to
+    /// another. Returns once enough servers know, or the hold is lost.
     ///
     /// # Errors
     /// So many other guards of the hold still do. Nothing was changed.
     ///
     /// # Cancel safety
     /// Dropping the future once it was polled changes nothing of that.
-    pub(crate) async fn share(&mut self) -> Result<(), u32> {
-        self.turn.share()?;
+    pub(crate) async fn reduce(&mut self) -> Result<(), u32> {
+        self.turn.reduce()?;
         self.admission = Admission::Shared;
-        let _lost_meanwhile = self.run(claim::downgrade(self.turn.claim())).await;
+        let _lost_meanwhile = self.run(claim::reduce(self.turn.claim())).await;
         Ok(())
     }
 

@@ -54,7 +54,7 @@ pub struct Owner {
 #[derive(Default)]
 struct Held {
     /// What it holds or is about to hold, by lock.
-    tenures: HashMap<Arc<str>, Slot>,
+    turns: HashMap<Arc<str>, Slot>,
     /// What it holds of several members, by each of these.
     parts: HashMap<Arc<str>, Vec<Weak<Turn>>>,
     /// With so many of these, those that are over are swept before others are added.
@@ -91,18 +91,18 @@ impl Owner {
     /// The owner's slot for a lock. Who holds the slot is the one who acquires; others of the
     /// same owner wait for the outcome, to re-enter.
     pub(crate) fn slot(&self, lock: &Arc<str>) -> Slot {
-        let tenures = &mut self.held().tenures;
-        if tenures.len() >= SWEEP_AT {
-            tenures.retain(|_, slot| Arc::strong_count(slot) > 1 || is_live(slot));
+        let turns = &mut self.held().turns;
+        if turns.len() >= SWEEP_AT {
+            turns.retain(|_, slot| Arc::strong_count(slot) > 1 || is_live(slot));
         }
-        tenures.entry(lock.clone()).or_default().clone()
+        turns.entry(lock.clone()).or_default().clone()
     }
 
     /// It holds several locks at once by `turn`.
     pub(crate) fn holds_parts(&self, turn: &Arc<Turn>) {
         let mut held = self.held();
         if held.parts.len() >= held.sweep_parts_at {
-            held.parts.retain(|_, tenures| tenures.iter().any(|known| known.strong_count() > 0));
+            held.parts.retain(|_, turns| turns.iter().any(|known| known.strong_count() > 0));
             held.sweep_parts_at = SWEEP_AT.max(2 * held.parts.len());
         }
         for member in turn.claim().members().values() {
@@ -118,7 +118,7 @@ impl Owner {
         let identity = member.identity();
         let mut candidates = Vec::new();
         let held = self.held();
-        if let Some(turn) = held.tenures.get(&identity).and_then(|slot| slot.try_lock().ok()) {
+        if let Some(turn) = held.turns.get(&identity).and_then(|slot| slot.try_lock().ok()) {
             candidates.extend(turn.upgrade());
         }
         let parts = held.parts.get(&identity).into_iter().flatten();

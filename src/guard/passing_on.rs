@@ -38,17 +38,17 @@ impl Turn {
             // So that its owner finds it.
             std::mem::forget(self.clone());
         }
-        let (claim, succession) = (self.claim(), &self.succession);
+        let (claim, handover_rule) = (self.claim(), &self.handover_rule);
         let members = claim.members();
         let Some(limit) = handover(members).limit() else { return AfterTurn::Release(None) };
-        let Some(line) = succession.line(members) else { return AfterTurn::Release(None) };
+        let Some(line) = handover_rule.line(members) else { return AfterTurn::Release(None) };
         let now = claim.now();
         let long = now.saturating_since(line.ours_since(claim.won_at()));
         let nobody = line.others(|others| others.nobody_waits());
         let leave = match Parting::after(long, limit, nobody, claim.round_trip()) {
             Parting::Leave(free) => Some(free),
             Parting::Stay { or_ask_at_once } => {
-                if let Some(terms) = succession.terms(members, claim.term())
+                if let Some(terms) = handover_rule.terms(members, claim.term())
                     && offer(claim, &line, terms, now, limit)
                 {
                     return AfterTurn::PassedOn;

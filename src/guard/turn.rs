@@ -32,7 +32,7 @@ pub(crate) struct Turn {
     claim: Arc<Claim>,
     /// This turn's; the next one has a greater.
     token: Option<FencingToken>,
-    pub(super) succession: HandoverRule,
+    pub(super) handover_rule: HandoverRule,
     state: Mutex<TurnState>,
 }
 
@@ -59,11 +59,11 @@ impl Turn {
     pub(crate) fn new(
         claim: Arc<Claim>,
         token: Option<FencingToken>,
-        succession: HandoverRule,
+        handover_rule: HandoverRule,
     ) -> Arc<Self> {
         let exclusive = u32::from(!claim.is_all(Admission::Shared));
         let state = TurnState { guards: 1, exclusive, end: None, cancellation: None };
-        Arc::new(Self { claim, token, succession, state: Mutex::new(state) })
+        Arc::new(Self { claim, token, handover_rule, state: Mutex::new(state) })
     }
 
     /// The same as its claim knows it.
@@ -138,7 +138,7 @@ impl Turn {
     ///
     /// # Errors
     /// How many others do: nothing was changed.
-    pub(crate) fn share(&self) -> Result<(), u32> {
+    pub(crate) fn reduce(&self) -> Result<(), u32> {
         let mut state = self.state();
         match state.exclusive {
             0 | 1 => {
@@ -159,7 +159,7 @@ impl Turn {
         if state.guards > 0 {
             self.claim.leave(state.guards);
             if is_exclusive && state.exclusive == 0 {
-                self.claim.downgrade_soon();
+                self.claim.reduce_soon();
             }
             return false;
         }

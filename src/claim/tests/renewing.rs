@@ -32,7 +32,7 @@ async fn member_whose_renewal_left_before_the_downgrade_is_told_at_once() {
     let claim = claim(guard.guard());
     let before = claim.now();
     tokio::time::sleep(Duration::from_millis(1)).await;
-    claim.downgrade_soon();
+    claim.reduce_soon();
     let now = claim.now();
     assert_eq!(answered(&claim, Outcome::DONE, before), Some(now));
     assert!(answered(&claim, Outcome::DONE, now) > Some(now), "that one has told it");

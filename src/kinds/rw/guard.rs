@@ -68,7 +68,7 @@ impl WriteGuard {
     /// Dropping the future drops the guard.
     pub async fn downgrade(mut self) -> Result<ReadGuard, DowngradeError<Self>> {
         self.0.ensure_valid()?;
-        if let Err(others) = self.0.share().await {
+        if let Err(others) = self.0.reduce().await {
             return Err(DowngradeError::WriteGuards { guard: self, others });
         }
         self.0.ensure_valid()?;

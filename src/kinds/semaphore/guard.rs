@@ -80,7 +80,7 @@ impl SemaphoreGuard {
     pub async fn forget(self) -> Result<(), ReleaseError> {
         let Some(mut guard) = self.guard else { return Ok(()) };
         // Never refused: no guard of it keeps others out.
-        let _shared = guard.share().await;
+        let _reduced = guard.reduce().await;
         guard.release().await.map(drop)
     }
 }

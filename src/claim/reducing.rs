@@ -1,4 +1,4 @@
-//! A claim that gives up a part of what it has, for good: who wrote reads on.
+//! A claim that gives up a part of what it has, for good: a writer reads on, permits are left to another.
 //!
 //! A member that has not heard of it keeps out more than it must, never less. So nothing is lost by
 //! one that does not answer: it is told again with its renewals, as a member is that granted late.
@@ -17,17 +17,17 @@ use crate::{
     wire::Outcome,
 };
 
-/// Downgrades a claim, and waits until enough of its members know. Who does not answer in its time is
+/// Reduces a claim, and waits until enough of its members know. One that does not answer in its time is
 /// told by the watchdog.
 ///
 /// # Cancel safety
-/// After the future was dropped the claim is downgraded all the same.
-pub(crate) async fn downgrade(claim: &Arc<Claim>) {
+/// After the future was dropped the claim is reduced all the same.
+pub(crate) async fn reduce(claim: &Arc<Claim>) {
     let term = claim.term();
     let timeouts = claim.members().values().map(|of| of.services.settings.node_timeout);
     let longest = term.node_timeout(timeouts.max().unwrap_or_default());
     // By then all have answered, unless nobody drives what is under way.
-    let members = claim.downgrade_by(claim.now() + longest * 2);
+    let members = claim.reduce_by(claim.now() + longest * 2);
     let mut asked = InFlight::send(members.into_iter().map(|member| tell(claim.clone(), member)));
     let mut told = 0;
     while told < claim.need()
@@ -39,17 +39,17 @@ pub(crate) async fn downgrade(claim: &Arc<Claim>) {
 }
 
 impl Claim {
-    /// Downgrades it. The watchdog tells the members, at once.
-    pub(crate) fn downgrade_soon(&self) {
-        self.downgrade_by(self.now());
+    /// Reduces it. The watchdog tells the members, at once.
+    pub(crate) fn reduce_soon(&self) {
+        self.reduce_by(self.now());
     }
 
-    /// Downgrades it. Returns the members that are to be told: by the watchdog `at` some time, if by
+    /// Reduces it. Returns the members that are to be told: by the watchdog `at` some time, if by
     /// nobody else.
-    fn downgrade_by(&self, at: Instant) -> Vec<MemberId> {
+    fn reduce_by(&self, at: Instant) -> Vec<MemberId> {
         let mut state = self.state();
-        self.is_downgraded.store(true, Ordering::SeqCst);
-        state.downgraded_at.get_or_insert(self.now());
+        self.is_reduced.store(true, Ordering::SeqCst);
+        state.reduced_at.get_or_insert(self.now());
         let granted = state.members.iter_mut().filter(|(_, known)| known.is_granted());
         let to_tell = granted.map(|(member, known)| {
             known.renew_at = Some(at);
@@ -66,7 +66,7 @@ impl Claim {
 }
 
 // keeps: ttl-not-shortened
-/// Renews one member, which downgrades it. True if it is done there.
+/// Renews one member, which reduces it. True if it is done there.
 async fn tell(claim: Arc<Claim>, member: MemberId) -> bool {
     let of = &claim.members()[member];
     #[cfg(planted_bugs)]
