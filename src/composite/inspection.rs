@@ -1,4 +1,4 @@
-//! Looking at a composite from outside: who holds it where.
+//! Looking at a composite from outside: which holders it has, and where.
 
 use std::fmt;
 
@@ -54,7 +54,7 @@ impl Inspection {
     }
 
     /// The servers whose votes do not count now, and why: they may have forgotten what they granted, or do not
-    /// tell who they are. They answer all the same.
+    /// tell which run they are. They answer all the same.
     ///
     /// As far as their ages and their marks tell, which are read when a connection is made: nothing is written
     /// for this. Of a lock on one server, where that has [a quarantine](crate::Quarantine).
@@ -62,7 +62,7 @@ impl Inspection {
         self.quarantined.iter().map(|(node, cause)| (node, cause))
     }
 
-    /// Each server with its answer: who holds the lock there, which are many if they read.
+    /// Each server with its answer: the holders of the lock there, which are many if they read.
     pub fn iter(&self) -> impl Iterator<Item = (&NodeId, &Result<Vec<Holder>, InspectError>)> {
         self.nodes.iter().map(|(node, answer)| (node, answer))
     }
@@ -104,5 +104,5 @@ fn told(holders: &[Holder]) -> String {
     format!("held by {}", ids.join(", "))
 }
 
-/// So many of those who read are named.
+/// So many of its readers are named.
 const MOST_TOLD: usize = 16;

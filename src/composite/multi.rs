@@ -24,15 +24,14 @@ use crate::{
 ///   gone, [`LockGuard::lost`](crate::LockGuard::lost) fires at once: nothing is healed. A server that restarts
 ///   and is back before the lease ends is no loss, as for a [`RedLock`](crate::RedLock).
 /// - Over N independent masters it excludes others while at least one of them keeps its data.
-/// - Where all members have one address, of whatever databases, it is as safe as a
-///   [`Lock`](crate::Lock) there: by default it does not wait until a server that was started lately
-///   [counts](crate::Quarantine).
-/// - One member that cannot be reached keeps everybody out.
-/// - Of [fair](crate::FairLock) members it stands in one queue at a time. Once it is granted that member it
-///   keeps it for two seconds and a half at most, while it asks the others, whose queues it does not pass; for an
-///   eighth of that if one of them refuses that comes before it in the common order. If one still refuses, it lets go and waits there: at the end of its queue, if it has one. So it gets
-///   in once the queues of all are short, and not in the order of asking. A member that does not answer
-///   in time may cost it its place at another.
+/// - Where all members have one address, of whatever databases, it is as safe as a [`Lock`](crate::Lock) there. By
+///   default it does not wait until a server that was started lately [counts](crate::Quarantine).
+/// - One member that cannot be reached keeps the lock from all.
+/// - Of [fair](crate::FairLock) members it stands in one queue at a time. Once it is granted that member it keeps it
+///   for two seconds and a half at most, while it asks the others, whose queues it does not pass. It keeps it for an
+///   eighth of that if one of them refuses that comes before it in the common order. If one still refuses, it lets go
+///   and waits there: at the end of its queue, if it has one. So it gets in once the queues of all are short, and not
+///   in the order of asking. A member that does not answer in time may cost it its place at another.
 ///
 /// # Examples
 /// ```no_run
@@ -49,7 +48,7 @@ use crate::{
 /// ```
 pub struct MultiLock<L: MultiMember = Lock> {
     handle: Handle<L::Guard>,
-    /// The same locks for those who only look.
+    /// The same locks, only to look at.
     locks: Arc<[Lock]>,
 }
 
@@ -73,9 +72,9 @@ impl<L: MultiMember> MultiLock<L> {
         Ok(Self { handle: Handle::new(target), locks })
     }
 
-    /// The caller's word that whoever contends for any of these locks does so by a `MultiLock` over
-    /// all of them. Then a master that forgets is harmless while one of them remembers, and this
-    /// lock does not wait until masters that were started lately count: see
+    /// The caller's word that every contender for any of these locks asks by a `MultiLock` over all
+    /// of them. Then a master that forgets is harmless while one of them remembers, and this lock
+    /// does not wait until masters that were started lately count: see
     /// [`Quarantine`](crate::Quarantine).
     #[must_use]
     pub fn assume_same_members(mut self) -> Self {
@@ -108,8 +107,8 @@ impl<L: MultiMember> MultiLock<L> {
 /// # Guarantees
 /// - Those of [`MultiLock`](crate::MultiLock).
 /// - Tokens increase strictly over all composites' holders of *any one* of the members, while one of
-///   the servers that they share keeps its data: a store may keep the greatest token with each thing
-///   that a member stands for, an account of a transfer between two.
+///   the servers that they share keeps its data. So a store may keep the greatest token with each
+///   thing that a member stands for, such as each account of a transfer between two.
 /// - The rest as with [`FencedRedLock`](crate::FencedRedLock).
 ///
 /// # Examples

@@ -14,9 +14,9 @@ use crate::{
 
 /// A lock that is held when a *majority* of its members is, within the validity time.
 ///
-/// The members are the same name on independent masters: no replicas of each other, and an odd
-/// number, since an even one tolerates no more failures than the odd one below it. All are asked at
-/// once and the answer stands as soon as a majority granted: a slow or dead minority costs nothing.
+/// The members are the same name on independent masters: no replicas of each other. Their number is odd,
+/// since an even one tolerates no more failures than the odd one below it. All are asked at once and the
+/// answer stands as soon as a majority granted: a slow or dead minority costs nothing.
 ///
 /// # Guarantees
 /// - At most one owner holds it, as long as the clocks of servers and clients drift by less than
@@ -24,9 +24,9 @@ use crate::{
 ///   until they are over: see [`Quarantine`](crate::Quarantine) and its assumptions.
 /// - The deadline is the one that a majority confirms for, counted from before the requests. If no
 ///   majority is left, [`LockGuard::lost`](crate::LockGuard::lost) fires before others are granted.
-/// - A master that restarts, with its data or without, is no loss if it is back before the lease ends: while
-///   it does not vote, nobody else can be granted what it forgot, and the hold is written there again. So it
-///   survives a rolling restart of all masters.
+/// - A master that restarts, with its data or without, is no loss if it is back before the lease ends. While
+///   it does not vote, what it forgot cannot be granted to another, and the hold is written there again. So
+///   it survives a rolling restart of all masters.
 /// - Losing a minority is not a loss. With a renewed lease members that were down or cut off for longer
 ///   are won back once they vote: [`LockGuard::votes`](crate::LockGuard::votes) says how many there are. A
 ///   [fixed lease](crate::Lease::Fixed) is never prolonged, nor healed.
@@ -45,7 +45,7 @@ use crate::{
 /// ```
 pub struct RedLock<L: RedMember = Lock> {
     handle: Handle<L::Guard>,
-    /// The same locks for those who only look.
+    /// The same locks, only to look at.
     locks: Arc<[Lock]>,
 }
 
@@ -87,15 +87,15 @@ impl<L: RedMember> RedLock<L> {
 
 /// A [`RedLock`](crate::RedLock) with a [fencing token](crate::FencingToken) for each holder.
 ///
-/// It is the `RedLock` over the same masters and name: both exclude each other. Where the masters'
-/// counters agree, and they do unless one missed an acquisition, it takes the same single round trip;
-/// else a second one, in which a majority writes the greatest.
+/// It is the `RedLock` over the same masters and name: both exclude each other. The masters' counters
+/// agree unless one missed an acquisition. Where they do, it takes the same single round trip; else a
+/// second one, in which a majority writes the greatest.
 ///
 /// # Guarantees
 /// - Those of [`RedLock`](crate::RedLock).
 /// - Tokens increase strictly in the order in which acquires return and holders follow each other,
-///   whatever pauses, early ends of leases, late or lost messages and clients' clocks do, while a
-///   majority of the masters keeps its data.
+///   while a majority of the masters keeps its data. Pauses, early ends of leases, late or lost
+///   messages and clients' clocks do not change that.
 /// - A master that forgot its counter is as good as one that did not: it does not vote for a while
 ///   ([`Quarantine`](crate::Quarantine)), and then counts on from its time of day. This takes servers'
 ///   clocks that differ by no more than `clock_skew`; those of clients may show anything.

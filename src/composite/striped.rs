@@ -12,17 +12,17 @@ use crate::{
     process::NodeServices,
 };
 
-/// A fixed number of locks, the stripes, for any number of keys: what excludes each other by millions of
+/// A fixed number of locks, the stripes, for any number of keys. What excludes each other by millions of
 /// keys leaves a few names on the server, and several keys are locked in a call or two.
 ///
-/// A key belongs to one stripe. Those that share one exclude each other too, so whoever holds a key must not
+/// A key belongs to one stripe. Those that share one exclude each other too, so the holder of a key must not
 /// wait for another one: take all at once, by [`acquire_many`](Self::acquire_many).
 ///
 /// # Guarantees
 /// - The stripe of a key is the 64-bit FNV-1a hash of its bytes, modulo the number of stripes: the same in
 ///   every version of this crate.
-/// - Stripe `i` of `n` is the lock `<name>:stripe:<n>:<i>`. **Another number of stripes excludes
-///   nobody**: change it only while no process uses the old one.
+/// - Stripe `i` of `n` is the lock `<name>:stripe:<n>:<i>`. **Stripes of another number do not exclude
+///   these**: change it only while no process uses the old one.
 ///
 /// # Examples
 /// ```
@@ -68,13 +68,13 @@ impl StripedLock {
         &self.name
     }
 
-    /// The lock of a key. Asks nobody.
+    /// The lock of a key. Sends no call.
     #[must_use]
     pub fn stripe_for(&self, key: impl AsRef<[u8]>) -> Lock {
         self.stripe(self.index(key.as_ref()))
     }
 
-    /// The locks of several keys as one, each stripe once. Asks nobody.
+    /// The locks of several keys as one, each stripe once. Sends no call.
     ///
     /// # Errors
     /// [`ConfigError::NoMembers`] without keys.
@@ -86,8 +86,8 @@ impl StripedLock {
         MultiLock::new(wanted.into_iter().map(|index| self.stripe(index)))
     }
 
-    /// Waits until the locks of all keys are held. All processes take them in one order, so that those whose keys
-    /// overlap do not block each other for ever.
+    /// Waits until the locks of all keys are held. All processes take them in one order, so that two with
+    /// overlapping keys do not block each other for ever.
     ///
     /// # Errors
     /// As [`MultiLock::acquire`]; [`ConfigError::NoMembers`] without keys.

@@ -7,9 +7,9 @@ use std::{
 
 use super::Text;
 
-/// Names one lock in errors, in `Debug` and in events: by its name, of several names by the first
-/// and how many more, or by a digest where names are
-/// [redacted](crate::ClientBuilder::redact_names).
+/// Names one lock in errors, in `Debug` and in events: by its name, or of several names by the
+/// first and how many more. Where names are [redacted](crate::ClientBuilder::redact_names), a
+/// digest stands there.
 ///
 /// # Examples
 /// ```
@@ -39,7 +39,7 @@ impl LockName {
         Self(name.into())
     }
 
-    /// The same for those who must not show names: short, and the same in every process.
+    /// The same where names must not be shown: short, and the same in every process.
     pub(crate) fn redacted(name: &str) -> Self {
         let digest = sha1_smol::Sha1::from(name).digest().bytes();
         let mut shown = String::from("lock#");

@@ -1,5 +1,5 @@
-//! Lengths of time in messages. What was measured is rounded: nobody reads its nanoseconds. What
-//! somebody has set is shown as it was set.
+//! Lengths of time in messages. What was measured is rounded: its nanoseconds tell a reader
+//! nothing. A duration that was set is shown as it was set.
 
 use std::{ops::Div, time::Duration};
 
@@ -13,7 +13,7 @@ pub(super) fn at_most(d: Duration) -> String {
     rounded(d, u128::div_ceil)
 }
 
-/// Rounded up: whoever waits so long has waited long enough.
+/// Rounded up: a wait of that length is long enough.
 pub(super) fn whole_seconds(d: Duration) -> u64 {
     d.as_secs() + u64::from(d.subsec_nanos() > 0)
 }

@@ -1,4 +1,4 @@
-//! Who may come after a turn without a word to the servers.
+//! What may come after a turn without a word to the servers.
 
 use std::{hash::BuildHasher, sync::Arc};
 
@@ -11,12 +11,12 @@ use crate::{
     wait::{HandoverTerms, Line, LocalHandover},
 };
 
-/// Who may come after a turn.
+/// Which holder may come after a turn.
 #[derive(Debug, Clone)]
 pub(crate) struct HandoverRule {
-    /// Where those wait who want the same composite; `None` for a lock by itself.
+    /// Where the waiters for the same composite wait; `None` for a lock by itself.
     composite: Option<Arc<str>>,
-    /// Whether the turn is of nobody who may enter again.
+    /// Whether the turn has no owner that may enter again.
     is_anonymous: bool,
 }
 
@@ -36,7 +36,7 @@ impl HandoverRule {
         })
     }
 
-    /// The line of those who wait for the same, if there are any.
+    /// The line of waiters for the same, if there are any.
     pub(super) fn line(&self, members: &Members) -> Option<Arc<Line>> {
         let services = &members.first().services;
         match &self.composite {
@@ -53,8 +53,8 @@ pub(super) fn handover(members: &Members) -> LocalHandover {
     allowed.reduce(LocalHandover::stricter).unwrap_or(LocalHandover::Off)
 }
 
-/// The same for members that are of one client, have the same kind of counter, and whose servers are asked
-/// for the same before they vote.
+/// The same for members that are of one client, have the same kind of counter, and have to show the same
+/// before their servers vote.
 fn sort(member: &Voter) -> u64 {
     let client = Arc::as_ptr(&member.services).addr();
     let kind = &member.kind;

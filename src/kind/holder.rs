@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::{error::Shown, wire::permit};
 
-/// Who holds a lock on one server.
+/// The holder of a lock on one server.
 ///
 /// # Examples
 /// ```
@@ -92,7 +92,7 @@ pub enum Access {
     Write,
     /// As its [`ReadLock`](crate::rw::ReadLock): excludes all but readers.
     Read,
-    /// As permits of a [`Semaphore`](crate::Semaphore), as many as its count: excludes those for whom none
-    /// are left.
+    /// As permits of a [`Semaphore`](crate::Semaphore), as many as its count: excludes only an acquire
+    /// that wants more than are left.
     Permits,
 }

@@ -15,8 +15,8 @@ use std::{fmt, num::NonZeroU64, time::Duration};
 ///   nothing use numbers up.
 /// - The same for all guards of one hold: a re-entry makes no new one.
 /// - Over several masters as far as [`FencedRedLock`](crate::FencedRedLock) and
-///   [`FencedMultiLock`](crate::FencedMultiLock) say; on one server while it keeps its data, since
-///   a counter that was lost begins again at the server's time of day.
+///   [`FencedMultiLock`](crate::FencedMultiLock) say. On one server while it keeps its data: a
+///   counter that was lost begins again at the server's time of day.
 /// - Tokens of different locks, or of a lock by itself and a composite of the same name, are not
 ///   comparable.
 /// - Between 1 and 2^53 − 1: it fits into an `i64`, a `bigint`, a JSON number.
@@ -34,8 +34,8 @@ use std::{fmt, num::NonZeroU64, time::Duration};
 /// after a lost answer, `fence < $1` refuses the repetition too.
 ///
 /// What is read before the write belongs behind the same gate: a holder that *reads* after its lease
-/// and writes nothing is not refused by anybody. `examples/fencing` in the repository shows the
-/// pattern with SQLite and a holder that really is stopped.
+/// and writes nothing is not refused. `examples/fencing` in the repository shows the pattern with
+/// SQLite and a holder that really is stopped.
 ///
 /// # Examples
 /// What a store does, in Rust:
@@ -86,7 +86,8 @@ impl FencingToken {
         self.one_more.get() - 1
     }
 
-    /// The same read as a time in µs since 1970: the hint for who joins a hold that has a token.
+    /// The same read as a time in µs since 1970: the hint for an acquire that joins a hold with a
+    /// token.
     pub(crate) const fn as_hint(self) -> Duration {
         Duration::from_micros(self.get())
     }

@@ -1,7 +1,7 @@
 //! What a client is asked for and has not granted yet.
 //!
-//! A shutdown ends it: its caller may be a future that nobody polls any more, as one that is parked beside
-//! a `select!`, and would keep what it does not know of.
+//! A shutdown ends it. Its caller may be a future that is not polled any more, as one that is parked
+//! beside a `select!`, and would keep what it does not know of.
 
 use std::{
     collections::HashMap,

@@ -1,4 +1,4 @@
-//! Claims, as far as those need to know who list them.
+//! Claims, as far as code that lists them needs to know them.
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
@@ -15,13 +15,13 @@ pub(crate) trait Listed: fmt::Debug + Send + Sync {
     /// Asks the members on `node` at `at`; looks at once whether enough of the others still confirm.
     fn renew_on(&self, node: &NodeId, at: Instant);
 
-    /// Whether nobody else can hold the lock meanwhile.
+    /// Whether the lock can have no other holder meanwhile.
     fn is_exclusive(&self) -> bool;
 
-    /// Whether a release by somebody else may mean that this one is over.
+    /// Whether the release of another hold may mean that this one is over.
     fn release_may_end_others(&self) -> bool;
 
-    /// Ends it for whoever has it, and leaves the releases to the releaser.
+    /// Ends it for its guards, and leaves the releases to the releaser.
     fn shut_down(&self, cause: LostCause);
 }
 

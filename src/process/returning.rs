@@ -6,9 +6,9 @@ use super::services::NodeServices;
 use crate::node::Resident;
 
 impl NodeServices {
-    /// Renews all that is held there: nobody would know before the next renewals are due whether the
-    /// server still knows it. They leave together, not at the moment at which other processes' do,
-    /// and once a second at most, whatever happens how often.
+    /// Renews all that is held there: without that, the next renewals would be the first to show
+    /// whether the server still knows it. They leave together, not at the moment at which other
+    /// processes' do, and once a second at most, whatever happens how often.
     pub(crate) fn renew_all_soon(&self) {
         if planted!(NoHurry) {
             return;

@@ -30,7 +30,7 @@ pub(crate) async fn bless(nodes: &[Arc<NodeServices>], by_force: bool) -> Result
     if !by_force {
         check_that_new(&masters, wait)?;
     }
-    // Used by nobody else, and tells which process has blessed.
+    // It has no other use, and tells which process has blessed.
     let Some(fleet) = nodes.first().map(|node| node.process.fresh_holder()) else {
         return Err(ConfigError::NoMembers.into());
     };
@@ -112,9 +112,9 @@ impl<'a> BlessTarget<'a> {
         Ok(seat.replace(before, after, None, deadline).await?.is_some())
     }
 
-    /// Puts `after` where the text still stands that was seen, or in the place of a wait that somebody
-    /// has written since: whoever blesses takes that for nothing. The text that was replaced; `None`
-    /// if something else stands there.
+    /// Puts `after` where the text still stands that was seen, or in the place of a wait that was
+    /// written since: blessing takes that for nothing. The text that was replaced; `None` if something
+    /// else stands there.
     async fn mark_with(&self, after: &Arc<str>) -> Result<Option<Arc<str>>, NodeError> {
         let before = self.sight.text();
         if self.replace(&before, after).await? {
@@ -194,7 +194,7 @@ async fn write_all(
     let written = join_all(writes).await;
     let failed = masters.iter().zip(&written).find(|(_, result)| !matches!(result, Ok(Some(_))));
     let Some((failed, result)) = failed else {
-        // All at once: whoever acquires meanwhile is not to see half of a fleet.
+        // All at once: an acquire meanwhile is not to see half of a fleet.
         for (master, text) in masters.iter().zip(after) {
             master.connection.standing().was_blessed(&master.sight, Mark::read(&text));
         }

@@ -1,4 +1,4 @@
-//! Whose vote counts.
+//! Which votes count.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ async fn vote_is_vetted_by_the_run_that_its_own_socket_leads_to() {
     };
     Masters::new([client.clone()]).unwrap().bless().await.unwrap();
     let limit = voter.services.now() + Duration::from_secs(60);
-    // Nobody can tell any more what stands there.
+    // What stands there cannot be told any more.
     let refused = voter.vet(&first, limit).await;
     assert!(matches!(refused, Err(NodeError::Unreachable { .. })), "{refused:?}");
     voter.vet(&second, limit).await.unwrap();

@@ -15,7 +15,7 @@ use crate::{
 /// The members of a lock: one, or those of a composite.
 pub(crate) type Members = Arc<ByMember<Voter>>;
 
-/// Who voted how.
+/// The vote of each member.
 pub(crate) fn ballot(members: &Members, votes: ByMember<Vote>) -> Ballot {
     let nodes = members.values().map(|member| member.services.node_id().clone());
     Ballot::new(nodes.zip(votes.into_values()).collect())
@@ -69,19 +69,19 @@ impl Voter {
         Self { vetting: self.services.settings.quarantine.of_single(), ..self.clone() }
     }
 
-    /// The same lock where nobody asks whether the server may have forgotten something.
+    /// The same lock without the question whether the server may have forgotten something.
     pub(crate) fn unvetted(&self) -> Self {
         Self { vetting: Vetting::None, ..self.clone() }
     }
 
-    /// Whether a hold there outlives a failover: whoever is promoted grants nothing until it would have
-    /// ended.
+    /// Whether a hold there outlives a failover: a replica that is promoted grants nothing until it
+    /// would have ended.
     pub(crate) fn outlives_failovers(&self) -> bool {
         self.services.settings.waits_after_failover && self.vetting != Vetting::None
     }
 
     /// Until when what its server has promised until `deadline` stands, though another process has taken
-    /// its place: for as long as that one grants nobody anything. `None` if it may have by `now`.
+    /// its place: for as long as that one grants nothing. `None` if it may have by `now`.
     pub(crate) fn outlives_restarts(&self, deadline: Instant, now: Instant) -> Option<Instant> {
         if self.outlives_failovers() || self.never_forgets() {
             return Some(deadline);

@@ -66,7 +66,7 @@ impl Written {
     }
 }
 
-/// Rounded up: nobody may vote too soon.
+/// Rounded up: no vote may count too soon.
 fn milliseconds(time: Duration) -> i64 {
     i64::try_from(time.as_micros().div_ceil(1_000)).unwrap_or(i64::MAX)
 }

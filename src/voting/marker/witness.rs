@@ -1,7 +1,7 @@
 //! The witness: that a run of a server has had a mark is kept where no data is lost.
 //!
-//! A script in the server's script cache outlives FLUSHALL and a change of roles, but no restart: so a client that finds
-//! no mark, and no witness, has found a run that never had one.
+//! A script in the server's script cache outlives FLUSHALL and a change of roles, but no restart. So a client that
+//! finds no mark, and no witness, has found a run that never had one.
 
 use crate::standing::{RunId, WaitClass};
 
