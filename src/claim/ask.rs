@@ -12,9 +12,7 @@ use crate::{
     error::{NodeError, Phase, Vote},
     kind::{AcquireRequest, FencingToken},
     node::{Lookout, NextSocket},
-    socket::{
-        AcquireAnswer, AcquireSource, Answer, CallTimeouts, Connection, Priority, SendReason,
-    },
+    socket::{AcquireAnswer, AcquireSource, CallTimeouts, Connection, Priority, SendReason},
     standing::{Stance, Vetting},
     sync::MutexGuard,
     voting::{Closed, by_mark},
@@ -166,22 +164,21 @@ async fn ask_on(
             return Ok(Vote::Refused { ttl: None });
         }
         let asking = Arc::new(asking);
-        let asked = connection.acquire(asking.clone(), time.priority, time.patience(now)).await;
-        let (answer, not_after) = match asked {
-            AcquireAnswer::Answered { answer, not_after } => (answer, not_after),
+        let answer = connection.acquire(asking.clone(), time.priority, time.patience(now)).await;
+        let answer = match answer {
+            Ok(Some(answer)) => answer,
+            Ok(None) if claim.state().phase.is_open() => continue,
+            Ok(None) => return Ok(Vote::Pending),
             // If it may still be executed the attempt stays among the unanswered.
-            AcquireAnswer::Failed(error) => return Ok(Vote::Failed(error)),
-            AcquireAnswer::Unwanted if claim.state().phase.is_open() => continue,
-            AcquireAnswer::Unwanted => return Ok(Vote::Pending),
+            Err(error) => return Ok(Vote::Failed(error)),
         };
-        let told = answer.as_ref().ok().map(TimedOutcome::of);
-        if let Some(TimedOutcome { sent, received, .. }) = told {
-            time.left = time.left.saturating_sub(received.saturating_since(sent));
+        if answer.outcome.is_ok() {
+            time.left = time.left.saturating_sub(answer.received.saturating_since(answer.sent));
         }
-        let is_forbidden = matches!(answer, Err(NodeError::Permission { .. }));
+        let is_forbidden = matches!(answer.outcome, Err(NodeError::Permission { .. }));
         // A stale one says that nothing was done, and is worth asking again, if the claim is
         // still wanted. So does one that met another mark, after a look at that.
-        let Some(vote) = asking.answered(answer, not_after) else { continue };
+        let Some(vote) = asking.answered(&answer) else { continue };
         // It may be the mark that the user must not read any more: that is known after a look.
         if is_forbidden && asking.acquire.check.is_some() && has_the_right {
             has_the_right = false;
@@ -190,28 +187,12 @@ async fn ask_on(
             }
             continue;
         }
-        return Ok(match (vote, told, lookout) {
-            (Vote::Granted, Some(told), Some(from)) => {
-                Box::pin(asking.once_replicated(told, &from)).await
-            }
-            (vote, _, _) => vote,
+        return Ok(match (vote, lookout) {
+            (Vote::Granted, Some(from)) => Box::pin(asking.once_replicated(&answer, &from)).await,
+            (vote, _) => vote,
         });
     }
     Err(NodeError::TimedOut { phase: Phase::Answering })
-}
-
-/// What a server said of an acquire, and when.
-#[derive(Clone, Copy)]
-struct TimedOutcome {
-    outcome: Outcome,
-    sent: Instant,
-    received: Instant,
-}
-
-impl TimedOutcome {
-    const fn of(answer: &Answer<Outcome>) -> Self {
-        Self { outcome: answer.reply, sent: answer.sent, received: answer.received }
-    }
 }
 
 /// An acquire, which may be executed from the moment on at which its claim takes note of it.
@@ -371,7 +352,7 @@ impl VoteRequest {
     // keeps: three-answers
     /// Notes what became of the acquire, also when it is late. `None` if it was stale, or met another
     /// mark.
-    fn answered(&self, answer: Result<Answer<Outcome>, NodeError>, not_after: i64) -> Option<Vote> {
+    fn answered(&self, answer: &AcquireAnswer) -> Option<Vote> {
         let Self { claim, member, connection, .. } = self;
         let mut state = claim.state();
         if state.phase == ClaimPhase::Held {
@@ -384,36 +365,37 @@ impl VoteRequest {
             return Some(Vote::Pending);
         }
         let known = &mut state.members[*member];
-        let epoch = connection.epoch();
-        let answer = match answer {
-            // It may still be executed: the attempt stays among the unanswered.
-            Err(error) if error.is_unknown() => return Some(Vote::Failed(error)),
+        let (epoch, not_after) = (connection.epoch(), answer.not_after);
+        let outcome = match &answer.outcome {
+            Ok(outcome) => *outcome,
             Err(error) => {
-                known.failed(epoch, not_after);
-                return Some(Vote::Failed(error));
+                // Unless it may still be executed: then it stays among the unanswered.
+                if !error.is_unknown() {
+                    known.failed(epoch, not_after);
+                }
+                return Some(Vote::Failed(error.clone()));
             }
-            Ok(answer) => answer,
         };
-        if answer.reply.code == Outcome::DONE {
+        if outcome.code == Outcome::DONE {
             if self.waits_until.is_some() {
                 known.rewritten(epoch, not_after, connection.run_id());
             } else {
                 known.granted(epoch, not_after, connection.run_id());
             }
             if !self.counts_on_replicas {
-                self.count(state, TimedOutcome::of(&answer));
+                self.count(state, outcome, answer);
             }
             return Some(Vote::Granted);
         }
-        let is_place_lost = known.not_granted(epoch, not_after, answer.reply);
+        let is_place_lost = known.not_granted(epoch, not_after, outcome);
         drop(state);
         if is_place_lost {
             claim.warn_of_lost_place(*member);
         }
-        match answer.reply.code {
+        match outcome.code {
             // The server's clock was stepped, or the request was slow: it has told us its time.
             Outcome::STALE => {
-                connection.believe_time_of(&answer);
+                connection.believe(answer.sample());
                 None
             }
             Outcome::OTHER_MARK => {
@@ -424,25 +406,30 @@ impl VoteRequest {
             Outcome::OTHER_KIND => Some(Vote::Failed(NodeError::OtherKind)),
             Outcome::FOREIGN_COUNTER => Some(Vote::Failed(NodeError::ForeignCounter)),
             // Refused, or queued.
-            _ => Some(Vote::Refused { ttl: milliseconds(answer.reply.value) }),
+            _ => Some(Vote::Refused { ttl: milliseconds(outcome.value) }),
         }
     }
 }
 
 impl VoteRequest {
     /// Counts a grant, unless the claim is over: then the release behind it undoes it.
-    fn count(&self, mut state: MutexGuard<'_, ClaimState>, told: TimedOutcome) {
+    fn count(
+        &self,
+        mut state: MutexGuard<'_, ClaimState>,
+        outcome: Outcome,
+        answer: &AcquireAnswer,
+    ) {
         let Self { claim, member, .. } = self;
         if !state.phase.is_open() {
             return;
         }
         let (term, known) = (state.term, &mut state.members[*member]);
         // Of who joins a claim that is won it is nobody's: the claim's stays.
-        if let Some(token) = FencingToken::of(told.outcome.token) {
+        if let Some(token) = FencingToken::of(outcome.token) {
             known.wrote(token);
         }
-        let next = claim.next_renewal(term, told.received);
-        known.confirmed(term, told.sent, told.outcome.value, next);
+        let next = claim.next_renewal(term, answer.received);
+        known.confirmed(term, answer.sent, outcome.value, next);
         if state.phase == ClaimPhase::Held
             && let Some(next) = claim.next_look(&state)
         {
@@ -453,14 +440,16 @@ impl VoteRequest {
 
     /// Counts a grant once replicas have it. If they do not, it stands on its server all the same, and is
     /// released with all that the claim has touched.
-    async fn once_replicated(&self, told: TimedOutcome, from: &Lookout) -> Vote {
+    async fn once_replicated(&self, answer: &AcquireAnswer, from: &Lookout) -> Vote {
         let Self { claim, connection, .. } = self;
         let most = claim.term().length() / 10;
         if let Err(error) = from.replicated(connection.server_run(), most).await {
             return Vote::Failed(error);
         }
         claim.look_for_loss(claim.state(), claim.now());
-        self.count(claim.state(), told);
+        if let Ok(outcome) = answer.outcome {
+            self.count(claim.state(), outcome, answer);
+        }
         Vote::Granted
     }
 }

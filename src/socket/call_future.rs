@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{
-    call_table::{CallEnd, CallId, CallWaiter, GivenUp, lost},
-    outbox::{NewCall, Outbox},
+    call_table::{CallEnd, CallId, CallWaiter, GivenUp, QueuedCall, lost},
+    outbox::Outbox,
     priority::{CallTimeouts, Priority},
 };
 use crate::{
@@ -30,24 +30,23 @@ pub(super) enum CallLimit {
 pub(super) fn send_and_wait<'a>(
     outbox: &'a Outbox,
     priority: Priority,
-    departure: NewCall,
+    call: QueuedCall,
     until: CallLimit,
 ) -> impl Future<Output = CallEnd> + Send + use<'a> {
-    let (deadline, patience) = match until {
+    let (deadline, timeouts) = match until {
         CallLimit::Deadline(deadline) => (deadline, None),
-        CallLimit::Patience(patience) => (patience.since + patience.for_the_server, Some(patience)),
+        CallLimit::Patience(timeouts) => (timeouts.since + timeouts.for_the_server, Some(timeouts)),
     };
     let wake_at = outbox.wakes_here().then_some(deadline);
-    let mut flight =
-        CallFuture { outbox, wake_at, priority, deadline, stage: Stage::New(departure) };
+    let mut call = CallFuture { outbox, wake_at, priority, deadline, stage: Stage::New(call) };
     // The future of an `async fn` would hold all this twice, as what it was given and as what it made of it.
     async move {
         loop {
-            if let Some(end) = flight.until_deadline().await {
+            if let Some(end) = call.until_deadline().await {
                 return end;
             }
-            if !patience.as_ref().is_some_and(|patience| flight.goes_on(patience)) {
-                return flight.abort();
+            if !timeouts.as_ref().is_some_and(|timeouts| call.goes_on(timeouts)) {
+                return call.give_up();
             }
         }
     }
@@ -64,53 +63,53 @@ struct CallFuture<'a> {
 }
 
 enum Stage {
-    New(NewCall),
+    New(QueuedCall),
     Entered(CallId),
-    Landed,
+    Over,
 }
 
 impl CallFuture<'_> {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<CallEnd> {
-        match std::mem::replace(&mut self.stage, Stage::Landed) {
-            Stage::New(departure) => {
+        match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::New(call) => {
                 let (waker, wake_at) = (cx.waker().clone(), self.wake_at);
-                let caller = CallWaiter { waker, wake_at, priority: self.priority };
-                match self.outbox.enter(departure, caller) {
+                let waiter = CallWaiter { waker, wake_at, priority: self.priority };
+                match self.outbox.enter(call, waiter) {
                     None => Poll::Ready(CallEnd::NotSent(lost())),
-                    Some(ticket) => {
-                        self.stage = Stage::Entered(ticket);
+                    Some(id) => {
+                        self.stage = Stage::Entered(id);
                         Poll::Pending
                     }
                 }
             }
-            Stage::Entered(ticket) => {
-                self.stage = Stage::Entered(ticket);
-                let end = ready!(self.outbox.poll_fate(ticket, cx));
-                self.stage = Stage::Landed;
+            Stage::Entered(id) => {
+                self.stage = Stage::Entered(id);
+                let end = ready!(self.outbox.poll_end(id, cx));
+                self.stage = Stage::Over;
                 Poll::Ready(end)
             }
-            // A flight that has landed is not polled again.
-            Stage::Landed => Poll::Pending,
+            // What is over is not polled again.
+            Stage::Over => Poll::Pending,
         }
     }
 
     /// Whether its caller waits on, after its deadline.
-    fn goes_on(&mut self, patience: &CallTimeouts) -> bool {
-        let Stage::Entered(ticket) = self.stage else { return false };
-        let later = self.outbox.waits_until(ticket, patience);
-        if later <= self.outbox.clock().now() {
+    fn goes_on(&mut self, timeouts: &CallTimeouts) -> bool {
+        let Stage::Entered(id) = self.stage else { return false };
+        let later = self.outbox.waits_until(id, timeouts);
+        if later <= self.outbox.clocks.now() {
             return false;
         }
         self.deadline = later;
         if self.wake_at.is_some() {
-            self.outbox.wake_later(ticket, later);
+            self.outbox.wake_later(id, later);
         }
         true
     }
 
     /// `None` if there is no answer by then.
     async fn until_deadline(&mut self) -> Option<CallEnd> {
-        let (clock, deadline) = (self.outbox.clock(), self.deadline);
+        let (clock, deadline) = (self.outbox.clocks.here(), self.deadline);
         if self.wake_at.is_none() {
             return before(clock, deadline, poll_fn(|cx| self.poll(cx))).await;
         }
@@ -129,26 +128,22 @@ impl CallFuture<'_> {
         last_look(poll_fn(|cx| self.poll(cx))).await
     }
 
-    /// Ends the flight without an answer, because nobody waits for one any more.
-    fn abort(&mut self) -> CallEnd {
-        let left = match std::mem::replace(&mut self.stage, Stage::Landed) {
-            Stage::Entered(ticket) => self.outbox.leave(ticket),
-            Stage::New(_) | Stage::Landed => GivenUp::Unsent { counts: true },
-        };
-        match left {
-            GivenUp::Unsent { counts } => CallEnd::GivenUp { phase: Phase::Sending, counts },
-            GivenUp::Sent { counts } => CallEnd::GivenUp { phase: Phase::Answering, counts },
-        }
+    /// Ends without an answer, because nobody waits for one any more.
+    fn give_up(&mut self) -> CallEnd {
+        CallEnd::GivenUp(match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Entered(id) => self.outbox.give_up(id),
+            Stage::New(_) | Stage::Over => GivenUp { phase: Phase::Sending, counts: true },
+        })
     }
 }
 
 impl Drop for CallFuture<'_> {
     fn drop(&mut self) {
-        // In the child of a fork a thread that is not there may have the order.
-        if let Stage::Entered(ticket) = self.stage
+        // In the child of a fork a thread that is not there may have the table.
+        if let Stage::Entered(id) = self.stage
             && self.outbox.is_here()
         {
-            self.outbox.leave(ticket);
+            self.outbox.give_up(id);
         }
     }
 }

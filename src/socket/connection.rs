@@ -19,18 +19,18 @@ use redis::Value;
 use super::{
     acquire_source::AcquireSource,
     call_future::{CallLimit, send_and_wait},
-    call_table::{AcquireAnswered, CallEnd},
-    outbox::{ConnectionEnd, NewCall, Outbox},
+    call_table::{AcquireAnswer, CallEnd, GivenUp, QueuedCall},
+    outbox::{ConnectionEnd, Outbox},
     priority::{CallTimeouts, Priority},
     request::{Form, Question, Request},
     suspicion::Suspicion,
 };
 use crate::{
-    clock::{Instant, SharedClock},
+    clock::Instant,
     error::NodeError,
     reach::{Greeting, HostPort, NodeSettings, Sample, ServerClock, cause},
     standing::{PresenceGuard, RunId, ServerRun},
-    wire::{Call, Items, Outcome, Publishing},
+    wire::{Call, Items, Publishing},
 };
 
 /// One live socket. Usable from any runtime: its driver runs where it was made.
@@ -53,7 +53,6 @@ struct Socket {
     place: Option<HostPort>,
     marker: Arc<str>,
     publishing: Publishing,
-    clock: SharedClock,
     suspicion: Suspicion,
     outbox: Arc<Outbox>,
 }
@@ -69,15 +68,10 @@ pub(crate) struct Answer<R> {
     pub(crate) server_time: i64,
 }
 
-/// What came of an acquire.
-#[derive(Debug)]
-pub(crate) enum AcquireAnswer {
-    /// Nobody wanted it when its turn had come. It was not sent.
-    Unwanted,
-    /// The server answered, with the stamp that the acquire was noted with.
-    Answered { answer: Result<Answer<Outcome>, NodeError>, not_after: i64 },
-    /// There was no answer. The error says whether it may have been executed.
-    Failed(NodeError),
+impl<R> Answer<R> {
+    pub(crate) const fn sample(&self) -> Sample {
+        Sample { sent: self.sent, received: self.received, server_us: self.server_time }
+    }
 }
 
 impl Connection {
@@ -104,7 +98,6 @@ impl Connection {
             place,
             marker,
             publishing: settings.sharding.publishing(),
-            clock: settings.clock.clone(),
             suspicion: Suspicion::new(outbox.clone(), settings),
             outbox,
         };
@@ -195,21 +188,22 @@ impl Connection {
         call: &C,
         (value, sent): (Value, Instant),
     ) -> Result<Answer<C::Reply>, NodeError> {
-        let received = self.socket.clock.now();
+        let received = self.now();
         let mut items = Items::of(value)?;
         if call.leaves_out_time(&items) {
             let server_time = i64::MIN;
             return Ok(Answer { reply: call.decode(items)?, sent, received, server_time });
         }
-        let server_us = items.int()?;
-        if let Some(mut server_clock) = self.socket.outbox.server_clock() {
-            server_clock.observe(Sample { sent, received, server_us });
-        }
-        Ok(Answer { reply: call.decode(items)?, sent, received, server_time: server_us })
+        let server_time = items.int()?;
+        self.socket.outbox.clocks.observe(Sample { sent, received, server_us: server_time });
+        Ok(Answer { reply: call.decode(items)?, sent, received, server_time })
     }
 
     /// Asks for a lock, with others that wait at the same time. Whether it is still wanted is asked when
-    /// it is sent; its time runs from then.
+    /// it is sent; its time runs from then. `None` if nobody wanted it when its turn had come: it was not sent.
+    ///
+    /// # Errors
+    /// There was no answer. The error says whether it may have been executed.
     ///
     /// # Cancel safety
     /// If the future is dropped while the acquire waits for its turn, it is never sent. After that it
@@ -218,24 +212,18 @@ impl Connection {
         &self,
         source: Arc<dyn AcquireSource>,
         priority: Priority,
-        patience: CallTimeouts,
-    ) -> impl Future<Output = AcquireAnswer> + Send {
-        let unsent_until = patience.unsent_until;
-        let is_asking = self.is_asking;
-        let departure = NewCall::Acquire { source, unsent_until, is_asking };
-        let until = CallLimit::Patience(patience);
-        self.send_and_wait(departure, until, priority).map(|end| self.asked(end))
-    }
-
-    fn asked(&self, end: CallEnd) -> AcquireAnswer {
-        let acquired = match end {
-            CallEnd::Acquired(acquired) => acquired,
-            CallEnd::Unwanted => return AcquireAnswer::Unwanted,
-            other => return AcquireAnswer::Failed(self.failed(other)),
-        };
-        let AcquireAnswered { outcome, not_after, sent, received, server_time } = acquired;
-        let answer = outcome.map(|reply| Answer { reply, sent, received, server_time });
-        AcquireAnswer::Answered { answer: answer.map_err(|error| self.heed(error)), not_after }
+        timeouts: CallTimeouts,
+    ) -> impl Future<Output = Result<Option<AcquireAnswer>, NodeError>> + Send {
+        let call = QueuedCall::acquire(source, timeouts.unsent_until, self.is_asking);
+        let until = CallLimit::Patience(timeouts);
+        send_and_wait(&self.socket.outbox, priority, call, until).map(|end| match end {
+            CallEnd::Acquired(mut answer) => {
+                answer.outcome = answer.outcome.map_err(|error| self.heed(error));
+                Ok(Some(answer))
+            }
+            CallEnd::Unwanted => Ok(None),
+            other => Err(self.failed(other)),
+        })
     }
 
     /// Sends a command by itself in its turn, and waits for the answer until `deadline`.
@@ -279,13 +267,12 @@ impl Connection {
         priority: Priority,
     ) -> impl Future<Output = Result<(Option<Value>, Value, Instant), NodeError>> + Send {
         let request = Request { is_asking: self.is_asking, ..request };
-        let departure = NewCall::Call { request, deadline };
-        self.send_and_wait(departure, CallLimit::Deadline(deadline), priority).map(
-            |end| match end {
-                CallEnd::Answered { first, value, sent } => Ok((first, value, sent)),
-                other => Err(self.failed(other)),
-            },
-        )
+        let call = QueuedCall::Command { request, deadline };
+        let until = CallLimit::Deadline(deadline);
+        send_and_wait(&self.socket.outbox, priority, call, until).map(|end| match end {
+            CallEnd::Answered { first, value, sent } => Ok((first, value, sent)),
+            other => Err(self.failed(other)),
+        })
     }
 
     /// An answer, unless it is an error.
@@ -296,20 +283,11 @@ impl Connection {
         }
     }
 
-    fn send_and_wait(
-        &self,
-        departure: NewCall,
-        until: CallLimit,
-        priority: Priority,
-    ) -> impl Future<Output = CallEnd> + Send {
-        send_and_wait(&self.socket.outbox, priority, departure, until)
-    }
-
     /// Why there is no answer.
     fn failed(&self, end: CallEnd) -> NodeError {
         match end {
             CallEnd::Unknown(error) | CallEnd::NotSent(error) => error,
-            CallEnd::GivenUp { phase, counts } => {
+            CallEnd::GivenUp(GivenUp { phase, counts }) => {
                 if counts {
                     self.socket.suspicion.timed_out(phase);
                 }
@@ -331,7 +309,7 @@ impl Connection {
 
     /// By the clock of its node.
     pub(crate) fn now(&self) -> Instant {
-        self.socket.clock.now()
+        self.socket.outbox.clocks.now()
     }
 
     /// Unique per socket in this process: the same epoch is the same ordered stream of bytes.
@@ -357,15 +335,12 @@ impl Connection {
 
     /// To be kept for as long as the socket is driven.
     pub(crate) fn attendance(&self) -> PresenceGuard {
-        self.socket.standing.attend(&self.socket.clock)
+        self.socket.standing.attend(self.socket.outbox.clocks.here())
     }
 
     /// Takes the server's time from an answer that shows that we were wrong about it.
-    pub(crate) fn believe_time_of<R>(&self, answer: &Answer<R>) {
-        let Answer { sent, received, server_time: server_us, .. } = *answer;
-        if let Some(mut server_clock) = self.socket.outbox.server_clock() {
-            server_clock.believe(Sample { sent, received, server_us });
-        }
+    pub(crate) fn believe(&self, sample: Sample) {
+        self.socket.outbox.clocks.believe(sample);
     }
 
     /// Whether this is not known to be broken, replaced or abandoned by its runtime.
@@ -381,12 +356,12 @@ impl Connection {
 
     /// The server's clock in µs at our instant `at`, never early.
     pub(crate) fn server_time_at(&self, at: Instant) -> i64 {
-        self.socket.outbox.server_clock().map_or(i64::MIN, |clock| clock.at(at))
+        self.socket.outbox.clocks.server_at(at)
     }
 
     /// What an answer usually takes.
     pub(crate) fn round_trip(&self) -> Duration {
-        self.socket.outbox.round_trip()
+        self.socket.outbox.clocks.round_trip()
     }
 
     /// Takes the connection out of use; its supervisor closes it and makes another.

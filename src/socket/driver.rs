@@ -14,10 +14,9 @@ use tokio::{io::AsyncWrite, sync::oneshot, task::yield_now};
 use tokio_util::{bytes::BytesMut, io::poll_read_buf};
 
 use super::{
-    call_table::OnlyCall,
+    call_table::{OnlyCall, Packed, Woken},
     integers::take_integers,
-    outbox::{Outbox, Woken},
-    packing::Packed,
+    outbox::Outbox,
     priority::Priority,
     spinner::{PollStep, Spinner},
 };
@@ -165,7 +164,7 @@ impl Driver {
     fn poll_calls(&mut self, cx: &mut Context<'_>, then: Then) -> Poll<()> {
         loop {
             let sleeper = matches!(then, Then::Sleeps).then(|| cx.waker());
-            let Packed { next_wake, only_call, lookers } =
+            let Packed { next_wake, only_call, lookers, .. } =
                 self.outbox.pack(&mut self.output, OUTPUT, sleeper);
             self.only_call = only_call;
             self.lookers.extend(lookers);
@@ -218,7 +217,7 @@ impl Driver {
         while let Some(at) = next {
             let is_early_enough = |alarm: &(Instant, _)| alarm.0 <= at;
             if !self.alarm.as_ref().is_some_and(is_early_enough) {
-                self.alarm = Some((at, self.outbox.clock().sleep_until(at)));
+                self.alarm = Some((at, self.outbox.clocks.here().sleep_until(at)));
             }
             let Some((_, alarm)) = &mut self.alarm else { return };
             if alarm.as_mut().poll(cx).is_pending() {
@@ -238,7 +237,7 @@ impl Driver {
 impl Driver {
     fn next(&mut self) -> PollStep {
         let (outbox, is_heard) = (&self.outbox, self.woken.all > 0);
-        let (now, round_trip) = (|| outbox.clock().now(), || outbox.round_trip());
+        let (now, round_trip) = (|| outbox.clocks.now(), || outbox.clocks.round_trip());
         self.spinner.next(self.only_call, is_heard, now, round_trip)
     }
 
@@ -251,7 +250,7 @@ impl Driver {
                 Some(Ok(bytes)) => bytes,
                 Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.spinner.note_in_vain();
-                    if self.outbox.has_waiting() || self.outbox.clock().now() >= until {
+                    if self.outbox.has_waiting() || self.outbox.clocks.now() >= until {
                         return false;
                     }
                     continue;

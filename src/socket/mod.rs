@@ -1,20 +1,20 @@
 //! One ordered stream of calls: each is queued, sent, and answered or given up.
 //!
 //! Callers have a [`Connection`]. It puts what they say into the [`Outbox`] and waits there (`call_future`). The driver
-//! (`driver`, `driver_task`) is a task of the runtime on which the socket was made: it takes out what is next
-//! (`packing`), writes it, and puts the answers in their place. The states of a call are
-//! `CallState` in `call_table`:
+//! (`driver`, `driver_task`) is a task of the runtime on which the socket was made: it takes out what is next, writes
+//! it, and puts the answers in their place. All calls of a socket are in one table, and only its methods change the
+//! state of a call (`call_table`):
 //!
 //! ```text
 //!         ┌────taken────► Sent ──answered, or the socket broke──► Ended ──► told to its caller
-//! Queued ─┤                │
+//! Queued ─┤  ◄─refused─┘ │
 //!         │ given up       │ given up
 //!         ▼                ▼
-//!   GivenUpQueued     GivenUpSent     without a caller, until the driver comes to it
+//!              GivenUp       without a caller, until the driver comes to it
 //! ```
 //!
-//! An acquire is one `Acquire` instead of Queued and Sent. It is kept as what it says, not as bytes: those
-//! that wait share a call when their bytes are made (`call_table/group`), and each gets its own outcome (`call_table/answered`).
+//! Queued, an acquire is what it says and not bytes: those that wait share a call when their bytes are made, and each
+//! gets its own outcome. One whose call was refused as a whole waits once more.
 //!
 //! # Invariants
 //! - **One sender.** All calls leave through the outbox, in its order, and what has left is known to the byte.
@@ -40,13 +40,13 @@
 mod acquire_source;
 mod call_future;
 mod call_table;
+mod clocks;
 mod commands;
 mod connection;
 mod driver;
 mod driver_task;
 mod integers;
 mod outbox;
-mod packing;
 mod plain;
 mod priority;
 mod request;
@@ -59,8 +59,9 @@ pub(crate) mod tests;
 
 pub(crate) use self::{
     acquire_source::{AcquireSource, SendReason},
+    call_table::AcquireAnswer,
     commands::words,
-    connection::{AcquireAnswer, Answer, Connection},
+    connection::{Answer, Connection},
     driver_task::DriverTask,
     outbox::{ConnectionEnd, Outbox},
     priority::{CallTimeouts, Priority},

@@ -13,8 +13,8 @@ use tokio::sync::Notify;
 
 use super::{
     call_future::{CallLimit, send_and_wait},
-    call_table::CallEnd,
-    outbox::{ConnectionEnd, NewCall, Outbox},
+    call_table::{CallEnd, QueuedCall},
+    outbox::{ConnectionEnd, Outbox},
     priority::Priority,
     request::Request,
     silence::Silence,
@@ -52,7 +52,7 @@ impl Suspicion {
         if phase == Phase::Sending {
             self.outbox.note_unsent();
         }
-        let (reads, now) = (self.outbox.traffic().reads(), self.outbox.clock().now());
+        let (reads, now) = (self.outbox.traffic.reads(), self.outbox.clocks.now());
         let seems_frozen = self.silence().timed_out(reads, now);
         let notified = if seems_frozen { &self.seems_frozen } else { &self.doubt };
         notified.notify_one();
@@ -77,7 +77,7 @@ impl Suspicion {
         loop {
             self.seems_frozen.notified().await;
             let reads = self.reads_when_owed().await;
-            let now = self.outbox.clock().now();
+            let now = self.outbox.clocks.now();
             if reads.is_some_and(|reads| self.silence().is_frozen(reads, now)) {
                 return;
             }
@@ -89,13 +89,13 @@ impl Suspicion {
         let outbox = &*self.outbox;
         loop {
             self.doubt.notified().await;
-            let reads = outbox.traffic().reads();
-            let deadline = outbox.clock().now() + self.node_timeout;
-            let ping = NewCall::Call { request: Request::one(&cmd("PING")), deadline };
+            let reads = outbox.traffic.reads();
+            let deadline = outbox.clocks.now() + self.node_timeout;
+            let ping = QueuedCall::Command { request: Request::one(&cmd("PING")), deadline };
             let answer =
                 send_and_wait(outbox, Priority::default(), ping, CallLimit::Deadline(deadline))
                     .await;
-            let is_late = matches!(answer, CallEnd::GivenUp { .. });
+            let is_late = matches!(answer, CallEnd::GivenUp(_));
             if is_late && self.reads_when_owed().await == Some(reads) {
                 return;
             }
@@ -109,10 +109,10 @@ impl Suspicion {
         let outbox = &*self.outbox;
         loop {
             outbox.breaks_quiet().await;
-            let patience = (self.node_timeout / 2).max(outbox.round_trip() * 4);
-            outbox.clock().sleep_until(outbox.clock().now() + patience).await;
+            let patience = (self.node_timeout / 2).max(outbox.clocks.round_trip() * 4);
+            outbox.clocks.here().sleep_until(outbox.clocks.now() + patience).await;
             outbox.look().await;
-            if outbox.traffic().is_quiet_still() {
+            if outbox.traffic.is_quiet_still() {
                 return;
             }
         }
@@ -122,7 +122,7 @@ impl Suspicion {
     /// server has pauses, too.
     async fn reads_when_owed(&self) -> Option<u64> {
         self.outbox.look().await;
-        self.outbox.is_owed_for(self.node_timeout / 2).then(|| self.outbox.traffic().reads())
+        self.outbox.is_owed_for(self.node_timeout / 2).then(|| self.outbox.traffic.reads())
     }
 
     fn silence(&self) -> MutexGuard<'_, Silence> {

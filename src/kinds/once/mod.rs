@@ -124,7 +124,7 @@ impl<'a> Changing<'a> {
         let attempt = ChangeRequest { change: self.change.clone(), once, not_after };
         let answer = connection.call(&attempt, deadline).await?;
         if answer.reply.code == Outcome::STALE {
-            connection.believe_time_of(&answer);
+            connection.believe(answer.sample());
         } else if !self.attempts.is_in_doubt() || planted!(OnceKeyRemoved) {
             self.forget();
         }

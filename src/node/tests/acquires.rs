@@ -26,15 +26,15 @@ fn patience() -> CallTimeouts {
     CallTimeouts { since, for_the_server: Duration::from_secs(30), unsent_until: None }
 }
 
-async fn ask(connection: &Connection, wish: Arc<dyn AcquireSource>) -> AcquireAnswer {
+async fn ask(
+    connection: &Connection,
+    wish: Arc<dyn AcquireSource>,
+) -> Result<Option<AcquireAnswer>, NodeError> {
     connection.acquire(wish, Priority::default(), patience()).await
 }
 
-fn outcome(asked: AcquireAnswer) -> Result<Outcome, NodeError> {
-    match asked {
-        AcquireAnswer::Answered { answer, .. } => answer.map(|answer| answer.reply),
-        other => panic!("{other:?}"),
-    }
+fn outcome(asked: Result<Option<AcquireAnswer>, NodeError>) -> Result<Outcome, NodeError> {
+    asked.unwrap().unwrap().outcome
 }
 
 #[tokio::test]
@@ -127,10 +127,10 @@ async fn an_acquirer_is_told_what_has_not_left() {
     gate.written().await;
     gate.cut();
     let asked = within(asked).await;
-    assert!(matches!(asked, AcquireAnswer::Failed(NodeError::Unreachable { .. })), "{asked:?}");
+    assert!(matches!(asked, Err(NodeError::Unreachable { .. })), "{asked:?}");
     assert_eq!((wish.turns().len(), wish.was_not_sent().len()), (1, 1));
     let asked = ask(&connection, wish.clone()).await;
-    assert!(matches!(&asked, AcquireAnswer::Failed(error) if !error.is_unknown()), "{asked:?}");
+    assert!(matches!(&asked, Err(error) if !error.is_unknown()), "{asked:?}");
     assert_eq!((wish.turns().len(), wish.was_not_sent().len()), (1, 1));
 }
 
@@ -141,6 +141,6 @@ async fn what_is_not_wanted_when_its_turn_has_come_is_not_sent() {
     let connection = connect(&node).await;
     let wish = Wish::of("x", 1);
     wish.is_wanted.store(false, Ordering::SeqCst);
-    assert!(matches!(ask(&connection, wish).await, AcquireAnswer::Unwanted));
+    assert!(matches!(ask(&connection, wish).await, Ok(None)));
     assert_eq!(server.run("EXISTS calls"), "0");
 }

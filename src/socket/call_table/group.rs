@@ -7,15 +7,16 @@
 //! - Whether an acquire is wanted is asked once its place in the order is certain: it is packed then,
 //!   or never.
 
-use std::{task::Waker, time::Duration};
+use std::task::Waker;
 
 use smallvec::SmallVec;
 
-use super::{CallEnd, CallId, CallState, CallTable, QueuedAcquire, SentPart, late};
-use crate::{clock::Instant, wire::key};
-
-/// Locks in one script call: in calls of 64 a server is no faster.
-pub(in crate::socket) const MOST_LOCKS: usize = 32;
+use super::{
+    CallId, CallTable, QueuedAcquire, QueuedCall, UnansweredCall,
+    call::{CallEnd, CallState, SentPart},
+    sent::MOST_LOCKS,
+};
+use crate::{clock::Instant, socket::clocks::Clocks, wire::key};
 
 /// No more is put in one call, in bytes, than its first lock and so much.
 const MOST_BYTES: usize = 64 * 1024;
@@ -43,11 +44,11 @@ enum Joins {
 
 impl CallTable {
     /// Packs one call of those acquires that come first and others that may share it. False if none
-    /// is left that is wanted. `stamp` is asked once for what may be executed for so long.
-    pub(in crate::socket) fn pack_acquires(
+    /// is left that is wanted.
+    pub(super) fn pack_acquires(
         &mut self,
         now: Instant,
-        stamp: impl Fn(Duration) -> i64,
+        clocks: &Clocks,
         to: &mut Vec<u8>,
         unsent: &mut Vec<Waker>,
     ) -> bool {
@@ -56,52 +57,59 @@ impl CallTable {
         let mut passed = Vec::new();
         while self.sent_acquires.len() - group.start < MOST_LOCKS
             && passed.len() < LOOK_AHEAD
-            && let Some(ticket) = self.acquires.pop_front()
+            && let Some(id) = self.acquires.pop_front()
         {
-            match self.join(ticket, &mut group, &stamp) {
-                Joins::Yes => self.sent_acquires.push_back(ticket),
-                Joins::Later => passed.push(ticket),
+            match self.join(id, &mut group, clocks) {
+                Joins::Yes => self.sent_acquires.push_back(id),
+                Joins::Later => passed.push(id),
                 Joins::No(waker) => unsent.extend(waker),
             }
         }
-        passed.into_iter().rev().for_each(|ticket| self.acquires.push_front(ticket));
+        passed.into_iter().rev().for_each(|id| self.acquires.push_front(id));
         self.write_group(&group, to)
     }
 
-    fn join(
-        &mut self,
-        ticket: CallId,
-        group: &mut Group,
-        stamp: &impl Fn(Duration) -> i64,
-    ) -> Joins {
-        let Some(CallState::Acquire(queued)) = self.calls.get(ticket) else {
-            self.calls.try_remove(ticket);
+    fn join(&mut self, id: CallId, group: &mut Group, clocks: &Clocks) -> Joins {
+        let Some(CallState::Queued { call: QueuedCall::Acquire(queued), .. }) = self.calls.get(id)
+        else {
+            self.calls.try_remove(id);
             return Joins::No(None);
         };
         if queued.unsent_until.is_some_and(|until| group.now >= until) {
-            return Joins::No(self.decide(ticket, late(false)));
+            return Joins::No(self.end(id, CallEnd::late(false)));
         }
         if !self.lanes.has_let_go(queued.behind) {
             return Joins::Later;
         }
         let (size, print) = (queued.source.acquire().size(), queued.source.acquire().print());
-        let first = self.queued(group.start);
+        let first = self.sent_acquire(group.start);
         if first.is_some_and(|first| !self.share(group, first, queued, size, print)) {
             return Joins::Later;
         }
         let noted = first.map_or(queued.stamp, |first| first.stamp);
-        let stamp = noted.unwrap_or_else(|| stamp(queued.source.valid()));
+        let stamp = noted.unwrap_or_else(|| group.stamp(queued, clocks));
         if !queued.source.wants(group.now, stamp, queued.reason) {
-            return Joins::No(self.decide(ticket, CallEnd::Unwanted));
+            return Joins::No(self.end(id, CallEnd::Unwanted));
         }
-        // Its call comes behind the word that lets it pass, if it needs one.
-        let flight = Some((group.now, self.taken + u64::from(queued.is_asking)));
-        if let Some(CallState::Acquire(queued)) = self.calls.get_mut(ticket) {
-            (queued.stamp, queued.flight) = (Some(stamp), flight);
-        }
+        self.take_acquire(id, group.now, stamp);
         group.bytes += size;
         group.prints.push(print);
         Joins::Yes
+    }
+
+    /// It was noted with this stamp, and its bytes are made next.
+    fn take_acquire(&mut self, id: CallId, now: Instant, stamp: i64) {
+        let Some(state) = self.calls.get_mut(id) else { return };
+        *state = match std::mem::replace(state, CallState::GivenUp) {
+            CallState::Queued { call: QueuedCall::Acquire(mut acquire), waiter } => {
+                acquire.stamp = Some(stamp);
+                // Its call comes behind the word that lets it pass, if it needs one.
+                let number = self.taken + u64::from(acquire.is_asking);
+                let call = UnansweredCall::Acquire { acquire, number };
+                CallState::Sent { sent: now, call, waiter }
+            }
+            other => other,
+        };
     }
 
     /// Whether one more may share the call that `first` begins.
@@ -129,14 +137,16 @@ impl CallTable {
             && (one.may_meet()
                 || !group.prints.contains(&print)
                 || !(group.start..self.sent_acquires.len())
-                    .filter_map(|at| self.queued(at))
+                    .filter_map(|at| self.sent_acquire(at))
                     .any(is_there))
     }
 
     /// One of those that are sent.
-    fn queued(&self, at: usize) -> Option<&QueuedAcquire> {
+    fn sent_acquire(&self, at: usize) -> Option<&QueuedAcquire> {
         match self.calls.get(*self.sent_acquires.get(at)?) {
-            Some(CallState::Acquire(queued)) => Some(queued),
+            Some(CallState::Sent { call: UnansweredCall::Acquire { acquire, .. }, .. }) => {
+                Some(acquire)
+            }
             _ => None,
         }
     }
@@ -147,7 +157,7 @@ impl CallTable {
         }
         let mut words = std::mem::take(&mut self.scratch);
         words.clear();
-        let all = (group.start..self.sent_acquires.len()).filter_map(|at| self.queued(at));
+        let all = (group.start..self.sent_acquires.len()).filter_map(|at| self.sent_acquire(at));
         let locks = self.sent_acquires.len() - group.start;
         let Some(first) = all.clone().next() else { return false };
         let is_asking = first.is_asking;
@@ -157,9 +167,21 @@ impl CallTable {
         if is_asking {
             self.take_asking(group.now, to);
         }
-        self.take(SentPart::Acquires(locks), group.now, to, |to| words.write_to(to));
+        let what = SentPart::Acquires(locks);
+        self.take(what, false, group.now, to, |to| words.write_to(to));
         self.acquire_calls += 1;
         self.scratch = words;
         true
+    }
+}
+
+impl Group {
+    /// Until when it may be executed, by the server's clock.
+    fn stamp(&self, queued: &QueuedAcquire, clocks: &Clocks) -> i64 {
+        if planted!(GhostStampOff) {
+            return i64::MAX;
+        }
+        let valid = i64::try_from(queued.source.valid().as_micros()).unwrap_or(i64::MAX);
+        clocks.server_at(self.now).saturating_add(valid)
     }
 }

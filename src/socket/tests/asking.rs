@@ -21,8 +21,8 @@ use crate::{
     },
     socket::{
         acquire_source::{AcquireSource, SendReason},
-        call_table::{AcquireAnswered, CallEnd, CallId, CallWaiter, GivenUp},
-        outbox::{NewCall, Outbox, Woken},
+        call_table::{AcquireAnswer, CallEnd, CallId, CallWaiter, GivenUp, QueuedCall, Woken},
+        outbox::Outbox,
         priority::Priority,
         request::Request,
     },
@@ -167,14 +167,13 @@ impl Desk {
     }
 
     pub(super) fn enter(&self, wish: &Arc<Wish>) -> CallId {
-        let departure =
-            NewCall::Acquire { source: wish.clone(), unsent_until: None, is_asking: false };
+        let departure = QueuedCall::acquire(wish.clone(), None, false);
         self.outbox.enter(departure, CallWaiter::of(Waker::noop())).unwrap()
     }
 
     pub(super) fn enter_until(&self, wish: &Arc<Wish>, unsent_until: Instant) -> CallId {
         let unsent_until = Some(unsent_until);
-        let departure = NewCall::Acquire { source: wish.clone(), unsent_until, is_asking: false };
+        let departure = QueuedCall::acquire(wish.clone(), unsent_until, false);
         self.outbox.enter(departure, CallWaiter::of(Waker::noop())).unwrap()
     }
 
@@ -182,7 +181,7 @@ impl Desk {
     pub(super) fn enter_crowd(&self, count: i64, priority: Priority) -> Vec<CallId> {
         let enter = |number| {
             let source = Wish::of(&format!("of a crowd: {number}"), number);
-            let departure = NewCall::Acquire { source, unsent_until: None, is_asking: false };
+            let departure = QueuedCall::acquire(source, None, false);
             let caller = CallWaiter { priority, ..CallWaiter::of(Waker::noop()) };
             self.outbox.enter(departure, caller).unwrap()
         };
@@ -191,7 +190,8 @@ impl Desk {
 
     /// Another call: the word.
     pub(super) fn say(&self, word: &str) -> CallId {
-        let departure = NewCall::Call { request: Request::one(&cmd(word)), deadline: later() };
+        let departure =
+            QueuedCall::Command { request: Request::one(&cmd(word)), deadline: later() };
         self.outbox.enter(departure, CallWaiter::of(Waker::noop())).unwrap()
     }
 
@@ -242,7 +242,7 @@ impl Desk {
     }
 
     pub(super) fn fate(&self, ticket: CallId) -> Option<CallEnd> {
-        match self.outbox.poll_fate(ticket, &mut Context::from_waker(Waker::noop())) {
+        match self.outbox.poll_end(ticket, &mut Context::from_waker(Waker::noop())) {
             Poll::Ready(fate) => Some(fate),
             Poll::Pending => None,
         }
@@ -252,10 +252,10 @@ impl Desk {
     pub(super) fn tell(&self, ticket: CallId) -> String {
         match self.fate(ticket) {
             None => "waits".into(),
-            Some(CallEnd::Acquired(AcquireAnswered { outcome: Ok(outcome), .. })) => {
+            Some(CallEnd::Acquired(AcquireAnswer { outcome: Ok(outcome), .. })) => {
                 format!("{} {}", outcome.code, outcome.value)
             }
-            Some(CallEnd::Acquired(AcquireAnswered { outcome: Err(error), .. })) => name(&error),
+            Some(CallEnd::Acquired(AcquireAnswer { outcome: Err(error), .. })) => name(&error),
             Some(CallEnd::Unwanted) => "unwanted".into(),
             Some(CallEnd::NotSent(_)) => "never left".into(),
             Some(CallEnd::Unknown(_)) => "unknown".into(),
@@ -268,7 +268,7 @@ impl Desk {
     }
 
     pub(super) fn leave(&self, ticket: CallId) -> GivenUp {
-        self.outbox.leave(ticket)
+        self.outbox.give_up(ticket)
     }
 
     /// How many bytes were written.

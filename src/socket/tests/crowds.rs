@@ -19,8 +19,8 @@ use crate::{
     },
     socket::{
         call_future::{CallLimit, send_and_wait},
-        call_table::{CallEnd, CallWaiter},
-        outbox::{NewCall, Outbox, Woken},
+        call_table::{CallEnd, CallWaiter, GivenUp, QueuedCall, Woken},
+        outbox::Outbox,
         priority::{CallTimeouts, Priority},
         request::Request,
     },
@@ -42,7 +42,7 @@ async fn ask(outbox: &Outbox, clock: &TokioClock, number: i64, is_alone: bool) -
     send_and_wait(
         outbox,
         Priority::default(),
-        NewCall::Acquire { source, unsent_until, is_asking: false },
+        QueuedCall::acquire(source, unsent_until, false),
         CallLimit::Patience(patience),
     )
     .await
@@ -94,7 +94,10 @@ async fn a_member_of_several_is_not_waited_for_behind_a_crowd() {
         told = member => told,
         () = serve(outbox) => unreachable!(),
     };
-    assert!(matches!(end, CallEnd::GivenUp { phase: Phase::Sending, counts: false }), "{end:?}");
+    assert!(
+        matches!(end, CallEnd::GivenUp(GivenUp { phase: Phase::Sending, counts: false })),
+        "{end:?}"
+    );
     assert!(at.saturating_since(began) <= NODE_TIME + Duration::from_millis(2));
 }
 
@@ -124,11 +127,14 @@ async fn a_frozen_server_holds_nobody_and_its_silence_counts_once_for_each_call(
     let phases = |wanted| {
         fates
             .iter()
-            .filter(|end| matches!(end, CallEnd::GivenUp { phase, .. } if *phase == wanted))
+            .filter(
+                |end| matches!(end, CallEnd::GivenUp(GivenUp { phase, .. }) if *phase == wanted),
+            )
             .count()
     };
     assert_eq!((phases(Phase::Answering), phases(Phase::Sending)), (64, 936));
-    let counted = fates.iter().filter(|end| matches!(end, CallEnd::GivenUp { counts: true, .. }));
+    let counted =
+        fates.iter().filter(|end| matches!(end, CallEnd::GivenUp(GivenUp { counts: true, .. })));
     assert_eq!(counted.count(), 2, "as many as there were calls");
 }
 
@@ -136,19 +142,19 @@ async fn a_frozen_server_holds_nobody_and_its_silence_counts_once_for_each_call(
 #[test]
 fn crowd_whose_time_is_over_one_by_one_is_looked_at_by_and_by() {
     let outbox = Outbox::new(&settings());
-    let (start, us) = (outbox.clock().now(), Duration::from_micros);
+    let (start, us) = (outbox.clocks.now(), Duration::from_micros);
     for number in 0..10_000 {
         let wake_at = Some(start + us(number));
         let request = Request::one(&redis::cmd("PING"));
         let sleeper = CallWaiter { wake_at, ..CallWaiter::of(Waker::noop()) };
-        outbox.enter(NewCall::Call { request, deadline: later() }, sleeper).unwrap();
+        outbox.enter(QueuedCall::Command { request, deadline: later() }, sleeper).unwrap();
     }
     let (mut times, mut woken, mut now) = (0, 0, start);
     loop {
-        let mut order = outbox.order();
-        woken += order.overdue(now).len();
+        let (overdue, next) = outbox.table().overdue(now);
+        woken += overdue.len();
         times += 1;
-        let Some(next) = order.next_wake else { break };
+        let Some(next) = next else { break };
         now = next;
     }
     assert_eq!((woken, times), (10_000, 6));
@@ -169,7 +175,7 @@ fn answers_are_handed_over_until_some_callers_go_on_or_a_quarter_of_all() {
         for _ in 0..callers {
             let request = Request::one(&redis::cmd("PING"));
             let caller = CallWaiter { priority, ..CallWaiter::of(Waker::noop()) };
-            outbox.enter(NewCall::Call { request, deadline: later() }, caller).unwrap();
+            outbox.enter(QueuedCall::Command { request, deadline: later() }, caller).unwrap();
         }
         outbox.pack(&mut Vec::new(), usize::MAX, None);
         let mut answers = std::iter::repeat_n(redis::Value::Okay, callers).collect();
@@ -186,7 +192,7 @@ fn callers_of_one_call_are_counted_one_by_one() {
         let mut desk = Desk::new();
         let tickets = desk.enter_crowd(20, priority);
         assert_eq!(desk.written().len(), 1);
-        desk.outbox.leave(tickets[0]);
+        desk.outbox.give_up(tickets[0]);
         let mut answers = [parse_redis_value(b":1700000000000000\r\n").unwrap()].into();
         let mut woken = Woken::default();
         assert!(desk.outbox.answered(&mut answers, 16, &mut woken));
@@ -202,11 +208,11 @@ fn more_full_calls_of_acquires_go_behind_very_many_others() {
         let enter = |departure| outbox.enter(departure, CallWaiter::of(Waker::noop())).unwrap();
         for _ in 0..others {
             let request = Request::one(&redis::cmd("PING"));
-            enter(NewCall::Call { request, deadline: later() });
+            enter(QueuedCall::Command { request, deadline: later() });
         }
         for number in 0..200 {
             let source = Wish::of(&format!("lock {number}"), number);
-            enter(NewCall::Acquire { source, unsent_until: None, is_asking: false });
+            enter(QueuedCall::acquire(source, None, false));
         }
         let mut to = Vec::new();
         outbox.pack(&mut to, usize::MAX, None);
@@ -223,13 +229,13 @@ fn leave_where_there_is_no_room(keeps_order: bool) -> Vec<String> {
     let pings = || {
         for _ in 0..3 {
             let request = Request::one(&redis::cmd("PING"));
-            enter(NewCall::Call { request, deadline: later() });
+            enter(QueuedCall::Command { request, deadline: later() });
         }
     };
     pings();
     let source = Wish::of("x", 1);
     source.keeps_order.store(keeps_order, Ordering::SeqCst);
-    enter(NewCall::Acquire { source, unsent_until: None, is_asking: false });
+    enter(QueuedCall::acquire(source, None, false));
     pings();
     let pack = || {
         let mut to = Vec::new();

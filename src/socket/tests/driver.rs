@@ -19,9 +19,9 @@ use crate::{
         test_settings::{later, settings},
     },
     socket::{
-        call_table::{CallEnd, CallId, CallWaiter},
+        call_table::{CallEnd, CallId, CallWaiter, QueuedCall},
         driver::Driver,
-        outbox::{NewCall, Outbox},
+        outbox::Outbox,
         request::Request,
     },
 };
@@ -64,7 +64,7 @@ impl Desk {
     }
 
     fn enter(&self, request: Request) -> CallId {
-        let departure = NewCall::Call { request, deadline: later() };
+        let departure = QueuedCall::Command { request, deadline: later() };
         self.outbox.enter(departure, CallWaiter::of(&self.calling.clone().into())).unwrap()
     }
 
@@ -88,7 +88,7 @@ impl Desk {
 
     fn is_answered(&self, ticket: CallId) -> bool {
         let mut context = Context::from_waker(Waker::noop());
-        matches!(self.outbox.poll_fate(ticket, &mut context), Poll::Ready(CallEnd::Answered { .. }))
+        matches!(self.outbox.poll_end(ticket, &mut context), Poll::Ready(CallEnd::Answered { .. }))
     }
 }
 

@@ -9,11 +9,12 @@ use std::{
 use super::asking::{Desk, NOSCRIPT, TAKE, Wish, keys};
 use crate::{
     clock::{Instant, TokioClock},
+    error::Phase,
     reach::{NodeSettings, test_settings::settings},
     socket::{
         acquire_source::{AcquireSource, SendReason},
-        call_table::{CallWaiter, GivenUp},
-        outbox::{NewCall, Outbox},
+        call_table::{CallWaiter, GivenUp, QueuedCall},
+        outbox::Outbox,
     },
     wire::Acquire,
 };
@@ -187,7 +188,7 @@ fn what_is_given_up_before_its_bytes_are_made_is_never_sent() {
     let (wishes, tickets) = desk.enter_all(&["x", "y", "z"]);
     assert!(wishes[0].asked().is_empty(), "nobody notes what only waits");
     wishes[0].is_wanted.store(false, Ordering::SeqCst);
-    assert_eq!(desk.leave(tickets[1]), GivenUp::Unsent { counts: false });
+    assert_eq!(desk.leave(tickets[1]), GivenUp { phase: Phase::Sending, counts: false });
     assert_eq!(desk.keys(), [["z"]]);
     assert_eq!(desk.tell(tickets[0]), "unwanted");
     assert!(wishes[1].asked().is_empty() && wishes[1].was_not_sent().is_empty());
@@ -232,8 +233,7 @@ fn nobody_enters_while_an_acquirer_notes_that_it_is_sent() {
     }
     let mut desk = Desk::new();
     let looks = Arc::new(Looks(Wish::of("x", 1), OnceLock::new(), desk.outbox.clone()));
-    let departure =
-        NewCall::Acquire { source: looks.clone(), unsent_until: None, is_asking: false };
+    let departure = QueuedCall::acquire(looks.clone(), None, false);
     desk.outbox.enter(departure, CallWaiter::of(Waker::noop())).unwrap();
     desk.written();
     assert_eq!(looks.1.get(), Some(&true));

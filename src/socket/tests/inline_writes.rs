@@ -18,9 +18,9 @@ use crate::{
         test_settings::{later, settings},
     },
     socket::{
-        call_table::{CallEnd, CallId, CallWaiter},
+        call_table::{CallEnd, CallId, CallWaiter, QueuedCall},
         driver_task::DriverTask,
-        outbox::{NewCall, Outbox},
+        outbox::Outbox,
         priority::Priority,
         request::Request,
     },
@@ -54,7 +54,8 @@ impl Desk {
 
     /// By one whose time the driver looks after, unless it is on another runtime.
     fn call(&self, priority: Priority, is_here: bool) -> CallId {
-        let departure = NewCall::Call { request: Request::one(&cmd("PING")), deadline: later() };
+        let departure =
+            QueuedCall::Command { request: Request::one(&cmd("PING")), deadline: later() };
         let wake_at = is_here.then(later);
         let caller = CallWaiter { priority, wake_at, ..CallWaiter::of(Waker::noop()) };
         self.outbox.enter(departure, caller).unwrap()
@@ -65,7 +66,7 @@ impl Desk {
     }
 
     fn fate(&self, ticket: CallId) -> Poll<CallEnd> {
-        self.outbox.poll_fate(ticket, &mut Context::from_waker(Waker::noop()))
+        self.outbox.poll_end(ticket, &mut Context::from_waker(Waker::noop()))
     }
 }
 

@@ -24,9 +24,9 @@ use crate::{
         test_settings::{later, settings, within},
     },
     socket::{
-        call_table::{CallEnd, CallId, CallWaiter},
+        call_table::{CallEnd, CallId, CallWaiter, QueuedCall},
         driver::Driver,
-        outbox::{NewCall, Outbox},
+        outbox::Outbox,
         priority::Priority,
         request::Request,
     },
@@ -76,13 +76,13 @@ impl Desk {
 }
 
 fn call(outbox: &Outbox, priority: Priority) -> CallId {
-    let departure = NewCall::Call { request: Request::one(&cmd("PING")), deadline: later() };
+    let departure = QueuedCall::Command { request: Request::one(&cmd("PING")), deadline: later() };
     let caller = CallWaiter { priority, ..CallWaiter::of(Waker::noop()) };
     outbox.enter(departure, caller).unwrap()
 }
 
 fn is_answered(outbox: &Outbox, ticket: CallId) -> bool {
-    let end = outbox.poll_fate(ticket, &mut Context::from_waker(Waker::noop()));
+    let end = outbox.poll_end(ticket, &mut Context::from_waker(Waker::noop()));
     matches!(end, Poll::Ready(CallEnd::Answered { .. }))
 }
 
@@ -176,7 +176,7 @@ async fn end_that_comes_while_the_driver_looks_is_told_once() {
     read_ping(&mut server).await;
     drop(server);
     within(driving).await.unwrap();
-    let end = outbox.poll_fate(ticket, &mut Context::from_waker(Waker::noop()));
+    let end = outbox.poll_end(ticket, &mut Context::from_waker(Waker::noop()));
     assert!(matches!(end, Poll::Ready(CallEnd::Unknown(_))));
 }
 

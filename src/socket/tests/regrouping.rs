@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use super::asking::{Desk, NOPERM, NOSCRIPT, Wish, keys, over};
 use crate::{
-    error::NodeError,
+    error::{NodeError, Phase},
     socket::{acquire_source::SendReason, call_table::GivenUp, outbox::ConnectionEnd},
 };
 
@@ -15,7 +15,7 @@ fn an_unknown_script_is_sent_with_its_text_to_those_who_still_want_it() {
     let (wishes, tickets) = desk.enter_all(&["given up", "x", "over", "y"]);
     desk.written();
     // Their releases have left by now, behind this call.
-    assert_eq!(desk.leave(tickets[0]), GivenUp::Sent { counts: true });
+    assert_eq!(desk.leave(tickets[0]), GivenUp { phase: Phase::Answering, counts: true });
     wishes[2].is_wanted.store(false, Ordering::SeqCst);
     desk.answer(NOSCRIPT);
     let written = desk.written();

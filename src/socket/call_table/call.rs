@@ -1,0 +1,228 @@
+//! What is known of one call in each of its states.
+
+use std::{sync::Arc, task::Waker};
+
+use redis::Value;
+
+use crate::{
+    clock::Instant,
+    error::{NodeError, Phase},
+    reach::Sample,
+    socket::{
+        acquire_source::{AcquireSource, SendReason},
+        priority::Priority,
+        request::{Form, Request},
+    },
+    wire::Outcome,
+};
+
+/// Stands for a call until its caller has learnt how it ended.
+pub(in crate::socket) type CallId = usize;
+
+/// A call in the table.
+pub(super) enum CallState {
+    /// The driver has not taken it yet.
+    Queued { call: QueuedCall, waiter: CallWaiter },
+    /// It has, and the answer is not there.
+    Sent { sent: Instant, call: UnansweredCall, waiter: CallWaiter },
+    /// Nobody waits for it, and the driver has not come to it since.
+    GivenUp,
+    /// Its caller has not learnt it yet.
+    Ended(CallEnd),
+}
+
+/// What enters, and waits to be sent.
+pub(in crate::socket) enum QueuedCall {
+    /// After its deadline nobody waits for the answer, and it is not sent.
+    Command {
+        request: Request,
+        deadline: Instant,
+    },
+    Acquire(QueuedAcquire),
+}
+
+/// What is kept of a call that was sent.
+pub(super) enum UnansweredCall {
+    Command {
+        /// The first answer, of two.
+        first: Option<Value>,
+    },
+    Acquire {
+        /// It may have to wait again.
+        acquire: QueuedAcquire,
+        /// Of the call that it shares.
+        number: u64,
+    },
+}
+
+/// An acquire, kept as what it says: it is made bytes together with others.
+pub(in crate::socket) struct QueuedAcquire {
+    pub(super) source: Arc<dyn AcquireSource>,
+    pub(super) unsent_until: Option<Instant>,
+    pub(super) reason: SendReason,
+    /// The stamp that it was noted with, if the driver has taken it, be it in vain.
+    pub(super) stamp: Option<i64>,
+    /// Whether ASKING is said before its call.
+    pub(super) is_asking: bool,
+    /// So many that callers wait for are to leave first; 0 if it passes them in its turn.
+    pub(super) behind: u64,
+    /// Of those that wait, only the ones with the same number share a call. 0 if it may be any.
+    pub(super) part: u64,
+}
+
+/// What the server reads as one call, and has not answered yet.
+pub(super) struct SentCall {
+    pub(super) sent: Instant,
+    /// So many bytes were taken before its first.
+    pub(super) start: u64,
+    pub(super) what: SentPart,
+    /// Whether the answer tells of many.
+    pub(super) is_list: bool,
+    /// Whether somebody has waited for it too long.
+    pub(super) is_late: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum SentPart {
+    /// One answer is missing.
+    Call(CallId),
+    /// Two are.
+    Pair(CallId),
+    /// So many of those that are sent.
+    Acquires(usize),
+    /// ASKING, whose answer nobody waits for.
+    Asking,
+}
+
+/// Who waits for what becomes of a call.
+pub(in crate::socket) struct CallWaiter {
+    pub(in crate::socket) waker: Waker,
+    /// When it is to be woken, whatever has become of it; `None` if it has a timer of its own.
+    pub(in crate::socket) wake_at: Option<Instant>,
+    /// Who waits, and for what besides.
+    pub(in crate::socket) priority: Priority,
+}
+
+/// What has become of a call.
+#[derive(Debug)]
+pub(in crate::socket) enum CallEnd {
+    /// The server answered. An error of the server is an answer, too. Where there are two, `first` came
+    /// before the other.
+    Answered { first: Option<Value>, value: Value, sent: Instant },
+    /// The server answered, about one lock of a call.
+    Acquired(AcquireAnswer),
+    /// Nobody wanted it any more when its turn had come. It was not sent.
+    Unwanted,
+    /// It was not answered, and nobody knows whether it was executed.
+    Unknown(NodeError),
+    /// None of it has left this machine, and none ever will.
+    NotSent(NodeError),
+    /// Its caller waited long enough.
+    GivenUp(GivenUp),
+}
+
+/// What a server said of an acquire, and when.
+#[derive(Debug)]
+pub(crate) struct AcquireAnswer {
+    pub(crate) outcome: Result<Outcome, NodeError>,
+    /// The stamp that it was noted with.
+    pub(crate) not_after: i64,
+    /// Before the first byte of its call left.
+    pub(crate) sent: Instant,
+    pub(crate) received: Instant,
+    /// The server's clock in µs; before all others if it did not tell it.
+    pub(crate) server_time: i64,
+}
+
+/// How a call was given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::socket) struct GivenUp {
+    /// Before it has left this machine, and then it never will; or after that, and it may have been executed.
+    pub(in crate::socket) phase: Phase,
+    /// Whether it says something of the server that its caller waited for too long: once for a call of the
+    /// server's, however many locks were in it or waited for it.
+    pub(in crate::socket) counts: bool,
+}
+
+impl CallState {
+    /// Who waits for it, if its end is not known.
+    pub(super) fn waiter(&mut self) -> Option<&mut CallWaiter> {
+        match self {
+            Self::Queued { waiter, .. } | Self::Sent { waiter, .. } => Some(waiter),
+            Self::GivenUp | Self::Ended(_) => None,
+        }
+    }
+
+    /// If it is one, and its end is not known.
+    pub(super) fn acquire(&mut self) -> Option<&mut QueuedAcquire> {
+        match self {
+            Self::Queued { call: QueuedCall::Acquire(acquire), .. }
+            | Self::Sent { call: UnansweredCall::Acquire { acquire, .. }, .. } => Some(acquire),
+            _ => None,
+        }
+    }
+}
+
+impl QueuedCall {
+    /// `unsent_until`: when it is not worth sending any more. `is_asking`: whether ASKING is said before it.
+    pub(in crate::socket) fn acquire(
+        source: Arc<dyn AcquireSource>,
+        unsent_until: Option<Instant>,
+        is_asking: bool,
+    ) -> Self {
+        let reason = SendReason::First;
+        Self::Acquire(QueuedAcquire {
+            source,
+            unsent_until,
+            reason,
+            stamp: None,
+            is_asking,
+            behind: 0,
+            part: 0,
+        })
+    }
+}
+
+impl QueuedAcquire {
+    pub(super) fn form(&self) -> Form {
+        if self.reason == SendReason::WithText { Form::Text } else { Form::Digest }
+    }
+
+    /// What was noted was not executed, and never will be.
+    pub(super) fn was_not_sent(&mut self) {
+        if let Some(stamp) = self.stamp.take() {
+            self.source.was_not_sent(stamp);
+        }
+    }
+}
+
+impl CallWaiter {
+    /// Who has time, and a timer of its own.
+    #[cfg(test)]
+    pub(in crate::socket) fn of(waker: &Waker) -> Self {
+        Self { waker: waker.clone(), wake_at: None, priority: Priority::default() }
+    }
+}
+
+impl CallEnd {
+    /// What is told of a call that waited too long to be sent.
+    pub(super) const fn late(counts: bool) -> Self {
+        Self::GivenUp(GivenUp { phase: Phase::Sending, counts })
+    }
+
+    /// Whether it was not sent, and never will be; or was sent and not executed.
+    pub(super) const fn was_not_executed(&self) -> bool {
+        matches!(
+            self,
+            Self::Unwanted
+                | Self::NotSent(_)
+                | Self::GivenUp(GivenUp { phase: Phase::Sending, .. })
+        )
+    }
+}
+
+impl AcquireAnswer {
+    pub(crate) const fn sample(&self) -> Sample {
+        Sample { sent: self.sent, received: self.received, server_us: self.server_time }
+    }
+}
