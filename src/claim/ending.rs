@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use smallvec::SmallVec;
 
 use super::{
-    heard::Heard,
+    confirmations::Heard,
     member_state::MemberState,
     record::{Claim, ClaimPhase, ClaimState},
 };

@@ -1,13 +1,15 @@
-//! The fencing token of a claim, and what the members of its attempt told.
+//! The fencing token of a claim: what the members of its attempt told, and what is told to one with a lesser token.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use super::record::Claim;
 use crate::{
     by_member::{ByMember, MemberId},
     clock::Instant,
+    error::{NodeError, Vote},
     kind::FencingToken,
     standing::RunId,
+    wire::Outcome,
 };
 
 /// What a member that granted stands for.
@@ -59,4 +61,58 @@ impl Claim {
             known.wrote(token);
         }
     }
+}
+
+/// Has `member` write `token`, within the node's time. Refused if the lock is not ours there any
+/// more, or somebody raised the counter past all rules.
+///
+/// # Cancel safety
+/// Dropping the future leaves it open whether the counter was raised. It may be raised late: that
+/// is a gap in the tokens and nothing else, since nobody is granted while the claim's key stands.
+pub(crate) async fn promote(
+    claim: Arc<Claim>,
+    member: MemberId,
+    token: FencingToken,
+) -> (MemberId, Vote) {
+    let vote = match ask_to_write(&claim, member, token).await {
+        Ok(vote) => vote,
+        Err(error) => Vote::Failed(error),
+    };
+    (member, vote)
+}
+
+async fn ask_to_write(
+    claim: &Claim,
+    member: MemberId,
+    token: FencingToken,
+) -> Result<Vote, NodeError> {
+    let term = claim.term();
+    let of = &claim.members()[member];
+    let Some(promote) = of.kind.promote(&claim.holder_at(member), token, term) else {
+        return Ok(Vote::Pending);
+    };
+    let deadline = claim.now() + term.node_timeout(of.services.settings.node_timeout);
+    let node = &of.services.node;
+    let mut lookout = node.look_out(of.kind.name(), None, deadline).await?;
+    let (mut connection, mut answer) = node.call(of.kind.name(), &promote, deadline).await?;
+    if let Some(from) = &lookout
+        && from.is_elsewhere(connection.server_run())
+    {
+        // Its slot has moved, or is about to: said once more to whoever has answered.
+        lookout = node.look_out(of.kind.name(), Some(&connection), deadline).await?;
+        (connection, answer) = node.call(of.kind.name(), &promote, deadline).await?;
+    }
+    Ok(match answer.reply.code {
+        Outcome::DONE => {
+            if let Some(from) = lookout {
+                from.replicated(connection.server_run(), term.length() / 10).await?;
+            }
+            claim.promoted(member, token, connection.run_id());
+            Vote::Granted
+        }
+        Outcome::FOREIGN => Vote::Failed(NodeError::ForeignKey),
+        Outcome::FOREIGN_COUNTER => Vote::Failed(NodeError::ForeignCounter),
+        // Whatever stands in the way will not for long: another attempt gets past it.
+        _ => Vote::Refused { ttl: Some(Duration::ZERO) },
+    })
 }

@@ -6,9 +6,8 @@ use futures::future::OptionFuture;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::{
-    confirmations::{Confirmation, Confirmations},
+    confirmations::{Confirmation, Confirmations, Heard},
     ending::Releases,
-    heard::Heard,
     in_flight::InFlight,
     record::Claim,
     stragglers::Stragglers,

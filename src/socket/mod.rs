@@ -35,7 +35,7 @@
 //! - how a call is given up or told: `call_table`, `call_future`; what an answer means: `call_table/answered`
 //! - when a server counts as frozen: `suspicion`, `silence`
 //! - whether the driver looks before it sleeps: `spinner`, `spin`
-//! - what a call is as bytes: `request`; without a script: `commands`, `plain`
+//! - what a call is as bytes: `request`; without a script: `commands`
 
 mod acquire_source;
 mod call_future;
@@ -47,7 +47,6 @@ mod driver;
 mod driver_task;
 mod integers;
 mod outbox;
-mod plain;
 mod priority;
 mod request;
 mod silence;

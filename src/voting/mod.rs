@@ -35,7 +35,6 @@
 
 mod bless;
 pub(crate) mod marker;
-mod naming;
 #[cfg(all(test, feature = "embedded"))]
 mod tests;
 mod vetting;
@@ -43,6 +42,5 @@ mod voter;
 
 pub(crate) use bless::{bless, check as check_bless};
 pub(crate) use marker::checked::by_mark;
-pub(crate) use naming::{lock_name, more_names};
 pub(crate) use vetting::Closed;
-pub(crate) use voter::{Members, Voter, ballot};
+pub(crate) use voter::{Members, Voter, ballot, lock_name, more_names};

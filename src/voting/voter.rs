@@ -1,12 +1,12 @@
 //! One lock on one node, whose vote may be asked for: unless its server may have forgotten what it
 //! granted.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
     by_member::ByMember,
     clock::Instant,
-    error::{Ballot, ConfigError, NodeError, Vote},
+    error::{Ballot, ConfigError, LockName, NodeError, Text, Vote},
     kind::Kind,
     process::NodeServices,
     standing::{Quarantine, Vetting},
@@ -14,6 +14,21 @@ use crate::{
 
 /// The members of a lock: one, or those of a composite.
 pub(crate) type Members = Arc<ByMember<Voter>>;
+
+/// What the lock over `members` is called: by the first of its names, and how many others it has.
+/// The same name on many servers is one.
+pub(crate) fn lock_name(members: &ByMember<Voter>) -> LockName {
+    members.first().shown_name().and_more(more_names(members) as usize)
+}
+
+/// How many names there are beside the first.
+pub(crate) fn more_names(members: &ByMember<Voter>) -> u32 {
+    if members.is_one() {
+        return 0;
+    }
+    let names: BTreeSet<_> = members.values().map(Voter::name).collect();
+    u32::try_from(names.len().saturating_sub(1)).unwrap_or(u32::MAX)
+}
 
 /// The vote of each member.
 pub(crate) fn ballot(members: &Members, votes: ByMember<Vote>) -> Ballot {
@@ -40,6 +55,15 @@ impl Voter {
     /// What its users call it: the key without the namespace.
     pub(crate) fn name(&self) -> &str {
         self.services.name_of(self.kind.name())
+    }
+
+    pub(crate) fn shown_name(&self) -> LockName {
+        self.services.shown_name_of(self.kind.name())
+    }
+
+    /// Server and name, to show.
+    pub(crate) fn shown_identity(&self) -> Text {
+        format!("{} {:?}", self.services.node_id(), self.shown_name().as_str()).into()
     }
 
     /// Checks the name, and the key that follows from it.
