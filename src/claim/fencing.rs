@@ -88,9 +88,8 @@ async fn ask_to_write(
 ) -> Result<Vote, NodeError> {
     let term = claim.term();
     let of = &claim.members()[member];
-    let Some(promote) = of.kind.promote(&claim.holder_at(member), token, term) else {
-        return Ok(Vote::Pending);
-    };
+    let Some(fencing) = of.kind.fencing() else { return Ok(Vote::Pending) };
+    let promote = fencing.promote(&claim.holder_at(member), token, term);
     let deadline = claim.now() + term.node_timeout(of.services.settings.node_timeout);
     let node = &of.services.node;
     let mut lookout = node.look_out(of.kind.name(), None, deadline).await?;

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     clock::Instant,
-    kind::{Admission, FencingToken},
+    kind::FencingToken,
     lease::Term,
     process::{Listed, each_once},
     voting::Voter,

@@ -43,6 +43,7 @@ enum Joins {
 }
 
 impl CallTable {
+    // keeps: no-blind-resend, one-sender
     /// Packs one call of those acquires that come first and others that may share it. False if none
     /// is left that is wanted.
     pub(super) fn pack_acquires(
