@@ -8,15 +8,14 @@
 //!
 //! Source: the Redlock algorithm as published by Redis (distributed locks).
 
-use std::{any::Any, mem::replace, sync::Arc, time::Duration};
+use std::{mem::replace, sync::Arc, time::Duration};
 
 use super::{
-    agreeing::agree,
+    agreeing::{agree, mint},
     attempt::{Attempt, NextClaim},
     haste::Haste,
     in_order::InOrder,
     lasting::name_lasting,
-    minting::mint,
     servers::{check_open, check_servers},
     tally::{Rule, Verdict},
     target::Target,
@@ -31,9 +30,8 @@ use crate::{
     guard::{HandoverRule, LockGuard, Turn},
     notifier::Listener,
     standing::learned,
-    telling,
     voting::{Voter, ballot},
-    wait::{Contender, HandoverTerms, Offered, Refusals, Round},
+    wait::{Cause, Contender, HandoverTerms, Refusals, Round},
 };
 
 /// Somebody who wants a lock.
@@ -51,13 +49,12 @@ pub(crate) struct Acquisition {
     /// As whom it listens, where each holder id has a channel of its own.
     listens_as: Arc<str>,
     has_asked: bool,
-    /// Whether it has come to its turn in a line.
-    is_in_line: bool,
+    /// Why it asks.
+    cause: Cause,
     /// How much was [learned](learned) of servers when those of the members were compared last.
     compared_at: Option<u64>,
     /// How many rounds were lost in quick handover_rule, and when the last was.
     lost_rounds: (u32, Instant),
-    has_said_not_yet: bool,
     haste: Haste,
     /// Whether it has said that it waits for what does not end.
     has_named_lasting: bool,
@@ -77,10 +74,9 @@ impl Acquisition {
             listens,
             listens_as: Arc::default(),
             has_asked: false,
-            is_in_line: false,
+            cause: Cause::Arrival,
             compared_at: None,
             lost_rounds: (0, Instant::from_origin(Duration::ZERO)),
-            has_said_not_yet: false,
             haste: Haste::default(),
             has_named_lasting: false,
             turnstile: Turnstile::default(),
@@ -100,7 +96,7 @@ impl Acquisition {
             Some(NextClaim::Clean(claim)) => Attempt::new(claim),
             None => Attempt::new(self.fresh()),
         });
-        if self.is_in_line {
+        if self.cause != Cause::Arrival {
             attempt.claim().keep_order();
         }
         attempt
@@ -123,13 +119,37 @@ impl Acquisition {
     }
 
     /// Whether it is told of its turn by its holder id.
-    fn is_told_apart(&self) -> bool {
+    pub(super) fn is_told_apart(&self) -> bool {
         self.target.members.values().any(|member| self.wanted.queues_at(member))
+    }
+
+    /// On what terms it takes over what others of this process hold; `None` if it does not.
+    pub(super) fn takes(&self) -> Option<HandoverTerms> {
+        self.handover_rule.terms(&self.target.members, self.wanted.term)
+    }
+
+    /// How long a grant lasts if nobody renews it; `None` if it keeps nobody else out.
+    pub(super) fn keeps_out(&self) -> Option<Duration> {
+        let is_exclusive = self.target.members.values().any(|member| !member.kind.is_shared());
+        is_exclusive.then(|| self.wanted.term.length())
+    }
+
+    /// Whether it has come to wait where its listeners do not hear: under another holder id.
+    fn is_told_elsewhere(&self) -> bool {
+        let queued_as = match (&self.in_order, &self.next) {
+            (Some(in_order), _) => in_order.queued_as(),
+            // Whose grant came too late has taken it back, and stands there as somebody else.
+            (None, Some(NextClaim::Queued(attempt))) if self.has_own_place() => {
+                Some(attempt.claim().holder().clone())
+            }
+            (None, _) => None,
+        };
+        self.listens && queued_as.is_some_and(|holder| holder != self.listens_as)
     }
 
     /// The line of this process that it stands in: one by itself if it waits on a server.
     pub(super) fn line(&mut self) -> Arc<str> {
-        if self.is_told_apart() { self.next_holder() } else { self.target.queue_key().clone() }
+        if self.is_told_apart() { self.next_holder() } else { self.target.lines().1.clone() }
     }
 
     /// Asks all members that have not voted yet, at once, until the round is decided.
@@ -165,7 +185,8 @@ impl Acquisition {
                     if self.wanted.waits && !self.has_named_lasting {
                         self.has_named_lasting = name_lasting(&self.target.members, &votes);
                     }
-                    Round::Refused(Box::pin(self.lost(attempt, asked, votes)).await)
+                    let refusals = Box::pin(self.lost(attempt, asked, votes)).await;
+                    self.refused(refusals)
                 }
                 Verdict::LostToOutage | Verdict::Pending => {
                     // Whoever has not answered is asked no further; the rollback comes behind on its
@@ -256,7 +277,7 @@ impl Acquisition {
             let token =
                 if claim.is_fenced() { agree(&claim, &mut asked, &mut votes).await } else { None };
             let turn = Turn::new(claim.clone(), token, self.handover_rule.clone());
-            if claim.win(token, turn.as_loss_listener()) {
+            if claim.win(token, Arc::<Turn>::downgrade(&turn)) {
                 attempt.hand_on();
                 asked.finish_in_background();
                 return Round::Granted(LockGuard::new(turn));
@@ -278,13 +299,24 @@ impl Acquisition {
         if votes.tally(false).verdict() == Verdict::LostToOthers {
             self.note_loss();
             self.haste.over();
-            return Round::Refused(votes.refusals(claim, false));
+            return self.refused(votes.refusals(claim, false));
         }
         for vote in votes.by.values_mut().filter(|vote| matches!(vote, Vote::Granted)) {
             *vote = Vote::Failed(NodeError::TimedOut { phase: Phase::Answering });
         }
         let is_late = self.may_go_on();
         self.not_enough(votes.by, is_late)
+    }
+
+    /// Others hold it. If it was woken all the same, they were faster: it asks in its turn from now on.
+    fn refused(&mut self, mut refusals: Refusals) -> Round<LockGuard> {
+        let members = &self.target.members;
+        let may_queue = self.listens && self.in_order.is_none() && Turnstile::suits(members);
+        if self.cause == Cause::Message && may_queue {
+            self.turnstile.queue_up(members);
+        }
+        refusals.until = self.turnstile.turn_ends();
+        Round::Refused(refusals)
     }
 
     /// Whether too few voted because the lease leaves them less time than servers have otherwise.
@@ -332,8 +364,10 @@ impl Acquisition {
 
 impl Contender for Acquisition {
     type Grant = LockGuard;
+    type Offered = Claim;
 
-    async fn round(&mut self) -> Round<LockGuard> {
+    async fn round(&mut self, cause: Cause) -> Round<LockGuard> {
+        self.cause = cause;
         // A wait may go on in the child of a fork; whoever asks first has just been checked.
         if replace(&mut self.has_asked, true)
             && let Err(error) = self.target.process().home.check()
@@ -357,23 +391,9 @@ impl Contender for Acquisition {
         self.ask_others(attempt, votes).await
     }
 
-    fn lines_up(&mut self) {
-        self.is_in_line = true;
-    }
-
-    fn outrun(&mut self) {
-        let members = &self.target.members;
-        if self.listens && self.in_order.is_none() && Turnstile::suits(members) {
-            self.turnstile.queue_up(members);
-        }
-    }
-
-    fn keeps_turn(&self) -> Duration {
-        self.turnstile.keeps_turn()
-    }
-
-    async fn turn(&mut self) {
-        self.turnstile.wait(&self.target.members).await;
+    fn turn(&mut self) -> Option<impl Future<Output = ()> + Send> {
+        let is_over = self.turnstile.turn_ends().is_some_and(|ends| ends <= self.target.now());
+        is_over.then(|| self.turnstile.wait(&self.target.members))
     }
 
     async fn give_back(&mut self) {
@@ -387,13 +407,7 @@ impl Contender for Acquisition {
         }
     }
 
-    fn alarmed(&mut self) {
-        if let Some(in_order) = &mut self.in_order {
-            in_order.ask_all();
-        }
-    }
-
-    fn not_yet(&self) -> Option<(AcquireError, Duration)> {
+    fn foreseen(&self) -> Option<(AcquireError, Duration)> {
         let foreseen = self.target.members.map(Voter::foreseen);
         if foreseen.values().all(|vote| matches!(vote, Vote::Pending)) {
             return None;
@@ -401,19 +415,6 @@ impl Contender for Acquisition {
         match self.unavailable(foreseen) {
             Round::NotYet { error, counts_in } => Some((error, counts_in)),
             _ => None,
-        }
-    }
-
-    fn say_not_yet(&mut self, error: &AcquireError) {
-        if !replace(&mut self.has_said_not_yet, true) {
-            let (lock, error) = (self.target.lock_name(), error.clone());
-            telling::event(move || {
-                tracing::warn!(
-                    %lock, %error,
-                    "an acquire waits until votes count; where all servers are new, `palisade bless`, \
-                     Client::bless or Masters::bless makes them count at once"
-                );
-            });
         }
     }
 
@@ -429,19 +430,10 @@ impl Contender for Acquisition {
         self.target.members.map(listen)
     }
 
-    fn is_told_elsewhere(&self) -> bool {
-        let queued_as = match (&self.in_order, &self.next) {
-            (Some(in_order), _) => in_order.queued_as(),
-            // Whose grant came too late has taken it back, and stands there as somebody else.
-            (None, Some(NextClaim::Queued(attempt))) if self.has_own_place() => {
-                Some(attempt.claim().holder().clone())
-            }
-            (None, _) => None,
-        };
-        self.listens && queued_as.is_some_and(|holder| holder != self.listens_as)
-    }
-
-    fn hears_by(&mut self, listeners: &ByMember<Listener>) -> bool {
+    fn hears_by(&self, listeners: &ByMember<Listener>, are_its_own: bool) -> bool {
+        if are_its_own {
+            return !self.is_told_elsewhere();
+        }
         let members = &self.target.members;
         if !self.listens {
             return false;
@@ -453,35 +445,22 @@ impl Contender for Acquisition {
         listeners.len() == members.len() && listeners.values().zip(members.values()).all(hears)
     }
 
-    fn takes_over(&self) -> Option<HandoverTerms> {
-        self.handover_rule.terms(&self.target.members, self.wanted.term)
-    }
-
-    async fn take_over(&mut self, offered: Arc<dyn Offered>) -> Option<LockGuard> {
-        let offered: Arc<dyn Any + Send + Sync> = offered;
-        let inherited = Attempt::new(offered.downcast::<Claim>().ok()?);
+    async fn take_over(&mut self, offered: Arc<Claim>) -> Option<LockGuard> {
+        let inherited = Attempt::new(offered);
         let claim = inherited.claim();
         let token = if claim.is_fenced() { Some(mint(claim).await?) } else { None };
         let turn = Turn::new(claim.clone(), token, self.handover_rule.clone());
-        if !claim.hand_to(token, turn.as_loss_listener()) {
+        if !claim.hand_to(token, Arc::<Turn>::downgrade(&turn)) {
             return None;
         }
         inherited.hand_on();
         Some(LockGuard::new(turn))
     }
 
-    fn keeps_out(&self) -> Option<Duration> {
-        let mut kinds = self.target.members.values().map(|member| &member.kind);
-        let is_exclusive = kinds.any(|kind| !kind.is_shared());
-        is_exclusive.then(|| self.wanted.term.length())
-    }
-
-    fn needs_order(&self) -> bool {
-        // Who waits on a server stands in a line by itself.
-        !self.is_told_apart() && self.keeps_out().is_some()
-    }
-
-    fn stagger(&mut self) -> Duration {
+    fn stagger(&mut self, alarmed: bool) -> Duration {
+        if alarmed {
+            self.in_order.iter_mut().for_each(InOrder::ask_all);
+        }
         if self.in_order.is_none() && self.target.members.is_one() {
             // Those who ask one server meet nowhere else.
             return Duration::ZERO;
@@ -497,7 +476,7 @@ impl Contender for Acquisition {
                 // gone now, and may be back soon.
                 let is_calm = self.target.now().saturating_since(at) >= CALM;
                 self.lost_rounds.0 = if is_calm { 0 } else { lost };
-                let has_turn = self.turnstile.has_turn();
+                let has_turn = self.turnstile.has_turn(self.target.now());
                 let most = if has_turn { DOUBLINGS_IN_TURN } else { DOUBLINGS };
                 if is_calm { Duration::ZERO } else { Duration::from_millis(2 << lost.min(most)) }
             }

@@ -13,7 +13,7 @@ use crate::{
     kind::Admission,
     lease::{Lease, Term},
     telling,
-    wait::{self, Contender, OnOutage, Round, WaitStrategy, Waiting},
+    wait::{self, Cause, Contender, OnOutage, Round, WaitStrategy, Waiting},
 };
 
 /// How long an acquire may take.
@@ -193,7 +193,7 @@ impl<P: Proof> Handle<P> {
         let listens = self.strategy.listens();
         let mut contender = Acquisition::new(self.target.clone(), wanted, is_anonymous, listens);
         if let WaitLimit::Once = patience {
-            return match contender.round().await {
+            return match contender.round(Cause::Arrival).await {
                 Round::Granted(guard) => Ok(Some(guard)),
                 Round::Refused(_) => {
                     contender.give_back().await;
@@ -210,25 +210,26 @@ impl<P: Proof> Handle<P> {
             WaitLimit::Once | WaitLimit::Forever => OnOutage::Fail,
         };
         let watchdog = &self.target.process().watchdog;
-        let line = contender.line();
+        // A turn in a queue of a server is missed by those who sleep.
+        let is_queued = contender.is_told_apart();
+        let strategy =
+            if is_queued { self.strategy.with_pauses_of_at_most(IN_QUEUE) } else { self.strategy };
+        let (key, keeps_out) = (contender.line(), contender.keeps_out());
+        let (queues, _) = self.target.lines();
         let waiting = Waiting {
             clock: &self.target.process().clock,
             random: &self.target.process().random,
-            queues: self.target.queues(),
-            key: &line,
+            key: &key,
+            // Who waits on a server stands in a line by itself.
+            needs_order: !is_queued && keeps_out.is_some(),
+            takes: contender.takes(),
+            keeps_out,
             deadline,
             on_outage: self.on_outage.unwrap_or(by_default),
-            strategy: self.strategy(),
+            strategy,
             attend: &|work| watchdog.attend(work),
         };
-        wait::acquire(&mut contender, &waiting).await
-    }
-
-    /// A turn in a queue of a server is missed by those who sleep.
-    fn strategy(&self) -> WaitStrategy {
-        let mut members = self.target.members.values();
-        let is_queued = members.any(|member| member.kind.queues_on_server());
-        if is_queued { self.strategy.with_pauses_of_at_most(IN_QUEUE) } else { self.strategy }
+        wait::acquire(&mut contender, queues, &waiting).await
     }
 
     /// Acquires without a limit in time.

@@ -220,7 +220,7 @@ impl InOrder {
         let queue = others.clone().filter(|id| self.may_queue_at(&claim, **id)).find_map(refused);
         let Some((member, ttl)) = queue.or_else(|| others.find_map(refused)) else {
             // Rounds that nobody refused are not lost to others.
-            return Refusals { by: Vec::new(), enough: 0 };
+            return Refusals { by: Vec::new(), enough: 0, until: None };
         };
         // One before it may not have answered yet: then all are asked again. So they are by who keeps others
         // out by asking, where more than one is not granted: each who gets in there for a moment gives the
@@ -326,7 +326,7 @@ impl InOrder {
         let unless_told = (!is_told).then_some(UNTOLD);
         let unheard = claim.look_again_in(member);
         let ttl = ttl.into_iter().chain(left).chain(unless_told).chain(unheard).min();
-        Refusals { by: vec![(member, ttl)], enough: 1 }
+        Refusals { by: vec![(member, ttl)], enough: 1, until: None }
     }
 }
 

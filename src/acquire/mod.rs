@@ -50,7 +50,6 @@ mod haste;
 mod in_order;
 mod lasting;
 mod lock_methods;
-mod minting;
 mod servers;
 mod tally;
 mod target;

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use super::{servers, tally::Rule};
 use crate::{
     by_member::ByMember,
+    claim::Claim,
     clock::Instant,
     error::{AcquireError, ConfigError, LockName},
+    guard::lines,
     lease::{Lease, Term},
     process::Process,
     random::Random,
@@ -104,22 +106,14 @@ impl Target {
         &self.process().random
     }
 
-    /// Where those wait who want the same: those of a lock by itself with its client.
-    pub(crate) fn queues(&self) -> &Arc<Queues> {
-        match self.composite {
-            Some(_) => &self.process().queues,
-            None => &self.members.first().services.queues,
-        }
+    /// Where those wait who want the same, and by which name.
+    pub(crate) fn lines(&self) -> (&Arc<Queues<Claim>>, &Arc<str>) {
+        lines(&self.members, self.composite())
     }
 
     /// What it is called among composites, if it is one.
     pub(crate) const fn composite(&self) -> Option<&Arc<str>> {
         self.composite.as_ref()
-    }
-
-    /// In which queue of these.
-    pub(crate) fn queue_key(&self) -> &Arc<str> {
-        self.composite.as_ref().unwrap_or_else(|| self.members.first().kind.name())
     }
 
     /// The same for handles that exclude each other: servers and names.

@@ -78,7 +78,7 @@ impl Votes {
             let ttl = ttl_of_refusal(vote)?.into_iter();
             Some((id, ttl.chain(claim.look_again_in(id)).min()))
         });
-        Refusals { by: by.collect(), enough: self.tally(may_still_vote).short_of() }
+        Refusals { by: by.collect(), enough: self.tally(may_still_vote).short_of(), until: None }
     }
 }
 

@@ -85,6 +85,8 @@ impl Wanted {
 
 /// Who has a claim, for as long as a turn of a user lasts. A claim may have several, one after the
 /// other, and none in between.
+///
+/// A trait because a turn, which alone listens but for tests, stands above this room.
 pub(crate) trait LossListener: std::fmt::Debug + Send + Sync {
     /// The claim was lost. Must not block.
     fn on_lost(&self, cause: &LostCause);

@@ -5,10 +5,11 @@ use std::{hash::BuildHasher, sync::Arc};
 use foldhash::fast::FixedState;
 
 use crate::{
+    claim::Claim,
     lease::Term,
     process::ServiceSettings,
     voting::{Members, Voter},
-    wait::{HandoverTerms, Line, LocalHandover},
+    wait::{HandoverTerms, Line, LocalHandover, Queues},
 };
 
 /// Which holder may come after a turn.
@@ -37,12 +38,22 @@ impl HandoverRule {
     }
 
     /// The line of waiters for the same, if there are any.
-    pub(super) fn line(&self, members: &Members) -> Option<Arc<Line>> {
-        let services = &members.first().services;
-        match &self.composite {
-            Some(composite) => services.process.queues.line(composite),
-            None => services.queues.line(members.first().kind.name()),
-        }
+    pub(super) fn line(&self, members: &Members) -> Option<Arc<Line<Claim>>> {
+        let (lines, name) = lines(members, self.composite.as_ref());
+        lines.line(name)
+    }
+}
+
+/// The lines in which waiters for these members stand, and by which name: those of the process for a composite of this
+/// identity, of its client for a lock by itself.
+pub(crate) fn lines<'a>(
+    members: &'a Members,
+    composite: Option<&'a Arc<str>>,
+) -> (&'a Arc<Queues<Claim>>, &'a Arc<str>) {
+    let first = members.first();
+    match composite {
+        Some(composite) => (first.services.process.lines.of(), composite),
+        None => (first.services.lines.of(), first.kind.name()),
     }
 }
 

@@ -46,7 +46,7 @@ mod tests;
 mod turn;
 
 pub use any_guard::AnyGuard;
-pub(crate) use handover_rule::HandoverRule;
+pub(crate) use handover_rule::{HandoverRule, lines};
 pub use lock_guard::{LockGuard, Released};
 pub(crate) use owner::Occupied;
 pub use owner::Owner;

@@ -24,7 +24,7 @@ pub(crate) enum AfterTurn {
 
 /// A release that others of the same process wait for.
 pub(crate) struct AwaitedRelease {
-    line: Arc<Line>,
+    line: Arc<Line<Claim>>,
     /// For how long it is left to other processes; `None` if the next one may ask at once.
     leave: Option<Duration>,
     now: Instant,
@@ -66,7 +66,7 @@ impl Turn {
 /// Offers the claim to the first in line. True if that may have it.
 fn offer(
     claim: &Arc<Claim>,
-    line: &Arc<Line>,
+    line: &Arc<Line<Claim>>,
     terms: HandoverTerms,
     now: Instant,
     limit: Duration,
@@ -74,8 +74,7 @@ fn offer(
     if !claim.may_be_handed_on(now) {
         return false;
     }
-    let what: Arc<dyn Offered> = claim.clone();
-    let Ok(unwatched) = line.offer(terms, what) else { return false };
+    let Ok(unwatched) = line.offer(terms, claim.clone()) else { return false };
     if let Some(number) = unwatched {
         watch(claim, line.clone(), number, limit);
     }
@@ -85,7 +84,7 @@ fn offer(
 // keeps: offer-taken-or-back
 /// Has the watchdog look after what is offered in a line: a waiter that is not polled would keep it for
 /// ever.
-fn watch(claim: &Claim, line: Arc<Line>, mut number: u64, limit: Duration) {
+fn watch(claim: &Claim, line: Arc<Line<Claim>>, mut number: u64, limit: Duration) {
     if planted!(OfferNeverWithdrawn) {
         return;
     }

@@ -36,7 +36,7 @@ async fn second_turn_on_one_claim_finds_nothing_of_the_first() {
 
     let claim = before.claim().clone();
     let second = Turn::new(claim.clone(), None, HandoverRule::new(None, true));
-    assert!(claim.hand_to(None, second.as_loss_listener()));
+    assert!(claim.hand_to(None, Arc::<crate::guard::Turn>::downgrade(&second)));
     let second = LockGuard::new(second);
     assert_eq!(second.holder_id(), holder);
     assert!(second.is_held() && !second.cancellation_token().is_cancelled());
@@ -58,7 +58,10 @@ async fn claim_that_somebody_has_is_not_handed_on() {
     let guard = lock.acquire().await.unwrap();
     let claim = guard.turn().claim().clone();
     let other = Turn::new(claim.clone(), None, HandoverRule::new(None, true));
-    assert!(!claim.hand_to(None, other.as_loss_listener()));
+    assert!(!claim.hand_to(None, Arc::<crate::guard::Turn>::downgrade(&other)));
     guard.release().await.unwrap();
-    assert!(!claim.hand_to(None, other.as_loss_listener()), "nor one that was released");
+    assert!(
+        !claim.hand_to(None, Arc::<crate::guard::Turn>::downgrade(&other)),
+        "nor one that was released"
+    );
 }

@@ -12,7 +12,7 @@
 //! The state's mutex may be held while the claim is told of guards, but not while it looks for its
 //! loss: of that it tells its user. Wakers run without a lock.
 
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
@@ -64,12 +64,6 @@ impl Turn {
         let exclusive = u32::from(!claim.is_all(Admission::Shared));
         let state = TurnState { guards: 1, exclusive, end: None, cancellation: None };
         Arc::new(Self { claim, token, handover_rule, state: Mutex::new(state) })
-    }
-
-    /// The same as its claim knows it.
-    pub(crate) fn as_loss_listener(self: &Arc<Self>) -> Weak<dyn LossListener> {
-        let this: Weak<Self> = Arc::downgrade(self);
-        this
     }
 
     pub(crate) fn claim(&self) -> &Arc<Claim> {

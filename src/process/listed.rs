@@ -8,6 +8,8 @@ use crate::{
 };
 
 /// A claim as its client sees it.
+///
+/// A trait because claims stand above this room.
 pub(crate) trait Listed: fmt::Debug + Send + Sync {
     /// Asks at once whether the lock is still ours.
     fn renew_now(&self);

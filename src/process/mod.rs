@@ -33,6 +33,7 @@
 //! - how a process is known: this file; across `fork()`: `home.rs`
 
 mod attempts;
+mod lines;
 mod listed;
 mod live;
 mod returning;
@@ -50,6 +51,7 @@ use std::{
     time::Duration,
 };
 
+use lines::Lines;
 pub(crate) use listed::{Listed, each_once};
 pub(crate) use services::{NodeServices, ServiceSettings};
 use twins::Twins;
@@ -61,12 +63,11 @@ use crate::{
     home::{Home, PerProcess},
     kind::Holder,
     random::{Random, SharedRandom},
-    wait::Queues,
     watchdog::Watchdog,
     wire::key,
 };
 
-/// The identity, the clock, the watchdog and the composites' queues of a process.
+/// The identity, the clock, the watchdog and the composites' lines of a process.
 #[derive(Debug)]
 pub(crate) struct Process {
     /// What is of another process does nothing here.
@@ -81,8 +82,8 @@ pub(crate) struct Process {
     pub(crate) clock: SharedClock,
     pub(crate) random: SharedRandom,
     pub(crate) watchdog: Watchdog,
-    /// Composites wait here; a lock on one node waits in the queues of its client.
-    pub(crate) queues: Arc<Queues>,
+    /// Composites wait here; a lock on one node waits in the lines of its client.
+    pub(crate) lines: Lines,
     twins: Mutex<Twins>,
     /// Moves this process' renewals away from those of others on the same machine.
     pub(crate) renewal_phase: Duration,
@@ -172,7 +173,7 @@ impl Process {
             clock,
             random,
             watchdog,
-            queues: Arc::default(),
+            lines: Lines::default(),
             twins: Mutex::default(),
         })
     }

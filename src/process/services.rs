@@ -15,6 +15,7 @@ use tokio::runtime::Handle;
 use super::{
     Process,
     attempts::Attempts,
+    lines::Lines,
     listed::{Listed, each_once},
     live::Live,
 };
@@ -25,7 +26,7 @@ use crate::{
     node::{Node, Resident},
     notifier::Notifier,
     standing::Quarantine,
-    wait::{LocalHandover, Queues},
+    wait::LocalHandover,
     watchdog::Drain,
     wire::key,
 };
@@ -72,7 +73,7 @@ pub(crate) struct Services {
     pub(crate) node: Node,
     pub(crate) process: Arc<Process>,
     pub(crate) notifier: Notifier,
-    pub(crate) queues: Arc<Queues>,
+    pub(crate) lines: Lines,
     pub(crate) drain: Arc<Drain>,
     pub(crate) attempts: Attempts,
     pub(crate) settings: ServiceSettings,
@@ -107,7 +108,7 @@ impl NodeServices {
                 notifier: Notifier::new(&node, runtime.clone(), on_message),
                 node: settled(node, this, &runtime),
                 process,
-                queues: Arc::default(),
+                lines: Lines::default(),
                 drain: Arc::default(),
                 attempts: Attempts::default(),
                 settings,
@@ -208,7 +209,7 @@ impl NodeServices {
     /// From now on nothing is granted; those who wait are told.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
-        self.queues.close();
+        self.lines.close();
         self.notifier.wake_all();
     }
 

@@ -2,62 +2,26 @@
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use super::places::{HandoverTerms, Offered};
+use super::places::Offered;
 use crate::{
     by_member::{ByMember, MemberId},
+    clock::Instant,
     error::AcquireError,
     notifier::Listener,
 };
 
 /// Somebody who wants a lock.
+///
+/// A trait because an acquire, which alone waits here, stands above this room.
 pub(crate) trait Contender: Send {
     /// What is won.
     type Grant: Send;
 
+    /// What another of this process may offer it.
+    type Offered: Offered;
+
     /// Attempts once.
-    fn round(&mut self) -> impl Future<Output = Round<Self::Grant>> + Send;
-
-    /// It has come to its turn in line: from now on it asks behind the release that it has waited for.
-    fn lines_up(&mut self);
-
-    /// Others were faster, though it was woken.
-    fn outrun(&mut self);
-
-    /// For how long it may ask, or sleep, without [waiting for its turn](Self::turn): for ever if it need not.
-    fn keeps_turn(&self) -> Duration;
-
-    /// Waits for its turn among the waiters of other processes, but not for long.
-    ///
-    /// # Cancel safety
-    /// Its place stays.
-    fn turn(&mut self) -> impl Future<Output = ()> + Send;
-
-    /// Gives back what it keeps of a round that it lost: it is not about to ask again.
-    fn give_back(&mut self) -> impl Future<Output = ()> + Send;
-
-    /// Something happened to a member, maybe to one that did not refuse: the next round asks all.
-    fn alarmed(&mut self);
-
-    /// What an attempt would come to, if it is known without asking anybody that too many votes do
-    /// not count yet: the error, and when they do.
-    fn not_yet(&self) -> Option<(AcquireError, Duration)>;
-
-    /// Says that it waits until votes count, unless it has: who waits a minute without a word seems to
-    /// hang.
-    fn say_not_yet(&mut self, error: &AcquireError);
-
-    /// Where releases are announced, one listener for each member.
-    fn listen(&mut self) -> ByMember<Listener>;
-
-    /// Whether it has come to wait where its listeners do not hear: under another holder id.
-    fn is_told_elsewhere(&self) -> bool;
-
-    /// Whether these listeners, of somebody who wants the same, are those that it would have, in its own
-    /// order of members.
-    fn hears_by(&mut self, listeners: &ByMember<Listener>) -> bool;
-
-    /// On what terms it takes over what others of this process hold; `None` if it does not.
-    fn takes_over(&self) -> Option<HandoverTerms>;
+    fn round(&mut self, cause: Cause) -> impl Future<Output = Round<Self::Grant>> + Send;
 
     /// Takes over what it was offered. `None` if that is over.
     ///
@@ -65,20 +29,43 @@ pub(crate) trait Contender: Send {
     /// What was offered is given back if the future is dropped.
     fn take_over(
         &mut self,
-        offered: Arc<dyn Offered>,
+        offered: Arc<Self::Offered>,
     ) -> impl Future<Output = Option<Self::Grant>> + Send;
 
-    /// How long a grant lasts if nobody renews it; `None` if it keeps nobody else out.
-    fn keeps_out(&self) -> Option<Duration>;
+    /// Gives back what it keeps of a round that it lost: it is not about to ask again.
+    fn give_back(&mut self) -> impl Future<Output = ()> + Send;
 
-    /// Whether those of this process who want the same are to ask one after the other, even if nobody waits
-    /// yet. Those who keep nobody out need no order among themselves.
-    fn needs_order(&self) -> bool {
-        self.keeps_out().is_some()
-    }
+    /// Waits for its turn among the waiters of other processes, but not for long. `None` if it may ask without.
+    ///
+    /// # Cancel safety
+    /// Its place stays.
+    fn turn(&mut self) -> Option<impl Future<Output = ()> + Send>;
 
-    /// What to wait at random before the next round, so that equals do not meet again.
-    fn stagger(&mut self) -> Duration;
+    /// What to wait at random before the next round, so that equals do not meet again. If it was `alarmed`,
+    /// something happened to a member, maybe to one that did not refuse: the next round asks all.
+    fn stagger(&mut self, alarmed: bool) -> Duration;
+
+    /// What an attempt would come to, if it is known without asking anybody that too many votes do
+    /// not count yet: the error, and when they do.
+    fn foreseen(&self) -> Option<(AcquireError, Duration)>;
+
+    /// Where releases are announced, one listener for each member.
+    fn listen(&mut self) -> ByMember<Listener>;
+
+    /// Whether it is told by these listeners, in its own order of members. `are_its_own`: it has come to listen by
+    /// them, and may wait under another holder id by now. Else another that wants the same has left them.
+    fn hears_by(&self, listeners: &ByMember<Listener>, are_its_own: bool) -> bool;
+}
+
+/// Why an attempt is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// It has just come.
+    Arrival,
+    /// It is its turn in line: from now on it asks behind the release that it has waited for.
+    Turn,
+    /// The same, and it was woken. If it is refused, others were faster.
+    Message,
 }
 
 /// What came of an attempt.
@@ -107,6 +94,8 @@ pub(crate) struct Refusals {
     /// Voter and the holder's ttl there, if it has one.
     pub(crate) by: Vec<(MemberId, Option<Duration>)>,
     pub(crate) enough: usize,
+    /// When to ask again at the latest, since its turn among the waiters of other processes ends.
+    pub(crate) until: Option<Instant>,
 }
 
 impl Refusals {

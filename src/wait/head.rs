@@ -5,7 +5,7 @@
 //! the confirmed subscription; expiry publishes nothing, so every sleep ends with the holder's
 //! ttl, and in any case with the poll cap.
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{mem::replace, pin::pin, sync::Arc, time::Duration};
 
 use futures::{
     StreamExt,
@@ -14,10 +14,9 @@ use futures::{
 };
 
 use super::{
-    contender::{Contender, Refusals, Round},
+    contender::{Cause, Contender, Refusals, Round},
     line::{HeadSignal, messages},
     others::Others,
-    places::Offered,
     queue::LinePlace,
     strategy::{Backoff, WaitStrategy},
     waiting::{OnOutage, Waiting},
@@ -28,6 +27,7 @@ use crate::{
     error::AcquireError,
     notifier::Listener,
     random::Random,
+    telling,
 };
 
 /// The longest sleep without looking: a lost wake-up costs no more than this.
@@ -36,21 +36,28 @@ const POLL_CAP: Duration = Duration::from_secs(5);
 const LISTEN_LIMIT: Duration = Duration::from_millis(500);
 
 /// The first in line, as long as it is.
-pub(super) struct Head<'a, C> {
+pub(super) struct Head<'a, C: Contender> {
     pub(super) contender: &'a mut C,
-    pub(super) place: &'a LinePlace,
+    pub(super) place: &'a LinePlace<C::Offered>,
     pub(super) waiting: &'a Waiting<'a>,
-    /// What keeps it from an answer.
-    pub(super) outage: &'a mut Option<AcquireError>,
+    pub(super) trouble: &'a mut Trouble,
+}
+
+/// What keeps an acquire from an answer.
+#[derive(Debug, Default)]
+pub(super) struct Trouble {
+    pub(super) outage: Option<AcquireError>,
+    /// Whether it has said that it waits until votes count: who waits a minute without a word seems to hang.
+    has_said_not_yet: bool,
 }
 
 /// What the first in line was offered: it goes on with that.
-pub(super) type Interrupted<T> = Result<T, Arc<dyn Offered>>;
+pub(super) type Interrupted<C, T> = Result<T, Arc<<C as Contender>::Offered>>;
 
 impl<C: Contender> Head<'_, C> {
     /// Waits for its turn behind another of this process that has the lock, if it hears of what becomes of
     /// that.
-    pub(super) async fn succeed(&mut self) -> Interrupted<()> {
+    pub(super) async fn succeed(&mut self) -> Interrupted<C, ()> {
         let listeners = self.listeners();
         if let Some(look_at) = self.place.line().take_look_at()
             && listeners.values().all(Listener::is_ready)
@@ -64,8 +71,7 @@ impl<C: Contender> Head<'_, C> {
     pub(super) async fn lead(
         &mut self,
         refused_by: Option<Vec<MemberId>>,
-    ) -> Interrupted<Result<C::Grant, AcquireError>> {
-        self.contender.lines_up();
+    ) -> Interrupted<C, Result<C::Grant, AcquireError>> {
         let mut listeners = self.listeners();
         let mut refused_by = refused_by.unwrap_or_else(|| listeners.ids().collect());
         let (mut pause, mut heard_by_then) = (Pause::new(self.waiting), messages(&listeners));
@@ -73,22 +79,29 @@ impl<C: Contender> Head<'_, C> {
             sleep_without_a_look(&refused_by, &listeners, self.waiting).await;
         }
         loop {
-            if self.contender.is_told_elsewhere() {
+            if !self.contender.hears_by(&listeners, true) {
                 listeners = self.listeners();
             }
-            if self.contender.keeps_turn().is_zero() {
-                listeners = self.until_turn(listeners).await?;
-                heard_by_then = messages(&listeners);
-            }
+            listeners = match self.until_turn(listeners).await? {
+                Some(same) => same,
+                None => {
+                    let anew = self.listeners();
+                    heard_by_then = messages(&anew);
+                    anew
+                }
+            };
             let heard = hear(&listeners, &refused_by, self.waiting.clock);
             let deaf = self.unless_offered(heard).await?;
             let they_let_it_pass = self.until_allowed(&listeners).await?;
             let was_woken = messages(&listeners) > heard_by_then;
             heard_by_then = messages(&listeners);
+            let relies_on_it = was_woken && self.waiting.strategy.relies_on_messages();
+            let cause = if relies_on_it { Cause::Message } else { Cause::Turn };
             // On the heap: who sleeps between two rounds has no need of its room.
-            let mut round = Box::pin(self.contender.round());
+            let mut round = Box::pin(self.contender.round(cause));
             let came = self.place.busy_with(round.as_mut()).await;
             drop(round);
+            let mut alarmed = false;
             match came {
                 Round::Granted(grant) => {
                     self.won(they_let_it_pass);
@@ -97,13 +110,11 @@ impl<C: Contender> Head<'_, C> {
                 Round::Refused(refusals) => {
                     self.refused();
                     refused_by = refusals.members();
-                    if was_woken && self.waiting.strategy.relies_on_messages() {
-                        self.contender.outrun();
-                    }
-                    if self.contender.is_told_elsewhere() {
+                    if !self.contender.hears_by(&listeners, true) {
                         continue;
                     }
-                    self.sleep_as_refused(&refusals, &listeners, deaf, &mut pause).await?;
+                    alarmed =
+                        self.sleep_as_refused(&refusals, &listeners, deaf, &mut pause).await?;
                 }
                 Round::Failed(error) => return Ok(Err(error)),
                 Round::Late(error) => {
@@ -124,30 +135,34 @@ impl<C: Contender> Head<'_, C> {
                 }
             }
             // Timers count in milliseconds: to sleep for nothing would take one.
-            let stagger = self.contender.stagger();
+            let stagger = self.contender.stagger(alarmed);
             if !stagger.is_zero() {
                 self.sleep_for(stagger).await?;
             }
         }
     }
 
-    /// Sleeps until enough of the refusing members may grant, or something happened to any member.
+    // keeps: wake-up-is-hint
+    /// Sleeps until enough of the refusing members may grant, or, with true, something happened to any member.
     async fn sleep_as_refused(
         &mut self,
         refusals: &Refusals,
         listeners: &ByMember<Listener>,
         deaf: bool,
         pause: &mut Pause<'_>,
-    ) -> Interrupted<()> {
+    ) -> Interrupted<C, bool> {
         if refusals.enough == 0 {
             self.sleep_for(pause.next()).await?;
         }
-        let longest = self.longest_sleep(deaf, pause);
+        let longest = match self.waiting.strategy {
+            _ if deaf => pause.next(),
+            WaitStrategy::ListenAndPoll(_) => pause.next().min(POLL_CAP),
+            WaitStrategy::Listen | WaitStrategy::Poll(_) => POLL_CAP + self.waiting.jitter(),
+        };
+        let left = |until: Instant| until.saturating_since(self.waiting.clock.now());
+        let longest = longest.min(refusals.until.map_or(Duration::MAX, left));
         let cleared = until_cleared_or_alarmed(refusals, listeners, longest, self.waiting);
-        if self.sleep(cleared).await? == Some(true) {
-            self.contender.alarmed();
-        }
-        Ok(())
+        Ok(self.sleep(cleared).await? == Some(true))
     }
 
     /// An attempt that was not answered. The error, if nobody is to wait for better times.
@@ -163,8 +178,17 @@ impl<C: Contender> Head<'_, C> {
         if ends {
             return Some(error);
         }
-        if counts_in.is_some() {
-            self.contender.say_not_yet(&error);
+        if let AcquireError::Quarantined { lock, .. } = &error
+            && !replace(&mut self.trouble.has_said_not_yet, true)
+        {
+            let (lock, error) = (lock.clone(), error.clone());
+            telling::event(move || {
+                tracing::warn!(
+                    %lock, %error,
+                    "an acquire waits until votes count; where all servers are new, `palisade bless`, \
+                     Client::bless or Masters::bless makes them count at once"
+                );
+            });
         }
         self.late(error);
         None
@@ -173,13 +197,13 @@ impl<C: Contender> Head<'_, C> {
     /// An attempt that came to nothing, and is to be made again.
     pub(super) fn late(&mut self, error: AcquireError) {
         self.place.line().note_trouble(Some(&error));
-        *self.outage = Some(error);
+        self.trouble.outage = Some(error);
     }
 
     /// The servers granted.
     pub(super) fn won(&mut self, they_let_it_pass: bool) {
         let (Some(line), clock) = (self.place.line_if_any(), self.waiting.clock) else { return };
-        line.granted(|| Some(clock.now() + self.contender.keeps_out()?));
+        line.granted(|| Some(clock.now() + self.waiting.keeps_out?));
         if they_let_it_pass {
             line.others(Others::let_it_pass);
         }
@@ -190,23 +214,23 @@ impl<C: Contender> Head<'_, C> {
         line.was_others();
         line.others(Others::took_it);
         line.note_trouble(None);
-        *self.outage = None;
+        self.trouble.outage = None;
     }
 
     /// One for each member: those of the first before, if they are the same.
     fn listeners(&mut self) -> Arc<ByMember<Listener>> {
-        let (line, contender) = (self.place.line(), &mut *self.contender);
-        if let Some(left) = line.listeners(|left| contender.hears_by(left)) {
+        let line = self.place.line();
+        if let Some(left) = line.listeners().filter(|left| self.contender.hears_by(left, false)) {
             return left;
         }
-        let own = Arc::new(contender.listen());
+        let own = Arc::new(self.contender.listen());
         line.leave_listeners(&own);
         own
     }
 
     /// Waits until the lock may be asked for, if it was released here. Whether it was left to others who
     /// did not take it.
-    async fn until_allowed(&self, listeners: &ByMember<Listener>) -> Interrupted<bool> {
+    async fn until_allowed(&self, listeners: &ByMember<Listener>) -> Interrupted<C, bool> {
         let Some(released) = self.place.line().take_released() else { return Ok(false) };
         let clock = self.waiting.clock;
         let is_left_to_others = clock.now() < released.ask_from;
@@ -225,38 +249,28 @@ impl<C: Contender> Head<'_, C> {
         Ok(is_left_to_others && !released.others_had_it(listeners))
     }
 
-    // keeps: wake-up-is-hint
-    fn longest_sleep(&self, deaf: bool, pause: &mut Pause<'_>) -> Duration {
-        let longest = match self.waiting.strategy {
-            _ if deaf => pause.next(),
-            WaitStrategy::ListenAndPoll(_) => pause.next().min(POLL_CAP),
-            WaitStrategy::Listen | WaitStrategy::Poll(_) => POLL_CAP + self.waiting.jitter(),
-        };
-        longest.min(self.contender.keeps_turn())
-    }
-
-    /// Waits for its turn among those of other processes. Releases would wake all of them: it hears of none
-    /// meanwhile.
+    /// Waits for its turn among those of other processes, if it must. Releases would wake all of them, so it hears of
+    /// none meanwhile: then there are no listeners any more.
     async fn until_turn(
         &mut self,
         listeners: Arc<ByMember<Listener>>,
-    ) -> Interrupted<Arc<ByMember<Listener>>> {
+    ) -> Interrupted<C, Option<Arc<ByMember<Listener>>>> {
+        let Some(turn) = self.contender.turn() else { return Ok(Some(listeners)) };
         drop(listeners);
         self.place.line().forget_listeners();
-        match select(pin!(self.place.offer()), pin!(self.contender.turn())).await {
-            Either::Left((what, _)) => return Err(what),
-            Either::Right(((), _)) => {}
+        match select(pin!(self.place.offer()), pin!(turn)).await {
+            Either::Left((what, _)) => Err(what),
+            Either::Right(((), _)) => Ok(None),
         }
-        Ok(self.listeners())
     }
 
-    async fn sleep_for(&self, time: Duration) -> Interrupted<()> {
+    async fn sleep_for(&self, time: Duration) -> Interrupted<C, ()> {
         let clock = self.waiting.clock;
         self.sleep(clock.sleep_until(clock.now() + time)).await.map(drop)
     }
 
     /// Sleeps, and no longer once the lock is released here.
-    async fn sleep<T>(&self, sleep: impl Future<Output = T>) -> Interrupted<Option<T>> {
+    async fn sleep<T>(&self, sleep: impl Future<Output = T>) -> Interrupted<C, Option<T>> {
         match select(pin!(self.place.word()), pin!(sleep)).await {
             Either::Left((HeadSignal::Offer(what), _)) => Err(what),
             Either::Left((HeadSignal::Released, _)) => Ok(None),
@@ -264,7 +278,7 @@ impl<C: Contender> Head<'_, C> {
         }
     }
 
-    async fn unless_offered<T>(&self, work: impl Future<Output = T>) -> Interrupted<T> {
+    async fn unless_offered<T>(&self, work: impl Future<Output = T>) -> Interrupted<C, T> {
         match select(pin!(self.place.offer()), pin!(work)).await {
             Either::Left((what, _)) => Err(what),
             Either::Right((done, _)) => Ok(done),
@@ -323,7 +337,8 @@ async fn sleep_without_a_look(
     let deaf = hear(listeners, members, waiting.clock).await;
     let longest = if deaf { waiting.backoff().longest } else { POLL_CAP };
     let by = members.iter().map(|member| (*member, None)).collect();
-    until_cleared_or_alarmed(&Refusals { by, enough: 1 }, listeners, longest, waiting).await;
+    until_cleared_or_alarmed(&Refusals { by, enough: 1, until: None }, listeners, longest, waiting)
+        .await;
 }
 
 /// Completes when enough of the refusing members may grant now: each is cleared by a wake-up or by the

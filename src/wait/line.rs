@@ -27,12 +27,12 @@ use crate::{
 };
 
 /// Those who wait for one lock, in the order in which they came.
-#[derive(Debug, Default)]
-pub(crate) struct Line(Mutex<LineState>);
+#[derive(Debug)]
+pub(crate) struct Line<T>(Mutex<LineState<T>>);
 
-#[derive(Debug, Default)]
-struct LineState {
-    places: LinePlaces,
+#[derive(Debug)]
+struct LineState<T> {
+    places: LinePlaces<T>,
     is_watched: bool,
     /// Whether somebody looks whether the first comes when it is called.
     is_attended: bool,
@@ -81,19 +81,19 @@ struct HeadState {
 
 /// What becomes of somebody in line.
 #[derive(Debug)]
-pub(super) enum Summons {
+pub(super) enum Summons<T> {
     /// It is the first, and may ask servers.
     First,
     /// It is offered what this process holds.
-    Offer(Arc<dyn Offered>),
+    Offer(Arc<T>),
     /// Nobody is granted anything any more.
     Closed,
 }
 
 /// What tells the first in line not to sleep any longer.
 #[derive(Debug)]
-pub(super) enum HeadSignal {
-    Offer(Arc<dyn Offered>),
+pub(super) enum HeadSignal<T> {
+    Offer(Arc<T>),
     /// The lock was released here.
     Released,
 }
@@ -108,7 +108,7 @@ pub(super) enum Attention {
 
 /// Whether an offer was taken, as far as who watches over it is concerned.
 #[derive(Debug)]
-pub(crate) enum Overdue {
+pub(crate) enum Overdue<T> {
     /// There is none, and nobody need watch.
     Nothing,
     /// One that was made meanwhile is to be looked at later: by this number.
@@ -116,10 +116,10 @@ pub(crate) enum Overdue {
     /// It was taken, and is not had yet: to be [withdrawn](Line::withdraw_taken) if it never is.
     Taken,
     /// It was not taken, and is to be given back.
-    GiveBack(Arc<dyn Offered>),
+    GiveBack(Arc<T>),
 }
 
-impl Line {
+impl<T: Offered> Line<T> {
     /// The place of who comes to a new one.
     pub(super) const FIRST: u64 = 0;
 
@@ -157,7 +157,7 @@ impl Line {
     }
 
     /// Ready when it is the first, or is offered something, or all is over.
-    pub(super) fn poll_summons(&self, place: u64, cx: &Context<'_>) -> Poll<Summons> {
+    pub(super) fn poll_summons(&self, place: u64, cx: &Context<'_>) -> Poll<Summons<T>> {
         // Dropped after the mutex was let go, as it is declared before.
         let _former;
         let mut state = self.state();
@@ -182,7 +182,7 @@ impl Line {
     }
 
     /// For the first: ready when it is offered something.
-    pub(super) fn poll_offer(&self, place: u64, cx: &Context<'_>) -> Poll<Arc<dyn Offered>> {
+    pub(super) fn poll_offer(&self, place: u64, cx: &Context<'_>) -> Poll<Arc<T>> {
         let _former;
         let mut state = self.state();
         _former = state.places.arrives(place, cx);
@@ -190,7 +190,7 @@ impl Line {
     }
 
     /// For the first: ready when it is offered something, or when the lock was released here.
-    pub(super) fn poll_word(&self, place: u64, cx: &Context<'_>) -> Poll<HeadSignal> {
+    pub(super) fn poll_word(&self, place: u64, cx: &Context<'_>) -> Poll<HeadSignal<T>> {
         let _former;
         let mut state = self.state();
         _former = state.places.arrives(place, cx);
@@ -211,11 +211,7 @@ impl Line {
     ///
     /// # Errors
     /// Nobody takes it: it is the caller's.
-    pub(crate) fn offer(
-        &self,
-        terms: HandoverTerms,
-        what: Arc<dyn Offered>,
-    ) -> Result<Option<u64>, Arc<dyn Offered>> {
+    pub(crate) fn offer(&self, terms: HandoverTerms, what: Arc<T>) -> Result<Option<u64>, Arc<T>> {
         let mut state = self.state();
         let (number, waker) = state.places.offer(terms, what)?;
         let is_watched = std::mem::replace(&mut state.is_watched, true);
@@ -227,7 +223,7 @@ impl Line {
     // keeps: offer-taken-or-back
     /// Withdraws the offer `number`, or an older one, if it was not taken. The next one in line is offered
     /// nothing, since others have waited for as long as they are to: it asks servers.
-    pub(crate) fn withdraw(&self, number: u64) -> Overdue {
+    pub(crate) fn withdraw(&self, number: u64) -> Overdue<T> {
         let mut state = self.state();
         let what = match state.places.withdraw(number) {
             Withdrawn::Offer(what) => what,
@@ -244,7 +240,7 @@ impl Line {
 
     /// Withdraws what was taken of the offer `number`, or an older one, if it is not had yet: whoever took
     /// it is parked, while it asks servers for what it needs to have it.
-    pub(crate) fn withdraw_taken(&self, number: u64) -> Option<Arc<dyn Offered>> {
+    pub(crate) fn withdraw_taken(&self, number: u64) -> Option<Arc<T>> {
         let mut state = self.state();
         let what = state.places.withdraw_taken(number)?;
         Self::given_up(state);
@@ -252,7 +248,7 @@ impl Line {
     }
 
     /// What was offered is withdrawn.
-    fn given_up(mut state: MutexGuard<'_, LineState>) {
+    fn given_up(mut state: MutexGuard<'_, LineState<T>>) {
         state.is_watched = false;
         state.since = None;
         let (waker, listeners) = state.pass_over();
@@ -344,13 +340,9 @@ impl Line {
         self.state().left.look_at.take()
     }
 
-    /// The listeners of the first before, if they `suit`.
-    pub(super) fn listeners(
-        &self,
-        suit: impl FnOnce(&ByMember<Listener>) -> bool,
-    ) -> Option<Arc<ByMember<Listener>>> {
-        let listeners = self.state().left.listeners.clone()?;
-        suit(&listeners).then_some(listeners)
+    /// The listeners of the first before.
+    pub(super) fn listeners(&self) -> Option<Arc<ByMember<Listener>>> {
+        self.state().left.listeners.clone()
     }
 
     /// Leaves listeners to the next.
@@ -380,19 +372,37 @@ impl Line {
     }
 
     /// What is known of other processes who wait.
-    pub(crate) fn others<T>(&self, look: impl FnOnce(&mut Others) -> T) -> T {
+    pub(crate) fn others<R>(&self, look: impl FnOnce(&mut Others) -> R) -> R {
         look(&mut self.state().others)
     }
 
-    fn state(&self) -> MutexGuard<'_, LineState> {
+    fn state(&self) -> MutexGuard<'_, LineState<T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// By hand, as that of the places.
+impl<T> Default for Line<T> {
+    fn default() -> Self {
+        Self(Mutex::new(LineState {
+            places: LinePlaces::default(),
+            is_watched: false,
+            is_attended: false,
+            absent: 0,
+            is_closed: false,
+            released: None,
+            since: None,
+            left: HeadState::default(),
+            others: Others::default(),
+            trouble: None,
+        }))
     }
 }
 
 /// How many are called at a time for each that did not come.
 const CALLED_FOR_EACH: usize = 8;
 
-impl LineState {
+impl<T> LineState<T> {
     /// Those who were marked absent stand behind all others. Wakes the first of these, who asks servers;
     /// with what is to be dropped when nothing is locked.
     fn pass_over(&mut self) -> (Option<Waker>, Option<Arc<ByMember<Listener>>>) {

@@ -55,7 +55,7 @@ use std::{pin::pin, sync::Arc, time::Duration};
 
 use futures::FutureExt;
 
-pub(crate) use contender::{Contender, Refusals, Round};
+pub(crate) use contender::{Cause, Contender, Refusals, Round};
 pub use handover::LocalHandover;
 pub(crate) use handover::Parting;
 pub(crate) use line::{Line, Overdue};
@@ -67,7 +67,7 @@ pub use waiting::OnOutage;
 pub(crate) use waiting::Waiting;
 
 use self::{
-    head::Head,
+    head::{Head, Trouble},
     line::{Attention, Summons},
     queue::LinePlace,
 };
@@ -78,17 +78,18 @@ use crate::{by_member::MemberId, clock::SharedClock, error::AcquireError};
 /// Whoever is the first in line makes one attempt in any case.
 pub(crate) async fn acquire<C: Contender>(
     contender: &mut C,
+    queues: &Arc<Queues<C::Offered>>,
     waiting: &Waiting<'_>,
 ) -> Result<Option<C::Grant>, AcquireError> {
-    let place = if contender.needs_order() {
-        Some(take_place(contender, waiting))
-    } else {
-        let taken = waiting.queues.join_others(waiting.key, || contender.takes_over());
-        taken.map(|taken| attended(taken, waiting))
+    let (key, takes) = (waiting.key, waiting.takes);
+    let place = match waiting.needs_order {
+        true => Some(queues.join(key, takes)),
+        false => queues.join_others(key, takes),
     };
+    let place = place.map(|taken| attended(taken, waiting));
     let mut round = None;
     if place.as_ref().is_none_or(LinePlace::is_first) {
-        let mut asking = pin!(contender.round());
+        let mut asking = pin!(contender.round(Cause::Arrival));
         round = Some(match &place {
             Some(place) => place.busy_with(asking.as_mut()).await,
             None => asking.await,
@@ -99,11 +100,11 @@ pub(crate) async fn acquire<C: Contender>(
     {
         return Ok(Some(grant));
     }
-    let place = place.unwrap_or_else(|| take_place(contender, waiting));
-    let (mut outage, mut refused_by) = (None, None);
+    let place = place.unwrap_or_else(|| attended(queues.join(key, takes), waiting));
+    let (mut trouble, mut refused_by) = (Trouble::default(), None);
     if let Some(round) = round {
         let mut head =
-            Head { contender: &mut *contender, place: &place, waiting, outage: &mut outage };
+            Head { contender: &mut *contender, place: &place, waiting, trouble: &mut trouble };
         match round {
             Round::Granted(grant) => {
                 head.won(false);
@@ -117,14 +118,14 @@ pub(crate) async fn acquire<C: Contender>(
             }
             Round::Refused(refusals) => refused_by = Some(refusals.members()),
         }
-    } else if let Some((error, counts_in)) = contender.not_yet()
+    } else if let Some((error, counts_in)) = contender.foreseen()
         && waiting.ends_within(counts_in)
     {
         // Nobody holds it: those before us in line wait for the same votes, for longer than we may.
         return Err(error);
     }
     // On the heap: most acquires never wait, and their callers' futures should not pay for it.
-    let persist = Box::pin(stand_in_line(contender, &place, waiting, refused_by, &mut outage));
+    let persist = Box::pin(stand_in_line(contender, &place, waiting, refused_by, &mut trouble));
     let granted = match waiting.deadline {
         None => Some(persist.await),
         Some(deadline) => tokio::select! {
@@ -136,15 +137,14 @@ pub(crate) async fn acquire<C: Contender>(
     match granted {
         Some(result) => result.map(Some),
         // Neither granted nor refused: the caller must learn that it was not a matter of waiting.
-        None => outage.or_else(|| place.line().trouble()).map_or(Ok(None), Err),
+        None => trouble.outage.or_else(|| place.line().trouble()).map_or(Ok(None), Err),
     }
 }
 
-fn take_place<C: Contender>(contender: &C, waiting: &Waiting<'_>) -> LinePlace {
-    attended(waiting.queues.join(waiting.key, contender.takes_over()), waiting)
-}
-
-fn attended((place, attends): (LinePlace, bool), waiting: &Waiting<'_>) -> LinePlace {
+fn attended<T: Offered>(
+    (place, attends): (LinePlace<T>, bool),
+    waiting: &Waiting<'_>,
+) -> LinePlace<T> {
     if attends {
         (waiting.attend)(look_after(place.line().clone(), waiting.clock.clone()).boxed());
     }
@@ -153,7 +153,7 @@ fn attended((place, attends): (LinePlace, bool), waiting: &Waiting<'_>) -> LineP
 
 /// Passes the first in line over if it does not come when it is called, as long as others wait behind it:
 /// a future that nobody polls is not to keep a free lock from them.
-async fn look_after(line: Arc<Line>, clock: SharedClock) {
+async fn look_after<T: Offered>(line: Arc<Line<T>>, clock: SharedClock) {
     while let Some(attention) = line.look_after_first() {
         let pause = match attention {
             Attention::Later => CALL_EVERY,
@@ -171,10 +171,10 @@ const COMES_WITHIN: Duration = Duration::from_millis(50);
 /// Waits for its turn, and tries until granted then, or until it is offered the lock.
 async fn stand_in_line<C: Contender>(
     contender: &mut C,
-    place: &LinePlace,
+    place: &LinePlace<C::Offered>,
     waiting: &Waiting<'_>,
     mut refused_by: Option<Vec<MemberId>>,
-    outage: &mut Option<AcquireError>,
+    trouble: &mut Trouble,
 ) -> Result<C::Grant, AcquireError> {
     loop {
         if !place.is_first() {
@@ -185,7 +185,7 @@ async fn stand_in_line<C: Contender>(
             Summons::Closed => return Err(AcquireError::Shutdown),
             Summons::Offer(offered) => offered,
             Summons::First => {
-                let mut head = Head { contender: &mut *contender, place, waiting, outage };
+                let mut head = Head { contender: &mut *contender, place, waiting, trouble };
                 // On the heap: many wait, and one of them asks.
                 let led = match head.succeed().await {
                     Ok(()) => Box::pin(head.lead(refused_by.take())).await,
@@ -200,7 +200,7 @@ async fn stand_in_line<C: Contender>(
         let taken = contender.take_over(offered).await;
         place.has_taken();
         if let Some(grant) = taken {
-            place.line().granted(|| Some(waiting.clock.now() + contender.keeps_out()?));
+            place.line().granted(|| Some(waiting.clock.now() + waiting.keeps_out?));
             return Ok(grant);
         }
     }

@@ -1,7 +1,6 @@
 //! Who stands in a line, and what is offered to whom.
 
 use std::{
-    any::Any,
     fmt,
     sync::Arc,
     task::{Context, Waker},
@@ -19,19 +18,21 @@ pub(crate) struct HandoverTerms {
 }
 
 /// What is offered to the next in line: a hold that nobody has.
-pub(crate) trait Offered: Any + fmt::Debug + Send + Sync {
+///
+/// A trait because a claim, which alone is offered but for tests, stands above this room.
+pub(crate) trait Offered: fmt::Debug + Send + Sync + 'static {
     /// Nobody took it, or had it in time: it is released, unless somebody has it by now. Never blocks.
     fn give_back(&self);
 }
 
 /// The places of one line, in the order in which they were taken.
-#[derive(Debug, Default)]
-pub(super) struct LinePlaces {
+#[derive(Debug)]
+pub(super) struct LinePlaces<T> {
     waiters: ByPlace<Waiter>,
     next: u64,
-    offer: Option<Offer>,
+    offer: Option<Offer<T>>,
     /// What was taken, until it is had: that may take a while, or for ever if its waiter is parked.
-    taken: Option<Offer>,
+    taken: Option<Offer<T>>,
     /// How many offers were made.
     offers: u64,
 }
@@ -50,14 +51,14 @@ struct Waiter {
 }
 
 #[derive(Debug)]
-struct Offer {
+struct Offer<T> {
     to: u64,
     number: u64,
     terms: HandoverTerms,
-    what: Arc<dyn Offered>,
+    what: Arc<T>,
 }
 
-impl LinePlaces {
+impl<T> LinePlaces<T> {
     pub(super) fn join(&mut self, takes: Option<HandoverTerms>) -> u64 {
         let place = self.next;
         self.next += 1;
@@ -66,7 +67,7 @@ impl LinePlaces {
     }
 
     /// Gives up a place. What was offered there is passed on.
-    pub(super) fn leave(&mut self, place: u64) -> Vacated {
+    pub(super) fn leave(&mut self, place: u64) -> Vacated<T> {
         let was_first = self.first() == Some(place);
         let former = self.waiters.remove(place).and_then(|waiter| waiter.waker);
         let waker = if was_first { self.waker_of_first() } else { None };
@@ -89,7 +90,7 @@ impl LinePlaces {
     }
 
     /// The offer, if it is none that was made after `number`. Its waiter is passed over from now on.
-    pub(super) fn withdraw(&mut self, number: u64) -> Withdrawn {
+    pub(super) fn withdraw(&mut self, number: u64) -> Withdrawn<T> {
         let Some(offer) = self.offer.take_if(|offer| offer.number <= number) else {
             return match (&self.offer, &self.taken) {
                 (None, None) => Withdrawn::Nothing,
@@ -101,12 +102,12 @@ impl LinePlaces {
     }
 
     /// What was taken of the offer `number`, or an older one, and is not had yet. Its waiter is passed over.
-    pub(super) fn withdraw_taken(&mut self, number: u64) -> Option<Arc<dyn Offered>> {
+    pub(super) fn withdraw_taken(&mut self, number: u64) -> Option<Arc<T>> {
         let offer = self.taken.take_if(|offer| offer.number <= number)?;
         Some(self.miss(offer))
     }
 
-    fn miss(&mut self, offer: Offer) -> Arc<dyn Offered> {
+    fn miss(&mut self, offer: Offer<T>) -> Arc<T> {
         if let Some(waiter) = self.waiters.get_mut(offer.to) {
             waiter.is_absent = true;
         }
@@ -150,8 +151,8 @@ impl LinePlaces {
     pub(super) fn offer(
         &mut self,
         terms: HandoverTerms,
-        what: Arc<dyn Offered>,
-    ) -> Result<(u64, Option<Waker>), Arc<dyn Offered>> {
+        what: Arc<T>,
+    ) -> Result<(u64, Option<Waker>), Arc<T>> {
         let first = self.first().filter(|_| self.offer.is_none() && self.taken.is_none());
         let waiter = first.and_then(|first| self.waiters.get_mut(first));
         let (Some(to), Some(waiter)) = (first, waiter) else { return Err(what) };
@@ -165,7 +166,7 @@ impl LinePlaces {
     }
 
     /// It may be withdrawn all the same until it [is had](Self::has_taken).
-    pub(super) fn take_offer(&mut self, place: u64) -> Option<Arc<dyn Offered>> {
+    pub(super) fn take_offer(&mut self, place: u64) -> Option<Arc<T>> {
         let offer = self.offer.take_if(|offer| offer.to == place)?;
         let what = offer.what.clone();
         self.taken = Some(offer);
@@ -173,7 +174,7 @@ impl LinePlaces {
     }
 
     /// What was taken there is had by now, or never will be.
-    pub(super) fn has_taken(&mut self, place: u64) -> Option<Arc<dyn Offered>> {
+    pub(super) fn has_taken(&mut self, place: u64) -> Option<Arc<T>> {
         self.taken.take_if(|taken| taken.to == place).map(|taken| taken.what)
     }
 
@@ -190,26 +191,33 @@ impl LinePlaces {
     }
 }
 
+// By hand: derived, it would ask for what is offered to have a default.
+impl<T> Default for LinePlaces<T> {
+    fn default() -> Self {
+        Self { waiters: ByPlace::default(), next: 0, offer: None, taken: None, offers: 0 }
+    }
+}
+
 /// What a place leaves behind, to be dealt with when nothing is locked.
 #[derive(Debug)]
-pub(super) struct Vacated {
+pub(super) struct Vacated<T> {
     /// Of who left.
     pub(super) former: Option<Waker>,
     /// Of the first in line now.
     pub(super) waker: Option<Waker>,
     /// What it was about to have: whoever has that ends it.
-    pub(super) taken: Option<Arc<dyn Offered>>,
+    pub(super) taken: Option<Arc<T>>,
     /// What was offered to it, and suits nobody else.
-    pub(super) unwanted: Option<Arc<dyn Offered>>,
+    pub(super) unwanted: Option<Arc<T>>,
 }
 
 /// What was found when an offer was to be withdrawn.
 #[derive(Debug)]
-pub(super) enum Withdrawn {
+pub(super) enum Withdrawn<T> {
     Nothing,
     /// The last number.
     Younger(u64),
     /// It was taken, and is not had yet.
     Taken,
-    Offer(Arc<dyn Offered>),
+    Offer(Arc<T>),
 }

@@ -24,37 +24,37 @@ use super::{
 
 /// The lines of a client, or of a process' composites, by name.
 #[derive(Debug)]
-pub(crate) struct Queues {
+pub(crate) struct Queues<T> {
     home: Home,
-    standing: Mutex<HashMap<Arc<str>, NameQueue, RandomState>>,
+    standing: Mutex<HashMap<Arc<str>, NameQueue<T>, RandomState>>,
     /// How many lines were made for those who stood alone: each of them looks for its own when there are more.
     lined_up: AtomicU64,
 }
 
 /// Who stands there for one name.
 #[derive(Debug)]
-enum NameQueue {
+enum NameQueue<T> {
     /// One who takes over a hold on these terms.
     Alone(Option<HandoverTerms>),
-    InLine(Arc<Line>),
+    InLine(Arc<Line<T>>),
 }
 
-impl Default for Queues {
+impl<T> Default for Queues<T> {
     fn default() -> Self {
         Self { home: Home::here(), standing: Mutex::default(), lined_up: AtomicU64::new(0) }
     }
 }
 
-impl Queues {
+impl<T: Offered> Queues<T> {
     /// The line of a name, if somebody stands there.
-    pub(crate) fn line(&self, key: &str) -> Option<Arc<Line>> {
+    pub(crate) fn line(&self, key: &str) -> Option<Arc<Line<T>>> {
         Some(self.line_of(self.standing().get_mut(key)?))
     }
 
     /// Tells all who wait that nobody is granted anything any more.
     pub(crate) fn close(&self) {
         let standing = self.standing();
-        let in_line = |standing: &NameQueue| match standing {
+        let in_line = |standing: &NameQueue<T>| match standing {
             NameQueue::InLine(line) => Some(line.clone()),
             NameQueue::Alone(_) => None,
         };
@@ -69,12 +69,12 @@ impl Queues {
         self: &Arc<Self>,
         key: &Arc<str>,
         takes: Option<HandoverTerms>,
-    ) -> (LinePlace, bool) {
+    ) -> (LinePlace<T>, bool) {
         let mut standing = self.standing();
         match standing.entry(key.clone()) {
             Entry::Vacant(vacant) => {
                 vacant.insert(NameQueue::Alone(takes));
-                (self.place(key, Line::FIRST, OnceLock::new()), false)
+                (self.place(key, Line::<T>::FIRST, OnceLock::new()), false)
             }
             Entry::Occupied(mut occupied) => self.join_behind(key, occupied.get_mut(), takes),
         }
@@ -84,19 +84,19 @@ impl Queues {
     pub(super) fn join_others(
         self: &Arc<Self>,
         key: &Arc<str>,
-        takes: impl FnOnce() -> Option<HandoverTerms>,
-    ) -> Option<(LinePlace, bool)> {
+        takes: Option<HandoverTerms>,
+    ) -> Option<(LinePlace<T>, bool)> {
         let mut standing = self.standing();
-        Some(self.join_behind(key, standing.get_mut(key)?, takes()))
+        Some(self.join_behind(key, standing.get_mut(key)?, takes))
     }
 
     /// With the lock on who stands where: who leaves last removes the line.
     fn join_behind(
         self: &Arc<Self>,
         key: &Arc<str>,
-        others: &mut NameQueue,
+        others: &mut NameQueue<T>,
         takes: Option<HandoverTerms>,
-    ) -> (LinePlace, bool) {
+    ) -> (LinePlace<T>, bool) {
         let line = self.line_of(others);
         let (number, attends) = line.join(takes);
         (self.place(key, number, line.into()), attends)
@@ -106,19 +106,19 @@ impl Queues {
         self: &Arc<Self>,
         key: &Arc<str>,
         number: u64,
-        line: OnceLock<Arc<Line>>,
-    ) -> LinePlace {
+        line: OnceLock<Arc<Line<T>>>,
+    ) -> LinePlace<T> {
         let looked_at = AtomicU64::new(self.lined_up.load(Ordering::Relaxed));
         LinePlace { queues: self.clone(), key: key.clone(), number, line, looked_at }
     }
 
     /// Whoever stands alone is the first in a line from now on.
-    fn line_of(&self, standing: &mut NameQueue) -> Arc<Line> {
+    fn line_of(&self, standing: &mut NameQueue<T>) -> Arc<Line<T>> {
         let takes = match standing {
             NameQueue::InLine(line) => return line.clone(),
             NameQueue::Alone(takes) => *takes,
         };
-        let line = Arc::<Line>::default();
+        let line = Arc::<Line<T>>::default();
         line.join(takes);
         *standing = NameQueue::InLine(line.clone());
         self.lined_up.fetch_add(1, Ordering::Relaxed);
@@ -126,7 +126,7 @@ impl Queues {
     }
 
     /// Gives up the place of somebody who stands alone. The line, if it is in one.
-    fn leave_alone(&self, key: &Arc<str>) -> Option<Arc<Line>> {
+    fn leave_alone(&self, key: &Arc<str>) -> Option<Arc<Line<T>>> {
         let mut standing = self.home.lock(&self.standing)?;
         match standing.entry(key.clone()) {
             Entry::Vacant(_) => None,
@@ -143,33 +143,33 @@ impl Queues {
     /// Removes a line that the last has left, unless somebody has come since.
     fn remove_if_over(&self, key: &str) {
         let mut standing = self.standing();
-        let is_over = |of: &NameQueue| matches!(of, NameQueue::InLine(line) if line.is_empty());
+        let is_over = |of: &NameQueue<T>| matches!(of, NameQueue::InLine(line) if line.is_empty());
         let over = if standing.get(key).is_some_and(is_over) { standing.remove(key) } else { None };
         drop(standing);
         // Without the mutex: its listeners unsubscribe.
         drop(over);
     }
 
-    fn standing(&self) -> MutexGuard<'_, HashMap<Arc<str>, NameQueue, RandomState>> {
+    fn standing(&self) -> MutexGuard<'_, HashMap<Arc<str>, NameQueue<T>, RandomState>> {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A place in a line, given up when dropped.
 #[derive(Debug)]
-pub(crate) struct LinePlace {
-    queues: Arc<Queues>,
+pub(crate) struct LinePlace<T: Offered> {
+    queues: Arc<Queues<T>>,
     key: Arc<str>,
     number: u64,
     /// Missing as long as nobody else took an interest in who stands here.
-    line: OnceLock<Arc<Line>>,
+    line: OnceLock<Arc<Line<T>>>,
     /// How many lines had been made when it looked for its own last.
     looked_at: AtomicU64,
 }
 
-impl LinePlace {
+impl<T: Offered> LinePlace<T> {
     /// The line, made if it stands alone.
-    pub(super) fn line(&self) -> &Arc<Line> {
+    pub(super) fn line(&self) -> &Arc<Line<T>> {
         self.line.get_or_init(|| {
             let line = self.queues.line(&self.key);
             line.expect("invariant: whoever has a place stands in the queues")
@@ -177,7 +177,7 @@ impl LinePlace {
     }
 
     /// The line, unless it stands alone.
-    pub(super) fn line_if_any(&self) -> Option<&Arc<Line>> {
+    pub(super) fn line_if_any(&self) -> Option<&Arc<Line<T>>> {
         let lined_up = self.queues.lined_up.load(Ordering::Relaxed);
         if self.line.get().is_none() && lined_up != self.looked_at.swap(lined_up, Ordering::Relaxed)
         {
@@ -197,7 +197,7 @@ impl LinePlace {
     ///
     /// # Cancel safety
     /// Dropping the future loses nothing.
-    pub(super) async fn summons(&self) -> Summons {
+    pub(super) async fn summons(&self) -> Summons<T> {
         poll_fn(|cx| self.line().poll_summons(self.number, cx)).await
     }
 
@@ -224,7 +224,7 @@ impl LinePlace {
     ///
     /// # Cancel safety
     /// Dropping the future loses nothing, unless it has completed.
-    pub(super) async fn word(&self) -> HeadSignal {
+    pub(super) async fn word(&self) -> HeadSignal<T> {
         poll_fn(|cx| self.line().poll_word(self.number, cx)).await
     }
 
@@ -232,12 +232,12 @@ impl LinePlace {
     ///
     /// # Cancel safety
     /// As [`word`](Self::word).
-    pub(super) async fn offer(&self) -> Arc<dyn Offered> {
+    pub(super) async fn offer(&self) -> Arc<T> {
         poll_fn(|cx| self.line().poll_offer(self.number, cx)).await
     }
 }
 
-impl Drop for LinePlace {
+impl<T: Offered> Drop for LinePlace<T> {
     fn drop(&mut self) {
         let line = self.line.take().or_else(|| self.queues.leave_alone(&self.key));
         // A thread that the child of a fork does not have may have held the mutexes.
@@ -260,13 +260,21 @@ mod tests {
 
     use super::*;
 
-    fn stands_alone(queues: &Queues) -> bool {
+    /// Nothing is offered here.
+    #[derive(Debug)]
+    struct NoHold;
+
+    impl Offered for NoHold {
+        fn give_back(&self) {}
+    }
+
+    fn stands_alone(queues: &Queues<NoHold>) -> bool {
         matches!(queues.standing().get("x"), Some(NameQueue::Alone(_)))
     }
 
     #[test]
     fn who_stands_alone_has_no_line_and_leaves_nothing() {
-        let (queues, key) = (Arc::<Queues>::default(), Arc::from("x"));
+        let (queues, key) = (Arc::<Queues<NoHold>>::default(), Arc::from("x"));
         let (place, attends) = queues.join(&key, None);
         assert!(place.is_first() && !attends && stands_alone(&queues));
         assert!(place.line_if_any().is_none());
@@ -276,7 +284,7 @@ mod tests {
 
     #[test]
     fn who_stood_alone_is_the_first_in_the_line_of_the_next() {
-        let (queues, key) = (Arc::<Queues>::default(), Arc::from("x"));
+        let (queues, key) = (Arc::<Queues<NoHold>>::default(), Arc::from("x"));
         let (first, _) = queues.join(&key, None);
         let (second, attends) = queues.join(&key, None);
         assert!(attends && first.is_first() && !second.is_first());
@@ -289,7 +297,7 @@ mod tests {
 
     #[test]
     fn who_stood_alone_leaves_the_line_that_it_never_saw() {
-        let (queues, key) = (Arc::<Queues>::default(), Arc::from("x"));
+        let (queues, key) = (Arc::<Queues<NoHold>>::default(), Arc::from("x"));
         let (first, _) = queues.join(&key, None);
         let line = queues.line("x").expect("somebody stands there");
         assert!(first.line.get().is_none() && !line.is_empty());
@@ -299,7 +307,7 @@ mod tests {
 
     #[test]
     fn who_is_busy_comes_to_the_line_that_others_made() {
-        let (queues, key) = (Arc::<Queues>::default(), Arc::from("x"));
+        let (queues, key) = (Arc::<Queues<NoHold>>::default(), Arc::from("x"));
         let (first, _) = queues.join(&key, None);
         let mut work = pending::<()>();
         let mut busy = Box::pin(first.busy_with(Pin::new(&mut work)));

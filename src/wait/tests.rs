@@ -30,7 +30,7 @@ fn terms(sort: u64) -> HandoverTerms {
     HandoverTerms { lease: lease.term(day, day).expect("an allowed lease"), sort }
 }
 
-fn summons(line: &Line, place: u64) -> &'static str {
+fn summons(line: &Line<Hold>, place: u64) -> &'static str {
     match line.poll_summons(place, &Context::from_waker(Waker::noop())) {
         Poll::Pending => "waits",
         Poll::Ready(Summons::First) => "first",
@@ -41,7 +41,7 @@ fn summons(line: &Line, place: u64) -> &'static str {
 
 #[test]
 fn places_come_in_order_and_one_that_is_left_is_passed_over() {
-    let line = Line::default();
+    let line = Line::<Hold>::default();
     let places = [(); 3].map(|()| line.join(None).0);
     assert_eq!(places.map(|place| summons(&line, place)), ["first", "waits", "waits"]);
     assert!(!line.leave(places[1]) && !line.leave(places[0]));
@@ -51,8 +51,8 @@ fn places_come_in_order_and_one_that_is_left_is_passed_over() {
 
 #[test]
 fn offer_is_for_the_first_and_on_its_terms_alone() {
-    let line = Line::default();
-    let hold: Arc<dyn Offered> = Arc::new(Hold::default());
+    let line = Line::<Hold>::default();
+    let hold = Arc::new(Hold::default());
     assert!(line.offer(terms(1), hold.clone()).is_err(), "nobody is there");
     let places = [Some(terms(1)), Some(terms(2)), None].map(|takes| line.join(takes).0);
     assert!(line.offer(terms(2), hold.clone()).is_err(), "on other terms");
@@ -68,8 +68,8 @@ fn offer_is_for_the_first_and_on_its_terms_alone() {
 
 #[test]
 fn whoever_comes_to_be_first_or_to_be_offered_something_is_woken() {
-    let line = Line::default();
-    let hold: Arc<dyn Offered> = Arc::new(Hold::default());
+    let line = Line::<Hold>::default();
+    let hold = Arc::new(Hold::default());
     let places = [(); 3].map(|()| (line.join(Some(terms(1))).0, Arc::new(Woken::default())));
     let looks = |(place, woken): &(u64, Arc<Woken>)| {
         let waker = woken.clone().into();
@@ -88,7 +88,7 @@ fn whoever_comes_to_be_first_or_to_be_offered_something_is_woken() {
 /// No message of a server need come: a waiter that polls hears none.
 #[test]
 fn first_who_sleeps_is_woken_when_the_lock_is_released_here() {
-    let line = Line::default();
+    let line = Line::<Hold>::default();
     let places = [(); 2].map(|()| (line.join(None).0, Arc::new(Woken::default())));
     let wakers = places.each_ref().map(|(_, woken)| Waker::from(woken.clone()));
     let [first, next] = wakers.each_ref().map(Context::from_waker);
@@ -117,8 +117,8 @@ impl std::task::Wake for Woken {
 // proves: offer-taken-or-back
 #[test]
 fn offer_that_is_not_taken_is_withdrawn_once_it_is_old() {
-    let line = Line::default();
-    let hold: Arc<dyn Offered> = Arc::new(Hold::default());
+    let line = Line::<Hold>::default();
+    let hold = Arc::new(Hold::default());
     let places = [(); 2].map(|()| line.join(Some(terms(1))).0);
     assert_eq!(line.offer(terms(1), hold.clone()).ok(), Some(Some(1)));
     assert!(matches!(line.withdraw(0), Overdue::LookAgain(1)), "it is younger");
@@ -132,7 +132,7 @@ fn offer_that_is_not_taken_is_withdrawn_once_it_is_old() {
 
 #[test]
 fn first_who_does_not_come_when_it_is_called_is_passed_over() {
-    let line = Line::default();
+    let line = Line::<Hold>::default();
     let first = line.join(None);
     assert_eq!(first, (0, false), "nobody waits behind it");
     assert_eq!(line.look_after_first(), None);
@@ -152,7 +152,7 @@ fn first_who_does_not_come_when_it_is_called_is_passed_over() {
 
 #[test]
 fn those_who_do_not_come_are_passed_over_many_at_a_time() {
-    let line = Line::default();
+    let line = Line::<Hold>::default();
     let last = (0..1_000).map(|_| line.join(None).0).last().unwrap();
     let looks = (1..).find(|_| {
         line.look_after_first();
@@ -163,7 +163,7 @@ fn those_who_do_not_come_are_passed_over_many_at_a_time() {
 
 #[test]
 fn all_who_wait_are_told_that_the_line_is_closed() {
-    let line = Line::default();
+    let line = Line::<Hold>::default();
     let places = [(); 3].map(|()| (line.join(None).0, Arc::new(Woken::default())));
     for (place, woken) in &places {
         let waker = woken.clone().into();
@@ -220,7 +220,7 @@ mod orders {
     #[test]
     fn offer_has_one_end_whoever_comes_first() {
         in_many_orders(4_000, || {
-            let line = Arc::new(Line::default());
+            let line = Arc::new(Line::<OneEnd>::default());
             let places = [(); 2].map(|()| line.join(Some(terms(1))).0);
             let hold = Arc::new(OneEnd::default());
             let offers = {

@@ -5,7 +5,7 @@ use std::{ops::Range, sync::Arc, time::Duration};
 use futures::future::BoxFuture;
 
 use super::{
-    queue::Queues,
+    places::HandoverTerms,
     strategy::{Backoff, WaitStrategy},
 };
 use crate::{
@@ -47,9 +47,15 @@ pub enum OnOutage {
 pub(crate) struct Waiting<'a> {
     pub(crate) clock: &'a SharedClock,
     pub(crate) random: &'a Random,
-    pub(crate) queues: &'a Arc<Queues>,
     /// Who wants the same waits in one line.
     pub(crate) key: &'a Arc<str>,
+    /// Whether those of this process who want the same are to ask one after the other, even if nobody waits
+    /// yet. Those who keep nobody out need no order among themselves.
+    pub(crate) needs_order: bool,
+    /// On what terms it takes over what others of this process hold; `None` if it does not.
+    pub(crate) takes: Option<HandoverTerms>,
+    /// How long a grant lasts if nobody renews it; `None` if it keeps nobody else out.
+    pub(crate) keeps_out: Option<Duration>,
     pub(crate) deadline: Option<Instant>,
     pub(crate) on_outage: OnOutage,
     pub(crate) strategy: WaitStrategy,

@@ -11,7 +11,7 @@ use crate::{
     claim::Wanted,
     embedded::Server,
     voting::Voter,
-    wait::{Contender, Round},
+    wait::{Cause, Contender, Round},
 };
 
 fn client(server: &Server) -> Client {
@@ -51,7 +51,7 @@ async fn round_that_is_granted_too_late_is_taken_back_before_it_ends() {
     guard.release().await.expect("it was held");
     let mut waiter = waiter(lock.voter(), LEASE);
     let round = {
-        let mut round = pin!(waiter.round());
+        let mut round = pin!(waiter.round(Cause::Arrival));
         assert!(round.as_mut().now_or_never().is_none());
         others_work().await;
         assert!(exists(&server, "x"), "it was granted");
@@ -69,7 +69,7 @@ async fn place_in_a_queue_is_left_before_a_waiter_goes() {
     let fair = client.fair_lock("x");
     let _held = fair.acquire().await.expect("it is free");
     let mut waiter = waiter(fair.voter(), LEASE);
-    let round = waiter.round().await;
+    let round = waiter.round(Cause::Arrival).await;
     assert!(matches!(round, Round::Refused(_)), "{round:?}");
     assert_eq!(fair.waiting().await.expect("it is up").len(), 1);
     waiter.give_back().await;
@@ -96,7 +96,7 @@ async fn id_is_asked_with_again_after_a_refusal_unless_something_of_it_may_come_
                 server.restart();
             }
         };
-        let (round, ()) = join!(waiter.round(), breaking);
+        let (round, ()) = join!(waiter.round(Cause::Arrival), breaking);
         assert!(matches!(round, Round::Refused(_)), "{round:?}");
         assert_eq!(waiter.next_holder() == first, !breaks);
     }

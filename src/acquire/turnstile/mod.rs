@@ -21,6 +21,7 @@ pub(crate) use self::script::{Leave, Pass};
 use super::{servers::common_order, votes::Votes};
 use crate::{
     by_member::{ByMember, MemberId},
+    clock::Instant,
     error::Vote,
     voting::Voter,
 };
@@ -74,17 +75,15 @@ impl Turnstile {
         common_order(members).into_iter().filter(is_useful).find(|id| !is_late(*id))
     }
 
-    /// For how long one may go on without [waiting](Self::wait): for ever if there is nothing to wait for.
-    pub(super) fn keeps_turn(&self) -> Duration {
-        match (&self.place, self.at) {
-            (_, None) => Duration::MAX,
-            (None, Some(_)) => Duration::ZERO,
-            (Some(place), Some(_)) => place.keeps_turn(),
-        }
+    /// Until when one may go on without [waiting](Self::wait): `None` if there is nothing to wait for.
+    pub(super) fn turn_ends(&self) -> Option<Instant> {
+        let ends = self.place.as_ref().and_then(TurnstilePlace::turn_ends);
+        self.at.map(|_| ends.unwrap_or(Instant::from_origin(Duration::ZERO)))
     }
 
-    pub(super) fn has_turn(&self) -> bool {
-        self.place.as_ref().is_some_and(|place| !place.keeps_turn().is_zero())
+    pub(super) fn has_turn(&self, now: Instant) -> bool {
+        let ends = self.place.as_ref().and_then(TurnstilePlace::turn_ends);
+        ends.is_some_and(|ends| now < ends)
     }
 
     /// Waits for the turn, but not for long.

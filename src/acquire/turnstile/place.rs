@@ -76,10 +76,9 @@ impl TurnstilePlace {
         }
     }
 
-    /// For how long it has the turn, and need not say so again.
-    pub(super) fn keeps_turn(&self) -> Duration {
-        let until = self.turn_until.map(|until| until.saturating_since(self.services.now()));
-        until.unwrap_or_default().saturating_sub(TURN / 2)
+    /// Until when it has the turn, and need not say so again; `None` if it has it not.
+    pub(super) fn turn_ends(&self) -> Option<Instant> {
+        self.turn_until.map(|until| until - TURN / 2)
     }
 
     /// Waits for the turn, or renews it.

@@ -46,10 +46,10 @@ async fn hold_is_handed_on_only_with_a_token_that_is_written() {
     let claim = turn.claim();
     let next = claim.token().and_then(FencingToken::next);
     claim.end_turn();
-    assert!(!claim.hand_to(next, turn.as_loss_listener()));
+    assert!(!claim.hand_to(next, Arc::<crate::guard::Turn>::downgrade(&turn)));
     let run_id = claim.members().first().services.node.run_id();
     claim.promoted(MemberId::FIRST, next.expect("there are more"), run_id);
-    assert!(claim.hand_to(next, turn.as_loss_listener()));
+    assert!(claim.hand_to(next, Arc::<crate::guard::Turn>::downgrade(&turn)));
 }
 
 #[derive(Debug)]
