@@ -241,7 +241,7 @@ impl<P: Proof> Handle<P> {
     pub(crate) async fn with<R>(&self, work: impl AsyncFnOnce(&P) -> R) -> Result<R, WithError> {
         let proof = self.wait(None).await?;
         let value = run(proof.guard(), work(&proof)).await?;
-        let guard = proof.into_guard();
+        let guard: LockGuard = proof.into();
         let claim = guard.turn().claim().clone();
         if let Err(error) = guard.release().await {
             let (lock, holder) = (claim.lock_name(), claim.holder().clone());

@@ -37,7 +37,7 @@ pub trait AnyGuard: Proof + Into<LockGuard> + fmt::Debug + Send + Sync + 'static
     /// # Cancel safety
     /// As there.
     fn release(self) -> impl Future<Output = Result<Released, ReleaseError>> + Send {
-        self.into_guard().release()
+        self.into().release()
     }
 
     /// [`LockGuard::lost`].
@@ -142,7 +142,7 @@ pub trait AnyGuard: Proof + Into<LockGuard> + fmt::Debug + Send + Sync + 'static
 
     /// [`LockGuard::orphan`].
     fn orphan(self) {
-        self.into_guard().orphan();
+        self.into().orphan();
     }
 }
 

@@ -36,6 +36,7 @@
 //! - what dropping does: `lock_guard`, then `watchdog/releaser.rs`
 
 mod any_guard;
+mod guard_methods;
 mod handover_rule;
 mod lock_guard;
 mod owner;
@@ -46,6 +47,7 @@ mod tests;
 mod turn;
 
 pub use any_guard::AnyGuard;
+pub(crate) use guard_methods::guard_methods;
 pub(crate) use handover_rule::{HandoverRule, lines};
 pub use lock_guard::{LockGuard, Released};
 pub(crate) use owner::Occupied;

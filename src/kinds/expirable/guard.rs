@@ -1,9 +1,12 @@
 //! The proof that permits with a lease are held.
 
-use std::{fmt, ops::Deref, sync::Arc};
+use std::{fmt, sync::Arc};
 
 use super::script::LeasedPermits;
-use crate::{error::ReleaseError, guard::LockGuard};
+use crate::{
+    error::ReleaseError,
+    guard::{LockGuard, guard_methods},
+};
 
 /// Permits of an [`ExpirableSemaphore`](crate::ExpirableSemaphore); gives them back when dropped.
 ///
@@ -63,20 +66,7 @@ impl ExpirableGuard {
     }
 }
 
-impl From<ExpirableGuard> for LockGuard {
-    /// The same hold.
-    fn from(guard: ExpirableGuard) -> Self {
-        guard.guard
-    }
-}
-
-impl Deref for ExpirableGuard {
-    type Target = LockGuard;
-
-    fn deref(&self) -> &LockGuard {
-        &self.guard
-    }
-}
+guard_methods!(ExpirableGuard.guard);
 
 impl fmt::Debug for ExpirableGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,10 +1,9 @@
 //! The proof of a hold that has a fencing token.
 
-use std::{fmt, ops::Deref};
+use std::fmt;
 
 use crate::{
-    error::{LockLost, ReleaseError},
-    guard::{LockGuard, Proof, Released, Turn},
+    guard::{LockGuard, Turn, guard_methods},
     kind::FencingToken,
 };
 
@@ -42,66 +41,16 @@ impl FencedGuard {
         self.token
     }
 
-    /// [`LockGuard::release`].
-    ///
-    /// # Errors
-    /// As [`LockGuard::release`].
-    ///
-    /// # Cancel safety
-    /// As [`LockGuard::release`].
-    pub async fn release(self) -> Result<Released, ReleaseError> {
-        self.guard.release().await
-    }
-
-    /// One more guard on the same hold, with the same token. Asks no server.
-    ///
-    /// # Errors
-    /// [`LockLost`] if the hold is over: it is never entered again.
-    pub fn reenter(&self) -> Result<Self, LockLost> {
-        Ok(Self { guard: self.guard.reenter()?, token: self.token })
-    }
-
-    /// [`LockGuard::orphan`].
-    pub fn orphan(self) {
-        self.guard.orphan();
-    }
-}
-
-impl Proof for FencedGuard {
-    fn suits(turn: &Turn) -> bool {
-        turn.token().is_some()
-    }
-
     fn of(guard: LockGuard) -> Self {
         // Fenced locks win holds with a token, and no others suit. If that were ever broken, every
         // store would refuse what is shown.
         let token = guard.turn().token().unwrap_or(FencingToken::NONE);
         Self { guard, token }
     }
-
-    fn guard(&self) -> &LockGuard {
-        &self.guard
-    }
-
-    fn into_guard(self) -> LockGuard {
-        self.guard
-    }
 }
 
-impl From<FencedGuard> for LockGuard {
-    /// The same hold: its token is [still there](Self::fencing_token), but may be that of no lock.
-    fn from(guard: FencedGuard) -> Self {
-        guard.guard
-    }
-}
-
-impl Deref for FencedGuard {
-    type Target = LockGuard;
-
-    fn deref(&self) -> &LockGuard {
-        &self.guard
-    }
-}
+// As a plain guard its token is still there, but may be that of no lock.
+guard_methods!(FencedGuard.guard, of: Self::of, suits: |turn: &Turn| turn.token().is_some());
 
 impl fmt::Debug for FencedGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,10 +1,8 @@
 //! The proofs of holds that are read or written under.
 
-use std::{fmt, ops::Deref};
-
 use crate::{
-    error::{DowngradeError, LockLost, ReleaseError},
-    guard::{LockGuard, Proof, Released, Turn},
+    error::DowngradeError,
+    guard::{LockGuard, guard_methods},
 };
 
 /// Proof that a lock is held for reading; gives it back when dropped.
@@ -25,6 +23,7 @@ use crate::{
 /// # #[cfg(not(feature = "embedded"))]
 /// # fn main() {}
 /// ```
+#[derive(Debug)]
 #[must_use = "the lock is released when the guard is dropped"]
 pub struct ReadGuard(LockGuard);
 
@@ -50,6 +49,7 @@ pub struct ReadGuard(LockGuard);
 /// # #[cfg(not(feature = "embedded"))]
 /// # fn main() {}
 /// ```
+#[derive(Debug)]
 #[must_use = "the lock is released when the guard is dropped"]
 pub struct WriteGuard(LockGuard);
 
@@ -76,74 +76,5 @@ impl WriteGuard {
     }
 }
 
-/// What both guards have beyond what they are.
-macro_rules! guard {
-    ($Guard:ident) => {
-        impl $Guard {
-            /// [`LockGuard::release`].
-            ///
-            /// # Errors
-            /// As [`LockGuard::release`].
-            ///
-            /// # Cancel safety
-            /// As [`LockGuard::release`].
-            pub async fn release(self) -> Result<Released, ReleaseError> {
-                self.0.release().await
-            }
-
-            /// One more guard of the same sort on the same hold. Asks no server.
-            ///
-            /// # Errors
-            /// [`LockLost`] if the hold is over: it is never entered again.
-            pub fn reenter(&self) -> Result<Self, LockLost> {
-                self.0.reenter().map(Self)
-            }
-
-            /// [`LockGuard::orphan`].
-            pub fn orphan(self) {
-                self.0.orphan();
-            }
-        }
-
-        impl Proof for $Guard {
-            fn suits(_turn: &Turn) -> bool {
-                true
-            }
-
-            fn of(guard: LockGuard) -> Self {
-                Self(guard)
-            }
-
-            fn guard(&self) -> &LockGuard {
-                &self.0
-            }
-
-            fn into_guard(self) -> LockGuard {
-                self.0
-            }
-        }
-
-        impl From<$Guard> for LockGuard {
-            /// The same hold.
-            fn from(guard: $Guard) -> Self {
-                guard.0
-            }
-        }
-
-        impl Deref for $Guard {
-            type Target = LockGuard;
-
-            fn deref(&self) -> &LockGuard {
-                &self.0
-            }
-        }
-
-        impl fmt::Debug for $Guard {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_tuple(stringify!($Guard)).field(&self.0).finish()
-            }
-        }
-    };
-}
-guard!(ReadGuard);
-guard!(WriteGuard);
+guard_methods!(ReadGuard.0, of: Self);
+guard_methods!(WriteGuard.0, of: Self);
