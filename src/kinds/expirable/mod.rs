@@ -3,7 +3,7 @@
 mod guard;
 pub(crate) mod script;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 pub use guard::ExpirableGuard;
 use script::{LeasedPermitHolders, LeasedPermits, PermitContents, SORT, release, update};
@@ -12,7 +12,7 @@ use crate::{
     acquire::{Handle, Target, WaitLimit},
     error::{AcquireError, ChangeError, ConfigError, InspectError},
     kind::Holder,
-    kinds::permits::Permits,
+    kinds::permits::{Permits, permit_methods},
     lease::Lease,
     process::NodeServices,
     voting::Voter,
@@ -80,6 +80,8 @@ pub struct ExpirableSemaphore {
     on_outage: Option<OnOutage>,
 }
 
+permit_methods!(ExpirableSemaphore, ExpirableGuard, " From 1 to 1,024.");
+
 impl ExpirableSemaphore {
     pub(crate) fn new(services: Arc<NodeServices>, name: &str) -> Self {
         let permits = Permits::new(services, name, key::permit_leases);
@@ -87,25 +89,10 @@ impl ExpirableSemaphore {
         Self { permits, lease: Lease::default(), on_outage: None }
     }
 
-    /// The semaphore's name.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.permits.counter.name()
-    }
-
     /// The same semaphore, with another lease for what is acquired. Defaults to [`Lease::Watchdog`].
     #[must_use]
     pub fn with_lease(mut self, lease: Lease) -> Self {
         self.lease = lease;
-        self
-    }
-
-    /// Whether an acquire waits for a server that does not answer. By default [`acquire`](Self::acquire)
-    /// [fails](crate::OnOutage) at once, and [`try_acquire_for`](Self::try_acquire_for) spends its limit on
-    /// it, too.
-    #[must_use]
-    pub fn on_outage(mut self, on_outage: OnOutage) -> Self {
-        self.on_outage = Some(on_outage);
         self
     }
 
@@ -148,115 +135,6 @@ impl ExpirableSemaphore {
         Ok(self.standing().await?.map_or_else(Vec::new, |standing| standing.holders))
     }
 
-    /// Sets how many there are, unless they are set: then false, and they stay as they are.
-    ///
-    /// Of the semaphore that is set nobody holds any, whatever was known of an earlier one.
-    ///
-    /// # Errors
-    /// [`ChangeError`] says whether they were set.
-    ///
-    /// # Cancel safety
-    /// Dropping the future leaves it open whether they were set; what was sent may be executed until the
-    /// client's `node_timeout` is over.
-    pub async fn try_set_permits(&self, permits: u32) -> Result<bool, ChangeError> {
-        self.permits.try_set(permits).await
-    }
-
-    /// Adds permits; or takes some away, if it is negative. More than are left may be: then as many are
-    /// given back before one is to be had again.
-    ///
-    /// # Errors
-    /// [`ChangeError`] says whether they were added. They are not where there would be more than 2⁵³ − 1, or as
-    /// many less than none.
-    ///
-    /// # Cancel safety
-    /// Dropping the future leaves it open whether they were added: once, or not at all. What was sent may be
-    /// executed until the client's `node_timeout` is over.
-    pub async fn add(&self, permits: i64) -> Result<(), ChangeError> {
-        self.permits.add(permits).await
-    }
-
-    /// Waits until a permit is held: [`acquire_many`](Self::acquire_many) of one.
-    ///
-    /// # Errors
-    /// As there.
-    ///
-    /// # Cancel safety
-    /// As there.
-    pub async fn acquire(&self) -> Result<ExpirableGuard, AcquireError> {
-        self.acquire_many(1).await
-    }
-
-    /// Waits until so many permits are held, at once.
-    ///
-    /// # Errors
-    /// [`Config`](AcquireError::Config): nothing was sent; [`ConfigError::PermitsOutOfRange`] for 0 and for
-    /// more than 1,024. [`Unavailable`](AcquireError::Unavailable): the server does not answer, or not so;
-    /// nothing is held, what was granted is being taken back.
-    ///
-    /// # Cancel safety
-    /// Dropping the future gives up the place in line. If the server has granted meanwhile, or still will,
-    /// the permits are given back in the background; nobody need call anything.
-    pub async fn acquire_many(&self, permits: u32) -> Result<ExpirableGuard, AcquireError> {
-        self.take(permits, WaitLimit::Forever).await?.ok_or(AcquireError::Shutdown)
-    }
-
-    /// Attempts once, for one permit: [`try_acquire_many`](Self::try_acquire_many).
-    ///
-    /// # Errors
-    /// As there.
-    ///
-    /// # Cancel safety
-    /// As there.
-    pub async fn try_acquire(&self) -> Result<Option<ExpirableGuard>, AcquireError> {
-        self.try_acquire_many(1).await
-    }
-
-    /// Attempts once. `None`: fewer are to be had. Passes those who wait in line.
-    ///
-    /// # Errors
-    /// As [`acquire_many`](Self::acquire_many); an outage is an error in any case.
-    ///
-    /// # Cancel safety
-    /// As [`acquire_many`](Self::acquire_many).
-    pub async fn try_acquire_many(
-        &self,
-        permits: u32,
-    ) -> Result<Option<ExpirableGuard>, AcquireError> {
-        self.take(permits, WaitLimit::Once).await
-    }
-
-    /// Waits until a permit is held, at most `limit`: [`try_acquire_many_for`](Self::try_acquire_many_for).
-    ///
-    /// # Errors
-    /// As there.
-    ///
-    /// # Cancel safety
-    /// As there.
-    pub async fn try_acquire_for(
-        &self,
-        limit: Duration,
-    ) -> Result<Option<ExpirableGuard>, AcquireError> {
-        self.try_acquire_many_for(1, limit).await
-    }
-
-    /// Waits until so many permits are held, at once, at most `limit`. `None`: there were not so many, or
-    /// others before us in line waited for theirs, until then.
-    ///
-    /// # Errors
-    /// As [`acquire_many`](Self::acquire_many), but for an outage: it is waited for too, and is an error if
-    /// it lasts until the limit, or with [`OnOutage::Fail`](crate::OnOutage).
-    ///
-    /// # Cancel safety
-    /// As [`acquire_many`](Self::acquire_many).
-    pub async fn try_acquire_many_for(
-        &self,
-        permits: u32,
-        limit: Duration,
-    ) -> Result<Option<ExpirableGuard>, AcquireError> {
-        self.take(permits, WaitLimit::For(limit)).await
-    }
-
     /// Gives back one permit by its id, whoever holds it. False if it is not held.
     ///
     /// Of a guard that lives it lets others in beside it: the guard is lost at its next renewal.
@@ -290,18 +168,6 @@ impl ExpirableSemaphore {
         self.permits.change(change).await
     }
 
-    /// Deletes the semaphore, whoever holds permits of it. False if it was not set.
-    ///
-    /// # Errors
-    /// [`ChangeError`] says whether it was deleted.
-    ///
-    /// # Cancel safety
-    /// Dropping the future leaves it open whether it was deleted; what was sent may be executed until the
-    /// client's `node_timeout` is over.
-    pub async fn delete(&self) -> Result<bool, ChangeError> {
-        self.permits.delete().await
-    }
-
     async fn standing(&self) -> Result<Option<PermitContents>, InspectError> {
         let Permits { counter, store, .. } = &self.permits;
         let clock_skew = counter.services.settings.clock_skew;
@@ -328,12 +194,6 @@ impl ExpirableSemaphore {
 
 fn parsed(id: &str) -> Result<u128, ConfigError> {
     permit::parse(id).ok_or_else(|| ConfigError::InvalidPermitId { id: id.into() })
-}
-
-impl fmt::Debug for ExpirableSemaphore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.permits.show("ExpirableSemaphore", f)
-    }
 }
 
 /// The most permits of one acquire: each costs the server some microseconds, at every renewal too.

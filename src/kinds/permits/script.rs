@@ -55,17 +55,17 @@ impl Store {
         [&self.name, &self.holders, &self.wish]
     }
 
-    pub(super) fn set(&self, permits: u32) -> Change {
+    pub(in crate::kinds) fn set(&self, permits: u32) -> Change {
         let args = [Arg::text(&self.channel), Arg::Int(permits.into())];
         Change::new(&SET, &self.name, args).with_key(&self.holders)
     }
 
-    pub(super) fn add(&self, permits: i64, only_if_there: bool) -> Change {
+    pub(in crate::kinds) fn add(&self, permits: i64, only_if_there: bool) -> Change {
         let args = [Arg::text(&self.channel), Arg::Int(permits), Arg::Int(only_if_there.into())];
         Change::new(&ADD, &self.name, args)
     }
 
-    pub(super) fn delete(&self) -> Change {
+    pub(in crate::kinds) fn delete(&self) -> Change {
         Change::new(&DELETE, &self.name, []).with_key(&self.holders)
     }
 }

@@ -3,7 +3,7 @@
 mod guard;
 pub(crate) mod script;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::sync::Arc;
 
 pub use guard::SemaphoreGuard;
 use script::{HeldPermits, PermitHolders, drain, give_back};
@@ -12,7 +12,7 @@ use crate::{
     acquire::{Handle, Target, WaitLimit},
     error::{AcquireError, ChangeError, InspectError, NodeError},
     kind::Holder,
-    kinds::permits::{Permits, script::Store},
+    kinds::permits::{Permits, permit_methods, script::Store},
     process::NodeServices,
     voting::Voter,
     wait::OnOutage,
@@ -75,24 +75,11 @@ pub struct Semaphore {
     on_outage: Option<OnOutage>,
 }
 
+permit_methods!(Semaphore, SemaphoreGuard, " 0 are granted without asking anybody.");
+
 impl Semaphore {
     pub(crate) fn new(services: Arc<NodeServices>, name: &str) -> Self {
         Self { permits: Permits::new(services, name, key::permit_holders), on_outage: None }
-    }
-
-    /// The semaphore's name.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.permits.counter.name()
-    }
-
-    /// Whether an acquire waits for a server that does not answer. By default [`acquire`](Self::acquire)
-    /// [fails](crate::OnOutage) at once, and [`try_acquire_for`](Self::try_acquire_for) spends its limit on
-    /// it, too.
-    #[must_use]
-    pub fn on_outage(mut self, on_outage: OnOutage) -> Self {
-        self.on_outage = Some(on_outage);
-        self
     }
 
     /// How many permits are left; 0 if they are not set. Fewer than none after more were
@@ -105,100 +92,6 @@ impl Semaphore {
     /// Dropping the future changes nothing.
     pub async fn permits(&self) -> Result<i64, InspectError> {
         Ok(self.permits.counter.read().await?.unwrap_or(0))
-    }
-
-    /// Sets how many there are, unless they are set: then false, and they stay as they are.
-    ///
-    /// Of the semaphore that is set nobody holds any, whatever was known of an earlier one.
-    ///
-    /// # Errors
-    /// [`ChangeError`] says whether they were set.
-    ///
-    /// # Cancel safety
-    /// Dropping the future leaves it open whether they were set; what was sent may be executed until the
-    /// client's `node_timeout` is over.
-    pub async fn try_set_permits(&self, permits: u32) -> Result<bool, ChangeError> {
-        self.permits.try_set(permits).await
-    }
-
-    /// Waits until a permit is held: [`acquire_many`](Self::acquire_many) of one.
-    ///
-    /// # Errors
-    /// As there.
-    ///
-    /// # Cancel safety
-    /// As there.
-    pub async fn acquire(&self) -> Result<SemaphoreGuard, AcquireError> {
-        self.acquire_many(1).await
-    }
-
-    /// Waits until so many permits are held, at once. 0 are granted without asking anybody.
-    ///
-    /// # Errors
-    /// [`Config`](AcquireError::Config): nothing was sent. [`Unavailable`](AcquireError::Unavailable): the
-    /// server does not answer, or not so; nothing is held, what was granted is being taken back.
-    ///
-    /// # Cancel safety
-    /// Dropping the future gives up the place in line. If the server has granted meanwhile, or still will,
-    /// the permits are given back in the background; nobody need call anything.
-    pub async fn acquire_many(&self, permits: u32) -> Result<SemaphoreGuard, AcquireError> {
-        self.take(permits, WaitLimit::Forever).await?.ok_or(AcquireError::Shutdown)
-    }
-
-    /// Attempts once, for one permit: [`try_acquire_many`](Self::try_acquire_many).
-    ///
-    /// # Errors
-    /// As there.
-    ///
-    /// # Cancel safety
-    /// As there.
-    pub async fn try_acquire(&self) -> Result<Option<SemaphoreGuard>, AcquireError> {
-        self.try_acquire_many(1).await
-    }
-
-    /// Attempts once. `None`: fewer are left, or another waits for several. Passes those who wait in line.
-    ///
-    /// # Errors
-    /// As [`acquire_many`](Self::acquire_many); an outage is an error in any case.
-    ///
-    /// # Cancel safety
-    /// As [`acquire_many`](Self::acquire_many).
-    pub async fn try_acquire_many(
-        &self,
-        permits: u32,
-    ) -> Result<Option<SemaphoreGuard>, AcquireError> {
-        self.take(permits, WaitLimit::Once).await
-    }
-
-    /// Waits until a permit is held, at most `limit`: [`try_acquire_many_for`](Self::try_acquire_many_for).
-    ///
-    /// # Errors
-    /// As there.
-    ///
-    /// # Cancel safety
-    /// As there.
-    pub async fn try_acquire_for(
-        &self,
-        limit: Duration,
-    ) -> Result<Option<SemaphoreGuard>, AcquireError> {
-        self.try_acquire_many_for(1, limit).await
-    }
-
-    /// Waits until so many permits are held, at once, at most `limit`. `None`: there were not so many, or
-    /// others before us in line waited for theirs, until then.
-    ///
-    /// # Errors
-    /// As [`acquire_many`](Self::acquire_many), but for an outage: it is waited for too, and is an error if
-    /// it lasts until the limit, or with [`OnOutage::Fail`](crate::OnOutage).
-    ///
-    /// # Cancel safety
-    /// As [`acquire_many`](Self::acquire_many).
-    pub async fn try_acquire_many_for(
-        &self,
-        permits: u32,
-        limit: Duration,
-    ) -> Result<Option<SemaphoreGuard>, AcquireError> {
-        self.take(permits, WaitLimit::For(limit)).await
     }
 
     /// Gives back permits that no guard here stands for: [forgotten](SemaphoreGuard::forget) ones, those of
@@ -223,20 +116,7 @@ impl Semaphore {
     /// # Cancel safety
     /// As [`release`](Self::release).
     pub async fn release_if_exists(&self, permits: u32) -> Result<bool, ChangeError> {
-        self.permits.add_if_exists(permits.into()).await
-    }
-
-    /// Adds permits; or takes some away, if it is negative. More than are left may be: then as many are
-    /// given back before one is to be had again.
-    ///
-    /// # Errors
-    /// [`ChangeError`] says whether they were added. They are not where there would be more than 2⁵³ − 1, or as
-    /// many less than none.
-    ///
-    /// # Cancel safety
-    /// As [`release`](Self::release).
-    pub async fn add(&self, permits: i64) -> Result<(), ChangeError> {
-        self.permits.add(permits).await
+        self.permits.change(self.permits.store.add(permits.into(), true)).await
     }
 
     /// Takes all that are left. Returns how many.
@@ -292,18 +172,6 @@ impl Semaphore {
         Ok(false)
     }
 
-    /// Deletes the semaphore, whoever holds permits of it. False if it was not set.
-    ///
-    /// # Errors
-    /// [`ChangeError`] says whether it was deleted.
-    ///
-    /// # Cancel safety
-    /// Dropping the future leaves it open whether it was deleted; what was sent may be executed until the
-    /// client's `node_timeout` is over.
-    pub async fn delete(&self) -> Result<bool, ChangeError> {
-        self.permits.delete().await
-    }
-
     async fn take(
         &self,
         permits: u32,
@@ -319,11 +187,5 @@ impl Semaphore {
         handle.on_outage = self.on_outage;
         let guard = handle.acquire_anew(patience).await?;
         Ok(guard.map(|guard| SemaphoreGuard::new(guard, permits)))
-    }
-}
-
-impl fmt::Debug for Semaphore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.permits.show("Semaphore", f)
     }
 }
