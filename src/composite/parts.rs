@@ -84,7 +84,7 @@ impl MultiMember for Member {
 
 /// A lock as a member of a `MultiLock` of its kind, and of those of several.
 macro_rules! member {
-    ($Lock:ty, $Guard:ty, $voter:expr, $plain:expr) => {
+    ($Lock:ty, $Guard:ty, $voter:expr) => {
         impl MultiMember for $Lock {
             type Guard = $Guard;
         }
@@ -106,16 +106,16 @@ macro_rules! member {
             }
 
             fn plain(&self) -> Lock {
-                $plain(self)
+                Lock::beside(self.voter())
             }
         }
     };
 }
-member!(Lock, LockGuard, |lock: &Self| lock.voter().in_composite(), Self::clone);
-member!(FencedLock, FencedGuard, Self::as_member, Self::plain);
-member!(ReadLock, ReadGuard, |lock: &Self| lock.voter().in_composite(), Self::plain);
-member!(WriteLock, WriteGuard, |lock: &Self| lock.voter().in_composite(), Self::plain);
-member!(FairLock, LockGuard, |lock: &Self| lock.voter().in_composite(), Self::plain);
+member!(Lock, LockGuard, |lock: &Self| lock.voter().in_composite());
+member!(FencedLock, FencedGuard, Self::as_member);
+member!(ReadLock, ReadGuard, |lock: &Self| lock.voter().in_composite());
+member!(WriteLock, WriteGuard, |lock: &Self| lock.voter().in_composite());
+member!(FairLock, LockGuard, |lock: &Self| lock.voter().in_composite());
 
 /// One of which a majority excludes all others.
 macro_rules! red_member {

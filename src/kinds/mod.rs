@@ -43,6 +43,7 @@ mod expirable;
 mod fair;
 mod fenced;
 mod latch;
+mod looking;
 mod mutex;
 mod once;
 mod permits;

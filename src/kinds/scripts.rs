@@ -120,6 +120,7 @@ mod tests {
         let (day, holder) = (std::time::Duration::from_secs(86_400), "me".into());
         let term = Lease::Watchdog.term(day, day).unwrap();
         let mutex = mutex::script::Mutex::new("x");
+        let inspect = mutex::script::Inspect { name: "x".into() };
         let fenced = fenced::script::Fenced::member("x");
         let fair = fair::script::Fair::new("x");
         let read = counter::script::Read { name: "x".into() };
@@ -140,7 +141,7 @@ mod tests {
         let batch = Batch::new(renewal.script, vec![renewal.clone(); 3]);
         for_any_answer(|answer| {
             let items = || Items::of(answer.clone());
-            drop(items().map(|items| mutex.inspect().decode(items)));
+            drop(items().map(|items| inspect.decode(items)));
             drop(items().map(|items| fair.waiting().decode(items)));
             drop(items().map(|items| read.decode(items)));
             drop(items().map(|items| holders.decode(items)));

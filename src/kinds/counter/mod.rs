@@ -8,6 +8,7 @@ use script::Read;
 
 use crate::{
     error::{ConfigError, InspectError, LockName, NodeError},
+    kinds::looking::{ask, failed},
     process::NodeServices,
     wire::Call,
 };
@@ -47,15 +48,10 @@ impl Counter {
 
     /// Asks what changes nothing.
     pub(crate) async fn ask<C: Call>(&self, call: &C) -> Result<C::Reply, InspectError> {
-        self.check()?;
-        let services = &self.services;
-        let deadline = services.now() + services.settings.node_timeout;
-        let answer = services.node.call(&self.key, call, deadline).await;
-        answer.map(|(_, answer)| answer.reply).map_err(|source| self.failed(source))
+        ask(&self.services, &self.key, call).await
     }
 
     pub(crate) fn failed(&self, source: NodeError) -> InspectError {
-        let (lock, node) = (self.shown_name(), self.services.node_id().clone());
-        InspectError::Node { lock, node, source }
+        failed(&self.services, &self.key, source)
     }
 }

@@ -2,20 +2,18 @@
 
 pub(crate) mod script;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use script::Fair;
 
 use crate::{
     acquire::{Handle, Target, lock_methods},
-    error::{InspectError, NodeError},
+    error::InspectError,
     guard::LockGuard,
     kind::Holder,
-    kinds::mutex::Lock,
-    lease::Lease,
+    kinds::looking::{ask, force_open, holders, single_lock_methods},
     process::NodeServices,
     voting::Voter,
-    wire::Outcome,
 };
 
 /// A reentrant lock held on one Redis master, granted in the order in which it was asked for, over all
@@ -79,6 +77,7 @@ pub struct FairLock {
 }
 
 lock_methods!([] FairLock, LockGuard);
+single_lock_methods!(FairLock, holders, holder);
 
 impl FairLock {
     pub(crate) fn new(services: Arc<NodeServices>, name: &str) -> Self {
@@ -86,45 +85,6 @@ impl FairLock {
         let fair = Arc::new(Fair::new(&key));
         let member = Voter::new(services, fair.clone());
         Self { handle: Handle::new(Target::one(member)), fair }
-    }
-
-    /// The lock's name.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.voter().name()
-    }
-
-    /// Whether anybody holds the lock.
-    ///
-    /// # Errors
-    /// [`InspectError`]; nothing was changed.
-    ///
-    /// # Cancel safety
-    /// Dropping the future changes nothing.
-    pub async fn is_locked(&self) -> Result<bool, InspectError> {
-        self.plain().is_locked().await
-    }
-
-    /// How much longer the lock is held unless it is renewed: [`Lock::remaining_ttl`](crate::Lock).
-    ///
-    /// # Errors
-    /// [`InspectError`]; nothing was changed.
-    ///
-    /// # Cancel safety
-    /// Dropping the future changes nothing.
-    pub async fn remaining_ttl(&self) -> Result<Option<Duration>, InspectError> {
-        self.plain().remaining_ttl().await
-    }
-
-    /// Who holds the lock.
-    ///
-    /// # Errors
-    /// [`InspectError`]; nothing was changed.
-    ///
-    /// # Cancel safety
-    /// Dropping the future changes nothing.
-    pub async fn holder(&self) -> Result<Option<Holder>, InspectError> {
-        self.plain().holder().await
     }
 
     /// Who waits, by their holder ids, the next one first.
@@ -135,12 +95,13 @@ impl FairLock {
     /// # Cancel safety
     /// Dropping the future changes nothing.
     pub async fn waiting(&self) -> Result<Vec<String>, InspectError> {
-        Ok(self.plain().ask(&self.fair.waiting()).await?.reply)
+        let voter = self.voter();
+        ask(&voter.services, voter.kind.name(), &self.fair.waiting()).await
     }
 
     /// Deletes the lock, whoever holds it, and wakes the next one. False if nobody held it. The queue
-    /// stays. A key that is no lock is [not touched](NodeError::ForeignKey), nor is a lock of
-    /// [another kind](NodeError::OtherKind).
+    /// stays. A key that is no lock is [not touched](crate::error::NodeError::ForeignKey), nor is a lock of
+    /// [another kind](crate::error::NodeError::OtherKind).
     ///
     /// Its holder learns of it with its next renewal, and with a fixed lease only at the end. Until then
     /// two may believe that they hold the lock.
@@ -151,26 +112,10 @@ impl FairLock {
     /// # Cancel safety
     /// As [`Lock::force_release`](crate::Lock::force_release).
     pub async fn force_release(&self) -> Result<bool, InspectError> {
-        let plain = self.plain();
-        match plain.ask(&self.fair.force()).await?.reply.code {
-            Outcome::DONE => Ok(true),
-            Outcome::FOREIGN => Err(plain.failed(NodeError::ForeignKey)),
-            Outcome::OTHER_KIND => Err(plain.failed(NodeError::OtherKind)),
-            _ => Ok(false),
-        }
+        force_open(self.voter(), &self.fair.force()).await
     }
 
-    pub(crate) fn voter(&self) -> &Voter {
-        self.handle.target.members.first()
-    }
-
-    /// The same lock, to look at.
-    pub(crate) fn plain(&self) -> Lock {
-        Lock::beside(self.voter())
-    }
-
-    /// Whether it was given a lease of its own.
-    pub(crate) fn has_own_lease(&self) -> bool {
-        self.handle.lease != Lease::default()
+    async fn holders(&self) -> Result<Vec<Holder>, InspectError> {
+        holders(self.voter()).await
     }
 }

@@ -7,7 +7,7 @@ pub(crate) mod script;
 #[cfg(all(test, feature = "embedded"))]
 mod tests;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 pub use guard::FencedGuard;
 use script::Fenced;
@@ -16,8 +16,10 @@ use crate::{
     acquire::{Handle, Target, lock_methods},
     error::InspectError,
     kind::Holder,
-    kinds::mutex::Lock,
-    lease::Lease,
+    kinds::{
+        looking::{holders, single_lock_methods},
+        mutex::Lock,
+    },
     process::NodeServices,
     voting::Voter,
 };
@@ -69,51 +71,13 @@ pub struct FencedLock {
 }
 
 lock_methods!([] FencedLock, FencedGuard);
+single_lock_methods!(FencedLock, holders, holder);
 
 impl FencedLock {
     pub(crate) fn new(services: Arc<NodeServices>, name: &str) -> Self {
         let key = services.key_of(name);
         let member = Voter::new(services, Arc::new(Fenced::alone(&key)));
         Self { handle: Handle::new(Target::one(member)) }
-    }
-
-    /// The lock's name.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.voter().name()
-    }
-
-    /// Whether anybody holds the lock, fenced or not.
-    ///
-    /// # Errors
-    /// [`InspectError`]; nothing was changed.
-    ///
-    /// # Cancel safety
-    /// Dropping the future changes nothing.
-    pub async fn is_locked(&self) -> Result<bool, InspectError> {
-        self.plain().is_locked().await
-    }
-
-    /// [`Lock::remaining_ttl`].
-    ///
-    /// # Errors
-    /// [`InspectError`]; nothing was changed.
-    ///
-    /// # Cancel safety
-    /// Dropping the future changes nothing.
-    pub async fn remaining_ttl(&self) -> Result<Option<Duration>, InspectError> {
-        self.plain().remaining_ttl().await
-    }
-
-    /// Who holds the lock, fenced or not.
-    ///
-    /// # Errors
-    /// [`InspectError`]; nothing was changed.
-    ///
-    /// # Cancel safety
-    /// Dropping the future changes nothing.
-    pub async fn holder(&self) -> Result<Option<Holder>, InspectError> {
-        self.plain().holder().await
     }
 
     /// [`Lock::force_release`]. The counter stays: the next token is greater all the same.
@@ -124,7 +88,11 @@ impl FencedLock {
     /// # Cancel safety
     /// As [`Lock::force_release`].
     pub async fn force_release(&self) -> Result<bool, InspectError> {
-        self.plain().force_release().await
+        Lock::beside(self.voter()).force_release().await
+    }
+
+    async fn holders(&self) -> Result<Vec<Holder>, InspectError> {
+        holders(self.voter()).await
     }
 
     /// How the lock takes part in a composite: with a counter for that.
@@ -132,19 +100,5 @@ impl FencedLock {
         let alone = self.voter();
         let kind = Arc::new(Fenced::member(alone.kind.name()));
         Voter { kind, ..alone.in_composite() }
-    }
-
-    fn voter(&self) -> &Voter {
-        self.handle.target.members.first()
-    }
-
-    /// The same lock without tokens.
-    pub(crate) fn plain(&self) -> Lock {
-        Lock::beside(self.voter())
-    }
-
-    /// Whether the lock was given a lease of its own.
-    pub(crate) fn has_own_lease(&self) -> bool {
-        self.handle.lease != Lease::default()
     }
 }

@@ -2,21 +2,18 @@
 
 pub(crate) mod script;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use script::LockContents;
 pub(crate) use script::Mutex;
 
 use crate::{
     acquire::{Handle, Target, lock_methods},
-    error::{InspectError, NodeError},
+    error::InspectError,
     guard::LockGuard,
     kind::Holder,
-    lease::Lease,
+    kinds::looking::{force_open, holders, single_lock_methods},
     process::NodeServices,
-    socket::Answer,
     voting::Voter,
-    wire::{Call, Outcome},
 };
 
 /// A reentrant lock held on one Redis master.
@@ -50,10 +47,10 @@ use crate::{
 #[derive(Clone)]
 pub struct Lock {
     pub(crate) handle: Handle,
-    mutex: Arc<Mutex>,
 }
 
 lock_methods!([] Lock, LockGuard);
+single_lock_methods!(Lock, holders, holder);
 
 impl Lock {
     pub(crate) fn new(services: Arc<NodeServices>, name: &str) -> Self {
@@ -63,53 +60,12 @@ impl Lock {
 
     /// The locks of one name at many services share what is said of it.
     pub(crate) fn of(services: Arc<NodeServices>, mutex: Arc<Mutex>) -> Self {
-        let member = Voter::new(services, mutex.clone());
-        Self { handle: Handle::new(Target::one(member)), mutex }
+        Self { handle: Handle::new(Target::one(Voter::new(services, mutex))) }
     }
 
     /// The plain lock of the same name, to look at what stands there.
     pub(crate) fn beside(other: &Voter) -> Self {
         Self::of(other.services.clone(), Arc::new(Mutex::new(other.kind.name())))
-    }
-
-    /// The lock's name.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.voter().name()
-    }
-
-    /// Whether anybody holds the lock.
-    ///
-    /// # Errors
-    /// [`InspectError`]; nothing was changed.
-    ///
-    /// # Cancel safety
-    /// Dropping the future changes nothing.
-    pub async fn is_locked(&self) -> Result<bool, InspectError> {
-        Ok(self.holder().await?.is_some())
-    }
-
-    /// How much longer the lock is held unless it is renewed. `None` if it is free or has no ttl:
-    /// [`holder`](Self::holder) tells these apart.
-    ///
-    /// # Errors
-    /// [`InspectError`]; nothing was changed.
-    ///
-    /// # Cancel safety
-    /// Dropping the future changes nothing.
-    pub async fn remaining_ttl(&self) -> Result<Option<Duration>, InspectError> {
-        Ok(self.holder().await?.and_then(|holder| holder.ttl))
-    }
-
-    /// Who holds the lock; of many readers one.
-    ///
-    /// # Errors
-    /// [`InspectError`]; nothing was changed.
-    ///
-    /// # Cancel safety
-    /// Dropping the future changes nothing.
-    pub async fn holder(&self) -> Result<Option<Holder>, InspectError> {
-        Ok(self.holders().await?.into_iter().next())
     }
 
     /// Who holds the lock: nobody, one, or many [readers](crate::inspect::Access).
@@ -120,12 +76,12 @@ impl Lock {
     /// # Cancel safety
     /// Dropping the future changes nothing.
     pub async fn holders(&self) -> Result<Vec<Holder>, InspectError> {
-        Ok(self.standing().await?.into_iter().flat_map(LockContents::into_holders).collect())
+        holders(self.voter()).await
     }
 
     /// Deletes the lock, whoever holds it, and wakes those who wait. False if nobody held it. A key
-    /// that is no lock is [not touched](NodeError::ForeignKey), nor is a lock of
-    /// [another kind](NodeError::OtherKind).
+    /// that is no lock is [not touched](crate::error::NodeError::ForeignKey), nor is a lock of
+    /// [another kind](crate::error::NodeError::OtherKind).
     ///
     /// Its holder learns of it at once if somebody waits in the same process, else with its next
     /// renewal, and with a fixed lease only at the end. Until then two may believe that they hold
@@ -133,45 +89,11 @@ impl Lock {
     ///
     /// # Errors
     /// [`InspectError`]; whether the lock was deleted is unknown if the cause
-    /// [is](NodeError::is_unknown).
+    /// [is](crate::error::NodeError::is_unknown).
     ///
     /// # Cancel safety
     /// Dropping the future leaves it open whether the lock was deleted.
     pub async fn force_release(&self) -> Result<bool, InspectError> {
-        match self.ask(&self.mutex.force()).await?.reply.code {
-            Outcome::DONE => Ok(true),
-            Outcome::FOREIGN => Err(self.failed(NodeError::ForeignKey)),
-            Outcome::OTHER_KIND => Err(self.failed(NodeError::OtherKind)),
-            _ => Ok(false),
-        }
-    }
-
-    pub(crate) fn voter(&self) -> &Voter {
-        self.handle.target.members.first()
-    }
-
-    /// Whether the lock was given a lease of its own.
-    pub(crate) fn has_own_lease(&self) -> bool {
-        self.handle.lease != Lease::default()
-    }
-
-    /// What stands under the name, of whatever kind.
-    pub(super) async fn standing(&self) -> Result<Option<LockContents>, InspectError> {
-        Ok(self.ask(&self.mutex.inspect()).await?.reply)
-    }
-
-    pub(super) async fn ask<C: Call>(&self, call: &C) -> Result<Answer<C::Reply>, InspectError> {
-        self.voter().check_name()?;
-        let services = &self.voter().services;
-        services.check_here()?;
-        let deadline = services.process.clock.now() + services.settings.node_timeout;
-        // In doubt not said again: what was forced open once may be another's by now.
-        let answer = services.node.call(self.voter().kind.name(), call, deadline).await;
-        answer.map(|(_, answer)| answer).map_err(|error| self.failed(error))
-    }
-
-    pub(super) fn failed(&self, source: NodeError) -> InspectError {
-        let (lock, node) = (self.voter().shown_name(), self.voter().services.node_id().clone());
-        InspectError::Node { lock, node, source }
+        force_open(self.voter(), &Mutex::new(self.voter().kind.name()).force()).await
     }
 }

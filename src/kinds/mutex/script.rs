@@ -37,10 +37,6 @@ impl Mutex {
         self.statement(&FORCE, [Arg::text(&self.channel)])
     }
 
-    pub(crate) fn inspect(&self) -> Inspect {
-        Inspect { name: self.name.clone() }
-    }
-
     fn statement<const A: usize>(&self, script: &'static Script, args: [Arg; A]) -> Statement {
         Statement::new(script, [&self.name], args)
     }
@@ -116,7 +112,7 @@ impl LockContents {
 /// Asks who holds the lock.
 #[derive(Debug, Clone)]
 pub(crate) struct Inspect {
-    name: Arc<str>,
+    pub(crate) name: Arc<str>,
 }
 
 impl Call for Inspect {

@@ -3,7 +3,6 @@
 mod guard;
 mod read;
 pub(crate) mod script;
-mod side;
 mod write;
 
 use std::{fmt, sync::Arc};
@@ -13,7 +12,15 @@ pub use read::ReadLock;
 pub use write::WriteLock;
 
 use self::script::Rw;
-use crate::process::NodeServices;
+use crate::{
+    error::{InspectError, NodeError},
+    kinds::{
+        looking::{contents, failed},
+        mutex::script::LockContents,
+    },
+    process::NodeServices,
+    voting::Voter,
+};
 
 /// A lock with many readers or one writer, held on one Redis master.
 ///
@@ -93,5 +100,15 @@ impl RwLock {
 impl fmt::Debug for RwLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.read().handle.show("RwLock", f)
+    }
+}
+
+/// Who reads and who writes; nobody, if it is free.
+async fn sides(of: &Voter) -> Result<LockContents, InspectError> {
+    match contents(of).await? {
+        Some(LockContents { mode: None, .. }) => {
+            Err(failed(&of.services, of.kind.name(), NodeError::OtherKind))
+        }
+        contents => Ok(contents.unwrap_or_default()),
     }
 }

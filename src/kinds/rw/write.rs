@@ -1,18 +1,17 @@
 //! The side of those who write.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use super::{
     guard::WriteGuard,
     script::{Mode, Rw, RwSide},
-    side::{force_release, standing},
+    sides,
 };
 use crate::{
     acquire::{Handle, Target, lock_methods},
     error::InspectError,
     kind::Holder,
-    kinds::mutex::Lock,
-    lease::Lease,
+    kinds::looking::{force_open, single_lock_methods},
     process::NodeServices,
     voting::Voter,
 };
@@ -45,6 +44,7 @@ pub struct WriteLock {
 }
 
 lock_methods!([] WriteLock, WriteGuard);
+single_lock_methods!(WriteLock, writers, holder);
 
 impl WriteLock {
     pub(super) fn new(services: Arc<NodeServices>, rw: Arc<Rw>) -> Self {
@@ -52,69 +52,19 @@ impl WriteLock {
         Self { handle: Handle::new(Target::one(member)), rw }
     }
 
-    /// The lock's name.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.voter().name()
-    }
-
-    /// Whether anybody writes.
-    ///
-    /// # Errors
-    /// [`InspectError`]; nothing was changed.
-    ///
-    /// # Cancel safety
-    /// Dropping the future changes nothing.
-    pub async fn is_locked(&self) -> Result<bool, InspectError> {
-        Ok(self.holder().await?.is_some())
-    }
-
-    /// How much longer it is held for writing unless that is renewed. `None` if nobody writes, or
-    /// without a ttl.
-    ///
-    /// # Errors
-    /// [`InspectError`]; nothing was changed.
-    ///
-    /// # Cancel safety
-    /// Dropping the future changes nothing.
-    pub async fn remaining_ttl(&self) -> Result<Option<Duration>, InspectError> {
-        Ok(self.holder().await?.and_then(|holder| holder.ttl))
-    }
-
-    /// Who writes.
-    ///
-    /// # Errors
-    /// [`InspectError`]; nothing was changed.
-    ///
-    /// # Cancel safety
-    /// Dropping the future changes nothing.
-    pub async fn holder(&self) -> Result<Option<Holder>, InspectError> {
-        Ok(standing(&self.plain()).await?.writer)
-    }
-
     /// Takes the lock from who writes, and wakes those who wait. False if nobody did; readers keep it.
-    /// See [`Lock::force_release`] for who learns of it, and when.
+    /// See [`Lock::force_release`](crate::Lock::force_release) for who learns of it, and when.
     ///
     /// # Errors
-    /// As [`Lock::force_release`].
+    /// As [`Lock::force_release`](crate::Lock::force_release).
     ///
     /// # Cancel safety
-    /// As [`Lock::force_release`].
+    /// As [`Lock::force_release`](crate::Lock::force_release).
     pub async fn force_release(&self) -> Result<bool, InspectError> {
-        force_release(&self.plain(), &self.rw, Mode::Write).await
+        force_open(self.voter(), &self.rw.force(Mode::Write)).await
     }
 
-    pub(crate) fn voter(&self) -> &Voter {
-        self.handle.target.members.first()
-    }
-
-    /// The lock of the same name, to look at.
-    pub(crate) fn plain(&self) -> Lock {
-        Lock::beside(self.voter())
-    }
-
-    /// Whether the lock was given a lease of its own.
-    pub(crate) fn has_own_lease(&self) -> bool {
-        self.handle.lease != Lease::default()
+    async fn writers(&self) -> Result<Vec<Holder>, InspectError> {
+        Ok(sides(self.voter()).await?.writer.into_iter().collect())
     }
 }
