@@ -28,8 +28,9 @@ fn every_planted_bug_has_its_place() {
     let src = root().join("src");
     let sources: Vec<_> =
         files(&src, "rs").iter().map(|f| fs::read_to_string(f).unwrap()).collect();
-    let planted: BTreeSet<_> =
-        sources.iter().flat_map(|source| names_after(source, "planted!(")).collect();
+    let lines = sources.iter().flat_map(|source| source.lines().map(str::trim));
+    let code = lines.filter(|line| !line.starts_with("//"));
+    let planted: BTreeSet<_> = code.flat_map(|line| names_after(line, "planted!(")).collect();
     let listed: BTreeSet<_> = BUGS.iter().map(|bug| bug.variant).collect();
     assert_eq!(planted, listed);
 }
