@@ -29,7 +29,7 @@ const BATCH: usize = 64;
 /// cost a server as much as a thousand locks.
 const BATCH_BYTES: usize = 16 * 1024;
 
-/// One of many statements, and who is to get the answer.
+/// One of many statements, and the caller that is to get the answer.
 #[derive(Debug)]
 pub(crate) struct BatchItem<T> {
     pub(crate) statement: Statement,
@@ -128,13 +128,13 @@ impl Node {
         self.look_out(call.batch.key(), connection, deadline).await.transpose()
     }
 
-    /// Makes a call with somebody looking out where it is answered.
+    /// Makes a call with a look-out where it is answered.
     async fn call_looking_out<T>(&self, call: &BatchCall<T>) -> Result<Answered, NodeError> {
         let mut from = self.look_out_for(call, None).await;
         let (mut answers, mut connection) = self.call_once(call).await?;
         let run_id = connection.server_run();
         if matches!(&from, Some(Ok(from)) if from.is_elsewhere(run_id)) {
-            // The slot has moved, or is about to: said once more to whoever has answered.
+            // The slot has moved, or is about to: said once more to the server that has answered.
             from = self.look_out_for(call, Some(&connection)).await;
             (answers, connection) = self.call_once(call).await?;
         }
@@ -217,7 +217,7 @@ struct Answered {
     from: Option<Result<Box<Lookout>, NodeError>>,
 }
 
-/// The statements of one call, and in the same order who is to get their answers.
+/// The statements of one call, and in the same order the callers that are to get their answers.
 #[derive(Debug)]
 struct BatchCall<T> {
     batch: Batch,
@@ -261,7 +261,7 @@ impl<T> BatchCall<T> {
 }
 
 /// Calls of at most [`BATCH`] locks and [`BATCH_BYTES`]. Each script, slot, lease and time-out has its
-/// own: nobody is hurried by another. Inside them the order of `items` is kept.
+/// own: none is hurried by another. Inside them the order of `items` is kept.
 fn calls<T>(
     items: Vec<BatchItem<T>>,
     slot: impl Fn(&Statement) -> u16,

@@ -1,7 +1,7 @@
-//! Which of the servers that say who serves what of a cluster is to be believed. Pure.
+//! Which of the servers that tell the slots of a cluster is to be believed. Pure.
 //!
 //! One that is cut off from the others goes on naming the masters of before. One that has left, and is a
-//! cluster of its own by now, names itself, perhaps by a greater number: what is held in the one is not held
+//! cluster of its own by now, names itself, perhaps by a greater number. What is held in the one is not held
 //! in the other.
 
 use std::{collections::BTreeSet, sync::Arc};
@@ -18,7 +18,7 @@ pub(super) struct TopologyReport {
     pub(super) rank: (bool, u64),
 }
 
-/// Whom to believe, of those who have answered by now.
+/// Which answer to believe, of those that have come by now.
 #[derive(Debug)]
 pub(super) enum Choice<'a> {
     Nobody,
@@ -26,18 +26,18 @@ pub(super) enum Choice<'a> {
     Certain(&'a TopologyReport),
     /// Unless others say something else.
     SoFar(&'a TopologyReport),
-    /// Two who are of different clusters, and either may be the right one.
+    /// Two of different clusters, and either may be the right one.
     Apart(&'a TopologyReport, &'a TopologyReport),
 }
 
-/// Those who are of one cluster, by what they call each other.
+/// Servers of one cluster, by what they call each other.
 struct ClusterView<'a> {
     ids: BTreeSet<&'a Arc<str>>,
     newest: &'a TopologyReport,
 }
 
-/// The newest word of those who are of the cluster that is `known`. In the beginning none is: then those whose
-/// word is to be heard are `asked`, as far as nobody names them.
+/// The newest word of the servers of the cluster that is `known`. In the beginning none is: then those whose
+/// word is to be heard are `asked`, as far as none names them.
 pub(super) fn choose<'a>(
     said: &'a [TopologyReport],
     known: &SlotMap,
@@ -67,7 +67,7 @@ pub(super) fn choose<'a>(
         (None, _) => Choice::Nobody,
         (Some(one), Some(other)) => Choice::Apart(one.newest, other.newest),
         (Some(one), None) if most * 2 > known.len() => Choice::Certain(one.newest),
-        // Much may have changed meanwhile. But those who are few and alone may have left.
+        // Much may have changed meanwhile. But those that are few and alone may have left.
         (Some(one), None) if one.newest.map.places().len() * 2 >= masters => {
             Choice::SoFar(one.newest)
         }
@@ -81,7 +81,7 @@ fn groups<'a>(said: impl Iterator<Item = &'a TopologyReport>) -> Vec<ClusterView
         let mut joined = ClusterView { ids: one.map.ids().iter().collect(), newest: one };
         let mut others = Vec::new();
         for group in groups {
-            // Who tells no names is taken for one of the others.
+            // One that tells no names is taken for one of the others.
             let is_apart = !joined.ids.is_empty()
                 && !group.ids.is_empty()
                 && joined.ids.is_disjoint(&group.ids);

@@ -1,7 +1,7 @@
 //! A cluster: which of its masters serves a slot, and how that is found out.
 //!
-//! Nothing is known for sure: a call goes where the slot was last seen, and who does not have it says
-//! where it is. All are asked anew when one of them cannot be reached.
+//! Nothing is known for sure: a call goes where the slot was last seen, and a server without it says where
+//! it is. All are asked anew when one of them cannot be reached.
 //!
 //! # Deadlock safety
 //! `state` is locked for look-ups only; nothing is asked, dropped or spawned under it. `looking` is locked
@@ -60,7 +60,7 @@ struct ClusterState {
     failed: Option<NodeError>,
 }
 
-/// Who is at a place.
+/// The server at a place.
 struct KnownMaster {
     master: Master,
     used: Instant,
@@ -72,7 +72,7 @@ impl Cluster {
         Self { core, places, state: Mutex::default(), looking: Mutex::default(), has_warned }
     }
 
-    /// The connection to whoever serves `slot`, as far as is known.
+    /// The connection to the server of `slot`, as far as is known.
     pub(super) async fn connection(
         self: &Arc<Self>,
         slot: u16,
@@ -119,7 +119,7 @@ impl Cluster {
             .await
     }
 
-    /// The connection to whoever serves `slot`, if there is one now.
+    /// The connection to the server of `slot`, if there is one now.
     pub(super) fn connected(&self, slot: u16) -> Option<Connection> {
         self.master(&self.owner(slot)?).connected()
     }
@@ -129,12 +129,13 @@ impl Cluster {
         self.master(&self.owner(slot)?).connected_anywhere()
     }
 
-    /// Whether there is a link on a runtime to whoever serves `slot`, connected or not.
+    /// Whether there is a link on a runtime to the server of `slot`, connected or not.
     pub(super) fn is_linked_for(&self, slot: u16, runtime: Id) -> bool {
         self.owner(slot).is_some_and(|place| self.master(&place).is_linked_on(runtime))
     }
 
-    /// Whoever is at a place that a server has told of `slot`. No host is that of who told it.
+    /// The server at a place that another has told of `slot`. Without a host, that of the server
+    /// that told it.
     pub(crate) fn told(&self, slot: u16, (host, port): HostPort) -> Result<HostPort, NodeError> {
         let host = match self.owner(slot) {
             Some((asked, _)) if host.is_empty() => asked,
@@ -191,7 +192,7 @@ impl Cluster {
         self.state().masters.values().for_each(|seat| seat.master.core().closed.cancel());
     }
 
-    /// Has all of them say who serves what, unless they just have.
+    /// Has all of them tell which slots they have, unless they just have.
     ///
     /// # Errors
     /// None of them says it in time. What was known stays.
@@ -207,8 +208,8 @@ impl Cluster {
         }
     }
 
-    /// Begins a look if none is under way, but for one that was just had. It does not stand still with who
-    /// began it: all wait for it, the watchdog too.
+    /// Begins a look if none is under way, but for one that was just had. It does not stand still with the
+    /// caller that began it: all wait for it, the watchdog too.
     fn look_under_way(self: &Arc<Self>) -> Option<SharedRefresh> {
         let mut looking = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(look) = looking.as_ref().filter(|look| look.peek().is_none()) {
@@ -274,8 +275,8 @@ impl Cluster {
         });
     }
 
-    /// Until when nobody is to be granted anything in a slot: its keys were lost with their master, and another
-    /// serves it.
+    /// Until when nothing is to be granted in a slot: its keys were lost with their master, and another serves
+    /// it.
     pub(super) fn covered_until(&self, slot: u16) -> Option<Instant> {
         self.state().covered.until(slot)
     }
@@ -288,7 +289,7 @@ impl Cluster {
             || run_id.is_some() && runs.any(|run| run == run_id)
     }
 
-    /// Has all of them asked. Whoever is asked need not be one that serves anything.
+    /// Has all of them asked. A server that is asked need not have a slot.
     async fn ask_all(&self) -> Result<Looked, NodeError> {
         let places = self.places.all();
         let (map, covered, seated) = {

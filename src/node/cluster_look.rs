@@ -1,4 +1,4 @@
-//! How the servers of a cluster are asked who serves what.
+//! How the servers of a cluster are asked for their slots.
 
 use std::{
     collections::BTreeSet,
@@ -28,7 +28,7 @@ use crate::{
 /// What has come of a look.
 pub(super) struct Looked {
     pub(super) map: SlotMap,
-    /// Slots that came to whoever serves them without the word of the one before.
+    /// Slots that came to their server without the word of the one before.
     pub(super) anew: BTreeSet<u16>,
     pub(super) bereft: Bereft,
 }
@@ -37,7 +37,7 @@ pub(super) struct Looked {
 pub(super) struct TopologyRefresh<'a> {
     /// Of the cluster.
     pub(super) core: &'a Core,
-    /// Who is asked, and by what.
+    /// Which servers are asked, and by what.
     pub(super) asked: &'a [(HostPort, Arc<Core>)],
     pub(super) map: &'a SlotMap,
     pub(super) covered: &'a Covered,
@@ -45,7 +45,7 @@ pub(super) struct TopologyRefresh<'a> {
 }
 
 impl TopologyRefresh<'_> {
-    /// Asks all; those that are silent are not waited for once it is clear whom to believe.
+    /// Asks all; those that are silent are not waited for once it is clear which to believe.
     pub(super) async fn ask_all(&self) -> Result<Looked, NodeError> {
         let (clock, known) = (&self.core.settings.clock, self);
         let places: Vec<_> = self.asked.iter().map(|(place, _)| place.clone()).collect();
@@ -138,7 +138,7 @@ impl TopologyRefresh<'_> {
         };
         let map = map.map_err(|error| cause::unreachable(&error))?;
         if let Some(answer) = shards.filter(|_| !map.places().is_empty()) {
-            // Else somebody would publish in one way and listen in the other.
+            // Else one client would publish in one way and another listen in the other.
             sharding.find(&answer.map_err(cause::of_redis)?);
         }
         let epoch = field(&info, "cluster_current_epoch").and_then(|epoch| epoch.parse().ok());
@@ -149,7 +149,7 @@ impl TopologyRefresh<'_> {
 
 /// How long others are waited for once one has answered.
 const OTHERS: Duration = Duration::from_millis(50);
-/// The same, while it is not clear whom to believe.
+/// The same, while it is not clear which sentinel to believe.
 const DOUBT: Duration = Duration::from_secs(1);
 
 const NOBODY_KNOWN: &str =

@@ -1,11 +1,11 @@
 //! Slots whose keys were lost with their master, and which another serves since. Pure.
 //!
 //! A slot that moves takes its keys along, and the one it comes from is alive. A replica that is promoted has
-//! taken them in, and its mark tells of the failover. Else whoever serves the slot has nothing of it: it grants
+//! taken them in, and its mark tells of the failover. Else the server of the slot has nothing of it: it grants
 //! what others hold.
 //!
 //! A slot may have moved just before its master died, and be looked for only then. So one that is known to be
-//! served by a silent master is noted; what is served elsewhere at the first look has moved, if that master had a
+//! served by a silent master is noted. What is served elsewhere at the first look has moved, if that master had a
 //! replica to take its place.
 
 use std::{
@@ -23,7 +23,7 @@ use crate::clock::Instant;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Covered {
     bereft: Bereft,
-    /// Until when nobody is to be granted anything there.
+    /// Until when nothing is to be granted there.
     until: BTreeMap<u16, Instant>,
 }
 
@@ -81,7 +81,7 @@ impl Covered {
         self.until.extend(anew.iter().map(|slot| (*slot, until)));
     }
 
-    /// Until when nobody is to be granted anything in a slot.
+    /// Until when nothing is to be granted in a slot.
     pub(super) fn until(&self, slot: u16) -> Option<Instant> {
         self.until.get(&slot).copied()
     }
@@ -92,8 +92,8 @@ impl Covered {
     }
 }
 
-/// Whether it is the one who served the slot, and is well: it is giving it away, or has. The one who gets a slot
-/// knows it first. One that is cut off still names itself.
+/// Whether it is the one that served the slot, and is well: it is giving it away, or has. The server that
+/// gets a slot knows it first. One that is cut off still names itself.
 fn vouches(said: &TopologyReport, from: &SlotOwner, slot: u16) -> bool {
     let goes_on = said.rank.0;
     let is_given = || said.map.member(slot).is_none_or(|by| by.id != from.id);
@@ -114,7 +114,8 @@ mod tests {
 
     use super::*;
 
-    /// Who serves the slots from 0 on: a word for each, of a master's letter and those of its replicas.
+    /// The servers of the slots from 0 on: a word for each, of a master's letter and those of its
+    /// replicas.
     fn map(masters: &[&str]) -> SlotMap {
         let text = |text: String| Value::BulkString(text.into());
         let node = |name: char| {
@@ -138,7 +139,8 @@ mod tests {
         Instant::from_origin(Duration::from_secs(seconds))
     }
 
-    /// Looks one after the other: what is followed, by what who says. Which slots come anew at the last.
+    /// Looks one after the other: what is followed, by what each server says. Which slots come anew at
+    /// the last.
     fn looks(looks: &[(&[&str], &[TopologyReport])]) -> Vec<u16> {
         let (mut covered, mut known, mut anew) = Default::default();
         for (masters, said) in looks {

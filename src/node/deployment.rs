@@ -53,13 +53,13 @@ impl Node {
         Self(Arc::new(NodeInner { core, servers }))
     }
 
-    /// Says who is concerned about the node; there is one, and it stays.
+    /// Names the resident that is concerned about the node; there is one, and it stays.
     pub(crate) fn settle(&self, resident: Weak<dyn Resident>) {
         let _the_first_stays = self.0.core.resident.set(resident);
     }
 
     /// Has tasks on the runtime `on` do what all callers need: ask what replicas have, if that matters, and
-    /// who serves what of a cluster.
+    /// which server of a cluster has which slots.
     pub(crate) fn work_on(&self, on: &Handle) {
         let _the_first_stays = self.0.core.background.set(on.clone());
     }
@@ -149,8 +149,8 @@ impl Node {
         }
     }
 
-    /// Until when nobody is to be granted anything that concerns `key`: in a cluster its slot may have come to a
-    /// master that has none of its keys, since the one before was lost with them.
+    /// Until when nothing that concerns `key` is to be granted: in a cluster its slot may have come to a master
+    /// that has none of its keys, since the one before was lost with them.
     pub(crate) fn covered_until(&self, key: &str) -> Option<Instant> {
         match &self.0.servers {
             Servers::One(_) => None,
@@ -229,7 +229,7 @@ impl Node {
         key: &'a str,
         deadline: Instant,
     ) -> BoxFuture<'a, Result<Connection, NodeError>> {
-        // Large, and rare for whoever asks often: they have a connection.
+        // Large, and rare for a caller that asks often: it has a connection.
         match next_socket.take_redirect(deadline) {
             None => Box::pin(self.connection(key, deadline)),
             Some(sent_on) => Box::pin(self.connection_after(sent_on, next_socket, key)),
@@ -273,7 +273,7 @@ impl Node {
     }
 
     /// Makes a call for what concerns `key`; the connection is that of the answer. What never left,
-    /// since the socket had been closed while nobody spoke, goes out on the next one.
+    /// since the socket had been closed while nothing was said on it, goes out on the next one.
     ///
     /// # Errors
     /// As [`connection`](Self::connection) and [`Connection::call`].
@@ -349,7 +349,7 @@ impl Node {
     }
 
     /// From when on its votes count: an instant in the past if they do now. `None` if that is not
-    /// known, since it was never connected or may not be asked who it is.
+    /// known, since it was never connected or may not be asked which run it is.
     pub(crate) fn votes_from(&self) -> Option<Instant> {
         self.standing()?.votes_from()
     }
@@ -385,7 +385,7 @@ impl Node {
     }
 }
 
-/// So often a call goes where it is sent without a pause: those who disagree are to have time.
+/// So often a call goes where it is sent without a pause: servers that disagree are to have time.
 const SENT_ON_AT_ONCE: u32 = 4;
 /// Grows with each time that a call is sent on, up to so many.
 const PAUSE: Duration = Duration::from_millis(5);

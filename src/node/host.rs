@@ -1,9 +1,9 @@
-//! On which runtime the messages of a node are read: where somebody waits for them.
+//! On which runtime the messages of a node are read: where they are waited for.
 //!
 //! If the watchdog's thread read them, each would wake that thread first, and then the one that waits: a sixth
-//! of what a lock takes from one process to another. But a runtime of a single thread goes on only while
-//! somebody blocks on it, and any may be kept busy, or end. Then messages are read by the watchdog's. The servers of
-//! a cluster share one host.
+//! of what a lock takes from one process to another. But a runtime of a single thread goes on only inside
+//! `block_on`, and any may be kept busy, or end. Then messages are read by the watchdog's. The servers of a cluster
+//! share one host.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

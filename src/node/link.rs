@@ -31,7 +31,7 @@ use crate::{
 pub(super) struct Link {
     core: Arc<Core>,
     state: Latest<LinkState>,
-    /// Somebody wants the node while it is down.
+    /// A caller wants the node while it is down.
     nudge: Notify,
 }
 
@@ -48,8 +48,8 @@ enum LinkState {
 pub(super) type Links = Arc<Mutex<Vec<(Id, Arc<Link>)>>>;
 
 impl LinkState {
-    /// Whether it is an answer to who asks after attempt number `known`. Who was refused at the login is told so
-    /// by the attempt that was: passwords change, and the server is there.
+    /// Whether it is an answer to a caller that asks after attempt number `known`. A caller that was refused at
+    /// the login is told so by the attempt that was: passwords change, and the server is there.
     fn is_settled(&self, known: u64) -> bool {
         match self {
             Self::Connecting => false,
@@ -95,7 +95,8 @@ impl Link {
             return Ok(connection);
         }
         self.nudge.notify_one();
-        // Whoever asks again and again for what is down is to leave its runtime time to reach it.
+        // A caller that asks again and again for what is down is to leave its runtime time to reach
+        // it.
         consume_budget().await;
         let known = self.state.look(LinkState::attempt);
         let settled = self.state.wait_for(|state| state.is_settled(known));
@@ -216,8 +217,8 @@ async fn drive(connection: &Connection, driver: DriverTask) -> ConnectionEnd {
     }
 }
 
-/// Waits before the next attempt, less long if somebody asks or has asked for the node, or holds
-/// something there: what has become of that is to be known as soon as the server is back. Nothing is held
+/// Waits before the next attempt, less long if a caller asks or has asked for the node, or holds
+/// something there. What has become of that is to be known as soon as the server is back. Nothing is held
 /// where a cluster serves nothing any more.
 async fn pause(link: &Link, tried: Instant, pause: Duration) {
     let clock = &link.core.settings.clock;

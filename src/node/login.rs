@@ -1,4 +1,5 @@
-//! Who logs in: as is said once and for all, or as is asked for at each connect and before that ends.
+//! Which user logs in: as is said once and for all, or as is asked for at each connect and before
+//! that ends.
 
 use std::{future::pending, sync::Arc, time::Duration};
 

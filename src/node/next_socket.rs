@@ -3,8 +3,8 @@
 use super::redirect::Redirect;
 use crate::{clock::Instant, error::NodeError};
 
-/// How far a call has come that is made until a socket has carried it: a server, or something on the
-/// way to it, may have closed one on which nobody spoke, and that shows when somebody does.
+/// How far a call has come that is made until a socket has carried it. A server, or something on the
+/// way to it, may have closed a socket on which nothing was said, and that shows at the next call.
 #[derive(Debug)]
 pub(crate) struct NextSocket {
     /// The call may be made again also where it may have been executed.
@@ -21,11 +21,11 @@ struct SentOn {
     /// Where it goes next, and how it was said.
     next: Option<Box<(Redirect, NodeError)>>,
     times: u32,
-    /// How long it goes on: who asks anew does not begin anew.
+    /// How long it goes on: a call that is made anew does not begin anew.
     until: Option<Instant>,
     /// What is refused since some of its keys have moved is not made again as it is.
     is_divisible: bool,
-    /// It was sent on for too long, or cannot be: who says so again ends it.
+    /// It was sent on for too long, or cannot be: the next redirection ends it.
     is_over: bool,
 }
 
@@ -166,7 +166,7 @@ mod tests {
         }
     }
 
-    /// Whoever asks until it is told otherwise would ask for ever.
+    /// A call that goes on until it is told otherwise would go on for ever.
     #[test]
     fn call_that_is_not_sent_on_ends_with_the_next_word_of_it() {
         let down = || NodeError::Server { code: "CLUSTERDOWN".into(), message: "".into() };

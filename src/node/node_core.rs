@@ -12,7 +12,7 @@ use crate::{
     standing::{RunId, ServerRun},
 };
 
-/// Who is concerned about a node also while nobody asks it anything.
+/// What is concerned about a node also while nothing is asked of it.
 pub(crate) trait Resident: Send + Sync {
     /// Whether it is to be reached again as soon as it is there.
     fn needs_node(&self) -> bool;

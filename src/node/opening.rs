@@ -42,7 +42,7 @@ pub(super) struct Opened {
 pub(crate) struct Upkeep {
     pub(crate) renew_login_at: Option<Instant>,
     dial: DialNumber,
-    /// To whom it leads, if that was asked.
+    /// The run it leads to, if that was asked.
     run_id: Option<RunId>,
     /// Where it leads, if the node may be elsewhere later.
     pub(super) place: Option<Whereabouts>,
@@ -85,7 +85,7 @@ impl Core {
         self.runs.met(dial, Reign { run_id, replid }, now, alone_for)
     }
 
-    /// Notes who the server is. Warns if the user may not ask, unless that was so before.
+    /// Notes which run the server is. Warns if the user may not ask, unless that was so before.
     fn identify(&self, greeting: &Greeting) -> Arc<ServerRun> {
         let mut newest = self.standing();
         let standing =
@@ -137,7 +137,7 @@ impl Core {
         Ok((redis, Box::pin(driver), Upkeep { renew_login_at, dial, run_id: None, place }))
     }
 
-    /// A stream on which nothing was said but who we are; and what it is tied to.
+    /// A stream on which nothing was said but the login; and what it is tied to.
     pub(super) async fn logged_in(
         &self,
         deadline: Instant,
@@ -228,7 +228,7 @@ impl Core {
         }
     }
 
-    /// Who hangs up without a word may have waited for another protocol.
+    /// A server that hangs up without a word may have waited for another protocol.
     fn hung_up(&self, error: NodeError) -> NodeError {
         match error {
             NodeError::Unreachable { reason }

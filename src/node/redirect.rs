@@ -8,13 +8,13 @@ use crate::reach::{HostPort, OF_CLUSTERS, shown};
 /// Where a call is to be made that was not executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Redirect {
-    /// There, and all others of the slot, too. No host is that of whoever says so.
+    /// There, and all others of the slot, too. Without a host, that of the server that says so.
     Moved(HostPort),
     /// There, behind ASKING, this once: the slot is on its way.
     Ask(HostPort),
     /// Where it was, in a moment: of its keys some have moved already.
     TryAgain,
-    /// The same: nobody serves the slot.
+    /// The same: the slot has no server.
     Down,
 }
 

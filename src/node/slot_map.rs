@@ -1,4 +1,4 @@
-//! Who serves which slot, as a server of a cluster says it. Pure.
+//! Which server has which slot, as a server of a cluster says it. Pure.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -6,13 +6,13 @@ use redis::Value;
 
 use crate::reach::HostPort;
 
-/// Who serves which slot.
+/// Which server has which slot.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SlotMap {
-    /// Which of the places serves each; those beyond the end nobody does.
+    /// Which of the places serves each; those beyond the end have none.
     owners: Vec<Option<u16>>,
     places: Vec<HostPort>,
-    /// Who is at each of them, as far as was told.
+    /// The server at each of them, as far as was told.
     nodes: Vec<Option<Arc<SlotOwner>>>,
     /// Where their replicas are.
     others: BTreeSet<HostPort>,
@@ -63,7 +63,7 @@ impl SlotMap {
         self.places.get(usize::from(owner))
     }
 
-    /// Who serves it, as far as was told.
+    /// The server that has it, as far as was told.
     pub(super) fn member(&self, slot: u16) -> Option<&Arc<SlotOwner>> {
         let owner = self.owners.get(usize::from(slot)).copied().flatten()?;
         self.nodes.get(usize::from(owner))?.as_ref()
@@ -129,7 +129,7 @@ impl SlotMap {
         &self.places
     }
 
-    /// Whether it tells of whoever is there.
+    /// Whether it tells of the server that is there.
     pub(super) fn names(&self, place: &HostPort) -> bool {
         self.places.contains(place) || self.others.contains(place)
     }

@@ -45,7 +45,7 @@ pub(super) struct ReplicasTask {
     pub(super) live: CurrentPost,
 }
 
-/// The socket of this moment, for those who need not ask the task.
+/// The socket of this moment, for callers that need not ask the task.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CurrentPost(Arc<Mutex<Option<Post>>>);
 

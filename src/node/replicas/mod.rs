@@ -1,14 +1,14 @@
 //! Whether replicas have what their master has granted.
 //!
-//! WAIT is about what its own connection has written last, so it stands behind a PUBLISH there: that
+//! WAIT is about what its own connection has written last, so it stands behind a PUBLISH there. That
 //! comes after all that was answered before, and replicas are told of it, too. A PING would do up to
 //! Redis 7.0; since 7.2 it moves nothing, and WAIT would at once count all replicas that are there. In a
 //! cluster messages go another way, so there a key is written, for a moment.
 //!
 //! # Invariants
-//! - Whoever is granted something has looked out before: the socket is the one of then, its run the one
-//!   that granted, and its data the same in the end. In between the master was not another.
-//! - One question is under way at a time. It answers for those who asked before it was sent.
+//! - An acquire that is granted something has looked out before: the socket is the one of then, its run
+//!   the one that granted, and its data the same in the end. In between the master was not another.
+//! - One question is under way at a time. It answers for callers that asked before it was sent.
 
 mod desk;
 mod session;

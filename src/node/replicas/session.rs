@@ -90,7 +90,7 @@ impl ReplicasSession {
         let mut next = || no_error(answers.next().unwrap_or(Ok(Value::Nil)));
         next()?;
         let count = read_count(next()?)?;
-        // Asked last: whoever is master of the same data now has been it all the while.
+        // Asked last: a server that is master of the same data now has been it all the while.
         let replication = next()?;
         let replid = field(&replication, "master_replid").and_then(RunId::new);
         if replid != Some(self.replid) || field(&replication, "role") == Some("slave") {
@@ -114,7 +114,7 @@ impl ReplicasSession {
         };
         tokio::select! {
             biased;
-            // Nobody speaks there unasked but who hangs up.
+            // Nothing comes there unasked but the end of the stream.
             _read = stream.read(&mut nothing) => {}
             () = core.moved_from(tie) => {}
             () = login_ends => {}

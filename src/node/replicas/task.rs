@@ -1,4 +1,4 @@
-//! The task of a connection for replicas: one question at a time, for all who wait for its answer.
+//! The task of a connection for replicas: one question at a time, for all that wait for its answer.
 
 use std::future::pending;
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{clock::Instant, error::NodeError, reach::cause};
 
-/// Answers until nobody can ask any more.
+/// Answers until no caller can ask any more.
 pub(super) async fn run(mut desk: ReplicasTask) {
     let mut session = None;
     while let Some(requests) = next(&mut desk, &mut session).await {
@@ -59,7 +59,7 @@ async fn next(
     }
 }
 
-/// A session that leads to this run. One attempt to make one serves all who ask at the same time.
+/// A session that leads to this run. One attempt to make one serves all that ask at the same time.
 async fn look_out(
     desk: &ReplicasTask,
     session: &mut Option<ReplicasSession>,

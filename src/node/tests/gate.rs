@@ -86,7 +86,7 @@ impl Gate {
         self.change(|state| state.deaf = state.streams);
     }
 
-    /// Whoever reads or writes is told that the connection was reset; new ones are served.
+    /// The next read or write finds that the connection was reset; new ones are served.
     pub(super) fn cut(&self) {
         self.change(|state| state.broken = state.streams);
     }

@@ -82,7 +82,7 @@ async fn gated() -> (RedisServer, Gate, Node, Connection) {
     (server, gate, node, connection)
 }
 
-/// A call that was polled once, and is polled again only by whoever awaits it.
+/// A call that was polled once, and is polled again only when it is awaited.
 fn begun<'a>(
     connection: &'a Connection,
     call: &'a Append,
@@ -109,7 +109,7 @@ async fn thousands_of_calls_keep_their_order_through_a_stall() {
     assert_eq!(list(&server), (0..MANY).collect::<Vec<_>>());
 }
 
-/// The rollback of a hold must not pass its acquire, whose task nobody has polled meanwhile.
+/// The rollback of a hold must not pass its acquire, whose task was not polled meanwhile.
 #[tokio::test]
 async fn what_is_entered_later_never_passes_what_waits() {
     let (server, _node, connection) = linked().await;
@@ -124,7 +124,8 @@ async fn what_is_entered_later_never_passes_what_waits() {
     assert_eq!(order[1_100..], [-1, -2]);
 }
 
-/// One answer can make room for many; whoever is woken meanwhile comes behind them all the same.
+/// One answer can make room for many; a caller that is woken meanwhile comes behind them all the
+/// same.
 #[tokio::test]
 async fn who_enters_while_others_are_handed_over_comes_behind_them() {
     /// Enters a call when it is woken.
@@ -229,7 +230,8 @@ async fn what_the_socket_did_not_take_is_unsent_and_what_it_took_in_part_is_not(
     }
 }
 
-/// What is still to be written when the socket breaks has not left, and nobody is told that it broke.
+/// What is still to be written when the socket breaks has not left, and no caller is told that it
+/// broke.
 #[tokio::test]
 async fn a_call_that_never_left_goes_out_on_the_next_socket() {
     let (server, gate, node, connection) = gated().await;

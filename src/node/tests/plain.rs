@@ -31,7 +31,7 @@ async fn what_the_holder_did_not_have_is_for_the_script_to_tell() {
     assert_eq!(release().await.unwrap().reply.code, -2);
 }
 
-/// Nobody may take it for one that was never made: somebody waits for the word that was not said.
+/// It may not be taken for one that was never made: the word that was not said is waited for.
 #[tokio::test]
 async fn release_that_is_cut_between_its_commands_is_unknown() {
     let server = RedisServer::start();

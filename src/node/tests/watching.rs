@@ -13,8 +13,8 @@ use crate::{
     reach::{Directory, HostPort, Whereabouts, test_settings::within},
 };
 
-/// A proxy to somebody who is not there for its first connections: it takes them, never answers, and never
-/// hangs up. Later ones reach `upstream`.
+/// A proxy to a server that is not there for its first connections: it takes them, never answers, and
+/// never hangs up. Later ones reach `upstream`.
 async fn held_up(upstream: std::net::SocketAddr, first: usize) -> HostPort {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
