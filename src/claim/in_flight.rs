@@ -13,8 +13,8 @@ use tokio::runtime::Handle;
 ///
 /// `FuturesUnordered` alone asks to be polled again whenever it has polled all it has. After a
 /// fan-out that is one poll for nothing, and on a multi-thread runtime it wakes another worker,
-/// which then takes away the task that writes to the socket. So the first poll is made here, where
-/// nobody listens; whatever is woken by then or later is found by the next one.
+/// which then takes away the task that writes to the socket. So the first poll is made here,
+/// without a listener; whatever is woken by then or later is found by the next one.
 #[derive(Debug)]
 pub(crate) struct InFlight<F: Future> {
     /// Done at their first poll.
@@ -64,7 +64,7 @@ impl<F: Future> InFlight<F> {
         self.under_way.as_ref().is_none_or(FuturesUnordered::is_empty)
     }
 
-    /// What is under way still, for whoever finishes it, if that is anything.
+    /// What is under way still, for the task that finishes it, if that is anything.
     pub(super) fn rest(mut self) -> Option<Self> {
         (!self.is_done()).then_some(self)
     }

@@ -1,4 +1,4 @@
-//! The members of a claim, and what they come to together, kept as they change: to look at all of thousands after
+//! The members of a claim, and what they come to together, kept as they change. To look at all of thousands after
 //! each answer would take the watchdog seconds, and cost others their leases.
 //!
 //! # Invariants

@@ -15,7 +15,7 @@ use crate::{
     watchdog::Straggling,
 };
 
-/// What is under way of a round, shared by the task that drives it and whoever takes it over.
+/// What is under way of a round, shared by the task that drives it and the one that takes it over.
 pub(super) struct Stragglers<F: Future> {
     in_flight: Mutex<Option<InFlight<F>>>,
     driver: OnceLock<AbortHandle>,

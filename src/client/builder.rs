@@ -434,7 +434,7 @@ impl ClientBuilder {
         }
     }
 
-    /// The longest lease of anybody, as far as this client is told.
+    /// The longest lease of any client, as far as this client is told.
     fn longest_of_all(&self) -> Duration {
         self.fleet_max_lease.unwrap_or_else(|| self.max_lease.max(USUAL_LEASE))
     }

@@ -106,36 +106,36 @@ impl Masters {
         Ok(masters)
     }
 
-    /// The lock `name`, held by a majority. Asks nobody.
+    /// The lock `name`, held by a majority. Sends no call.
     #[must_use]
     pub fn red_lock(&self, name: impl AsRef<str>) -> RedLock {
         RedLock::new(self.members(name.as_ref()))
             .expect("invariant: checked when the masters were made")
     }
 
-    /// The lock `name`, held by all. Asks nobody.
+    /// The lock `name`, held by all. Sends no call.
     #[must_use]
     pub fn multi_lock(&self, name: impl AsRef<str>) -> MultiLock {
         MultiLock::new(self.members(name.as_ref()))
             .expect("invariant: checked when the masters were made")
     }
 
-    /// The lock `name`, held by a majority, with a fencing token for each holder. Asks nobody.
+    /// The lock `name`, held by a majority, with a fencing token for each holder. Sends no call.
     #[must_use]
     pub fn fenced_red_lock(&self, name: impl AsRef<str>) -> FencedRedLock {
         let lock = FencedRedLock::new(self.fenced_members(name.as_ref()));
         lock.expect("invariant: checked when the masters were made")
     }
 
-    /// The lock `name`, held by all, with a fencing token for each holder. Asks nobody.
+    /// The lock `name`, held by all, with a fencing token for each holder. Sends no call.
     #[must_use]
     pub fn fenced_multi_lock(&self, name: impl AsRef<str>) -> FencedMultiLock {
         let lock = FencedMultiLock::new(self.fenced_members(name.as_ref()));
         lock.expect("invariant: checked when the masters were made")
     }
 
-    /// The side of those who read of the lock `name` with many readers or one writer, held by a majority. Asks
-    /// nobody.
+    /// The side of those who read of the lock `name` with many readers or one writer, held by a majority.
+    /// Sends no call.
     ///
     /// # Examples
     /// ```
@@ -165,22 +165,23 @@ impl Masters {
     }
 
     /// The side of those who write of the lock `name` with many readers or one writer, held by a majority.
-    /// Asks nobody.
+    /// Sends no call.
     #[must_use]
     pub fn red_write_lock(&self, name: impl AsRef<str>) -> RedLock<WriteLock> {
         RedLock::new(self.rw_members(name.as_ref()).map(|lock| lock.write()))
             .expect("invariant: checked when the masters were made")
     }
 
-    /// The side of those who read of the lock `name` with many readers or one writer, held by all. Asks nobody.
+    /// The side of those who read of the lock `name` with many readers or one writer, held by all. Sends no
+    /// call.
     #[must_use]
     pub fn multi_read_lock(&self, name: impl AsRef<str>) -> MultiLock<ReadLock> {
         MultiLock::new(self.rw_members(name.as_ref()).map(|lock| lock.read()))
             .expect("invariant: checked when the masters were made")
     }
 
-    /// The side of those who write of the lock `name` with many readers or one writer, held by all. Asks
-    /// nobody.
+    /// The side of those who write of the lock `name` with many readers or one writer, held by all.
+    /// Sends no call.
     #[must_use]
     pub fn multi_write_lock(&self, name: impl AsRef<str>) -> MultiLock<WriteLock> {
         MultiLock::new(self.rw_members(name.as_ref()).map(|lock| lock.write()))

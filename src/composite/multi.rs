@@ -28,10 +28,11 @@ use crate::{
 ///   default it does not wait until a server that was started lately [counts](crate::Quarantine).
 /// - One member that cannot be reached keeps the lock from all.
 /// - Of [fair](crate::FairLock) members it stands in one queue at a time. Once it is granted that member it keeps it
-///   for two seconds and a half at most, while it asks the others, whose queues it does not pass. It keeps it for an
-///   eighth of that if one of them refuses that comes before it in the common order. If one still refuses, it lets go
-///   and waits there: at the end of its queue, if it has one. So it gets in once the queues of all are short, and not
-///   in the order of asking. A member that does not answer in time may cost it its place at another.
+///   for two seconds and a half at most. Meanwhile it asks the others, and does not pass the waiters in their queues.
+///   It keeps it for an eighth of that if one of them refuses that comes before it in the common order. If one still
+///   refuses, it lets go and waits there: at the end of its queue, if it has one. So it gets in once the queues of
+///   all are short, and not in the order of asking. A member that does not answer in time may cost it its place at
+///   another.
 ///
 /// # Examples
 /// ```no_run

@@ -96,7 +96,7 @@ impl<L: RedMember> RedLock<L> {
 /// - Tokens increase strictly in the order in which acquires return and holders follow each other,
 ///   while a majority of the masters keeps its data. Pauses, early ends of leases, late or lost
 ///   messages and clients' clocks do not change that.
-/// - A master that forgot its counter is as good as one that did not: it does not vote for a while
+/// - A master that forgot its counter is as good as one that did not. It does not vote for a while
 ///   ([`Quarantine`](crate::Quarantine)), and then counts on from its time of day. This takes servers'
 ///   clocks that differ by no more than `clock_skew`; those of clients may show anything.
 /// - The counters end a day (or ten leases) after their last use: no key stays for good. A token is

@@ -7,10 +7,10 @@ use crate::wire::{Script, key};
 
 /// The least rights that a user of a server needs, as rules of its ACL.
 ///
-/// Whoever is to tell who holds a lock needs [`inspecting`](Self::inspecting), whoever blesses servers
-/// [`blessing`](Self::blessing).
+/// A user that is to tell the holders of a lock needs [`inspecting`](Self::inspecting), one that blesses
+/// servers [`blessing`](Self::blessing).
 ///
-/// A namespace that begins as another one does is not kept apart from that by rules: a pattern for all names of
+/// A namespace that begins as another one does is not kept apart from that by rules. A pattern for all names of
 /// `shop:` stands for those of `shop:eu:` too, and for the mark by which servers vote there.
 ///
 /// # Examples
@@ -76,7 +76,7 @@ impl Rights {
     }
 
     /// And those to [bless](crate::Masters::bless) servers. Rules cannot tell a blessing from the marks that all
-    /// clients write: who may hold locks and means harm can write one.
+    /// clients write: a hostile user that may hold locks can write one.
     #[must_use]
     pub fn blessing(mut self) -> Self {
         self.blesses = true;
@@ -233,8 +233,8 @@ fn called_by(source: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// What is said without a script: at a connect, by those who wait, in a release, and about marks. Of `info`
-/// all that is asked is in one command.
+/// What is said without a script: at a connect, by waiters, in a release, and about marks. Of `info` all
+/// that is asked is in one command.
 const CONNECTING: [&str; 13] = [
     "client|setname",
     "eval",
@@ -251,7 +251,7 @@ const CONNECTING: [&str; 13] = [
     "unsubscribe",
 ];
 
-/// And of the servers of a cluster: where a slot is, and who waits for what is in it.
+/// And of the servers of a cluster: where a slot is, and which waiters its names have.
 const IN_CLUSTER: [&str; 8] = [
     "asking",
     "cluster|info",

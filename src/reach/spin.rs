@@ -6,7 +6,7 @@
 /// On the same machine or in the same rack that halves the time of an acquire on a single server. It takes hardly
 /// any CPU: what is spent on looking would have been spent on sleeping and waking. It is done where a call is
 /// alone on its connection and round trips there are shorter than that. It stops for a second after more than
-/// half of the answers came later, or had come by the first look: then the server runs on the same CPU, in the
+/// half of the answers came later, or had come by the first look. Then the server runs on the same CPU, in the
 /// client's stead.
 ///
 /// For locks on several servers it is done on runtimes of a single thread only, which looks at all of them

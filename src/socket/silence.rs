@@ -9,7 +9,7 @@ use crate::clock::Instant;
 
 /// Counts time-outs in a row between which nothing at all came from the server.
 ///
-/// Answers alone would not do: those to requests that were given up never reach anybody.
+/// Answers alone would not do: those to requests that were given up never reach a caller.
 #[derive(Debug)]
 pub(super) struct Silence {
     frozen_after: u32,
@@ -46,7 +46,7 @@ impl Silence {
 #[derive(Debug, Default)]
 pub(super) struct Traffic {
     reads: AtomicU64,
-    /// When an answer came last, or somebody asked after a quiet time, in µs.
+    /// When an answer came last, or a call was made after a quiet time, in µs.
     heard: AtomicU64,
     /// The count of reads at which that one asked.
     asked_at: AtomicU64,
@@ -58,13 +58,13 @@ impl Traffic {
         self.heard.store(micros(at.since_origin()), Ordering::Relaxed);
     }
 
-    /// When that was; or when somebody asked after a quiet time, if that is later.
+    /// When that was; or when a call was made after a quiet time, if that is later.
     pub(super) fn last_heard(&self) -> Instant {
         Instant::from_origin(Duration::from_micros(self.heard.load(Ordering::Relaxed)))
     }
 
-    /// Whether no answer came for so `long` when somebody asks at `now`. Only the first one who does is
-    /// told so.
+    /// Whether no answer came for so `long` when a call is made at `now`. Only the first one that
+    /// does is told so.
     pub(super) fn breaks_quiet(&self, now: Instant, long: Duration) -> bool {
         let heard = self.heard.load(Ordering::Relaxed);
         let is_quiet = micros(now.since_origin()).saturating_sub(heard) >= micros(long);
@@ -75,7 +75,7 @@ impl Traffic {
         is_quiet
     }
 
-    /// Whether nothing was read since somebody asked after a quiet time.
+    /// Whether nothing was read since a call was made after a quiet time.
     pub(super) fn is_quiet_still(&self) -> bool {
         self.asked_at.load(Ordering::Relaxed) == self.reads()
     }

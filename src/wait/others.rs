@@ -7,7 +7,7 @@
 /// Those elsewhere who listened when the lock was last released here.
 #[derive(Debug, Default)]
 pub(crate) struct Others {
-    /// `None` if nobody knows.
+    /// `None` if that is unknown.
     listening: Option<u32>,
     /// How often in a row they let the lock pass.
     passed: u8,

@@ -1,4 +1,4 @@
-//! How those who were refused learn when to ask again.
+//! How an acquire that was refused learns when to ask again.
 
 use std::time::Duration;
 

@@ -46,7 +46,7 @@ struct Others {
 }
 
 impl Scene {
-    /// Nobody was asked for anything yet.
+    /// No server was asked for anything yet.
     fn unconnected() -> Self {
         let others = Others::new();
         let locks = others.masters.iter().map(|(_, client)| client.lock("x"));
@@ -100,7 +100,7 @@ impl Scene {
         step(&self.others.runtime);
     }
 
-    /// Few or many: who runs no more has perhaps seen no answer, or all.
+    /// Few or many: a user that runs no more has perhaps seen no answer, or all.
     fn some_steps(&self) {
         for _ in 0..thread_rng().gen_range(0..8) {
             stop();
@@ -122,8 +122,8 @@ impl Others {
         Self { runtime, masters }
     }
 
-    /// By those who go on whatever became of the user: every release that is queued is finished, and
-    /// with that no key is left.
+    /// By those that go on whatever became of the user: every release that is queued is finished,
+    /// and with that no key is left.
     fn assert_all_is_given_back(&self) {
         for (server, client) in &self.masters {
             server.thaw();

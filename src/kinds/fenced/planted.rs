@@ -2,7 +2,7 @@
 
 use crate::wire::Script;
 
-/// As `promote.lua`, but whoever holds the lock by now, and however great the counter is.
+/// As `promote.lua`, but for any holder of the lock by now, and however great the counter is.
 pub(super) static BLIND_PROMOTE: Script =
     Script::new("blind promote", SOURCE, 3, || sha1_smol::Sha1::from(SOURCE).digest().to_string())
         .telling_token();

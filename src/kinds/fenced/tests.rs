@@ -7,8 +7,8 @@ use crate::{
     wire::key::lock_counter,
 };
 
-/// Who joins late raises its counter, by the hold's token and not by the clock, and the hold's token
-/// stays what it was.
+/// A member that joins late raises its counter, by the hold's token and not by the clock, and the
+/// hold's token stays what it was.
 #[tokio::test(start_paused = true)]
 async fn member_that_joins_a_hold_that_is_won_changes_no_token() {
     let servers: Vec<Server> = (0..3).map(|_| Server::start_here()).collect();

@@ -18,7 +18,7 @@ pub(super) struct SentChanges {
 pub(super) enum ChangeVerdict {
     /// It was not made, and will not be.
     NotMade,
-    /// The key may have ended before this answer: nobody knows.
+    /// The key may have ended before this answer: unknown.
     Unknown,
 }
 
@@ -34,7 +34,7 @@ impl SentChanges {
         if now > limit {
             return None;
         }
-        // Not before the last: who is too late for the one is too late for the other.
+        // Not before the last: a change that is too late for the one is too late for the other.
         let stamp = until.max(last).min(limit);
         self.stamps = Some((first, stamp));
         Some(stamp)

@@ -1,4 +1,4 @@
-//! Kinds that nobody uses: probes of what everything else takes for granted about a kind.
+//! Kinds without users: probes of what everything else takes for granted about a kind.
 
 mod shared;
 
