@@ -6,7 +6,7 @@ use crate::{by_member::ByMember, error::LostCause, voting::Voter, wire::Outcome}
 /// Why a member does not confirm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Absence {
-    /// Nobody holds the lock there, as far as we know.
+    /// The lock has no holder there, as far as we know.
     #[default]
     Gone,
     /// Another does.

@@ -28,7 +28,7 @@ pub(super) struct Confirmations<'a> {
     claim: &'a Claim,
     votes: ByMember<Vote>,
     pub(super) confirmed: usize,
-    /// Who else heard of it, if somebody wants to know.
+    /// Which others heard of it, if the caller wants to know.
     heard: Option<Heard>,
     /// Members that do not know the claim: they said so now, or there was nothing to release.
     absent: ByMember<Option<Absence>>,
@@ -48,8 +48,8 @@ impl<'a> Confirmations<'a> {
 
     pub(super) fn record(&mut self, confirmation: Confirmation) {
         let vote = match confirmation.outcome {
-            // Gone after a release that was not answered: then that one has done it. Nobody else
-            // knows that the hold is over, so what waited for it may stand there already.
+            // Gone after a release that was not answered: then that one has done it. No other knows
+            // that the hold is over, so what waited for it may stand there already.
             Ok(outcome) if outcome.code == Outcome::DONE || confirmation.may_be_done => {
                 self.confirmed += 1;
                 if let Some(heard) = &mut self.heard {

@@ -28,7 +28,7 @@ impl Claim {
     }
 
     /// What a new token should be at least. The same for all members, so that their counters agree;
-    /// for those who join a claim that is won, its token.
+    /// for those that join a claim that is won, its token.
     pub(crate) fn hint(&self) -> Duration {
         let own = Duration::from_micros(self.hint_us);
         self.token().map_or(own, FencingToken::as_hint)
@@ -39,7 +39,7 @@ impl Claim {
         self.members.values().all(|member| member.kind.is_fenced())
     }
 
-    /// What every member told; `None` of those who did not grant.
+    /// What every member told; `None` of those that did not grant.
     pub(crate) fn told_tokens(&self) -> ByMember<Option<ToldToken>> {
         let state = self.state();
         let mut ids = state.members.ids();

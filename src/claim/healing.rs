@@ -1,15 +1,15 @@
 //! Winning back the members of a `RedLock` that do not confirm: their servers were down when the
 //! lock was acquired, or for longer than it stood there.
 //!
-//! A heal is an acquire for a claim that is valid, so all that holds for acquires holds for it: it
-//! is noted in its member state before it is sent, and a release is final only behind it. What was forgotten
-//! a moment ago needs none: see [`rewriting`](super::rewriting).
+//! A heal is an acquire for a claim that is valid, so all that holds for acquires holds for it. It is noted
+//! in its member state before it is sent, and a release is final only behind it. What was forgotten a moment
+//! ago needs none: see [`rewriting`](super::rewriting).
 //!
 //! # Invariants
-//! - A heal waits for the next renewal time after the loss, and until every other member that still
-//!   confirms has been heard of since: a lock that is forced open everywhere is lost, not healed.
-//! - A master that may have forgotten votes does not vote, for a holder either: another who asks
-//!   may still count on the vote that it forgot.
+//! - A heal waits for the next renewal time after the loss, and until every other member that still confirms
+//!   has been heard of since. So a lock that is forced open everywhere is lost, not healed.
+//! - A master that may have forgotten votes does not vote, for a holder either: another claim may still
+//!   count on the vote that it forgot.
 //! - Only a grant moves a deadline, and only of a claim that is still held when it comes.
 
 use std::sync::Arc;

@@ -61,7 +61,7 @@ enum QueuePlace {
 }
 
 impl MemberState {
-    /// As whom it is asked there, and stands there, if the id of its claim is `of_claim`.
+    /// The id by which it is asked there, and stands there, if the id of its claim is `of_claim`.
     pub(crate) fn holder<'a>(&'a self, of_claim: &'a Arc<str>) -> &'a Arc<str> {
         self.alias.as_ref().unwrap_or(of_claim)
     }
@@ -153,7 +153,7 @@ impl MemberState {
         }
     }
 
-    /// Whatever took the place of the server's process has it now: nobody else was granted it in between.
+    /// Whatever took the place of the server's process has it now: it was granted to no other in between.
     pub(crate) fn moved_to(&mut self, run_id: Option<RunId>) {
         self.run_id = run_id;
     }
@@ -279,7 +279,7 @@ impl MemberState {
         self.connection.as_ref().map(Connection::round_trip)
     }
 
-    /// After what time to look whether it would grant, if nobody hears of a release there.
+    /// After what time to look whether it would grant, if a release there is not heard.
     pub(crate) fn look_again_in(&self) -> Option<Duration> {
         self.connection.as_ref()?.look_again_in()
     }

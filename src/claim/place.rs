@@ -1,5 +1,5 @@
-//! The place of who waits in the queue of a server: kept by the watchdog, also while the runtime of who
-//! waits stands still, or the server cannot be reached for a while.
+//! The place of a waiter in the queue of a server. The watchdog keeps it, also while the runtime of the
+//! waiter stands still, or the server cannot be reached for a while.
 
 use std::{sync::Arc, time::Duration};
 
@@ -75,7 +75,7 @@ impl Watched for Keeping {
         Tick { due: due.into_iter().collect(), next: Some(self.next(now)), ..Tick::default() }
     }
 
-    /// A place that is gone is noticed by who stands there, when it looks.
+    /// A place that is gone is noticed by its waiter, when it looks.
     fn on_report(&self, _member: MemberId, report: Report, now: Instant) -> Option<Instant> {
         Some(match report {
             Report::Answered { .. } => self.next(now),
@@ -117,8 +117,8 @@ impl Claim {
         self.wanted.queues_at(&self.members[member])
     }
 
-    /// Whether it may stand there: who stands in two would be waited for in one of them while it waits in the
-    /// other.
+    /// Whether it may stand there: a waiter that stands in two would be waited for in one of them while it
+    /// waits in the other.
     pub(crate) fn may_queue_at(&self, member: MemberId) -> bool {
         self.has_queue_at(member) && self.queue().is_none_or(|queue| queue == member)
     }

@@ -50,7 +50,7 @@ impl Watched for Claim {
     }
 
     fn on_report(&self, member: MemberId, report: Report, now: Instant) -> Option<Instant> {
-        // What is told after the end, or after a deadline that nobody has noticed, is ignored.
+        // What is told after the end, or after a deadline that was not noticed, is ignored.
         let (deadline, mut state) = self.still_held(self.state(), now)?;
         let failure = match report {
             Report::Unknown { cause } => not_answered(&mut state, member, now).then_some(cause),
@@ -151,18 +151,18 @@ impl Claim {
         let known = &mut state.members[member];
         known.is_failing = false;
         let done = outcome.code == Outcome::DONE;
-        // A restarted server may show the key from an old copy of its data; that others
-        // were not granted in between is certain only on a single server, or while our deadline
-        // stands: whatever took the place of its process had nobody to grant it to yet.
+        // A restarted server may show the key from an old copy of its data. That others were not
+        // granted in between is certain only on a single server, or while our deadline stands:
+        // whatever took the place of its process had no other to grant it to yet.
         let of = &self.members[member];
         let stands = known.deadline().filter(|deadline| now < *deadline);
         let is_another = run_id.is_some() && !known.is_same_process(run_id);
         let outlives = |deadline| of.outlives_restarts(deadline, now).is_some();
         let is_successor = is_another && stands.is_some_and(outlives);
-        // In a cluster nobody can tell, but for the mark of the server that is there now.
+        // In a cluster that cannot be told, but for the mark of the server that is there now.
         let is_elsewhere = of.services.node.is_cluster() && of.outlives_failovers();
         let is_elsewhere = is_elsewhere && stands.is_some();
-        // Where nobody waits, whatever is gone may have been granted since.
+        // Where no server waits, whatever is gone may have been granted since.
         let is_elsewhere = is_elsewhere || is_successor && of.vetting != Vetting::None;
         let is_gone = !done || (composite && !is_successor && !known.is_same_process(run_id));
         if is_gone && planted!(GoneStillCounts) {

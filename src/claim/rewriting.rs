@@ -1,17 +1,17 @@
-//! A hold whose server's process was replaced by one that does not have it is written there again: by a
-//! replica that was promoted, or by the same server, restarted without its data.
+//! A hold whose server's process was replaced by one that does not have it is written there again. The
+//! new one is a replica that was promoted, or the same server, restarted without its data.
 //!
 //! Whatever takes the place of a process grants nothing until every lease is over that it may have
-//! forgotten, by its mark or its age. A deadline that the process before has confirmed ends earlier, so
-//! whatever finds its key missing there may write it again: nobody was granted it meanwhile. That is known
-//! of the hold's own key alone: where it did not stand, another who asks may count on the vote that was
-//! forgotten, whatever the other members say (`model/README.md`, finding 7).
+//! forgotten, by its mark or its age. A deadline that the process before has confirmed ends earlier, so a
+//! claim that finds its key missing there may write it again: it was granted to no other meanwhile. That
+//! is known of the hold's own key alone. Where it did not stand, another claim may count on the vote that
+//! was forgotten, whatever the other members say (`model/README.md`, finding 7).
 //!
 //! # Invariants
 //! - Only a deadline that stands, and that another run confirmed: what is gone from the server that has
 //!   confirmed it was forced open, or evicted.
 //! - It is an acquire like any other, but sent while the server waits, and stamped no later than the end
-//!   of that. So it is executed before anybody is granted anything, or not at all.
+//!   of that. So it is executed before anything is granted, or not at all.
 
 use std::sync::Arc;
 

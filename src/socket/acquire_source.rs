@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use crate::{clock::Instant, wire::Acquire};
 
-/// Whoever wants a lock of one server. It waits in the outbox as it is, and is asked there.
+/// A caller that wants a lock of one server. It waits in the outbox as it is, and is asked there.
 ///
 /// # Deadlock safety
 /// Called with the outbox locked: it must not make, drop or poll a call.
@@ -15,9 +15,9 @@ pub(crate) trait AcquireSource: fmt::Debug + Send + Sync {
     /// How long after it was sent it may still be executed.
     fn valid(&self) -> Duration;
 
-    /// Whether it is still wanted, asked when its bytes are about to be made. Whoever answers yes notes
-    /// that it may be executed from `now` on, until `not_after` by the server's clock. Calls that enter
-    /// the same socket later are executed later.
+    /// Whether it is still wanted, asked when its bytes are about to be made. A source that answers yes
+    /// notes that it may be executed from `now` on, until `not_after` by the server's clock. Calls that
+    /// enter the same socket later are executed later.
     ///
     /// One that the server did not execute may be sent again, with the same stamp: then it is asked
     /// once more.

@@ -1,7 +1,8 @@
 //! The task that a driver runs in, and how callers write without waking it.
 //!
-//! Whoever asks several servers at once finds most of their sockets idle, and writes to each by its driver, in
-//! its own turn. To wake a task for each would have a runtime of several threads wake another of these, too.
+//! A caller that asks several servers at once finds most of their sockets idle, and writes to each by its
+//! driver, in its own turn. To wake a task for each would have a runtime of several threads wake another of
+//! these, too.
 
 use std::{
     pin::Pin,

@@ -16,19 +16,19 @@ pub(crate) struct CallTimeouts {
     pub(crate) unsent_until: Option<Instant>,
 }
 
-/// Who waits for an answer, and for what besides.
+/// What waits for an answer, and for what besides.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Priority {
-    /// Nobody: it is only to be done at last.
+    /// Nothing waits: it is only to be done at last.
     Background,
-    /// Somebody who has time.
+    /// A caller that has time.
     #[default]
     Normal,
-    /// Somebody who waits for answers of other servers at the same time.
+    /// A caller that waits for answers of other servers at the same time.
     Fanout,
     /// The same, some of which are of this server: these had better leave together.
     FanoutOneServer,
-    /// Somebody who waits for nothing else.
+    /// A caller that waits for nothing else.
     Single,
     /// A lease, which ends meanwhile.
     Renewal,
@@ -44,7 +44,7 @@ impl Priority {
         }
     }
 
-    /// Whether somebody waits for other answers at the same time.
+    /// Whether other answers are waited for at the same time.
     pub(super) const fn is_with_others(self) -> bool {
         matches!(self, Self::Fanout | Self::FanoutOneServer)
     }

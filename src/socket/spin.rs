@@ -21,7 +21,7 @@ impl Way {
             (_, Priority::Background | Priority::Normal | Priority::Renewal) => false,
             (Self::InTurns, Priority::Fanout | Priority::FanoutOneServer)
             | (_, Priority::Single) => true,
-            // Who looks at one socket keeps the calls on others waiting.
+            // A caller that looks at one socket keeps the calls on others waiting.
             (Self::Itself, Priority::Fanout | Priority::FanoutOneServer) => false,
         }
     }

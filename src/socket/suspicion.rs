@@ -30,7 +30,7 @@ pub(super) struct Suspicion {
     outbox: Arc<Outbox>,
     node_timeout: Duration,
     silence: Mutex<Silence>,
-    /// Notified when a call has timed out: is anybody still there?
+    /// Notified when a call has timed out: is the server still there?
     doubt: Notify,
     /// Notified when several have, between which nothing was read.
     seems_frozen: Notify,

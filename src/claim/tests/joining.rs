@@ -13,7 +13,7 @@ use crate::{
     reach::test_settings::{until, within},
 };
 
-/// Held on two members of three, and looked after by nobody: the first confirms it for ten seconds, the
+/// Held on two members of three, and not looked after: the first confirms it for ten seconds, the
 /// second for thirty.
 fn held(clients: [Client; 3]) -> Arc<Claim> {
     let members = clients.map(|client| client.lock("x").voter().clone());

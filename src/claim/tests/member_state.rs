@@ -192,7 +192,7 @@ fn process_that_tells_another_name_is_another_one() {
     for (granted_in, runs_now, is_another) in [
         (run('a'), run('a'), false),
         (run('a'), run('b'), true),
-        // Nobody knows.
+        // Unknown.
         (run('a'), None, false),
         (None, run('b'), false),
         (None, None, false),

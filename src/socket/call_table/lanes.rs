@@ -1,10 +1,10 @@
 //! Which of those that wait for a socket leaves next.
 //!
 //! Where there is room for all, all leave as they came, and acquires last: more of them share a call. Where
-//! there is not, nobody is kept waiting by what comes ever faster in another lane:
+//! there is not, none is kept waiting by what comes ever faster in another lane:
 //! - Renewals go first. A lease ends while they wait.
 //! - Acquires, a call of them at a time, and releases and whatever else a caller waits for go by turns.
-//! - One call in four is for what nobody waits for, as the release of a guard that was dropped.
+//! - One call in four is for what no caller waits for, as the release of a guard that was dropped.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ pub(in crate::socket) struct Lanes<T> {
     /// How many of those that a caller waits for have left.
     let_go: u64,
     acquires_are_next: bool,
-    /// How many have left by turns since one that nobody waits for.
+    /// How many have left by turns since one that no caller waits for.
     others: u8,
 }
 
@@ -161,14 +161,14 @@ impl<T> Default for Lane<T> {
     }
 }
 
-/// How many go between two that nobody waits for.
+/// How many go between two that no caller waits for.
 const OTHERS: u8 = 3;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// R for renewals, c for what callers wait for, d for what nobody does.
+    /// R for renewals, c for what callers wait for, d for what they do not.
     fn lanes(waiting: &str) -> Lanes<char> {
         let mut lanes = Lanes::default();
         for letter in waiting.chars() {

@@ -1,5 +1,5 @@
-//! Acquires of nobody, and an outbox without a socket: what a server would read and say is written
-//! here.
+//! Acquires without a caller, and an outbox without a socket: what a server would read and say is
+//! written here.
 
 use std::{
     collections::VecDeque,

@@ -138,7 +138,8 @@ async fn a_frozen_server_holds_nobody_and_its_silence_counts_once_for_each_call(
     assert_eq!(counted.count(), 2, "as many as there were calls");
 }
 
-/// Whoever is late is woken late by no more than what all take to be looked at, however often one is late.
+/// A caller that is late is woken late by no more than what all take to be looked at, however often one is
+/// late.
 #[test]
 fn crowd_whose_time_is_over_one_by_one_is_looked_at_by_and_by() {
     let outbox = Outbox::new(&settings());

@@ -1,4 +1,5 @@
-//! How the driver takes turns with those whom it wakes: the answers of a crowd come at once here.
+//! How the driver takes turns with the callers that it wakes: the answers of a crowd come at once
+//! here.
 
 use std::{
     pin::Pin,
@@ -46,7 +47,7 @@ struct Desk {
     outbox: Arc<Outbox>,
     driver: Option<Driver>,
     server: DuplexStream,
-    /// Woken for the driver, and for those who call.
+    /// Woken for the driver, and for callers.
     driving: Arc<Woken>,
     calling: Arc<Woken>,
 }
