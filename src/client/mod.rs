@@ -177,25 +177,26 @@ impl Client {
         Lock::new(self.services.clone(), name.as_ref())
     }
 
-    /// The reentrant lock `name`, with a fencing token for each holder. Asks nobody.
+    /// The reentrant lock `name`, with a fencing token for each holder. Sends no call.
     #[must_use]
     pub fn fenced_lock(&self, name: impl AsRef<str>) -> FencedLock {
         FencedLock::new(self.services.clone(), name.as_ref())
     }
 
-    /// The reentrant lock `name` that is granted in the order in which it was asked for. Asks nobody.
+    /// The reentrant lock `name` that is granted in the order in which it was asked for. Sends no
+    /// call.
     #[must_use]
     pub fn fair_lock(&self, name: impl AsRef<str>) -> FairLock {
         FairLock::new(self.services.clone(), name.as_ref())
     }
 
-    /// The lock `name` with many readers or one writer. Asks nobody.
+    /// The lock `name` with many readers or one writer. Sends no call.
     #[must_use]
     pub fn rw_lock(&self, name: impl AsRef<str>) -> RwLock {
         RwLock::new(&self.services, name.as_ref())
     }
 
-    /// A lock of `stripes` stripes for any number of keys: 1 … 65,536. Asks nobody.
+    /// A lock of `stripes` stripes for any number of keys: 1 … 65,536. Sends no call.
     ///
     /// # Errors
     /// [`ConfigError`] for another number, or a bad name.
@@ -219,7 +220,7 @@ impl Client {
         Semaphore::new(self.services.clone(), name.as_ref())
     }
 
-    /// The semaphore `name` whose permits have leases. Asks nobody.
+    /// The semaphore `name` whose permits have leases. Sends no call.
     #[must_use]
     pub fn expirable_semaphore(&self, name: impl AsRef<str>) -> ExpirableSemaphore {
         ExpirableSemaphore::new(self.services.clone(), name.as_ref())

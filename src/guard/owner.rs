@@ -1,4 +1,4 @@
-//! Who asks: decides what is a re-entry.
+//! The owner of an acquire: decides what is a re-entry.
 
 use std::{
     collections::HashMap,
@@ -22,7 +22,7 @@ tokio::task_local! {
 /// An owner of locks inside this process.
 ///
 /// Every acquire is a new owner by itself, so that tasks that share one lock handle exclude each
-/// other. Whoever wants to re-enter says so: with [`LockGuard::reenter`](crate::LockGuard::reenter),
+/// other. A re-entry has to be asked for: with [`LockGuard::reenter`](crate::LockGuard::reenter),
 /// with an `Owner` passed to `acquire_as`, or inside [`Owner::scope`].
 ///
 /// Owners are independent of clients and cheap to clone; clones are the same owner.
@@ -88,7 +88,7 @@ impl Owner {
         CURRENT.try_with(Self::clone).ok()
     }
 
-    /// The owner's slot for a lock. Who holds the slot is the one who acquires; others of the
+    /// The owner's slot for a lock. The task with the slot is the one that acquires; others of the
     /// same owner wait for the outcome, to re-enter.
     pub(crate) fn slot(&self, lock: &Arc<str>) -> Slot {
         let turns = &mut self.held().turns;

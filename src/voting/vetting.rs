@@ -4,10 +4,10 @@
 //! anything is asked; that the mark still stands then, the acquire itself looks at.
 //!
 //! # Invariants
-//! - A mark is written only where the text still stands that was seen: who comes second looks again.
+//! - A mark is written only where the text still stands that was seen: the second writer looks again.
 //! - The mark is written before its witness is loaded: a witness alone says that a mark was lost.
-//! - Nobody relies on a mark before the server knows the witness. Where it can know none, a mark that is
-//!   missing is a loss.
+//! - No vote relies on a mark before the server knows the witness. Where it can know none, a mark that
+//!   is missing is a loss.
 //! - What cannot be found out is no vote: a look that fails has failed the vote.
 
 use std::{
@@ -30,7 +30,7 @@ use crate::{
 /// The mark by which an acquire asks; `None` if it asks without.
 pub(crate) type AskedBy = Option<Arc<str>>;
 
-/// A server that grants nobody anything for a while.
+/// A server that grants nothing for a while.
 pub(crate) struct Closed {
     /// The mark that says so; by its age alone if there is none.
     pub(crate) mark: AskedBy,
@@ -40,9 +40,9 @@ pub(crate) struct Closed {
 
 impl Voter {
     // keeps: no-forgetful-vote
-    /// Whether its server may be asked for a vote on this connection, and by which mark. Asks nobody
-    /// once that is known, unless it is in quarantine: then about once a second whether it was blessed
-    /// meanwhile.
+    /// Whether its server may be asked for a vote on this connection, and by which mark. Sends no call
+    /// once that is known, unless the server is in quarantine: then it asks about once a second
+    /// whether it was blessed meanwhile.
     ///
     /// # Errors
     /// [`NodeError::Quarantined`], [`NodeError::Unidentified`]; whatever stops a look.
@@ -81,9 +81,9 @@ impl Voter {
         }
     }
 
-    /// For how long its server grants nobody anything, by its mark or its age. `None` if it may, or that
-    /// cannot be known. A server that took another's place lacks what is held there, and only those that knew the
-    /// one before take it for young: it gets the mark of one whose data is lost.
+    /// For how long its server grants nothing, by its mark or its age. `None` if it may, or that cannot be known.
+    /// A server that took another's place lacks what is held there, and only those that knew the one before take
+    /// it for young: it gets the mark of one whose data is lost.
     ///
     /// # Errors
     /// Whatever stops a look.
@@ -118,8 +118,8 @@ impl Voter {
         }))
     }
 
-    /// Looks, unless somebody else of this client does: one look a node serves all. Who does may not be
-    /// polled any more, so nobody waits for long: several may look at the same time.
+    /// Looks, unless another task of this client does: one look a node serves all. The task that looks
+    /// may not be polled any more, so no task waits for long: several may look at the same time.
     async fn look_in_turn(
         &self,
         connection: &Connection,
@@ -264,8 +264,8 @@ impl Voter {
         let Some(mark) = self.written(judgement, view, sight, connection, deadline).await? else {
             return Ok(());
         };
-        // Behind the mark: a witness without one says that data was lost, and somebody may look, or this
-        // may end, in between.
+        // Behind the mark: a witness without one says that data was lost, and another client may look,
+        // or this may end, in between.
         if !sight.has_own_witness {
             let mut sources = self.services.node.checked_scripts(marker::checked::CHECK);
             // From below: a run that knows the last one knows all.
@@ -277,7 +277,7 @@ impl Voter {
         }
         if judgement == Judgement::Lost {
             let node = self.services.node_id().clone();
-            // Whoever looks has a turn at it: the next one is not to wait for subscribers.
+            // The task has its turn to look: the next one is not to wait for subscribers.
             telling::event_elsewhere(move || {
                 tracing::warn!(
                     %node,
@@ -313,7 +313,7 @@ impl Voter {
         View { knew, is_old, is_strict: self.is_strict(), wait, greatest }
     }
 
-    /// The mark that stands there after what was judged was written. `None` if somebody else has
+    /// The mark that stands there after what was judged was written. `None` if another client has
     /// written meanwhile.
     async fn written(
         &self,
@@ -388,5 +388,5 @@ fn micros(duration: Duration) -> i64 {
     i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }
 
-/// Who comes second looks again; somebody gets through each time.
+/// The second writer looks again; one gets through each time.
 const LOOKS: usize = 16;

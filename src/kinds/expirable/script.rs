@@ -153,7 +153,7 @@ impl Statements for LeasedPermits {
 /// By which permits of names that share keys are told apart.
 pub(super) const SORT: &str = "expirable";
 
-/// Gives one permit back, whoever holds it.
+/// Gives one permit back, whichever process holds it.
 pub(super) fn release(store: &Store, id: u128) -> Change {
     let args = [Arg::text(&store.channel), bytes(id)];
     Change::new(&RELEASE, &store.name, args).with_key(&store.holders)

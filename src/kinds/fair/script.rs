@@ -35,7 +35,7 @@ pub(crate) static WAITING: Script = script!("fair/waiting", 0, "waiting.lua");
 pub(crate) static SCRIPTS: [&Script; 5] = [&ACQUIRE, &RELEASE, &KEEP, &FORCE, &WAITING];
 
 /// The lock that is granted in the order in which it was asked for, as Redisson stores its
-/// `RFairLock`: the hash of a mutex, and beside it who waits.
+/// `RFairLock`: the hash of a mutex, and beside it the waiters.
 #[derive(Debug)]
 pub(crate) struct Fair {
     mutex: Mutex,
@@ -123,7 +123,7 @@ impl Statements for Fair {
     }
 }
 
-/// Asks who waits.
+/// Asks for the waiters.
 #[derive(Debug, Clone)]
 pub(crate) struct QueueQuery {
     queue: Arc<str>,

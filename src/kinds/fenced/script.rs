@@ -30,7 +30,7 @@ pub(crate) static SCRIPTS: [&Script; 2] = [&ACQUIRE, &PROMOTE];
 pub(crate) struct Fenced {
     mutex: Mutex,
     counter: Arc<str>,
-    /// Whether the counter of a lock that nobody uses any more ends by itself.
+    /// Whether the counter of a lock that is not used any more ends by itself.
     ends: bool,
 }
 

@@ -1,7 +1,8 @@
 //! Changes that are no repetitions of themselves, made at most once: counting down, for instance.
 //!
 //! The script of each keeps its answer in a key of its own, so that it can be sent again after an
-//! unknown outcome: on the next socket, and until an answer comes or that key may have ended.
+//! unknown outcome. That is done on the next socket, and until an answer comes or that key may have
+//! ended.
 
 mod attempts;
 pub(crate) mod script;

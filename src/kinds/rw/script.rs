@@ -93,7 +93,7 @@ impl Mode {
         }
     }
 
-    /// What is announced when nobody holds it in this mode any more.
+    /// What is announced when it has no holder in this mode any more.
     const fn message(self) -> &'static str {
         match self {
             Self::Read => "0",

@@ -69,7 +69,7 @@ impl SemaphoreGuard {
         }
     }
 
-    /// Forgets that they are held here, and gives nothing back: somebody else will, by a bare
+    /// Forgets that they are held here, and gives nothing back. That is done elsewhere, by a bare
     /// [`release`](crate::Semaphore::release) or one of Redisson's.
     ///
     /// # Errors

@@ -48,7 +48,7 @@ pub(crate) static SCRIPTS: [&Script; 5] = [&ACQUIRE, &COUNT, &RENEW, &HOLDERS, &
 pub(crate) struct HeldPermits {
     store: Store,
     permits: u32,
-    /// The same where somebody else gives them back; `None` if this is that.
+    /// The same where another gives them back; `None` if this is that.
     forgotten: Option<Arc<dyn Kind>>,
 }
 
@@ -123,7 +123,7 @@ pub(super) fn drain(store: &Store) -> Change {
     Change::new(&DRAIN, &store.name, [])
 }
 
-/// Asks who holds permits.
+/// Asks for the holders of permits.
 #[derive(Debug, Clone)]
 pub(crate) struct PermitHolders {
     pub(crate) store: Store,

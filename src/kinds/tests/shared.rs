@@ -137,7 +137,7 @@ async fn release_by_one_of_many_has_one_of_them_asked() {
     for _ in 0..16 {
         guards.push(lock.wait(None).await.unwrap());
     }
-    // Somebody listens, so that messages come.
+    // There is a listener, so that messages come.
     let _listener = listen(&client);
     let elsewhere = lock_of(&server.client().unwrap(), readers.clone());
     let other = elsewhere.wait(None).await.unwrap();
@@ -158,7 +158,7 @@ async fn all_who_share_a_lock_learn_that_it_is_gone() {
     let (one, other) = (lock.wait(None).await.unwrap(), lock.wait(None).await.unwrap());
     let _listener = listen(&client);
     tokio::time::sleep(Duration::from_millis(100)).await;
-    // Whoever deletes the key says so as a release does.
+    // A call that deletes the key says so as a release does.
     let third = lock_of(&server.client().unwrap(), readers).wait(None).await.unwrap();
     server.client().unwrap().lock("readers").force_release().await.unwrap();
     drop(third);
