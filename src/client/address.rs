@@ -1,4 +1,4 @@
-//! Where the server of a client is, and as whom it logs in.
+//! Where the server of a client is, and by which login.
 
 use std::{io, sync::Arc};
 
@@ -22,7 +22,7 @@ use crate::{
 #[derive(Clone, Default)]
 pub(super) struct ServerAddress {
     pub(super) place: Option<Deployment>,
-    /// With a label. Then the place says only who logs in, and what the server is called.
+    /// With a label. Then the place says only which user logs in, and what the server is called.
     pub(super) connector: Option<(String, Arc<Connector>)>,
     /// The same, to a master that is followed.
     #[cfg(feature = "embedded")]

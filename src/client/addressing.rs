@@ -1,4 +1,4 @@
-//! How a server is named, and as whom a client logs in.
+//! How a server is named, and by which user a client logs in.
 
 use std::{fmt, io, sync::Arc};
 
@@ -66,22 +66,22 @@ impl ClientBuilder {
     /// A Redis Cluster, of which some servers are named by `host` or `host:port`; 6379 is the usual port. In
     /// place of any server that was named before.
     ///
-    /// A lock is where its slot is, wherever that moves while it is held or waited for. Who waits is
-    /// [told of releases](Self::sharded_pubsub) as Redisson's cluster client tells its own. Which rights the user
-    /// needs: [`Rights::in_cluster`](crate::acl::Rights::in_cluster).
+    /// A lock is where its slot is, wherever that moves while it is held or waited for. A waiter is [told of
+    /// releases](Self::sharded_pubsub) as Redisson's cluster client tells its own. Which rights the user needs:
+    /// [`Rights::in_cluster`](crate::acl::Rights::in_cluster).
     ///
-    /// What is granted is protected as [`Failover`](crate::settings::Failover) says: a promoted replica, and a
-    /// master that was started anew, grant nothing in the slots that they serve until every lease is over that
-    /// they may not have. The mark of each master is a key `palisade_mark:` of its run, in whatever slot that
-    /// is. A new cluster is blessed once by [`Client::bless`](crate::Client::bless), or waits as long.
+    /// What is granted is protected as [`Failover`](crate::settings::Failover) says. A promoted replica, and a
+    /// master that was started anew, grant nothing in the slots that they serve until every lease is over that they
+    /// may not have. The mark of each master is a key `palisade_mark:` of its run, in whatever slot that is. A new
+    /// cluster is blessed once by [`Client::bless`](crate::Client::bless), or waits as long.
     ///
     /// **Not noticed**: FLUSHALL on one of several masters; a slot that is moved away from a master while that
-    /// waits, to one that does not; a lock that is forced open while its master waits, whose holder writes it
-    /// again.
+    /// waits, to one that does not. Nor is a lock that is forced open while its master waits, if its holder writes
+    /// it again.
     ///
     /// While a slot moves, a call that names several keys is refused if only some of them are where it asks, and
-    /// made again within its time. So are most grants but those of a [`Lock`](crate::Lock), and the renewal of
-    /// a [write lock](crate::rw::WriteLock): one whose slot stays half moved for a lease is lost, and so is whatever
+    /// made again within its time. So are most grants but those of a [`Lock`](crate::Lock), and the renewal of a
+    /// [write lock](crate::rw::WriteLock). One whose slot stays half moved for a lease is lost, and so is whatever
     /// has keys of its own on both sides for so long.
     ///
     /// # Examples
@@ -100,18 +100,18 @@ impl ClientBuilder {
         self
     }
 
-    /// Whether releases are announced by sharded pub/sub, in a [cluster](Self::cluster) only: to those who wait on
-    /// the server of the lock's slot, and not by way of every server. Defaults to what the first server can
-    /// that is asked: Redis 7 and Valkey can, as does Redisson's `shardedSubscriptionMode` of `AUTO`.
+    /// Whether releases are announced by sharded pub/sub, in a [cluster](Self::cluster) only: to waiters on the
+    /// server of the lock's slot, and not by way of every server. Defaults to what the first server can that is
+    /// asked: Redis 7 and Valkey can, as does Redisson's `shardedSubscriptionMode` of `AUTO`.
     ///
-    /// All who share locks must agree on it. Who listens in one way does not hear of releases in the other, and
-    /// looks every 5 s or when a lease ends. So say it while a cluster is upgraded from Redis 6.2, and where
-    /// the Java services have set theirs to `ON` or `OFF`; and give all users of a cluster the
-    /// [rights](crate::acl::Rights::in_cluster), since one that may not ask for `PUBSUB SHARDNUMSUB` counts as
-    /// one whose servers do not know it.
+    /// All clients that share locks must agree on it. A listener in one way does not hear of releases in the
+    /// other, and looks every 5 s or when a lease ends. So say it while a cluster is upgraded from Redis 6.2, and
+    /// where the Java services have set theirs to `ON` or `OFF`. Give all users of a cluster the
+    /// [rights](crate::acl::Rights::in_cluster), too: one that may not ask for `PUBSUB SHARDNUMSUB` counts as one
+    /// whose servers do not know it.
     ///
-    /// While a slot is half moved, nobody hears what is announced where it goes to: whoever is refused there asks
-    /// every 250 ms.
+    /// While a slot is half moved, what is announced where it goes to is not heard: a waiter that is refused
+    /// there asks every 250 ms.
     ///
     /// # Examples
     /// ```
@@ -151,7 +151,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Who logs in. In place of the user of an URL.
+    /// The user that logs in. In place of the user of an URL.
     pub fn user(mut self, user: &str) -> Self {
         self.address.user = Some(user.to_owned());
         self
@@ -163,7 +163,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Who logs in, and with which password, where that changes while the process runs: tokens of a cloud,
+    /// The user that logs in, and its password, where that changes while the process runs: tokens of a cloud,
     /// secrets of a vault. In place of those that are said elsewhere.
     ///
     /// `fetch` is called for each connection, of which a process has a few for each server, and has the
@@ -206,9 +206,9 @@ impl ClientBuilder {
         self
     }
 
-    /// Whom TLS trusts, and as whom it comes, for a server of an `rediss://` URL, a [host](Self::host) or a
-    /// [connector](Self::connector). Defaults to the authorities that the system trusts, for `rediss://`
-    /// alone.
+    /// What TLS trusts, and which certificate it shows, for a server of an `rediss://` URL, a
+    /// [host](Self::host) or a [connector](Self::connector). Defaults to the authorities that the system
+    /// trusts, for `rediss://` alone.
     ///
     /// An URL or unix socket without TLS beside it is an error.
     #[cfg(feature = "tls")]
@@ -220,8 +220,8 @@ impl ClientBuilder {
     /// The server, reached over streams of the caller's making: a tunnel, a simulated network.
     ///
     /// `label` stands for the address in errors and ballots. User, password and database, whether TLS is
-    /// spoken, and the name that its certificate must bear are those of the server that is
-    /// [named](Self::url) too, before or after; its address is not used.
+    /// spoken, and the name that its certificate must bear are those of the server that is [named](Self::url)
+    /// too, before or after. Its address is not used.
     ///
     /// On your own runtime it must not block. What renews locks calls it on a thread of its own, where it may.
     ///

@@ -125,7 +125,7 @@ impl ClientBuilder {
     /// less.
     ///
     /// A server that was restarted does not vote for as long as a lease may last, at least for the 66.6 s that
-    /// follow from the defaults: a smaller cap shortens no [quarantine](Self::quarantine), and clients with
+    /// follow from the defaults. A smaller cap shortens no [quarantine](Self::quarantine), and clients with
     /// different caps may share servers, up to a minute.
     ///
     /// Above a minute all clients of these servers must be told, by this or by `fleet_max_lease`: one that is
@@ -141,7 +141,7 @@ impl ClientBuilder {
     /// [`max_lease`](Self::max_lease) and 5 s, or to 60 s and 5 s where that is more. A day at most.
     ///
     /// The [quarantine](Self::quarantine) follows from it, and nothing else makes that shorter than 66.6 s. If
-    /// it is less than a lease that somebody has, a second holder is granted what the first still holds.
+    /// it is less than a lease that a client has, a second holder is granted what the first still holds.
     ///
     /// # Examples
     /// ```
@@ -180,9 +180,9 @@ impl ClientBuilder {
     /// least of all of them, and of the leases of their `MultiLock`s over read locks. Defaults to
     /// 30 s, as in Redisson.
     ///
-    /// A renewal by a Java reader gives the whole lock that ttl, whoever else reads for longer. So
-    /// longer leases of read/write locks are [refused](ConfigError::LeaseAboveRedisson). Where no
-    /// Java service reads, it may be as long as [`max_lease`](Self::max_lease).
+    /// A renewal by a Java reader gives the whole lock that ttl, even if another reads for longer. So
+    /// longer leases of read/write locks are [refused](ConfigError::LeaseAboveRedisson). Where no Java
+    /// service reads, it may be as long as [`max_lease`](Self::max_lease).
     pub fn redisson_watchdog(mut self, lease: Duration) -> Self {
         self.redisson_watchdog = lease;
         self
@@ -232,32 +232,32 @@ impl ClientBuilder {
         self
     }
 
-    /// For how much longer a promoted master waits, for those who guard against a master that is cut off
-    /// together with its clients by `min-replicas-to-write`: its `min-replicas-max-lag` and a second.
-    /// A day at most. Defaults to nothing. All clients of a master must agree on it.
+    /// For how much longer a promoted master waits, where `min-replicas-to-write` guards against a
+    /// master that is cut off together with its clients: its `min-replicas-max-lag` and a second. A day
+    /// at most. Defaults to nothing. All clients of a master must agree on it.
     pub fn failover_lag(mut self, lag: Duration) -> Self {
         self.failover_lag = lag;
         self
     }
 
-    /// How many replicas are to have each grant and each renewal before it counts: 1,000 at most. Defaults
-    /// to 0, which asks nobody.
+    /// How many replicas are to have each grant and each renewal before it counts: 1,000 at most. Defaults to 0, which
+    /// asks none.
     ///
     /// A grant that is on fewer is [none](crate::error::NodeError::NotReplicated), and taken back. A renewal that is on fewer
     /// moves no deadline: it is repeated, and the lock is lost when the lease ends that replicas know of. Counts of
     /// re-entry, releases and latches are not waited for.
     ///
     /// # Guarantees
-    /// With more than can be cut off or lost *together with the master*, whichever replica is promoted by
-    /// sentinels has every lock that is held: it has the newest data of those that are left. So 1 where the
-    /// master alone fails, half of all replicas and one where a network can part. Replicas must be of one
-    /// `replica-priority`: sentinels look at that first. With as many as there are, one that is down stops
-    /// everything. A master that is cut off together with its clients renews nothing for them.
+    /// Take more than can be cut off or lost *together with the master*. Then whichever replica is promoted by
+    /// sentinels has every lock that is held: it has the newest data of those that are left. So 1 where the master
+    /// alone fails, half of all replicas and one where a network can part. Replicas must be of one `replica-priority`:
+    /// sentinels look at that first. With as many as there are, one that is down stops everything. A master that is cut
+    /// off together with its clients renews nothing for them.
     ///
-    /// It is not written to disks by then, and it costs each grant a round trip of the master to its replicas,
-    /// and one to the master, on a connection of its own. The user needs `+info`, `+wait`, and the channel
-    /// `palisade:replicas`, with the [namespace](Self::namespace) before it; in a cluster, where such a message is
-    /// for nobody, the keys `palisade_replicas:*`, one for a moment for each master.
+    /// It is not written to disks by then. It costs each grant a round trip of the master to its replicas, and one to
+    /// the master, on a connection of its own. The user needs `+info`, `+wait`, and the channel `palisade:replicas`,
+    /// with the [namespace](Self::namespace) before it. In a cluster, where such a message has no listener, it needs
+    /// the keys `palisade_replicas:*`, one for a moment for each master.
     ///
     /// # Examples
     /// ```
@@ -284,10 +284,10 @@ impl ClientBuilder {
     /// What stands before the names of locks in their keys, so that they meet no keys of others: with
     /// `shop:locks:` the lock `orders:42` is the key `shop:locks:orders:42`. Defaults to nothing.
     ///
-    /// Whoever shares a lock must agree on its key. For a Java service that is the name: channel and
-    /// counters are those that Redisson has for a lock of the whole name. So are the rights that a
-    /// user needs. The marker of the [quarantine](Self::quarantine) has the namespace too:
-    /// each is blessed by itself.
+    /// All clients that share a lock must agree on its key. For a Java service that is the name:
+    /// channel and counters are those that Redisson has for a lock of the whole name. So are the
+    /// rights that a user needs. The marker of the [quarantine](Self::quarantine) has the namespace
+    /// too: each is blessed by itself.
     ///
     /// Locks, guards, errors and events go on to say the name alone. It may be at most 1024 bytes of
     /// text, without control characters; braces as in names. The limit for names counts it.
@@ -308,11 +308,12 @@ impl ClientBuilder {
     }
 
     /// Whether errors, `Debug` of locks and guards, and events name locks by a short digest that is
-    /// the same everywhere (`lock#86f7e437`), and not by their names: for those who must not log
-    /// them. Defaults to no.
+    /// the same everywhere (`lock#86f7e437`), and not by their names. It is for programs that must
+    /// not log them. Defaults to no.
     ///
-    /// It keeps names out of logs; it is no secret. Whoever guesses a name can compute its digest.
-    /// [`LockGuard::name`](crate::LockGuard::name) and the servers still tell the name itself.
+    /// It keeps names out of logs; it is no secret. A reader that guesses a name can compute its
+    /// digest. [`LockGuard::name`](crate::LockGuard::name) and the servers still tell the name
+    /// itself.
     pub fn redact_names(mut self, redact: bool) -> Self {
         self.redact_names = redact;
         self
@@ -349,7 +350,7 @@ impl ClientBuilder {
         let watchdog_lease = self.watchdog_lease.min(max_lease);
         self.check(watchdog_lease)?;
         let (fleet_max_lease, quarantine) = (self.longest_of_all(), self.quarantine_length());
-        // By a clock that stands still nobody would ever stop looking.
+        // By a clock that stands still a look would never end.
         let is_real = self.process.is_none() && self.clock.is_none();
         let process = match (self.process, self.clock) {
             (Some(process), _) => process,

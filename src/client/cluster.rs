@@ -8,7 +8,7 @@ use crate::{error::ConfigError, reach::ClusterAddresses};
 /// What an URL says of a cluster.
 pub(super) struct ClusterUrl {
     pub(super) hosts: Vec<String>,
-    /// As whom its servers are spoken to.
+    /// The login to its servers.
     pub(super) login: RedisConnectionInfo,
     /// Whether they speak TLS.
     pub(super) is_tls: bool,

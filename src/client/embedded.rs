@@ -7,7 +7,7 @@ impl Server {
     /// A client of this server: the one-liner for unit tests.
     ///
     /// A server [on the caller's runtime](Server::start_here) gets a client whose clock and
-    /// watchdog are there too, shared by all such clients of the runtime: leases end and are
+    /// watchdog are there too, shared by all such clients of the runtime. So leases end and are
     /// renewed in paused time.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ impl ClientBuilder {
     /// reached as by a [`connector`](Self::connector).
     ///
     /// Each stream comes with the number of the configuration by which it leads to the master: each
-    /// failover raises it. Nobody tells that the master is elsewhere: its streams are to break.
+    /// failover raises it. It is not told that the master is elsewhere: its streams are to break.
     ///
     /// # Examples
     /// ```

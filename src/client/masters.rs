@@ -134,8 +134,8 @@ impl Masters {
         lock.expect("invariant: checked when the masters were made")
     }
 
-    /// The side of those who read of the lock `name` with many readers or one writer, held by a majority.
-    /// Sends no call.
+    /// The side for readers of the lock `name` with many readers or one writer, held by a majority. Sends
+    /// no call.
     ///
     /// # Examples
     /// ```
@@ -164,24 +164,23 @@ impl Masters {
             .expect("invariant: checked when the masters were made")
     }
 
-    /// The side of those who write of the lock `name` with many readers or one writer, held by a majority.
-    /// Sends no call.
+    /// The side for writers of the lock `name` with many readers or one writer, held by a majority. Sends
+    /// no call.
     #[must_use]
     pub fn red_write_lock(&self, name: impl AsRef<str>) -> RedLock<WriteLock> {
         RedLock::new(self.rw_members(name.as_ref()).map(|lock| lock.write()))
             .expect("invariant: checked when the masters were made")
     }
 
-    /// The side of those who read of the lock `name` with many readers or one writer, held by all. Sends no
-    /// call.
+    /// The side for readers of the lock `name` with many readers or one writer, held by all. Sends no call.
     #[must_use]
     pub fn multi_read_lock(&self, name: impl AsRef<str>) -> MultiLock<ReadLock> {
         MultiLock::new(self.rw_members(name.as_ref()).map(|lock| lock.read()))
             .expect("invariant: checked when the masters were made")
     }
 
-    /// The side of those who write of the lock `name` with many readers or one writer, held by all.
-    /// Sends no call.
+    /// The side for writers of the lock `name` with many readers or one writer, held by all. Sends
+    /// no call.
     #[must_use]
     pub fn multi_write_lock(&self, name: impl AsRef<str>) -> MultiLock<WriteLock> {
         MultiLock::new(self.rw_members(name.as_ref()).map(|lock| lock.write()))
@@ -202,7 +201,7 @@ impl Masters {
     ///
     /// Writes a mark on each, in the key `palisade:marker` of its database. It is void as soon as
     /// the master restarts or loses its data. All masters of a fleet are blessed together, by the
-    /// strictest rule that can be checked: each was started lately, and none carries the mark of a
+    /// strictest rule that can be checked. Each was started lately, and none carries the mark of a
     /// blessing or a vote, not even an old one. One by which it only waits does not matter.
     ///
     /// What cannot be checked is whether one of them has voted since its first start, then
@@ -218,9 +217,8 @@ impl Masters {
         bless(&self.services(), false).await
     }
 
-    /// The same for masters that have been running for long, or come with marks of an earlier
-    /// life: whoever calls this knows better than the rules, for instance after a restart with all
-    /// data, and nobody checks it.
+    /// The same for masters that have been running for long, or come with marks of an earlier life. The caller knows
+    /// better than the rules, for instance after a restart with all data, and that is not checked.
     ///
     /// From then on the masters are waited for as long as the settings of these clients say, also where another program
     /// once had longer leases. Only a master that loses its data while it runs still waits for those: that they were
@@ -236,7 +234,7 @@ impl Masters {
     }
 
     /// Whether [`bless`](Self::bless) would bless these masters, and for how long each has been running: to
-    /// show before somebody gives the word. Writes nothing.
+    /// show before the word is given. Writes nothing.
     ///
     /// # Errors
     /// [`BlessError`]: what `bless` would fail with.

@@ -64,17 +64,16 @@ use crate::{
 
 /// A handle on one Redis deployment, from which locks are made.
 ///
-/// Cheap to clone. It keeps one connection for commands on each runtime it is used on, one for
-/// wake-ups once somebody waits, and reconnects by itself. All clients of a process share one
-/// watchdog.
+/// Cheap to clone. It keeps one connection for commands on each runtime it is used on, one for wake-ups once there is a
+/// waiter, and reconnects by itself. All clients of a process share one watchdog.
 ///
-/// A client belongs to the process that made it. In a child by `fork()` it does nothing: its
-/// operations fail with [`ConfigError::Forked`] before anything is sent, guards count as lost by
-/// [`LostCause::Forked`], and dropping them does nothing either: what the parent holds stays its own.
-/// (A child made by the system call `clone` itself, past libc's `fork()`, is not told from its parent.)
-/// The child makes a client, and a tokio runtime, of its own. An inherited runtime, and a future that
-/// waited on it, is to be neither used nor dropped there: parent and child would share its epoll descriptor and take each other's
-/// events. A daemon therefore forks first, and makes runtime and client then.
+/// A client belongs to the process that made it. In a child by `fork()` it does nothing. Its operations fail with
+/// [`ConfigError::Forked`] before anything is sent, guards count as lost by [`LostCause::Forked`], and dropping them
+/// does nothing either: what the parent holds stays its own. (A child made by the system call `clone` itself, past
+/// libc's `fork()`, is not told from its parent.) The child makes a client, and a tokio runtime, of its own. An
+/// inherited runtime, and a future that waited on it, is to be neither used nor dropped there. Parent and child would
+/// share its epoll descriptor and take each other's events. A daemon therefore forks first, and makes runtime and
+/// client then.
 ///
 /// # Examples
 /// ```no_run
@@ -171,7 +170,7 @@ impl Client {
         ClientBuilder::default()
     }
 
-    /// The reentrant lock `name`. Asks nobody; a bad name is reported by the operations.
+    /// The reentrant lock `name`. Sends no call; a bad name is reported by the operations.
     #[must_use]
     pub fn lock(&self, name: impl AsRef<str>) -> Lock {
         Lock::new(self.services.clone(), name.as_ref())
@@ -208,13 +207,13 @@ impl Client {
         StripedLock::new(self.services.clone(), name.as_ref(), stripes)
     }
 
-    /// The count-down latch `name`. Asks nobody; a bad name is reported by the operations.
+    /// The count-down latch `name`. Sends no call; a bad name is reported by the operations.
     #[must_use]
     pub fn count_down_latch(&self, name: impl AsRef<str>) -> CountDownLatch {
         CountDownLatch::new(self.services.clone(), name.as_ref())
     }
 
-    /// The semaphore `name`. Asks nobody; a bad name is reported by the operations.
+    /// The semaphore `name`. Sends no call; a bad name is reported by the operations.
     #[must_use]
     pub fn semaphore(&self, name: impl AsRef<str>) -> Semaphore {
         Semaphore::new(self.services.clone(), name.as_ref())
@@ -301,7 +300,7 @@ impl Client {
         bless(std::slice::from_ref(&self.services), false).await
     }
 
-    /// Ends all holds and attempts of this client, also of futures that nobody polls, waits until their
+    /// Ends all holds and attempts of this client, also of futures that are not polled. It waits until their
     /// releases and all others that are under way are confirmed, and closes the connections.
     ///
     /// Live guards are [lost](LostCause::Shutdown). From now on every acquire fails. A
@@ -348,7 +347,7 @@ impl Client {
         services.node.connection(services.node.marker(), deadline).await.map(drop)
     }
 
-    /// How many subscriptions stand, for those who wait.
+    /// How many subscriptions stand, for waiters.
     #[doc(hidden)]
     #[must_use]
     pub fn subscriptions(&self) -> usize {

@@ -32,7 +32,7 @@ pub struct Sentinels {
     is_tls: bool,
 }
 
-/// As whom they are asked.
+/// The login to sentinels.
 #[derive(Clone, Default)]
 struct SentinelLogin {
     user: Option<String>,
@@ -54,7 +54,7 @@ impl Sentinels {
         }
     }
 
-    /// As whom sentinels are asked. What the master wants to know is said by
+    /// The login to sentinels. What the master wants to know is said by
     /// [`ClientBuilder::user`](crate::ClientBuilder::user).
     #[must_use]
     pub fn user(mut self, user: &str) -> Self {

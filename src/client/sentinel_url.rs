@@ -8,7 +8,7 @@ use crate::error::ConfigError;
 /// What it says.
 pub(super) struct SentinelUrl {
     pub(super) sentinels: Sentinels,
-    /// As whom the master is spoken to, and in which database.
+    /// The login to the master, and its database.
     pub(super) login: RedisConnectionInfo,
     /// Whether the master speaks TLS.
     pub(super) is_tls: bool,

@@ -7,11 +7,11 @@ use crate::{clock::Clock, kinds::scripts, process::Process};
 /// **For deterministic simulations only**: what a process is to the library, with nothing in it left
 /// to chance.
 ///
-/// It has a clock, randomness and an identity from a seed, and a watchdog on the current runtime,
-/// so that several of them contend inside one test and the same seeds give the same run. Its
-/// clients are made with [`ClientBuilder::simulated`](crate::ClientBuilder::simulated), mostly
-/// over a [`connector`](crate::ClientBuilder::connector) that leads to an
-/// [embedded server](crate::embedded::Server).
+/// It has a clock, randomness and an identity from a seed, and a watchdog on the current runtime. So
+/// several of them contend inside one test, and the same seeds give the same run. Its clients are
+/// made with [`ClientBuilder::simulated`](crate::ClientBuilder::simulated), mostly over a
+/// [`connector`](crate::ClientBuilder::connector) that leads to an [embedded
+/// server](crate::embedded::Server).
 ///
 /// Holder ids that come from a seed can be guessed, and occur again: never use it for real locks.
 ///
