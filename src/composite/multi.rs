@@ -34,6 +34,11 @@ use crate::{
 ///   all are short, and not in the order of asking. A member that does not answer in time may cost it its place at
 ///   another.
 ///
+///   For instance, over `a` and `b`, with two waiters in the queue of `b`: it is granted `a`, and `b` refuses. It
+///   stands third in the queue of `b`, and keeps `a` for a little more than two seconds, in case its turn comes. Then
+///   it gives `a` back, so that others can have it, and keeps its place. Once it is granted `b` it asks `a`. If that
+///   refuses, it lets `b` go after about a quarter of a second, and waits in the queue of `a`.
+///
 /// # Examples
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {

@@ -3,6 +3,11 @@
 //!
 //! Near a server the sleep and the wake-up cost more than the round trip. So while a call is alone on
 //! its socket, and one that its caller waits for, the driver looks again.
+//!
+//! For instance: a call is sent at 0, and its answer comes at 30 µs. A thread that slept would be awake at 80 µs; the
+//! driver looks again and again, and has the answer at 31. After sixteen calls it judges: at least half of the answers
+//! came while it looked, so it goes on. On a busy machine they come at 500 µs: it looks in vain for 80, sleeps, and
+//! after sixteen such calls looks for none for a second.
 
 use std::time::Duration;
 
