@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 pub(super) struct ByPlace<T> {
     /// Before all others, if it is there.
     first: Option<(u64, T)>,
-    /// In order; empty where somebody left before those in front of it. The foremost is there.
+    /// In order; empty where one left before those in front of it. The foremost is there.
     rest: VecDeque<(u64, Option<T>)>,
     /// How many of the rest are empty.
     gaps: usize,
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(places.get_mut(5).copied(), Some('z'));
     }
 
-    /// Somebody waits in front for ever, while many come and go behind.
+    /// One waits in front for ever, while many come and go behind.
     #[test]
     fn gaps_take_no_more_room_than_those_who_are_there() {
         let mut places = ByPlace::default();

@@ -1,4 +1,4 @@
-//! Who wants a lock, as those see it who wait for their turn.
+//! What wants a lock, as a waiter for its turn sees it.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -88,7 +88,7 @@ pub(crate) enum Round<G> {
     Failed(AcquireError),
 }
 
-/// Who refused, and how many of them must change their mind.
+/// Which members refused, and how many of them must change their mind.
 #[derive(Debug)]
 pub(crate) struct Refusals {
     /// Voter and the holder's ttl there, if it has one.

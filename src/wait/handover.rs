@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use crate::error::ConfigError;
 
-/// Whether a lock passes from one user to the next who waits for it in the same process without a
-/// word to the servers.
+/// Whether a lock passes from one user to the next waiter of the same process without a word to the
+/// servers.
 ///
 /// A lock that is wanted by many tasks of a process changes hands in microseconds like that. So that
-/// other processes get their turns, it does so for a fiftieth of the limit at a time, and up to the
-/// limit while nobody else is known to wait; then it is released, and left to others for another
-/// fiftieth before this process asks for it again.
+/// other processes get their turns, it does so for a fiftieth of the limit at a time, and up to the limit
+/// while none of them is known to wait. Then it is released, and left to others for another fiftieth
+/// before this process asks for it again.
 ///
-/// A lock that was forced open, or whose key somebody deleted, may pass on until that is noticed: for the
+/// A lock that was forced open, or whose key was deleted, may pass on until that is noticed: for the
 /// limit at most.
 ///
-/// Only between users who acquired with [renewed leases](crate::Lease::Watchdog) of the same length and
-/// without an [`Owner`](crate::Owner): everybody else's is released and acquired.
+/// Only between users that acquired with [renewed leases](crate::Lease::Watchdog) of the same length and
+/// without an [`Owner`](crate::Owner): every other hold is released and acquired.
 ///
 /// # Examples
 /// ```

@@ -2,8 +2,8 @@
 //! changed. What this process holds it is offered at any time, and takes between two attempts.
 //!
 //! A wake-up is a hint, never a grant. The second attempt closes the window between a refusal and
-//! the confirmed subscription; expiry publishes nothing, so every sleep ends with the holder's
-//! ttl, and in any case with the poll cap.
+//! the confirmed subscription. Expiry publishes nothing, so every sleep ends with the holder's ttl,
+//! and in any case with the poll cap.
 
 use std::{mem::replace, pin::pin, sync::Arc, time::Duration};
 
@@ -67,7 +67,7 @@ impl<C: Contender> Head<'_, C> {
         Ok(())
     }
 
-    /// Tries until granted. Whoever was `refused_by` some members already listens to those.
+    /// Tries until granted. A waiter that was `refused_by` some members already listens to those.
     pub(super) async fn lead(
         &mut self,
         refused_by: Option<Vec<MemberId>>,
@@ -165,7 +165,7 @@ impl<C: Contender> Head<'_, C> {
         Ok(self.sleep(cleared).await? == Some(true))
     }
 
-    /// An attempt that was not answered. The error, if nobody is to wait for better times.
+    /// An attempt that was not answered. The error, if better times are not to be waited for.
     pub(super) fn trouble(
         &mut self,
         error: AcquireError,

@@ -1,10 +1,9 @@
-//! The line of a name: those who wait in one process stand in it, and only the first asks servers.
+//! The line of a name: the waiters of one process stand in it, and only the first asks servers.
 //!
-//! Whoever holds the lock in this process may offer it to the first in line. An offer belongs to one
-//! place: it is taken when that is polled, passed on when it is given up, and withdrawn by whoever
-//! watches over it when it is left for too long: a future may be parked for ever. Then the next one asks
-//! servers, and the place that did not take it is passed over until it is polled. So is a first that does
-//! not come when it is called.
+//! A holder of the lock in this process may offer it to the first in line. An offer belongs to one place.
+//! It is taken when that is polled, passed on when it is given up, and withdrawn when it is left for too
+//! long: a future may be parked for ever. Then the next one asks servers, and the place that did not take
+//! it is passed over until it is polled. So is a first that does not come when it is called.
 //!
 //! # Deadlock safety
 //! The mutex is a leaf. Wakers run, and offers are given back, after it was let go.
@@ -34,11 +33,11 @@ pub(crate) struct Line<T>(Mutex<LineState<T>>);
 struct LineState<T> {
     places: LinePlaces<T>,
     is_watched: bool,
-    /// Whether somebody looks whether the first comes when it is called.
+    /// Whether a task looks whether the first comes when it is called.
     is_attended: bool,
     /// How many were passed over since the first came when it was called.
     absent: usize,
-    /// Nobody is granted anything here any more.
+    /// Nothing is granted here any more.
     is_closed: bool,
     released: Option<ReleasedHere>,
     /// Since when the lock has been this process', if it was never left to others meanwhile.
@@ -74,12 +73,13 @@ pub(super) fn messages(listeners: &ByMember<Listener>) -> u64 {
 struct HeadState {
     /// One for each member; the subscription lasts as long as the line.
     listeners: Option<Arc<ByMember<Listener>>>,
-    /// Set by one that was granted: before this nothing is to be had unless a wake-up comes. Who gave up
-    /// leaves `None`, so that the next looks at once: whatever wake-up it had taken is passed on.
+    /// Set by one that was granted: before this nothing is to be had unless a wake-up comes. A waiter
+    /// that gave up leaves `None`, so that the next looks at once: whatever wake-up it had taken is
+    /// passed on.
     look_at: Option<Instant>,
 }
 
-/// What becomes of somebody in line.
+/// What becomes of a waiter in line.
 #[derive(Debug)]
 pub(super) enum Summons<T> {
     /// It is the first, and may ask servers.
@@ -106,7 +106,7 @@ pub(super) enum Attention {
     Soon,
 }
 
-/// Whether an offer was taken, as far as who watches over it is concerned.
+/// Whether an offer was taken, as far as the task that watches over it is concerned.
 #[derive(Debug)]
 pub(crate) enum Overdue<T> {
     /// There is none, and nobody need watch.
@@ -123,7 +123,8 @@ impl<T: Offered> Line<T> {
     /// The place of who comes to a new one.
     pub(super) const FIRST: u64 = 0;
 
-    /// Takes a place. True if somebody is to [look after](Self::look_after_first) the first from now on.
+    /// Takes a place. True if the caller is to [look after](Self::look_after_first) the first from now
+    /// on.
     pub(super) fn join(&self, takes: Option<HandoverTerms>) -> (u64, bool) {
         let mut state = self.state();
         let place = state.places.join(takes);
@@ -137,7 +138,7 @@ impl<T: Offered> Line<T> {
         let mut state = self.state();
         let Vacated { former, waker, taken, unwanted } = state.places.leave(place);
         let is_last = state.places.is_empty();
-        // Whoever watches over offers has the line for a moment longer.
+        // The task that watches over offers has the line for a moment longer.
         let left = if is_last { std::mem::take(&mut state.left) } else { HeadState::default() };
         drop(state);
         drop((former, left, taken));
@@ -175,7 +176,7 @@ impl<T: Offered> Line<T> {
         }
     }
 
-    /// Somebody is there, whatever it does.
+    /// The waiter is there, whatever it does.
     pub(super) fn comes(&self, place: u64, cx: &Context<'_>) {
         let former = self.state().places.arrives(place, cx);
         drop(former);
@@ -206,8 +207,8 @@ impl<T: Offered> Line<T> {
     }
 
     // keeps: offer-taken-or-back
-    /// Offers `what`, held on `terms`, to the first in line. Returns the number of the offer if somebody
-    /// is to watch over it.
+    /// Offers `what`, held on `terms`, to the first in line. Returns the number of the offer if it is to
+    /// be watched.
     ///
     /// # Errors
     /// Nobody takes it: it is the caller's.
@@ -290,7 +291,7 @@ impl<T: Offered> Line<T> {
         Some(Attention::Soon)
     }
 
-    /// From now on all who wait, or come to, are told that nobody is granted anything any more.
+    /// From now on all waiters, and those that come, are told that nothing is granted any more.
     pub(super) fn close(&self) {
         let mut state = self.state();
         state.is_closed = true;
@@ -335,7 +336,7 @@ impl<T: Offered> Line<T> {
         self.state().since = None;
     }
 
-    /// Before when there is nothing to be had, if somebody knows.
+    /// Before when there is nothing to be had, if that is known.
     pub(super) fn take_look_at(&self) -> Option<Instant> {
         self.state().left.look_at.take()
     }

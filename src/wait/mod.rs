@@ -1,4 +1,4 @@
-//! Waiting for a lock: all that want the same in one process stand in line, and the first asks servers until it is
+//! Waiting for a lock: all that want the same in one process stand in line. The first asks servers until it is
 //! granted, or takes what this process holds when that is passed on.
 //!
 //! Knows neither nodes nor scripts: what wants a lock is a [`Contender`].
@@ -121,7 +121,7 @@ pub(crate) async fn acquire<C: Contender>(
     } else if let Some((error, counts_in)) = contender.foreseen()
         && waiting.ends_within(counts_in)
     {
-        // Nobody holds it: those before us in line wait for the same votes, for longer than we may.
+        // It is not held: those before us in line wait for the same votes, for longer than we may.
         return Err(error);
     }
     // On the heap: most acquires never wait, and their callers' futures should not pay for it.
@@ -178,7 +178,8 @@ async fn stand_in_line<C: Contender>(
 ) -> Result<C::Grant, AcquireError> {
     loop {
         if !place.is_first() {
-            // Nobody looks after what it keeps until it is the first: others would miss that for a lease.
+            // What it keeps is not looked after until it is the first: others would miss that for a
+            // lease.
             place.busy_with(pin!(contender.give_back())).await;
         }
         let offered = match place.summons().await {

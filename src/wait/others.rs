@@ -1,10 +1,10 @@
 //! What is known of other processes that wait for the same lock. Pure.
 //!
-//! A release tells how many listened to its announcement. One who listens may not want the lock: of
-//! somebody who let it pass twice nothing more is believed. But who took it before may only be late, on
-//! a busy machine, and has more patience to expect.
+//! A release tells how many listened to its announcement. A listener may not want the lock: once it let
+//! the lock pass twice, it is not believed any more. But one that took it before may only be late, on a
+//! busy machine, and has more patience to expect.
 
-/// Those elsewhere who listened when the lock was last released here.
+/// Those elsewhere that listened when the lock was last released here.
 #[derive(Debug, Default)]
 pub(crate) struct Others {
     /// `None` if that is unknown.
@@ -18,7 +18,7 @@ pub(crate) struct Others {
 }
 
 impl Others {
-    /// Whether nobody else is known to wait.
+    /// Whether no other is known to wait.
     pub(crate) fn nobody_waits(&self) -> bool {
         self.listening.is_some_and(|listening| listening <= self.onlookers)
     }

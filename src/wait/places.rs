@@ -1,4 +1,4 @@
-//! Who stands in a line, and what is offered to whom.
+//! What stands in a line, and what is offered to which place.
 
 use std::{
     fmt,
@@ -9,7 +9,7 @@ use std::{
 use super::by_place::ByPlace;
 use crate::lease::Term;
 
-/// How somebody holds a lock: what is offered suits a waiter if it is the same.
+/// How a user holds a lock: what is offered suits a waiter if it is the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HandoverTerms {
     pub(crate) lease: Term,
@@ -114,14 +114,14 @@ impl<T> LinePlaces<T> {
         offer.what
     }
 
-    /// The first who is there.
+    /// The first that is there.
     pub(super) fn first(&self) -> Option<u64> {
         let mut there = self.waiters.iter().filter(|(_, waiter)| !waiter.is_absent);
         there.next().map(|(place, _)| place)
     }
 
-    /// Those in front who were called and have not come: the next one is the first until they do. How many
-    /// these are.
+    /// Those in front that were called and have not come: the next one is the first until they do. How
+    /// many these are.
     pub(super) fn pass_over_absent(&mut self) -> usize {
         let there = self.waiters.iter_mut().filter(|waiter| !waiter.is_absent);
         let absent = there.take_while(|waiter| waiter.called == waiter.polls + 1);
@@ -138,7 +138,7 @@ impl<T> LinePlaces<T> {
         there.filter_map(call).collect()
     }
 
-    /// Of all who wait.
+    /// Of all waiters.
     pub(super) fn wakers(&mut self) -> Vec<Waker> {
         self.waiters.iter_mut().filter_map(|waiter| waiter.waker.take()).collect()
     }
@@ -178,7 +178,7 @@ impl<T> LinePlaces<T> {
         self.taken.take_if(|taken| taken.to == place).map(|taken| taken.what)
     }
 
-    /// Somebody looks, and is to be woken by this waker from now on. Returns the one before.
+    /// A waiter looks, and is to be woken by this waker from now on. Returns the one before.
     pub(super) fn arrives(&mut self, place: u64, cx: &Context<'_>) -> Option<Waker> {
         let waiter = self.waiters.get_mut(place)?;
         waiter.is_absent = false;

@@ -1,7 +1,7 @@
-//! Who stands in which line: one line for each name, for as long as somebody stands in it.
+//! What stands in which line: one line for each name, for as long as a waiter stands in it.
 //!
-//! A release thus costs a server one attempt for each *process* that waits, not for each waiter. Most who
-//! come find nobody, and are granted before the next one comes: to stand alone takes no line.
+//! A release thus costs a server one attempt for each *process* that waits, not for each waiter. Most
+//! that come find no other, and are granted before the next one comes: to stand alone takes no line.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -31,7 +31,7 @@ pub(crate) struct Queues<T> {
     lined_up: AtomicU64,
 }
 
-/// Who stands there for one name.
+/// What stands there for one name.
 #[derive(Debug)]
 enum NameQueue<T> {
     /// One who takes over a hold on these terms.
@@ -51,7 +51,7 @@ impl<T: Offered> Queues<T> {
         Some(self.line_of(self.standing().get_mut(key)?))
     }
 
-    /// Tells all who wait that nobody is granted anything any more.
+    /// Tells all waiters that nothing is granted any more.
     pub(crate) fn close(&self) {
         let standing = self.standing();
         let in_line = |standing: &NameQueue<T>| match standing {
@@ -63,8 +63,8 @@ impl<T: Offered> Queues<T> {
         lines.iter().for_each(|line| line.close());
     }
 
-    /// Takes a place behind all others, for somebody who takes over a hold on the terms `takes`. True if
-    /// somebody is to look after the first in line from now on.
+    /// Takes a place behind all others, for a waiter that takes over a hold on the terms `takes`. True
+    /// if the caller is to look after the first in line from now on.
     pub(crate) fn join(
         self: &Arc<Self>,
         key: &Arc<str>,
@@ -90,7 +90,7 @@ impl<T: Offered> Queues<T> {
         Some(self.join_behind(key, standing.get_mut(key)?, takes))
     }
 
-    /// With the lock on who stands where: who leaves last removes the line.
+    /// With the lock on what stands where: the last to leave removes the line.
     fn join_behind(
         self: &Arc<Self>,
         key: &Arc<str>,
@@ -140,7 +140,7 @@ impl<T: Offered> Queues<T> {
         }
     }
 
-    /// Removes a line that the last has left, unless somebody has come since.
+    /// Removes a line that the last has left, unless another has come since.
     fn remove_if_over(&self, key: &str) {
         let mut standing = self.standing();
         let is_over = |of: &NameQueue<T>| matches!(of, NameQueue::InLine(line) if line.is_empty());

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use crate::error::ConfigError;
 
-/// How those who wait learn that a lock may be free.
+/// How a waiter learns that a lock may be free.
 ///
-/// Releases are announced in either case. In one process all who want the same lock stand in one line, and
-/// the first waits in its own way.
+/// Releases are announced in either case. In one process all waiters for the same lock stand in one line,
+/// and the first waits in its own way.
 ///
 /// # Examples
 /// ```
@@ -32,13 +32,14 @@ pub enum WaitStrategy {
     /// Subscribes to the lock's channel, and asks when a release is announced or the holder's lease ends.
     #[default]
     Listen,
-    /// Asks again and again, with pauses, and subscribes to nothing: for servers whose pub/sub cannot be
-    /// used, and beside those who announce nothing, such as Redisson's `RedissonSpinLock`. Who stands in a
-    /// queue of the server, as for a [`FairLock`](crate::FairLock), asks once a second at least.
+    /// Asks again and again, with pauses, and subscribes to nothing. It is for servers whose pub/sub
+    /// cannot be used, and beside locks that announce nothing, such as Redisson's `RedissonSpinLock`. A
+    /// waiter in a queue of the server, as for a [`FairLock`](crate::FairLock), asks once a second at
+    /// least.
     Poll(Backoff),
     /// Both: listens, and asks with pauses as well, of five seconds at most. For names that are shared with
-    /// those who announce their releases elsewhere, as the holder of a [`FairLock`](crate::FairLock) does to who
-    /// wants a plain [`Lock`](crate::Lock).
+    /// locks that announce their releases elsewhere, as a [`FairLock`](crate::FairLock) does for waiters that
+    /// want a plain [`Lock`](crate::Lock).
     ListenAndPoll(Backoff),
 }
 

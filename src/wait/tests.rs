@@ -215,8 +215,8 @@ mod orders {
     }
 
     // proves: offer-taken-or-back
-    /// Whoever takes, leaves and withdraws at the same time: a hold that is offered is one waiter's, or
-    /// given back once.
+    /// One takes, one leaves and one withdraws at the same time: a hold that is offered is one
+    /// waiter's, or given back once.
     #[test]
     fn offer_has_one_end_whoever_comes_first() {
         in_many_orders(4_000, || {
@@ -226,7 +226,7 @@ mod orders {
             let offers = {
                 let (line, what) = (line.clone(), hold.clone());
                 thread::spawn(move || {
-                    // Nobody may be there any more.
+                    // There may be no waiter any more.
                     let Ok(number) = line.offer(terms(1), what) else { return false };
                     let mut number = number.expect("nobody watches yet");
                     loop {

@@ -1,4 +1,4 @@
-//! Where somebody waits, until when, and with how much patience.
+//! Where an acquire waits, until when, and with how much patience.
 
 use std::{ops::Range, sync::Arc, time::Duration};
 
@@ -16,7 +16,7 @@ use crate::{
 /// How often nodes whose votes do not count yet are asked whether they do.
 const LOOK_AGAIN: Range<Duration> = Duration::from_millis(800)..Duration::from_millis(1_200);
 
-/// The pauses of those who want to listen and cannot.
+/// The pauses of a waiter that wants to listen and cannot.
 const RETRY: Backoff =
     Backoff { first: Duration::from_millis(10), longest: Duration::from_millis(200) };
 
@@ -35,8 +35,8 @@ const RETRY: Backoff =
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum OnOutage {
-    /// Fails at once, with what each server said. Whoever stands in line behind others of the same
-    /// process learns of it when its turn comes.
+    /// Fails at once, with what each server said. A waiter behind others of the same process learns
+    /// of it when its turn comes.
     #[default]
     Fail,
     /// Keeps trying until the servers are back, or the time is up.
