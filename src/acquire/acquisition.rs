@@ -34,7 +34,7 @@ use crate::{
     wait::{Cause, Contender, HandoverTerms, Refusals, Round},
 };
 
-/// Somebody who wants a lock.
+/// An acquire that wants a lock.
 #[derive(Debug)]
 pub(crate) struct Acquisition {
     target: Target,
@@ -46,7 +46,7 @@ pub(crate) struct Acquisition {
     in_order: Option<InOrder>,
     /// Whether it wants to hear of releases.
     listens: bool,
-    /// As whom it listens, where each holder id has a channel of its own.
+    /// The id by which it listens, where each holder id has a channel of its own.
     listens_as: Arc<str>,
     has_asked: bool,
     /// Why it asks.
@@ -171,7 +171,7 @@ impl Acquisition {
                 asked.add(votes.pending().map(|member| ask(claim.clone(), member)));
                 votes.collect(&mut asked).await
             };
-            // By now the servers have said who they are.
+            // By now the servers have told which run they are.
             if let Err(error) = self.check_servers() {
                 drop(asked);
                 roll_back(&claim, &votes.standing()).await;
@@ -189,8 +189,8 @@ impl Acquisition {
                     self.refused(refusals)
                 }
                 Verdict::LostToOutage | Verdict::Pending => {
-                    // Whoever has not answered is asked no further; the rollback comes behind on its
-                    // socket.
+                    // A member that has not answered is asked no further; the rollback comes behind
+                    // on its socket.
                     drop(asked);
                     let is_late = self.is_late(&votes);
                     if let Some(in_order) = &mut self.in_order {
@@ -212,13 +212,13 @@ impl Acquisition {
     }
 
     /// Checks what the clients and the servers have told by now: before a round, and again after its
-    /// votes, since the first contact tells who a server is.
+    /// votes, since the first contact tells which run a server is.
     fn check_servers(&mut self) -> Result<(), AcquireError> {
         let (members, learned) = (&self.target.members, learned());
         check_open(members)?;
         if self.compared_at != Some(learned) {
             check_servers(self.target.rule, members)?;
-            // The servers of a cluster say who they are at any time.
+            // The servers of a cluster tell which run they are at any time.
             let is_cluster = |member: &Voter| member.services.node.is_cluster();
             self.compared_at = (!members.values().any(is_cluster)).then_some(learned);
         }
@@ -229,7 +229,8 @@ impl Acquisition {
         self.lost_rounds = (self.lost_rounds.0 + 1, self.target.now());
     }
 
-    /// Takes a lost round back, as far as nothing of it is kept. Returns who is to be waited for.
+    /// Takes a lost round back, as far as nothing of it is kept. Returns which members are to be
+    /// waited for.
     async fn lost(
         &mut self,
         mut attempt: Attempt,
@@ -241,7 +242,8 @@ impl Acquisition {
             return in_order.lost(attempt, asked, votes, self.target.random()).await;
         }
         self.turnstile.note(&votes);
-        // Whoever has not answered is asked no further; the rollback comes behind on its socket.
+        // A member that has not answered is asked no further; the rollback comes behind on its
+        // socket.
         drop(asked);
         let refusals = votes.refusals(attempt.claim(), true);
         if self.has_own_place() {
@@ -250,8 +252,8 @@ impl Acquisition {
             return refusals;
         }
         let claim = attempt.claim();
-        // One that was refused when its socket had broken under it may be granted late. Nobody would
-        // know, and it would stand in its own way.
+        // One that was refused when its socket had broken under it may be granted late. It would not
+        // be known, and it would stand in its own way.
         if !claim.members().is_one() || !claim.is_settled() {
             roll_back(claim, &votes.standing()).await;
         } else if claim.is_clean() {
@@ -462,18 +464,18 @@ impl Contender for Acquisition {
             self.in_order.iter_mut().for_each(InOrder::ask_all);
         }
         if self.in_order.is_none() && self.target.members.is_one() {
-            // Those who ask one server meet nowhere else.
+            // Those that ask one server meet nowhere else.
             return Duration::ZERO;
         }
         let in_order = self.in_order.as_ref();
         let most = match in_order.and_then(|in_order| in_order.has_waited(self.target.now())) {
-            // Those who ask one member, one after the other, need no distance from each other. But
-            // whoever is far from it would always come too late; the longer it waits, the less.
+            // Those that ask one member, one after the other, need no distance from each other. But
+            // one that is far from it would always come too late; the longer it waits, the less.
             Some(waited) => Duration::from_millis(16 >> waited.as_secs().min(5)),
             None => {
                 let (lost, at) = self.lost_rounds;
-                // Who has waited long since was refused by a holder, and not by others that ask. It has
-                // gone now, and may be back soon.
+                // One that has waited long since was refused by a holder, and not by others that ask.
+                // It has gone now, and may be back soon.
                 let is_calm = self.target.now().saturating_since(at) >= CALM;
                 self.lost_rounds.0 = if is_calm { 0 } else { lost };
                 let has_turn = self.turnstile.has_turn(self.target.now());

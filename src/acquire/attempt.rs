@@ -63,7 +63,7 @@ impl Attempt {
         Some(self)
     }
 
-    /// The claim is somebody else's from here on.
+    /// The claim is another's from here on.
     pub(super) fn hand_on(mut self) -> Arc<Claim> {
         self.handed_on = true;
         self.claim.clone()

@@ -1,10 +1,10 @@
 // keeps: deciders-pure
 //! Which token a round over many members comes to, and whether it is won. Pure.
 //!
-//! The token is the greatest that a member told. It is the round's once `need` members *wrote* it
-//! and still confirm: any two such sets share a member, whose counter only rises, so of two rounds the
-//! one that wrote there later has the greater token. Members that told a lesser one are asked to
-//! write it too: strictly upwards, and only while the round's key stands there.
+//! The token is the greatest that a member told. It is the round's once `need` members *wrote* it and
+//! still confirm. Any two such sets share a member, whose counter only rises, so of two rounds the one
+//! that wrote there later has the greater token. Members that told a lesser one are asked to write it
+//! too: strictly upwards, and only while the round's key stands there.
 //!
 //! Sources: `model/README.md`, findings 2 and 6; the write-back of a read in the ABD register.
 
@@ -34,7 +34,7 @@ pub(crate) struct Fence {
 }
 
 impl Fence {
-    /// `None` if nobody granted.
+    /// `None` if none granted.
     pub(crate) fn of(told: &ByMember<Option<ToldToken>>, need: usize) -> Option<Self> {
         let token = told.values().flatten().map(|told| told.token).max()?;
         Some(Self { token, need })
@@ -203,7 +203,7 @@ mod tests {
         }
     }
 
-    /// Once tokens are fixed, a later and greater reply is nobody's: it neither counts nor is
+    /// Once tokens are fixed, a later and greater reply does not matter: it neither counts nor is
     /// lowered.
     #[test]
     fn a_greater_token_told_later_is_not_read() {

@@ -256,7 +256,7 @@ impl<P: Proof> Handle<P> {
     }
 }
 
-/// The longest pause of who polls for a turn in a queue.
+/// The longest pause of a waiter that polls for a turn in a queue.
 const IN_QUEUE: Duration = Duration::from_secs(1);
 
 async fn run<F: Future>(guard: &LockGuard, work: F) -> Result<F::Output, WithError> {

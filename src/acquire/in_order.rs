@@ -3,17 +3,17 @@
 //!
 //! What the members before the first refusal granted is kept for a while. At the next wake-up the
 //! one that refused is asked alone: what the others granted meanwhile would be in the way of their
-//! next holders, only to be given back. Whoever is not about to ask again keeps nothing: those
-//! before it in line would wait for that.
+//! next holders, only to be given back. An acquire that is not about to ask again keeps nothing: those before it in
+//! line would wait for that.
 //!
-//! For how long counts from when one more was won. Nothing is let go while the member that refuses changes hands,
-//! as one does of which many hold only that: its turn comes, and would be of no use without the others.
+//! For how long counts from when one more was won. Nothing is let go while the member that refuses changes hands, as
+//! one does of which many hold only that. Its turn comes, and would be of no use without the others.
 //!
 //! Of the members that have a queue it stands in one at most: that of the first of them that refused, until this
 //! grants. It keeps the place when it lets others go. What it was granted there it keeps for as long as anything
-//! else, while it asks the others and stands in no queue: two that stand in each other's way let go at
-//! different times, and whoever lets go waits where it was refused. If one before that in the order refuses it keeps
-//! that for a moment only: who has the first and asks for more would find a queue there for ever, of those who got
+//! else, while it asks the others and stands in no queue. Two that stand in each other's way let go at different
+//! times, and the one that lets go waits where it was refused. If one before that in the order refuses it keeps that
+//! for a moment only. One that has the first and asks for more would find a queue there for ever, of those that got
 //! there in its place.
 //!
 //! Source: ordered resource acquisition, which knows no deadlock.
@@ -38,7 +38,7 @@ use crate::{
 /// At random, so that two get apart whose order differs since a server was restarted between.
 const KEEP: Range<Duration> = Duration::from_millis(2_000)..Duration::from_millis(2_500);
 /// By how much shorter if another comes first that refused. So many go by there that the queue is soon over, while
-/// who has the first waits for it.
+/// the one with the first waits for it.
 const OUT_OF_ORDER: u32 = 8;
 /// How long nothing is kept after something was kept in vain: others are to have their turns while
 /// the member that is waited for is held for long.
@@ -50,7 +50,8 @@ const ALONE: Duration = Duration::from_secs(5);
 /// and was not just renewed.
 const CHANGES_HANDS: (u32, Duration) = (3, Duration::from_millis(100));
 
-/// How often a member is asked that has a queue, by who is granted another one and so stands in none.
+/// How often a member is asked that has a queue, by an acquire that is granted another one and so
+/// stands in none.
 const UNTOLD: Duration = Duration::from_millis(100);
 
 /// What a `MultiLock` has and wants of its members between two rounds.
@@ -138,12 +139,12 @@ impl InOrder {
         }
     }
 
-    /// The next round asks all, whoever is waited for.
+    /// The next round asks all, whichever member is waited for.
     pub(super) const fn ask_all(&mut self) {
         self.waits_for = None;
     }
 
-    /// Gives back what is kept, whoever is waited for: the next round asks all again.
+    /// Gives back what is kept, whichever member is waited for: the next round asks all again.
     pub(super) async fn give_back(&mut self) {
         self.ask_all();
         self.keep_until = None;
@@ -178,7 +179,7 @@ impl InOrder {
         let Some((member, until)) = self.waits_for.take().filter(is_time) else {
             return Ok(attempt);
         };
-        // On the heap: mostly nobody is waited for.
+        // On the heap: mostly no member is waited for.
         let (attempt, vote) = Box::pin(attempt.ask_alone(member)).await;
         if let Vote::Refused { ttl } = vote {
             self.waits_for = Some((member, until));
@@ -197,7 +198,8 @@ impl InOrder {
         Ok(attempt)
     }
 
-    /// Keeps what is worth it, takes back what else was granted, and says who is waited for.
+    /// Keeps what is worth it, takes back what else was granted, and says which members are waited
+    /// for.
     pub(super) async fn lost(
         &mut self,
         attempt: Attempt,
@@ -208,7 +210,8 @@ impl InOrder {
         let claim = attempt.claim().clone();
         let order = common_order(claim.members());
         self.hear(&mut asked, &claim, &order, &mut votes).await;
-        // Whoever has not answered is asked no further; the rollback comes behind on its socket.
+        // A member that has not answered is asked no further; the rollback comes behind on its
+        // socket.
         drop(asked);
         let now = claim.now();
         self.lost_at.get_or_insert(now);
@@ -222,9 +225,9 @@ impl InOrder {
             // Rounds that nobody refused are not lost to others.
             return Refusals { by: Vec::new(), enough: 0, until: None };
         };
-        // One before it may not have answered yet: then all are asked again. So they are by who keeps others
-        // out by asking, where more than one is not granted: each who gets in there for a moment gives the
-        // whole lock another lease, also to readers of Redisson's that died.
+        // One before it may not have answered yet: then all are asked again. So they are by an acquire that
+        // keeps others out by asking, where more than one is not granted. Each that gets in there for a
+        // moment gives the whole lock another lease, also to readers of Redisson's that died.
         let asks_many = refusing > 1 && claim.keeps_out_by_asking();
         let is_next = queue.is_some() || first == Some(&member) && !asks_many;
         self.waits_for = is_next.then_some((member, now + ALONE));
@@ -237,8 +240,8 @@ impl InOrder {
     /// Keeps the members before the first that did not grant, and takes back what others granted.
     /// Nothing is kept for a member that fails: it is not waited for, so nothing would end that.
     ///
-    /// A place in a queue is kept all the same, and so is, for as long as anything is, what was granted to who stood
-    /// there: its place is gone, and it would have waited for nothing.
+    /// A place in a queue is kept all the same. So is, for as long as anything is, what was granted to an acquire
+    /// that stood there: its place is gone, and it would have waited for nothing.
     async fn keep(
         &mut self,
         mut attempt: Attempt,
@@ -288,8 +291,8 @@ impl InOrder {
 
     /// Takes votes until it is known which of the first members were granted, and in whose queue to stand.
     ///
-    /// A refusal by a near member decides a round of all before a far one has answered; what that
-    /// one grants is to be kept, or whoever is far from it would never have anything.
+    /// A refusal by a near member decides a round of all before a far one has answered. What that one
+    /// grants is to be kept, or an acquire that is far from it would never have anything.
     async fn hear(
         &self,
         asked: &mut InFlight<impl Future<Output = (MemberId, Vote)>>,

@@ -1,9 +1,10 @@
-//! Keys that stand longer than any holder wants them to: who waits for one waits in vain.
+//! Keys that stand longer than any holder wants them to: a waiter for one waits in vain.
 
 use super::votes::{Votes, ttl_of_refusal};
 use crate::{by_member::ByMember, standing::longest_lease, telling, voting::Voter};
 
-/// Names what is not going to end, if any of those who refused tell of that. Whether one did.
+/// Names what is not going to end, if any of the members that refused tells of that. Whether one
+/// did.
 pub(super) fn name_lasting(members: &ByMember<Voter>, votes: &Votes) -> bool {
     let lasting = votes.by.iter().find_map(|(id, vote)| {
         let (of, ttl) = (&members[id], ttl_of_refusal(vote)?);

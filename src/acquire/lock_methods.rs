@@ -22,7 +22,7 @@ macro_rules! lock_methods {
                 self
             }
 
-            /// How those who wait learn that the lock may be free. By default they
+            /// How waiters learn that the lock may be free. By default they
             /// [listen](crate::waiting::WaitStrategy::Listen).
             #[must_use]
             pub fn wait_strategy(mut self, strategy: $crate::wait::WaitStrategy) -> Self {
@@ -32,7 +32,7 @@ macro_rules! lock_methods {
 
             /// Waits until the lock is held.
             ///
-            /// Those who wait in one process stand in line, first come, first served.
+            /// The waiters of one process stand in line, first come, first served.
             ///
             /// # Errors
             /// [`Config`](crate::AcquireError::Config): nothing was sent.
@@ -43,14 +43,14 @@ macro_rules! lock_methods {
             ///
             /// # Cancel safety
             /// Dropping the future gives up the place in line. If a server has granted meanwhile,
-            /// or still will, a release is queued in the background; nobody need call anything.
+            /// or still will, a release is queued in the background, without a further call.
             pub async fn acquire(&self) -> Result<$Guard, $crate::AcquireError> {
                 self.handle.wait(None).await
             }
 
             /// Attempts once. `None`: held by another.
             ///
-            /// Passes those who wait in line, but nobody who waits for a [`FairLock`](crate::FairLock).
+            /// Passes the waiters in line, but no waiter for a [`FairLock`](crate::FairLock).
             ///
             /// # Errors
             /// As [`acquire`](Self::acquire); an outage is an error in any case.

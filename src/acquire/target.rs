@@ -51,13 +51,13 @@ impl Target {
         Ok(Self { rule, members: Arc::new(members), composite })
     }
 
-    /// The same, where nobody asks whether a server may have forgotten something.
+    /// The same, without the question whether a server may have forgotten something.
     pub(crate) fn unvetted(mut self) -> Self {
         self.members = Arc::new(self.members.map(Voter::unvetted));
         self
     }
 
-    /// Whether it keeps nobody else out.
+    /// Whether it keeps no other out.
     pub(crate) fn is_shared(&self) -> bool {
         self.members.values().all(|member| member.kind.is_shared())
     }
@@ -132,8 +132,8 @@ fn check_clocks(members: &ByMember<Voter>) -> Result<(), ConfigError> {
     Err(ConfigError::InvalidSetting { setting: "members", reason })
 }
 
-/// Whether all of them are forgotten together: then they protect nobody from a server that forgets, and
-/// a lock by itself does not claim to either.
+/// Whether all of them are forgotten together: then they protect nothing from a server that forgets,
+/// and a lock by itself does not claim to either.
 fn is_one_server(rule: Rule, members: &ByMember<Voter>) -> bool {
     let first = &members.first().services.node;
     rule == Rule::All && members.values().all(|member| member.services.node.shares_address(first))

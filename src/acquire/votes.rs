@@ -10,7 +10,7 @@ use crate::{
     wait::Refusals,
 };
 
-/// Who voted how in a round, and what that comes to.
+/// The vote of each member in a round, and what that comes to.
 #[derive(Debug)]
 pub(super) struct Votes {
     pub(super) by: ByMember<Vote>,
@@ -56,8 +56,8 @@ impl Votes {
             Verdict::Pending => self.tally(false).verdict(),
             verdict => verdict,
         };
-        // Members in quarantine fail faster than any other. Whoever is told of them wants to know of
-        // all, and is to wait anyway.
+        // Members in quarantine fail faster than any other. The caller that is told of them wants to
+        // know of all, and is to wait anyway.
         while verdict == Verdict::LostToOutage
             && self.by.values().any(Vote::is_quarantined)
             && let Some((member, vote)) = asked.next().await
@@ -72,7 +72,8 @@ impl Votes {
         if may_still_vote { self.tally } else { self.tally.closed() }
     }
 
-    /// Who refused `claim`, and how many of them must change their mind, if others `may_still_vote`.
+    /// Which members refused `claim`, and how many of them must change their mind, if others
+    /// `may_still_vote`.
     pub(super) fn refusals(&self, claim: &Claim, may_still_vote: bool) -> Refusals {
         let by = self.by.iter().filter_map(|(id, vote)| {
             let ttl = ttl_of_refusal(vote)?.into_iter();
@@ -82,7 +83,7 @@ impl Votes {
     }
 }
 
-/// How long whoever refused says that the lock is held; `Some(None)` if for ever.
+/// How long a member that refused says that the lock is held; `Some(None)` if for ever.
 pub(super) const fn ttl_of_refusal(vote: &Vote) -> Option<Option<Duration>> {
     match vote {
         Vote::Refused { ttl } => Some(*ttl),

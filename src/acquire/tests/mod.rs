@@ -25,7 +25,7 @@ use crate::{
     wait::Refusals,
 };
 
-/// A `MultiLock` on three servers, and who holds it on some of them.
+/// A `MultiLock` on three servers, and its holders on some of them.
 struct Scene {
     /// In the order in which all processes take them.
     servers: [Server; 3],
@@ -107,7 +107,7 @@ impl Scene {
     }
 }
 
-/// Nobody else is asked.
+/// No other is asked.
 const fn nobody() -> InFlight<Ready<(MemberId, Vote)>> {
     InFlight::none()
 }

@@ -1,12 +1,12 @@
 //! Where the waiters of many processes pass one by one that want one lock.
 //!
-//! A release wakes every process that waits, all of them ask, and one is granted: what that costs grows with
-//! the square of how many they are, and over several servers their votes split. So a waiter that was woken in
-//! vain goes to the turnstile: there one server tells it when it is its turn, and only then it listens for
-//! releases and asks. One that is granted, or gives up, passes the turn on to the next.
+//! A release wakes every process that waits, all of them ask, and one is granted. What that costs grows with the
+//! square of how many they are, and over several servers their votes split. So a waiter that was woken in vain
+//! goes to the turnstile. There one server tells it when it is its turn, and only then it listens for releases and
+//! asks. One that is granted, or gives up, passes the turn on to the next.
 //!
 //! A turn is a hint and grants nothing. Where it cannot be had, or does not come for long, a waiter asks without
-//! it; others, such as Redisson's, know nothing of it. So nothing here has to be exact: a turn ends by itself soon
+//! it; others, such as Redisson's, know nothing of it. So nothing here has to be exact. A turn ends by itself soon
 //! after its process is gone or its future is parked, and two that believe to have it only meet once more.
 
 mod place;
