@@ -128,7 +128,7 @@ impl CallFuture<'_> {
         last_look(poll_fn(|cx| self.poll(cx))).await
     }
 
-    /// Ends without an answer, because nobody waits for one any more.
+    /// Ends without an answer, because none is waited for any more.
     fn give_up(&mut self) -> CallEnd {
         CallEnd::GivenUp(match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Entered(id) => self.outbox.give_up(id),

@@ -25,7 +25,7 @@ impl Connection {
     /// it, or the user may not say it plainly: then the script tells the rest.
     ///
     /// # Errors
-    /// As [`call`](Self::call); also if the release was done and nobody knows whether it was announced.
+    /// As [`call`](Self::call); also if the release was done and it is unknown whether it was announced.
     ///
     /// # Cancel safety
     /// As [`call`](Self::call).
@@ -55,7 +55,7 @@ impl Connection {
             Err(_) => -1,
         };
         let (reply, received) = (Outcome { code, value, token: 0 }, self.now());
-        // No command told it, and nobody has to know.
+        // No command told it, and no caller has to know.
         Ok(Some(Answer { reply, sent, received, server_time: i64::MIN }))
     }
 

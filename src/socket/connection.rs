@@ -64,7 +64,7 @@ pub(crate) struct Answer<R> {
     /// Before the first byte of the request that was executed left.
     pub(crate) sent: Instant,
     pub(crate) received: Instant,
-    /// The server's clock in µs while it ran the script; before all others if nobody asked for it.
+    /// The server's clock in µs while it ran the script; before all others if it was not asked for.
     pub(crate) server_time: i64,
 }
 
@@ -128,8 +128,8 @@ impl Connection {
         self.socket.publishing
     }
 
-    /// After what time to look again, if nobody hears what is published here: the slot is on its way, and
-    /// whoever listens still does so where it comes from.
+    /// After what time to look again, if what is published here is not heard: the slot is on its way, and
+    /// listeners still listen where it comes from.
     pub(crate) fn look_again_in(&self) -> Option<Duration> {
         let is_unheard = self.is_asking && self.publishing() == Publishing::Sharded;
         is_unheard.then_some(UNHEARD)
@@ -146,7 +146,7 @@ impl Connection {
     /// # Errors
     /// An error of the server. [`NodeError::Unreachable`] if the socket broke, and
     /// [`NodeError::TimedOut`] in the phase of sending, if the call has not left this machine and
-    /// never will. Otherwise [nobody knows](NodeError::is_unknown) whether it was executed. After
+    /// never will. Otherwise it is [unknown](NodeError::is_unknown) whether it was executed. After
     /// `Unreachable` and [`NodeError::Disconnected`] the connection is not live.
     ///
     /// # Cancel safety
@@ -299,7 +299,7 @@ impl Connection {
         }
     }
 
-    /// A server that can not vote any more is asked anew who it is.
+    /// A server that can not vote any more is asked anew which run it is.
     fn heed(&self, error: NodeError) -> NodeError {
         if matches!(error, NodeError::Replica | NodeError::MasterDown | NodeError::Loading) {
             self.end(ConnectionEnd::Unusable(error.clone()));
@@ -348,8 +348,8 @@ impl Connection {
         self.socket.outbox.is_live()
     }
 
-    /// Whether calls do not leave at present. Who may do so goes another way: this one may belong to a
-    /// runtime that nobody runs.
+    /// Whether calls do not leave at present. A caller that may do so goes another way: this one may
+    /// belong to a runtime that is not run.
     pub(crate) fn stands_still(&self) -> bool {
         self.socket.outbox.stands_still()
     }
@@ -369,7 +369,7 @@ impl Connection {
         self.socket.outbox.end(ending);
     }
 
-    /// Completes once somebody else has ended the connection.
+    /// Completes once another has ended the connection.
     pub(crate) async fn ended(&self) -> ConnectionEnd {
         self.socket.outbox.ended().await
     }

@@ -30,10 +30,10 @@ use crate::{
 ///
 /// What was put in by then leaves in one write: callers that run in turns on one thread share it.
 ///
-/// Of many answers [some](AT_ONCE) are handed over at a time, and the next calls of those who get them
-/// are written before it goes on. If all were handed over at once, the server would stand idle until the
-/// last caller has run, and then all callers until the server has answered. Who waits for other servers, too,
-/// does not count: most of those have no next call yet.
+/// Of many answers [some](AT_ONCE) are handed over at a time, and the next calls of their callers are written
+/// before it goes on. If all were handed over at once, the server would stand idle until the last caller has
+/// run, and then all callers until the server has answered. A caller that waits for other servers, too, does
+/// not count: most of those have no next call yet.
 pub(super) struct Driver {
     stream: Box<dyn Stream>,
     outbox: Arc<Outbox>,
@@ -54,7 +54,7 @@ pub(super) struct Driver {
     spinner: Spinner,
     /// Dropped once all is read that has come.
     lookers: Vec<oneshot::Sender<()>>,
-    /// Rings when somebody who waits is to be woken.
+    /// Rings when a caller that waits is to be woken.
     alarm: Option<(Instant, BoxFuture<'static, ()>)>,
     /// What came was no answer.
     nonsense: Option<NodeError>,
@@ -94,7 +94,8 @@ impl Driver {
         }
     }
 
-    /// Reads all that there is, until so many are woken who go on. Ready when nothing more will come.
+    /// Reads all that there is, until so many callers are woken that go on. Ready when nothing more
+    /// will come.
     fn poll_answers(&mut self, cx: &mut Context<'_>, most: usize) -> Poll<()> {
         loop {
             if !self.hand_over_answers(most) {
@@ -181,10 +182,10 @@ impl Driver {
         }
     }
 
-    /// Writes all that there is in the turn of a caller, who so awaits the answer. False if the task is to come: to
+    /// Writes all that there is in the turn of a caller that awaits the answer so. False if the task is to come: to
     /// look for that answer, or since the stream takes nothing any more.
     pub(super) fn write_inline(&mut self, priority: Priority, cx: &mut Context<'_>) -> bool {
-        // Callers who wait for one server only gain nothing by it, and are better packed together.
+        // Callers that wait for one server only gain nothing by it, and are better packed together.
         let is_one_of_several = priority == Priority::Fanout && !self.spinner.looks_for(priority);
         is_one_of_several && self.poll_calls(cx, Then::Sleeps).is_pending()
     }
@@ -211,8 +212,8 @@ impl Driver {
 }
 
 impl Driver {
-    /// Wakes those whose time is over. One timer serves all: what is answered in time, as nearly
-    /// everything is, costs none.
+    /// Wakes the callers whose time is over. One timer serves all: what is answered in time, as
+    /// nearly everything is, costs none.
     fn poll_alarm(&mut self, mut next: Option<Instant>, cx: &mut Context<'_>) {
         while let Some(at) = next {
             let is_early_enough = |alarm: &(Instant, _)| alarm.0 <= at;
@@ -255,7 +256,7 @@ impl Driver {
                     }
                     continue;
                 }
-                // Whoever reads next is told that it has ended.
+                // The next read is told that it has ended.
                 Some(Err(_)) | None => return false,
             };
             self.input.extend_from_slice(some.get(..bytes).unwrap_or_default());
@@ -271,8 +272,8 @@ impl Future for Driver {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        // Those who were woken last have calls to write by now: the server is to work on them while
-        // the next ones are woken.
+        // The callers that were woken last have calls to write by now: the server is to work on
+        // them while the next ones are woken.
         if !self.answers.is_empty() && self.poll_calls(cx, Then::ComesAgain).is_ready() {
             return self.hear_last_words(cx);
         }
@@ -297,7 +298,7 @@ impl Future for Driver {
                 return Poll::Pending;
             }
             match self.next() {
-                // Who was woken just now may stand in line for this very thread.
+                // A caller that was woken just now may stand in line for this very thread.
                 PollStep::Look(_) if self.woken.all > 0 => {
                     cx.waker().wake_by_ref();
                     return Poll::Pending;

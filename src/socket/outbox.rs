@@ -12,8 +12,8 @@
 //!
 //! # Invariants
 //! - An acquire gets its position in the order and its caller notes that it may be executed in one
-//!   step, under the lock, when its bytes are made. Whoever sees that note and enters a call on this
-//!   socket comes after it; what was not noted by then, and is not wanted any more, is never sent.
+//!   step, under the lock, when its bytes are made. A caller that sees that note and enters a call on this
+//!   socket comes after it. What was not noted by then, and is not wanted any more, is never sent.
 //! - Times are taken before the bytes are made: of the stamp, and of what the answer confirms.
 //! - A call that is given up before the driver took it is not written. Of those that the driver took,
 //!   it is known which byte they begin with.
@@ -153,7 +153,7 @@ impl Outbox {
         self.quiet.notified().await;
     }
 
-    /// Whether its driver wakes those who call from here when their time is over. Elsewhere they look
+    /// Whether its driver wakes callers on this runtime when their time is over. Elsewhere they look
     /// after that themselves: the driver's runtime may stand still.
     pub(super) fn wakes_here(&self) -> bool {
         Handle::try_current().is_ok_and(|here| Some(here.id()) == self.runtime)
@@ -214,7 +214,7 @@ impl Outbox {
         }
     }
 
-    /// For the driver: wakes those whose time is over. When the next one is.
+    /// For the driver: wakes the callers whose time is over. When the next one is.
     pub(super) fn wake_overdue(&self) -> Option<Instant> {
         let (overdue, next) = self.table().overdue(self.clocks.now());
         overdue.into_iter().for_each(Waker::wake);

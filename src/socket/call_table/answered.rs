@@ -26,7 +26,7 @@ use crate::{
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::socket) struct Woken {
     pub(in crate::socket) all: usize,
-    /// Of these, who goes on now: whoever does not wait for other servers, too.
+    /// Of these, the callers that go on now: those that do not wait for other servers, too.
     pub(in crate::socket) who_go_on: usize,
 }
 
@@ -40,9 +40,9 @@ struct AcquireReply {
 }
 
 impl CallTable {
-    /// The answers that came, in their order, until so many callers are to be woken who go on, or a quarter of
-    /// all, but no more than [`MOST_AT_ONCE`]. With these callers, and false if the server said more than it was
-    /// asked. `is_live`: whether anything more can be sent on this socket.
+    /// The answers that came, in their order. It stops when so many callers are to be woken that go on, or a
+    /// quarter of all, but no more than [`MOST_AT_ONCE`]. With these callers, and false if the server said more
+    /// than it was asked. `is_live`: whether anything more can be sent on this socket.
     pub(in crate::socket) fn answered(
         &mut self,
         clocks: &Clocks,
@@ -232,8 +232,8 @@ impl CallTable {
         self.waiter(id).is_some_and(|waiter| !waiter.priority.is_with_others())
     }
 
-    /// Nothing more is answered: the stream took so many bytes and not one more. The first of those who were sent is
-    /// told `first` of it, if there is something to tell.
+    /// Nothing more is answered: the stream took so many bytes and not one more. The first of those that were sent
+    /// is told `first` of it, if there is something to tell.
     pub(in crate::socket) fn broken(
         &mut self,
         taken: u64,

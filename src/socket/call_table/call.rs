@@ -25,7 +25,7 @@ pub(super) enum CallState {
     Queued { call: QueuedCall, waiter: CallWaiter },
     /// It has, and the answer is not there.
     Sent { sent: Instant, call: UnansweredCall, waiter: CallWaiter },
-    /// Nobody waits for it, and the driver has not come to it since.
+    /// It is not waited for, and the driver has not come to it since.
     GivenUp,
     /// Its caller has not learnt it yet.
     Ended(CallEnd),
@@ -33,7 +33,7 @@ pub(super) enum CallState {
 
 /// What enters, and waits to be sent.
 pub(in crate::socket) enum QueuedCall {
-    /// After its deadline nobody waits for the answer, and it is not sent.
+    /// After its deadline the answer is not waited for, and it is not sent.
     Command {
         request: Request,
         deadline: Instant,
@@ -78,7 +78,7 @@ pub(super) struct SentCall {
     pub(super) what: SentPart,
     /// Whether the answer tells of many.
     pub(super) is_list: bool,
-    /// Whether somebody has waited for it too long.
+    /// Whether it was waited for too long.
     pub(super) is_late: bool,
 }
 
@@ -90,16 +90,16 @@ pub(super) enum SentPart {
     Pair(CallId),
     /// So many of those that are sent.
     Acquires(usize),
-    /// ASKING, whose answer nobody waits for.
+    /// ASKING, whose answer is not waited for.
     Asking,
 }
 
-/// Who waits for what becomes of a call.
+/// What waits for the end of a call.
 pub(in crate::socket) struct CallWaiter {
     pub(in crate::socket) waker: Waker,
     /// When it is to be woken, whatever has become of it; `None` if it has a timer of its own.
     pub(in crate::socket) wake_at: Option<Instant>,
-    /// Who waits, and for what besides.
+    /// What waits, and for what besides.
     pub(in crate::socket) priority: Priority,
 }
 
@@ -111,9 +111,9 @@ pub(in crate::socket) enum CallEnd {
     Answered { first: Option<Value>, value: Value, sent: Instant },
     /// The server answered, about one lock of a call.
     Acquired(AcquireAnswer),
-    /// Nobody wanted it any more when its turn had come. It was not sent.
+    /// It was not wanted any more when its turn had come. It was not sent.
     Unwanted,
-    /// It was not answered, and nobody knows whether it was executed.
+    /// It was not answered, and it is unknown whether it was executed.
     Unknown(NodeError),
     /// None of it has left this machine, and none ever will.
     NotSent(NodeError),
@@ -145,7 +145,7 @@ pub(in crate::socket) struct GivenUp {
 }
 
 impl CallState {
-    /// Who waits for it, if its end is not known.
+    /// What waits for it, if its end is not known.
     pub(super) fn waiter(&mut self) -> Option<&mut CallWaiter> {
         match self {
             Self::Queued { waiter, .. } | Self::Sent { waiter, .. } => Some(waiter),
@@ -197,7 +197,7 @@ impl QueuedAcquire {
 }
 
 impl CallWaiter {
-    /// Who has time, and a timer of its own.
+    /// A caller that has time, and a timer of its own.
     #[cfg(test)]
     pub(in crate::socket) fn of(waker: &Waker) -> Self {
         Self { waker: waker.clone(), wake_at: None, priority: Priority::default() }

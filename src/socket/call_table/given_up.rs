@@ -1,4 +1,4 @@
-//! A call that nobody waits for any more.
+//! A call that is not waited for any more.
 
 use super::{
     CallId, CallTable, GivenUp, QueuedCall, UnansweredCall,
@@ -14,7 +14,8 @@ impl CallTable {
             Some(CallState::Queued { call: QueuedCall::Command { .. }, .. }) => unsent(true),
             Some(CallState::Queued { call: QueuedCall::Acquire(acquire), .. }) => {
                 acquire.was_not_sent();
-                // Who is asked beside others was not sent for want of time: the server may be there.
+                // A caller that is asked beside others was not sent for want of time: the server may
+                // be there.
                 let is_alone = acquire.unsent_until.is_none();
                 unsent(is_alone && is_first(self.sent.front_mut()))
             }
@@ -52,7 +53,7 @@ fn sent(counts: bool) -> GivenUp {
     GivenUp { phase: Phase::Answering, counts }
 }
 
-/// Whether nobody who waited for this call was late before.
+/// Whether no caller of this call was late before.
 fn is_first(call: Option<&mut SentCall>) -> bool {
     call.is_some_and(|call| !std::mem::replace(&mut call.is_late, true))
 }

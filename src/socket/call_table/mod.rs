@@ -15,7 +15,7 @@
 //! - Answers come in the order of what was sent.
 //! - An acquire is wanted, noted and sent in one step: see [`AcquireSource`](super::AcquireSource).
 //!
-//! Wakers are handed to the caller, who wakes and drops them once nothing is locked.
+//! Wakers are handed to the caller, which wakes and drops them once nothing is locked.
 
 mod answered;
 mod call;
@@ -78,11 +78,11 @@ pub(super) struct CallTable {
     parts: u64,
     /// To put calls together in.
     scratch: Words,
-    /// When somebody who waits is to be woken first, or earlier.
+    /// When a caller that waits is to be woken first, or earlier.
     next_wake: Option<Instant>,
     /// To be woken when something enters; there while the driver sleeps.
     driver: Option<Waker>,
-    /// A call has waited in vain for the driver to come, who has not come since.
+    /// A call has waited in vain for the driver to come, which has not come since.
     stands_still: bool,
     /// To be dropped when the driver has read all that has come.
     lookers: Vec<oneshot::Sender<()>>,
@@ -188,7 +188,7 @@ impl CallTable {
         unsent.into_iter().filter_map(|one| self.end(one, CallEnd::NotSent(error()))).collect()
     }
 
-    /// Who waits for a call whose end is not known.
+    /// What waits for a call whose end is not known.
     fn waiter(&mut self, id: CallId) -> Option<&mut CallWaiter> {
         self.calls.get_mut(id).and_then(CallState::waiter)
     }
@@ -225,7 +225,7 @@ impl CallTable {
         if self.plan_wake(Some(at)) { self.driver.take() } else { None }
     }
 
-    /// Somebody is to be woken then. True if that is before all that were planned.
+    /// A caller is to be woken then. True if that is before all that were planned.
     fn plan_wake(&mut self, at: Option<Instant>) -> bool {
         let Some(at) = at.filter(|at| self.next_wake.is_none_or(|next| *at < next)) else {
             return false;
@@ -234,8 +234,8 @@ impl CallTable {
         true
     }
 
-    /// Those whose time is over at `now`, and when the next one's is. All are looked at, so the more there are,
-    /// the later is the next time.
+    /// The callers whose time is over at `now`, and when the next one's is. All are looked at, so the more
+    /// there are, the later is the next time.
     pub(super) fn overdue(&mut self, now: Instant) -> (Vec<Waker>, Option<Instant>) {
         let (mut overdue, mut next) = (Vec::new(), None::<Instant>);
         for waiter in self.calls.iter_mut().filter_map(|(_, state)| state.waiter()) {

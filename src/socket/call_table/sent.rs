@@ -22,7 +22,7 @@ use crate::{
 pub(in crate::socket) struct Packed {
     /// When something of it left, if anything did.
     pub(in crate::socket) left_at: Option<Instant>,
-    /// When somebody is to be woken.
+    /// When a caller is to be woken.
     pub(in crate::socket) next_wake: Option<Instant>,
     pub(in crate::socket) only_call: Option<OnlyCall>,
     /// To be dropped once it has read all that has come.
@@ -37,8 +37,8 @@ pub(in crate::socket) struct OnlyCall {
 }
 
 impl CallTable {
-    /// Packs what waits behind what is in `to`, until that is `full`. Whoever enters a call later wakes the
-    /// `sleeper`. Those whose calls will not be sent are put to the `unsent`.
+    /// Packs what waits behind what is in `to`, until that is `full`. A caller that enters a call later
+    /// wakes the `sleeper`. The callers of calls that will not be sent are put to the `unsent`.
     pub(in crate::socket) fn pack(
         &mut self,
         clocks: &Clocks,
@@ -110,8 +110,8 @@ impl CallTable {
         self.acquire_calls < self.most_acquire_calls
     }
 
-    /// Packs a call that waits, unless it was given up or nobody waits for its answer any more: then
-    /// its waker is returned.
+    /// Packs a call that waits, unless it was given up or its answer is not waited for any more:
+    /// then its waker is returned.
     fn send(&mut self, id: CallId, now: Instant, to: &mut Vec<u8>) -> Option<Waker> {
         let state = self.calls.get_mut(id)?;
         match std::mem::replace(state, CallState::GivenUp) {

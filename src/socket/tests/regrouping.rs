@@ -1,4 +1,4 @@
-//! Calls that were refused as a whole, errors of one lock, answers that nobody understands, and sockets
+//! Calls that were refused as a whole, errors of one lock, answers that are not understood, and sockets
 //! that break.
 
 use std::sync::atomic::Ordering;
@@ -27,7 +27,7 @@ fn an_unknown_script_is_sent_with_its_text_to_those_who_still_want_it() {
     assert_eq!(wishes[2].was_not_sent(), [first]);
     desk.answer(":1700000000000000\r\n");
     assert_eq!(desk.tell_all(&tickets[1..]), ["1 1000", "unwanted", "1 1000"]);
-    // Whoever comes later is not sent the text.
+    // A call that comes later is not sent the text.
     desk.enter_all(&["z"]);
     assert_eq!(desk.written()[0][0], "EVALSHA");
 }
