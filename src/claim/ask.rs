@@ -19,8 +19,8 @@ use crate::{
     wire::{Acquire, Outcome},
 };
 
-/// Asks `member` to grant `claim`, within the node's time, and that of a look at who it is. One that
-/// is won already is joined: for exclusion, the token stays as it is.
+/// Asks `member` to grant `claim`, within the node's time, and that of a look at which run it is.
+/// One that is won already is joined: for exclusion, the token stays as it is.
 ///
 /// An acquire whose socket breaks under it is asked once more on the next one. That is no blind
 /// repetition: an acquire sets the count of its holder id, so to be executed twice is to be executed
@@ -39,7 +39,7 @@ pub(crate) fn ask(
     async move { (member, ask_in(&claim, member, &mut time).await) }
 }
 
-/// The same for a claim that is held already: nobody waits for it.
+/// The same for a claim that is held already: no caller waits for it.
 ///
 /// # Cancel safety
 /// As [`ask`].
@@ -48,7 +48,7 @@ pub(super) async fn ask_in_passing(claim: Arc<Claim>, member: MemberId) -> Vote 
     ask_in(&claim, member, &mut time).await
 }
 
-/// Asks `member` to write a claim that is held once more, while its server grants nobody anything: see
+/// Asks `member` to write a claim that is held once more, while its server grants nothing else: see
 /// [`rewriting`](super::rewriting). Refused if it does not wait any more, or another stands there.
 ///
 /// # Cancel safety
@@ -114,7 +114,8 @@ impl Time {
         Self { priority: Priority::Normal, ..Self::of(claim, member) }
     }
 
-    /// After a socket that broke: whoever waits for this member alone may have waited long for its turn.
+    /// After a socket that broke: a caller that waits for this member alone may have waited long for its
+    /// turn.
     fn begin_anew(&mut self, now: Instant) {
         if self.is_alone {
             self.deadline = now + self.left;
@@ -139,7 +140,7 @@ async fn ask_on(
     let settings = &of.services.settings;
     let mut has_the_right = true;
     for _ in 0..4 {
-        // Who the server is, and what its data is, is a matter of connecting, and as long may
+        // Which run the server is, and what its data is, is a matter of connecting, and as long may
         // that take.
         let looked_from = time.just_now.take().unwrap_or_else(|| claim.now());
         let looked_by = looked_from + settings.connect_timeout;
@@ -222,8 +223,8 @@ impl AcquireSource for VoteRequest {
     }
 
     // keeps: no-blind-resend
-    /// Notes that the acquire is about to be sent, unless nobody wants the claim any more, or it was
-    /// found out meanwhile that its server is to be looked at first.
+    /// Notes that the acquire is about to be sent, unless the claim is not wanted any more, or it
+    /// was found out meanwhile that its server is to be looked at first.
     fn wants(&self, now: Instant, not_after: i64, reason: SendReason) -> bool {
         if reason == SendReason::WithText {
             // A server that lost this script has lost the witness of its mark, too.
@@ -356,7 +357,7 @@ impl VoteRequest {
         let Self { claim, member, connection, .. } = self;
         let mut state = claim.state();
         if state.phase == ClaimPhase::Held {
-            // A grant that comes after a deadline that nobody has noticed must not move it.
+            // A grant that comes after a deadline that was not noticed must not move it.
             claim.look_for_loss(state, claim.now());
             state = claim.state();
         }

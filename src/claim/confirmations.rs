@@ -84,11 +84,11 @@ impl<'a> Confirmations<'a> {
     }
 }
 
-/// What the servers told of those who listened.
+/// What the servers told of the listeners.
 pub(super) struct Heard {
     /// Whether this client hears of it, too: known before the release was sent.
     ours: ByMember<bool>,
-    /// How many others, on each member that confirmed; `None` if nobody knows.
+    /// How many others, on each member that confirmed; `None` if that is unknown.
     others: SmallVec<[Option<u32>; 1]>,
 }
 
@@ -114,10 +114,10 @@ impl Heard {
         self.others.push(listeners.filter(|_| is_told).map(|all| all.saturating_sub(ours)));
     }
 
-    /// How many others, as far as `need` members count: whoever waits for a majority listens on one of
-    /// any such. `None` if nobody knows.
+    /// How many others, as far as `need` members count: a waiter for a majority listens on one of any
+    /// such. `None` if that is unknown.
     pub(super) fn by(mut self, need: usize) -> Option<u32> {
-        // Nobody knows counts as more than any number.
+        // Unknown counts as more than any number.
         self.others.sort_unstable_by_key(|others| others.map_or(u64::MAX, u64::from));
         let last = need.checked_sub(1)?;
         self.others.get(last).copied().flatten()

@@ -152,5 +152,5 @@ impl Claim {
 
 /// So many releases are made under the claim's mutex at a time.
 const AT_ONCE: usize = 512;
-/// For how long a place in a queue may stand that nobody gives up.
+/// For how long a place in a queue may stand that is not given up.
 const PLACE: Duration = Duration::from_secs(300);

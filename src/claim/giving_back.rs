@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Releases a claim that its last guard has left, and returns at `need` confirmations: how many others
-/// heard of it, if somebody `asks_who_heard` and that is known.
+/// heard of it, if the caller `asks_who_heard` and that is known.
 pub(crate) async fn release(
     claim: &Claim,
     asks_who_heard: bool,
@@ -75,8 +75,8 @@ async fn release_until_error(
 /// Takes back what a lost round was granted, and ends the claim.
 ///
 /// Waits for the answers of `members`, since the next round of the same caller would else be
-/// refused by this one's keys there, at most as long as a node may take. Whoever did not vote is
-/// slow or down, and not waited for. Whether all of `members` answered.
+/// refused by this one's keys there, at most as long as a node may take. A member that did not vote
+/// is slow or down, and not waited for. Whether all of `members` answered.
 pub(crate) async fn roll_back(claim: &Claim, members: &[MemberId]) -> bool {
     let mut sending = InFlight::send(sendings(claim, claim.end()));
     let mut open: BTreeSet<MemberId> = members.iter().copied().collect();
@@ -115,8 +115,8 @@ pub(crate) async fn roll_back_some(claim: &Claim, members: &[MemberId]) {
     claim.given_back(members, &released);
 }
 
-/// Leaves what is not confirmed yet to the runtime. One of a single thread goes on only while
-/// somebody blocks on it: from such a one the watchdog takes what is not done in time.
+/// Leaves what is not confirmed yet to the runtime. One of a single thread goes on only inside
+/// `block_on`: from such a one the watchdog takes what is not done in time.
 fn finish<F>(claim: &Claim, sending: InFlight<F>)
 where
     F: Future<Output = Confirmation> + Send + 'static,

@@ -1,9 +1,8 @@
 //! What stands, or may stand, on the servers for one holder: on one node or on many.
 //!
 //! # Invariants
-//! - A claim goes `Acquiring → Held → Lost` or `Acquiring → Held → Over` or takes a shortcut forward,
-//!   never back: one whose release was decided is never used again, and one that was lost keeps its
-//!   cause.
+//! - A claim goes `Acquiring → Held → Lost` or `Acquiring → Held → Over` or takes a shortcut forward, never back.
+//!   One with a release that was decided is never used again, and one that was lost keeps its cause.
 //! - Its holder id is never used by another claim, so whatever is executed late for an old claim
 //!   (a renewal, a count, a release) cannot touch a new one. Nor does it ask a member again by an id by
 //!   which it was released there: there it has another one from then on.
@@ -56,7 +55,7 @@ pub(crate) struct Claim {
     pub(super) hint_us: u64,
     pub(super) process: Arc<Process>,
     /// Why it was lost. Set before anything else follows from that, and looked at without a lock: whatever becomes
-    /// of those who are to be told, nobody goes on in the belief that it is held. On the heap: every claim would
+    /// of those that are to be told, none goes on in the belief that it is held. On the heap: every claim would
     /// have room for what few need.
     pub(super) loss: OnceLock<Box<LostCause>>,
     /// Whether all has followed from the loss that was to.
@@ -83,7 +82,7 @@ impl Wanted {
     }
 }
 
-/// Who has a claim, for as long as a turn of a user lasts. A claim may have several, one after the
+/// What has a claim, for as long as a turn of a user lasts. A claim may have several, one after the
 /// other, and none in between.
 ///
 /// A trait because a turn, which alone listens but for tests, stands above this room.
@@ -96,7 +95,7 @@ pub(crate) trait LossListener: std::fmt::Debug + Send + Sync {
 pub(super) struct ClaimState {
     pub(super) phase: ClaimPhase,
     pub(super) term: Term,
-    /// Who has it.
+    /// What has it.
     pub(super) loss_listener: Option<Weak<dyn LossListener>>,
     /// Whether the keys are left to their ttl in the end.
     pub(super) orphaned: bool,
@@ -125,7 +124,7 @@ impl ClaimState {
 /// How often the lock is held, and what the servers know of that.
 #[derive(Debug, Default)]
 pub(super) struct Recount {
-    /// What the count is to be; 0 while nobody has the claim, and then not for us to send.
+    /// What the count is to be; 0 while the claim has no user, and then not for us to send.
     pub(super) wanted: u32,
     /// A job of the releaser looks after it.
     pub(super) under_way: bool,
@@ -147,7 +146,7 @@ impl Recount {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ClaimPhase {
-    /// Nobody may act on it yet.
+    /// It may not be acted on yet.
     Acquiring,
     Held,
     /// Its user is still there, or was, and is told: see [`Claim::loss`].
@@ -283,7 +282,7 @@ impl Claim {
         self.state().term
     }
 
-    /// After what time to ask a member again that has refused, if nobody hears of a release there.
+    /// After what time to ask a member again that has refused, if a release there is not heard.
     pub(crate) fn look_again_in(&self, member: MemberId) -> Option<Duration> {
         self.state().members[member].look_again_in()
     }

@@ -26,7 +26,7 @@ pub(crate) async fn reduce(claim: &Arc<Claim>) {
     let term = claim.term();
     let timeouts = claim.members().values().map(|of| of.services.settings.node_timeout);
     let longest = term.node_timeout(timeouts.max().unwrap_or_default());
-    // By then all have answered, unless nobody drives what is under way.
+    // By then all have answered, unless what is under way is not polled.
     let members = claim.reduce_by(claim.now() + longest * 2);
     let mut asked = InFlight::send(members.into_iter().map(|member| tell(claim.clone(), member)));
     let mut told = 0;
@@ -45,7 +45,7 @@ impl Claim {
     }
 
     /// Reduces it. Returns the members that are to be told: by the watchdog `at` some time, if by
-    /// nobody else.
+    /// nothing else.
     fn reduce_by(&self, at: Instant) -> Vec<MemberId> {
         let mut state = self.state();
         self.is_reduced.store(true, Ordering::SeqCst);

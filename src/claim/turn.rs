@@ -20,7 +20,7 @@ use crate::{
 
 impl Claim {
     /// Makes what was acquired `listener`'s, unless too little of it is left, or a client was shut down
-    /// meanwhile. With a token, what is left counts over those who wrote it.
+    /// meanwhile. With a token, what is left counts over those that wrote it.
     pub(crate) fn win(
         self: &Arc<Self>,
         token: Option<FencingToken>,
@@ -131,8 +131,8 @@ impl Claim {
         self.state().orphaned
     }
 
-    /// Whether another may have it, without a word to the servers: nobody has it, and there is enough of
-    /// it left. What another is to find is a hold like one that was just granted.
+    /// Whether another may have it, without a word to the servers: it has no user, and there is enough
+    /// of it left. What another is to find is a hold like one that was just granted.
     pub(crate) fn may_be_handed_on(&self, now: Instant) -> bool {
         let may_be = self.members.ids().all(|member| self.kind(member).may_be_handed_over());
         if !may_be || self.is_shut_down() {
@@ -147,7 +147,7 @@ impl Claim {
     }
 
     /// Another has it from now on, with a token of its own if there are any. False if it is not held any
-    /// more, or too few members have written the token, or somebody has it.
+    /// more, or too few members have written the token, or it has a user.
     pub(crate) fn hand_to(
         self: &Arc<Self>,
         token: Option<FencingToken>,
@@ -178,7 +178,7 @@ impl Claim {
         true
     }
 
-    /// Whether it was granted what `asked` is, and not to share that with one who `shares` it.
+    /// Whether it was granted what `asked` is, and not to share that with one that `shares` it.
     pub(crate) fn keeps_out(&self, asked: &Voter, shares: bool) -> bool {
         let is_same = |member: &Voter| {
             let (one, other) = (&member.services, &asked.services);
@@ -209,7 +209,7 @@ impl Offered for Claim {
         if state.loss_listener.is_some() {
             return;
         }
-        // Under the same mutex: whoever comes to have it now finds it over.
+        // Under the same mutex: a user that comes to have it now finds it over.
         if state.phase.is_open() {
             state.phase = ClaimPhase::Over;
         }

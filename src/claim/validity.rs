@@ -113,8 +113,8 @@ impl Claim {
     }
 
     /// Until when a member confirms us. One of several whose server was restarted does so for as long as
-    /// that grants nobody anything: whatever it forgot was ours alone. A single one says itself whether
-    /// it still has our key.
+    /// that grants nothing: whatever it forgot was ours alone. A single one says itself whether it still
+    /// has our key.
     pub(super) fn confirmed_until(&self, state: &ClaimState, member: MemberId) -> Option<Instant> {
         let (of, known) = (&self.members[member], &state.members[member]);
         let deadline = known.deadline()?;
