@@ -52,7 +52,7 @@ use crate::{
 pub enum Released {
     /// The lock is free.
     Freed,
-    /// The next one who waited for it in this process has it, without a word to the servers.
+    /// The next waiter of this process has it, without a word to the servers.
     PassedOn,
     /// Other guards of the same hold are alive: the lock is still held.
     StillHeld {
@@ -110,8 +110,8 @@ impl LockGuard {
         Self { turn, admission, left: false }
     }
 
-    /// One more guard of a turn, with another lease if that is asked for. `None` if it is over, or nobody
-    /// has it any more in the way that is asked for.
+    /// One more guard of a turn, with another lease if that is asked for. `None` if it is over, or is not
+    /// held any more in the way that is asked for.
     pub(crate) fn enter(
         turn: &Arc<Turn>,
         admission: Admission,
@@ -267,7 +267,7 @@ impl LockGuard {
         self.turn.cancellation()
     }
 
-    /// Runs `work` while the lock is held, and stops it (drops it) if the lock is lost: `work` is
+    /// Runs `work` while the lock is held, and stops it (drops it) if the lock is lost. `work` is
     /// not polled again once the deadline is over, whether or not a timer has noticed.
     ///
     /// # Errors
@@ -283,7 +283,7 @@ impl LockGuard {
         }
     }
 
-    /// Its turn is over, and nobody waits for what becomes of it.
+    /// Its turn is over, and no caller waits for what becomes of it.
     fn leave_behind(&self) {
         if self.claim().is_orphaned() {
             return self.claim().abandon();

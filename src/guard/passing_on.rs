@@ -1,4 +1,4 @@
-//! What becomes of a hold when its turn is over and others of the same process wait: it is passed on to
+//! What becomes of a hold when its turn is over and others of the same process wait. It is passed on to
 //! the next, or released so that the next, or another process, comes to it soon.
 //!
 //! Source: lock cohorting (Dice, Marathe, Shavit), with a lease in place of the global lock.
@@ -18,7 +18,7 @@ use crate::{
 pub(crate) enum AfterTurn {
     /// Nothing: it was passed on.
     PassedOn,
-    /// To release it, and to tell those who wait, if there are any.
+    /// To release it, and to tell the waiters, if there are any.
     Release(Option<AwaitedRelease>),
 }
 
@@ -31,8 +31,8 @@ pub(crate) struct AwaitedRelease {
 }
 
 impl Turn {
-    /// Passes the claim on to the next who waits for it in this process, if that may be. The turn is
-    /// over. Never blocks.
+    /// Passes the claim on to its next waiter in this process, if that may be. The turn is over.
+    /// Never blocks.
     pub(crate) fn pass_on(self: &Arc<Self>) -> AfterTurn {
         if planted!(FormerOwnerEnters) {
             // So that its owner finds it.
@@ -91,7 +91,7 @@ fn watch(claim: &Claim, line: Arc<Line<Claim>>, mut number: u64, limit: Duration
     let process = claim.process();
     let clock = process.clock.clone();
     let timeouts = claim.members().values().map(|of| of.services.settings.node_timeout);
-    // By then it has all that it may need of the servers, unless nobody drives that.
+    // By then it has all that it may need of the servers, unless it is not polled.
     let had_within = claim.term().node_timeout(timeouts.max().unwrap_or_default()) * 2;
     let watch = async move {
         loop {
@@ -119,8 +119,8 @@ impl AwaitedRelease {
         self.line.released(at, self.leave.is_some());
     }
 
-    /// It is left to others to finish, and to the announcement to wake who waits; but other processes are
-    /// left their time.
+    /// It is left to others to finish, and to the announcement to wake the waiters; but other processes
+    /// are left their time.
     pub(crate) fn is_left_to_others(&self) {
         if self.leave.is_some() {
             self.has_left();

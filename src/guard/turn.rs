@@ -5,7 +5,7 @@
 //! that is bound to a turn ends with it, whatever becomes of the claim.
 //!
 //! # Invariants
-//! - A turn ends once, and is never entered again: whoever finds it over acquires anew.
+//! - A turn ends once, and is never entered again: an acquire that finds it over begins anew.
 //! - Its guards are at least one until it ends.
 //!
 //! # Deadlock safety
@@ -42,7 +42,7 @@ struct TurnState {
     /// How many of them keep others out.
     exclusive: u32,
     end: Option<TurnEnd>,
-    /// Cancelled at the end. Made when somebody asks for it.
+    /// Cancelled at the end. Made when it is first asked for.
     cancellation: Option<CancellationToken>,
 }
 
@@ -93,7 +93,7 @@ impl Turn {
         }
     }
 
-    /// Whether somebody has it: it may be entered.
+    /// Whether it has a guard: it may be entered.
     pub(crate) fn is_live(&self) -> bool {
         self.ensure_valid().is_ok() && self.guards() > 0
     }
@@ -109,7 +109,7 @@ impl Turn {
     }
 
     // keeps: fresh-holder
-    /// One more guard, with another lease if that is asked for. False if it is over, or nobody has it
+    /// One more guard, with another lease if that is asked for. False if it is over, or is not held
     /// any more in the way that is asked for.
     pub(crate) fn enter(&self, admission: Admission, term: Option<Term>) -> bool {
         if self.ensure_valid().is_err() && !planted!(FormerOwnerEnters) {
