@@ -1,5 +1,5 @@
-//! The seam between the kinds of locks and everything that serves them: what is said to a server
-//! about one lock, and what it means for those who wait.
+//! The seam between the kinds of locks and everything that serves them: what is said to a server about one lock, and
+//! what it means for its waiters.
 //!
 //! To add a kind is to write a [`Kind`] in a folder of `kinds`, with its scripts and its public type.
 //! Rounds, renewal, healing, releases, waiting, guards and composites know kinds by this alone:
