@@ -53,7 +53,7 @@ impl fmt::Display for Vote {
     }
 }
 
-/// Who voted how in a round; for a lock on one node, a round of one.
+/// The vote of each node in a round; for a lock on one node, a round of one.
 ///
 /// # Examples
 /// ```
@@ -89,7 +89,8 @@ impl Ballot {
         })
     }
 
-    /// Who voted how, where `word` has another word than [`Vote`] for what became of a vote.
+    /// The vote of each node, where `word` has another word than [`Vote`] for what became of a
+    /// vote.
     pub(super) fn told(&self, word: impl Fn(&Vote) -> Option<&'static str>) -> String {
         let told = |vote: &Vote| word(vote).map_or_else(|| vote.to_string(), str::to_owned);
         self.grouped(told).join("; ")
@@ -109,7 +110,7 @@ impl Ballot {
         }
         let others = groups.len().saturating_sub(MOST_GROUPS);
         if others > 0 {
-            // Failures are what somebody can do something about.
+            // Failures are what can be mended.
             groups.sort_by_key(|(_, is_failure)| !is_failure);
             groups.truncate(MOST_GROUPS);
         }

@@ -34,8 +34,8 @@ pub enum BlessError {
         /// The cause.
         source: NodeError,
     },
-    /// A master does not tell who it is, so a marker could not name it: its user may not ask `INFO
-    /// server`. The ACL rule `+info|server` allows it.
+    /// A master does not tell which run it is, so a marker could not name it: its user may not ask
+    /// `INFO server`. The ACL rule `+info|server` allows it.
     #[error("the user may not ask {node} who it is; add the ACL rule +info|server")]
     Unidentified {
         /// The master.
@@ -102,7 +102,7 @@ pub enum BlessError {
         /// Where a marker may have been left.
         left: Vec<NodeId>,
     },
-    /// Somebody else has written a marker at the same time. Ours have been taken back, except on
+    /// Another client has written a marker at the same time. Ours have been taken back, except on
     /// the masters in `left`, which gave no answer.
     #[error("somebody else has marked {node} meanwhile{}", left_on(.left))]
     Overtaken {

@@ -141,8 +141,8 @@ pub enum ConfigError {
         /// A server of another fleet.
         other: Text,
     },
-    /// The owner holds the lock already, but without a fencing token: to wait for it would be to
-    /// wait for oneself. Acquire it fenced from the start; a plain re-entry is possible then.
+    /// The owner holds the lock already, but without a fencing token: it would wait for itself.
+    /// Acquire it fenced from the start; a plain re-entry is possible then.
     #[error("the owner holds {name:?} already, without a fencing token")]
     HeldWithoutToken {
         /// The lock's name, as errors may show it.
@@ -156,8 +156,7 @@ pub enum ConfigError {
         name: Text,
     },
     /// The owner holds it already by another lock, of which it is a member or which is a member of the one
-    /// that is asked for: to wait for it would be to wait for oneself. Release that first, or acquire all
-    /// members at once.
+    /// that is asked for: it would wait for itself. Release that first, or acquire all members at once.
     #[error("the owner holds {name:?} already, by another lock that has it in common")]
     HeldByAnother {
         /// The name of the lock that is held, as errors may show it.

@@ -20,9 +20,9 @@
 //!   text shows a password.
 //!
 //! # Where it is
-//! `operation` has one error for each operation, `node` why one node gave no vote, `ballot` the votes of a round,
-//! `config` the mistakes that are found before anything is sent, `bless` why masters were not blessed.
-//! `reach/cause.rs` makes a [`NodeError`] of what a server said.
+//! `operation` has one error for each operation, `node` why one node gave no vote, and `ballot` the votes of a
+//! round. `config` has the mistakes that are found before anything is sent, and `bless` why masters were not
+//! blessed. `reach/cause.rs` makes a [`NodeError`] of what a server said.
 //!
 //! Tests of every text stand beside it in `tests.rs` and in `operation`. In `tests/it`: `bad_input`,
 //! `mutex::outage`, `regressions::ballots`, `regressions::shown`.

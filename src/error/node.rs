@@ -111,7 +111,8 @@ pub enum NodeError {
         forgotten: Forgotten,
     },
     /// The server does not tell when it was started, since the user may not ask for it. Its grant
-    /// was not asked for. (Where nobody may, since the command was renamed, it is [`Unsupported`](Self::Unsupported).)
+    /// was not asked for. (Where no user may, since the command was renamed, it is
+    /// [`Unsupported`](Self::Unsupported).)
     #[error("the user may not ask when the server was started; add the ACL rule +info|server")]
     Unidentified,
     /// The server is a replica, or was demoted to one (READONLY): it cannot vote.
@@ -168,7 +169,7 @@ pub enum NodeError {
     NotReplicated {
         /// How many are to have it.
         wanted: u32,
-        /// How many have said so in time; 0 also where nobody could be asked in the end.
+        /// How many have said so in time; 0 also where none could be asked in the end.
         replicas: u32,
     },
     /// The server answered with another error. Nothing was granted.

@@ -69,7 +69,7 @@ pub enum AcquireError {
     Unavailable {
         /// Which lock.
         lock: LockName,
-        /// Who voted how.
+        /// The vote of each node.
         ballot: Ballot,
     },
     /// Too many nodes were started so lately, or have lost their data, that they may have forgotten
@@ -80,13 +80,13 @@ pub enum AcquireError {
     Quarantined {
         /// Which lock.
         lock: LockName,
-        /// Who voted how.
+        /// The vote of each node.
         ballot: Ballot,
         /// When enough votes count, from the time of the attempt, if no more nodes restart.
         counts_in: Duration,
     },
     /// The watchdog does not run: it panicked and could not begin again yet, or its runtime has
-    /// ended. Nobody would renew the lock, or tell of its loss. Nothing was sent.
+    /// ended. The lock would not be renewed, nor its loss told. Nothing was sent.
     #[error("{lock}: the watchdog does not run, so nobody would renew the lock")]
     #[non_exhaustive]
     Unwatched {
@@ -99,7 +99,7 @@ pub enum AcquireError {
 }
 
 impl AcquireError {
-    /// Who voted how, if it came to a vote.
+    /// The vote of each node, if it came to a vote.
     #[must_use]
     pub fn ballot(&self) -> Option<&Ballot> {
         match self {
@@ -131,9 +131,9 @@ impl AcquireError {
 pub enum LostCause {
     /// The lease ran out by our clock: it was fixed, renewals did not get through in time, or the
     /// machine slept. The keys may stand for a moment yet, and for longer where a server's clock is
-    /// behind; nobody else was seen.
+    /// behind; no other holder was seen.
     Expired,
-    /// The server says that nobody holds the lock: it was deleted, forced open, evicted or
+    /// The server says that the lock is not held: it was deleted, forced open, evicted or
     /// forgotten. Whether others held it in between is unknown.
     Gone,
     /// The server says that another holds the lock: ours was deleted, forced open, evicted or
@@ -427,7 +427,7 @@ pub struct ShutdownError {
     pub unfinished: usize,
 }
 
-/// Whoever answered, with an error too, is not to be called silent.
+/// A server that answered, with an error too, is not to be called silent.
 fn too_few(ballot: &Ballot) -> &'static str {
     let said = ballot.failures().any(|(_, cause)| cause.is_answer());
     if said { "cannot be granted" } else { "not enough servers answered" }

@@ -4,7 +4,7 @@ use std::{error::Error, fmt::Display, sync::Arc, time::Duration};
 
 use super::*;
 
-/// What no terminal is to see, and more than anybody reads.
+/// What no terminal is to see, and more than can be read.
 fn evil() -> String {
     "\u{1b}[2J\r\n\u{202e}\"".repeat(1 << 16)
 }

@@ -73,7 +73,7 @@ impl fmt::Debug for Shown<'_> {
     }
 }
 
-/// Text that is shown as [`Shown`] shows it: what a server said, or what somebody gave. What is longer is cut
+/// Text that is shown as [`Shown`] shows it: what a server said, or what a caller gave. What is longer is cut
 /// when it is taken.
 ///
 /// # Examples
