@@ -16,8 +16,9 @@
 //! | 0 | a later holder was here | roll back and stop: the lock is lost, a repetition cannot succeed |
 //! | an error | nothing is known to be admitted | roll back |
 //!
-//! The row stays locked until the transaction ends. So what is written behind it is in the order of the tokens: a smaller
-//! token waits for a greater one's commit, and is refused then; a greater one waits for a smaller one's, and follows it.
+//! The row stays locked until the transaction ends. So what is written behind it is in the order of the tokens. A
+//! smaller token waits for a greater one's commit, and is refused then; a greater one waits for a smaller one's, and
+//! follows it.
 //!
 //! ```no_run
 //! # use palisade::{FencedLock, fence::{self, FenceAnswer}};
@@ -58,9 +59,10 @@
 //! # Isolation levels
 //!
 //! *Postgres, READ COMMITTED* (the default): a statement that waited looks at the newest row, so the table above is all there
-//! is. *REPEATABLE READ and SERIALIZABLE*: a statement that waited for another's commit fails with SQLSTATE 40001 and nothing is
-//! written; the whole transaction may be repeated, and is then admitted or refused as above. *SQLite*: one writer at a time. A
-//! transaction whose *first* statement is this one waits as `busy_timeout` says; after a read it may fail with `SQLITE_BUSY`.
+//! is. *REPEATABLE READ and SERIALIZABLE*: a statement that waited for another's commit fails with SQLSTATE 40001 and
+//! nothing is written. The whole transaction may be repeated, and is then admitted or refused as above. *SQLite*: one
+//! writer at a time. A transaction whose *first* statement is this one waits as `busy_timeout` says; after a read it
+//! may fail with `SQLITE_BUSY`.
 //!
 //! # Other stores
 //!

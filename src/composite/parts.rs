@@ -147,7 +147,7 @@ impl fmt::Debug for Member {
     }
 }
 
-/// A composite of `parts`, and the same locks for those who only look.
+/// A composite of `parts`, and the same locks, only to look at.
 pub(super) fn composite<P: Part>(
     rule: Rule,
     parts: impl IntoIterator<Item = P>,

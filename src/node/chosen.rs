@@ -36,8 +36,8 @@ struct ClusterView<'a> {
     newest: &'a TopologyReport,
 }
 
-/// The newest word of the servers of the cluster that is `known`. In the beginning none is: then those whose
-/// word is to be heard are `asked`, as far as none names them.
+/// The newest word of the servers of the cluster that is `known`. In the beginning none is: then servers
+/// that are to be heard are `asked`, as far as none names them.
 pub(super) fn choose<'a>(
     said: &'a [TopologyReport],
     known: &SlotMap,

@@ -39,7 +39,7 @@ pub(crate) struct ServiceSettings {
     /// The most a connection may take to be made.
     pub(crate) connect_timeout: Duration,
     pub(crate) max_lease: Duration,
-    /// The longest lease of anybody, as far as this client is told.
+    /// The longest lease of any client, as far as this client is told.
     pub(crate) fleet_max_lease: Duration,
     pub(crate) watchdog_lease: Duration,
     /// For how long a claim is renewed at most.
@@ -78,7 +78,7 @@ pub(crate) struct Services {
     pub(crate) attempts: Attempts,
     pub(crate) settings: ServiceSettings,
     closed: AtomicBool,
-    /// Held by whoever looks at the mark of the server.
+    /// Held during a look at the mark of the server.
     looking: tokio::sync::Mutex<()>,
     /// Whether it was said that there can be no mark.
     pub(crate) warned_of_no_mark: AtomicBool,
@@ -206,7 +206,7 @@ impl NodeServices {
         self.process.clock.now()
     }
 
-    /// From now on nothing is granted; those who wait are told.
+    /// From now on nothing is granted; the waiters are told.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
         self.lines.close();

@@ -1,5 +1,5 @@
-//! Whose turn it is to be released. However many guards are dropped, others are to reach the node too,
-//! and a release that waits is smaller than one that is under way. Pure.
+//! What is released next. However many guards are dropped, others are to reach the node too, and a
+//! release that waits is smaller than one that is under way. Pure.
 
 use std::{
     collections::{BTreeMap, VecDeque},

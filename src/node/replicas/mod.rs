@@ -6,7 +6,7 @@
 //! cluster messages go another way, so there a key is written, for a moment.
 //!
 //! # Invariants
-//! - An acquire that is granted something has looked out before: the socket is the one of then, its run
+//! - An acquire that is granted something has looked out before. The socket is the one of then, its run
 //!   the one that granted, and its data the same in the end. In between the master was not another.
 //! - One question is under way at a time. It answers for callers that asked before it was sent.
 
