@@ -16,6 +16,11 @@
 //! for a moment only. One that has the first and asks for more would find a queue there for ever, of those that got
 //! there in its place.
 //!
+//! For instance, a lock over `a`, `b` and `c`, in this order. A round is granted `a` and `c`, and `b` refuses. Then
+//! `c` is given back, since it stands behind `b`, and `a` is kept for a little more than two seconds. At the next
+//! wake-up `b` alone is asked. If it grants, `c` is asked again, and all are held. If it still refuses when the time
+//! is over, `a` is given back, too, and for ten seconds nothing is kept.
+//!
 //! Source: ordered resource acquisition, which knows no deadlock.
 
 use std::{collections::BTreeSet, ops::Range, sync::Arc, time::Duration};

@@ -10,6 +10,11 @@
 //!   whether it is over.
 //! - The deadline only counts answers of the servers: no answer, no movement.
 //!
+//! For instance, a `RedLock` asks three masters by the id `p:1`. Two grant, so it is `Held`. Then both are cut off: no
+//! answer, no movement, and at the deadline it is `Lost`. An answer to a renewal that comes later does not make it
+//! `Held` again. The next acquire makes another claim, with the id `p:2`. A release of `p:1` does not touch that,
+//! whenever it is executed.
+//!
 //! # Deadlock safety
 //! The state's mutex is a leaf, but for the watchdog's table and the clients' lists of claims, which
 //! call nothing. An outbox may be locked when it is taken (in `ask.rs`), so no call is made,

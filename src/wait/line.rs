@@ -5,6 +5,10 @@
 //! long: a future may be parked for ever. Then the next one asks servers, and the place that did not take
 //! it is passed over until it is polled. So is a first that does not come when it is called.
 //!
+//! For instance, tasks 1, 2 and 3 wait, and 1 is parked beside a `select!`. The lock is offered to 1, which is not
+//! polled, so the offer is withdrawn. Now 2 is the first, and asks servers. Once 1 is polled it is the first again,
+//! unless 2 has been granted the lock by then.
+//!
 //! # Deadlock safety
 //! The mutex is a leaf. Wakers run, and offers are given back, after it was let go.
 
