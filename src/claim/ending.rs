@@ -145,7 +145,7 @@ impl Claim {
     pub(super) fn forget(&self) {
         self.process.watchdog.forget(self.id);
         for member in self.members.values() {
-            member.services.no_longer_held(member.kind.channel(), self);
+            member.services.held().remove(member.kind.channel(), self);
         }
     }
 }

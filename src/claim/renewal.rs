@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     absence::Absence,
-    record::{Claim, ClaimState},
+    record::{Claim, ClaimPhase, ClaimState},
 };
 use crate::{
     by_member::MemberId,
@@ -20,8 +20,19 @@ use crate::{
 };
 
 impl Watched for Claim {
+    /// Its user is told, and no more: many may end at once, and all are to learn of it first.
     fn end_in_time(&self, now: Instant) -> Option<Instant> {
-        Self::end_in_time(self, now)
+        let state = self.state();
+        if state.phase != ClaimPhase::Held {
+            return None;
+        }
+        match self.standing_of(&state, now) {
+            Ok(deadline) => Some(deadline),
+            Err(cause) => {
+                self.tell_of_loss(state, cause);
+                None
+            }
+        }
     }
 
     fn tick(self: Arc<Self>, now: Instant, most: usize) -> Tick {

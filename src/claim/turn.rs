@@ -49,7 +49,7 @@ impl Claim {
         let listed: Arc<dyn Listed> = self.clone();
         let mut before = Vec::new();
         for member in self.members.values() {
-            before.extend(member.services.now_held(member.kind.channel(), &listed));
+            before.extend(member.services.held().insert(member.kind.channel(), &listed));
             if self.wanted.term.is_renewed() {
                 member.services.stand_by(member.kind.name());
             }

@@ -176,7 +176,11 @@ impl Claim {
     }
 
     /// Until when it stands, or why it does not any more.
-    fn standing_of(&self, state: &ClaimState, now: Instant) -> Result<Instant, LostCause> {
+    pub(super) fn standing_of(
+        &self,
+        state: &ClaimState,
+        now: Instant,
+    ) -> Result<Instant, LostCause> {
         if let Some(deadline) = self.deadline_of(state).filter(|deadline| now < *deadline) {
             return Ok(deadline);
         }
@@ -204,24 +208,12 @@ impl Claim {
         }
     }
 
-    /// Loses the claim if its time is over, and tells its user, but no more: many may end at once, and all are
-    /// to learn of it first. Otherwise returns until when it stands.
-    pub(super) fn end_in_time(&self, now: Instant) -> Option<Instant> {
-        let state = self.state();
-        if state.phase != ClaimPhase::Held {
-            return None;
-        }
-        match self.standing_of(&state, now) {
-            Ok(deadline) => Some(deadline),
-            Err(cause) => {
-                self.tell_of_loss(state, cause);
-                None
-            }
-        }
-    }
-
     /// True if it was held until now. What else follows is for [`settle_loss`](Self::settle_loss).
-    fn tell_of_loss(&self, mut state: MutexGuard<'_, ClaimState>, cause: LostCause) -> bool {
+    pub(super) fn tell_of_loss(
+        &self,
+        mut state: MutexGuard<'_, ClaimState>,
+        cause: LostCause,
+    ) -> bool {
         if state.phase != ClaimPhase::Held {
             return false;
         }

@@ -217,19 +217,6 @@ impl NodeServices {
         self.closed.load(Ordering::SeqCst)
     }
 
-    /// Lists a claim that is held from now on. Returns those that are listed on the channel already.
-    pub(crate) fn now_held(
-        &self,
-        channel: &Arc<str>,
-        claim: &Arc<dyn Listed>,
-    ) -> Vec<Arc<dyn Listed>> {
-        self.held().insert(channel, claim)
-    }
-
-    pub(crate) fn no_longer_held(&self, channel: &str, claim: &(dyn Listed + 'static)) {
-        self.held().remove(channel, claim);
-    }
-
     /// The live holds of this client, each once, however many members it has here.
     pub(crate) fn claims(&self) -> Vec<Arc<dyn Listed>> {
         let all = self.held().all();
@@ -267,7 +254,8 @@ impl NodeServices {
         ask_one_who_shares(&self.held().on(channel));
     }
 
-    pub(super) fn held(&self) -> MutexGuard<'_, Live<dyn Listed>> {
+    /// The claims that are held from here, by their channels. To be let go at once.
+    pub(crate) fn held(&self) -> MutexGuard<'_, Live<dyn Listed>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
