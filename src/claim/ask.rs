@@ -174,7 +174,7 @@ async fn ask_on(
             Err(error) => return Ok(Vote::Failed(error)),
         };
         if answer.outcome.is_ok() {
-            time.left = time.left.saturating_sub(answer.received.saturating_since(answer.sent));
+            time.left = time.left.saturating_sub(answer.times.round_trip());
         }
         let is_forbidden = matches!(answer.outcome, Err(NodeError::Permission { .. }));
         // A stale one says that nothing was done, and is worth asking again, if the claim is
@@ -396,7 +396,7 @@ impl VoteRequest {
         match outcome.code {
             // The server's clock was stepped, or the request was slow: it has told us its time.
             Outcome::STALE => {
-                connection.believe(answer.sample());
+                connection.believe(answer.times);
                 None
             }
             Outcome::OTHER_MARK => {
@@ -429,8 +429,8 @@ impl VoteRequest {
         if let Some(token) = FencingToken::of(outcome.token) {
             known.wrote(token);
         }
-        let next = claim.next_renewal(term, answer.received);
-        known.confirmed(term, answer.sent, outcome.value, next);
+        let next = claim.next_renewal(term, answer.times.received);
+        known.confirmed(term, answer.times.sent, outcome.value, next);
         if state.phase == ClaimPhase::Held
             && let Some(next) = claim.next_look(&state)
         {

@@ -25,7 +25,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    fn round_trip(&self) -> Duration {
+    pub(crate) fn round_trip(&self) -> Duration {
         self.received.saturating_since(self.sent)
     }
 

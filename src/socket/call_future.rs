@@ -16,14 +16,8 @@ use crate::{
     reach::{before, last_look},
 };
 
-/// How long a call is waited for.
-pub(super) enum CallLimit {
-    Deadline(Instant),
-    /// As long as the server may take once it was sent.
-    Patience(CallTimeouts),
-}
-
-/// Sends a call in its turn, and waits for what comes of it.
+/// Sends a call in its turn, and waits for what comes of it: until the `deadline`, and if there are `timeouts` for as
+/// long as they say after that.
 ///
 /// # Cancel safety
 /// If the future is dropped while the call waits for its turn, the call is never sent.
@@ -31,12 +25,9 @@ pub(super) fn send_and_wait<'a>(
     outbox: &'a Outbox,
     priority: Priority,
     call: QueuedCall,
-    until: CallLimit,
+    deadline: Instant,
+    timeouts: Option<CallTimeouts>,
 ) -> impl Future<Output = CallEnd> + Send + use<'a> {
-    let (deadline, timeouts) = match until {
-        CallLimit::Deadline(deadline) => (deadline, None),
-        CallLimit::Patience(timeouts) => (timeouts.since + timeouts.for_the_server, Some(timeouts)),
-    };
     let wake_at = outbox.wakes_here().then_some(deadline);
     let mut call = CallFuture { outbox, wake_at, priority, deadline, stage: Stage::New(call) };
     // The future of an `async fn` would hold all this twice, as what it was given and as what it made of it.

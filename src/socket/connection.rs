@@ -18,7 +18,7 @@ use redis::Value;
 
 use super::{
     acquire_source::AcquireSource,
-    call_future::{CallLimit, send_and_wait},
+    call_future::send_and_wait,
     call_table::{AcquireAnswer, CallEnd, GivenUp, QueuedCall},
     outbox::{ConnectionEnd, Outbox},
     priority::{CallTimeouts, Priority},
@@ -215,14 +215,16 @@ impl Connection {
         timeouts: CallTimeouts,
     ) -> impl Future<Output = Result<Option<AcquireAnswer>, NodeError>> + Send {
         let call = QueuedCall::acquire(source, timeouts.unsent_until, self.is_asking);
-        let until = CallLimit::Patience(timeouts);
-        send_and_wait(&self.socket.outbox, priority, call, until).map(|end| match end {
-            CallEnd::Acquired(mut answer) => {
-                answer.outcome = answer.outcome.map_err(|error| self.heed(error));
-                Ok(Some(answer))
+        let deadline = timeouts.since + timeouts.for_the_server;
+        send_and_wait(&self.socket.outbox, priority, call, deadline, Some(timeouts)).map(|end| {
+            match end {
+                CallEnd::Acquired(mut answer) => {
+                    answer.outcome = answer.outcome.map_err(|error| self.heed(error));
+                    Ok(Some(answer))
+                }
+                CallEnd::Unwanted => Ok(None),
+                other => Err(self.failed(other)),
             }
-            CallEnd::Unwanted => Ok(None),
-            other => Err(self.failed(other)),
         })
     }
 
@@ -268,8 +270,7 @@ impl Connection {
     ) -> impl Future<Output = Result<(Option<Value>, Value, Instant), NodeError>> + Send {
         let request = Request { is_asking: self.is_asking, ..request };
         let call = QueuedCall::Command { request, deadline };
-        let until = CallLimit::Deadline(deadline);
-        send_and_wait(&self.socket.outbox, priority, call, until).map(|end| match end {
+        send_and_wait(&self.socket.outbox, priority, call, deadline, None).map(|end| match end {
             CallEnd::Answered { first, value, sent } => Ok((first, value, sent)),
             other => Err(self.failed(other)),
         })

@@ -12,7 +12,7 @@ use redis::cmd;
 use tokio::sync::Notify;
 
 use super::{
-    call_future::{CallLimit, send_and_wait},
+    call_future::send_and_wait,
     call_table::{CallEnd, QueuedCall},
     outbox::{ConnectionEnd, Outbox},
     priority::Priority,
@@ -92,9 +92,7 @@ impl Suspicion {
             let reads = outbox.traffic.reads();
             let deadline = outbox.clocks.now() + self.node_timeout;
             let ping = QueuedCall::Command { request: Request::one(&cmd("PING")), deadline };
-            let answer =
-                send_and_wait(outbox, Priority::default(), ping, CallLimit::Deadline(deadline))
-                    .await;
+            let answer = send_and_wait(outbox, Priority::default(), ping, deadline, None).await;
             let is_late = matches!(answer, CallEnd::GivenUp(_));
             if is_late && self.reads_when_owed().await == Some(reads) {
                 return;

@@ -10,12 +10,11 @@ use std::{collections::VecDeque, task::Waker};
 use redis::Value;
 
 use super::{
-    CallId, CallTable, QueuedCall, UnansweredCall,
+    CallId, CallTable, QueuedCall,
     call::{AcquireAnswer, CallEnd, CallState, SentCall, SentPart},
     lost,
 };
 use crate::{
-    clock::Instant,
     error::NodeError,
     reach::{Sample, cause},
     socket::{acquire_source::SendReason, clocks::Clocks},
@@ -28,15 +27,6 @@ pub(in crate::socket) struct Woken {
     pub(in crate::socket) all: usize,
     /// Of these, the callers that go on now: those that do not wait for other servers, too.
     pub(in crate::socket) who_go_on: usize,
-}
-
-/// The answer to a call with acquires, and when it was asked for and given.
-struct AcquireReply {
-    value: Value,
-    sent: Instant,
-    received: Instant,
-    /// Whether anything more can be sent on this socket.
-    is_live: bool,
 }
 
 impl CallTable {
@@ -75,11 +65,10 @@ impl CallTable {
                     let so_many = locks.min(self.sent_acquires.len());
                     let all: Vec<CallId> = self.sent_acquires.drain(..so_many).collect();
                     woken.who_go_on += all.iter().filter(|id| self.goes_on(**id)).count();
-                    let received = clocks.now();
-                    self.last_round_trip = received.saturating_since(sent);
-                    let reply = AcquireReply { value, sent, received, is_live };
-                    if let Some(server_us) = self.answer_acquires(all, reply, &mut wakers) {
-                        clocks.observe(Sample { sent, received, server_us });
+                    let times = Sample { sent, received: clocks.now(), server_us: i64::MIN };
+                    self.last_round_trip = times.received.saturating_since(sent);
+                    if let Some(told) = self.acquired(all, value, times, is_live, &mut wakers) {
+                        clocks.observe(told);
                     }
                 }
                 SentPart::Pair(_) | SentPart::Asking => {}
@@ -91,18 +80,14 @@ impl CallTable {
 
     /// Keeps the first of two answers.
     fn answer_first(&mut self, id: CallId, value: Value) {
-        if let Some(CallState::Sent { call: UnansweredCall::Command { first }, .. }) =
-            self.calls.get_mut(id)
-        {
+        if let Some(CallState::Sent { first, .. }) = self.calls.get_mut(id) {
             *first = Some(value);
         }
     }
 
     /// The last answer, or the only one.
     fn answer(&mut self, id: CallId, value: Value) -> Option<Waker> {
-        let Some(CallState::Sent { sent, call: UnansweredCall::Command { first }, .. }) =
-            self.calls.get_mut(id)
-        else {
+        let Some(CallState::Sent { sent, first, .. }) = self.calls.get_mut(id) else {
             self.calls.try_remove(id);
             return None;
         };
@@ -110,38 +95,39 @@ impl CallTable {
         self.end(id, CallEnd::Answered { first, value, sent })
     }
 
-    /// Hands the answer to all acquires of a call, or has them wait again. The server's time, if it told it.
-    fn answer_acquires(
+    /// Hands the answer to all acquires of a call, or has them wait again. With the server's time, if it told it.
+    fn acquired(
         &mut self,
         all: Vec<CallId>,
-        reply: AcquireReply,
+        value: Value,
+        times: Sample,
+        is_live: bool,
         wakers: &mut Vec<Waker>,
-    ) -> Option<i64> {
-        if let Value::ServerError(error) = &reply.value {
-            self.refused(all, &cause::of_server(error), &reply, wakers);
+    ) -> Option<Sample> {
+        if let Value::ServerError(error) = &value {
+            self.refused(all, &cause::of_server(error), times, is_live, wakers);
             return None;
         }
-        let AcquireReply { value, sent, received, .. } = reply;
-        let source =
-            all.iter().find_map(|id| Some(self.calls.get_mut(*id)?.acquire()?.source.clone()));
-        let Some(source) = source else {
+        let source = |id: &CallId| Some(self.calls.get_mut(*id)?.acquire()?.source.clone());
+        let Some(source) = all.iter().find_map(source) else {
             all.into_iter().for_each(|id| drop(self.calls.try_remove(id)));
             return None;
         };
-        let locks = all.len();
-        let mut answers = source.acquire().answers(value, locks);
-        let told = answers.as_ref().ok().map(|answers| answers.server_time);
+        let mut answers = source.acquire().answers(value, all.len());
         if let Ok(answers) = &mut answers
-            && locks > 1
+            && all.len() > 1
             && planted!(BatchOutcomesShifted)
         {
             let _of_another = answers.next();
         }
-        let sent = if planted!(ValidityFromTheAnswer) { received } else { sent };
-        let server_time = told.unwrap_or(i64::MIN);
+        let told =
+            answers.as_ref().ok().map(|told| Sample { server_us: told.server_time, ..times });
+        let mut times = told.unwrap_or(times);
+        if planted!(ValidityFromTheAnswer) {
+            times.sent = times.received;
+        }
         for id in all {
-            let outcome = next_outcome(&mut answers);
-            wakers.extend(self.tell(id, outcome, sent, received, server_time));
+            wakers.extend(self.tell(id, next_outcome(&mut answers), times));
         }
         told
     }
@@ -150,14 +136,11 @@ impl CallTable {
         &mut self,
         id: CallId,
         outcome: Result<Outcome, NodeError>,
-        sent: Instant,
-        received: Instant,
-        server_time: i64,
+        times: Sample,
     ) -> Option<Waker> {
         let stamp = self.calls.get_mut(id).and_then(|call| call.acquire()?.stamp);
         let not_after = stamp.unwrap_or(i64::MIN);
-        let answer = AcquireAnswer { outcome, not_after, sent, received, server_time };
-        self.end(id, CallEnd::Acquired(answer))
+        self.end(id, CallEnd::Acquired(AcquireAnswer { outcome, not_after, times }))
     }
 
     /// The server refused a call as a whole.
@@ -165,30 +148,30 @@ impl CallTable {
         &mut self,
         mut all: Vec<CallId>,
         error: &NodeError,
-        reply: &AcquireReply,
+        times: Sample,
+        is_live: bool,
         wakers: &mut Vec<Waker>,
     ) {
         let may_be_one = error.may_concern_one_key();
         if error.is_noscript() && !self.has_text(&all) {
-            self.wait_again(&all, SendReason::WithText, None, reply, wakers);
+            self.wait_again(&all, SendReason::WithText, None, is_live, wakers);
         } else if all.len() > 1 && error.is_crossslot() && !self.rules.by_slot {
             self.rules.by_slot = true;
-            self.wait_again(&all, SendReason::Regrouped, Some(0), reply, wakers);
+            self.wait_again(&all, SendReason::Regrouped, Some(0), is_live, wakers);
         } else if all.len() > 1 && may_be_one {
             let rest = all.split_off(all.len() / 2);
             // What is put in front last is sent first.
             for half in [rest, all] {
                 self.parts += 1;
-                self.wait_again(&half, SendReason::Regrouped, Some(self.parts), reply, wakers);
+                self.wait_again(&half, SendReason::Regrouped, Some(self.parts), is_live, wakers);
             }
         } else {
             for id in all {
                 let acquire = self.calls.get_mut(id).and_then(CallState::acquire);
                 if let (true, Some(acquire)) = (may_be_one, acquire) {
-                    self.rules.loners.note(acquire.source.acquire(), reply.received);
+                    self.rules.loners.note(acquire.source.acquire(), times.received);
                 }
-                let outcome = Err(error.clone());
-                wakers.extend(self.tell(id, outcome, reply.sent, reply.received, i64::MIN));
+                wakers.extend(self.tell(id, Err(error.clone()), times));
             }
         }
     }
@@ -206,15 +189,14 @@ impl CallTable {
         all: &[CallId],
         reason: SendReason,
         part: Option<u64>,
-        reply: &AcquireReply,
+        is_live: bool,
         wakers: &mut Vec<Waker>,
     ) {
         for id in all.iter().rev() {
             match self.calls.get_mut(*id) {
-                Some(state @ CallState::Sent { .. }) if reply.is_live => {
-                    if let CallState::Sent { call, waiter, .. } =
+                Some(state @ CallState::SentAcquire { .. }) if is_live => {
+                    if let CallState::SentAcquire { mut acquire, waiter, .. } =
                         std::mem::replace(state, CallState::GivenUp)
-                        && let UnansweredCall::Acquire { mut acquire, .. } = call
                     {
                         acquire.reason = reason;
                         acquire.part = part.unwrap_or(acquire.part);
@@ -265,11 +247,7 @@ impl CallTable {
     #[cfg(planted_bugs)]
     fn announced(&mut self, id: CallId, end: CallEnd) -> CallEnd {
         match self.calls.get_mut(id) {
-            Some(CallState::Sent {
-                sent,
-                call: UnansweredCall::Command { first: Some(first) },
-                ..
-            }) => {
+            Some(CallState::Sent { sent, first: Some(first), .. }) => {
                 CallEnd::Answered { first: Some(first.clone()), value: Value::Int(-1), sent: *sent }
             }
             _ => end,

@@ -23,8 +23,10 @@ pub(in crate::socket) type CallId = usize;
 pub(super) enum CallState {
     /// The driver has not taken it yet.
     Queued { call: QueuedCall, waiter: CallWaiter },
-    /// It has, and the answer is not there.
-    Sent { sent: Instant, call: UnansweredCall, waiter: CallWaiter },
+    /// It has, and the answer is not there; or the `first` of two is.
+    Sent { sent: Instant, first: Option<Value>, waiter: CallWaiter },
+    /// The same of an acquire, which may have to wait again. `number`: that of the call that it shares.
+    SentAcquire { sent: Instant, number: u64, acquire: QueuedAcquire, waiter: CallWaiter },
     /// It is not waited for, and the driver has not come to it since.
     GivenUp,
     /// Its caller has not learnt it yet.
@@ -39,20 +41,6 @@ pub(in crate::socket) enum QueuedCall {
         deadline: Instant,
     },
     Acquire(QueuedAcquire),
-}
-
-/// What is kept of a call that was sent.
-pub(super) enum UnansweredCall {
-    Command {
-        /// The first answer, of two.
-        first: Option<Value>,
-    },
-    Acquire {
-        /// It may have to wait again.
-        acquire: QueuedAcquire,
-        /// Of the call that it shares.
-        number: u64,
-    },
 }
 
 /// An acquire, kept as what it says: it is made bytes together with others.
@@ -127,11 +115,9 @@ pub(crate) struct AcquireAnswer {
     pub(crate) outcome: Result<Outcome, NodeError>,
     /// The stamp that it was noted with.
     pub(crate) not_after: i64,
-    /// Before the first byte of its call left.
-    pub(crate) sent: Instant,
-    pub(crate) received: Instant,
-    /// The server's clock in µs; before all others if it did not tell it.
-    pub(crate) server_time: i64,
+    /// Before the first byte of its call left, when the answer came, and the server's clock in µs; that is before
+    /// all others if it was not told.
+    pub(crate) times: Sample,
 }
 
 /// How a call was given up.
@@ -148,7 +134,9 @@ impl CallState {
     /// What waits for it, if its end is not known.
     pub(super) fn waiter(&mut self) -> Option<&mut CallWaiter> {
         match self {
-            Self::Queued { waiter, .. } | Self::Sent { waiter, .. } => Some(waiter),
+            Self::Queued { waiter, .. }
+            | Self::Sent { waiter, .. }
+            | Self::SentAcquire { waiter, .. } => Some(waiter),
             Self::GivenUp | Self::Ended(_) => None,
         }
     }
@@ -157,7 +145,7 @@ impl CallState {
     pub(super) fn acquire(&mut self) -> Option<&mut QueuedAcquire> {
         match self {
             Self::Queued { call: QueuedCall::Acquire(acquire), .. }
-            | Self::Sent { call: UnansweredCall::Acquire { acquire, .. }, .. } => Some(acquire),
+            | Self::SentAcquire { acquire, .. } => Some(acquire),
             _ => None,
         }
     }
@@ -218,11 +206,5 @@ impl CallEnd {
                 | Self::NotSent(_)
                 | Self::GivenUp(GivenUp { phase: Phase::Sending, .. })
         )
-    }
-}
-
-impl AcquireAnswer {
-    pub(crate) const fn sample(&self) -> Sample {
-        Sample { sent: self.sent, received: self.received, server_us: self.server_time }
     }
 }

@@ -1,7 +1,7 @@
 //! A call that is not waited for any more.
 
 use super::{
-    CallId, CallTable, GivenUp, QueuedCall, UnansweredCall,
+    CallId, CallTable, GivenUp, QueuedCall,
     call::{CallEnd, CallState, SentCall},
 };
 use crate::error::Phase;
@@ -19,19 +19,11 @@ impl CallTable {
                 let is_alone = acquire.unsent_until.is_none();
                 unsent(is_alone && is_first(self.sent.front_mut()))
             }
-            Some(CallState::Sent { call, .. }) => {
-                let counts = match call {
-                    UnansweredCall::Command { .. } => true,
-                    UnansweredCall::Acquire { number, .. } => {
-                        let oldest = self.taken - self.sent.len() as u64;
-                        let at = usize::try_from(*number - oldest).unwrap_or(usize::MAX);
-                        is_first(self.sent.get_mut(at))
-                    }
-                };
-                if planted!(WithdrawnAfterNoscript) {
-                    return (sent(counts), None);
-                }
-                sent(counts)
+            Some(CallState::Sent { .. }) => sent(true),
+            Some(CallState::SentAcquire { number, .. }) => {
+                let oldest = self.taken - self.sent.len() as u64;
+                let at = usize::try_from(*number - oldest).unwrap_or(usize::MAX);
+                sent(is_first(self.sent.get_mut(at)))
             }
             _ => {
                 let end = self.take_end(id);
@@ -40,6 +32,9 @@ impl CallTable {
                 return (given_up, end.map(CallState::Ended));
             }
         };
+        if planted!(WithdrawnAfterNoscript) && given_up.phase == Phase::Answering {
+            return (given_up, None);
+        }
         let state = self.calls.get_mut(id);
         (given_up, state.map(|state| std::mem::replace(state, CallState::GivenUp)))
     }

@@ -12,7 +12,7 @@ use std::task::Waker;
 use smallvec::SmallVec;
 
 use super::{
-    CallId, CallTable, QueuedAcquire, QueuedCall, UnansweredCall,
+    CallId, CallTable, QueuedAcquire, QueuedCall,
     call::{CallEnd, CallState, SentPart},
     sent::MOST_LOCKS,
 };
@@ -107,8 +107,7 @@ impl CallTable {
                 acquire.stamp = Some(stamp);
                 // Its call comes behind the word that lets it pass, if it needs one.
                 let number = self.taken + u64::from(acquire.is_asking);
-                let call = UnansweredCall::Acquire { acquire, number };
-                CallState::Sent { sent: now, call, waiter }
+                CallState::SentAcquire { sent: now, number, acquire, waiter }
             }
             other => other,
         };
@@ -146,9 +145,7 @@ impl CallTable {
     /// One of those that are sent.
     fn sent_acquire(&self, at: usize) -> Option<&QueuedAcquire> {
         match self.calls.get(*self.sent_acquires.get(at)?) {
-            Some(CallState::Sent { call: UnansweredCall::Acquire { acquire, .. }, .. }) => {
-                Some(acquire)
-            }
+            Some(CallState::SentAcquire { acquire, .. }) => Some(acquire),
             _ => None,
         }
     }

@@ -37,7 +37,7 @@ pub(super) use self::{
     sent::{OnlyCall, Packed},
 };
 use self::{
-    call::{CallState, QueuedAcquire, SentCall, UnansweredCall},
+    call::{CallState, QueuedAcquire, SentCall},
     lanes::Lanes,
     rules::GroupingRules,
 };
@@ -161,19 +161,15 @@ impl CallTable {
 
     /// Notes the end of a call for its caller, which is to be woken; forgets one that was given up.
     fn end(&mut self, id: CallId, end: CallEnd) -> Option<Waker> {
-        match self.calls.get_mut(id) {
-            Some(state @ (CallState::Queued { .. } | CallState::Sent { .. })) => {
-                if let (Some(acquire), true) = (state.acquire(), end.was_not_executed()) {
-                    acquire.was_not_sent();
-                }
-                match std::mem::replace(state, CallState::Ended(end)) {
-                    CallState::Queued { waiter, .. } | CallState::Sent { waiter, .. } => {
-                        Some(waiter.waker)
-                    }
-                    CallState::GivenUp | CallState::Ended(_) => None,
-                }
-            }
-            _ => {
+        let state = self.calls.get_mut(id)?;
+        if let (Some(acquire), true) = (state.acquire(), end.was_not_executed()) {
+            acquire.was_not_sent();
+        }
+        match std::mem::replace(state, CallState::Ended(end)) {
+            CallState::Queued { waiter, .. }
+            | CallState::Sent { waiter, .. }
+            | CallState::SentAcquire { waiter, .. } => Some(waiter.waker),
+            CallState::GivenUp | CallState::Ended(_) => {
                 self.calls.try_remove(id);
                 None
             }
@@ -202,7 +198,7 @@ impl CallTable {
         clocks: &Clocks,
     ) -> Instant {
         let since = match self.calls.get(id) {
-            Some(CallState::Sent { sent, .. }) => *sent,
+            Some(CallState::SentAcquire { sent, .. }) => *sent,
             Some(CallState::Queued { call: QueuedCall::Acquire(acquire), .. }) => {
                 if let Some(until) = acquire.unsent_until {
                     return until;

@@ -5,7 +5,7 @@ use std::{iter, task::Waker, time::Duration};
 use tokio::sync::oneshot;
 
 use super::{
-    CallId, CallTable, Priority, QueuedCall, UnansweredCall,
+    CallId, CallTable, Priority, QueuedCall,
     call::{CallEnd, CallState, SentCall, SentPart},
     lanes::NextToSend,
 };
@@ -120,8 +120,7 @@ impl CallTable {
                     *state = CallState::Ended(CallEnd::late(true));
                     return Some(waiter.waker);
                 }
-                let call = UnansweredCall::Command { first: None };
-                *state = CallState::Sent { sent: now, call, waiter };
+                *state = CallState::Sent { sent: now, first: None, waiter };
                 let what = match request.answers {
                     AnswerCount::One => SentPart::Call(id),
                     AnswerCount::Two => SentPart::Pair(id),

@@ -18,7 +18,7 @@ use crate::{
         test_settings::{later, settings},
     },
     socket::{
-        call_future::{CallLimit, send_and_wait},
+        call_future::send_and_wait,
         call_table::{CallEnd, CallWaiter, GivenUp, QueuedCall, Woken},
         outbox::Outbox,
         priority::{CallTimeouts, Priority},
@@ -43,7 +43,8 @@ async fn ask(outbox: &Outbox, clock: &TokioClock, number: i64, is_alone: bool) -
         outbox,
         Priority::default(),
         QueuedCall::acquire(source, unsent_until, false),
-        CallLimit::Patience(patience),
+        since + NODE_TIME,
+        Some(patience),
     )
     .await
 }
