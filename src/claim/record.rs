@@ -54,7 +54,7 @@ pub(crate) struct Claim {
     pub(super) wanted: Wanted,
     /// Whether its holder has given up a part of it, for good: see [`kind`](Self::kind).
     pub(super) is_reduced: AtomicBool,
-    /// Whether who wants it has waited in line, and asks behind the release that it waited for.
+    /// Whether its acquire has waited in line, and asks behind the release that it waited for.
     pub(super) keeps_order: AtomicBool,
     /// What a fencing token should be at least: the wall clock when the attempt began, in µs.
     pub(super) hint_us: u64,

@@ -125,8 +125,8 @@ impl LockGuard {
         &self.turn
     }
 
-    /// Gives up a part of the hold, by which it keeps nobody out from now on: a writer reads on, permits are left to
-    /// another. Returns once enough servers know, or the hold is lost.
+    /// Gives up a part of the hold, by which it keeps no other out from now on: a writer reads on, permits are left
+    /// to another. Returns once enough servers know, or the hold is lost.
     ///
     /// # Errors
     /// So many other guards of the hold still do. Nothing was changed.

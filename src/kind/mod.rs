@@ -152,7 +152,7 @@ pub(crate) trait Sharing {
     }
 
     /// What tells holds of one name apart that are no re-entries of each other: reading and writing,
-    /// for instance. The same for all whose holder may enter again.
+    /// for instance. The same for all holds whose holder may enter again.
     fn mode(&self) -> &'static str {
         ""
     }

@@ -22,7 +22,7 @@ macro_rules! permit_methods {
 
             /// Sets how many there are, unless they are set: then false, and they stay as they are.
             ///
-            /// Of the semaphore that is set nobody holds any, whatever was known of an earlier one.
+            /// Of the semaphore that is set none is held, whatever was known of an earlier one.
             ///
             /// # Errors
             /// [`ChangeError`](crate::error::ChangeError) says whether they were set.
@@ -51,7 +51,7 @@ macro_rules! permit_methods {
                 self.permits.change(self.permits.store.add(permits, false)).await.map(drop)
             }
 
-            /// Deletes the semaphore, whoever holds permits of it. False if it was not set.
+            /// Deletes the semaphore, even if permits of it are held. False if it was not set.
             ///
             /// # Errors
             /// [`ChangeError`](crate::error::ChangeError) says whether it was deleted.
@@ -84,7 +84,7 @@ macro_rules! permit_methods {
             ///
             /// # Cancel safety
             /// Dropping the future gives up the place in line. If the server has granted meanwhile, or still will,
-            /// the permits are given back in the background; nobody need call anything.
+            /// the permits are given back in the background, without a further call.
             pub async fn acquire_many(&self, permits: u32) -> Result<$Guard, $crate::AcquireError> {
                 let limit = $crate::acquire::WaitLimit::Forever;
                 self.take(permits, limit).await?.ok_or($crate::AcquireError::Shutdown)
@@ -101,7 +101,7 @@ macro_rules! permit_methods {
                 self.try_acquire_many(1).await
             }
 
-            /// Attempts once. `None`: fewer are to be had, or another waits for several. Passes those who wait in
+            /// Attempts once. `None`: fewer are to be had, or another waits for several. Passes the waiters in
             /// line.
             ///
             /// # Errors
