@@ -10,7 +10,7 @@ use crate::{
     notifier::Listener,
 };
 
-/// Somebody who wants a lock.
+/// An acquire that wants a lock.
 ///
 /// A trait because an acquire, which alone waits here, stands above this room.
 pub(crate) trait Contender: Send {
@@ -45,8 +45,8 @@ pub(crate) trait Contender: Send {
     /// something happened to a member, maybe to one that did not refuse: the next round asks all.
     fn stagger(&mut self, alarmed: bool) -> Duration;
 
-    /// What an attempt would come to, if it is known without asking anybody that too many votes do
-    /// not count yet: the error, and when they do.
+    /// What an attempt would come to, if it is known without a call that too many votes do not
+    /// count yet: the error, and when they do.
     fn foreseen(&self) -> Option<(AcquireError, Duration)>;
 
     /// Where releases are announced, one listener for each member.

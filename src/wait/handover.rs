@@ -9,9 +9,9 @@ use crate::error::ConfigError;
 /// servers.
 ///
 /// A lock that is wanted by many tasks of a process changes hands in microseconds like that. So that
-/// other processes get their turns, it does so for a fiftieth of the limit at a time, and up to the limit
-/// while none of them is known to wait. Then it is released, and left to others for another fiftieth
-/// before this process asks for it again.
+/// other processes get their turns, it does so for a fiftieth of the limit at a time. While none of them
+/// is known to wait, it goes on up to the limit. Then it is released, and left to others for another
+/// fiftieth before this process asks for it again.
 ///
 /// A lock that was forced open, or whose key was deleted, may pass on until that is noticed: for the
 /// limit at most.

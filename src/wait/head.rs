@@ -47,7 +47,7 @@ pub(super) struct Head<'a, C: Contender> {
 #[derive(Debug, Default)]
 pub(super) struct Trouble {
     pub(super) outage: Option<AcquireError>,
-    /// Whether it has said that it waits until votes count: who waits a minute without a word seems to hang.
+    /// Whether it has said that it waits until votes count: a wait of a minute without a word seems to hang.
     has_said_not_yet: bool,
 }
 
@@ -97,7 +97,7 @@ impl<C: Contender> Head<'_, C> {
             heard_by_then = messages(&listeners);
             let relies_on_it = was_woken && self.waiting.strategy.relies_on_messages();
             let cause = if relies_on_it { Cause::Message } else { Cause::Turn };
-            // On the heap: who sleeps between two rounds has no need of its room.
+            // On the heap: a waiter that sleeps between two rounds has no need of its room.
             let mut round = Box::pin(self.contender.round(cause));
             let came = self.place.busy_with(round.as_mut()).await;
             drop(round);
@@ -228,8 +228,8 @@ impl<C: Contender> Head<'_, C> {
         own
     }
 
-    /// Waits until the lock may be asked for, if it was released here. Whether it was left to others who
-    /// did not take it.
+    /// Waits until the lock may be asked for, if it was released here. Whether it was left to others
+    /// that did not take it.
     async fn until_allowed(&self, listeners: &ByMember<Listener>) -> Interrupted<C, bool> {
         let Some(released) = self.place.line().take_released() else { return Ok(false) };
         let clock = self.waiting.clock;

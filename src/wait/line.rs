@@ -29,7 +29,7 @@ use crate::{
     sync::{Mutex, MutexGuard},
 };
 
-/// Those who wait for one lock, in the order in which they came.
+/// The waiters for one lock, in the order in which they came.
 #[derive(Debug)]
 pub(crate) struct Line<T>(Mutex<LineState<T>>);
 
@@ -90,7 +90,7 @@ pub(super) enum Summons<T> {
     First,
     /// It is offered what this process holds.
     Offer(Arc<T>),
-    /// Nobody is granted anything any more.
+    /// Nothing is granted any more.
     Closed,
 }
 
@@ -113,7 +113,7 @@ pub(super) enum Attention {
 /// Whether an offer was taken, as far as the task that watches over it is concerned.
 #[derive(Debug)]
 pub(crate) enum Overdue<T> {
-    /// There is none, and nobody need watch.
+    /// There is none, and none need be watched.
     Nothing,
     /// One that was made meanwhile is to be looked at later: by this number.
     LookAgain(u64),
@@ -124,7 +124,7 @@ pub(crate) enum Overdue<T> {
 }
 
 impl<T: Offered> Line<T> {
-    /// The place of who comes to a new one.
+    /// The place of the first in a new one.
     pub(super) const FIRST: u64 = 0;
 
     /// Takes a place. True if the caller is to [look after](Self::look_after_first) the first from now
@@ -215,7 +215,7 @@ impl<T: Offered> Line<T> {
     /// be watched.
     ///
     /// # Errors
-    /// Nobody takes it: it is the caller's.
+    /// It is not taken: it is the caller's.
     pub(crate) fn offer(&self, terms: HandoverTerms, what: Arc<T>) -> Result<Option<u64>, Arc<T>> {
         let mut state = self.state();
         let (number, waker) = state.places.offer(terms, what)?;
@@ -243,8 +243,8 @@ impl<T: Offered> Line<T> {
         Overdue::GiveBack(what)
     }
 
-    /// Withdraws what was taken of the offer `number`, or an older one, if it is not had yet: whoever took
-    /// it is parked, while it asks servers for what it needs to have it.
+    /// Withdraws what was taken of the offer `number`, or an older one, if it is not had yet: the waiter
+    /// that took it is parked, while it asks servers for what it needs to have it.
     pub(crate) fn withdraw_taken(&self, number: u64) -> Option<Arc<T>> {
         let mut state = self.state();
         let what = state.places.withdraw_taken(number)?;
@@ -376,7 +376,7 @@ impl<T: Offered> Line<T> {
         self.state().trouble.clone()
     }
 
-    /// What is known of other processes who wait.
+    /// What is known of other processes that wait.
     pub(crate) fn others<R>(&self, look: impl FnOnce(&mut Others) -> R) -> R {
         look(&mut self.state().others)
     }
@@ -408,8 +408,8 @@ impl<T> Default for Line<T> {
 const CALLED_FOR_EACH: usize = 8;
 
 impl<T> LineState<T> {
-    /// Those who were marked absent stand behind all others. Wakes the first of these, who asks servers;
-    /// with what is to be dropped when nothing is locked.
+    /// Those that were marked absent stand behind all others. Wakes the first of these, which asks
+    /// servers; with what is to be dropped when nothing is locked.
     fn pass_over(&mut self) -> (Option<Waker>, Option<Arc<ByMember<Listener>>>) {
         // A wake-up that the one before has not looked at would be the next one's, too.
         let listeners = self.left.listeners.take();

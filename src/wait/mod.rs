@@ -152,7 +152,7 @@ fn attended<T: Offered>(
 }
 
 /// Passes the first in line over if it does not come when it is called, as long as others wait behind it:
-/// a future that nobody polls is not to keep a free lock from them.
+/// a future that is not polled is not to keep a free lock from them.
 async fn look_after<T: Offered>(line: Arc<Line<T>>, clock: SharedClock) {
     while let Some(attention) = line.look_after_first() {
         let pause = match attention {

@@ -17,11 +17,12 @@ pub(crate) struct HandoverTerms {
     pub(crate) sort: u64,
 }
 
-/// What is offered to the next in line: a hold that nobody has.
+/// What is offered to the next in line: a hold without a user.
 ///
 /// A trait because a claim, which alone is offered but for tests, stands above this room.
 pub(crate) trait Offered: fmt::Debug + Send + Sync + 'static {
-    /// Nobody took it, or had it in time: it is released, unless somebody has it by now. Never blocks.
+    /// It was not taken, or not had in time: it is released, unless it has a user by now. Never
+    /// blocks.
     fn give_back(&self);
 }
 
@@ -201,13 +202,13 @@ impl<T> Default for LinePlaces<T> {
 /// What a place leaves behind, to be dealt with when nothing is locked.
 #[derive(Debug)]
 pub(super) struct Vacated<T> {
-    /// Of who left.
+    /// Of the waiter that left.
     pub(super) former: Option<Waker>,
     /// Of the first in line now.
     pub(super) waker: Option<Waker>,
-    /// What it was about to have: whoever has that ends it.
+    /// What it was about to have: the caller that gets this ends it.
     pub(super) taken: Option<Arc<T>>,
-    /// What was offered to it, and suits nobody else.
+    /// What was offered to it, and suits no other.
     pub(super) unwanted: Option<Arc<T>>,
 }
 

@@ -27,14 +27,15 @@ use super::{
 pub(crate) struct Queues<T> {
     home: Home,
     standing: Mutex<HashMap<Arc<str>, NameQueue<T>, RandomState>>,
-    /// How many lines were made for those who stood alone: each of them looks for its own when there are more.
+    /// How many lines were made for waiters that stood alone: each of them looks for its own when there are
+    /// more.
     lined_up: AtomicU64,
 }
 
 /// What stands there for one name.
 #[derive(Debug)]
 enum NameQueue<T> {
-    /// One who takes over a hold on these terms.
+    /// One that takes over a hold on these terms.
     Alone(Option<HandoverTerms>),
     InLine(Arc<Line<T>>),
 }
@@ -46,7 +47,7 @@ impl<T> Default for Queues<T> {
 }
 
 impl<T: Offered> Queues<T> {
-    /// The line of a name, if somebody stands there.
+    /// The line of a name, if a waiter stands there.
     pub(crate) fn line(&self, key: &str) -> Option<Arc<Line<T>>> {
         Some(self.line_of(self.standing().get_mut(key)?))
     }
@@ -112,7 +113,7 @@ impl<T: Offered> Queues<T> {
         LinePlace { queues: self.clone(), key: key.clone(), number, line, looked_at }
     }
 
-    /// Whoever stands alone is the first in a line from now on.
+    /// A waiter that stands alone is the first in a line from now on.
     fn line_of(&self, standing: &mut NameQueue<T>) -> Arc<Line<T>> {
         let takes = match standing {
             NameQueue::InLine(line) => return line.clone(),
@@ -125,7 +126,7 @@ impl<T: Offered> Queues<T> {
         line
     }
 
-    /// Gives up the place of somebody who stands alone. The line, if it is in one.
+    /// Gives up the place of a waiter that stands alone. The line, if it is in one.
     fn leave_alone(&self, key: &Arc<str>) -> Option<Arc<Line<T>>> {
         let mut standing = self.home.lock(&self.standing)?;
         match standing.entry(key.clone()) {
@@ -161,7 +162,7 @@ pub(crate) struct LinePlace<T: Offered> {
     queues: Arc<Queues<T>>,
     key: Arc<str>,
     number: u64,
-    /// Missing as long as nobody else took an interest in who stands here.
+    /// Missing as long as no other took an interest in what stands here.
     line: OnceLock<Arc<Line<T>>>,
     /// How many lines had been made when it looked for its own last.
     looked_at: AtomicU64,

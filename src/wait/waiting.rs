@@ -47,14 +47,14 @@ pub enum OnOutage {
 pub(crate) struct Waiting<'a> {
     pub(crate) clock: &'a SharedClock,
     pub(crate) random: &'a Random,
-    /// Who wants the same waits in one line.
+    /// All that want the same wait in one line.
     pub(crate) key: &'a Arc<str>,
-    /// Whether those of this process who want the same are to ask one after the other, even if nobody waits
-    /// yet. Those who keep nobody out need no order among themselves.
+    /// Whether those of this process that want the same are to ask one after the other, even if none waits
+    /// yet. Those that keep no other out need no order among themselves.
     pub(crate) needs_order: bool,
     /// On what terms it takes over what others of this process hold; `None` if it does not.
     pub(crate) takes: Option<HandoverTerms>,
-    /// How long a grant lasts if nobody renews it; `None` if it keeps nobody else out.
+    /// How long a grant lasts if it is not renewed; `None` if it keeps no other out.
     pub(crate) keeps_out: Option<Duration>,
     pub(crate) deadline: Option<Instant>,
     pub(crate) on_outage: OnOutage,
