@@ -95,8 +95,8 @@ async fn next_of<A: Future, B: Future<Output = A::Output>>(
 /// A token that is greater than the last of the claim, once enough members have written it. `None` if
 /// they did not: then the claim is to be released.
 ///
-/// One more than the last is enough. While the holder's key stands nobody else raises a counter, and
-/// whoever comes later gets one that is greater than the counters of a majority.
+/// One more than the last is enough. While the holder's key stands no other raises a counter, and a
+/// later holder gets one that is greater than the counters of a majority.
 ///
 /// # Cancel safety
 /// After the future was dropped the token may be written or not: a gap in the tokens, if the claim is

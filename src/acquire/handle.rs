@@ -210,7 +210,7 @@ impl<P: Proof> Handle<P> {
             WaitLimit::Once | WaitLimit::Forever => OnOutage::Fail,
         };
         let watchdog = &self.target.process().watchdog;
-        // A turn in a queue of a server is missed by those who sleep.
+        // A turn in a queue of a server is missed by a waiter that sleeps.
         let is_queued = contender.is_told_apart();
         let strategy =
             if is_queued { self.strategy.with_pauses_of_at_most(IN_QUEUE) } else { self.strategy };
@@ -220,7 +220,7 @@ impl<P: Proof> Handle<P> {
             clock: &self.target.process().clock,
             random: &self.target.process().random,
             key: &key,
-            // Who waits on a server stands in a line by itself.
+            // A waiter on a server stands in a line by itself.
             needs_order: !is_queued && keeps_out.is_some(),
             takes: contender.takes(),
             keeps_out,

@@ -227,7 +227,7 @@ impl InOrder {
         let refused = |id: &MemberId| Some((*id, ttl_of_refusal(&votes.by[*id])?));
         let queue = others.clone().filter(|id| self.may_queue_at(&claim, **id)).find_map(refused);
         let Some((member, ttl)) = queue.or_else(|| others.find_map(refused)) else {
-            // Rounds that nobody refused are not lost to others.
+            // Rounds without a refusal are not lost to others.
             return Refusals { by: Vec::new(), enough: 0, until: None };
         };
         // One before it may not have answered yet: then all are asked again. So they are by an acquire that

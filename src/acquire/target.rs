@@ -106,7 +106,7 @@ impl Target {
         &self.process().random
     }
 
-    /// Where those wait who want the same, and by which name.
+    /// Where the waiters for the same wait, and by which name.
     pub(crate) fn lines(&self) -> (&Arc<Queues<Claim>>, &Arc<str>) {
         lines(&self.members, self.composite())
     }
