@@ -200,7 +200,8 @@ impl Connection {
     }
 
     /// Asks for a lock, with others that wait at the same time. Whether it is still wanted is asked when
-    /// it is sent; its time runs from then. `None` if nobody wanted it when its turn had come: it was not sent.
+    /// it is sent; its time runs from then. `None` if it was not wanted when its turn had come: it was not
+    /// sent.
     ///
     /// # Errors
     /// There was no answer. The error says whether it may have been executed.

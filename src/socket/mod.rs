@@ -1,7 +1,7 @@
 //! One ordered stream of calls: each is queued, sent, and answered or given up.
 //!
 //! Callers have a [`Connection`]. It puts what they say into the [`Outbox`] and waits there (`call_future`). The driver
-//! (`driver`, `driver_task`) is a task of the runtime on which the socket was made: it takes out what is next, writes
+//! (`driver`, `driver_task`) is a task of the runtime on which the socket was made. It takes out what is next, writes
 //! it, and puts the answers in their place. All calls of a socket are in one table, and only its methods change the
 //! state of a call (`call_table`):
 //!

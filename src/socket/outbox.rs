@@ -21,10 +21,10 @@
 //!   is not sent.
 //!
 //! # Deadlock safety
-//! The mutex of the driver is locked first, by callers only if it is free; then that of the table; then
-//! that of the server's clock, or whatever an [`AcquireSource`] locks. So nobody may enter, drop or poll a call
-//! while holding one of those. Wakers are woken and dropped after that of the table was unlocked: a waker
-//! may be the last owner of a task, and that task may own a call.
+//! The mutex of the driver is locked first, by callers only if it is free. Then comes that of the table, then
+//! that of the server's clock, or whatever an [`AcquireSource`] locks. So no call may be entered, dropped or
+//! polled under one of those. Wakers are woken and dropped after that of the table was unlocked: a waker may be
+//! the last owner of a task, and that task may own a call.
 
 use std::{
     collections::VecDeque,
@@ -263,7 +263,8 @@ impl Outbox {
     }
 
     /// For the driver: packs what waits behind what is in `to`, until that is `full`. Before any of it
-    /// is written, as the answers' times need it. Whoever enters a call later wakes the `sleeper`.
+    /// is written, as the answers' times need it. A caller that enters a call later wakes the
+    /// `sleeper`.
     pub(super) fn pack(&self, to: &mut Vec<u8>, full: usize, sleeper: Option<&Waker>) -> Packed {
         let mut unsent = Vec::new();
         let packed = self.table().pack(&self.clocks, to, full, sleeper, &mut unsent);
@@ -279,8 +280,8 @@ impl Outbox {
         self.traffic.read(self.clocks.now());
     }
 
-    /// For the driver: the answers that came, in their order, until so many callers are woken who
-    /// go on, or rather more of all. False if the server said more than it was asked.
+    /// For the driver: the answers that came, in their order. It stops when so many callers are
+    /// woken that go on, or rather more of all. False if the server said more than it was asked.
     pub(super) fn answered(
         &self,
         values: &mut VecDeque<Value>,
@@ -300,14 +301,14 @@ impl Outbox {
 
     // keeps: three-answers
     /// For the driver, when it ends: the stream took so many bytes and not one more. The first of those
-    /// who are not answered is told `first` of it, if there is something to tell.
+    /// that are not answered is told `first` of it, if there is something to tell.
     pub(super) fn broken(&self, taken: u64, first: Option<NodeError>, cause: &NodeError) {
         self.end(ConnectionEnd::Lost);
         let wakers = self.table().broken(taken, first, cause);
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Whether somebody decides about the calls just now.
+    /// Whether the calls are being decided on just now.
     #[cfg(test)]
     pub(super) fn is_locked(&self) -> bool {
         self.table.try_lock().is_err()
