@@ -425,7 +425,7 @@ impl VoteRequest {
             return;
         }
         let (term, known) = (state.term, &mut state.members[*member]);
-        // Of who joins a claim that is won it is nobody's: the claim's stays.
+        // The token of a member that joins a claim that is won is not used: the claim's stays.
         if let Some(token) = FencingToken::of(outcome.token) {
             known.wrote(token);
         }

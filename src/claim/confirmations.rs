@@ -1,5 +1,5 @@
-//! What servers answered to a release, what that comes to, and how many others heard of it: who waits for the lock
-//! elsewhere listens to that.
+//! What servers answered to a release, what that comes to, and how many others heard of it: waiters for the lock
+//! elsewhere listen to that.
 
 use smallvec::SmallVec;
 

@@ -64,11 +64,11 @@ impl Claim {
 }
 
 /// Has `member` write `token`, within the node's time. Refused if the lock is not ours there any
-/// more, or somebody raised the counter past all rules.
+/// more, or the counter was raised past all rules.
 ///
 /// # Cancel safety
 /// Dropping the future leaves it open whether the counter was raised. It may be raised late: that
-/// is a gap in the tokens and nothing else, since nobody is granted while the claim's key stands.
+/// is a gap in the tokens and nothing else, since nothing is granted while the claim's key stands.
 pub(crate) async fn promote(
     claim: Arc<Claim>,
     member: MemberId,
@@ -97,7 +97,7 @@ async fn ask_to_write(
     if let Some(from) = &lookout
         && from.is_elsewhere(connection.server_run())
     {
-        // Its slot has moved, or is about to: said once more to whoever has answered.
+        // Its slot has moved, or is about to: said once more to the server that has answered.
         lookout = node.look_out(of.kind.name(), Some(&connection), deadline).await?;
         (connection, answer) = node.call(of.kind.name(), &promote, deadline).await?;
     }

@@ -11,8 +11,8 @@ use crate::{
 /// One member's part in a claim.
 #[derive(Debug, Default)]
 pub(crate) struct MemberState {
-    /// As whom it is asked there, if not by the id of its claim: a release was said there by that, or by another
-    /// since, and may be executed once more.
+    /// The id by which it is asked there, if not that of its claim: a release was said there by that, or by
+    /// another since, and may be executed once more.
     alias: Option<Arc<str>>,
     /// Until when this member confirms us; `None` if it never granted, or no longer does.
     deadline: Option<Instant>,

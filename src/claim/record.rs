@@ -6,8 +6,7 @@
 //! - Its holder id is never used by another claim, so whatever is executed late for an old claim
 //!   (a renewal, a count, a release) cannot touch a new one. Nor does it ask a member again by an id by
 //!   which it was released there: there it has another one from then on.
-//! - A claim that was lost, noticed or not, is not revived: whoever moves a deadline looks first
-//!   whether it is over.
+//! - A claim that was lost, noticed or not, is not revived: code that moves a deadline looks first whether it is over.
 //! - The deadline only counts answers of the servers: no answer, no movement.
 //!
 //! For instance, a `RedLock` asks three masters by the id `p:1`. Two grant, so it is `Held`. Then both are cut off: no
