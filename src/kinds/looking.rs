@@ -34,7 +34,7 @@ pub(super) async fn contents(of: &Voter) -> Result<Option<LockContents>, Inspect
     ask(&of.services, of.kind.name(), &Inspect { name: of.kind.name().clone() }).await
 }
 
-/// Who holds a lock, of whatever kind.
+/// The holders of a lock, of whatever kind.
 pub(super) async fn holders(of: &Voter) -> Result<Vec<Holder>, InspectError> {
     Ok(contents(of).await?.into_iter().flat_map(LockContents::into_holders).collect())
 }
@@ -51,7 +51,7 @@ pub(super) async fn force_open(lock: &Voter, force: &Statement) -> Result<bool, 
     }
 }
 
-/// The methods of a lock on one node, where its method `$holders` tells who holds it. With `holder`, that of locks of
+/// The methods of a lock on one node, where its method `$holders` tells its holders. With `holder`, that of locks of
 /// one holder, too.
 macro_rules! single_lock_methods {
     ($Lock:ident, $holders:ident) => {
@@ -101,7 +101,7 @@ macro_rules! single_lock_methods {
         $crate::kinds::looking::single_lock_methods!($Lock, $holders);
 
         impl $Lock {
-            /// Who holds it; of many readers one.
+            /// Its holder; of many readers one.
             ///
             /// # Errors
             /// [`InspectError`](crate::error::InspectError); nothing was changed.

@@ -135,7 +135,7 @@ impl ExpirableSemaphore {
         Ok(self.standing().await?.map_or_else(Vec::new, |standing| standing.holders))
     }
 
-    /// Gives back one permit by its id, whoever holds it. False if it is not held.
+    /// Gives back one permit by its id, whichever process holds it. False if it is not held.
     ///
     /// Of a guard that lives it lets others in beside it: the guard is lost at its next renewal.
     ///

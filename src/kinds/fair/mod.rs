@@ -87,7 +87,7 @@ impl FairLock {
         Self { handle: Handle::new(Target::one(member)), fair }
     }
 
-    /// Who waits, by their holder ids, the next one first.
+    /// The waiters, by their holder ids, the next one first.
     ///
     /// # Errors
     /// [`InspectError`]; nothing was changed.
@@ -99,7 +99,7 @@ impl FairLock {
         ask(&voter.services, voter.kind.name(), &self.fair.waiting()).await
     }
 
-    /// Deletes the lock, whoever holds it, and wakes the next one. False if nobody held it. The queue
+    /// Deletes the lock, even if it is held, and wakes the next waiter. False if it was not held. The queue
     /// stays. A key that is no lock is [not touched](crate::error::NodeError::ForeignKey), nor is a lock of
     /// [another kind](crate::error::NodeError::OtherKind).
     ///

@@ -68,7 +68,7 @@ impl Lock {
         Self::of(other.services.clone(), Arc::new(Mutex::new(other.kind.name())))
     }
 
-    /// Who holds the lock: nobody, one, or many [readers](crate::inspect::Access).
+    /// The holders of the lock: none, one, or many [readers](crate::inspect::Access).
     ///
     /// # Errors
     /// [`InspectError`]; nothing was changed.
@@ -79,7 +79,7 @@ impl Lock {
         holders(self.voter()).await
     }
 
-    /// Deletes the lock, whoever holds it, and wakes those who wait. False if nobody held it. A key
+    /// Deletes the lock, even if it is held, and wakes the waiters. False if it was not held. A key
     /// that is no lock is [not touched](crate::error::NodeError::ForeignKey), nor is a lock of
     /// [another kind](crate::error::NodeError::OtherKind).
     ///

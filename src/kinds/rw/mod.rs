@@ -103,7 +103,7 @@ impl fmt::Debug for RwLock {
     }
 }
 
-/// Who reads and who writes; nobody, if it is free.
+/// Its readers and its writer; none, if it is free.
 async fn sides(of: &Voter) -> Result<LockContents, InspectError> {
     match contents(of).await? {
         Some(LockContents { mode: None, .. }) => {

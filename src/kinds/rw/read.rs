@@ -50,7 +50,7 @@ impl ReadLock {
         Self { handle: Handle::new(Target::one(member)), rw }
     }
 
-    /// Who reads, each with the ttl of all.
+    /// The readers, each with the ttl of all.
     ///
     /// # Errors
     /// [`InspectError`]; nothing was changed.
@@ -61,8 +61,8 @@ impl ReadLock {
         Ok(sides(self.voter()).await?.holders)
     }
 
-    /// Takes the lock from all who read, and wakes those who wait. False if nobody did; a writer keeps
-    /// it. See [`Lock::force_release`](crate::Lock::force_release) for who learns of it, and when.
+    /// Takes the lock from all readers, and wakes the waiters. False if there was none; a writer keeps
+    /// it. See [`Lock::force_release`](crate::Lock::force_release) for what learns of it, and when.
     ///
     /// # Errors
     /// As [`Lock::force_release`](crate::Lock::force_release).

@@ -52,8 +52,8 @@ impl WriteLock {
         Self { handle: Handle::new(Target::one(member)), rw }
     }
 
-    /// Takes the lock from who writes, and wakes those who wait. False if nobody did; readers keep it.
-    /// See [`Lock::force_release`](crate::Lock::force_release) for who learns of it, and when.
+    /// Takes the lock from its writer, and wakes the waiters. False if there was none; readers keep
+    /// it. See [`Lock::force_release`](crate::Lock::force_release) for what learns of it, and when.
     ///
     /// # Errors
     /// As [`Lock::force_release`](crate::Lock::force_release).
