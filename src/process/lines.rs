@@ -34,7 +34,7 @@ impl Lines {
         lines.downcast_ref().expect("invariant: one type is offered in all lines")
     }
 
-    /// Tells all who wait that nothing is granted any more.
+    /// Tells all waiters that nothing is granted any more.
     pub(crate) fn close(&self) {
         self.0.get().into_iter().for_each(|lines| lines.close());
     }
