@@ -23,10 +23,12 @@
 ///   and the rights for GET and SET of the key. Without them, and where the key holds something else, the
 ///   uptime alone decides, and a warning says so. A [cluster](crate::ClientBuilder::cluster) has a mark for
 ///   each master, which is looked at after each connect: what is noticed there is a little less.
-/// - **Not noticed**: keys that are deleted or evicted one by one while the mark stays; an older copy of the data
-///   that has this run's own mark. SCRIPT FLUSH before FLUSHALL, or CONFIG RESETSTAT after a promotion, by clients
-///   that come later. FLUSHALL within the round trip of a run's first mark. Any loss, by a client without those
-///   rights, until a minute after it got them.
+/// - **Not noticed** are
+///   - keys that are deleted or evicted one by one while the mark stays,
+///   - an older copy of the data that has this run's own mark,
+///   - SCRIPT FLUSH before FLUSHALL, or CONFIG RESETSTAT after a promotion, by clients that come later,
+///   - FLUSHALL within the round trip of a run's first mark,
+///   - any loss, by a client without those rights, until a minute after it got them.
 /// - The wall clock of a server must not be set forward by more than `clock_skew` in that time: its
 ///   uptime follows it. Start Redis after the clock is set.
 ///
