@@ -7,6 +7,7 @@ mod guides;
 mod house;
 mod names;
 mod proofs;
+mod prose;
 mod walks;
 
 use std::{
