@@ -34,7 +34,7 @@
 //!
 //! # To change…
 //! - how many grants are enough, and what the votes come to: `tally`
-//! - which token a round has: `fence` decides, `agreeing` asks; a token for what is taken over: `minting`
+//! - which token a round has: `fence` decides, `agreeing` asks, also for a token of what is taken over
 //! - what a lost round of several members keeps: `in_order`
 //! - when waiters of many processes ask: `turnstile`
 //! - what all locks can do: `handle`, `lock_methods`; for functions over any lock: `any_lock`

@@ -30,7 +30,7 @@
 //!
 //! # To change…
 //! - what a guard can do: `lock_guard` for the common one, `any_guard` for all; guards of one kind are in its
-//!   folder in `kinds`
+//!   folder in `kinds`, and share `guard_methods`
 //! - what is a re-entry: `owner`; when a turn may be entered: `turn`
 //! - which waiter a hold may be passed on to: `handover_rule`; how, and for how long an offer stands: `passing_on`
 //! - what dropping does: `lock_guard`, then `watchdog/releaser.rs`

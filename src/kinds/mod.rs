@@ -35,6 +35,7 @@
 //! - a kind: its folder; to add one: `docs/maintain/change.md`
 //! - which scripts connections load, and what their headers must say: `scripts`
 //! - which rights a user needs: `rights`; what a name is used as: `usage`
+//! - how locks on one node are looked at and forced open: `looking`
 //! - permits: `permits` for both semaphores, `semaphore` and `expirable` for one
 //! - a change of a number: `counter`, and `once` for at most once
 

@@ -27,7 +27,7 @@
 //! simulation: I5 (news within 250 ms), I6. Planted: `no-hurry`, `watchdog-on-users-runtime`.
 //!
 //! # To change…
-//! - what a client shares with its locks: `services`
+//! - what a client shares with its locks: `services`; its lines, of which it does not know what they offer: `lines`
 //! - what a shutdown ends: `attempts`, `live`, then `watchdog/drain.rs`
 //! - what happens when a server is back: `returning`
 //! - how a process is known: this file; across `fork()`: `home.rs`
