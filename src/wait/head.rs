@@ -7,33 +7,27 @@
 
 use std::{mem::replace, pin::pin, sync::Arc, time::Duration};
 
-use futures::{
-    StreamExt,
-    future::{Either, join_all, select},
-    stream::FuturesUnordered,
-};
+use futures::future::{Either, select};
 
 use super::{
     contender::{Cause, Contender, Refusals, Round},
     line::{HeadSignal, messages},
     others::Others,
     queue::LinePlace,
-    strategy::{Backoff, WaitStrategy},
+    sleeping::{
+        POLL_CAP, Pause, hear, sleep_as_successor, sleep_without_a_look, until_cleared_or_alarmed,
+        wake_up,
+    },
+    strategy::WaitStrategy,
     waiting::{OnOutage, Waiting},
 };
 use crate::{
     by_member::{ByMember, MemberId},
-    clock::{Instant, SharedClock},
+    clock::Instant,
     error::AcquireError,
     notifier::Listener,
-    random::Random,
     telling,
 };
-
-/// The longest sleep without looking: a lost wake-up costs no more than this.
-const POLL_CAP: Duration = Duration::from_secs(5);
-/// How long a subscription is waited for before the second attempt.
-const LISTEN_LIMIT: Duration = Duration::from_millis(500);
 
 /// The first in line, as long as it is.
 pub(super) struct Head<'a, C: Contender> {
@@ -283,114 +277,5 @@ impl<C: Contender> Head<'_, C> {
             Either::Left((what, _)) => Err(what),
             Either::Right((done, _)) => Ok(done),
         }
-    }
-}
-
-/// The first before was granted: nothing is to be had before its release or the end of its lease.
-async fn sleep_as_successor(
-    listeners: &ByMember<Listener>,
-    look_at: Instant,
-    waiting: &Waiting<'_>,
-) {
-    let clock = waiting.clock;
-    let longest = match waiting.strategy {
-        WaitStrategy::ListenAndPoll(backoff) => backoff.longest.min(POLL_CAP),
-        WaitStrategy::Listen | WaitStrategy::Poll(_) => POLL_CAP,
-    };
-    let until = look_at.min(clock.now() + longest) + waiting.jitter();
-    let _first = select(pin!(wake_up(listeners)), clock.sleep_until(until)).await;
-}
-
-/// Completes when any of them is woken.
-async fn wake_up(listeners: &ByMember<Listener>) {
-    if listeners.is_one() {
-        return listeners.first().woken().await;
-    }
-    let wakes: FuturesUnordered<_> = listeners.values().map(Listener::woken).collect();
-    let _first = wakes.into_future().await;
-}
-
-/// Waits until the refusing members can be heard. True if one of them cannot: then no wake-up may
-/// come, and we poll.
-async fn hear(listeners: &ByMember<Listener>, members: &[MemberId], clock: &SharedClock) -> bool {
-    let wanted = members.iter().map(|member| &listeners[*member]);
-    if wanted.clone().all(Listener::is_ready) {
-        return false;
-    }
-    let ready = join_all(wanted.clone().map(Listener::ready));
-    match select(ready, clock.sleep_until(clock.now() + LISTEN_LIMIT)).await {
-        Either::Left((ready, _)) => {
-            // That they hear is told now, and the round sees what was before.
-            wanted.for_each(Listener::forget_wake_up);
-            ready.iter().any(Result::is_err)
-        }
-        Either::Right(_) => true,
-    }
-}
-
-/// Waits until woken, as if nothing could have happened since the refusal: for the planted bug.
-async fn sleep_without_a_look(
-    members: &[MemberId],
-    listeners: &ByMember<Listener>,
-    waiting: &Waiting<'_>,
-) {
-    let deaf = hear(listeners, members, waiting.clock).await;
-    let longest = if deaf { waiting.backoff().longest } else { POLL_CAP };
-    let by = members.iter().map(|member| (*member, None)).collect();
-    until_cleared_or_alarmed(&Refusals { by, enough: 1, until: None }, listeners, longest, waiting)
-        .await;
-}
-
-/// Completes when enough of the refusing members may grant now: each is cleared by a wake-up or by the
-/// end of its holder's ttl, `longest` at the most. Or, with true, when something happened to any member: a server went away,
-/// a client was shut down.
-async fn until_cleared_or_alarmed(
-    refusals: &Refusals,
-    listeners: &ByMember<Listener>,
-    longest: Duration,
-    waiting: &Waiting<'_>,
-) -> bool {
-    let clock = waiting.clock;
-    let now = clock.now();
-    let mut open: FuturesUnordered<_> = refusals
-        .by
-        .iter()
-        .map(|(member, ttl)| {
-            let listener = &listeners[*member];
-            let until = now + ttl.map_or(longest, |ttl| longest.min(ttl + waiting.jitter()));
-            async move {
-                let _first = select(pin!(listener.woken()), clock.sleep_until(until)).await;
-            }
-        })
-        .collect();
-    let cleared = async {
-        for _ in 0..refusals.enough {
-            if open.next().await.is_none() {
-                return;
-            }
-        }
-    };
-    let alarms: FuturesUnordered<_> = listeners.values().map(Listener::alarmed).collect();
-    matches!(select(pin!(cleared), alarms.into_future()).await, Either::Right(_))
-}
-
-/// A pause that grows from time to time, with jitter.
-#[derive(Debug)]
-struct Pause<'a> {
-    random: &'a Random,
-    backoff: Backoff,
-    times: u32,
-}
-
-impl<'a> Pause<'a> {
-    fn new(waiting: &Waiting<'a>) -> Self {
-        Self { random: waiting.random, backoff: waiting.backoff(), times: 0 }
-    }
-
-    fn next(&mut self) -> Duration {
-        let Backoff { first, longest } = self.backoff;
-        let full = first.saturating_mul(1 << self.times.min(16)).min(longest);
-        self.times = self.times.saturating_add(1);
-        self.random.most_of(full)
     }
 }

@@ -31,7 +31,7 @@
 //! `no-second-look`, `handover-beyond-limit`, `offer-never-withdrawn`.
 //!
 //! # To change…
-//! - what the first in line does, and how long it sleeps: `head`
+//! - what the first in line does: `head`; what ends its sleep: `sleeping`
 //! - which waiter is woken when, and which is offered what: `line`, `places`
 //! - for how long a lock stays with a process: `handover`
 //! - how often is asked where messages cannot be heard: `strategy`
@@ -46,6 +46,7 @@ mod line;
 mod others;
 mod places;
 mod queue;
+mod sleeping;
 mod strategy;
 #[cfg(test)]
 mod tests;
