@@ -215,7 +215,7 @@ impl<P: Proof> Handle<P> {
         let strategy =
             if is_queued { self.strategy.with_pauses_of_at_most(IN_QUEUE) } else { self.strategy };
         let (key, keeps_out) = (contender.line(), contender.keeps_out());
-        let (queues, _) = self.target.lines();
+        let (lines, _) = self.target.lines();
         let waiting = Waiting {
             clock: &self.target.process().clock,
             random: &self.target.process().random,
@@ -229,7 +229,7 @@ impl<P: Proof> Handle<P> {
             strategy,
             attend: &|work| watchdog.attend(work),
         };
-        wait::acquire(&mut contender, queues, &waiting).await
+        wait::acquire(&mut contender, lines, &waiting).await
     }
 
     /// Acquires without a limit in time.

@@ -13,7 +13,7 @@ use crate::{
     process::Process,
     random::Random,
     voting::{Members, Voter, lock_name},
-    wait::Queues,
+    wait::Lines,
 };
 
 /// Members, and how many of them are enough.
@@ -107,7 +107,7 @@ impl Target {
     }
 
     /// Where the waiters for the same wait, and by which name.
-    pub(crate) fn lines(&self) -> (&Arc<Queues<Claim>>, &Arc<str>) {
+    pub(crate) fn lines(&self) -> (&Arc<Lines<Claim>>, &Arc<str>) {
         lines(&self.members, self.composite())
     }
 

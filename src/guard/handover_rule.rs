@@ -9,7 +9,7 @@ use crate::{
     lease::Term,
     process::ServiceSettings,
     voting::{Members, Voter},
-    wait::{HandoverTerms, Line, LocalHandover, Queues},
+    wait::{HandoverTerms, Line, Lines, LocalHandover},
 };
 
 /// Which holder may come after a turn.
@@ -49,7 +49,7 @@ impl HandoverRule {
 pub(crate) fn lines<'a>(
     members: &'a Members,
     composite: Option<&'a Arc<str>>,
-) -> (&'a Arc<Queues<Claim>>, &'a Arc<str>) {
+) -> (&'a Arc<Lines<Claim>>, &'a Arc<str>) {
     let first = members.first();
     match composite {
         Some(composite) => (first.services.process.lines.of(), composite),

@@ -27,13 +27,13 @@
 //! simulation: I5 (news within 250 ms), I6. Planted: `no-hurry`, `watchdog-on-users-runtime`.
 //!
 //! # To change…
-//! - what a client shares with its locks: `services`; its lines, of which it does not know what they offer: `lines`
+//! - what a client shares with its locks: `services`; its lines, of which it does not know what they offer: `any_lines`
 //! - what a shutdown ends: `attempts`, `live`, then `watchdog/drain.rs`
 //! - what happens when a server is back: `returning`
 //! - how a process is known: this file; across `fork()`: `home.rs`
 
+mod any_lines;
 mod attempts;
-mod lines;
 mod listed;
 mod live;
 mod returning;
@@ -51,7 +51,7 @@ use std::{
     time::Duration,
 };
 
-use lines::Lines;
+use any_lines::AnyLines;
 pub(crate) use listed::{Listed, each_once};
 pub(crate) use services::{NodeServices, ServiceSettings};
 use twins::Twins;
@@ -83,7 +83,7 @@ pub(crate) struct Process {
     pub(crate) random: SharedRandom,
     pub(crate) watchdog: Watchdog,
     /// Composites wait here; a lock on one node waits in the lines of its client.
-    pub(crate) lines: Lines,
+    pub(crate) lines: AnyLines,
     twins: Mutex<Twins>,
     /// Moves this process' renewals away from those of others on the same machine.
     pub(crate) renewal_phase: Duration,
@@ -173,7 +173,7 @@ impl Process {
             clock,
             random,
             watchdog,
-            lines: Lines::default(),
+            lines: AnyLines::default(),
             twins: Mutex::default(),
         })
     }

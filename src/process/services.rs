@@ -14,8 +14,8 @@ use tokio::runtime::Handle;
 
 use super::{
     Process,
+    any_lines::AnyLines,
     attempts::Attempts,
-    lines::Lines,
     listed::{Listed, each_once},
     live::Live,
 };
@@ -73,7 +73,7 @@ pub(crate) struct Services {
     pub(crate) node: Node,
     pub(crate) process: Arc<Process>,
     pub(crate) notifier: Notifier,
-    pub(crate) lines: Lines,
+    pub(crate) lines: AnyLines,
     pub(crate) drain: Arc<Drain>,
     pub(crate) attempts: Attempts,
     pub(crate) settings: ServiceSettings,
@@ -108,7 +108,7 @@ impl NodeServices {
                 notifier: Notifier::new(&node, runtime.clone(), on_message),
                 node: settled(node, this, &runtime),
                 process,
-                lines: Lines::default(),
+                lines: AnyLines::default(),
                 drain: Arc::default(),
                 attempts: Attempts::default(),
                 settings,

@@ -12,8 +12,8 @@ use futures::future::{Either, select};
 use super::{
     contender::{Cause, Contender, Refusals, Round},
     line::{HeadSignal, messages},
+    lines::LinePlace,
     others::Others,
-    queue::LinePlace,
     sleeping::{
         POLL_CAP, Pause, hear, sleep_as_successor, sleep_without_a_look, until_cleared_or_alarmed,
         wake_up,

@@ -43,9 +43,9 @@ mod contender;
 mod handover;
 mod head;
 mod line;
+mod lines;
 mod others;
 mod places;
-mod queue;
 mod sleeping;
 mod strategy;
 #[cfg(test)]
@@ -60,8 +60,8 @@ pub(crate) use contender::{Cause, Contender, Refusals, Round};
 pub use handover::LocalHandover;
 pub(crate) use handover::Parting;
 pub(crate) use line::{Line, Overdue};
+pub(crate) use lines::Lines;
 pub(crate) use places::{HandoverTerms, Offered};
-pub(crate) use queue::Queues;
 pub use strategy::{Backoff, WaitStrategy};
 
 pub use waiting::OnOutage;
@@ -70,7 +70,7 @@ pub(crate) use waiting::Waiting;
 use self::{
     head::{Head, Trouble},
     line::{Attention, Summons},
-    queue::LinePlace,
+    lines::LinePlace,
 };
 use crate::{by_member::MemberId, clock::SharedClock, error::AcquireError};
 
@@ -79,13 +79,13 @@ use crate::{by_member::MemberId, clock::SharedClock, error::AcquireError};
 /// Whoever is the first in line makes one attempt in any case.
 pub(crate) async fn acquire<C: Contender>(
     contender: &mut C,
-    queues: &Arc<Queues<C::Offered>>,
+    lines: &Arc<Lines<C::Offered>>,
     waiting: &Waiting<'_>,
 ) -> Result<Option<C::Grant>, AcquireError> {
     let (key, takes) = (waiting.key, waiting.takes);
     let place = match waiting.needs_order {
-        true => Some(queues.join(key, takes)),
-        false => queues.join_others(key, takes),
+        true => Some(lines.join(key, takes)),
+        false => lines.join_others(key, takes),
     };
     let place = place.map(|taken| attended(taken, waiting));
     let mut round = None;
@@ -101,7 +101,7 @@ pub(crate) async fn acquire<C: Contender>(
     {
         return Ok(Some(grant));
     }
-    let place = place.unwrap_or_else(|| attended(queues.join(key, takes), waiting));
+    let place = place.unwrap_or_else(|| attended(lines.join(key, takes), waiting));
     let (mut trouble, mut refused_by) = (Trouble::default(), None);
     if let Some(round) = round {
         let mut head =

@@ -314,7 +314,7 @@ fn hash_maps_are_where_their_order_does_not_matter() {
         "guard/owner.rs",
         "process/attempts.rs",
         "process/live.rs",
-        "wait/queue.rs",
+        "wait/lines.rs",
         "watchdog/schedule.rs",
     ];
     for source in sources() {

@@ -9,27 +9,27 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use crate::wait::{Offered, Queues};
+use crate::wait::{Lines, Offered};
 
 /// Lines, made when they are first asked for.
 #[derive(Debug, Default)]
-pub(crate) struct Lines(OnceLock<Box<dyn LinesOfAnything>>);
+pub(crate) struct AnyLines(OnceLock<Box<dyn ClosedTogether>>);
 
-/// Lines, whatever is offered in them.
-trait LinesOfAnything: Any + fmt::Debug + Send + Sync {
+/// What lines do, whatever is offered in them.
+trait ClosedTogether: Any + fmt::Debug + Send + Sync {
     fn close(&self);
 }
 
-impl<T: Offered> LinesOfAnything for Arc<Queues<T>> {
+impl<T: Offered> ClosedTogether for Arc<Lines<T>> {
     fn close(&self) {
-        Queues::close(self);
+        Lines::close(self);
     }
 }
 
-impl Lines {
+impl AnyLines {
     /// Those in which a `T` is offered. There are none of another type: the library has one type of claim.
-    pub(crate) fn of<T: Offered>(&self) -> &Arc<Queues<T>> {
-        let lines = self.0.get_or_init(|| Box::new(Arc::<Queues<T>>::default()));
+    pub(crate) fn of<T: Offered>(&self) -> &Arc<Lines<T>> {
+        let lines = self.0.get_or_init(|| Box::new(Arc::<Lines<T>>::default()));
         let lines: &dyn Any = &**lines;
         lines.downcast_ref().expect("invariant: one type is offered in all lines")
     }

@@ -24,9 +24,9 @@ use super::{
 
 /// The lines of a client, or of a process' composites, by name.
 #[derive(Debug)]
-pub(crate) struct Queues<T> {
+pub(crate) struct Lines<T> {
     home: Home,
-    standing: Mutex<HashMap<Arc<str>, NameQueue<T>, RandomState>>,
+    standing: Mutex<HashMap<Arc<str>, NameLine<T>, RandomState>>,
     /// How many lines were made for waiters that stood alone: each of them looks for its own when there are
     /// more.
     lined_up: AtomicU64,
@@ -34,19 +34,19 @@ pub(crate) struct Queues<T> {
 
 /// What stands there for one name.
 #[derive(Debug)]
-enum NameQueue<T> {
+enum NameLine<T> {
     /// One that takes over a hold on these terms.
     Alone(Option<HandoverTerms>),
     InLine(Arc<Line<T>>),
 }
 
-impl<T> Default for Queues<T> {
+impl<T> Default for Lines<T> {
     fn default() -> Self {
         Self { home: Home::here(), standing: Mutex::default(), lined_up: AtomicU64::new(0) }
     }
 }
 
-impl<T: Offered> Queues<T> {
+impl<T: Offered> Lines<T> {
     /// The line of a name, if a waiter stands there.
     pub(crate) fn line(&self, key: &str) -> Option<Arc<Line<T>>> {
         Some(self.line_of(self.standing().get_mut(key)?))
@@ -55,9 +55,9 @@ impl<T: Offered> Queues<T> {
     /// Tells all waiters that nothing is granted any more.
     pub(crate) fn close(&self) {
         let standing = self.standing();
-        let in_line = |standing: &NameQueue<T>| match standing {
-            NameQueue::InLine(line) => Some(line.clone()),
-            NameQueue::Alone(_) => None,
+        let in_line = |standing: &NameLine<T>| match standing {
+            NameLine::InLine(line) => Some(line.clone()),
+            NameLine::Alone(_) => None,
         };
         let lines: Vec<_> = standing.values().filter_map(in_line).collect();
         drop(standing);
@@ -74,7 +74,7 @@ impl<T: Offered> Queues<T> {
         let mut standing = self.standing();
         match standing.entry(key.clone()) {
             Entry::Vacant(vacant) => {
-                vacant.insert(NameQueue::Alone(takes));
+                vacant.insert(NameLine::Alone(takes));
                 (self.place(key, Line::<T>::FIRST, OnceLock::new()), false)
             }
             Entry::Occupied(mut occupied) => self.join_behind(key, occupied.get_mut(), takes),
@@ -95,7 +95,7 @@ impl<T: Offered> Queues<T> {
     fn join_behind(
         self: &Arc<Self>,
         key: &Arc<str>,
-        others: &mut NameQueue<T>,
+        others: &mut NameLine<T>,
         takes: Option<HandoverTerms>,
     ) -> (LinePlace<T>, bool) {
         let line = self.line_of(others);
@@ -110,18 +110,18 @@ impl<T: Offered> Queues<T> {
         line: OnceLock<Arc<Line<T>>>,
     ) -> LinePlace<T> {
         let looked_at = AtomicU64::new(self.lined_up.load(Ordering::Relaxed));
-        LinePlace { queues: self.clone(), key: key.clone(), number, line, looked_at }
+        LinePlace { lines: self.clone(), key: key.clone(), number, line, looked_at }
     }
 
     /// A waiter that stands alone is the first in a line from now on.
-    fn line_of(&self, standing: &mut NameQueue<T>) -> Arc<Line<T>> {
+    fn line_of(&self, standing: &mut NameLine<T>) -> Arc<Line<T>> {
         let takes = match standing {
-            NameQueue::InLine(line) => return line.clone(),
-            NameQueue::Alone(takes) => *takes,
+            NameLine::InLine(line) => return line.clone(),
+            NameLine::Alone(takes) => *takes,
         };
         let line = Arc::<Line<T>>::default();
         line.join(takes);
-        *standing = NameQueue::InLine(line.clone());
+        *standing = NameLine::InLine(line.clone());
         self.lined_up.fetch_add(1, Ordering::Relaxed);
         line
     }
@@ -132,8 +132,8 @@ impl<T: Offered> Queues<T> {
         match standing.entry(key.clone()) {
             Entry::Vacant(_) => None,
             Entry::Occupied(mut mine) => match mine.get_mut() {
-                NameQueue::InLine(line) => Some(line.clone()),
-                NameQueue::Alone(_) => {
+                NameLine::InLine(line) => Some(line.clone()),
+                NameLine::Alone(_) => {
                     mine.remove();
                     None
                 }
@@ -144,14 +144,14 @@ impl<T: Offered> Queues<T> {
     /// Removes a line that the last has left, unless another has come since.
     fn remove_if_over(&self, key: &str) {
         let mut standing = self.standing();
-        let is_over = |of: &NameQueue<T>| matches!(of, NameQueue::InLine(line) if line.is_empty());
+        let is_over = |of: &NameLine<T>| matches!(of, NameLine::InLine(line) if line.is_empty());
         let over = if standing.get(key).is_some_and(is_over) { standing.remove(key) } else { None };
         drop(standing);
         // Without the mutex: its listeners unsubscribe.
         drop(over);
     }
 
-    fn standing(&self) -> MutexGuard<'_, HashMap<Arc<str>, NameQueue<T>, RandomState>> {
+    fn standing(&self) -> MutexGuard<'_, HashMap<Arc<str>, NameLine<T>, RandomState>> {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -159,7 +159,7 @@ impl<T: Offered> Queues<T> {
 /// A place in a line, given up when dropped.
 #[derive(Debug)]
 pub(crate) struct LinePlace<T: Offered> {
-    queues: Arc<Queues<T>>,
+    lines: Arc<Lines<T>>,
     key: Arc<str>,
     number: u64,
     /// Missing as long as no other took an interest in what stands here.
@@ -172,19 +172,19 @@ impl<T: Offered> LinePlace<T> {
     /// The line, made if it stands alone.
     pub(super) fn line(&self) -> &Arc<Line<T>> {
         self.line.get_or_init(|| {
-            let line = self.queues.line(&self.key);
-            line.expect("invariant: whoever has a place stands in the queues")
+            let line = self.lines.line(&self.key);
+            line.expect("invariant: whoever has a place stands in the lines")
         })
     }
 
     /// The line, unless it stands alone.
     pub(super) fn line_if_any(&self) -> Option<&Arc<Line<T>>> {
-        let lined_up = self.queues.lined_up.load(Ordering::Relaxed);
+        let lined_up = self.lines.lined_up.load(Ordering::Relaxed);
         if self.line.get().is_none() && lined_up != self.looked_at.swap(lined_up, Ordering::Relaxed)
         {
-            match self.queues.standing().get(&self.key) {
-                Some(NameQueue::InLine(line)) => drop(self.line.set(line.clone())),
-                Some(NameQueue::Alone(_)) | None => {}
+            match self.lines.standing().get(&self.key) {
+                Some(NameLine::InLine(line)) => drop(self.line.set(line.clone())),
+                Some(NameLine::Alone(_)) | None => {}
             }
         }
         self.line.get()
@@ -240,12 +240,12 @@ impl<T: Offered> LinePlace<T> {
 
 impl<T: Offered> Drop for LinePlace<T> {
     fn drop(&mut self) {
-        let line = self.line.take().or_else(|| self.queues.leave_alone(&self.key));
+        let line = self.line.take().or_else(|| self.lines.leave_alone(&self.key));
         // A thread that the child of a fork does not have may have held the mutexes.
-        if let Some(line) = line.filter(|_| self.queues.home.is_here())
+        if let Some(line) = line.filter(|_| self.lines.home.is_here())
             && line.leave(self.number)
         {
-            self.queues.remove_if_over(&self.key);
+            self.lines.remove_if_over(&self.key);
         }
     }
 }
@@ -269,52 +269,52 @@ mod tests {
         fn give_back(&self) {}
     }
 
-    fn stands_alone(queues: &Queues<NoHold>) -> bool {
-        matches!(queues.standing().get("x"), Some(NameQueue::Alone(_)))
+    fn stands_alone(lines: &Lines<NoHold>) -> bool {
+        matches!(lines.standing().get("x"), Some(NameLine::Alone(_)))
     }
 
     #[test]
     fn who_stands_alone_has_no_line_and_leaves_nothing() {
-        let (queues, key) = (Arc::<Queues<NoHold>>::default(), Arc::from("x"));
-        let (place, attends) = queues.join(&key, None);
-        assert!(place.is_first() && !attends && stands_alone(&queues));
+        let (lines, key) = (Arc::<Lines<NoHold>>::default(), Arc::from("x"));
+        let (place, attends) = lines.join(&key, None);
+        assert!(place.is_first() && !attends && stands_alone(&lines));
         assert!(place.line_if_any().is_none());
         drop(place);
-        assert!(queues.line("x").is_none() && queues.standing().is_empty());
+        assert!(lines.line("x").is_none() && lines.standing().is_empty());
     }
 
     #[test]
     fn who_stood_alone_is_the_first_in_the_line_of_the_next() {
-        let (queues, key) = (Arc::<Queues<NoHold>>::default(), Arc::from("x"));
-        let (first, _) = queues.join(&key, None);
-        let (second, attends) = queues.join(&key, None);
+        let (lines, key) = (Arc::<Lines<NoHold>>::default(), Arc::from("x"));
+        let (first, _) = lines.join(&key, None);
+        let (second, attends) = lines.join(&key, None);
         assert!(attends && first.is_first() && !second.is_first());
         assert!(Arc::ptr_eq(first.line(), second.line()));
         drop(first);
         assert!(second.is_first());
         drop(second);
-        assert!(queues.standing().is_empty());
+        assert!(lines.standing().is_empty());
     }
 
     #[test]
     fn who_stood_alone_leaves_the_line_that_it_never_saw() {
-        let (queues, key) = (Arc::<Queues<NoHold>>::default(), Arc::from("x"));
-        let (first, _) = queues.join(&key, None);
-        let line = queues.line("x").expect("somebody stands there");
+        let (lines, key) = (Arc::<Lines<NoHold>>::default(), Arc::from("x"));
+        let (first, _) = lines.join(&key, None);
+        let line = lines.line("x").expect("somebody stands there");
         assert!(first.line.get().is_none() && !line.is_empty());
         drop(first);
-        assert!(line.is_empty() && queues.standing().is_empty());
+        assert!(line.is_empty() && lines.standing().is_empty());
     }
 
     #[test]
     fn who_is_busy_comes_to_the_line_that_others_made() {
-        let (queues, key) = (Arc::<Queues<NoHold>>::default(), Arc::from("x"));
-        let (first, _) = queues.join(&key, None);
+        let (lines, key) = (Arc::<Lines<NoHold>>::default(), Arc::from("x"));
+        let (first, _) = lines.join(&key, None);
         let mut work = pending::<()>();
         let mut busy = Box::pin(first.busy_with(Pin::new(&mut work)));
         let mut poll = || busy.poll_unpin(&mut Context::from_waker(Waker::noop()));
         assert_eq!(poll(), Poll::Pending);
-        let (second, _) = queues.join(&key, None);
+        let (second, _) = lines.join(&key, None);
         let line = second.line();
         for _ in 0..3 {
             line.look_after_first();
