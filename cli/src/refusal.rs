@@ -14,7 +14,9 @@ pub(crate) fn of_acquire(error: &AcquireError, all: bool) -> Failure {
     let code = match error {
         AcquireError::Config(_) => USAGE,
         AcquireError::Quarantined { .. } => NOT_YET,
-        AcquireError::Unavailable { ballot, .. } => of_ballot(ballot, all),
+        AcquireError::Unavailable { ballot, .. } | AcquireError::Denied { ballot, .. } => {
+            of_ballot(ballot, all)
+        }
         _ => UNAVAILABLE,
     };
     Failure::new(code, error)
@@ -84,11 +86,13 @@ fn of_node(cause: &NodeError) -> u8 {
         // What a server, or a script there, says of a command that its configuration has renamed.
         NodeError::Server { message, .. } if is_unknown_command(message) => CONFIGURATION,
         // It is another kind of server.
-        NodeError::Unreachable { reason } if reason.contains("does not speak Redis' protocol") => {
+        NodeError::Unreachable { reason, .. }
+            if reason.contains("does not speak Redis' protocol") =>
+        {
             CONFIGURATION
         }
         // As std words EMFILE: no descriptor was left for the socket.
-        NodeError::Unreachable { reason } if reason.contains("os error 24") => SYSTEM,
+        NodeError::Unreachable { reason, .. } if reason.contains("os error 24") => SYSTEM,
         _ => UNAVAILABLE,
     }
 }

@@ -37,9 +37,10 @@ macro_rules! lock_methods {
             /// # Errors
             /// [`Config`](crate::AcquireError::Config): nothing was sent.
             /// [`Unavailable`](crate::AcquireError::Unavailable): too few servers answered;
-            /// nothing is held, what was granted is being taken back. Servers that were started so
-            /// lately that their votes do not count yet are waited for: see
-            /// [`Quarantine`](crate::Quarantine).
+            /// nothing is held, what was granted is being taken back.
+            /// [`Denied`](crate::AcquireError::Denied): too many refuse for a reason that lasts, such as a
+            /// missing right. Servers that were started so lately that their votes do not count yet are
+            /// waited for: see [`Quarantine`](crate::Quarantine).
             ///
             /// # Cancel safety
             /// Dropping the future gives up the place in line. If a server has granted meanwhile,

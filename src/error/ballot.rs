@@ -22,6 +22,7 @@ pub enum Vote {
     /// The node granted the lock. After a lost round this was taken back.
     Granted,
     /// Another holds the lock there.
+    #[non_exhaustive]
     Refused {
         /// How much longer at most, unless its holder renews it; `None` if for ever.
         ttl: Option<Duration>,

@@ -27,7 +27,8 @@ pub enum BlessError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// A master gave no answer, or refused to show its marker.
-    #[error("cannot ask {node}")]
+    #[error("cannot ask {node}: {source}")]
+    #[non_exhaustive]
     Node {
         /// The master.
         node: NodeId,
@@ -37,18 +38,21 @@ pub enum BlessError {
     /// A master does not tell which run it is, so a marker could not name it: its user may not ask
     /// `INFO server`. The ACL rule `+info|server` allows it.
     #[error("the user may not ask {node} who it is; add the ACL rule +info|server")]
+    #[non_exhaustive]
     Unidentified {
         /// The master.
         node: NodeId,
     },
     /// The marker's key holds something else. It is not touched, not even by force.
     #[error("{node} has a key palisade:marker that is not a marker")]
+    #[non_exhaustive]
     ForeignMarker {
         /// The master.
         node: NodeId,
     },
     /// A master was blessed before, in this life or in an earlier one: it is not new.
     #[error("{node} was blessed before, as one of the fleet {fleet} with max_lease {max_lease:?}")]
+    #[non_exhaustive]
     BlessedBefore {
         /// The master.
         node: NodeId,
@@ -59,6 +63,7 @@ pub enum BlessError {
     },
     /// A master has voted before, in this life or in an earlier one: its data has a mark that says so.
     #[error("{node} has voted before: its data is marked")]
+    #[non_exhaustive]
     MarkedBefore {
         /// The master.
         node: NodeId,
@@ -66,6 +71,7 @@ pub enum BlessError {
     /// A master has lost its data, although it has been running for long: it may have forgotten locks.
     /// Its votes count by themselves after a while.
     #[error("{node} has lost its data while it was running and may have forgotten locks")]
+    #[non_exhaustive]
     DataLost {
         /// The master.
         node: NodeId,
@@ -75,6 +81,7 @@ pub enum BlessError {
         "the masters have been running for {} and more: their votes count already",
         at_least(*.uptime)
     )]
+    #[non_exhaustive]
     Old {
         /// The least uptime.
         uptime: Duration,
@@ -84,6 +91,7 @@ pub enum BlessError {
     #[error(
         "only {} of the masters are young: they have come back and may have forgotten locks", list(.young)
     )]
+    #[non_exhaustive]
     HalfYoung {
         /// Those that were started lately.
         young: Vec<NodeId>,
@@ -93,7 +101,8 @@ pub enum BlessError {
     /// A marker could not be written. Those that were written have been taken back, except on the
     /// masters in `left`, which gave no answer: these may vote at once. In the eyes of clients that
     /// looked in between, the others may vote too.
-    #[error("the marker could not be written on {node}{}", left_on(.left))]
+    #[error("the marker could not be written on {node}{}: {source}", left_on(.left))]
+    #[non_exhaustive]
     NotWritten {
         /// The first master that failed.
         node: NodeId,
@@ -105,6 +114,7 @@ pub enum BlessError {
     /// Another client has written a marker at the same time. Ours have been taken back, except on
     /// the masters in `left`, which gave no answer.
     #[error("somebody else has marked {node} meanwhile{}", left_on(.left))]
+    #[non_exhaustive]
     Overtaken {
         /// The first master where that was seen.
         node: NodeId,

@@ -20,6 +20,7 @@ pub enum ConfigError {
     EmptyName,
     /// The name is longer than a name may be.
     #[error("the lock's name has {len} bytes; at most {max} are allowed")]
+    #[non_exhaustive]
     NameTooLong {
         /// Its length in bytes.
         len: usize,
@@ -28,6 +29,7 @@ pub enum ConfigError {
     },
     /// The name's braces would put the lock's key and its channel into different cluster slots.
     #[error("the lock's name {name:?} has braces that are not one well-formed hash tag")]
+    #[non_exhaustive]
     BadHashTag {
         /// The name, as errors may show it.
         name: Text,
@@ -36,6 +38,7 @@ pub enum ConfigError {
     /// with other keys beside its own, on one server: those keys, which are Redisson's, have the same names,
     /// so one would wait for the turns of the other, or end its permits. Nothing was sent.
     #[error("{name:?} has keys in common with {other:?}, which this process uses, too")]
+    #[non_exhaustive]
     SharedKeys {
         /// The name, as errors may show it.
         name: Text,
@@ -45,12 +48,14 @@ pub enum ConfigError {
     /// A latch whose name has a hash tag, on a server of a cluster: Redisson's channel for it, which is
     /// always in braces, is in another slot. Nothing was changed.
     #[error("the latch's name {name:?} has a hash tag, which Redisson's channel for it has not")]
+    #[non_exhaustive]
     TaggedLatch {
         /// The name, as errors may show it.
         name: Text,
     },
     /// A count that cannot be set: 0, which is none, or more than is counted on with.
     #[error("a count of {count} cannot be set; from 1 to {max} are allowed")]
+    #[non_exhaustive]
     CountOutOfRange {
         /// The count asked for.
         count: u64,
@@ -59,6 +64,7 @@ pub enum ConfigError {
     },
     /// So many permits cannot be acquired at once.
     #[error("{permits} permits cannot be acquired at once; from 1 to {max} can")]
+    #[non_exhaustive]
     PermitsOutOfRange {
         /// How many were asked for.
         permits: u32,
@@ -67,12 +73,14 @@ pub enum ConfigError {
     },
     /// What is no id of a permit: those are 32 hexadecimal digits.
     #[error("{id:?} is no permit: those have 32 hexadecimal digits")]
+    #[non_exhaustive]
     InvalidPermitId {
         /// What was given.
         id: Text,
     },
     /// The lease is shorter than clocks can tell apart safely, or zero.
     #[error("a lease of {lease:?} is too short; at least {min:?} is needed")]
+    #[non_exhaustive]
     LeaseTooShort {
         /// The lease asked for.
         lease: Duration,
@@ -81,6 +89,7 @@ pub enum ConfigError {
     },
     /// The lease is longer than the configured cap.
     #[error("a lease of {lease:?} is longer than max_lease, which is {max:?}")]
+    #[non_exhaustive]
     LeaseTooLong {
         /// The lease asked for.
         lease: Duration,
@@ -93,6 +102,7 @@ pub enum ConfigError {
         "a lease of {lease:?} is too long for a lock with readers: redisson_watchdog is \
          {redisson_watchdog:?}"
     )]
+    #[non_exhaustive]
     LeaseAboveRedisson {
         /// The lease asked for.
         lease: Duration,
@@ -104,18 +114,21 @@ pub enum ConfigError {
     NoMembers,
     /// The same lock twice: it could never be held twice by one holder.
     #[error("{member} is a member twice")]
+    #[non_exhaustive]
     DuplicateMember {
         /// Server and name.
         member: Text,
     },
     /// Two members of a `RedLock` on one server: that server would have two votes.
     #[error("two members of a RedLock are on the same server {server}")]
+    #[non_exhaustive]
     SameServer {
         /// The server.
         server: Text,
     },
     /// A member of a composite has a lease of its own; the composite's lease counts.
     #[error("{member} has a lease of its own; set the lease on the composite")]
+    #[non_exhaustive]
     MemberLease {
         /// Server and name.
         member: Text,
@@ -125,6 +138,7 @@ pub enum ConfigError {
     #[error(
         "max_lease is {max_lease:?}, but {server} was blessed for leases of at most {blessed:?}"
     )]
+    #[non_exhaustive]
     MaxLeaseAboveFleet {
         /// The server.
         server: Text,
@@ -135,6 +149,7 @@ pub enum ConfigError {
     },
     /// Members of a composite were blessed as members of different fleets.
     #[error("{one} and {other} were blessed as members of different fleets")]
+    #[non_exhaustive]
     DifferentFleets {
         /// A server.
         one: Text,
@@ -144,6 +159,7 @@ pub enum ConfigError {
     /// The owner holds the lock already, but without a fencing token: it would wait for itself.
     /// Acquire it fenced from the start; a plain re-entry is possible then.
     #[error("the owner holds {name:?} already, without a fencing token")]
+    #[non_exhaustive]
     HeldWithoutToken {
         /// The lock's name, as errors may show it.
         name: Text,
@@ -151,6 +167,7 @@ pub enum ConfigError {
     /// The owner reads under the lock already, and asks to write: it would wait for itself. Release what
     /// it reads with first, or write from the start and downgrade.
     #[error("the owner holds {name:?} already, for reading")]
+    #[non_exhaustive]
     HeldForReading {
         /// The lock's name, as errors may show it.
         name: Text,
@@ -158,6 +175,7 @@ pub enum ConfigError {
     /// The owner holds it already by another lock, of which it is a member or which is a member of the one
     /// that is asked for: it would wait for itself. Release that first, or acquire all members at once.
     #[error("the owner holds {name:?} already, by another lock that has it in common")]
+    #[non_exhaustive]
     HeldByAnother {
         /// The name of the lock that is held, as errors may show it.
         name: Text,
@@ -165,6 +183,7 @@ pub enum ConfigError {
     /// The tokio runtime was built without something that is needed. Nothing was sent. Others of the
     /// process are not affected.
     #[error("this tokio runtime has no {what}: call {call}, or enable_all, on its builder")]
+    #[non_exhaustive]
     RuntimeLacks {
         /// What it lacks.
         what: &'static str,
@@ -174,24 +193,28 @@ pub enum ConfigError {
     /// The client was made by another process, of which this one is a child by `fork()`. It does
     /// nothing here: make one in this process.
     #[error("the client was made before a fork, by process {made_by}; make one in this process")]
+    #[non_exhaustive]
     Forked {
         /// The process that made it.
         made_by: u32,
     },
     /// An URL that cannot be read. It is not repeated, since it may hold a password.
     #[error("the server URL cannot be read: {reason}")]
+    #[non_exhaustive]
     InvalidUrl {
         /// What is wrong with it, without the URL itself.
         reason: Text,
     },
     /// An URL of a sort that this build does not speak.
     #[error("servers of the sort {scheme:?} are not supported here{}", instead_of(.scheme))]
+    #[non_exhaustive]
     UnsupportedUrl {
         /// The scheme.
         scheme: Text,
     },
     /// A setting that contradicts another or cannot work at all.
     #[error("{setting}: {reason}")]
+    #[non_exhaustive]
     InvalidSetting {
         /// The setting's name.
         setting: &'static str,

@@ -37,6 +37,7 @@ mod lock_name;
 mod node;
 mod node_id;
 mod operation;
+mod outlook;
 mod quarantine;
 mod rounded;
 #[cfg(test)]

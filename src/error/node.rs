@@ -11,8 +11,10 @@ use super::{Text, rounded::whole_seconds};
 /// use palisade::error::{NodeError, Phase};
 ///
 /// // Whether the server has acted is unknown only if it was asked.
-/// assert!(NodeError::TimedOut { phase: Phase::Answering }.is_unknown());
-/// assert!(!NodeError::TimedOut { phase: Phase::Connecting }.is_unknown());
+/// fn was_asked(cause: &NodeError) -> bool {
+///     matches!(cause, NodeError::TimedOut { phase: Phase::Answering, .. })
+/// }
+/// assert!(!was_asked(&NodeError::Loading));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -49,19 +51,22 @@ pub enum NodeError {
     /// No connection, and the node is known to be down, or the connection broke before the request
     /// left: nothing was sent.
     #[error("the server cannot be reached: {reason}")]
+    #[non_exhaustive]
     Unreachable {
         /// What the last attempt to connect reported, or how the connection broke.
         reason: Text,
     },
     /// The node's time was up. In [`Phase::Answering`] it is unknown whether the server acted.
     #[error("timed out while {}", phase_name(*.phase))]
+    #[non_exhaustive]
     TimedOut {
         /// What was being waited for.
         phase: Phase,
     },
     /// The connection broke after the request was sent, or may have been: whether the server acted is
     /// unknown.
-    #[error("the connection broke before the answer came")]
+    #[error("the connection broke before the answer came: {source}")]
+    #[non_exhaustive]
     Disconnected {
         /// The transport's error.
         #[source]
@@ -70,18 +75,21 @@ pub enum NodeError {
     /// TLS refused: the server's certificate is not one to trust, or not for its name, or over; or the server
     /// refused ours; or does not speak TLS. Nothing was sent.
     #[error("no TLS connection: {reason}")]
+    #[non_exhaustive]
     Tls {
         /// What is wrong, and with whose certificate.
         reason: Text,
     },
     /// There are no credentials to log in with: what asks for them failed. Nothing was sent.
     #[error("no credentials: {reason}")]
+    #[non_exhaustive]
     Credentials {
         /// What it said.
         reason: Text,
     },
     /// The server refused the credentials (NOAUTH, WRONGPASS). Nothing was executed.
     #[error("the server refused the credentials: {message}")]
+    #[non_exhaustive]
     Authentication {
         /// The server's text.
         message: Text,
@@ -92,6 +100,7 @@ pub enum NodeError {
     /// be missing: without `+hdel` each release takes two round trips; without `+info`, or the key
     /// `palisade:marker`, less is noticed of what servers forget (see [`Quarantine`](crate::Quarantine)).
     #[error("the user lacks a permission: {message} (`palisade acl` prints what is needed)")]
+    #[non_exhaustive]
     Permission {
         /// The server's text. Redis 7.0 does not name the command that a script was refused.
         message: Text,
@@ -102,6 +111,7 @@ pub enum NodeError {
         "the server {} and may have forgotten locks; its vote counts in {} s",
         .forgotten.happened(.uptime.as_secs()), whole_seconds(*.counts_in)
     )]
+    #[non_exhaustive]
     Quarantined {
         /// For how long it has been running.
         uptime: Duration,
@@ -122,6 +132,7 @@ pub enum NodeError {
     /// several that answer at its address in turn, as behind a load balancer, one that does not know `INFO`, or one of
     /// a [cluster](crate::ClientBuilder::cluster) of several masters that was named as if it were alone. Nothing was executed.
     #[error("the server is not supported: {what}")]
+    #[non_exhaustive]
     Unsupported {
         /// What it is, and what is needed.
         what: Text,
@@ -157,6 +168,7 @@ pub enum NodeError {
     ForeignMarker,
     /// The server does not run scripts: the commands are renamed, disabled or not known.
     #[error("the server does not run scripts: {message}")]
+    #[non_exhaustive]
     ScriptsRefused {
         /// The server's text.
         message: Text,
@@ -166,6 +178,7 @@ pub enum NodeError {
     /// have it. It does not count, and a grant is taken back; until then it stands on the master, and
     /// maybe on replicas.
     #[error("it is on {replicas} of the {wanted} replicas that are to have it")]
+    #[non_exhaustive]
     NotReplicated {
         /// How many are to have it.
         wanted: u32,
@@ -174,6 +187,7 @@ pub enum NodeError {
     },
     /// The server answered with another error. Nothing was granted.
     #[error("the server refused: {message}")]
+    #[non_exhaustive]
     Server {
         /// The error's first word, such as `MISCONF` or `NOREPLICAS`.
         code: Text,
@@ -182,6 +196,7 @@ pub enum NodeError {
     },
     /// The server's answer was not understood: whether it acted is unknown.
     #[error("the answer was not understood: {what}")]
+    #[non_exhaustive]
     Malformed {
         /// What was expected and what came.
         what: Text,
@@ -302,25 +317,5 @@ impl NodeError {
             // They have no words of their own.
             other => other,
         }
-    }
-
-    /// Whether asking again is pointless until somebody changes the configuration or the key.
-    #[must_use]
-    pub const fn is_permanent(&self) -> bool {
-        matches!(
-            self,
-            Self::Tls { .. }
-                | Self::Authentication { .. }
-                | Self::Permission { .. }
-                | Self::ForeignKey
-                | Self::OtherKind
-                | Self::ForeignCounter
-                | Self::ForeignMarker
-                | Self::ScriptsRefused { .. }
-                | Self::Unsupported { .. }
-                | Self::Unidentified
-                | Self::Closed
-                | Self::NoRuntime
-        )
     }
 }

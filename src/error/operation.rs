@@ -26,7 +26,8 @@ pub enum ConnectError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The server could not be reached or refused us. No connection is left behind.
-    #[error("cannot connect to {node}")]
+    #[error("cannot connect to {node}: {source}")]
+    #[non_exhaustive]
     Node {
         /// The server.
         node: NodeId,
@@ -42,11 +43,14 @@ pub enum ConnectError {
 /// use std::time::Duration;
 /// use palisade::AcquireError;
 ///
+/// const SECOND: Duration = Duration::from_secs(1);
+///
 /// /// When to try again, if that may help at all.
 /// fn again_in(error: &AcquireError) -> Option<Duration> {
 ///     match error {
-///         AcquireError::Unavailable { .. } => Some(Duration::from_secs(1)),
-///         AcquireError::Quarantined { counts_in, .. } => Some(*counts_in),
+///         // Until it is said which rights are missing, or what else stands there, nothing helps.
+///         AcquireError::Denied { .. } => None,
+///         error if error.is_transient() => Some(error.retry_after().unwrap_or(SECOND)),
 ///         _ => None,
 ///     }
 /// }
@@ -61,15 +65,26 @@ pub enum AcquireError {
     /// was granted was taken back.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// Too many nodes gave no answer, or an error. Nothing is held: what was granted is being taken back, and
-    /// what was not answered is released as soon as the node can be reached, or ends with its
-    /// lease.
+    /// Too many nodes gave no answer, or an error that may pass. Nothing is held: what was granted is being
+    /// taken back, and what was not answered is released as soon as the node can be reached, or ends with
+    /// its lease.
     #[error("{lock}: {}: {}", too_few(.ballot), .ballot.told(of_acquire))]
     #[non_exhaustive]
     Unavailable {
         /// Which lock.
         lock: LockName,
         /// The vote of each node.
+        ballot: Ballot,
+    },
+    /// Too many nodes refuse for a reason that lasts: a wrong password, a right that is missing, a key that is
+    /// no lock, a server that is not supported. To ask again is pointless until that is changed. Nothing is
+    /// held: what was granted is being taken back.
+    #[error("{lock}: cannot be granted: {}", .ballot.told(of_acquire))]
+    #[non_exhaustive]
+    Denied {
+        /// Which lock.
+        lock: LockName,
+        /// Who voted how.
         ballot: Ballot,
     },
     /// Too many nodes were started so lately, or have lost their data, that they may have forgotten
@@ -103,7 +118,9 @@ impl AcquireError {
     #[must_use]
     pub fn ballot(&self) -> Option<&Ballot> {
         match self {
-            Self::Unavailable { ballot, .. } | Self::Quarantined { ballot, .. } => Some(ballot),
+            Self::Unavailable { ballot, .. }
+            | Self::Denied { ballot, .. }
+            | Self::Quarantined { ballot, .. } => Some(ballot),
             Self::Config(_) | Self::Unwatched { .. } | Self::Shutdown => None,
         }
     }
@@ -141,6 +158,7 @@ pub enum LostCause {
     Taken,
     /// A member of a `MultiLock` is gone, as [`Gone`](Self::Gone) on one server. The others stand
     /// until the guard goes.
+    #[non_exhaustive]
     MemberGone {
         /// The member's node.
         node: NodeId,
@@ -149,6 +167,7 @@ pub enum LostCause {
     },
     /// A member of a `MultiLock` is held by another, as [`Taken`](Self::Taken) on one server. The
     /// others stand until the guard goes.
+    #[non_exhaustive]
     MemberTaken {
         /// The member's node.
         node: NodeId,
@@ -157,6 +176,7 @@ pub enum LostCause {
     },
     /// The server of a member of a `MultiLock` was restarted, and may have granted it to another since.
     /// Ours may stand there, and the others do until the guard goes.
+    #[non_exhaustive]
     MemberRestarted {
         /// The member's node.
         node: NodeId,
@@ -289,6 +309,7 @@ pub enum DowngradeError<G: fmt::Debug> {
     Lost(#[from] LockLost),
     /// The hold has other guards that write. It goes on as it was, and so does this guard.
     #[error("{others} other guards of the hold write")]
+    #[non_exhaustive]
     WriteGuards {
         /// The guard.
         guard: G,
@@ -344,7 +365,7 @@ pub enum InspectError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The server gave no answer or refused.
-    #[error("{lock}: cannot ask {node}")]
+    #[error("{lock}: cannot ask {node}: {source}")]
     #[non_exhaustive]
     Node {
         /// Which lock.
@@ -380,7 +401,7 @@ pub enum ChangeError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The change was not made, and will not be.
-    #[error("{name}: not changed on {node}")]
+    #[error("{name}: not changed on {node}: {source}")]
     #[non_exhaustive]
     NotMade {
         /// What was to be changed.
@@ -392,7 +413,7 @@ pub enum ChangeError {
     },
     /// The server was asked, and gave no answer for so long that it would not remember. Whether the
     /// change was made is unknown; it was made at most once.
-    #[error("{name}: changed on {node} or not, nobody knows")]
+    #[error("{name}: changed on {node} or not, which is unknown: {source}")]
     #[non_exhaustive]
     Unknown {
         /// What was to be changed.

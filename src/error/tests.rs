@@ -97,6 +97,7 @@ fn errors_are_shown_in_a_line_of_bounded_length() {
     }
     let counts_in = Duration::from_secs(1);
     check(&AcquireError::Unavailable { lock: lock(), ballot: ballot() });
+    check(&AcquireError::Denied { lock: lock(), ballot: ballot() });
     check(&AcquireError::Quarantined { lock: lock(), ballot: ballot(), counts_in });
     check(&AcquireError::Unwatched { lock: lock() });
     check(&ReleaseError::Unconfirmed { lock: lock(), holder, ballot: ballot() });
@@ -105,6 +106,25 @@ fn errors_are_shown_in_a_line_of_bounded_length() {
     for young in [vec![node(); 5], vec![]] {
         check(&BlessError::HalfYoung { old: young.clone(), young });
     }
+}
+
+#[test]
+fn errors_about_one_server_end_with_their_cause() {
+    let (source, lock, node) = (NodeError::OutOfMemory, lock(), node());
+    let left = Vec::new();
+    let (source, lock, node) = (|| source.clone(), || lock.clone(), || node.clone());
+    for text in [
+        ConnectError::Node { node: node(), source: source() }.to_string(),
+        InspectError::Node { lock: lock(), node: node(), source: source() }.to_string(),
+        ChangeError::NotMade { name: lock(), node: node(), source: source() }.to_string(),
+        ChangeError::Unknown { name: lock(), node: node(), source: source() }.to_string(),
+        BlessError::Node { node: node(), source: source() }.to_string(),
+        BlessError::NotWritten { node: node(), source: source(), left }.to_string(),
+    ] {
+        assert!(text.ends_with(": the server is out of memory"), "{text}");
+    }
+    let broke = NodeError::Disconnected { source: Arc::new(Text::from("reset by peer")) };
+    assert!(broke.to_string().ends_with(": reset by peer"), "{broke}");
 }
 
 #[test]

@@ -78,10 +78,9 @@ impl fmt::Debug for Shown<'_> {
 ///
 /// # Examples
 /// ```
-/// use palisade::error::NodeError;
+/// use palisade::error::Text;
 ///
-/// let refusal = NodeError::Server { code: "ERR".into(), message: "\u{1b}[2J no".into() };
-/// assert_eq!(refusal.to_string(), r"the server refused: \u{1b}[2J no");
+/// assert_eq!(Text::from("\u{1b}[2J no").to_string(), r"\u{1b}[2J no");
 /// ```
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Text(Arc<str>);

@@ -395,7 +395,7 @@ mod tests {
         ] {
             let error = understood(server, &format!("role:{role}\r\n")).unwrap_err();
             assert!(error.to_string().contains(says), "{error}");
-            assert!(error.is_permanent(), "{error:?}");
+            assert!(!error.is_transient(), "{error:?}");
         }
     }
 

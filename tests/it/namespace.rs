@@ -74,7 +74,7 @@ async fn names_are_said_without_their_namespace() {
     assert_eq!((fenced.name(), both.name()), ("y", "a"));
     server.cli(&["SET", "shop:locks:z", "text"]);
     let foreign = client.lock("z").acquire().await.unwrap_err();
-    let AcquireError::Unavailable { lock: name, .. } = &foreign else { panic!("{foreign:?}") };
+    let AcquireError::Denied { lock: name, .. } = &foreign else { panic!("{foreign:?}") };
     assert_eq!(name.as_str(), "z");
     let InspectError::Node { lock: name, source: NodeError::ForeignKey, .. } =
         client.lock("z").force_release().await.unwrap_err()
@@ -140,7 +140,12 @@ fn namespaces_and_names_that_cannot_work_are_errors_before_anything_is_sent() {
     };
     assert_eq!(refused(""), ConfigError::EmptyName);
     let len = 4096 + NAMESPACE.len();
-    assert_eq!(refused(&"x".repeat(4096)), ConfigError::NameTooLong { len, max: 4096 });
-    assert_eq!(refused("a{"), ConfigError::BadHashTag { name: "a{".into() });
+    let too_long = refused(&"x".repeat(4096));
+    assert!(
+        matches!(too_long, ConfigError::NameTooLong { len: is, max: 4096, .. } if is == len),
+        "{too_long:?}"
+    );
+    let tag = refused("a{");
+    assert!(matches!(&tag, ConfigError::BadHashTag { name, .. } if &**name == "a{"), "{tag:?}");
     drop(RedLock::new([client.lock("x")]).unwrap());
 }

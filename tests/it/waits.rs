@@ -64,7 +64,7 @@ async fn a_user_who_may_set_a_field_but_nothing_else_leaves_no_key() {
         let client =
             patient(&server).url(&server.url_with("half", "secret")).connect().await.unwrap();
         let refused = client.lock("x").try_acquire().await;
-        let Err(AcquireError::Unavailable { ballot, .. }) = refused else { panic!("{refused:?}") };
+        let Err(AcquireError::Denied { ballot, .. }) = refused else { panic!("{refused:?}") };
         let causes: Vec<_> = ballot.failures().map(|(_, cause)| cause.clone()).collect();
         assert!(matches!(*causes, [NodeError::Permission { .. }]), "{causes:?}");
         assert_eq!(server.keys(), Vec::<String>::new(), "{missing:?}");

@@ -133,7 +133,10 @@ impl<'a> Wanted<'a> {
 
     /// Whether enough servers refused it since it is held there, and some of them as another sort of lock.
     fn is_held_by_another_sort(&self, error: &AcquireError) -> bool {
-        let AcquireError::Unavailable { ballot, .. } = error else { return false };
+        let (AcquireError::Unavailable { ballot, .. } | AcquireError::Denied { ballot, .. }) = error
+        else {
+            return false;
+        };
         let of_another_sort = |vote: &Vote| matches!(vote, Vote::Failed(NodeError::OtherKind));
         let is_held = |vote: &Vote| of_another_sort(vote) || matches!(vote, Vote::Refused { .. });
         let votes = || ballot.iter().map(|(_, vote)| vote);

@@ -324,9 +324,11 @@ impl Acquisition {
                 AcquireError::Quarantined { lock: self.target.lock_name(), ballot, counts_in };
             return Round::NotYet { error, counts_in };
         }
-        let pointless = ballot.failures().filter(|(_, cause)| cause.is_permanent()).count()
-            > self.target.members.len() - need;
-        let error = AcquireError::Unavailable { lock: self.target.lock_name(), ballot };
-        if pointless { Round::Failed(error) } else { Round::Outage(error) }
+        let lasting = ballot.failures().filter(|(_, cause)| !cause.is_transient()).count();
+        let lock = self.target.lock_name();
+        if lasting > self.target.members.len() - need {
+            return Round::Failed(AcquireError::Denied { lock, ballot });
+        }
+        Round::Outage(AcquireError::Unavailable { lock, ballot })
     }
 }

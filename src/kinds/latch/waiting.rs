@@ -58,7 +58,7 @@ impl CountDownLatch {
     }
 
     fn waits_for_better_times(&self, error: &NodeError) -> bool {
-        self.on_outage == OnOutage::Wait && !error.is_permanent()
+        self.on_outage == OnOutage::Wait && error.is_transient()
     }
 
     async fn sleep_no_longer(&self, longest: Duration, event: impl Future<Output = ()>) {

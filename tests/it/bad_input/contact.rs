@@ -198,7 +198,7 @@ async fn server_with_too_many_clients_may_be_asked_again() {
     // It hangs up at once, and may do so before its words are read.
     let said = source.to_string().contains("max number of clients");
     assert!(said || matches!(source, NodeError::Unreachable { .. }), "{source:?}");
-    assert!(!source.is_permanent() && !source.is_unknown());
+    assert!(source.is_transient() && !source.is_unknown());
 }
 
 #[tokio::test]

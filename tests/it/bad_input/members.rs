@@ -62,7 +62,7 @@ async fn member_with_a_lease_of_its_own_is_refused() {
             RedLock::new(members().into_iter().skip(1)).unwrap_err(),
         ];
         for error in refused {
-            let ConfigError::MemberLease { member } = &error else { panic!("{error:?}") };
+            let ConfigError::MemberLease { member, .. } = &error else { panic!("{error:?}") };
             assert!(member.contains("\"y\""), "{member}");
             assert_readable(&error);
         }

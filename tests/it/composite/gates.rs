@@ -163,7 +163,7 @@ async fn attempt(case: &Case, doors: &[Doors]) -> Outcome {
             Outcome::Guard
         }
         Ok(None) => Outcome::HeldByAnother,
-        Err(AcquireError::Unavailable { ballot, .. }) => {
+        Err(AcquireError::Unavailable { ballot, .. } | AcquireError::Denied { ballot, .. }) => {
             assert_eq!(ballot.iter().count(), case.gates.len());
             Outcome::Unavailable
         }

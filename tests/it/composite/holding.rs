@@ -77,7 +77,8 @@ async fn member_of_a_multi_lock_gone_is_lost_with_its_name() {
     fleet.servers[1].cli(&["DEL", "x"]);
     let cause = within(HANG, "the loss", guard.lost()).await;
     let node = fleet.masters.clients()[1].node_id().clone();
-    assert_eq!(cause, LostCause::MemberGone { node, name: "x".into() });
+    assert!(matches!(cause, LostCause::MemberGone { .. }), "{cause:?}");
+    assert_eq!(cause.to_string(), format!("{node} no longer knows \"x\""));
     // Its work may still be stopping: the other keys stand until the guard is gone.
     assert!(holder_on(&fleet.servers[0], "x").is_some());
     drop(guard);
@@ -90,9 +91,8 @@ async fn master_restarted_empty_ends_a_multi_lock() {
     let guard = held_by_all(&fleet, Rule::All).await;
     fleet.servers.restart_empty(0);
     let cause = within(HANG, "the loss", guard.lost()).await;
-    let node = fleet.masters.clients()[0].node_id().clone();
-    let expected = [LostCause::MemberGone { node, name: "x".into() }, LostCause::Expired];
-    assert!(expected.contains(&cause), "{cause}");
+    let gone = format!("{} no longer knows \"x\"", fleet.masters.clients()[0].node_id());
+    assert!(cause == LostCause::Expired || cause.to_string() == gone, "{cause}");
     drop(guard);
     fleet.end(&[]).await;
 }

@@ -113,7 +113,7 @@ async fn one_member_of_a_multi_lock_down_is_an_outage_that_leaves_nothing() {
     let AcquireError::Unavailable { ballot, .. } = &error else { panic!("{error}") };
     let (down, cause) = ballot.failures().next().unwrap();
     assert_eq!(down, fleet.masters.clients()[1].node_id());
-    assert!(!cause.is_permanent(), "{cause}");
+    assert!(cause.is_transient(), "{cause}");
     fleet.servers.restart(1);
     fleet.end(&[]).await;
 }
@@ -144,7 +144,7 @@ async fn foreign_keys_on_a_minority_do_not_stop_a_red_lock() {
     let guard = fleet.masters.red_lock("x").acquire().await.unwrap();
     guard.release().await.unwrap();
     let error = fleet.masters.multi_lock("x").acquire().await.unwrap_err();
-    let AcquireError::Unavailable { ballot, .. } = &error else { panic!("{error}") };
+    let AcquireError::Denied { ballot, .. } = &error else { panic!("{error}") };
     let foreign = |(_, vote): (_, &Vote)| matches!(vote, Vote::Failed(NodeError::ForeignKey));
     assert_eq!(ballot.iter().filter(|vote| foreign(*vote)).count(), 1);
     assert_eq!(fleet.servers[1].cli(&["GET", "x"]), "not a lock");

@@ -123,7 +123,7 @@ async fn who_has_no_credentials_is_told_why_and_tried_again() {
         };
         assert!(source.to_string().contains(expected), "{source}");
         assert!(matches!(source, NodeError::Credentials { .. }), "{source:?}");
-        assert!(!source.is_permanent() && !source.is_unknown());
+        assert!(source.is_transient() && !source.is_unknown());
     }
     settings.connect().await.unwrap();
 }

@@ -72,7 +72,7 @@ async fn stopped_replica_fails_an_acquire_in_time_and_nothing_stands_afterwards(
     assert_eq!(short(&error), [(1, 0)]);
     assert!(began.elapsed() >= ms(300) && began.elapsed() < ms(300) + LIMIT, "{began:?}");
     assert!(error.to_string().contains("0 of the 1 replicas"), "{error}");
-    assert!(causes(&error)[0].is_unknown() && !causes(&error)[0].is_permanent());
+    assert!(causes(&error)[0].is_unknown() && causes(&error)[0].is_transient());
     assert!(pair.master.keys().is_empty(), "{:?}", pair.master.keys());
     pair.replica.thaw();
     let guard = soon(client.lock("x").acquire()).await.unwrap();

@@ -41,8 +41,8 @@ async fn refused(settings: ClientBuilder) -> NodeError {
 /// What was said of the certificates.
 #[track_caller]
 fn reason(error: &NodeError) -> String {
-    assert!(error.is_permanent() && !error.is_unknown(), "{error:?}");
-    let NodeError::Tls { reason } = error else { panic!("{error:?}") };
+    assert!(!error.is_transient() && !error.is_unknown(), "{error:?}");
+    let NodeError::Tls { reason, .. } = error else { panic!("{error:?}") };
     reason.to_string()
 }
 
@@ -131,7 +131,7 @@ async fn handshake_that_is_not_answered_ends_with_the_time_to_connect() {
     let settings = settings.tls(Tls::new().ca_file(authority.root()));
     let error = refused(settings.connect_timeout(Duration::from_millis(300))).await;
     assert!(error.to_string().contains("no TLS handshake within 300ms"), "{error}");
-    assert!(!error.is_permanent());
+    assert!(error.is_transient());
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use crate::support::{patient, soon};
 
 fn reason(error: &ConnectError) -> &str {
     match error {
-        ConnectError::Node { source: NodeError::Unreachable { reason }, .. } => reason,
+        ConnectError::Node { source: NodeError::Unreachable { reason, .. }, .. } => reason,
         other => panic!("{other:?}"),
     }
 }

@@ -16,8 +16,11 @@ async fn what_cannot_work_is_refused_before_anything_is_sent() {
     let semaphore = client.expirable_semaphore("x");
     for permits in [0, 1_025, u32::MAX] {
         let error = semaphore.acquire_many(permits).await.unwrap_err();
-        let expected = ConfigError::PermitsOutOfRange { permits, max: 1_024 };
-        assert!(matches!(&error, AcquireError::Config(error) if *error == expected), "{error:?}");
+        let AcquireError::Config(ConfigError::PermitsOutOfRange { permits: is, max, .. }) = error
+        else {
+            panic!("{error:?}");
+        };
+        assert_eq!((is, max), (permits, 1_024));
     }
     let error = semaphore.clone().with_lease(fixed(19)).acquire().await.unwrap_err();
     assert!(matches!(error, AcquireError::Config(ConfigError::LeaseTooShort { .. })), "{error:?}");

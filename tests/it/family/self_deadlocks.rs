@@ -9,7 +9,7 @@ use crate::support::soon;
 
 async fn is_told<L: AnyLock>(lock: &L, owner: &Owner, held: &str) {
     let expected = |error: AcquireError| match error {
-        AcquireError::Config(ConfigError::HeldByAnother { name }) => {
+        AcquireError::Config(ConfigError::HeldByAnother { name, .. }) => {
             assert!(name.contains(held), "{name}");
         }
         error => panic!("{error}"),

@@ -56,7 +56,7 @@ async fn fenced_acquire_of_who_holds_the_plain_lock_is_refused_at_once() {
     let (plain, fenced) = (client.lock("x"), client.fenced_lock("x"));
     let guard = plain.acquire_as(&owner).await.unwrap();
     let without = |error: &AcquireError| match error {
-        AcquireError::Config(ConfigError::HeldWithoutToken { name }) => &**name == "x",
+        AcquireError::Config(ConfigError::HeldWithoutToken { name, .. }) => &**name == "x",
         _ => false,
     };
     let waited = soon(fenced.acquire_as(&owner)).await.unwrap_err();

@@ -34,7 +34,7 @@ async fn member_whose_key_is_no_counter_does_not_vote() {
     let guard = fleet.masters.fenced_red_lock("x").acquire().await.unwrap();
     guard.release().await.unwrap();
     let error = fleet.masters.fenced_multi_lock("x").acquire().await.unwrap_err();
-    let AcquireError::Unavailable { ballot, .. } = &error else { panic!("{error}") };
+    let AcquireError::Denied { ballot, .. } = &error else { panic!("{error}") };
     let foreign = ballot.failures().filter(|(_, c)| matches!(c, NodeError::ForeignCounter)).count();
     assert_eq!(foreign, 1);
     assert!(!fleet.servers[1].exists("x"));
@@ -61,7 +61,7 @@ async fn counter_that_is_far_ahead_by_accident_is_the_failure_of_its_member() {
     assert_eq!(value(&fleet.servers[1], &member_counter("x")), far);
     assert_eq!(value(&fleet.servers[2], &member_counter("x")), last);
     let error = fleet.masters.fenced_multi_lock("x").acquire().await.unwrap_err();
-    let AcquireError::Unavailable { ballot, .. } = &error else { panic!("{error}") };
+    let AcquireError::Denied { ballot, .. } = &error else { panic!("{error}") };
     let foreign = ballot.failures().filter(|(_, c)| matches!(c, NodeError::ForeignCounter)).count();
     assert_eq!(foreign, 1);
 }

@@ -120,7 +120,7 @@ async fn member_of_a_multi_lock_that_another_took_is_named() {
     let lost = guard.lost().await;
     let node = fleet.masters.clients()[1].node_id().clone();
     assert_eq!(lost.to_string(), format!("another holds \"x\" on {node}"));
-    assert_eq!(lost, LostCause::MemberTaken { node, name: "x".into() });
+    assert!(matches!(lost, LostCause::MemberTaken { .. }), "{lost:?}");
     thief.release().await.unwrap();
     drop(guard);
     fleet.end(&[]).await;

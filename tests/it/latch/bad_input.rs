@@ -39,12 +39,12 @@ async fn bad_name_is_refused_before_anything_is_sent() {
     let server = RedisServer::start();
     let client = Client::connect_lazy(&server.url()).unwrap();
     for (name, expected) in [
-        ("", ConfigError::EmptyName),
-        ("a{b", ConfigError::BadHashTag { name: "a{b".into() }),
-        ("{}a", ConfigError::BadHashTag { name: "{}a".into() }),
+        ("", "EmptyName"),
+        ("a{b", r#"BadHashTag { name: "a{b" }"#),
+        ("{}a", r#"BadHashTag { name: "{}a" }"#),
     ] {
         for error in refusals(&client.count_down_latch(name)).await {
-            assert_eq!(error, expected);
+            assert_eq!(format!("{error:?}"), expected);
         }
     }
     assert_eq!(server.connected_clients(), 0);
@@ -56,8 +56,13 @@ async fn count_that_cannot_be_set_is_refused_before_anything_is_sent() {
     let latch = Client::connect_lazy(&server.url()).unwrap().count_down_latch("x");
     for count in [0, MAX + 1, u64::MAX] {
         let error = soon(latch.try_set_count(count)).await.unwrap_err();
-        let expected = ConfigError::CountOutOfRange { count, max: MAX };
-        assert!(matches!(&error, ChangeError::Config(error) if *error == expected), "{error:?}");
+        let is_expected = |error: &ConfigError| {
+            matches!(
+                error,
+                ConfigError::CountOutOfRange { count: is, max: MAX, .. } if *is == count
+            )
+        };
+        assert!(matches!(&error, ChangeError::Config(error) if is_expected(error)), "{error:?}");
         assert!(error.to_string().contains(&count.to_string()), "{error}");
     }
     assert_eq!(server.connected_clients(), 0);
@@ -76,7 +81,7 @@ async fn tagged_name_works_but_in_a_cluster() {
     crate::support::eventually(|| cluster.cli(&["CLUSTER", "INFO"]).contains("state:ok")).await;
     let client = client(&cluster).await;
     for error in refusals(&client.count_down_latch("{a}x")).await {
-        assert_eq!(error, ConfigError::TaggedLatch { name: "{a}x".into() });
+        assert_eq!(format!("{error:?}"), r#"TaggedLatch { name: "{a}x" }"#);
     }
     assert_eq!(cluster.size(), 0);
     let latch = client.count_down_latch("x");

@@ -76,7 +76,7 @@ async fn only_a_fleet_that_is_young_as_a_whole_and_was_never_blessed_is_blessed(
 
     servers[1].restart();
     let error = masters().bless().await.unwrap_err();
-    let BlessError::HalfYoung { young, old } = &error else { panic!("{error:?}") };
+    let BlessError::HalfYoung { young, old, .. } = &error else { panic!("{error:?}") };
     assert_eq!((young.len(), old.len()), (1, 2));
 
     servers[0].restart();

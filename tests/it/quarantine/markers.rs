@@ -26,7 +26,7 @@ async fn key_that_is_no_marker_counts_for_none_and_is_not_touched() {
         }
         for blessed in [masters.bless().await, masters.bless_by_force().await] {
             let error = blessed.unwrap_err();
-            let BlessError::ForeignMarker { node } = &error else { panic!("{error:?}") };
+            let BlessError::ForeignMarker { node, .. } = &error else { panic!("{error:?}") };
             assert_eq!(node, masters.clients()[1].node_id());
         }
         assert_eq!(servers[1].cli(read), "b");

@@ -57,7 +57,7 @@ impl Field {
 async fn blessing_that_another_overtakes_takes_its_own_markers_back() {
     let field = Field::start().await;
     let error = field.overtaken(field.others_are_marked()).await;
-    let BlessError::Overtaken { node, left } = &error else { panic!("{error:?}") };
+    let BlessError::Overtaken { node, left, .. } = &error else { panic!("{error:?}") };
     assert_eq!((node, left.len()), (field.masters.clients()[0].node_id(), 0));
     assert!(error.to_string().ends_with("; those that were written have been taken back"));
     assert_eq!(marker_on(&field.servers[0]), field.theirs, "the other's stays");
@@ -79,7 +79,7 @@ async fn overtaken_blessing_names_the_masters_where_its_marker_may_be_left() {
         field.servers.kill(1);
     };
     let error = field.overtaken(dies).await;
-    let BlessError::Overtaken { node, left } = &error else { panic!("{error:?}") };
+    let BlessError::Overtaken { node, left, .. } = &error else { panic!("{error:?}") };
     let [first, second, _] = field.masters.clients() else { unreachable!() };
     assert_eq!((node, left.as_slice()), (first.node_id(), &[second.node_id().clone()][..]));
     assert!(error.to_string().ends_with(&format!("; markers may be left on {}", second.node_id())));

@@ -34,12 +34,12 @@ async fn without_info_no_vote_counts_and_the_cause_names_the_right_to_add() {
     for rule in Rule::BOTH {
         let started = Instant::now();
         let error = rule.lock(&masters, "x").try_acquire().await.unwrap_err();
-        let AcquireError::Unavailable { ballot, .. } = &error else { panic!("{error:?}") };
+        let AcquireError::Denied { ballot, .. } = &error else { panic!("{error:?}") };
         assert!(ballot.failures().all(|(_, cause)| matches!(cause, NodeError::Unidentified)));
         assert!(error.to_string().contains("+info|server"), "{error}");
         // Waiting does not help.
         let error = masters.red_lock("x").on_outage(OnOutage::Wait).acquire().await.unwrap_err();
-        assert!(matches!(error, AcquireError::Unavailable { .. }), "{error:?}");
+        assert!(matches!(error, AcquireError::Denied { .. }), "{error:?}");
         assert!(started.elapsed() < SOON);
     }
     // A lock by itself never asks.

@@ -61,7 +61,7 @@ async fn key_that_is_no_marker_is_an_error_and_is_not_touched() {
     servers[2].bless();
     for rule in Rule::BOTH {
         let error = rule.lock(&strict, "x").acquire().await.unwrap_err();
-        let AcquireError::Unavailable { ballot, .. } = &error else { panic!("{error:?}") };
+        let AcquireError::Denied { ballot, .. } = &error else { panic!("{error:?}") };
         assert!(ballot.failures().any(|(_, cause)| matches!(cause, NodeError::ForeignMarker)));
     }
     assert_eq!(servers[0].cli(&["HGET", MARKER, "a"]), "b");

@@ -132,7 +132,10 @@ async fn judge(
             stands(ballot, fleet, name, Some(guard.holder_id())).await;
             guard.release().await.unwrap();
         }
-        Err(AcquireError::Unavailable { ballot: named, .. }) => {
+        Err(
+            AcquireError::Unavailable { ballot: named, .. }
+            | AcquireError::Denied { ballot: named, .. },
+        ) => {
             assert!(ballot.count(Says::Failed) > may_fail, "{name} is no outage: {named}");
             for ((_, vote), says) in named.iter().zip(&ballot.0) {
                 assert!(says.is_said_by(vote), "{name}: {named}");

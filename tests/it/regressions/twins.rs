@@ -14,7 +14,7 @@ async fn process_that_uses_both_is_told() {
     let server = RedisServer::start();
     let (one, other) = (client(&server).await, client(&server).await);
     let is_told = |error: AcquireError, letter: &str| match error {
-        AcquireError::Config(ConfigError::SharedKeys { name, other }) => {
+        AcquireError::Config(ConfigError::SharedKeys { name, other, .. }) => {
             assert_eq!((&*name, &*other), (&*format!("{{{letter}}}"), letter));
         }
         error => panic!("{error:?}"),

@@ -47,7 +47,7 @@ async fn hold_with_other_guards_that_write_is_not_downgraded() {
     let lock = client(&server).await.rw_lock("x");
     let writer = lock.write().acquire().await.unwrap();
     let other = writer.reenter().unwrap();
-    let Err(DowngradeError::WriteGuards { guard, others: 1 }) = writer.downgrade().await else {
+    let Err(DowngradeError::WriteGuards { guard, others: 1, .. }) = writer.downgrade().await else {
         panic!("another guard writes");
     };
     assert!(guard.is_held());

@@ -49,12 +49,12 @@ async fn bad_name_is_refused_before_anything_is_sent() {
     let server = RedisServer::start();
     let client = Client::connect_lazy(&server.url()).unwrap();
     for (name, expected) in [
-        ("", ConfigError::EmptyName),
-        ("a{b", ConfigError::BadHashTag { name: "a{b".into() }),
-        ("{}a", ConfigError::BadHashTag { name: "{}a".into() }),
+        ("", "EmptyName"),
+        ("a{b", r#"BadHashTag { name: "a{b" }"#),
+        ("{}a", r#"BadHashTag { name: "{}a" }"#),
     ] {
         for error in refusals(&client.semaphore(name)).await {
-            assert_eq!(error, expected);
+            assert_eq!(format!("{error:?}"), expected);
         }
     }
     assert_eq!(server.connected_clients(), 0);

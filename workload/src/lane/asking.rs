@@ -70,7 +70,9 @@ impl Lane {
 
     fn refusal(&self, error: &AcquireError) -> Refusal {
         match error {
-            AcquireError::Unavailable { ballot, .. } => Refusal::Outage(ballot.to_string()),
+            AcquireError::Unavailable { ballot, .. } | AcquireError::Denied { ballot, .. } => {
+                Refusal::Outage(ballot.to_string())
+            }
             AcquireError::Quarantined { .. } => {
                 self.observer.saw("refused: quarantine");
                 Refusal::Outage(error.to_string())
