@@ -26,6 +26,13 @@ pub(crate) enum WaitLimit {
     Forever,
 }
 
+impl WaitLimit {
+    /// A limit of nothing is one attempt: no server could answer within it.
+    pub(crate) const fn of(limit: Duration) -> Self {
+        if limit.is_zero() { Self::Once } else { Self::For(limit) }
+    }
+}
+
 /// A target, how it is to be acquired, and the guard that its users get.
 pub(crate) struct Handle<P = LockGuard> {
     pub(crate) target: Target,
@@ -216,6 +223,7 @@ impl<P: Proof> Handle<P> {
             if is_queued { self.strategy.with_pauses_of_at_most(IN_QUEUE) } else { self.strategy };
         let (key, keeps_out) = (contender.line(), contender.keeps_out());
         let (lines, _) = self.target.lines();
+        let unanswered = || self.target.unanswered();
         let waiting = Waiting {
             clock: &self.target.process().clock,
             random: &self.target.process().random,
@@ -227,6 +235,7 @@ impl<P: Proof> Handle<P> {
             deadline,
             on_outage: self.on_outage.unwrap_or(by_default),
             strategy,
+            unanswered: &unanswered,
             attend: &|work| watchdog.attend(work),
         };
         wait::acquire(&mut contender, lines, &waiting).await

@@ -68,11 +68,12 @@ macro_rules! lock_methods {
 
             /// Waits until the lock is held, at most `limit`. `None`: held by others, or wanted by
             /// others before us in line, until then. Attempts at least once if nobody stands in
-            /// line.
+            /// line. The limit bounds all that is done meanwhile, connecting and the first attempt too; with a
+            /// limit of zero it is [`try_acquire`](Self::try_acquire).
             ///
             /// # Errors
             /// As [`acquire`](Self::acquire), but for an outage: it is waited for too, and is an
-            /// error if it lasts until the limit, or with [`OnOutage::Fail`](crate::OnOutage).
+            /// error if it lasts until the limit, as it is if nobody has answered by then, or with [`OnOutage::Fail`](crate::OnOutage).
             /// [`Quarantined`](crate::AcquireError::Quarantined), at once, if the limit ends before
             /// the votes of enough servers count.
             ///
@@ -82,7 +83,7 @@ macro_rules! lock_methods {
                 &self,
                 limit: std::time::Duration,
             ) -> Result<Option<$Guard>, $crate::AcquireError> {
-                self.handle.acquire(None, $crate::acquire::WaitLimit::For(limit)).await
+                self.handle.acquire(None, $crate::acquire::WaitLimit::of(limit)).await
             }
 
             /// [`acquire`](Self::acquire) as `owner`: if it holds the lock already, this is one

@@ -7,12 +7,12 @@ use crate::{
     by_member::ByMember,
     claim::Claim,
     clock::Instant,
-    error::{AcquireError, ConfigError, LockName},
+    error::{AcquireError, ConfigError, LockName, NodeError, Phase, Vote},
     guard::lines,
     lease::{Lease, Term},
     process::Process,
     random::Random,
-    voting::{Members, Voter, lock_name},
+    voting::{Members, Voter, ballot, lock_name},
     wait::Lines,
 };
 
@@ -70,6 +70,20 @@ impl Target {
     /// What it is called where it is spoken of.
     pub(crate) fn lock_name(&self) -> LockName {
         lock_name(&self.members)
+    }
+
+    /// What is said if a caller's time was up before it came to anything: of several, nothing is known of each.
+    pub(crate) fn unanswered(&self) -> AcquireError {
+        let said = |member: &Voter| {
+            if !self.members.is_one() {
+                return Vote::Pending;
+            }
+            let is_connected = member.services.node.connected(member.kind.name()).is_some();
+            let phase = if is_connected { Phase::Answering } else { Phase::Connecting };
+            Vote::Failed(NodeError::TimedOut { phase })
+        };
+        let ballot = ballot(&self.members, self.members.map(said));
+        AcquireError::Unavailable { lock: self.lock_name(), ballot }
     }
 
     /// How many members are enough.

@@ -141,7 +141,8 @@ impl Connection {
     }
 
     /// Sends `call` in its turn, and waits for the answer until `deadline`. If the server does not
-    /// know the script, nothing was executed, and the call is sent once more with the script's text.
+    /// know the script, nothing was executed, and the call is sent once more with the script's text. That is
+    /// another round trip, which has as much time as the first one took more.
     ///
     /// # Errors
     /// An error of the server. [`NodeError::Unreachable`] if the socket broke, and
@@ -171,13 +172,17 @@ impl Connection {
         &self,
         priority: Priority,
         call: &C,
-        deadline: Instant,
+        mut deadline: Instant,
     ) -> Result<Answer<C::Reply>, NodeError> {
-        let mut form = Form::Digest;
+        let (mut form, began) = (Form::Digest, self.socket.outbox.clocks.now());
         loop {
             let request = Request::eval(form, call, self.publishing());
             match self.send(request, deadline, priority).await {
-                Err(error) if error.is_noscript() && form == Form::Digest => form = Form::Text,
+                Err(error) if error.is_noscript() && form == Form::Digest => {
+                    form = Form::Text;
+                    // A server that is far away would have no time left for the second.
+                    deadline = deadline + self.socket.outbox.clocks.now().saturating_since(began);
+                }
                 answer => return self.answer_to(call, answer?),
             }
         }

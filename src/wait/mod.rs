@@ -52,7 +52,11 @@ mod strategy;
 mod tests;
 mod waiting;
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{
+    pin::{Pin, pin},
+    sync::Arc,
+    time::Duration,
+};
 
 use futures::FutureExt;
 
@@ -76,7 +80,9 @@ use crate::{by_member::MemberId, clock::SharedClock, error::AcquireError};
 
 /// Acquires, waiting as long as `waiting` allows. `None`: held by others until then.
 ///
-/// Whoever is the first in line makes one attempt in any case.
+/// Whoever is the first in line makes one attempt in any case. The deadline bounds that too: what was asked by
+/// then is given back in the background, and a call that is dropped speaks neither against its socket nor
+/// against its server.
 pub(crate) async fn acquire<C: Contender>(
     contender: &mut C,
     lines: &Arc<Lines<C::Offered>>,
@@ -90,11 +96,11 @@ pub(crate) async fn acquire<C: Contender>(
     let place = place.map(|taken| attended(taken, waiting));
     let mut round = None;
     if place.as_ref().is_none_or(LinePlace::is_first) {
-        let mut asking = pin!(contender.round(Cause::Arrival));
-        round = Some(match &place {
-            Some(place) => place.busy_with(asking.as_mut()).await,
-            None => asking.await,
-        });
+        let asking = pin!(contender.round(Cause::Arrival));
+        round = first_round(place.as_ref(), asking, waiting).await;
+        if round.is_none() {
+            return Err((waiting.unanswered)());
+        }
     }
     if place.is_none()
         && let Some(Round::Granted(grant)) = round
@@ -126,19 +132,25 @@ pub(crate) async fn acquire<C: Contender>(
         return Err(error);
     }
     // On the heap: most acquires never wait, and their callers' futures should not pay for it.
-    let persist = Box::pin(stand_in_line(contender, &place, waiting, refused_by, &mut trouble));
-    let granted = match waiting.deadline {
-        None => Some(persist.await),
-        Some(deadline) => tokio::select! {
-            biased;
-            result = persist => Some(result),
-            () = waiting.clock.sleep_until(deadline) => None,
-        },
-    };
+    let mut persist = Box::pin(stand_in_line(contender, &place, waiting, refused_by, &mut trouble));
+    let granted = waiting.in_time(persist.as_mut()).await;
+    drop(persist);
     match granted {
         Some(result) => result.map(Some),
         // Neither granted nor refused: the caller must learn that it was not a matter of waiting.
         None => trouble.outage.or_else(|| place.line().trouble()).map_or(Ok(None), Err),
+    }
+}
+
+/// The attempt that is made before anything is waited for. `None` if the caller's time was up first.
+async fn first_round<T: Offered, F: Future>(
+    place: Option<&LinePlace<T>>,
+    asking: Pin<&mut F>,
+    waiting: &Waiting<'_>,
+) -> Option<F::Output> {
+    match place {
+        Some(place) => waiting.in_time(pin!(place.busy_with(asking))).await,
+        None => waiting.in_time(asking).await,
     }
 }
 

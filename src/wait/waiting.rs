@@ -1,6 +1,6 @@
 //! Where an acquire waits, until when, and with how much patience.
 
-use std::{ops::Range, sync::Arc, time::Duration};
+use std::{ops::Range, pin::Pin, sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 
@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     clock::{Instant, SharedClock},
+    error::AcquireError,
     random::Random,
 };
 
@@ -59,6 +60,8 @@ pub(crate) struct Waiting<'a> {
     pub(crate) deadline: Option<Instant>,
     pub(crate) on_outage: OnOutage,
     pub(crate) strategy: WaitStrategy,
+    /// What is said if the time was up before any server answered.
+    pub(crate) unanswered: &'a (dyn Fn() -> AcquireError + Send + Sync),
     /// Has something done where it goes on whatever becomes of the caller's runtime.
     pub(crate) attend: &'a (dyn Fn(BoxFuture<'static, ()>) + Send + Sync),
 }
@@ -67,6 +70,19 @@ impl Waiting<'_> {
     /// Whether the caller's time is up before that much more has passed.
     pub(super) fn ends_within(&self, time: Duration) -> bool {
         self.deadline.is_some_and(|deadline| deadline < self.clock.now() + time)
+    }
+
+    /// Does something, but for no longer than the caller has time. `None` if that was too short.
+    ///
+    /// # Cancel safety
+    /// That of `work`, which is dropped at the deadline too.
+    pub(super) async fn in_time<F: Future>(&self, work: Pin<&mut F>) -> Option<F::Output> {
+        let Some(deadline) = self.deadline else { return Some(work.await) };
+        tokio::select! {
+            biased;
+            done = work => Some(done),
+            () = self.clock.sleep_until(deadline) => None,
+        }
     }
 
     /// Waits until the votes count, but not for long: somebody may say that they do.

@@ -21,6 +21,7 @@ mod holds;
 mod hosts;
 mod jumps;
 mod latch;
+mod limits;
 mod mutex;
 mod names;
 mod namespace;

@@ -11,7 +11,7 @@ use palisade::{
     error::{ConfigError, NodeError, Vote},
     waiting::{Backoff, WaitStrategy},
 };
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::settings::{Patience, Settings};
 use crate::{args::RunArgs, note, servers::Servers, sort::Sort};
@@ -94,7 +94,8 @@ impl<'a> Wanted<'a> {
     /// Servers that are too young to vote are a word at once, and then waited for as anything else is.
     async fn ask_for(self, lock: impl AnyLock) -> Granted {
         let lock = lock.with_lease(Lease::WatchdogOf(self.lease)).wait_strategy(self.strategy()?);
-        let guard = match (self.patience, lock.try_acquire().await) {
+        let began = Instant::now();
+        let guard = match (self.patience, self.first_attempt(&lock).await) {
             (Patience::None, at_once) => at_once?,
             (_, Ok(Some(guard))) => Some(guard),
             (Patience::For(limit), Err(young @ AcquireError::Quarantined { counts_in, .. }))
@@ -113,12 +114,26 @@ impl<'a> Wanted<'a> {
                     _ => {}
                 }
                 match patience {
-                    Patience::For(limit) => lock.try_acquire_for(limit).await?,
+                    Patience::For(limit) => {
+                        // Of nothing it would be one attempt, for as long as that takes.
+                        let left = limit.saturating_sub(began.elapsed()).max(LEAST);
+                        lock.try_acquire_for(left).await?
+                    }
                     _ => Some(lock.on_outage(OnOutage::Wait).acquire().await?),
                 }
             }
         };
         Ok(guard.map(Into::into))
+    }
+
+    /// As long as there is time; what came of it by then is asked again.
+    async fn first_attempt<L: AnyLock>(self, lock: &L) -> Result<Option<L::Guard>, AcquireError> {
+        match self.patience {
+            Patience::For(limit) => {
+                timeout(limit, lock.try_acquire()).await.unwrap_or_else(|_elapsed| Ok(None))
+            }
+            Patience::None | Patience::Forever => lock.try_acquire().await,
+        }
     }
 
     fn strategy(self) -> Result<WaitStrategy, ConfigError> {
@@ -133,7 +148,8 @@ impl<'a> Wanted<'a> {
 
     /// Whether enough servers refused it since it is held there, and some of them as another sort of lock.
     fn is_held_by_another_sort(&self, error: &AcquireError) -> bool {
-        let (AcquireError::Unavailable { ballot, .. } | AcquireError::Denied { ballot, .. }) = error
+        let (AcquireError::Unavailable { ballot, .. } | AcquireError::Denied { ballot, .. }) =
+            error
         else {
             return false;
         };
@@ -146,5 +162,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
+/// What an attempt is given that comes after the limit, to say what it met.
+const LEAST: Duration = Duration::from_millis(1);
 /// How often to look whether those of another sort are gone.
 pub(super) const LOOK_EVERY: Duration = Duration::from_secs(1);

@@ -150,21 +150,22 @@ impl CountDownLatch {
     /// # Cancel safety
     /// Dropping the future changes nothing.
     pub async fn wait(&self) -> Result<(), InspectError> {
-        self.check_slot().await?;
         self.wait_until(None).await.map(drop)
     }
 
-    /// The same, for at most `limit`: false if the count was not seen at zero by then. A limit of zero
-    /// looks once.
+    /// The same, for at most `limit`: false if the count was not seen at zero by then. The limit bounds the
+    /// first look, too; a limit of zero looks once.
     ///
     /// # Errors
-    /// As [`wait`](Self::wait).
+    /// As [`wait`](Self::wait). A first look that was not answered by then is an error.
     ///
     /// # Cancel safety
     /// As [`wait`](Self::wait).
     pub async fn wait_for(&self, limit: Duration) -> Result<bool, InspectError> {
+        if limit.is_zero() {
+            return Ok(self.checked_look().await? == Some(true));
+        }
         let deadline = self.counter.services.now() + limit;
-        self.check_slot().await?;
         self.wait_until(Some(deadline)).await
     }
 

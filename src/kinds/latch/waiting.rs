@@ -10,7 +10,7 @@ use futures::future::select;
 use super::CountDownLatch;
 use crate::{
     clock::Instant,
-    error::{InspectError, NodeError},
+    error::{InspectError, NodeError, Phase},
     telling,
     wait::OnOutage,
 };
@@ -18,8 +18,14 @@ use crate::{
 impl CountDownLatch {
     /// Whether it was seen at zero before `deadline`.
     pub(super) async fn wait_until(&self, deadline: Option<Instant>) -> Result<bool, InspectError> {
-        if self.is_open().await? == Some(true) {
-            return Ok(true);
+        match deadline {
+            None if self.checked_look().await? == Some(true) => return Ok(true),
+            None => {}
+            Some(deadline) => {
+                if let Some(is_open) = self.first_look(deadline).await? {
+                    return Ok(is_open);
+                }
+            }
         }
         // On the heap: many never wait, and their callers' futures should not pay for it.
         let waited = Box::pin(telling::woken_aside(self.listen_until_open()));
@@ -29,6 +35,28 @@ impl CountDownLatch {
             waited = waited => waited.map(|()| true),
             () = self.counter.services.process.clock.sleep_until(deadline) => Ok(false),
         }
+    }
+
+    /// The first look, for no longer than the caller has time: what came of it, if that is an answer.
+    async fn first_look(&self, deadline: Instant) -> Result<Option<bool>, InspectError> {
+        let clock = &self.counter.services.process.clock;
+        tokio::select! {
+            biased;
+            looked = self.checked_look() => Ok(looked?.filter(|is_open| *is_open)),
+            () = clock.sleep_until(deadline) => {
+                let late = NodeError::TimedOut { phase: Phase::Answering };
+                if self.waits_for_better_times(&late) {
+                    return Ok(Some(false));
+                }
+                Err(self.counter.failed(late))
+            }
+        }
+    }
+
+    /// Looks once, at a latch that may be waited for.
+    pub(super) async fn checked_look(&self) -> Result<Option<bool>, InspectError> {
+        self.check_slot().await?;
+        self.is_open().await
     }
 
     async fn listen_until_open(&self) -> Result<(), InspectError> {

@@ -145,7 +145,7 @@ macro_rules! permit_methods {
                 permits: u32,
                 limit: std::time::Duration,
             ) -> Result<Option<$Guard>, $crate::AcquireError> {
-                self.take(permits, $crate::acquire::WaitLimit::For(limit)).await
+                self.take(permits, $crate::acquire::WaitLimit::of(limit)).await
             }
         }
 
