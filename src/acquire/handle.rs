@@ -248,25 +248,40 @@ impl<P: Proof> Handle<P> {
     }
 
     pub(crate) async fn with<R>(&self, work: impl AsyncFnOnce(&P) -> R) -> Result<R, WithError> {
-        let proof = self.wait(None).await?;
+        let done = self.with_if(WaitLimit::Forever, work).await?;
+        // Only a limit in time can end the wait without a guard.
+        done.ok_or(WithError::Acquire(AcquireError::Shutdown))
+    }
+
+    /// The same if it is held in time. `None`: `work` was not run.
+    pub(crate) async fn with_if<R>(
+        &self,
+        patience: WaitLimit,
+        work: impl AsyncFnOnce(&P) -> R,
+    ) -> Result<Option<R>, WithError> {
+        let Some(proof) = self.acquire(None, patience).await? else { return Ok(None) };
         let value = run(proof.guard(), work(&proof)).await?;
-        let guard: LockGuard = proof.into();
-        let claim = guard.turn().claim().clone();
-        if let Err(error) = guard.release().await {
-            let (lock, holder) = (claim.lock_name(), claim.holder().clone());
-            telling::event(move || {
-                tracing::warn!(
-                    %lock, %holder, %error,
-                    "the lock was not given back cleanly after its work was done"
-                );
-            });
-        }
-        Ok(value)
+        release_after_work(proof.into()).await;
+        Ok(Some(value))
     }
 }
 
 /// The longest pause of a waiter that polls for a turn in a queue.
 const IN_QUEUE: Duration = Duration::from_secs(1);
+
+/// The work is done: that its lock is not known to be free is told, and no matter of its caller's.
+pub(crate) async fn release_after_work(guard: LockGuard) {
+    let claim = guard.turn().claim().clone();
+    if let Err(error) = guard.release().await {
+        let (lock, holder) = (claim.lock_name(), claim.holder().clone());
+        telling::event(move || {
+            tracing::warn!(
+                %lock, %holder, %error,
+                "the lock was not given back cleanly after its work was done"
+            );
+        });
+    }
+}
 
 async fn run<F: Future>(guard: &LockGuard, work: F) -> Result<F::Output, WithError> {
     Ok(guard.run(work).await?)

@@ -133,6 +133,37 @@ macro_rules! lock_methods {
             ) -> Result<R, $crate::error::WithError> {
                 self.handle.with(work).await
             }
+
+            /// [`with`](Self::with), if the lock is held within `limit`, as
+            /// [`try_acquire_for`](Self::try_acquire_for) has it. `None`: it was not, and `work` was not run.
+            ///
+            /// # Errors
+            /// As [`with`](Self::with) and [`try_acquire_for`](Self::try_acquire_for).
+            ///
+            /// # Cancel safety
+            /// As [`with`](Self::with).
+            pub async fn with_for<R>(
+                &self,
+                limit: std::time::Duration,
+                work: impl AsyncFnOnce(&$Guard) -> R,
+            ) -> Result<Option<R>, $crate::error::WithError> {
+                self.handle.with_if($crate::acquire::WaitLimit::of(limit), work).await
+            }
+
+            /// [`with`](Self::with), if the lock is free: one attempt, as [`try_acquire`](Self::try_acquire)
+            /// makes it. `None`: another holds it, and `work` was not run.
+            ///
+            /// # Errors
+            /// As [`with`](Self::with) and [`try_acquire`](Self::try_acquire).
+            ///
+            /// # Cancel safety
+            /// As [`with`](Self::with).
+            pub async fn try_with<R>(
+                &self,
+                work: impl AsyncFnOnce(&$Guard) -> R,
+            ) -> Result<Option<R>, $crate::error::WithError> {
+                self.handle.with_if($crate::acquire::WaitLimit::Once, work).await
+            }
         }
 
         impl $($parameters)* std::fmt::Debug for $Lock {
