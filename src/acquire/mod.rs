@@ -60,7 +60,7 @@ mod votes;
 
 pub use any_lock::AnyLock;
 pub(crate) use any_lock::Sealed;
-pub(crate) use handle::{Handle, WaitLimit};
+pub(crate) use handle::{Handle, WaitLimit, release_after_work};
 pub(crate) use lock_methods::lock_methods;
 pub(crate) use tally::Rule;
 pub(crate) use target::Target;

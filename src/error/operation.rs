@@ -108,6 +108,14 @@ pub enum AcquireError {
         /// Which lock.
         lock: LockName,
     },
+    /// Nobody has ever said how many permits the semaphore has: there are none to be had until
+    /// [`set_permits`](crate::Semaphore::set_permits) is called. Nothing is held.
+    #[error("{lock}: the semaphore was never set; set_permits says how many permits there are")]
+    #[non_exhaustive]
+    NotSet {
+        /// Which semaphore.
+        lock: LockName,
+    },
     /// The client was shut down. Nothing was sent.
     #[error("the client was shut down")]
     Shutdown,
@@ -121,7 +129,7 @@ impl AcquireError {
             Self::Unavailable { ballot, .. }
             | Self::Denied { ballot, .. }
             | Self::Quarantined { ballot, .. } => Some(ballot),
-            Self::Config(_) | Self::Unwatched { .. } | Self::Shutdown => None,
+            Self::Config(_) | Self::Unwatched { .. } | Self::NotSet { .. } | Self::Shutdown => None,
         }
     }
 }

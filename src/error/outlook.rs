@@ -137,6 +137,7 @@ outlooks! {
         Self::Denied { .. } => Lasts,
         Self::Quarantined { counts_in, .. } => PassesIn(*counts_in),
         Self::Unwatched { .. } => Passes,
+        Self::NotSet { .. } => Lasts,
         Self::Shutdown => Lasts,
     }
     // A hold that was lost never comes back; what was asked can be done by another.
@@ -329,6 +330,7 @@ mod tests {
             (AcquireError::Denied { lock: lock(), ballot: ballot() }, Lasts),
             (young.clone(), PassesIn(YOUNG)),
             (AcquireError::Unwatched { lock: lock() }, Passes),
+            (AcquireError::NotSet { lock: lock() }, Lasts),
             (AcquireError::Shutdown, Lasts),
         ];
         expect("AcquireError", AcquireError::outlook, &cases);

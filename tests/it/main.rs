@@ -27,6 +27,7 @@ mod names;
 mod namespace;
 mod outside;
 mod paused;
+mod permits;
 mod planted;
 mod polls;
 mod processes;

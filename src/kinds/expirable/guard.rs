@@ -6,6 +6,7 @@ use super::script::LeasedPermits;
 use crate::{
     error::ReleaseError,
     guard::{LockGuard, guard_methods},
+    kinds::permits::PermitGuard,
 };
 
 /// Permits of an [`ExpirableSemaphore`](crate::ExpirableSemaphore); gives them back when dropped.
@@ -71,5 +72,15 @@ guard_methods!(ExpirableGuard.guard);
 impl fmt::Debug for ExpirableGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("ExpirableGuard").field(&self.guard).finish()
+    }
+}
+
+impl PermitGuard for ExpirableGuard {
+    fn held(&self) -> Option<&LockGuard> {
+        Some(&self.guard)
+    }
+
+    fn into_held(self) -> Option<LockGuard> {
+        Some(self.guard)
     }
 }

@@ -6,7 +6,7 @@ pub(crate) mod script;
 use std::{sync::Arc, time::Duration};
 
 pub use guard::ExpirableGuard;
-use script::{LeasedPermitHolders, LeasedPermits, PermitContents, SORT, release, update};
+use script::{LeasedPermitHolders, LeasedPermits, PermitContents, SORT, release, resize, update};
 
 use crate::{
     acquire::{Handle, Target, WaitLimit},
@@ -16,7 +16,7 @@ use crate::{
     lease::Lease,
     process::NodeServices,
     voting::Voter,
-    wait::OnOutage,
+    wait::{OnOutage, WaitStrategy},
     wire::{key, permit},
 };
 
@@ -78,6 +78,7 @@ pub struct ExpirableSemaphore {
     permits: Permits,
     lease: Lease,
     on_outage: Option<OnOutage>,
+    strategy: WaitStrategy,
 }
 
 permit_methods!(ExpirableSemaphore, ExpirableGuard, " From 1 to 1,024.");
@@ -86,7 +87,12 @@ impl ExpirableSemaphore {
     pub(crate) fn new(services: Arc<NodeServices>, name: &str) -> Self {
         let permits = Permits::new(services, name, key::permit_leases);
         let permits = Permits { shares_keys: Some(SORT), ..permits };
-        Self { permits, lease: Lease::default(), on_outage: None }
+        Self {
+            permits,
+            lease: Lease::default(),
+            on_outage: None,
+            strategy: WaitStrategy::default(),
+        }
     }
 
     /// The same semaphore, with another lease for what is acquired. Defaults to [`Lease::Watchdog`].
@@ -168,6 +174,41 @@ impl ExpirableSemaphore {
         self.permits.change(change).await
     }
 
+    /// Sets how many there are in all, those that are held included, whether or not they were set before.
+    /// Returns how many are left: fewer than none where more are held, and then none is to be had until so many
+    /// have come back.
+    ///
+    /// It is one change on the server, made at most once: many that set the same number at the same time set
+    /// that number.
+    ///
+    /// # Errors
+    /// [`ChangeError`] says whether they were set.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves it open whether they were set; what was sent may be executed until the
+    /// client's `node_timeout` is over.
+    ///
+    /// # Examples
+    /// ```
+    /// # #[cfg(feature = "embedded")]
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let client = palisade::embedded::Server::start()?.client()?;
+    /// let semaphore = client.expirable_semaphore("uploads");
+    /// assert_eq!(semaphore.set_permits(3).await?, 3);
+    /// let held = semaphore.acquire_many(2).await?;
+    /// assert_eq!(semaphore.set_permits(1).await?, -1);
+    /// held.release().await?;
+    /// assert_eq!(semaphore.permits().await?, 1);
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(feature = "embedded"))]
+    /// # fn main() {}
+    /// ```
+    pub async fn set_permits(&self, permits: u32) -> Result<i64, ChangeError> {
+        self.permits.resize(resize(&self.permits.store, permits)).await
+    }
+
     async fn standing(&self) -> Result<Option<PermitContents>, InspectError> {
         let Permits { counter, store, .. } = &self.permits;
         let clock_skew = counter.services.settings.clock_skew;
@@ -187,7 +228,8 @@ impl ExpirableSemaphore {
         let share = Arc::new(LeasedPermits::of(store, permits, services.settings.clock_skew));
         let mut handle = Handle::new(Target::one(Voter::new(services, share.clone())));
         (handle.lease, handle.on_outage) = (self.lease, self.on_outage);
-        let guard = handle.acquire_anew(patience).await?;
+        handle.strategy = self.strategy;
+        let guard = self.permits.acquired(patience, handle.acquire_anew(patience)).await?;
         Ok(guard.map(|guard| ExpirableGuard::new(guard, share)))
     }
 }

@@ -66,8 +66,24 @@ static UPDATE: Script = script!(
 static HOLDERS: Script =
     script!("expirable/holders", 0, "../counter/count.lua", "ours.lua", "holders.lua");
 
+static RESIZE: Script = script!(
+    "expirable/resize",
+    0,
+    "../once/once.lua",
+    "../counter/count.lua",
+    "../permits/announce.lua",
+    "held.lua",
+    "../permits/resize.lua"
+);
+
 /// Every script of this kind.
-pub(crate) static SCRIPTS: [&Script; 6] = [&ACQUIRE, &COUNT, &RENEW, &RELEASE, &UPDATE, &HOLDERS];
+pub(crate) static SCRIPTS: [&Script; 7] =
+    [&ACQUIRE, &COUNT, &RENEW, &RELEASE, &UPDATE, &HOLDERS, &RESIZE];
+
+/// Sets how many there are in all.
+pub(super) fn resize(store: &Store, permits: u32) -> Change {
+    store.resize(&RESIZE, permits)
+}
 
 /// Some permits of a semaphore, as one holder has them. It is known by the first of them.
 #[derive(Debug, Clone)]

@@ -20,6 +20,14 @@ macro_rules! permit_methods {
                 self
             }
 
+            /// How those who wait learn that there may be permits. By default they
+            /// [listen](crate::waiting::WaitStrategy::Listen).
+            #[must_use]
+            pub fn wait_strategy(mut self, strategy: $crate::wait::WaitStrategy) -> Self {
+                self.strategy = strategy;
+                self
+            }
+
             /// Sets how many there are, unless they are set: then false, and they stay as they are.
             ///
             /// Of the semaphore that is set none is held, whatever was known of an earlier one.
@@ -101,7 +109,8 @@ macro_rules! permit_methods {
                 self.try_acquire_many(1).await
             }
 
-            /// Attempts once. `None`: fewer are to be had, or another waits for several. Passes the waiters in
+            /// Attempts once. [`NotSet`](crate::AcquireError::NotSet) if it was never said how many there are.
+            /// `None`: fewer are to be had, or another waits for several. Passes the waiters in
             /// line.
             ///
             /// # Errors
@@ -146,6 +155,57 @@ macro_rules! permit_methods {
                 limit: std::time::Duration,
             ) -> Result<Option<$Guard>, $crate::AcquireError> {
                 self.take(permits, $crate::acquire::WaitLimit::of(limit)).await
+            }
+
+            /// Acquires a permit, runs `work` with the guard, and gives the permit back.
+            ///
+            /// The value of `work` is returned even if that fails: it is logged, and repeated in the
+            /// background.
+            ///
+            /// # Errors
+            /// [`Acquire`](crate::error::WithError::Acquire): `work` was not run.
+            /// [`Lost`](crate::error::WithError::Lost): the permit was lost and `work` was stopped.
+            ///
+            /// # Cancel safety
+            /// Dropping the future drops `work` and gives the permit back in the background.
+            pub async fn with<R>(
+                &self,
+                work: impl AsyncFnOnce(&$Guard) -> R,
+            ) -> Result<R, $crate::error::WithError> {
+                $crate::kinds::permits::work_with(self.acquire().await?, work).await
+            }
+
+            /// [`with`](Self::with), if a permit is held within `limit`, as
+            /// [`try_acquire_for`](Self::try_acquire_for) has it. `None`: it was not, and `work` was not run.
+            ///
+            /// # Errors
+            /// As [`with`](Self::with) and [`try_acquire_for`](Self::try_acquire_for).
+            ///
+            /// # Cancel safety
+            /// As [`with`](Self::with).
+            pub async fn with_for<R>(
+                &self,
+                limit: std::time::Duration,
+                work: impl AsyncFnOnce(&$Guard) -> R,
+            ) -> Result<Option<R>, $crate::error::WithError> {
+                let Some(guard) = self.try_acquire_for(limit).await? else { return Ok(None) };
+                $crate::kinds::permits::work_with(guard, work).await.map(Some)
+            }
+
+            /// [`with`](Self::with), if a permit is left: one attempt, as
+            /// [`try_acquire`](Self::try_acquire) makes it. `None`: none is, and `work` was not run.
+            ///
+            /// # Errors
+            /// As [`with`](Self::with) and [`try_acquire`](Self::try_acquire).
+            ///
+            /// # Cancel safety
+            /// As [`with`](Self::with).
+            pub async fn try_with<R>(
+                &self,
+                work: impl AsyncFnOnce(&$Guard) -> R,
+            ) -> Result<Option<R>, $crate::error::WithError> {
+                let Some(guard) = self.try_acquire().await? else { return Ok(None) };
+                $crate::kinds::permits::work_with(guard, work).await.map(Some)
             }
         }
 

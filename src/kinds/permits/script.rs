@@ -65,6 +65,12 @@ impl Store {
         Change::new(&ADD, &self.name, args)
     }
 
+    /// `script` is the one of its kind.
+    pub(in crate::kinds) fn resize(&self, script: &'static Script, permits: u32) -> Change {
+        let args = [Arg::text(&self.channel), Arg::Int(permits.into())];
+        Change::new(script, &self.name, args).with_key(&self.holders)
+    }
+
     pub(in crate::kinds) fn delete(&self) -> Change {
         Change::new(&DELETE, &self.name, []).with_key(&self.holders)
     }

@@ -1,6 +1,6 @@
 //! The proof that permits are held.
 
-use crate::{error::ReleaseError, guard::LockGuard};
+use crate::{error::ReleaseError, guard::LockGuard, kinds::permits::PermitGuard};
 
 /// Permits of a [`Semaphore`](crate::Semaphore); gives them back when dropped.
 ///
@@ -82,5 +82,15 @@ impl SemaphoreGuard {
         // Never refused: no guard of it keeps others out.
         let _reduced = guard.reduce().await;
         guard.release().await.map(drop)
+    }
+}
+
+impl PermitGuard for SemaphoreGuard {
+    fn held(&self) -> Option<&LockGuard> {
+        self.guard.as_ref()
+    }
+
+    fn into_held(self) -> Option<LockGuard> {
+        self.guard
     }
 }

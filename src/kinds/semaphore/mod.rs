@@ -6,7 +6,7 @@ pub(crate) mod script;
 use std::sync::Arc;
 
 pub use guard::SemaphoreGuard;
-use script::{HeldPermits, PermitHolders, drain, give_back};
+use script::{HeldPermits, PermitHolders, drain, give_back, resize};
 
 use crate::{
     acquire::{Handle, Target, WaitLimit},
@@ -15,7 +15,7 @@ use crate::{
     kinds::permits::{Permits, permit_methods, script::Store},
     process::NodeServices,
     voting::Voter,
-    wait::OnOutage,
+    wait::{OnOutage, WaitStrategy},
     wire::{Outcome, key},
 };
 
@@ -73,13 +73,15 @@ use crate::{
 pub struct Semaphore {
     permits: Permits,
     on_outage: Option<OnOutage>,
+    strategy: WaitStrategy,
 }
 
 permit_methods!(Semaphore, SemaphoreGuard, " 0 are granted without asking anybody.");
 
 impl Semaphore {
     pub(crate) fn new(services: Arc<NodeServices>, name: &str) -> Self {
-        Self { permits: Permits::new(services, name, key::permit_holders), on_outage: None }
+        let permits = Permits::new(services, name, key::permit_holders);
+        Self { permits, on_outage: None, strategy: WaitStrategy::default() }
     }
 
     /// How many permits are left; 0 if they are not set. Fewer than none after more were
@@ -172,6 +174,41 @@ impl Semaphore {
         Ok(false)
     }
 
+    /// Sets how many there are in all, those that are held included, whether or not they were set before.
+    /// Returns how many are left: fewer than none where more are held, and then none is to be had until so many
+    /// have come back.
+    ///
+    /// It is one change on the server, made at most once: many that set the same number at the same time set
+    /// that number. Permits that users of Redisson took are not known to be held, and not counted.
+    ///
+    /// # Errors
+    /// [`ChangeError`] says whether they were set.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves it open whether they were set; what was sent may be executed until the
+    /// client's `node_timeout` is over.
+    ///
+    /// # Examples
+    /// ```
+    /// # #[cfg(feature = "embedded")]
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let client = palisade::embedded::Server::start()?.client()?;
+    /// let semaphore = client.semaphore("uploads");
+    /// assert_eq!(semaphore.set_permits(3).await?, 3);
+    /// let held = semaphore.acquire_many(2).await?;
+    /// assert_eq!(semaphore.set_permits(1).await?, -1);
+    /// held.release().await?;
+    /// assert_eq!(semaphore.permits().await?, 1);
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(feature = "embedded"))]
+    /// # fn main() {}
+    /// ```
+    pub async fn set_permits(&self, permits: u32) -> Result<i64, ChangeError> {
+        self.permits.resize(resize(&self.permits.store, permits)).await
+    }
+
     async fn take(
         &self,
         permits: u32,
@@ -184,8 +221,8 @@ impl Semaphore {
         }
         let share = Arc::new(HeldPermits::of(store, permits));
         let mut handle = Handle::new(Target::one(Voter::new(counter.services.clone(), share)));
-        handle.on_outage = self.on_outage;
-        let guard = handle.acquire_anew(patience).await?;
+        (handle.on_outage, handle.strategy) = (self.on_outage, self.strategy);
+        let guard = self.permits.acquired(patience, handle.acquire_anew(patience)).await?;
         Ok(guard.map(|guard| SemaphoreGuard::new(guard, permits)))
     }
 }

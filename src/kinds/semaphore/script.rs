@@ -40,8 +40,23 @@ static HOLDERS: Script = script!("semaphore/holders", 0, "holders.lua");
 static DRAIN: Script =
     script!("semaphore/drain", 0, "../once/once.lua", "../counter/count.lua", "drain.lua");
 
+static RESIZE: Script = script!(
+    "semaphore/resize",
+    0,
+    "../once/once.lua",
+    "../counter/count.lua",
+    "../permits/announce.lua",
+    "held.lua",
+    "../permits/resize.lua"
+);
+
 /// Every script of this kind.
-pub(crate) static SCRIPTS: [&Script; 5] = [&ACQUIRE, &COUNT, &RENEW, &HOLDERS, &DRAIN];
+pub(crate) static SCRIPTS: [&Script; 6] = [&ACQUIRE, &COUNT, &RENEW, &HOLDERS, &DRAIN, &RESIZE];
+
+/// Sets how many there are in all.
+pub(super) fn resize(store: &Store, permits: u32) -> Change {
+    store.resize(&RESIZE, permits)
+}
 
 /// Some permits of a semaphore, as one holder has them.
 #[derive(Debug, Clone)]
