@@ -70,9 +70,12 @@ pub mod members {
     pub use crate::composite::{MultiMember, RedMember};
 }
 
-/// The two sides of a [`RwLock`], and their guards.
+/// The two sides of a [`RwLock`], and their guards; and both over a majority.
 pub mod rw {
-    pub use crate::kinds::{ReadGuard, ReadLock, WriteGuard, WriteLock};
+    pub use crate::{
+        composite::RedRwLock,
+        kinds::{ReadGuard, ReadLock, WriteGuard, WriteLock},
+    };
 }
 
 /// What is held of a semaphore.

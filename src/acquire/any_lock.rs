@@ -113,4 +113,17 @@ pub trait AnyLock: Sealed + Clone + fmt::Debug + Send + Sync + 'static {
         &self,
         owner: &Owner,
     ) -> impl Future<Output = Result<Option<Self::Guard>, AcquireError>> + Send;
+
+    /// [`Lock::try_acquire_for_as`](crate::Lock::try_acquire_for_as).
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Cancel safety
+    /// As there.
+    fn try_acquire_for_as(
+        &self,
+        owner: &Owner,
+        limit: Duration,
+    ) -> impl Future<Output = Result<Option<Self::Guard>, AcquireError>> + Send;
 }

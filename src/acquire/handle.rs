@@ -92,6 +92,7 @@ impl<P: Proof> Handle<P> {
             return self.acquire_anew(patience).await;
         };
         let (term, deadline) = self.begin(patience)?;
+        let asked_at = self.target.now();
         let Some(mut slot) = self.occupy(&owner, patience, deadline).await else {
             return Ok(None);
         };
@@ -104,6 +105,7 @@ impl<P: Proof> Handle<P> {
         let contending = self.contend(term, false, patience, deadline);
         let guard = telling::woken_aside(contending).await?;
         if let Some(guard) = &guard {
+            guard.turn().was_asked_for(asked_at);
             *slot = Arc::downgrade(guard.turn());
             if self.target.composite().is_some() {
                 owner.holds_parts(guard.turn());
@@ -118,8 +120,11 @@ impl<P: Proof> Handle<P> {
         patience: WaitLimit,
     ) -> Result<Option<P>, AcquireError> {
         let (term, deadline) = self.begin(patience)?;
+        let asked_at = self.target.now();
         let contending = self.contend(term, true, patience, deadline);
-        Ok(telling::woken_aside(contending).await?.map(P::of))
+        let guard = telling::woken_aside(contending).await?;
+        guard.iter().for_each(|guard| guard.turn().was_asked_for(asked_at));
+        Ok(guard.map(P::of))
     }
 
     /// Checks all that can be before anything is sent. The lease, and until when to try.

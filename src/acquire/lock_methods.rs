@@ -116,6 +116,21 @@ macro_rules! lock_methods {
                 self.handle.acquire(Some(owner), $crate::acquire::WaitLimit::Once).await
             }
 
+            /// [`try_acquire_for`](Self::try_acquire_for) as `owner`.
+            ///
+            /// # Errors
+            /// As [`try_acquire_for`](Self::try_acquire_for).
+            ///
+            /// # Cancel safety
+            /// As [`acquire`](Self::acquire).
+            pub async fn try_acquire_for_as(
+                &self,
+                owner: &$crate::Owner,
+                limit: std::time::Duration,
+            ) -> Result<Option<$Guard>, $crate::AcquireError> {
+                self.handle.acquire(Some(owner), $crate::acquire::WaitLimit::of(limit)).await
+            }
+
             /// Acquires, runs `work` with the guard, and releases.
             ///
             /// The value of `work` is returned even if the release fails: that is logged, and
@@ -220,6 +235,14 @@ macro_rules! lock_methods {
                 owner: &$crate::Owner,
             ) -> Result<Option<$Guard>, $crate::AcquireError> {
                 self.try_acquire_as(owner).await
+            }
+
+            async fn try_acquire_for_as(
+                &self,
+                owner: &$crate::Owner,
+                limit: std::time::Duration,
+            ) -> Result<Option<$Guard>, $crate::AcquireError> {
+                self.try_acquire_for_as(owner, limit).await
             }
         }
     };

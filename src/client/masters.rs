@@ -6,10 +6,11 @@ use futures::future::join_all;
 
 use super::{Client, ClientBuilder};
 use crate::{
-    composite::{FencedMultiLock, FencedRedLock, Inspection, MultiLock, RedLock},
-    error::{BlessError, ConfigError, NodeId, ShutdownError},
+    composite::{FencedMultiLock, FencedRedLock, Inspection, MultiLock, RedLock, RedRwLock},
+    error::{Ballot, BlessError, ConfigError, ConnectError, NodeId, ShutdownError, Vote},
     kinds::{FencedLock, Lock, Mutex, ReadLock, RwLock, WriteLock},
     process::NodeServices,
+    telling,
     voting::{bless, check_bless},
 };
 
@@ -34,17 +35,28 @@ pub struct Masters {
 
 impl Masters {
     /// Clients for `urls`, connected in parallel. Servers that cannot be reached now are connected
-    /// in the background: a majority may still be there.
+    /// in the background: a majority may still be there. That fewer answered is said at `warn`.
     ///
     /// # Errors
-    /// [`ConfigError`] if an URL cannot be read, there is none, or one is named twice.
+    /// [`ConnectError::Config`] if an URL cannot be read, there is none, or one is named twice.
+    /// [`ConnectError::Masters`] if none of them can be reached now.
     ///
     /// # Cancel safety
     /// Dropping the future closes the connections.
     pub async fn connect<U: AsRef<str>>(
         urls: impl IntoIterator<Item = U>,
-    ) -> Result<Self, ConfigError> {
+    ) -> Result<Self, ConnectError> {
         Self::connect_with(Client::builder(), urls).await
+    }
+
+    /// The same without any I/O: connects at the first use, and as often as needed.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if an URL cannot be read, there is none, or one is named twice.
+    pub fn connect_lazy<U: AsRef<str>>(
+        urls: impl IntoIterator<Item = U>,
+    ) -> Result<Self, ConfigError> {
+        Self::build_with(Client::builder(), urls)
     }
 
     /// The same with settings for all of them. A server that `settings` name plays no part.
@@ -70,17 +82,36 @@ impl Masters {
     pub async fn connect_with<U: AsRef<str>>(
         settings: ClientBuilder,
         urls: impl IntoIterator<Item = U>,
-    ) -> Result<Self, ConfigError> {
+    ) -> Result<Self, ConnectError> {
         let masters = Self::build_with(settings, urls)?;
         masters.clients.iter().try_for_each(|client| client.services.check_runtime())?;
-        join_all(masters.clients.iter().map(Client::connected)).await;
+        let said = join_all(masters.clients.iter().map(Client::connected)).await;
+        let failed = said.iter().filter(|said| said.is_err()).count();
+        let votes = masters.clients.iter().zip(said).map(|(client, said)| {
+            let vote = said.map_or_else(Vote::Failed, |()| Vote::Pending);
+            (client.node_id().clone(), vote)
+        });
+        let votes: Vec<_> = votes.filter(|(_, vote)| matches!(vote, Vote::Failed(_))).collect();
+        let (ballot, all) = (Ballot::new(votes), masters.clients.len());
+        if failed == all {
+            return Err(ConnectError::Masters { ballot });
+        }
+        if failed > all - (all / 2 + 1) {
+            telling::event(move || {
+                tracing::warn!(
+                    %ballot,
+                    "so few masters can be reached that no majority is left: they are tried again at each use"
+                );
+            });
+        }
         Ok(masters)
     }
 
     /// The same without any I/O: connects at the first use.
     ///
     /// # Errors
-    /// As [`connect_with`](Self::connect_with).
+    /// [`ConfigError`] if an URL cannot be read, there is none, or one is named twice, and if a setting cannot
+    /// work.
     pub fn build_with<U: AsRef<str>>(
         settings: ClientBuilder,
         urls: impl IntoIterator<Item = U>,
@@ -132,6 +163,12 @@ impl Masters {
     pub fn fenced_multi_lock(&self, name: impl AsRef<str>) -> FencedMultiLock {
         let lock = FencedMultiLock::new(self.fenced_members(name.as_ref()));
         lock.expect("invariant: checked when the masters were made")
+    }
+
+    /// The lock `name` with many readers or one writer, of which each side is held by a majority. Asks nobody.
+    #[must_use]
+    pub fn rw_lock(&self, name: impl AsRef<str>) -> RedRwLock {
+        RedRwLock::new(self.red_read_lock(&name), self.red_write_lock(&name))
     }
 
     /// The side for readers of the lock `name` with many readers or one writer, held by a majority. Sends

@@ -103,16 +103,16 @@ impl Client {
     ///
     /// # Cancel safety
     /// Dropping the future closes the connection.
-    pub async fn connect(url: &str) -> Result<Self, ConnectError> {
-        Self::builder().url(url).connect().await
+    pub async fn connect(url: impl AsRef<str>) -> Result<Self, ConnectError> {
+        Self::builder().url(url.as_ref()).connect().await
     }
 
     /// The same without any I/O: connects at the first use, and as often as needed.
     ///
     /// # Errors
     /// [`ConfigError`] if the URL cannot be read.
-    pub fn connect_lazy(url: &str) -> Result<Self, ConfigError> {
-        Self::builder().url(url).build()
+    pub fn connect_lazy(url: impl AsRef<str>) -> Result<Self, ConfigError> {
+        Self::builder().url(url.as_ref()).build()
     }
 
     /// Connects to the master `service` that sentinels watch over, and follows it: see

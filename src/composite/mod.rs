@@ -41,10 +41,12 @@ mod inspection;
 mod multi;
 mod parts;
 mod red;
+mod red_rw;
 mod striped;
 
 pub use inspection::Inspection;
 pub use multi::{FencedMultiLock, MultiLock};
 pub use parts::{Member, MultiMember, RedMember};
 pub use red::{FencedRedLock, RedLock};
+pub use red_rw::RedRwLock;
 pub use striped::StripedLock;

@@ -123,6 +123,29 @@ impl Ballot {
     }
 }
 
+impl<'a> IntoIterator for &'a Ballot {
+    type Item = (&'a NodeId, &'a Vote);
+    type IntoIter = std::iter::Map<
+        std::slice::Iter<'a, (NodeId, Vote)>,
+        fn(&'a (NodeId, Vote)) -> (&'a NodeId, &'a Vote),
+    >;
+
+    /// Every node with its vote, in the order of the members.
+    fn into_iter(self) -> Self::IntoIter {
+        self.votes.iter().map(|(node, vote)| (node, vote))
+    }
+}
+
+impl IntoIterator for Ballot {
+    type Item = (NodeId, Vote);
+    type IntoIter = std::vec::IntoIter<(NodeId, Vote)>;
+
+    /// Every node with its vote, in the order of the members.
+    fn into_iter(self) -> Self::IntoIter {
+        self.votes.into_iter()
+    }
+}
+
 /// So many different answers are told.
 const MOST_GROUPS: usize = 16;
 
@@ -163,6 +186,8 @@ mod tests {
         let ballot = Ballot::new(votes.map(|vote| (NodeId::new("a"), vote)).collect());
         let text = ballot.to_string();
         assert!(text.starts_with("a: the server is loading its data; a: held by"), "{text}");
+        assert_eq!((&ballot).into_iter().count(), ballot.iter().count());
+        assert_eq!(ballot.clone().into_iter().count(), 101);
         assert!(text.ends_with("; 85 other answers") && text.len() < 1_000, "{text}");
         assert!(format!("{ballot:?}").len() < 2_000, "{ballot:?}");
     }

@@ -78,6 +78,13 @@ pub enum ConfigError {
         /// What was given.
         id: Text,
     },
+    /// What is no fencing token: those are from 1 to 2^53 − 1.
+    #[error("{number} is no fencing token: those are from 1 to 2^53 - 1")]
+    #[non_exhaustive]
+    InvalidFencingToken {
+        /// What was given.
+        number: Text,
+    },
     /// The lease is shorter than clocks can tell apart safely, or zero.
     #[error("a lease of {lease:?} is too short; at least {min:?} is needed")]
     #[non_exhaustive]

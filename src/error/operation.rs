@@ -25,6 +25,13 @@ pub enum ConnectError {
     /// The configuration cannot work. Nothing was sent.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// None of several masters could be reached, or all refused us. No connection is left behind.
+    #[error("none of the masters can be reached: {ballot}")]
+    #[non_exhaustive]
+    Masters {
+        /// Why, of each.
+        ballot: Ballot,
+    },
     /// The server could not be reached or refused us. No connection is left behind.
     #[error("cannot connect to {node}: {source}")]
     #[non_exhaustive]

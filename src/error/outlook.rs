@@ -108,6 +108,7 @@ outlooks! {
         Self::CountOutOfRange { .. } => Lasts,
         Self::PermitsOutOfRange { .. } => Lasts,
         Self::InvalidPermitId { .. } => Lasts,
+        Self::InvalidFencingToken { .. } => Lasts,
         Self::LeaseTooShort { .. } => Lasts,
         Self::LeaseTooLong { .. } => Lasts,
         Self::LeaseAboveRedisson { .. } => Lasts,
@@ -129,6 +130,10 @@ outlooks! {
     }
     [] ConnectError {
         Self::Config(cause) => cause.outlook(),
+        Self::Masters { ballot, .. } => {
+            let passes = ballot.failures().any(|(_, cause)| cause.is_transient());
+            if passes { Passes } else { Lasts }
+        },
         Self::Node { source, .. } => source.outlook(),
     }
     [] AcquireError {
@@ -205,7 +210,7 @@ mod tests {
     use std::{collections::BTreeSet, fmt::Debug, sync::Arc};
 
     use super::*;
-    use crate::error::{Ballot, Forgotten, LockName, NodeId, Phase, Text};
+    use crate::error::{Ballot, Forgotten, LockName, NodeId, Phase, Text, Vote};
 
     const YOUNG: Duration = Duration::from_secs(61);
 
@@ -299,6 +304,7 @@ mod tests {
             ConfigError::CountOutOfRange { count: 0, max: 1 },
             ConfigError::PermitsOutOfRange { permits: 0, max: 1 },
             ConfigError::InvalidPermitId { id: t() },
+            ConfigError::InvalidFencingToken { number: t() },
             ConfigError::LeaseTooShort { lease: of, min: of },
             ConfigError::LeaseTooLong { lease: of, max: of },
             ConfigError::LeaseAboveRedisson { lease: of, redisson_watchdog: of },
@@ -387,7 +393,16 @@ mod tests {
         for (source, outlook) in causes() {
             let of = || (lock(), node(), source.clone());
             let asked = ConnectError::Node { node: node(), source: source.clone() };
-            let cases = [(ConnectError::Config(config()), Lasts), (asked, outlook)];
+            let vote = |error: &NodeError| (node(), Vote::Failed(error.clone()));
+            let masters = |other: NodeError| ConnectError::Masters {
+                ballot: Ballot::new(vec![vote(&NodeError::ForeignKey), vote(&other)]),
+            };
+            let cases = [
+                (ConnectError::Config(config()), Lasts),
+                (asked, outlook),
+                (masters(NodeError::Loading), Passes),
+                (masters(NodeError::NoRuntime), Lasts),
+            ];
             expect("ConnectError", ConnectError::outlook, &cases);
             let (lock, node, source) = of();
             let asked = InspectError::Node { lock, node, source };

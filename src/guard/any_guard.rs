@@ -70,6 +70,43 @@ pub trait AnyGuard: Proof + Into<LockGuard> + fmt::Debug + Send + Sync + 'static
         self.guard().run(work)
     }
 
+    /// [`run`](Self::run) for work that stays on its thread.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Cancel safety
+    /// As there.
+    fn run_local<F: Future>(&self, work: F) -> impl Future<Output = Result<F::Output, LockLost>> {
+        self.guard().run(work)
+    }
+
+    /// [`LockGuard::sleep_until_deadline`].
+    ///
+    /// # Cancel safety
+    /// As there.
+    fn sleep_until_deadline(&self) -> impl Future<Output = ()> + Send {
+        self.guard().sleep_until_deadline()
+    }
+
+    /// [`LockGuard::held_for`].
+    #[must_use]
+    fn held_for(&self) -> Duration {
+        self.guard().held_for()
+    }
+
+    /// [`LockGuard::waited`].
+    #[must_use]
+    fn waited(&self) -> Duration {
+        self.guard().waited()
+    }
+
+    /// [`LockGuard::loss_token`].
+    #[must_use]
+    fn loss_token(&self) -> CancellationToken {
+        self.guard().loss_token()
+    }
+
     /// [`LockGuard::cancellation_token`].
     #[must_use]
     fn cancellation_token(&self) -> CancellationToken {

@@ -267,6 +267,39 @@ impl LockGuard {
         self.turn.cancellation()
     }
 
+    /// A token that is cancelled when the hold is *lost*, and not when it is released or dropped: it tells work
+    /// that goes on after the lock from work that has to stop.
+    #[must_use]
+    pub fn loss_token(&self) -> CancellationToken {
+        if self.check_home().is_err() {
+            let lost = CancellationToken::new();
+            lost.cancel();
+            return lost;
+        }
+        self.turn.loss_token()
+    }
+
+    /// Completes at the deadline, wherever renewals move it meanwhile, or when the lock is lost. It goes by the
+    /// client's clock, which goes on while the machine is suspended; tokio's timers do not.
+    ///
+    /// # Cancel safety
+    /// May be dropped and called again at any time.
+    pub async fn sleep_until_deadline(&self) {
+        self.expiring(Duration::ZERO).await;
+    }
+
+    /// How long the lock has been held, by our clock: since it was granted, or handed on to this user.
+    #[must_use]
+    pub fn held_for(&self) -> Duration {
+        if self.check_home().is_ok() { self.turn.lasts() } else { Duration::ZERO }
+    }
+
+    /// How long it was waited for.
+    #[must_use]
+    pub fn waited(&self) -> Duration {
+        if self.check_home().is_ok() { self.turn.waited() } else { Duration::ZERO }
+    }
+
     /// Runs `work` while the lock is held, and stops it (drops it) if the lock is lost. `work` is
     /// not polled again once the deadline is over, whether or not a timer has noticed.
     ///

@@ -12,13 +12,17 @@
 //! The state's mutex may be held while the claim is told of guards, but not while it looks for its
 //! loss: of that it tells its user. Wakers run without a lock.
 
-use std::sync::{Arc, PoisonError};
+use std::{
+    sync::{Arc, OnceLock, PoisonError},
+    time::Duration,
+};
 
 use tokio_util::sync::CancellationToken;
 
 use super::handover_rule::HandoverRule;
 use crate::{
     claim::{Claim, LossListener},
+    clock::Instant,
     error::{LockLost, LostCause},
     kind::{Admission, FencingToken},
     lease::Term,
@@ -33,6 +37,9 @@ pub(crate) struct Turn {
     /// This turn's; the next one has a greater.
     token: Option<FencingToken>,
     pub(super) handover_rule: HandoverRule,
+    began: Instant,
+    /// How long its first guard was waited for.
+    waited: OnceLock<Duration>,
     state: Mutex<TurnState>,
 }
 
@@ -44,6 +51,8 @@ struct TurnState {
     end: Option<TurnEnd>,
     /// Cancelled at the end. Made when it is first asked for.
     cancellation: Option<CancellationToken>,
+    /// The same if the lock is lost, and only then.
+    loss: Option<CancellationToken>,
 }
 
 #[derive(Debug, Clone)]
@@ -62,8 +71,10 @@ impl Turn {
         handover_rule: HandoverRule,
     ) -> Arc<Self> {
         let exclusive = u32::from(!claim.is_all(Admission::Shared));
-        let state = TurnState { guards: 1, exclusive, end: None, cancellation: None };
-        Arc::new(Self { claim, token, handover_rule, state: Mutex::new(state) })
+        let (end, cancellation, loss) = (None, None, None);
+        let state = TurnState { guards: 1, exclusive, end, cancellation, loss };
+        let (began, waited, state) = (claim.now(), OnceLock::new(), Mutex::new(state));
+        Arc::new(Self { claim, token, handover_rule, began, waited, state })
     }
 
     pub(crate) fn claim(&self) -> &Arc<Claim> {
@@ -174,12 +185,38 @@ impl Turn {
         token
     }
 
+    /// Cancelled when the lock is lost.
+    pub(crate) fn loss_token(&self) -> CancellationToken {
+        let mut state = self.state();
+        let is_lost = matches!(state.end, Some(TurnEnd::Lost(_)));
+        let token = state.loss.get_or_insert_with(CancellationToken::new).clone();
+        drop(state);
+        if is_lost {
+            token.cancel();
+        }
+        token
+    }
+
+    /// How long it has lasted.
+    pub(crate) fn lasts(&self) -> Duration {
+        self.claim.now().saturating_since(self.began)
+    }
+
+    pub(crate) fn waited(&self) -> Duration {
+        self.waited.get().copied().unwrap_or_default()
+    }
+
+    /// Its first guard was asked for at this time.
+    pub(crate) fn was_asked_for(&self, at: Instant) {
+        let _known = self.waited.set(self.began.saturating_since(at));
+    }
+
     fn end(&self, mut state: MutexGuard<'_, TurnState>, end: TurnEnd) {
         // What was lost keeps its cause.
-        state.end.get_or_insert(end);
-        let cancellation = state.cancellation.clone();
+        let is_lost = matches!(state.end.get_or_insert(end), TurnEnd::Lost(_));
+        let tokens = [state.cancellation.clone(), state.loss.clone().filter(|_| is_lost)];
         drop(state);
-        if let Some(token) = cancellation {
+        for token in tokens.into_iter().flatten() {
             telling::wake(move || token.cancel());
         }
     }

@@ -2,6 +2,8 @@
 
 use std::{fmt, num::NonZeroU64, time::Duration};
 
+use crate::error::ConfigError;
+
 /// A number that is greater for every later holder of a lock.
 ///
 /// A process that was stopped for longer than its lease does not know that it lost the lock, and
@@ -86,10 +88,54 @@ impl FencingToken {
         self.one_more.get() - 1
     }
 
+    /// The number, for stores that have no unsigned ones: it fits.
+    #[must_use]
+    pub const fn as_i64(self) -> i64 {
+        self.get().cast_signed()
+    }
+
     /// The same read as a time in µs since 1970: the hint for an acquire that joins a hold with a
     /// token.
     pub(crate) const fn as_hint(self) -> Duration {
         Duration::from_micros(self.get())
+    }
+}
+
+impl TryFrom<u64> for FencingToken {
+    type Error = ConfigError;
+
+    /// What a store has kept: from 1 to 2^53 − 1.
+    fn try_from(number: u64) -> Result<Self, ConfigError> {
+        let told = i64::try_from(number).ok().filter(|_| number <= GREATEST);
+        let invalid = || ConfigError::InvalidFencingToken { number: number.to_string().into() };
+        told.and_then(Self::of).ok_or_else(invalid)
+    }
+}
+
+impl TryFrom<i64> for FencingToken {
+    type Error = ConfigError;
+
+    /// What a store has kept: from 1 to 2^53 − 1.
+    fn try_from(number: i64) -> Result<Self, ConfigError> {
+        let invalid = || ConfigError::InvalidFencingToken { number: number.to_string().into() };
+        u64::try_from(number).map_err(|_negative| invalid()).and_then(Self::try_from)
+    }
+}
+
+/// As the number.
+#[cfg(feature = "serde")]
+impl serde::Serialize for FencingToken {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(self.get())
+    }
+}
+
+/// From the number; what is no token is refused.
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for FencingToken {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let number = u64::deserialize(from)?;
+        Self::try_from(number).map_err(serde::de::Error::custom)
     }
 }
 
@@ -110,6 +156,34 @@ const GREATEST: u64 = (1 << 53) - 1;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_store_has_kept_is_a_token_if_one_can_be_so_great() {
+        let greatest = (1_u64 << 53) - 1;
+        for number in [1, 42, greatest] {
+            let token = FencingToken::try_from(number).expect("a token");
+            assert_eq!(u64::try_from(token.as_i64()), Ok(number));
+            assert_eq!(FencingToken::try_from(token.as_i64()), Ok(token));
+        }
+        for number in [0, greatest + 1, u64::MAX] {
+            assert!(FencingToken::try_from(number).is_err(), "{number}");
+        }
+        for number in [i64::MIN, -1, 0, i64::MAX] {
+            let error = FencingToken::try_from(number).unwrap_err();
+            assert!(error.to_string().starts_with(&number.to_string()), "{error}");
+        }
+    }
+
+    #[cfg(feature = "serde")]
+    #[test]
+    fn token_is_read_from_a_number_and_nothing_else() {
+        use serde::{Deserialize, de::IntoDeserializer, de::value::Error};
+        let read = |number: i64| {
+            FencingToken::deserialize(IntoDeserializer::<Error>::into_deserializer(number))
+        };
+        assert_eq!(read(7).map(FencingToken::get), Ok(7));
+        assert!([-1, 0, 1 << 53].into_iter().all(|number| read(number).is_err()));
+    }
 
     #[test]
     fn tokens_are_the_numbers_that_servers_tell_and_take_no_room_for_none() {
