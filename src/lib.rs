@@ -52,6 +52,11 @@ pub use planted::bugs as planted_bugs;
 pub use standing::Quarantine;
 pub use wait::OnOutage;
 
+/// Any lock behind one type.
+pub mod any {
+    pub use crate::acquire::BoxLock;
+}
+
 /// What locks say to a look from outside: which process holds them, server by server.
 pub mod inspect {
     pub use crate::{

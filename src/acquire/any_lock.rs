@@ -2,6 +2,7 @@
 
 use std::{fmt, future::Future, time::Duration};
 
+use super::box_lock::BoxLock;
 use crate::{
     error::AcquireError,
     guard::{AnyGuard, Owner},
@@ -39,13 +40,17 @@ pub(crate) trait Sealed {}
 /// # fn main() {}
 /// ```
 #[expect(private_bounds, reason = "sealed")]
-pub trait AnyLock: Sealed + Clone + fmt::Debug + Send + Sync + 'static {
+pub trait AnyLock: Sealed + Into<BoxLock> + Clone + fmt::Debug + Send + Sync + 'static {
     /// What an acquire brings.
     type Guard: AnyGuard;
 
     /// The lock's name; of several, the first's.
     #[must_use]
     fn name(&self) -> &str;
+
+    /// [`Lock::boxed`](crate::Lock::boxed).
+    #[must_use]
+    fn boxed(&self) -> BoxLock;
 
     /// [`Lock::with_lease`](crate::Lock::with_lease).
     #[must_use]

@@ -71,6 +71,15 @@ impl<P> Handle<P> {
     }
 }
 
+impl<P> Handle<P> {
+    /// The same for those who ask for nothing but a guard.
+    pub(crate) fn plain(&self) -> Handle<LockGuard> {
+        let Self { target, lease, on_outage, strategy, proof: _ } = self;
+        let (target, proof) = (target.clone(), PhantomData);
+        Handle { target, lease: *lease, on_outage: *on_outage, strategy: *strategy, proof }
+    }
+}
+
 impl<P: Proof> Handle<P> {
     pub(crate) fn new(target: Target) -> Self {
         Self {

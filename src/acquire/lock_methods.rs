@@ -13,6 +13,12 @@ macro_rules! lock_methods {
                 self
             }
 
+            /// The same lock by [one type](crate::any::BoxLock) for all.
+            #[must_use]
+            pub fn boxed(&self) -> $crate::any::BoxLock {
+                $crate::any::BoxLock::new(self.handle.plain())
+            }
+
             /// Whether an acquire waits for servers that do not answer. By default
             /// [`acquire`](Self::acquire) [fails](crate::OnOutage) at once, and
             /// [`try_acquire_for`](Self::try_acquire_for) spends its limit on them, too.
@@ -196,6 +202,10 @@ macro_rules! lock_methods {
                 self.name()
             }
 
+            fn boxed(&self) -> $crate::any::BoxLock {
+                self.boxed()
+            }
+
             fn with_lease(self, lease: $crate::Lease) -> Self {
                 self.with_lease(lease)
             }
@@ -247,4 +257,17 @@ macro_rules! lock_methods {
         }
     };
 }
+
+/// Makes a [`BoxLock`](crate::any::BoxLock) of a lock, as a type.
+macro_rules! into_box_lock {
+    ([$($parameters:tt)*] $Lock:ty) => {
+        impl $($parameters)* From<$Lock> for $crate::any::BoxLock {
+            fn from(lock: $Lock) -> Self {
+                lock.boxed()
+            }
+        }
+    };
+}
+
+pub(crate) use into_box_lock;
 pub(crate) use lock_methods;

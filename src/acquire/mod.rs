@@ -44,6 +44,7 @@ mod acquisition;
 mod agreeing;
 mod any_lock;
 mod attempt;
+mod box_lock;
 mod fence;
 mod handle;
 mod haste;
@@ -60,7 +61,8 @@ mod votes;
 
 pub use any_lock::AnyLock;
 pub(crate) use any_lock::Sealed;
+pub use box_lock::BoxLock;
 pub(crate) use handle::{Handle, WaitLimit, release_after_work};
-pub(crate) use lock_methods::lock_methods;
+pub(crate) use lock_methods::{into_box_lock, lock_methods};
 pub(crate) use tally::Rule;
 pub(crate) use target::Target;

@@ -7,7 +7,7 @@ use super::{
     parts::{MultiMember, composite},
 };
 use crate::{
-    acquire::{Handle, Rule, lock_methods},
+    acquire::{Handle, Rule, into_box_lock, lock_methods},
     error::ConfigError,
     kinds::{FencedLock, Lock},
 };
@@ -66,6 +66,7 @@ impl<L: MultiMember> Clone for MultiLock<L> {
 }
 
 lock_methods!([<L: MultiMember>] MultiLock<L>, L::Guard);
+into_box_lock!([<L: MultiMember>] MultiLock<L>);
 
 impl<L: MultiMember> MultiLock<L> {
     /// A lock over `members`.

@@ -7,7 +7,7 @@ use super::{
     parts::{RedMember, composite},
 };
 use crate::{
-    acquire::{Handle, Rule, lock_methods},
+    acquire::{Handle, Rule, into_box_lock, lock_methods},
     error::ConfigError,
     kinds::{FencedLock, Lock},
 };
@@ -57,6 +57,7 @@ impl<L: RedMember> Clone for RedLock<L> {
 }
 
 lock_methods!([<L: RedMember>] RedLock<L>, L::Guard);
+into_box_lock!([<L: RedMember>] RedLock<L>);
 
 impl<L: RedMember> RedLock<L> {
     /// A lock over `members`.

@@ -16,6 +16,7 @@ mod family;
 mod fencing;
 mod fleet;
 mod handover;
+mod handy;
 mod healing;
 mod holds;
 mod hosts;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use script::Fair;
 
 use crate::{
-    acquire::{Handle, Target, lock_methods},
+    acquire::{Handle, Target, into_box_lock, lock_methods},
     error::InspectError,
     guard::LockGuard,
     kind::Holder,
@@ -77,6 +77,7 @@ pub struct FairLock {
 }
 
 lock_methods!([] FairLock, LockGuard);
+into_box_lock!([] FairLock);
 single_lock_methods!(FairLock, holders, holder);
 
 impl FairLock {

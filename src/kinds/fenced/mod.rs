@@ -13,7 +13,7 @@ pub use guard::FencedGuard;
 use script::Fenced;
 
 use crate::{
-    acquire::{Handle, Target, lock_methods},
+    acquire::{Handle, Target, into_box_lock, lock_methods},
     error::InspectError,
     kind::Holder,
     kinds::{
@@ -71,6 +71,7 @@ pub struct FencedLock {
 }
 
 lock_methods!([] FencedLock, FencedGuard);
+into_box_lock!([] FencedLock);
 single_lock_methods!(FencedLock, holders, holder);
 
 impl FencedLock {

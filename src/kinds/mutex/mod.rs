@@ -7,7 +7,7 @@ use std::sync::Arc;
 pub(crate) use script::Mutex;
 
 use crate::{
-    acquire::{Handle, Target, lock_methods},
+    acquire::{Handle, Target, into_box_lock, lock_methods},
     error::InspectError,
     guard::LockGuard,
     kind::Holder,
@@ -50,6 +50,7 @@ pub struct Lock {
 }
 
 lock_methods!([] Lock, LockGuard);
+into_box_lock!([] Lock);
 single_lock_methods!(Lock, holders, holder);
 
 impl Lock {

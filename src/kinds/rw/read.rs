@@ -8,7 +8,7 @@ use super::{
     sides,
 };
 use crate::{
-    acquire::{Handle, Target, lock_methods},
+    acquire::{Handle, Target, into_box_lock, lock_methods},
     error::InspectError,
     kind::Holder,
     kinds::looking::{force_open, single_lock_methods},
@@ -42,6 +42,7 @@ pub struct ReadLock {
 }
 
 lock_methods!([] ReadLock, ReadGuard);
+into_box_lock!([] ReadLock);
 single_lock_methods!(ReadLock, holders);
 
 impl ReadLock {

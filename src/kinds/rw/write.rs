@@ -8,7 +8,7 @@ use super::{
     sides,
 };
 use crate::{
-    acquire::{Handle, Target, lock_methods},
+    acquire::{Handle, Target, into_box_lock, lock_methods},
     error::InspectError,
     kind::Holder,
     kinds::looking::{force_open, single_lock_methods},
@@ -44,6 +44,7 @@ pub struct WriteLock {
 }
 
 lock_methods!([] WriteLock, WriteGuard);
+into_box_lock!([] WriteLock);
 single_lock_methods!(WriteLock, writers, holder);
 
 impl WriteLock {
