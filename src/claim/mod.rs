@@ -51,6 +51,7 @@ mod absence;
 mod ask;
 mod confirmations;
 mod ending;
+mod extending;
 mod fencing;
 mod giving_back;
 mod healing;
@@ -71,6 +72,7 @@ mod turn;
 mod validity;
 
 pub(crate) use ask::ask;
+pub(crate) use extending::extend;
 pub(crate) use fencing::{ToldToken, promote};
 pub(crate) use giving_back::{release, roll_back, roll_back_all, roll_back_some};
 pub(crate) use in_flight::InFlight;

@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     member_state::MemberState,
-    record::{Claim, ClaimPhase, LossListener},
+    record::{Claim, ClaimPhase, ClaimState, LossListener},
 };
 use crate::{
     clock::Instant,
@@ -87,23 +87,29 @@ impl Claim {
             return false;
         }
         if let Some(asked) = asked {
-            let before = state.term;
-            state.term = before.merged(asked);
-            // A renewed lease that is long enough serves as it is; a fixed one counts from the
-            // re-entry that asks for it.
-            if state.term != before || !before.is_renewed() {
-                let now = self.now();
-                state.members.values_mut().for_each(|known| known.owe(asked.ms(), now));
-                if !before.is_renewed() {
-                    // From now on it may be: then it is healed, too.
-                    self.plan_heals(&mut state, now);
-                }
-                self.process.watchdog.reschedule(self.id, now);
-            }
+            let now = self.now();
+            self.ask_for_longer(&mut state, asked, now);
         }
         state.recount.wanted = times;
         self.recount_in_background(state);
         true
+    }
+
+    /// Has its members asked for a lease that is `asked` at least.
+    pub(super) fn ask_for_longer(&self, state: &mut ClaimState, asked: Term, now: Instant) {
+        let before = state.term;
+        state.term = before.merged(asked);
+        // A renewed lease that is long enough serves as it is; a fixed one counts from the re-entry that
+        // asks for it.
+        if state.term == before && before.is_renewed() {
+            return;
+        }
+        state.members.values_mut().for_each(|known| known.owe(asked.ms(), now));
+        if !before.is_renewed() {
+            // From now on it may be: then it is healed, too.
+            self.plan_heals(state, now);
+        }
+        self.process.watchdog.reschedule(self.id, now);
     }
 
     /// One guard less, of several.

@@ -52,7 +52,7 @@ pub(crate) use node::OF_SERVER;
 pub use node::{Forgotten, NodeError, Phase};
 pub use node_id::NodeId;
 pub use operation::{
-    AcquireError, ChangeError, ConnectError, DowngradeError, InspectError, LockLost, LostCause,
-    ReleaseError, ShutdownError, WithError,
+    AcquireError, ChangeError, ConnectError, DowngradeError, ExtendError, InspectError, LockLost,
+    LostCause, ReleaseError, ShutdownError, WithError,
 };
 pub use text::{Shown, Text};

@@ -333,6 +333,41 @@ pub enum DowngradeError<G: fmt::Debug> {
     },
 }
 
+/// Why a hold was not extended. Its deadline is what it was, unless a server confirms later.
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+/// use palisade::{Lease, LockGuard, error::ExtendError};
+///
+/// async fn more_time(guard: &LockGuard) -> Result<(), ExtendError> {
+///     match guard.extend(Lease::Fixed(Duration::from_secs(60))).await {
+///         // It may still come; until then there is as much time as there was.
+///         Err(ExtendError::Unconfirmed { .. }) => Ok(()),
+///         said => said,
+///     }
+/// }
+/// ```
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExtendError {
+    /// The lease is too short, or longer than `max_lease`, or than what `max_hold` leaves. Nothing was sent.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The lock was lost: another may hold it now.
+    #[error(transparent)]
+    Lost(#[from] LockLost),
+    /// Not enough servers confirmed in time.
+    #[error("{lock}: too few servers confirmed that the lease is longer (holder {holder})")]
+    #[non_exhaustive]
+    Unconfirmed {
+        /// Which lock.
+        lock: LockName,
+        /// What the servers know the hold by.
+        holder: Arc<str>,
+    },
+}
+
 /// Why `with` gave no value.
 ///
 /// # Examples

@@ -6,8 +6,8 @@
 use std::{fmt, time::Duration};
 
 use super::{
-    AcquireError, BlessError, ChangeError, ConfigError, ConnectError, DowngradeError, InspectError,
-    LockLost, LostCause, NodeError, ReleaseError, ShutdownError, WithError,
+    AcquireError, BlessError, ChangeError, ConfigError, ConnectError, DowngradeError, ExtendError,
+    InspectError, LockLost, LostCause, NodeError, ReleaseError, ShutdownError, WithError,
 };
 
 /// What comes of asking again.
@@ -170,6 +170,12 @@ outlooks! {
     [<G: fmt::Debug>] DowngradeError<G> {
         Self::Lost(_) => Lasts,
         Self::WriteGuards { .. } => Passes,
+    }
+    [] ExtendError {
+        Self::Config(cause) => cause.outlook(),
+        // There is nothing any more that could be extended.
+        Self::Lost(_) => Lasts,
+        Self::Unconfirmed { .. } => Passes,
     }
     // It acquires anew.
     [] WithError {
@@ -384,6 +390,13 @@ mod tests {
             (DowngradeError::WriteGuards { guard: (), others: 1 }, Passes),
         ];
         expect("DowngradeError<G>", DowngradeError::outlook, &cases);
+        let unconfirmed = ExtendError::Unconfirmed { lock: lock(), holder: "h".into() };
+        let cases = [
+            (ExtendError::Config(ConfigError::EmptyName), Lasts),
+            (ExtendError::Lost(lost(LostCause::Gone)), Lasts),
+            (unconfirmed, Passes),
+        ];
+        expect("ExtendError", ExtendError::outlook, &cases);
         assert_eq!(ShutdownError { unfinished: 1 }.outlook(), Lasts);
     }
 

@@ -10,8 +10,9 @@ use super::{
 };
 use crate::{
     clock::Instant,
-    error::{LockLost, LostCause, ReleaseError},
+    error::{ExtendError, LockLost, LostCause, ReleaseError},
     kind::FencingToken,
+    lease::Lease,
 };
 
 /// Any guard of this crate: what an acquire of [`AnyLock`](crate::AnyLock) brings.
@@ -99,6 +100,17 @@ pub trait AnyGuard: Proof + Into<LockGuard> + fmt::Debug + Send + Sync + 'static
     #[must_use]
     fn waited(&self) -> Duration {
         self.guard().waited()
+    }
+
+    /// [`LockGuard::extend`].
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Cancel safety
+    /// As there.
+    fn extend(&self, lease: Lease) -> impl Future<Output = Result<(), ExtendError>> + Send {
+        self.guard().extend(lease)
     }
 
     /// [`LockGuard::loss_token`].

@@ -22,9 +22,9 @@ use super::{
 use crate::{
     claim::{self, Claim},
     clock::Instant,
-    error::{LockLost, LostCause, ReleaseError},
+    error::{ExtendError, LockLost, LostCause, ReleaseError},
     kind::{Admission, FencingToken},
-    lease::Term,
+    lease::{Lease, Term},
     telling,
 };
 
@@ -265,6 +265,41 @@ impl LockGuard {
             return over;
         }
         self.turn.cancellation()
+    }
+
+    /// Has the hold last for `lease` from now on, if that is longer than what is left of it, and waits until
+    /// enough servers confirm. Nothing is shortened, and no answer moves no deadline. A
+    /// [watchdog lease](crate::Lease::Watchdog) has it renewed from now on.
+    ///
+    /// # Errors
+    /// [`ExtendError::Config`]: longer than `max_lease`, or than what
+    /// [`max_hold`](crate::ClientBuilder::max_hold) leaves; nothing was sent. [`ExtendError::Unconfirmed`]: too
+    /// few servers answered in time; the deadline is what it was, unless they confirm later.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves the rest to the background.
+    ///
+    /// # Examples
+    /// ```
+    /// # #[cfg(feature = "embedded")]
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::time::Duration;
+    /// use palisade::Lease;
+    ///
+    /// let client = palisade::embedded::Server::start()?.client()?;
+    /// let lock = client.lock("report").with_lease(Lease::Fixed(Duration::from_secs(5)));
+    /// let guard = lock.acquire().await?;
+    /// guard.extend(Lease::Fixed(Duration::from_secs(30))).await?;
+    /// assert!(guard.remaining() > Duration::from_secs(20));
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(feature = "embedded"))]
+    /// # fn main() {}
+    /// ```
+    pub async fn extend(&self, lease: Lease) -> Result<(), ExtendError> {
+        self.ensure_valid()?;
+        claim::extend(self.turn.claim(), lease).await
     }
 
     /// A token that is cancelled when the hold is *lost*, and not when it is released or dropped: it tells work

@@ -11,6 +11,7 @@ mod composite;
 mod deployment;
 mod differential;
 mod expirable;
+mod extending;
 mod fair;
 mod family;
 mod fencing;
