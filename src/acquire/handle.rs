@@ -4,7 +4,9 @@ use std::{
     collections::BTreeSet, fmt, future::Future, marker::PhantomData, sync::Arc, time::Duration,
 };
 
-use super::{acquisition::Acquisition, target::Target};
+use futures::{FutureExt, future::select_all};
+
+use super::{acquisition::Acquisition, servers::gate, target::Target};
 use crate::{
     claim::Wanted,
     clock::Instant,
@@ -12,6 +14,7 @@ use crate::{
     guard::{LockGuard, Occupied, Owner, Proof, Turn},
     kind::Admission,
     lease::{Lease, Term},
+    process::Gate,
     telling,
     wait::{self, Cause, Contender, OnOutage, Round, WaitStrategy, Waiting},
 };
@@ -111,7 +114,7 @@ impl<P: Proof> Handle<P> {
             return Ok(Some(guard));
         }
         self.check_own_holds(&owner)?;
-        let contending = self.contend(term, false, patience, deadline);
+        let contending = self.contend(term, Some(&owner), false, patience, deadline);
         let guard = telling::woken_aside(contending).await?;
         if let Some(guard) = &guard {
             guard.turn().was_asked_for(asked_at);
@@ -130,7 +133,9 @@ impl<P: Proof> Handle<P> {
     ) -> Result<Option<P>, AcquireError> {
         let (term, deadline) = self.begin(patience)?;
         let asked_at = self.target.now();
-        let contending = self.contend(term, true, patience, deadline);
+        // What it asks for inside of what it holds belongs to that.
+        let owner = Owner::current();
+        let contending = self.contend(term, owner.as_ref(), true, patience, deadline);
         let guard = telling::woken_aside(contending).await?;
         guard.iter().for_each(|guard| guard.turn().was_asked_for(asked_at));
         Ok(guard.map(P::of))
@@ -205,10 +210,14 @@ impl<P: Proof> Handle<P> {
     async fn contend(
         &self,
         term: Term,
+        owner: Option<&Owner>,
         is_anonymous: bool,
         patience: WaitLimit,
         deadline: Option<Instant>,
     ) -> Result<Option<LockGuard>, AcquireError> {
+        if self.is_turned_away(owner) {
+            return Err(AcquireError::Draining);
+        }
         let waits = !matches!(patience, WaitLimit::Once);
         let wanted = Wanted { term, waits };
         let listens = self.strategy.listens();
@@ -252,7 +261,27 @@ impl<P: Proof> Handle<P> {
             unanswered: &unanswered,
             attend: &|work| watchdog.attend(work),
         };
-        wait::acquire(&mut contender, lines, &waiting).await
+        wait::acquire(&mut contender, lines, &waiting, self.turned_away(owner)).await
+    }
+
+    /// Whether the clients drain, and it does not belong to what its owner holds.
+    fn is_turned_away(&self, owner: Option<&Owner>) -> bool {
+        match gate(&self.target.members) {
+            Gate::Open | Gate::Closed => false,
+            Gate::Draining => !owner.is_some_and(Owner::holds_anything),
+            Gate::Drained => true,
+        }
+    }
+
+    /// Completes once it is turned away while it waits: also when its owner lets go of the last that it held.
+    async fn turned_away(&self, owner: Option<&Owner>) {
+        let gates = self.target.members.values().map(|of| &of.services.gatekeeper);
+        let drains = gates.map(|gatekeeper| gatekeeper.no_longer_open().boxed());
+        select_all(drains).await;
+        let clock = &self.target.process().clock;
+        while !self.is_turned_away(owner) {
+            clock.sleep_until(clock.now() + LOOK_EVERY).await;
+        }
     }
 
     /// Acquires without a limit in time.
@@ -280,6 +309,8 @@ impl<P: Proof> Handle<P> {
     }
 }
 
+/// While its clients drain: how often it is looked whether an owner that waits still holds something.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The longest pause of a waiter that polls for a turn in a queue.
 const IN_QUEUE: Duration = Duration::from_secs(1);
 

@@ -6,6 +6,7 @@ use super::tally::Rule;
 use crate::{
     by_member::{ByMember, MemberId},
     error::{AcquireError, ConfigError},
+    process::Gate,
     standing::Vetting,
     voting::Voter,
 };
@@ -18,10 +19,19 @@ pub(crate) fn check_addresses(rule: Rule, members: &ByMember<Voter>) -> Result<(
     })
 }
 
-/// Checks that no client was closed.
+/// Checks that no client was closed. One that drains refuses those who come, and not what is under way.
 pub(crate) fn check_open(members: &ByMember<Voter>) -> Result<(), AcquireError> {
-    let is_closed = members.values().any(|member| member.services.is_closed());
-    if is_closed { Err(AcquireError::Shutdown) } else { Ok(()) }
+    match gate(members) {
+        Gate::Open | Gate::Draining => Ok(()),
+        Gate::Drained => Err(AcquireError::Draining),
+        Gate::Closed => Err(AcquireError::Shutdown),
+    }
+}
+
+/// What may be acquired by all of their clients.
+pub(crate) fn gate(members: &ByMember<Voter>) -> Gate {
+    let gates = members.values().map(|member| member.services.gatekeeper.gate());
+    gates.max().unwrap_or(Gate::Open)
 }
 
 /// Checks what the servers have told by now.

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures::future::join_all;
 
-use super::{Client, ClientBuilder};
+use super::{Client, ClientBuilder, draining::drain};
 use crate::{
     composite::{FencedMultiLock, FencedRedLock, Inspection, MultiLock, RedLock, RedRwLock},
     error::{Ballot, BlessError, ConfigError, ConnectError, NodeId, ShutdownError, Vote},
@@ -301,6 +301,15 @@ impl Masters {
             0 => Ok(()),
             unfinished => Err(ShutdownError { unfinished }),
         }
+    }
+
+    /// [Drains](Client::drain) all clients at once. Returns how many holds were left, each once, on however many
+    /// masters it is.
+    ///
+    /// # Cancel safety
+    /// As [`Client::drain`].
+    pub async fn drain(&self, limit: Duration) -> usize {
+        drain(&self.clients, limit).await
     }
 
     fn services(&self) -> Vec<Arc<NodeServices>> {

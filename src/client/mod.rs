@@ -34,6 +34,7 @@ mod address;
 mod addressing;
 mod builder;
 mod cluster;
+mod draining;
 #[cfg(feature = "embedded")]
 mod embedded;
 mod hosts;
@@ -335,6 +336,41 @@ impl Client {
             0 => Ok(()),
             unfinished => Err(ShutdownError { unfinished }),
         }
+    }
+
+    /// Lets all work under locks of this client come to its end, for `limit` at most: for a program that is to
+    /// stop. Returns how many holds were left.
+    ///
+    /// Acquires from outside are refused, and those who wait end, with
+    /// [`Draining`](crate::AcquireError::Draining). What a holder still needs goes on: guards are
+    /// [entered again](crate::LockGuard::reenter), and an [`Owner`](crate::Owner) that holds something
+    /// acquires more, by name or within its [scope](crate::Owner::scope); leases are renewed and healed. At the
+    /// limit what is left is [lost](LostCause::Shutdown). Nothing is acquired after that;
+    /// [`shutdown`](Self::shutdown) waits for the last releases and closes the connections.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves the client draining, without an end: call it again.
+    ///
+    /// # Examples
+    /// ```
+    /// # #[cfg(feature = "embedded")]
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::time::Duration;
+    /// use palisade::AcquireError;
+    ///
+    /// let client = palisade::embedded::Server::start()?.client()?;
+    /// let left = client.drain(Duration::from_secs(20)).await;
+    /// assert_eq!(left, 0);
+    /// assert!(matches!(client.lock("x").acquire().await, Err(AcquireError::Draining)));
+    /// client.shutdown(Duration::from_secs(2)).await?;
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(feature = "embedded"))]
+    /// # fn main() {}
+    /// ```
+    pub async fn drain(&self, limit: Duration) -> usize {
+        draining::drain(std::slice::from_ref(self), limit).await
     }
 
     /// Completes once the client is connected, or known not to be.

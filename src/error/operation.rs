@@ -123,6 +123,9 @@ pub enum AcquireError {
         /// Which semaphore.
         lock: LockName,
     },
+    /// The client [drains](crate::Client::drain): nothing new is acquired by it. Nothing is held.
+    #[error("the client drains: nothing new is acquired by it")]
+    Draining,
     /// The client was shut down. Nothing was sent.
     #[error("the client was shut down")]
     Shutdown,
@@ -136,7 +139,11 @@ impl AcquireError {
             Self::Unavailable { ballot, .. }
             | Self::Denied { ballot, .. }
             | Self::Quarantined { ballot, .. } => Some(ballot),
-            Self::Config(_) | Self::Unwatched { .. } | Self::NotSet { .. } | Self::Shutdown => None,
+            Self::Config(_)
+            | Self::Unwatched { .. }
+            | Self::NotSet { .. }
+            | Self::Draining
+            | Self::Shutdown => None,
         }
     }
 }

@@ -143,6 +143,7 @@ outlooks! {
         Self::Quarantined { counts_in, .. } => PassesIn(*counts_in),
         Self::Unwatched { .. } => Passes,
         Self::NotSet { .. } => Lasts,
+        Self::Draining => Lasts,
         Self::Shutdown => Lasts,
     }
     // A hold that was lost never comes back; what was asked can be done by another.
@@ -343,6 +344,7 @@ mod tests {
             (young.clone(), PassesIn(YOUNG)),
             (AcquireError::Unwatched { lock: lock() }, Passes),
             (AcquireError::NotSet { lock: lock() }, Lasts),
+            (AcquireError::Draining, Lasts),
             (AcquireError::Shutdown, Lasts),
         ];
         expect("AcquireError", AcquireError::outlook, &cases);

@@ -127,6 +127,17 @@ impl Owner {
         candidates.into_iter().find(|turn| turn.keeps_out(member))
     }
 
+    /// Whether it holds anything: what it asks for while clients drain belongs to that.
+    pub(crate) fn holds_anything(&self) -> bool {
+        let held = self.held();
+        let slots = held.turns.values().filter_map(|slot| slot.try_lock().ok()?.upgrade());
+        let parts = held.parts.values().flatten().filter_map(Weak::upgrade);
+        let turns: Vec<Arc<Turn>> = slots.chain(parts).collect();
+        // A turn has a mutex of its own.
+        drop(held);
+        turns.iter().any(|turn| turn.is_live())
+    }
+
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -41,6 +41,11 @@ impl Attempts {
         drop(ended);
     }
 
+    /// Whether nothing is asked for.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all().as_ref().is_none_or(All::is_empty)
+    }
+
     /// Ends all by `shut_down`, in their order. From then on none begins.
     pub(crate) fn end_all(&self, shut_down: impl Fn(&dyn Listed)) {
         let all = self.all().take();

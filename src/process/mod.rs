@@ -34,6 +34,7 @@
 
 mod any_lines;
 mod attempts;
+mod gate;
 mod listed;
 mod live;
 mod returning;
@@ -52,6 +53,7 @@ use std::{
 };
 
 use any_lines::AnyLines;
+pub(crate) use gate::Gate;
 pub(crate) use listed::{Listed, each_once};
 pub(crate) use services::{NodeServices, ServiceSettings};
 use twins::Twins;

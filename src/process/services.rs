@@ -3,10 +3,7 @@
 use std::{
     borrow::Cow,
     ops::Deref,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -16,6 +13,7 @@ use super::{
     Process,
     any_lines::AnyLines,
     attempts::Attempts,
+    gate::{Gate, Gatekeeper},
     listed::{Listed, each_once},
     live::Live,
 };
@@ -77,7 +75,7 @@ pub(crate) struct Services {
     pub(crate) drain: Arc<Drain>,
     pub(crate) attempts: Attempts,
     pub(crate) settings: ServiceSettings,
-    closed: AtomicBool,
+    pub(crate) gatekeeper: Gatekeeper,
     /// Held during a look at the mark of the server.
     looking: tokio::sync::Mutex<()>,
     /// Whether it was said that there can be no mark.
@@ -112,7 +110,7 @@ impl NodeServices {
                 drain: Arc::default(),
                 attempts: Attempts::default(),
                 settings,
-                closed: AtomicBool::new(false),
+                gatekeeper: Gatekeeper::default(),
                 looking: tokio::sync::Mutex::default(),
                 warned_of_no_mark: AtomicBool::new(false),
                 warned_of_no_witness: AtomicBool::new(false),
@@ -208,13 +206,14 @@ impl NodeServices {
 
     /// From now on nothing is granted; the waiters are told.
     pub(crate) fn close(&self) {
-        self.closed.store(true, Ordering::SeqCst);
+        self.gatekeeper.go_on_to(Gate::Closed);
         self.lines.close();
         self.notifier.wake_all();
     }
 
+    /// Whether nothing is granted any more.
     pub(crate) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::SeqCst)
+        self.gatekeeper.gate() >= Gate::Drained
     }
 
     /// The live holds of this client, each once, however many members it has here.

@@ -78,7 +78,8 @@ use self::{
 };
 use crate::{by_member::MemberId, clock::SharedClock, error::AcquireError};
 
-/// Acquires, waiting as long as `waiting` allows. `None`: held by others until then.
+/// Acquires, waiting as long as `waiting` allows, or until it is `turned_away`: nothing is to be had any more.
+/// `None`: held by others until then.
 ///
 /// Whoever is the first in line makes one attempt in any case. The deadline bounds that too: what was asked by
 /// then is given back in the background, and a call that is dropped speaks neither against its socket nor
@@ -87,6 +88,7 @@ pub(crate) async fn acquire<C: Contender>(
     contender: &mut C,
     lines: &Arc<Lines<C::Offered>>,
     waiting: &Waiting<'_>,
+    turned_away: impl Future<Output = ()> + Send,
 ) -> Result<Option<C::Grant>, AcquireError> {
     let (key, takes) = (waiting.key, waiting.takes);
     let place = match waiting.needs_order {
@@ -133,7 +135,11 @@ pub(crate) async fn acquire<C: Contender>(
     }
     // On the heap: most acquires never wait, and their callers' futures should not pay for it.
     let mut persist = Box::pin(stand_in_line(contender, &place, waiting, refused_by, &mut trouble));
-    let granted = waiting.in_time(persist.as_mut()).await;
+    let granted = tokio::select! {
+        biased;
+        granted = waiting.in_time(persist.as_mut()) => granted,
+        () = turned_away => Some(Err(AcquireError::Draining)),
+    };
     drop(persist);
     match granted {
         Some(result) => result.map(Some),

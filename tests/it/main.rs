@@ -10,6 +10,7 @@ mod cancellation;
 mod composite;
 mod deployment;
 mod differential;
+mod draining;
 mod expirable;
 mod extending;
 mod fair;

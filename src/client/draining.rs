@@ -1,0 +1,38 @@
+//! Clients that grant nothing new, until what they hold is over.
+
+use std::{sync::Arc, time::Duration};
+
+use super::Client;
+use crate::{
+    error::LostCause,
+    process::{Gate, Listed, each_once},
+};
+
+/// Has the clients grant nothing but what owners ask for that hold something, and waits until nothing is held,
+/// for `limit` at most. What is left then is lost. How many holds that were.
+pub(super) async fn drain(clients: &[Client], limit: Duration) -> usize {
+    let here = |client: &&Client| client.services.process.home.is_here();
+    let services: Vec<_> =
+        clients.iter().filter(here).map(|client| client.services.clone()).collect();
+    let Some(process) = services.first().map(|of| of.process.clone()) else { return 0 };
+    let clock = &process.clock;
+    let deadline = clock.now() + limit;
+    services.iter().for_each(|of| of.gatekeeper.go_on_to(Gate::Draining));
+    let is_over = || services.iter().all(|of| of.claims().is_empty() && of.attempts.is_empty());
+    while !is_over() && clock.now() < deadline {
+        clock.sleep_until(deadline.min(clock.now() + LOOK_EVERY)).await;
+    }
+    // First: what is granted from here on would be left.
+    services.iter().for_each(|of| of.gatekeeper.go_on_to(Gate::Drained));
+    let left: Vec<Arc<dyn Listed>> = services.iter().flat_map(|of| of.claims()).collect();
+    // A hold on several masters is one.
+    let left = each_once(left);
+    left.iter().for_each(|claim| claim.shut_down(LostCause::Shutdown));
+    for of in &services {
+        of.attempts.end_all(|claim| claim.shut_down(LostCause::Shutdown));
+    }
+    left.len()
+}
+
+/// How often it is looked whether anything is held.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
