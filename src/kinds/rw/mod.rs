@@ -3,6 +3,7 @@
 mod guard;
 mod read;
 pub(crate) mod script;
+mod sides;
 mod write;
 
 use std::{fmt, sync::Arc};
@@ -12,15 +13,7 @@ pub use read::ReadLock;
 pub use write::WriteLock;
 
 use self::script::Rw;
-use crate::{
-    error::{InspectError, NodeError},
-    kinds::{
-        looking::{contents, failed},
-        mutex::script::LockContents,
-    },
-    process::NodeServices,
-    voting::Voter,
-};
+use crate::process::NodeServices;
 
 /// A lock with many readers or one writer, held on one Redis master.
 ///
@@ -100,15 +93,5 @@ impl RwLock {
 impl fmt::Debug for RwLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.read().handle.show("RwLock", f)
-    }
-}
-
-/// Its readers and its writer; none, if it is free.
-async fn sides(of: &Voter) -> Result<LockContents, InspectError> {
-    match contents(of).await? {
-        Some(LockContents { mode: None, .. }) => {
-            Err(failed(&of.services, of.kind.name(), NodeError::OtherKind))
-        }
-        contents => Ok(contents.unwrap_or_default()),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     guard::ReadGuard,
     script::{Mode, Rw, RwSide},
-    sides,
+    sides::sides,
 };
 use crate::{
     acquire::{Handle, Target, into_box_lock, lock_methods},
