@@ -34,6 +34,7 @@ mod permits;
 mod planted;
 mod polls;
 mod processes;
+mod promises;
 #[path = "../../xtask/src/proofs/mod.rs"]
 mod proofs;
 mod quarantine;

@@ -98,7 +98,6 @@ impl CallTable {
         Joins::Yes
     }
 
-    // keeps: no-blind-resend, one-sender
     /// It was noted with this stamp, and its bytes are made next.
     fn take_acquire(&mut self, id: CallId, now: Instant, stamp: i64) {
         let Some(state) = self.calls.get_mut(id) else { return };

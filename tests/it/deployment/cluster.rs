@@ -23,7 +23,7 @@ const NAMES: [&str; 3] = ["a", "b", "c"];
 /// What has to be renewed while a test goes on.
 const SHORT: Duration = Duration::from_secs(6);
 
-pub(super) fn settings(cluster: &SlotCluster) -> ClientBuilder {
+pub(crate) fn settings(cluster: &SlotCluster) -> ClientBuilder {
     Client::builder()
         .cluster(cluster.hosts())
         .failover(Failover::Trust)

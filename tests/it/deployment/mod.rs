@@ -1,6 +1,6 @@
 //! Where servers are, and how they are reached.
 
-mod cluster;
+pub(crate) mod cluster;
 mod credentials;
 mod cut_off;
 mod failover;
@@ -18,3 +18,5 @@ mod sharded;
 mod strangers;
 mod tls;
 mod unix;
+
+pub(crate) use sentinel::Replicated;

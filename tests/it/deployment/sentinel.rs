@@ -12,12 +12,12 @@ use testkit::{Authority, FaultProxy, RedisServer, Sentinels, TlsPort};
 use crate::support::{causes, eventually, soon};
 
 /// A master, a replica of it, and the sentinels of both.
-pub(super) struct Replicated {
+pub(crate) struct Replicated {
     pub(super) master: RedisServer,
     pub(super) replica: RedisServer,
     /// Further replicas.
     others: Vec<RedisServer>,
-    pub(super) sentinels: Sentinels,
+    pub(crate) sentinels: Sentinels,
 }
 
 /// As if the master had been running for long, which on a busy machine it may have been by now.
@@ -32,7 +32,7 @@ pub(super) async fn bless(client: &Client) {
 pub(super) const LEASE: Duration = Duration::from_secs(15);
 
 impl Replicated {
-    pub(super) async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         Self::start_of(1).await
     }
 
@@ -46,7 +46,7 @@ impl Replicated {
         redis
     }
 
-    pub(super) fn settings(&self) -> ClientBuilder {
+    pub(crate) fn settings(&self) -> ClientBuilder {
         Client::builder()
             .sentinels(Watched::new(self.sentinels.hosts(), Sentinels::SERVICE))
             .fleet_max_lease(LEASE)
