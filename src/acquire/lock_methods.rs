@@ -73,9 +73,9 @@ macro_rules! lock_methods {
             }
 
             /// Waits until the lock is held, at most `limit`. `None`: held by others, or wanted by
-            /// others before us in line, until then. Attempts at least once if nobody stands in
-            /// line. The limit bounds all that is done meanwhile, connecting and the first attempt too; with a
-            /// limit of zero it is [`try_acquire`](Self::try_acquire).
+            /// others before us in line, until then. Attempts at least once if the line is empty. The limit bounds all
+            /// that is done meanwhile, connecting and the first attempt too; with a limit of zero it is
+            /// [`try_acquire`](Self::try_acquire).
             ///
             /// # Errors
             /// As [`acquire`](Self::acquire), but for an outage: it is waited for too, and is an

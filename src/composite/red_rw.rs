@@ -43,13 +43,13 @@ impl RedRwLock {
         self.read.name()
     }
 
-    /// The lock of those who read.
+    /// The lock of readers.
     #[must_use]
     pub fn read(&self) -> RedLock<ReadLock> {
         self.read.clone()
     }
 
-    /// The lock of those who write.
+    /// The lock of writers.
     #[must_use]
     pub fn write(&self) -> RedLock<WriteLock> {
         self.write.clone()

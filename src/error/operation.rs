@@ -91,7 +91,7 @@ pub enum AcquireError {
     Denied {
         /// Which lock.
         lock: LockName,
-        /// Who voted how.
+        /// The vote of each node.
         ballot: Ballot,
     },
     /// Too many nodes were started so lately, or have lost their data, that they may have forgotten

@@ -27,9 +27,9 @@
 //!
 //! # What proves them
 //! `tests` here: probes of what everything else takes for granted about a kind. In `tests/it`: a module for each
-//! kind with the same names, `promises` (each promise on each kind), `scripts`, `recorded` (to the byte),
-//! `differential` (against the real server), and `redisson` in each module. `interop` plays the real Redisson. In
-//! the simulation: I2, I12, I13, I14. Planted: the bugs of `planted/scripts.rs`.
+//! kind with the same names, `promises` (each promise on each kind), `scripts`, and `recorded` (to the byte).
+//! `differential` compares with the real server, and `redisson` is in each module. `interop` plays the real
+//! Redisson. In the simulation: I2, I12, I13, I14. Planted: the bugs of `planted/scripts.rs`.
 //!
 //! # To change…
 //! - a kind: its folder; to add one: `docs/maintain/change.md`

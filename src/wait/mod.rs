@@ -81,9 +81,9 @@ use crate::{by_member::MemberId, clock::SharedClock, error::AcquireError};
 /// Acquires, waiting as long as `waiting` allows, or until it is `turned_away`: nothing is to be had any more.
 /// `None`: held by others until then.
 ///
-/// Whoever is the first in line makes one attempt in any case. The deadline bounds that too: what was asked by
-/// then is given back in the background, and a call that is dropped speaks neither against its socket nor
-/// against its server.
+/// The first in line makes one attempt in any case. The deadline bounds that too: what was asked by then is
+/// given back in the background, and a call that is dropped speaks neither against its socket nor against its
+/// server.
 pub(crate) async fn acquire<C: Contender>(
     contender: &mut C,
     lines: &Arc<Lines<C::Offered>>,

@@ -85,7 +85,7 @@ impl Waiting<'_> {
         }
     }
 
-    /// Waits until the votes count, but not for long: somebody may say that they do.
+    /// Waits until the votes count, but not for long: a blessing may say that they do.
     pub(super) async fn look_again(&self, counts_in: Duration) {
         let pause = self.random.within(LOOK_AGAIN).min(counts_in) + self.jitter();
         self.clock.sleep_until(self.clock.now() + pause).await;

@@ -38,7 +38,7 @@ impl Acquisition {
         self.handover_rule.terms(&self.target.members, self.wanted.term)
     }
 
-    /// How long a grant lasts if nobody renews it; `None` if it keeps nobody else out.
+    /// How long a grant lasts if it is not renewed; `None` if it keeps no other out.
     pub(in crate::acquire) fn keeps_out(&self) -> Option<Duration> {
         let is_exclusive = self.target.members.values().any(|member| !member.kind.is_shared());
         is_exclusive.then(|| self.wanted.term.length())
@@ -48,7 +48,8 @@ impl Acquisition {
     fn is_told_elsewhere(&self) -> bool {
         let queued_as = match (&self.in_order, &self.next) {
             (Some(in_order), _) => in_order.queued_as(),
-            // Whose grant came too late has taken it back, and stands there as somebody else.
+            // A claim with a grant that came too late has taken it back, and stands there under
+            // another id.
             (None, Some(NextClaim::Queued(attempt))) if self.has_own_place() => {
                 Some(attempt.claim().holder().clone())
             }
@@ -64,7 +65,7 @@ impl Contender for Acquisition {
 
     async fn round(&mut self, cause: Cause) -> Round<LockGuard> {
         self.cause = cause;
-        // A wait may go on in the child of a fork; whoever asks first has just been checked.
+        // A wait may go on in the child of a fork; a first attempt has just been checked.
         if replace(&mut self.has_asked, true)
             && let Err(error) = self.target.process().home.check()
         {

@@ -60,8 +60,8 @@ impl ExpirableGuard {
         self.guard.release().await.map(drop)
     }
 
-    /// Ends the renewals and leaves the permits to their lease, or to whoever
-    /// [releases](crate::ExpirableSemaphore::release_permit) them by their ids, in Java too.
+    /// Ends the renewals and leaves the permits to their lease, or to a
+    /// [release](crate::ExpirableSemaphore::release_permit) by their ids, in Java too.
     pub fn orphan(self) {
         self.guard.orphan();
     }

@@ -22,23 +22,23 @@ use crate::{
 
 /// Permits on one Redis master that end with a lease, as a lock does, if their user dies.
 ///
-/// Made by [`Client::expirable_semaphore`](crate::Client::expirable_semaphore); cheap to clone and to share. Somebody sets
-/// how many there are; until then there are none. Keys, channel and messages are those of Redisson's
+/// Made by [`Client::expirable_semaphore`](crate::Client::expirable_semaphore); cheap to clone and to share. They are
+/// there once their number is set; until then there are none. Keys, channel and messages are those of Redisson's
 /// `RPermitExpirableSemaphore`: a Java service can share it.
 ///
 /// # Guarantees
-/// - No more permits are held than there were set and added, by the clocks of their holders, while the
+/// - No more permits are held than there were set and added, by the clocks of their holders. That holds while the
 ///   server keeps its keys and no clock is further from the server's than
-///   [`clock_skew`](crate::ClientBuilder::clock_skew). Of a holder that died, a permit is had by others of this crate as
-///   soon as its lease is over. Redisson ends permits by clocks of its own: it has one that much later, and
-///   its own are had that much later here.
+///   [`clock_skew`](crate::ClientBuilder::clock_skew). Of a holder that died, a permit is had by others of this crate
+///   as soon as its lease is over. Redisson ends permits by clocks of its own: it has one that much later, and its own
+///   are had that much later here.
 /// - With a [watchdog lease](Lease::Watchdog) they are renewed until the guard is gone. If renewals do not
 ///   get through, [`lost`](crate::LockGuard::lost) fires before others are granted.
 /// - A permit is taken once, though its request is sent again where an answer was lost, and given back once.
-/// - Those who wait in one process are granted in the order in which they asked: who asks for few does not
-///   pass who asks for many. Between processes it is not fair, but who has waited for several for half a
-///   second keeps others out for two, then eight later again: it is granted if all give back what they have
-///   within those. Users of Redisson are not kept out.
+/// - The waiters of one process are granted in the order in which they asked: one that asks for few does not pass one
+///   that asks for many. Between processes it is not fair. But a waiter that has waited for several for half a second
+///   keeps others out for two, then eight later again. It is granted if all give back what they have within those.
+///   Users of Redisson are not kept out.
 /// - It is not entered again: each acquire takes permits, by [owners](crate::Owner) too.
 ///
 /// Where rights are restricted, a user needs `+zadd +zrem +zscore +zrange +zrangebyscore +pttl +pexpire +get +set
@@ -129,8 +129,8 @@ impl ExpirableSemaphore {
     }
 
     /// The permits that are held, in Java too, each with its id and how long it stands on the server unless
-    /// it is renewed: for longer than it is held, by the [`clock_skew`](crate::ClientBuilder::clock_skew)
-    /// of its holder.
+    /// it is renewed. That is longer than it is held, by the
+    /// [`clock_skew`](crate::ClientBuilder::clock_skew) of its holder.
     ///
     /// # Errors
     /// [`InspectError`]; nothing was changed.

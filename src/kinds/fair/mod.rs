@@ -19,32 +19,29 @@ use crate::{
 /// A reentrant lock held on one Redis master, granted in the order in which it was asked for, over all
 /// processes.
 ///
-/// Made by [`Client::fair_lock`](crate::Client::fair_lock); cheap to clone and to share. Those who wait
-/// stand in a queue on the server, each by itself, and only the next one is woken. Keys, channels and
-/// messages are those of Redisson's `RFairLock`: a Java service can share it.
+/// Made by [`Client::fair_lock`](crate::Client::fair_lock); cheap to clone and to share. The waiters stand in a queue
+/// on the server, each by itself, and only the next one is woken. Keys, channels and messages are those of Redisson's
+/// `RFairLock`: a Java service can share it.
 ///
 /// # Guarantees
-/// - Those of [`Lock`](crate::Lock), but for the order. Whoever forces it open is not noticed by its
-///   holder before its next renewal.
-/// - Who waits is granted it in the order in which the server took the requests. A place is kept while
-///   the server cannot be reached, or the runtime of who waits stands still, for a minute and a half
-///   at least; but for ten seconds only once it is the first and some of Redisson's wait behind it. It is given up
-///   when the wait ends, wherever that is.
-/// - [`try_acquire`](Self::try_acquire) passes nobody who waits, and does not stand in the queue.
-/// - A free lock is left to the next one for three seconds if nobody listens on its channel, as
-///   that of a process that died, and for ten in any case; then it is the turn of the one behind it. The
-///   shorter time counts only on a server by itself without replicas: others do not know all who listen.
-///   With one that is passed over go those of palisade behind it that have not looked in the same
-///   time, as each does every two seconds: after three seconds those for whom nobody listens, after ten all. So
-///   many that died, are stopped or are not polled keep nobody for longer than one of them, as long as there
-///   are no more than 256 in a row. Redisson's are passed over one by one.
-///   Who was passed over although it lives stands at the end of the queue from then on, and says so at
-///   `warn`.
+/// - Those of [`Lock`](crate::Lock), but for the order. That it was forced open is not noticed by its holder before its
+///   next renewal.
+/// - A waiter is granted it in the order in which the server took the requests. A place is kept for a minute and a half
+///   at least while the server cannot be reached, or the waiter's runtime stands still. It is kept for ten seconds only
+///   once it is the first and some of Redisson's wait behind it. It is given up when the wait ends, wherever that is.
+/// - [`try_acquire`](Self::try_acquire) passes no waiter, and does not stand in the queue.
+/// - A free lock is left to the next one for three seconds if its channel has no listener, as that of a process that
+///   died. In any case it is left for ten. Then it is the turn of the one behind it. The shorter time counts only on a
+///   server by itself without replicas: others do not know all listeners. With one that is passed over go those of
+///   palisade behind it that have not looked in the same time, as each does every two seconds. After three seconds that
+///   is those without a listener, after ten all. So many that died, are stopped or are not polled keep others for no
+///   longer than one of them. That holds for up to 256 in a row. Redisson's are passed over one by one. A waiter that
+///   was passed over although it lives stands at the end of the queue from then on, and says so at `warn`.
 /// - What a hand-over or a place costs the server hardly grows with how many wait.
 /// - Redisson's waiters go by the clocks of their machines: one that is minutes ahead sends those off
 ///   whose turn has not come. They stand at the end of the queue then.
-/// - Do not ask for one name as a [`Lock`](crate::Lock) and as a fair one: both exclude each other, but
-///   the plain one passes all who wait, and wakes none of them.
+/// - Do not ask for one name as a [`Lock`](crate::Lock) and as a fair one: both exclude each other, but the plain one
+///   passes all waiters, and wakes none of them.
 ///
 /// It may be a member of a [`MultiLock`](crate::MultiLock), but of no [`RedLock`](crate::RedLock): each server has
 /// a queue of its own. It never passes from one user to the next inside a process

@@ -38,12 +38,11 @@ use crate::{
 ///   unless it was away for less than twice `clock_skew`, 10 s by default.
 ///   [`Quarantine::Always`](crate::Quarantine) sees to that.
 /// - A counter that is more than a day ahead of its server's time is an
-///   [error](crate::error::NodeError::ForeignCounter), and of several members the failure of that one: it is not
-///   told to the others. Servers' clocks must be right by a day.
-/// - The counter has no ttl, and the next grant removes one that somebody gave it: Redisson would
-///   begin at 1 again when it ran out. So one small key stays for every name ever locked: use names
-///   that recur, or delete `redisson_lock_token:{name}` when nobody can still be writing with an old
-///   token.
+///   [error](crate::error::NodeError::ForeignCounter). Of several members it is the failure of that one: it is
+///   not told to the others. Servers' clocks must be right by a day.
+/// - The counter has no ttl, and the next grant removes one that it was given: Redisson would begin at 1 again
+///   when it ran out. So one small key stays for every name ever locked. Use names that recur, or delete
+///   `redisson_lock_token:{name}` when nothing can still be writing with an old token.
 /// - An owner that holds the plain [`Lock`] has no token: to [acquire the fenced one
 ///   as](Self::acquire_as) the same owner is an [error](crate::error::ConfigError::HeldWithoutToken). The
 ///   other way round is a re-entry.

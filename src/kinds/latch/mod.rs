@@ -18,18 +18,18 @@ use crate::{
 /// A count on one Redis master that many wait for to reach zero.
 ///
 /// Made by [`Client::count_down_latch`](crate::Client::count_down_latch); cheap to clone and to share.
-/// Somebody sets the count, others count down, and all who wait go on at zero. One that is not set is at
-/// zero: it lets everybody through. After that it can be set anew. Keys, channel and messages are those of Redisson's
+/// One task sets the count, others count down, and all waiters go on at zero. One that is not set is at zero: it lets
+/// all waiters through. After that it can be set anew. Keys, channel and messages are those of Redisson's
 /// `RCountDownLatch`: a Java service can share it.
 ///
 /// # Guarantees
 /// - A change is made at most once, though it is sent again where an answer was lost: the server keeps
 ///   for a minute which were made (`palisade_once:{name}:…`). Not across a server that lost that and
 ///   kept the count: by eviction, or a failover in between.
-/// - Those who wait look at the count whenever something is announced, when the connection was lost, and
-///   every five seconds in any case: a lost message costs no more.
-/// - [`delete`](Self::delete) lets everybody through at once, those of Redisson too. Theirs does not: who
-///   waits here for a latch that Java deletes goes on at once all the same.
+/// - Waiters look at the count whenever something is announced, when the connection was lost, and every five seconds
+///   in any case: a lost message costs no more.
+/// - [`delete`](Self::delete) lets all waiters through at once, those of Redisson too. Theirs does not: a waiter here
+///   for a latch that Java deletes goes on at once all the same.
 /// - A wait that saw zero may return when the latch is set again already.
 /// - Names with a hash tag are [refused](ConfigError::TaggedLatch) where the server is in a cluster, since
 ///   Redisson's channel for them is in another slot.
@@ -108,12 +108,12 @@ impl CountDownLatch {
     /// Dropping the future changes nothing.
     pub async fn count(&self) -> Result<u64, InspectError> {
         self.check_slot().await?;
-        // Less than none is none: nobody but an operator writes that.
+        // Less than none is none: only an operator writes that.
         let count = self.counter.read().await?.unwrap_or(0);
         Ok(u64::try_from(count).unwrap_or(0))
     }
 
-    /// Counts down by one, and lets everybody through at zero. False if the latch is not set, or was at
+    /// Counts down by one, and lets all waiters through at zero. False if the latch is not set, or was at
     /// zero already.
     ///
     /// If no answer comes it is asked again, which counts no second time: for up to a minute, if the
@@ -129,7 +129,7 @@ impl CountDownLatch {
         self.change(self.latch.count_down()).await
     }
 
-    /// Deletes the latch, which lets everybody through. False if it was not set.
+    /// Deletes the latch, which lets all waiters through. False if it was not set.
     ///
     /// # Errors
     /// [`ChangeError`] says whether it was deleted.

@@ -1,7 +1,7 @@
 //! Waiting for zero: look → listen → look again → sleep until something may have changed.
 //!
-//! A message is a hint, whatever it says: nothing but the count lets anybody through. The second look
-//! closes the window between the first and the confirmed subscription.
+//! A message is a hint, whatever it says: nothing but the count lets a waiter through. The second
+//! look closes the window between the first and the confirmed subscription.
 
 use std::{pin::pin, time::Duration};
 
@@ -67,7 +67,7 @@ impl CountDownLatch {
             let longest = match self.is_open().await? {
                 Some(true) => return Ok(()),
                 Some(false) if listener.is_ready() => POLL_CAP,
-                // No message may come, or nobody is there to look.
+                // No message may come, or the look had no answer.
                 Some(false) | None => services.process.random.most_of(RETRY),
             };
             self.sleep_no_longer(longest + self.jitter(), listener.woken()).await;

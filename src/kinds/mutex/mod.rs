@@ -29,10 +29,10 @@ use crate::{
 ///   not get through, [`LockGuard::lost`](crate::LockGuard::lost) fires before others are granted.
 /// - A holder that was stopped does not know that its lease is over until it looks; what it writes
 ///   then only a check at the store can refuse.
-/// - Those who wait in one process are granted it in the order in which they asked. Between
-///   processes it is not fair: whoever's request comes first after a release gets it, so a process
-///   far from the server rarely does while others are near and busy. Where many wait, those that were woken in
-///   vain are told one by one when to ask, so that a release does not cost a request of each.
+/// - The waiters of one process are granted it in the order in which they asked. Between processes it is not
+///   fair: the request that comes first after a release gets it. So a process far from the server rarely does
+///   while others are near and busy. Where many wait, those that were woken in vain are told one by one when
+///   to ask, so that a release does not cost a request of each.
 ///
 /// # Examples
 /// ```no_run
@@ -84,9 +84,9 @@ impl Lock {
     /// that is no lock is [not touched](crate::error::NodeError::ForeignKey), nor is a lock of
     /// [another kind](crate::error::NodeError::OtherKind).
     ///
-    /// Its holder learns of it at once if somebody waits in the same process, else with its next
-    /// renewal, and with a fixed lease only at the end. Until then two may believe that they hold
-    /// the lock.
+    /// Its holder learns of it at once if the lock has a waiter in the same process, else with its
+    /// next renewal. With a fixed lease it learns of it only at the end. Until then two may believe
+    /// that they hold the lock.
     ///
     /// # Errors
     /// [`InspectError`]; whether the lock was deleted is unknown if the cause

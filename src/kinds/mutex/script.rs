@@ -103,13 +103,13 @@ pub(crate) struct LockContents {
 }
 
 impl LockContents {
-    /// Whoever holds it, the writer first.
+    /// Its holders, the writer first.
     pub(crate) fn into_holders(self) -> impl Iterator<Item = Holder> {
         self.writer.into_iter().chain(self.holders)
     }
 }
 
-/// Asks who holds the lock.
+/// Asks for the holder of the lock.
 #[derive(Debug, Clone)]
 pub(crate) struct Inspect {
     pub(crate) name: Arc<str>,

@@ -25,12 +25,12 @@ use crate::{
 pub(crate) struct Permits {
     pub(crate) counter: Counter,
     pub(crate) store: Store,
-    /// The sort, if Redisson's key of who holds some is that of the same name in braces, too.
+    /// The sort, if Redisson's key of the holders is that of the same name in braces, too.
     pub(crate) shares_keys: Option<&'static str>,
 }
 
 impl Permits {
-    /// `holders` is the key of who holds some, of the semaphore's name.
+    /// `holders` is the key of the holders, of the semaphore's name.
     pub(crate) fn new(
         services: Arc<NodeServices>,
         name: &str,

@@ -31,7 +31,7 @@ static DELETE: Script =
 /// Every script of this folder.
 pub(crate) static SCRIPTS: [&Script; 3] = [&SET, &ADD, &DELETE];
 
-/// A semaphore, as Redisson stores one: how many permits are left, and who holds some.
+/// A semaphore, as Redisson stores one: how many permits are left, and their holders.
 #[derive(Debug, Clone)]
 pub(crate) struct Store {
     /// A number.
@@ -76,7 +76,7 @@ impl Store {
     }
 }
 
-/// Whether those who want few are to let it pass before them.
+/// Whether waiters for few are to let it pass before them.
 pub(crate) fn may_wish(request: &AcquireRequest<'_>, permits: u32) -> bool {
     request.waits && permits > 1
 }

@@ -54,11 +54,10 @@ pub struct ReadGuard(LockGuard);
 pub struct WriteGuard(LockGuard);
 
 impl WriteGuard {
-    /// The same hold, for reading from now on. Nobody else writes in between.
+    /// The same hold, for reading from now on. There is no other writer in between.
     ///
-    /// A server that does not answer in time is told in the background; until then readers wait
-    /// there, if nobody holds anything in vain. With a [fixed lease](crate::Lease::Fixed) the end of it
-    /// stays.
+    /// A server that does not answer in time is told in the background; until then readers wait there
+    /// in vain. With a [fixed lease](crate::Lease::Fixed) the end of it stays.
     ///
     /// # Errors
     /// [`DowngradeError::Lost`]: nothing is held. [`DowngradeError::WriteGuards`]: other guards of the

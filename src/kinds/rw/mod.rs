@@ -23,17 +23,17 @@ use crate::process::NodeServices;
 /// [`redisson_watchdog`](crate::ClientBuilder::redisson_watchdog) for what their leases must agree on.
 ///
 /// # Guarantees
-/// - While anybody writes, nobody else reads or writes, while the server keeps its key. *Not* across a
-///   failover or restart that loses the key: use a [`RedLock`](crate::RedLock) or
-///   [`MultiLock`](crate::MultiLock) of one side.
+/// - While it is written, there is no other writer and no reader, while the server keeps its key. *Not* across a
+///   failover or restart that loses the key: use a [`RedLock`](crate::RedLock) or [`MultiLock`](crate::MultiLock) of
+///   one side.
 /// - A writer that waits is not starved by readers of this library: new ones wait behind it, wherever
 ///   they are. Those of Redisson do not. So an owner that reads twice without being [the
 ///   same](crate::Owner) may wait for a writer that waits for it.
 /// - An owner that writes may read: a guard on the same hold, which is [downgraded](crate::rw::WriteGuard::downgrade)
 ///   when its last guard that writes goes. One that reads is [refused](crate::error::ConfigError::HeldForReading) to
 ///   write.
-/// - A reader that died keeps writers out until its own lease ends, whoever reads with it. One of Redisson's,
-///   for as long as any lease of those lasts who read with it, and those who came later too.
+/// - A reader that died keeps writers out until its own lease ends, whatever other readers do. One of Redisson's
+///   keeps them out for as long as any lease lasts of those that read with it, and of those that came later too.
 /// - The rest as with [`Lock`](crate::Lock). A lock of one kind under the name of another is an
 ///   [error](crate::error::NodeError::OtherKind).
 ///
@@ -77,13 +77,13 @@ impl RwLock {
         self.services.name_of(self.rw.name())
     }
 
-    /// The lock of those who read.
+    /// The lock of readers.
     #[must_use]
     pub fn read(&self) -> ReadLock {
         ReadLock::new(self.services.clone(), self.rw.clone())
     }
 
-    /// The lock of those who write.
+    /// The lock of writers.
     #[must_use]
     pub fn write(&self) -> WriteLock {
         WriteLock::new(self.services.clone(), self.rw.clone())

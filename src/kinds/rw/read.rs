@@ -1,4 +1,4 @@
-//! The side of those who read.
+//! The side of readers.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
     voting::Voter,
 };
 
-/// The side of a [`RwLock`](crate::RwLock) of those who read: many at once.
+/// The side of a [`RwLock`](crate::RwLock) for readers: many at once.
 ///
 /// # Guarantees
 /// Those of [`RwLock`](crate::RwLock).

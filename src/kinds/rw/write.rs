@@ -1,4 +1,4 @@
-//! The side of those who write.
+//! The side of writers.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::{
     voting::Voter,
 };
 
-/// The side of a [`RwLock`](crate::RwLock) of those who write: one at a time, and nobody reads.
+/// The side of a [`RwLock`](crate::RwLock) for writers: one at a time, and no reader.
 ///
 /// # Guarantees
-/// Those of [`RwLock`](crate::RwLock). While readers hold the lock, whoever waits for it asks twice a
+/// Those of [`RwLock`](crate::RwLock). While readers hold the lock, a waiter for it asks twice a
 /// second, so that new readers know of it.
 ///
 /// # Examples

@@ -21,22 +21,22 @@ use crate::{
 
 /// Permits on one Redis master, of which each user takes some and gives them back.
 ///
-/// Made by [`Client::semaphore`](crate::Client::semaphore); cheap to clone and to share. Somebody sets how many there
-/// are; until then there are none. Key, channel and messages are those of Redisson's `RSemaphore`: a Java
+/// Made by [`Client::semaphore`](crate::Client::semaphore); cheap to clone and to share. They are there once their
+/// number is set; until then there are none. Key, channel and messages are those of Redisson's `RSemaphore`: a Java
 /// service can share it.
 ///
 /// # Guarantees
 /// - No more permits are held than there were set and added, while the server keeps its keys.
-/// - A permit is taken once, though its request is sent again where an answer was lost, and given back once:
-///   who holds how many stands in a hash beside the semaphore (`{name}:palisade_holders`). Redisson keeps no
-///   such thing.
-/// - Permits have no lease. Those of a process that died are missing until somebody
-///   [reclaims](Self::reclaim) them; [`holders`](Self::holders) shows whose they are. Where that is not
-///   wanted, take an [`ExpirableSemaphore`](crate::ExpirableSemaphore).
-/// - Those who wait in one process are granted in the order in which they asked: who asks for few does not
-///   pass who asks for many. Between processes it is not fair, but who has waited for several for half a
-///   second keeps others out for two, then eight later again: it is granted if all give back what they have
-///   within those. Users of Redisson are not kept out.
+/// - A permit is taken once, though its request is sent again where an answer was lost, and given back once. How
+///   many each holder has stands in a hash beside the semaphore (`{name}:palisade_holders`). Redisson keeps no such
+///   thing.
+/// - Permits have no lease. Those of a process that died are missing until they are [reclaimed](Self::reclaim);
+///   [`holders`](Self::holders) shows which process had them. Where that is not wanted, take an
+///   [`ExpirableSemaphore`](crate::ExpirableSemaphore).
+/// - The waiters of one process are granted in the order in which they asked: one that asks for few does not pass
+///   one that asks for many. Between processes it is not fair. But a waiter that has waited for several for half a
+///   second keeps others out for two, then eight later again. It is granted if all give back what they have within
+///   those. Users of Redisson are not kept out.
 /// - It is not entered again: each acquire takes permits, by [owners](crate::Owner) too.
 ///
 /// Where rights are restricted, a user needs `+hget +hset +hdel +hexists +hgetall +pttl +pexpire +persist
@@ -97,8 +97,8 @@ impl Semaphore {
     }
 
     /// Gives back permits that no guard here stands for: [forgotten](SemaphoreGuard::forget) ones, those of
-    /// Redisson, or [drained](Self::drain) ones. Whoever calls it makes sure that they are held: a semaphore
-    /// that is not set has so many permits then.
+    /// Redisson, or [drained](Self::drain) ones. The caller makes sure that they are held: a semaphore that
+    /// is not set has so many permits then.
     ///
     /// # Errors
     /// [`ChangeError`] says whether they were given back.
@@ -134,8 +134,8 @@ impl Semaphore {
         Ok(u64::try_from(taken).unwrap_or(0))
     }
 
-    /// Who holds permits: `count` is how many, and `ttl` that of the semaphore. Who took theirs with
-    /// Redisson is not among these.
+    /// The holders of permits: `count` is how many, and `ttl` that of the semaphore. Those that took
+    /// theirs with Redisson are not among these.
     ///
     /// [`Client::is_own`](crate::Client::is_own) tells those of this process.
     ///
