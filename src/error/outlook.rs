@@ -88,7 +88,7 @@ outlooks! {
         Self::MasterDown => Passes,
         Self::OutOfMemory => Passes,
         Self::ForeignKey => Lasts,
-        // The other kind's holder goes, and its key with it; but who uses one name for two kinds errs.
+        // The other kind's holder goes, and its key with it; but one name for two kinds is an error.
         Self::OtherKind => Lasts,
         Self::ForeignCounter => Lasts,
         Self::ForeignMarker => Lasts,
@@ -118,7 +118,8 @@ outlooks! {
         Self::MemberLease { .. } => Lasts,
         Self::MaxLeaseAboveFleet { .. } => Lasts,
         Self::DifferentFleets { .. } => Lasts,
-        // What the owner holds it releases itself: to ask again in a loop would wait for oneself.
+        // What the owner holds it releases itself: a loop that asks again would wait for its own
+        // owner.
         Self::HeldWithoutToken { .. } => Lasts,
         Self::HeldForReading { .. } => Lasts,
         Self::HeldByAnother { .. } => Lasts,

@@ -14,7 +14,7 @@ pub(crate) enum Gate {
     Closed,
 }
 
-/// The gate of one client, for those who pass it and those who wait behind it.
+/// The gate of one client, for acquires that pass it and acquires that wait behind it.
 #[derive(Debug)]
 pub(crate) struct Gatekeeper(Latest<Gate>);
 
