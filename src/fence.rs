@@ -25,8 +25,7 @@
 //! # trait Driver { fn execute(&self, sql: &str, a: &str, b: i64) -> Result<u64, Box<dyn std::error::Error>>; }
 //! # fn pay(transaction: &dyn Driver, token: palisade::FencingToken) -> Result<(), Box<dyn std::error::Error>> {
 //! // In a transaction, before its first read that matters:
-//! let token = i64::try_from(token.get())?;
-//! let rows = transaction.execute(fence::postgres::ADMIT, "payouts", token)?;
+//! let rows = transaction.execute(fence::postgres::ADMIT, "payouts", token.as_i64())?;
 //! match FenceAnswer::from_rows(rows)? {
 //!     FenceAnswer::Admitted => { /* read, write, commit */ }
 //!     FenceAnswer::Stale => { /* roll back: a later holder is at work */ }
@@ -128,6 +127,15 @@ impl FenceAnswer {
 }
 
 /// A number of changed rows that no `ADMIT` statement gives. Nothing is known to be admitted.
+///
+/// # Examples
+/// ```
+/// use palisade::fence::FenceAnswer;
+///
+/// // An UPDATE of a whole table, say.
+/// let told = FenceAnswer::from_rows(17);
+/// assert_eq!(told.map_err(|unexpected| unexpected.rows), Err(17));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "{rows} rows were changed where a fence changes one or none: roll back, and look at the statement and its table"
