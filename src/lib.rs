@@ -1,4 +1,61 @@
-#![doc = include_str!("../README.md")]
+//! Locks that live in Redis, for programs whose jobs, payments and migrations must not run twice.
+//!
+//! ```rust,no_run
+//! use std::time::Duration;
+//!
+//! use palisade::{Client, LockGuard};
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Client::connect("redis://127.0.0.1:6379").await?;
+//! let lock = client.lock("orders:42");
+//! let work = async |_guard: &LockGuard| { /* … stopped if the lock is lost … */ };
+//! match lock.with_for(Duration::from_secs(2), work).await? {
+//!     Some(()) => println!("done"),
+//!     None => println!("another holds it"),
+//! }
+//! client.shutdown(Duration::from_secs(2)).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Which one?
+//!
+//! | what is wanted | on one master | on several independent ones |
+//! |---|---|---|
+//! | one at a time | [`Lock`] | [`RedLock`] by a majority, [`MultiLock`] by all |
+//! | one at a time, in the order of asking | [`FairLock`] | [`MultiLock`] of these |
+//! | a token by which a store refuses late writes | [`FencedLock`] | [`FencedRedLock`], [`FencedMultiLock`] |
+//! | many readers or one writer | [`RwLock`] | [`Masters::rw_lock`] |
+//! | a few locks for any number of keys | [`StripedLock`] | |
+//! | some at a time | [`Semaphore`], [`ExpirableSemaphore`] | |
+//! | many wait for others to finish | [`CountDownLatch`] | |
+//! | any of them in one field | [`any::BoxLock`], or a function over [`AnyLock`] | the same |
+//!
+//! # How a hold ends
+//!
+//! A guard releases when it is [released](LockGuard::release) or dropped. While it lives its lease is renewed
+//! ([`Lease`]); if that fails it is *lost*, by its own clock, before another can be granted.
+//! [`run`](LockGuard::run) and `with` stop their work then, [`loss_token`](LockGuard::loss_token) tells work that
+//! was spawned, and [`ensure_valid`](LockGuard::ensure_valid) is for the line before what must not happen twice.
+//! Before a program stops, [`Client::drain`] lets work end; [`Client::shutdown`] releases what is left.
+//!
+//! # What an answer means
+//!
+//! *Held by another* is `Ok(None)`. An [`AcquireError`] says what each server said;
+//! [`is_transient`](AcquireError::is_transient) tells what passes from what has to be changed. A request without
+//! an answer is taken back. Of a release, [`Lost`](ReleaseError::Lost) is serious: others may have worked too;
+//! [`Unconfirmed`](ReleaseError::Unconfirmed) is a line for the log: the work is done, and the release is repeated.
+//!
+//! # What is promised, and what cannot be
+//!
+//! The [README](readme) says what holds and as long as what, what the servers need, and how it is known. Whoever
+//! calls for a double run to be *impossible* needs a store that refuses: see [`FencingToken`].
+//!
+//! # Features
+//!
+//! `embedded`: a server in the process, for development and tests ([`embedded`]). `tls`: `rediss://`. `serde`:
+//! [`FencingToken`] as a number.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[macro_use]
@@ -51,6 +108,13 @@ pub use lease::Lease;
 pub use planted::bugs as planted_bugs;
 pub use standing::Quarantine;
 pub use wait::OnOutage;
+
+/// What is promised, what servers need, and how it is known.
+pub mod readme {
+    #![doc = include_str!("../README.md")]
+    #[allow(unused_imports, reason = "the page links to what is at the root")]
+    use crate::*;
+}
 
 /// Any lock behind one type.
 pub mod any {
