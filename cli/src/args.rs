@@ -12,8 +12,8 @@ use crate::{
     duration, exit,
     help::{
         ACL_ABOUT, ACL_MORE, BLESS_ABOUT, BLESS_MORE, CLOCK_SKEW, FAILOVER, FLEET_MAX_LEASE,
-        INSPECT_ABOUT, INSPECT_MORE, LONG_ABOUT, MAX_LEASE, NAMESPACE, QUARANTINE, RUN_ABOUT,
-        RUN_MORE, RUN_SHORT, SERVER, UNIDENTIFIED,
+        INSPECT_ABOUT, INSPECT_MORE, LONG_ABOUT, MAX_LEASE, NAMESPACE, PERMITS_ABOUT, QUARANTINE,
+        RUN_ABOUT, RUN_MORE, RUN_SHORT, SERVER, UNIDENTIFIED,
     },
     sort::Sort,
     tell,
@@ -31,6 +31,7 @@ pub(crate) struct Cli {
 pub(crate) enum Subcommand {
     Run(RunArgs),
     Inspect(InspectArgs),
+    Permits(PermitsArgs),
     Bless(BlessArgs),
     Acl(AclArgs),
     #[command(name = "__supervise", hide = true)]
@@ -155,6 +156,20 @@ pub(crate) struct InspectArgs {
 
     /// The name of the lock
     pub(crate) name: String,
+}
+
+/// Set how many commands may hold a permit of NAME at once
+#[derive(Debug, Args)]
+#[command(long_about = PERMITS_ABOUT)]
+pub(crate) struct PermitsArgs {
+    #[command(flatten)]
+    pub(crate) servers: ServerArgs,
+
+    /// The name of the permits
+    pub(crate) name: String,
+
+    /// How many there are to be, those that are held included
+    pub(crate) number: u32,
 }
 
 /// Say that the servers are a new fleet that has forgotten nothing

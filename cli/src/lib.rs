@@ -19,6 +19,7 @@ mod help;
 mod hold;
 mod holder;
 mod inspect;
+mod permits;
 mod processes;
 mod refusal;
 mod run;
@@ -65,6 +66,7 @@ fn dispatch(cli: Cli) -> Result<End, Failure> {
     let code = match cli.subcommand {
         Subcommand::Run(args) => return runtime()?.block_on(run::run(&args)),
         Subcommand::Inspect(args) => runtime()?.block_on(inspect::inspect(&args)),
+        Subcommand::Permits(args) => runtime()?.block_on(permits::permits(&args)),
         Subcommand::Acl(args) => acl::acl(&args),
         Subcommand::Bless(args) => runtime()?.block_on(bless::bless(&args)),
         Subcommand::Supervise(args) => runtime()?.block_on(supervisor::supervise(&args)),

@@ -136,7 +136,7 @@ impl<'a> Slots<'a> {
             return Ok(());
         }
         Err(Failure::usage(format_args!(
-            "{name} has {total} permits, not {of}: --of must be the same for all"
+            "{name} has {total} permits, not {of}: --of must be the same for all; `palisade permits` sets another number"
         )))
     }
 

@@ -316,6 +316,25 @@ fn another_number_of_permits_is_wrong_use_and_a_lock_of_the_name_an_error() {
 }
 
 #[test]
+fn number_of_permits_is_set_anew_while_some_are_held() {
+    let server = RedisServer::start();
+    let urls = [server.url()];
+    let set = |number: &str| palisade(&["permits", "-s", &urls[0], "name", number]).finish();
+    let mut job = run(&urls, "--permits 2 --of 3", "echo up; read line").start();
+    assert_eq!(job.line(), "up");
+    let fewer = set("1");
+    assert_eq!(fewer.code(), 0, "{fewer:?}");
+    assert!(fewer.said().contains("name has 1 permits, and 1 more are held"), "{fewer:?}");
+    assert_eq!(run(&urls, "-n --permits 1 --of 1", "true").finish().code(), 75);
+    let more = set("3");
+    assert!(more.said().contains("name has 3 permits, of which 1 are left"), "{more:?}");
+    assert_eq!(run(&urls, "-n --permits 1 --of 3", "true").finish().code(), 0);
+    job.write("go\n");
+    assert_eq!(job.finish().code(), 0);
+    assert_eq!(server.command(&["GET", "name"]).to_string(), "3");
+}
+
+#[test]
 fn permit_that_is_taken_away_ends_the_command() {
     let server = RedisServer::start();
     let urls = [server.url()];
