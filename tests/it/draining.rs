@@ -121,7 +121,6 @@ async fn waiter_is_told_when_its_owner_lets_go() {
 async fn hold_on_several_masters_is_counted_once() {
     let servers: Vec<Server> = (0..3).map(|_| Server::start_here()).collect();
     let masters = Masters::new(servers.iter().map(|server| server.client().unwrap())).unwrap();
-    masters.bless().await.unwrap();
     let _red = masters.red_lock("x").acquire().await.unwrap();
     let _multi = masters.multi_lock("y").acquire().await.unwrap();
     assert_eq!(masters.drain(ms(500)).await, 2);

@@ -71,7 +71,6 @@ async fn extension_beyond_what_is_allowed_is_refused() {
 async fn majority_that_confirms_is_enough() {
     let servers: Vec<Server> = (0..3).map(|_| Server::start_here()).collect();
     let masters = Masters::new(servers.iter().map(|server| server.client().unwrap())).unwrap();
-    masters.bless().await.unwrap();
     let guard = masters.red_lock("x").with_lease(fixed(10_000)).acquire().await.unwrap();
     sleep(ms(500)).await;
     servers[1].freeze();

@@ -109,7 +109,6 @@ async fn excludes(boxed: &BoxLock, other: &impl AnyLock) {
 #[tokio::test(start_paused = true)]
 async fn boxed_lock_is_the_lock_with_its_settings() {
     let (_servers, masters) = fleet();
-    masters.bless().await.unwrap();
     let client = &masters.clients()[0];
     excludes(&client.lock("a").boxed(), &client.lock("a")).await;
     excludes(&client.fair_lock("b").into(), &client.fair_lock("b")).await;

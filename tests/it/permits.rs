@@ -6,11 +6,13 @@ use futures::future::join_all;
 use palisade::{
     AcquireError, ExpirableSemaphore, Semaphore,
     embedded::Server,
+    error::{ChangeError, NodeError},
     semaphore::{ExpirableGuard, SemaphoreGuard},
 };
+use testkit::RedisServer;
 use tokio::time::sleep;
 
-use crate::support::ms;
+use crate::support::{client, ms, soon};
 
 fn both(server: &Server) -> (Semaphore, ExpirableSemaphore) {
     let client = server.client().unwrap();
@@ -117,4 +119,32 @@ async fn work_has_a_permit_and_gives_it_back() {
     held.release().await.unwrap();
     assert_eq!(plain.with_for(ms(100), async |_: &SemaphoreGuard| 7).await.unwrap(), Some(7));
     assert_eq!(leased.try_with(async |_: &ExpirableGuard| 7).await.unwrap(), Some(7));
+}
+
+/// On a real server, whose scripts are the same; and what is no semaphore is not touched.
+#[tokio::test]
+async fn server_sets_permits_and_leaves_foreign_keys_alone() {
+    let server = RedisServer::start();
+    let client = client(&server).await;
+    let (plain, leased) = (client.semaphore("plain"), client.expirable_semaphore("leased"));
+    assert_eq!(soon(plain.set_permits(3)).await.unwrap(), 3);
+    assert_eq!(soon(leased.set_permits(3)).await.unwrap(), 3);
+    let held = soon(plain.acquire_many(2)).await.unwrap();
+    let leases = soon(leased.acquire_many(2)).await.unwrap();
+    assert_eq!(soon(plain.set_permits(1)).await.unwrap(), -1);
+    assert_eq!(soon(leased.set_permits(1)).await.unwrap(), -1);
+    held.release().await.unwrap();
+    leases.release().await.unwrap();
+    assert_eq!(soon(plain.set_permits(7)).await.unwrap(), 7);
+    assert_eq!(soon(leased.total()).await.unwrap(), Some(1));
+    server.cli(&["SET", "text", "no number"]);
+    server.cli(&["SET", "{held}:palisade_holders", "no hash"]);
+    server.cli(&["SET", "held", "1"]);
+    for name in ["text", "held"] {
+        let error = soon(client.semaphore(name).set_permits(1)).await.unwrap_err();
+        let is_foreign =
+            matches!(error, ChangeError::NotMade { source: NodeError::ForeignKey, .. });
+        assert!(is_foreign, "{name}: {error:?}");
+    }
+    assert_eq!(server.cli(&["GET", "held"]), "1");
 }

@@ -77,6 +77,8 @@ impl Lane {
                 self.observer.saw("refused: quarantine");
                 Refusal::Outage(error.to_string())
             }
+            // A server that was flushed has none until they are set again.
+            AcquireError::NotSet { .. } => Refusal::Held,
             other => Refusal::Unexpected(other.to_string()),
         }
     }
