@@ -86,7 +86,7 @@ async fn many_wait_and_all_are_served(field: &Field) {
     join_all(cells.iter().map(|cell| async move {
         let held = soon(cell.ours.acquire()).await.unwrap();
         let waits = (0..6).map(|number| async move {
-            let lock = if number % 2 == 0 { &cell.theirs } else { &cell.ours };
+            let lock = if number & 1 == 0 { &cell.theirs } else { &cell.ours };
             soon(soon(lock.acquire()).await.unwrap().release()).await;
         });
         join(join_all(waits), held.release()).await;

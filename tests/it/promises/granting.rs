@@ -51,7 +51,7 @@ pub(super) async fn release_lets_the_next_of_the_process_in(field: &Field) {
     let waits = join(async { first.acquire().await.unwrap().release().await }, async {
         second.acquire().await.unwrap().release().await
     });
-    soon(join(later(held.release()), waits)).await;
+    soon(join(later(held.release()), waits).boxed_local()).await;
 }
 
 // proves: drop-never-blocks
@@ -113,7 +113,7 @@ pub(super) async fn waiters_are_served_as_they_came(field: &Field) {
     let served = RefCell::new(Vec::new());
     let waits = |number: u32| {
         let served = &served;
-        let lock = if number % 2 == 0 { field.theirs() } else { field.ours() };
+        let lock = if number.is_multiple_of(2) { field.theirs() } else { field.ours() };
         async move {
             tokio::time::sleep(number * A_WHILE).await;
             let held = lock.acquire().await.unwrap();

@@ -287,17 +287,17 @@ fn has_none<T>(what: &str) -> T {
 impl Subject for Semaphore {
     fn acquire(&self) -> Granted {
         let semaphore = self.clone();
-        async move { Ok(Held::Permit(semaphore.acquire().await?)) }.boxed()
+        async move { Ok(Held::Permit(semaphore.acquire().boxed().await?)) }.boxed()
     }
 
     fn try_acquire(&self) -> Tried {
         let semaphore = self.clone();
-        async move { Ok(semaphore.try_acquire().await?.map(Held::Permit)) }.boxed()
+        async move { Ok(semaphore.try_acquire().boxed().await?.map(Held::Permit)) }.boxed()
     }
 
     fn try_acquire_for(&self, limit: Duration) -> Tried {
         let semaphore = self.clone();
-        async move { Ok(semaphore.try_acquire_for(limit).await?.map(Held::Permit)) }.boxed()
+        async move { Ok(semaphore.try_acquire_for(limit).boxed().await?.map(Held::Permit)) }.boxed()
     }
 
     fn acquire_as(&self, _: &Owner) -> Granted {
@@ -330,18 +330,18 @@ impl Subject for Semaphore {
 impl Subject for ExpirableSemaphore {
     fn acquire(&self) -> Granted {
         let semaphore = self.clone();
-        async move { Ok(Held::Guard(semaphore.acquire().await?.into())) }.boxed()
+        async move { Ok(Held::Guard(semaphore.acquire().boxed().await?.into())) }.boxed()
     }
 
     fn try_acquire(&self) -> Tried {
         let semaphore = self.clone();
-        let tried = async move { semaphore.try_acquire().await };
+        let tried = async move { semaphore.try_acquire().boxed().await };
         tried.map(|tried| Ok(tried?.map(|guard| Held::Guard(guard.into())))).boxed()
     }
 
     fn try_acquire_for(&self, limit: Duration) -> Tried {
         let semaphore = self.clone();
-        let tried = async move { semaphore.try_acquire_for(limit).await };
+        let tried = async move { semaphore.try_acquire_for(limit).boxed().await };
         tried.map(|tried| Ok(tried?.map(|guard| Held::Guard(guard.into())))).boxed()
     }
 
