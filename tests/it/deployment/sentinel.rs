@@ -54,6 +54,13 @@ impl Replicated {
             .connect_timeout(Duration::from_secs(5))
     }
 
+    /// Once the replica has all that was written until now.
+    pub(crate) async fn replicated(&self) {
+        let mut connection = self.master.connect();
+        connection.command(&["SET", "the last", "1"]).unwrap();
+        eventually(|| connection.command(&["WAIT", "1", "100"]).unwrap().int() == 1).await;
+    }
+
     pub(super) async fn client(&self) -> Client {
         self.settings().connect().await.unwrap()
     }
