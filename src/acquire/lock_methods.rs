@@ -15,8 +15,8 @@ macro_rules! lock_methods {
 
             /// The same lock by [one type](crate::any::BoxLock) for all.
             #[must_use]
-            pub fn boxed(&self) -> $crate::any::BoxLock {
-                $crate::any::BoxLock::new(self.handle.plain())
+            pub fn boxed(&self) -> $crate::acquire::BoxLock {
+                $crate::acquire::BoxLock::new(self.handle.plain())
             }
 
             /// Whether an acquire waits for servers that do not answer. By default
@@ -202,7 +202,7 @@ macro_rules! lock_methods {
                 self.name()
             }
 
-            fn boxed(&self) -> $crate::any::BoxLock {
+            fn boxed(&self) -> $crate::acquire::BoxLock {
                 self.boxed()
             }
 
@@ -261,7 +261,7 @@ macro_rules! lock_methods {
 /// Makes a [`BoxLock`](crate::any::BoxLock) of a lock, as a type.
 macro_rules! into_box_lock {
     ([$($parameters:tt)*] $Lock:ty) => {
-        impl $($parameters)* From<$Lock> for $crate::any::BoxLock {
+        impl $($parameters)* From<$Lock> for $crate::acquire::BoxLock {
             fn from(lock: $Lock) -> Self {
                 lock.boxed()
             }

@@ -2,18 +2,15 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::Client;
 use crate::{
     error::LostCause,
-    process::{Gate, Listed, each_once},
+    process::{Gate, Listed, NodeServices, each_once},
 };
 
-/// Has the clients grant nothing but what owners ask for that hold something, and waits until nothing is held,
+/// Has the clients of these grant nothing but what owners ask for that hold something, and waits until nothing is held,
 /// for `limit` at most. What is left then is lost. How many holds that were.
-pub(super) async fn drain(clients: &[Client], limit: Duration) -> usize {
-    let here = |client: &&Client| client.services.process.home.is_here();
-    let services: Vec<_> =
-        clients.iter().filter(here).map(|client| client.services.clone()).collect();
+pub(super) async fn drain(mut services: Vec<Arc<NodeServices>>, limit: Duration) -> usize {
+    services.retain(|of| of.process.home.is_here());
     let Some(process) = services.first().map(|of| of.process.clone()) else { return 0 };
     let clock = &process.clock;
     let deadline = clock.now() + limit;

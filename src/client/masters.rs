@@ -309,7 +309,7 @@ impl Masters {
     /// # Cancel safety
     /// As [`Client::drain`].
     pub async fn drain(&self, limit: Duration) -> usize {
-        drain(&self.clients, limit).await
+        drain(self.services(), limit).await
     }
 
     fn services(&self) -> Vec<Arc<NodeServices>> {

@@ -370,7 +370,7 @@ impl Client {
     /// # fn main() {}
     /// ```
     pub async fn drain(&self, limit: Duration) -> usize {
-        draining::drain(std::slice::from_ref(self), limit).await
+        draining::drain(vec![self.services.clone()], limit).await
     }
 
     /// Completes once the client is connected, or known not to be.
