@@ -3,7 +3,7 @@
 mod guard;
 pub(crate) mod script;
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 pub use guard::ExpirableGuard;
 use script::{LeasedPermitHolders, LeasedPermits, PermitContents, SORT, release, resize, update};
@@ -229,7 +229,9 @@ impl ExpirableSemaphore {
         let mut handle = Handle::new(Target::one(Voter::new(services, share.clone())));
         (handle.lease, handle.on_outage) = (self.lease, self.on_outage);
         handle.strategy = self.strategy;
-        let guard = self.permits.acquired(patience, handle.acquire_anew(patience)).await?;
+        // Once in the caller's future: by value it would be there twice.
+        let acquire = pin!(handle.acquire_anew(patience));
+        let guard = self.permits.acquired(patience, acquire).await?;
         Ok(guard.map(|guard| ExpirableGuard::new(guard, share)))
     }
 }

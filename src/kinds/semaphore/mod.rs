@@ -3,7 +3,7 @@
 mod guard;
 pub(crate) mod script;
 
-use std::sync::Arc;
+use std::{pin::pin, sync::Arc};
 
 pub use guard::SemaphoreGuard;
 use script::{HeldPermits, PermitHolders, drain, give_back, resize};
@@ -222,7 +222,9 @@ impl Semaphore {
         let share = Arc::new(HeldPermits::of(store, permits));
         let mut handle = Handle::new(Target::one(Voter::new(counter.services.clone(), share)));
         (handle.on_outage, handle.strategy) = (self.on_outage, self.strategy);
-        let guard = self.permits.acquired(patience, handle.acquire_anew(patience)).await?;
+        // Once in the caller's future: by value it would be there twice.
+        let acquire = pin!(handle.acquire_anew(patience));
+        let guard = self.permits.acquired(patience, acquire).await?;
         Ok(guard.map(|guard| SemaphoreGuard::new(guard, permits)))
     }
 }
