@@ -16,7 +16,7 @@ const MAX: Duration = Duration::from_secs(60);
 
 /// A client that has not connected yet: whatever it sends shows as a connection.
 fn untouched(server: &RedisServer) -> Client {
-    Client::connect_lazy(&server.url()).unwrap()
+    Client::connect_lazy(server.url()).unwrap()
 }
 
 /// With what is said of them.

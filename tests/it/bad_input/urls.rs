@@ -118,7 +118,7 @@ async fn password_for_a_server_without_one_is_an_error_that_hides_it() {
 #[tokio::test]
 async fn waiting_for_an_outage_does_not_wait_for_a_better_password() {
     let server = RedisServer::builder().password("right").start();
-    let lazy = Client::connect_lazy(&server.url_with("default", SECRET)).unwrap();
+    let lazy = Client::connect_lazy(server.url_with("default", SECRET)).unwrap();
     let lock = lazy.lock("x").on_outage(palisade::OnOutage::Wait);
     let error = soon(lock.acquire()).await.unwrap_err();
     assert!(matches!(error, AcquireError::Denied { .. }), "{error:?}");

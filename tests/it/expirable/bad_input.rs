@@ -12,7 +12,7 @@ use crate::support::{Look, causes, client, eventually, fixed, ms, patient, soon}
 #[tokio::test]
 async fn what_cannot_work_is_refused_before_anything_is_sent() {
     let server = RedisServer::start();
-    let client = Client::connect_lazy(&server.url()).unwrap();
+    let client = Client::connect_lazy(server.url()).unwrap();
     let semaphore = client.expirable_semaphore("x");
     for permits in [0, 1_025, u32::MAX] {
         let error = semaphore.acquire_many(permits).await.unwrap_err();

@@ -37,7 +37,7 @@ async fn refusals(latch: &CountDownLatch) -> Vec<ConfigError> {
 #[tokio::test]
 async fn bad_name_is_refused_before_anything_is_sent() {
     let server = RedisServer::start();
-    let client = Client::connect_lazy(&server.url()).unwrap();
+    let client = Client::connect_lazy(server.url()).unwrap();
     for (name, expected) in [
         ("", "EmptyName"),
         ("a{b", r#"BadHashTag { name: "a{b" }"#),
@@ -53,7 +53,7 @@ async fn bad_name_is_refused_before_anything_is_sent() {
 #[tokio::test]
 async fn count_that_cannot_be_set_is_refused_before_anything_is_sent() {
     let server = RedisServer::start();
-    let latch = Client::connect_lazy(&server.url()).unwrap().count_down_latch("x");
+    let latch = Client::connect_lazy(server.url()).unwrap().count_down_latch("x");
     for count in [0, MAX + 1, u64::MAX] {
         let error = soon(latch.try_set_count(count)).await.unwrap_err();
         let is_expected = |error: &ConfigError| {

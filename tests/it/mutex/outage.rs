@@ -38,7 +38,7 @@ async fn connect_to_nobody_fails_and_says_why() {
     let error = soon(Client::connect(&server.url())).await.unwrap_err();
     let source = std::error::Error::source(&error).unwrap().to_string();
     assert!(source.starts_with("the server cannot be reached: "), "{source}");
-    let lazy = Client::connect_lazy(&server.url()).unwrap();
+    let lazy = Client::connect_lazy(server.url()).unwrap();
     assert!(soon(lazy.lock("x").try_acquire()).await.is_err());
 }
 

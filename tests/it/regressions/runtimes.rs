@@ -43,7 +43,7 @@ fn of_acquire<T>(asked: Result<T, AcquireError>) -> Option<ConfigError> {
 #[test]
 fn runtime_without_timers_or_io_is_refused_before_anything_is_sent() {
     let server = RedisServer::start();
-    let lazy = Client::connect_lazy(&server.url()).unwrap();
+    let lazy = Client::connect_lazy(server.url()).unwrap();
     let masters = Masters::build_with(Client::builder(), [server.url()]).unwrap();
     let (lock, red) = (lazy.lock("x"), masters.red_lock("x"));
     for (runtime, what) in lacking() {

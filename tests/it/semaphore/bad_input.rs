@@ -47,7 +47,7 @@ async fn refusals(semaphore: &Semaphore) -> Vec<ConfigError> {
 #[tokio::test]
 async fn bad_name_is_refused_before_anything_is_sent() {
     let server = RedisServer::start();
-    let client = Client::connect_lazy(&server.url()).unwrap();
+    let client = Client::connect_lazy(server.url()).unwrap();
     for (name, expected) in [
         ("", "EmptyName"),
         ("a{b", r#"BadHashTag { name: "a{b" }"#),

@@ -172,7 +172,7 @@ async fn acquires_dropped_while_connecting_leave_no_key() {
     let server = RedisServer::start();
     let mut clients = Vec::new();
     for _ in 0..50 {
-        let client = Client::connect_lazy(&server.url()).unwrap();
+        let client = Client::connect_lazy(server.url()).unwrap();
         let lock = client.lock("x");
         let patience = Duration::from_micros(random_range(0..4_000));
         drop(tokio::time::timeout(patience, lock.acquire()).await);
