@@ -137,9 +137,7 @@ impl FenceAnswer {
 /// assert_eq!(told.map_err(|unexpected| unexpected.rows), Err(17));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error(
-    "{rows} rows were changed where a fence changes one or none: roll back, and look at the statement and its table"
-)]
+#[error("{rows} rows were changed where a fence changes one or none: roll back")]
 #[non_exhaustive]
 pub struct UnexpectedRows {
     /// How many rows were changed.
