@@ -39,15 +39,16 @@ fn finish(holder: Running, herd: Vec<Running>) {
 
 #[test]
 fn what_a_herd_asks_grows_with_how_many_they_are_and_not_with_their_square() {
-    const MANY: usize = 40;
+    const MANY: usize = 80;
     let cluster = Cluster::start(3).blessed();
     let (holder, herd) = herd(&cluster, MANY);
     let calls = || cluster.iter().map(|server| server.calls_of("evalsha")).collect::<Vec<_>>();
     let before = calls();
     finish(holder, herd);
     for (after, before) in calls().iter().zip(before) {
-        // Twice for the turn, twice or thrice for the lock, and what is taken back.
-        assert!(after - before < 16 * MANY as u64, "{} calls", after - before);
+        // Twice for the turn, twice or thrice for the lock, and what is taken back: 7 each, up to 15 on a busy machine.
+        // If all asked after each release, it were 230 each.
+        assert!(after - before < 50 * MANY as u64, "{} calls", after - before);
     }
 }
 
