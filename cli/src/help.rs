@@ -178,7 +178,8 @@ pub(crate) const PERMITS_ABOUT: &str = "\
 Set how many commands may hold a permit of NAME at once, whether or not that was set before.
 
 `palisade run --of N` sets it if nobody has, and refuses another number: this changes it. Permits that are held \
-count; if more are held than there are to be, none is granted until enough have come back.";
+count; if more are held than there are to be, none is granted until enough have come back. A `run` that waits for \
+NAME with another number in --of ends with an error.";
 
 pub(crate) const BLESS_ABOUT: &str = "\
 Say that the servers are a new fleet that has forgotten nothing

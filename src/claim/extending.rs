@@ -60,16 +60,16 @@ impl Claim {
             return Err(self.loss(cause).into());
         }
         if let Some(max) = state.renew_until.map(|end| end.saturating_since(now))
-            && !asked.is_renewed()
-            && asked.length() > max
+            && (max.is_zero() || !asked.is_renewed() && asked.length() > max)
         {
             return Err(ConfigError::LeaseTooLong { lease: asked.length(), max }.into());
         }
         self.ask_for_longer(&mut state, asked, now);
+        // Also where its lease is as long as it was: what is under way was sent before this.
+        state.members.values_mut().for_each(|known| known.owe(asked.ms(), now));
         // A ms is the precision of what servers tell.
         let unsure = state.term.drift() + Duration::from_millis(2);
         drop(state);
-        // Also where its lease is as long as it was.
         self.renew_now();
         Ok(now + asked.length().saturating_sub(unsure))
     }

@@ -26,6 +26,8 @@ pub(crate) struct MemberState {
     pub(crate) missing_at: Option<Instant>,
     /// The lease in ms that a re-entry asked for and the server has not confirmed; 0 if none.
     owed_ms: i64,
+    /// When it did: an answer to what was sent before that confirms no such lease.
+    owed_since: Option<Instant>,
     /// Acquires that may still be executed.
     unanswered: Unanswered,
     /// When the last of them was noted.
@@ -198,8 +200,8 @@ impl MemberState {
         self.heal_at = None;
         self.missing_at = None;
         self.absence = Absence::Gone;
-        if ttl_ms >= self.owed_ms {
-            self.owed_ms = 0;
+        if ttl_ms >= self.owed_ms && self.owed_since.is_none_or(|since| sent >= since) {
+            (self.owed_ms, self.owed_since) = (0, None);
             self.renew_at = next;
         } else {
             // A request with a shorter lease is followed by one with the right one at once.
@@ -210,6 +212,7 @@ impl MemberState {
     /// A re-entry asks for a lease of at least `lease_ms` from now on.
     pub(crate) fn owe(&mut self, lease_ms: i64, now: Instant) {
         self.owed_ms = self.owed_ms.max(lease_ms);
+        self.owed_since = Some(now);
         if self.is_granted() {
             self.renew_at = Some(now);
         }

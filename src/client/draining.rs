@@ -15,7 +15,7 @@ pub(super) async fn drain(mut services: Vec<Arc<NodeServices>>, limit: Duration)
     let clock = &process.clock;
     let deadline = clock.now() + limit;
     services.iter().for_each(|of| of.gatekeeper.go_on_to(Gate::Draining));
-    let is_over = || services.iter().all(|of| of.claims().is_empty() && of.attempts.is_empty());
+    let is_over = || services.iter().all(|of| of.held().is_empty() && of.attempts.is_empty());
     while !is_over() && clock.now() < deadline {
         clock.sleep_until(deadline.min(clock.now() + LOOK_EVERY)).await;
     }

@@ -343,8 +343,8 @@ impl Client {
     ///
     /// Acquires from outside are refused, and those who wait end, with
     /// [`Draining`](crate::AcquireError::Draining). What a holder still needs goes on: guards are
-    /// [entered again](crate::LockGuard::reenter), and an [`Owner`](crate::Owner) that holds something
-    /// acquires more, by name or within its [scope](crate::Owner::scope); leases are renewed and healed. At the
+    /// [entered again](crate::LockGuard::reenter), and an [`Owner`](crate::Owner) that holds a lock (permits do not
+    /// count) acquires more, by name or within its [scope](crate::Owner::scope); leases are renewed and healed. At the
     /// limit what is left is [lost](LostCause::Shutdown). Nothing is acquired after that;
     /// [`shutdown`](Self::shutdown) waits for the last releases and closes the connections.
     ///

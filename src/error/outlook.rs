@@ -179,10 +179,10 @@ outlooks! {
         Self::Lost(_) => Lasts,
         Self::Unconfirmed { .. } => Passes,
     }
-    // It acquires anew.
     [] WithError {
         Self::Acquire(cause) => cause.outlook(),
-        Self::Lost(lost) => lost.outlook(),
+        // The work was stopped half way: to do it again may be to do it twice.
+        Self::Lost(_) => Lasts,
     }
     [] InspectError {
         Self::Config(cause) => cause.outlook(),
@@ -354,7 +354,7 @@ mod tests {
         assert!(!cases[2].0.is_transient() && cases[2].0.retry_after().is_none());
         let cases = [
             (WithError::Acquire(young), PassesIn(YOUNG)),
-            (WithError::Lost(lost(LostCause::Taken)), Passes),
+            (WithError::Lost(lost(LostCause::Taken)), Lasts),
             (WithError::Lost(lost(LostCause::Shutdown)), Lasts),
         ];
         expect("WithError", WithError::outlook, &cases);

@@ -262,8 +262,8 @@ impl Acquisition {
         if roll_back_all(claim).await {
             self.haste.heard();
         }
-        if claim.is_shut_down() {
-            return Round::Failed(AcquireError::Shutdown);
+        if let Err(closed) = check_open(&self.target.members) {
+            return Round::Failed(closed);
         }
         if votes.tally(false).verdict() == Verdict::LostToOthers {
             self.note_loss();

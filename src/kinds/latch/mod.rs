@@ -157,7 +157,8 @@ impl CountDownLatch {
     /// first look, too; a limit of zero looks once.
     ///
     /// # Errors
-    /// As [`wait`](Self::wait). A first look that was not answered by then is an error.
+    /// As [`wait`](Self::wait). A first look that was not answered by then is an error, but with
+    /// [`OnOutage::Wait`](crate::OnOutage::Wait): then it is `false`.
     ///
     /// # Cancel safety
     /// As [`wait`](Self::wait).

@@ -111,7 +111,9 @@ impl Permits {
             self.warn_that_it_waits();
         }
         let came = acquire.await?;
-        if is_unset && came.is_none() { Err(self.not_set()) } else { Ok(came) }
+        // They may have been set since, and all be held.
+        let is_unset = is_unset && came.is_none() && self.is_unset_after(Duration::ZERO).await;
+        if is_unset { Err(self.not_set()) } else { Ok(came) }
     }
 
     /// Looks a while later. False too if it cannot be asked.

@@ -179,7 +179,8 @@ impl Semaphore {
     /// have come back.
     ///
     /// It is one change on the server, made at most once: many that set the same number at the same time set
-    /// that number. Permits that users of Redisson took are not known to be held, and not counted.
+    /// that number. What is not known to be held is not counted: permits that users of Redisson took, that a
+    /// [forgotten](crate::semaphore::SemaphoreGuard::forget) guard had, or that were [drained](Self::drain).
     ///
     /// # Errors
     /// [`ChangeError`] says whether they were set.
