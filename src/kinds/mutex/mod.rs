@@ -25,7 +25,7 @@ use crate::{
 /// # Guarantees
 /// - At most one owner holds it while the server keeps its key. *Not* across a failover or restart
 ///   that loses the key: use [`RedLock`](crate::RedLock) or [`MultiLock`](crate::MultiLock).
-/// - With a [watchdog lease](Lease::Watchdog) it is renewed until the guard is gone. If renewals do
+/// - With a [watchdog lease](crate::Lease::Watchdog) it is renewed until the guard is gone. If renewals do
 ///   not get through, [`LockGuard::lost`](crate::LockGuard::lost) fires before others are granted.
 /// - A holder that was stopped does not know that its lease is over until it looks; what it writes
 ///   then only a check at the store can refuse.
