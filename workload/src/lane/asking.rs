@@ -28,7 +28,16 @@ impl Lane {
             Manner::Patient => self.park_meanwhile(asking, intent).await,
             _ => asking.await,
         };
-        answer.map_err(|error| self.refusal(&error))?.ok_or(Refusal::Held)
+        let limited = matches!(intent.manner, Manner::Limited);
+        let refused = |error| match error {
+            // Its own limit may have been too short for any answer: no outage of servers.
+            AcquireError::Unavailable { .. } if limited => {
+                self.observer.saw("refused: limit");
+                Refusal::Held
+            }
+            other => self.refusal(&other),
+        };
+        answer.map_err(refused)?.ok_or(Refusal::Held)
     }
 
     /// After a while, or after so many polls.
