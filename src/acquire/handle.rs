@@ -75,7 +75,7 @@ impl<P> Handle<P> {
 }
 
 impl<P> Handle<P> {
-    /// The same for those who ask for nothing but a guard.
+    /// The same where nothing but a guard is asked for.
     pub(crate) fn plain(&self) -> Handle<LockGuard> {
         let Self { target, lease, on_outage, strategy, proof: _ } = self;
         let (target, proof) = (target.clone(), PhantomData);

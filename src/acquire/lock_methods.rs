@@ -79,7 +79,7 @@ macro_rules! lock_methods {
             ///
             /// # Errors
             /// As [`acquire`](Self::acquire), but for an outage: it is waited for too, and is an
-            /// error if it lasts until the limit, as it is if nobody has answered by then, or with [`OnOutage::Fail`](crate::OnOutage).
+            /// error if it lasts until the limit, as it is if no answer has come by then, or with [`OnOutage::Fail`](crate::OnOutage).
             /// [`Quarantined`](crate::AcquireError::Quarantined), at once, if the limit ends before
             /// the votes of enough servers count.
             ///

@@ -19,7 +19,7 @@ pub(crate) fn check_addresses(rule: Rule, members: &ByMember<Voter>) -> Result<(
     })
 }
 
-/// Checks that no client was closed. One that drains refuses those who come, and not what is under way.
+/// Checks that no client was closed. One that drains refuses what comes, and not what is under way.
 pub(crate) fn check_open(members: &ByMember<Voter>) -> Result<(), AcquireError> {
     match gate(members) {
         Gate::Open | Gate::Draining => Ok(()),

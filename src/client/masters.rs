@@ -165,7 +165,7 @@ impl Masters {
         lock.expect("invariant: checked when the masters were made")
     }
 
-    /// The lock `name` with many readers or one writer, of which each side is held by a majority. Asks nobody.
+    /// The lock `name` with many readers or one writer, of which each side is held by a majority. Asks no server.
     #[must_use]
     pub fn rw_lock(&self, name: impl AsRef<str>) -> RedRwLock {
         RedRwLock::new(self.red_read_lock(&name), self.red_write_lock(&name))

@@ -341,7 +341,7 @@ impl Client {
     /// Lets all work under locks of this client come to its end, for `limit` at most: for a program that is to
     /// stop. Returns how many holds were left.
     ///
-    /// Acquires from outside are refused, and those who wait end, with
+    /// Acquires from outside are refused, and waits end, with
     /// [`Draining`](crate::AcquireError::Draining). What a holder still needs goes on: guards are
     /// [entered again](crate::LockGuard::reenter), and an [`Owner`](crate::Owner) that holds a lock (permits do not
     /// count) acquires more, by name or within its [scope](crate::Owner::scope); leases are renewed and healed. At the

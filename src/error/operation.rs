@@ -115,7 +115,7 @@ pub enum AcquireError {
         /// Which lock.
         lock: LockName,
     },
-    /// Nobody has ever said how many permits the semaphore has: there are none to be had until
+    /// It was never said how many permits the semaphore has: there are none to be had until
     /// [`set_permits`](crate::Semaphore::set_permits) is called. Nothing is held.
     #[error("{lock}: the semaphore was never set; set_permits says how many permits there are")]
     #[non_exhaustive]

@@ -95,7 +95,7 @@ impl Permits {
         let look_after = match patience {
             WaitLimit::Once => {
                 let came = acquire.await?;
-                // It was refused already: who has what it asked for pays nothing.
+                // It was refused already: an acquire that was granted pays nothing.
                 let is_unset = came.is_none() && self.is_unset_after(Duration::ZERO).await;
                 return if is_unset { Err(self.not_set()) } else { Ok(came) };
             }

@@ -20,7 +20,7 @@ macro_rules! permit_methods {
                 self
             }
 
-            /// How those who wait learn that there may be permits. By default they
+            /// How waiters learn that there may be permits. By default they
             /// [listen](crate::waiting::WaitStrategy::Listen).
             #[must_use]
             pub fn wait_strategy(mut self, strategy: $crate::wait::WaitStrategy) -> Self {

@@ -1,4 +1,4 @@
-//! Who may enter a hold again, and what ends it.
+//! Which owners may enter a hold again, and what ends it.
 
 use std::time::Duration;
 
