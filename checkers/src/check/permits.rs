@@ -2,9 +2,10 @@
 //! the release is called, or the deadline.
 //!
 //! A server that loses its data forgets the holders of permits, and what is set there anew knows nothing of
-//! them: what it granted counts until then, and only beside what it granted since the loss before.
+//! them: what it granted counts until then, and only beside what it granted since the loss before. One whose clock is
+//! set forward ends leases early: against that there is no remedy, and what it granted before counts until then.
 
-use super::{Invariant, Violation};
+use super::{Invariant, Violation, promise};
 use crate::{
     history::{History, Section},
     spans::{Span, at_least},
@@ -43,13 +44,17 @@ fn known(history: &History, section: &Section) -> Option<Span> {
     let awake = Span::new(memory.from, held.from);
     let asleep = history.weather.asleep(section.id.worker).within(awake);
     let since = section.granted_since(history.settings.longest_lease() + asleep);
-    (since >= memory.from).then(|| held.common(memory))
+    let jumped = promise::forward_jumps(history, Span::new(since, held.to))
+        .find_map(|(at, master)| (master == *home).then_some(at));
+    let kept = Span::new(memory.from, jumped.map_or(memory.to, |jumped| jumped.min(memory.to)));
+    (since >= memory.from).then(|| held.common(kept))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::check::story::{Story, Told};
+    use crate::history::Event;
 
     /// Two have one permit each from 10 to 50 and from 20 to 60, a third so many from 50 to 70.
     fn found(permits: usize, of: usize) -> usize {
@@ -103,6 +108,31 @@ mod tests {
         };
         assert_eq!(found(1_110), 1);
         assert_eq!(found(900), 0, "it may have been granted before");
+    }
+
+    #[test]
+    fn a_lease_may_end_early_after_a_clock_was_set_forward() {
+        let one = |s: Told| s.on_one(1).of_permits(1, 1);
+        let found = |by_ms, master, asked| {
+            let story = Story::new()
+                .section("w0.0/0#1", |s| one(s).asked(90).granted(100, 9_000).released(5_000))
+                .and(900, Event::ClockJumped { master, by_ms })
+                .section("w1.0/0#1", |s| one(s).asked(asked).granted(1_000, 9_000).released(3_000));
+            check(&story.history()).len()
+        };
+        assert_eq!(found(200, 1, 950), 0);
+        assert_eq!(found(200, 0, 950), 1, "another server's clock");
+        assert_eq!(found(-200, 1, 950), 1, "back");
+    }
+
+    #[test]
+    fn two_that_are_granted_the_same_after_a_clock_was_set_are_found() {
+        let one = |s: Told| s.on_one(1).of_permits(1, 1);
+        let story = Story::new()
+            .and(50, Event::ClockJumped { master: 1, by_ms: 200 })
+            .section("w0.0/0#1", |s| one(s).asked(90).granted(100, 9_000).released(5_000))
+            .section("w1.0/0#1", |s| one(s).asked(900).granted(1_000, 9_000).released(3_000));
+        assert_eq!(check(&story.history()).len(), 1);
     }
 
     #[test]

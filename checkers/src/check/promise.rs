@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use crate::{
     history::{Event, History, Kind, Record, Section},
     spans::Span,
+    time::Time,
 };
 
 /// Whether the exclusion of a lock could rightly fail during `span`.
@@ -43,20 +44,22 @@ fn fails(history: &History, kind: Kind, on: &[usize], span: Span) -> bool {
         on(*master) && !forgives && outages.forgot.iter().any(|loss| loss.overlaps(span))
     });
     let mut hit: BTreeSet<_> = forgot.map(|(master, _)| master).collect();
-    let mut small_jumps = BTreeSet::new();
-    for Record { event, .. } in history.within(span) {
-        match event {
-            // Drift and precision leave room for one jump of a millisecond.
-            Event::ClockJumped { master, by_ms } if on(*master) && *by_ms > 0 => {
-                let first_small = *by_ms == 1 && small_jumps.insert(*master);
-                if !first_small {
-                    hit.insert(*master);
-                }
-            }
-            _ => {}
-        }
-    }
+    hit.extend(forward_jumps(history, span).map(|(_, master)| master).filter(|it| on(*it)));
     hit.len() > tolerated(kind, members)
+}
+
+/// When clocks of masters were set forward, so that leases ended early there.
+pub(crate) fn forward_jumps(
+    history: &History,
+    span: Span,
+) -> impl Iterator<Item = (Time, usize)> + '_ {
+    let mut small_jumps = BTreeSet::new();
+    history.within(span).iter().filter_map(move |Record { at, event }| match event {
+        // Drift and precision leave room for one jump of a millisecond.
+        Event::ClockJumped { by_ms: 1, master } if small_jumps.insert(*master) => None,
+        Event::ClockJumped { by_ms: 1.., master } => Some((*at, *master)),
+        _ => None,
+    })
 }
 
 const fn tolerated(kind: Kind, members: usize) -> usize {
