@@ -92,6 +92,11 @@ impl Running {
         })
     }
 
+    /// The next line of the command's output, if it has come.
+    pub(crate) fn line_if_there(&self) -> Option<String> {
+        self.output.try_recv().ok()
+    }
+
     /// The next line on stderr.
     pub(crate) fn complaint(&self) -> String {
         self.errors.recv_timeout(LIMIT).expect("a line of stderr in time")
