@@ -49,7 +49,8 @@
 //!
 //! # What is promised, and what cannot be
 //!
-//! The [README](readme) says what holds and as long as what, what the servers need, and how it is known. Whoever
+//! What is written in the same Redis can be written by a [script](LockGuard::script) that the server executes only while
+//! the hold stands. The [README](readme) says what holds and as long as what, what the servers need, and how it is known. Whoever
 //! calls for a double run to be *impossible* needs a store that refuses: see [`FencingToken`].
 //!
 //! # Features
@@ -72,6 +73,7 @@ pub mod embedded;
 pub mod error;
 pub mod fence;
 mod guard;
+mod guarded_scripts;
 mod home;
 mod kind;
 mod kinds;
@@ -114,6 +116,16 @@ pub mod readme {
     #![doc = include_str!("../README.md")]
     #[allow(unused_imports, reason = "the page links to what is at the root")]
     use crate::*;
+}
+
+/// Scripts that change data in the same Redis only while a hold stands: [`LockGuard::script`].
+pub mod guarded {
+    pub use crate::{
+        guard::GuardedInvocation as Invocation,
+        guarded_scripts::{
+            Argument, FromReply, GuardedScript as Script, ScriptReply as Reply, WrongReply,
+        },
+    };
 }
 
 /// Any lock behind one type.

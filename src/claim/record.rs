@@ -24,7 +24,7 @@ use std::{
     collections::BTreeSet,
     sync::{
         Arc, OnceLock, PoisonError, Weak,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -53,6 +53,8 @@ pub(crate) struct Claim {
     pub(super) wanted: Wanted,
     /// Whether its holder has given up a part of it, for good: see [`kind`](Self::kind).
     pub(super) is_reduced: AtomicBool,
+    /// How many scripts of its users may still be executed that were not answered.
+    pub(super) open_calls: AtomicU32,
     /// Whether its acquire has waited in line, and asks behind the release that it waited for.
     pub(super) keeps_order: AtomicBool,
     /// What a fencing token should be at least: the wall clock when the attempt began, in µs.
@@ -196,6 +198,7 @@ impl Claim {
             need: u32::try_from(need).unwrap_or(u32::MAX),
             wanted,
             is_reduced: AtomicBool::new(false),
+            open_calls: AtomicU32::new(0),
             keeps_order: AtomicBool::new(false),
             hint_us: u64::try_from(hint).unwrap_or(u64::MAX),
             process: process.clone(),

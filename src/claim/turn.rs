@@ -141,7 +141,7 @@ impl Claim {
     /// of it left. What another is to find is a hold like one that was just granted.
     pub(crate) fn may_be_handed_on(&self, now: Instant) -> bool {
         let may_be = self.members.ids().all(|member| self.kind(member).may_be_handed_over());
-        if !may_be || self.is_shut_down() {
+        if !may_be || self.is_shut_down() || self.has_open_calls() {
             return false;
         }
         let state = self.state();

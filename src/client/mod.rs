@@ -37,6 +37,7 @@ mod cluster;
 mod draining;
 #[cfg(feature = "embedded")]
 mod embedded;
+mod guarded;
 mod hosts;
 #[cfg(feature = "embedded")]
 mod led;

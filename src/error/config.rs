@@ -163,6 +163,27 @@ pub enum ConfigError {
         /// A server of another fleet.
         other: Text,
     },
+    /// A key of a guarded script that is not in the lock's slot of a cluster: no server has both. A key with the tag
+    /// is.
+    #[error("{key:?} is not in the lock's slot of the cluster; a key with {tag} is")]
+    #[non_exhaustive]
+    OtherSlot {
+        /// The key.
+        key: Text,
+        /// What to write into it.
+        tag: Text,
+    },
+    /// A guarded script of a lock on several servers: which one is to execute it is said by
+    /// [`script_on`](crate::LockGuard::script_on).
+    #[error("the lock is on several servers; script_on says which of them executes the script")]
+    SeveralServers,
+    /// A guarded script on a server that the lock is not on.
+    #[error("the lock is not on {server}")]
+    #[non_exhaustive]
+    NotOnServer {
+        /// The server.
+        server: Text,
+    },
     /// The owner holds the lock already, but without a fencing token: it would wait for itself.
     /// Acquire it fenced from the start; a plain re-entry is possible then.
     #[error("the owner holds {name:?} already, without a fencing token")]

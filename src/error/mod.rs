@@ -21,7 +21,7 @@
 //!
 //! # Where it is
 //! `operation` has one error for each operation, `node` why one node gave no vote, and `ballot` the votes of a
-//! round. `config` has the mistakes that are found before anything is sent, and `bless` why masters were not
+//! round. `guarded` has those of guarded scripts. `config` has the mistakes that are found before anything is sent, and `bless` why masters were not
 //! blessed. `reach/cause.rs` makes a [`NodeError`] of what a server said.
 //!
 //! Tests of every text stand beside it in `tests.rs` and in `operation`. In `tests/it`: `bad_input`,
@@ -33,6 +33,7 @@
 mod ballot;
 mod bless;
 mod config;
+mod guarded;
 mod lock_name;
 mod node;
 mod node_id;
@@ -47,6 +48,7 @@ mod text;
 pub use ballot::{Ballot, Vote};
 pub use bless::BlessError;
 pub use config::ConfigError;
+pub use guarded::GuardedError;
 pub use lock_name::LockName;
 pub(crate) use node::OF_SERVER;
 pub use node::{Forgotten, NodeError, Phase};

@@ -7,7 +7,8 @@ use std::{fmt, time::Duration};
 
 use super::{
     AcquireError, BlessError, ChangeError, ConfigError, ConnectError, DowngradeError, ExtendError,
-    InspectError, LockLost, LostCause, NodeError, ReleaseError, ShutdownError, WithError,
+    GuardedError, InspectError, LockLost, LostCause, NodeError, ReleaseError, ShutdownError,
+    WithError,
 };
 
 /// What comes of asking again.
@@ -122,6 +123,9 @@ outlooks! {
         // owner.
         Self::HeldWithoutToken { .. } => Lasts,
         Self::HeldForReading { .. } => Lasts,
+        Self::OtherSlot { .. } => Lasts,
+        Self::SeveralServers => Lasts,
+        Self::NotOnServer { .. } => Lasts,
         Self::HeldByAnother { .. } => Lasts,
         Self::RuntimeLacks { .. } => Lasts,
         Self::Forked { .. } => Lasts,
@@ -178,6 +182,19 @@ outlooks! {
         // There is nothing any more that could be extended.
         Self::Lost(_) => Lasts,
         Self::Unconfirmed { .. } => Passes,
+    }
+    [] GuardedError {
+        Self::Config(cause) => cause.outlook(),
+        Self::Lost(_) => Lasts,
+        Self::NotHeld { .. } => Lasts,
+        // It is healed, or written again there.
+        Self::NotHeldThere { .. } => Passes,
+        // What it wrote before stands: the same again may do that twice.
+        Self::Script { .. } => Lasts,
+        Self::NotDone { source, .. } => source.outlook(),
+        Self::Unknown { .. } => Lasts,
+        Self::NotReplicated { .. } => Lasts,
+        Self::WrongReply { .. } => Lasts,
     }
     [] WithError {
         Self::Acquire(cause) => cause.outlook(),
@@ -324,6 +341,9 @@ mod tests {
             ConfigError::DifferentFleets { one: t(), other: t() },
             ConfigError::HeldWithoutToken { name: t() },
             ConfigError::HeldForReading { name: t() },
+            ConfigError::OtherSlot { key: t(), tag: t() },
+            ConfigError::SeveralServers,
+            ConfigError::NotOnServer { server: t() },
             ConfigError::HeldByAnother { name: t() },
             ConfigError::RuntimeLacks { what: "timer", call: "enable_time" },
             ConfigError::Forked { made_by: 1 },
@@ -432,8 +452,25 @@ mod tests {
             let cases =
                 [(ChangeError::Config(config()), Lasts), (not_made, outlook), (unknown, Lasts)];
             expect("ChangeError", ChangeError::outlook, &cases);
+            expect("GuardedError", GuardedError::outlook, &of_guarded(&of().2, outlook));
             expect("BlessError", BlessError::outlook, &of_bless(&of().2, outlook));
         }
+    }
+
+    fn of_guarded(source: &NodeError, outlook: Outlook) -> [(GuardedError, Outlook); 9] {
+        let source = || source.clone();
+        let (lock, node, holder, error, got) = (lock, node, || "h".into(), text(), text());
+        [
+            (GuardedError::Config(ConfigError::SeveralServers), Lasts),
+            (GuardedError::Lost(lost(LostCause::Gone)), Lasts),
+            (GuardedError::NotHeld { lock: lock(), node: node(), holder: holder() }, Lasts),
+            (GuardedError::NotHeldThere { lock: lock(), node: node(), holder: holder() }, Passes),
+            (GuardedError::Script { lock: lock(), node: node(), error }, Lasts),
+            (GuardedError::NotDone { lock: lock(), node: node(), source: source() }, outlook),
+            (GuardedError::Unknown { lock: lock(), node: node(), source: source() }, Lasts),
+            (GuardedError::NotReplicated { lock: lock(), node: node(), source: source() }, Lasts),
+            (GuardedError::WrongReply { lock: lock(), node: node(), expected: "x", got }, Lasts),
+        ]
     }
 
     fn of_bless(source: &NodeError, outlook: Outlook) -> [(BlessError, Outlook); 11] {

@@ -37,6 +37,7 @@
 
 mod any_guard;
 mod guard_methods;
+mod guarded_call;
 mod handover_rule;
 mod lock_guard;
 mod owner;
@@ -48,6 +49,7 @@ mod turn;
 
 pub use any_guard::AnyGuard;
 pub(crate) use guard_methods::guard_methods;
+pub use guarded_call::GuardedInvocation;
 pub(crate) use handover_rule::{HandoverRule, lines};
 pub use lock_guard::{LockGuard, Released};
 pub(crate) use owner::Occupied;

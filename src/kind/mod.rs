@@ -48,7 +48,7 @@ pub use token::FencingToken;
 use crate::{
     error::ConfigError,
     lease::Term,
-    wire::{PlainRelease, Statement},
+    wire::{HoldCheck, PlainRelease, Statement},
 };
 
 /// What an acquire says, besides the name and what the kind knows of itself, such as its mode.
@@ -131,6 +131,10 @@ pub(crate) trait Statements {
     fn plain_release(&self, _holder: &Arc<str>) -> Option<PlainRelease> {
         None
     }
+
+    /// How a script of the user's sees, where it runs, that `holder` holds it. That stands there, by the server's
+    /// clock: what a renewal would confirm.
+    fn hold_check(&self, holder: &Arc<str>) -> HoldCheck;
 
     /// What is said about its tokens, if grants come with one.
     fn fencing(&self) -> Option<&dyn Fencing> {

@@ -59,6 +59,8 @@ macro_rules! every_bug {
                 breaks ["three-answers"], found by simulation("kept", 157);
             BatchesByAddress = "batches-by-address": "What is held at one address is renewed together, with the rights of any of its users."
                 breaks [], found by simulation("conduct", 53);
+            GuardedHoldPassedOn = "guarded-hold-passed-on": "A hold is passed on though a script of its last user may still be executed."
+                breaks [], found by test("guarded::passing_on");
             HandoverAfterDeadline = "handover-after-deadline": "What is passed on inside a process counts as granted at that moment."
                 breaks ["offer-taken-or-back", "no-answer-no-movement"], found by simulation("I1", 2935);
             HandoverBeyondLimit = "handover-beyond-limit": "A lock stays with a process for as long as there are waiters in it."

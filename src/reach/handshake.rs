@@ -240,12 +240,12 @@ pub(crate) fn login_commands(login: &RedisConnectionInfo) -> Vec<Cmd> {
 }
 
 /// Of the scripts that are loaded in advance.
-fn texts(settings: &NodeSettings) -> Vec<ScriptText> {
+fn texts(settings: &NodeSettings) -> Vec<ScriptText<'static>> {
     let publishing = settings.sharding.publishing();
     settings.scripts.iter().map(|script| script.text().publishing(publishing)).collect()
 }
 
-fn known_scripts(texts: &[ScriptText]) -> Cmd {
+fn known_scripts(texts: &[ScriptText<'static>]) -> Cmd {
     let digests: Vec<_> = texts.iter().map(|text| text.sha).collect();
     let mut command = cmd("SCRIPT");
     command.arg("EXISTS").arg(digests);
@@ -254,11 +254,11 @@ fn known_scripts(texts: &[ScriptText]) -> Cmd {
 
 /// What loads the scripts that are not known by the server's answer, all if there is none: their texts
 /// are long, and a server mostly knows them.
-fn loads(texts: &[ScriptText], answer: &RedisResult<Value>) -> Vec<Cmd> {
+fn loads(texts: &[ScriptText<'static>], answer: &RedisResult<Value>) -> Vec<Cmd> {
     let known = if let Ok(Value::Array(known)) = answer { known.as_slice() } else { &[] };
     let is_missing = |at: usize| known.get(at) != Some(&Value::Int(1));
     let missing = texts.iter().enumerate().filter(|(at, _)| is_missing(*at));
-    let load = |(_, text): (usize, &ScriptText)| {
+    let load = |(_, text): (usize, &ScriptText<'static>)| {
         let mut command = cmd("SCRIPT");
         command.arg("LOAD").arg(text.source);
         command

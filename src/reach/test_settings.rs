@@ -77,7 +77,7 @@ const ECHO_SOURCE: &str = "
 impl Call for Echo {
     type Reply = i64;
 
-    fn script(&self) -> ScriptText {
+    fn script(&self) -> ScriptText<'_> {
         ECHO.text()
     }
 

@@ -61,7 +61,7 @@ pub(super) enum Form {
 
 impl Form {
     /// The first words of a script call.
-    pub(super) fn begin(self, script: ScriptText, to: &mut Words) {
+    pub(super) fn begin(self, script: ScriptText<'_>, to: &mut Words) {
         match self {
             Self::Digest => to.word("EVALSHA").word(script.sha),
             Self::Text => to.word("EVAL").word(script.source),

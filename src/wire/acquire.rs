@@ -63,7 +63,7 @@ impl Acquire {
         self.statement.size()
     }
 
-    pub(crate) fn script(&self) -> ScriptText {
+    pub(crate) fn script(&self) -> ScriptText<'_> {
         match &self.check {
             Some(check) => self.statement.script.behind(check.prologue),
             None => self.statement.script.text(),

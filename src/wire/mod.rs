@@ -32,6 +32,7 @@
 //! - to another way than EVALSHA: `docs/maintain/change.md`
 
 mod acquire;
+mod hold_check;
 pub(crate) mod key;
 pub(crate) mod permit;
 mod plain;
@@ -44,10 +45,11 @@ pub(crate) mod test_answers;
 mod words;
 
 pub(crate) use acquire::{Acquire, Answers, Check};
+pub(crate) use hold_check::HoldCheck;
 pub(crate) use plain::PlainRelease;
 pub(crate) use publishing::Publishing;
 pub(crate) use reply::{Items, Malformed, excerpt};
-pub(crate) use script::{Script, ScriptText, script};
+pub(crate) use script::{Composed, Script, ScriptText, script};
 pub(crate) use statement::{Arg, Batch, Outcome, Statement};
 pub(crate) use words::Words;
 
@@ -57,7 +59,7 @@ pub(crate) trait Call: Clone + Send + Sync + 'static {
     type Reply: Send;
 
     /// The script that is called.
-    fn script(&self) -> ScriptText;
+    fn script(&self) -> ScriptText<'_>;
 
     /// Appends the number of keys, the keys and the arguments.
     fn write(&self, to: &mut Words);

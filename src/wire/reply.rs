@@ -17,7 +17,7 @@ pub(crate) struct Malformed {
 }
 
 impl Malformed {
-    pub(super) fn new(expected: &'static str, got: Option<&Value>) -> Self {
+    pub(crate) fn new(expected: &'static str, got: Option<&Value>) -> Self {
         let got = got.map_or_else(|| "nothing".to_owned(), excerpt);
         Self { expected, got }
     }
@@ -86,6 +86,11 @@ impl Items {
             Some(Value::SimpleString(text)) => Ok(text),
             other => Err(Malformed::new("a text", other.as_ref())),
         }
+    }
+
+    /// The next element, whatever it is; nil if there is none, as an array from Lua ends before its first nil.
+    pub(crate) fn value(&mut self) -> Value {
+        self.0.next().unwrap_or(Value::Nil)
     }
 
     /// Whether one is left, and was all that was told.

@@ -32,36 +32,40 @@ type ShardedText = OnceLock<Composed>;
 
 /// A text that was put together.
 #[derive(Debug)]
-struct Composed {
+pub(crate) struct Composed {
     source: String,
     sha: String,
 }
 
 impl Composed {
-    fn new(source: String) -> Self {
+    pub(crate) fn new(source: String) -> Self {
         Self { sha: sha1_smol::Sha1::from(&source).digest().to_string(), source }
+    }
+
+    /// It is sent as it is, whatever is published by.
+    pub(crate) fn text(&self) -> ScriptText<'_> {
+        ScriptText { sha: &self.sha, source: &self.source, sharded: None }
     }
 }
 
 /// What is sent of a script.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ScriptText {
+pub(crate) struct ScriptText<'a> {
     /// The digest that EVALSHA takes: 40 lower-case hexadecimal digits.
-    pub(crate) sha: &'static str,
+    pub(crate) sha: &'a str,
     /// What EVAL takes.
-    pub(crate) source: &'static str,
-    sharded: &'static ShardedText,
+    pub(crate) source: &'a str,
+    /// `None` of what publishes nothing of ours.
+    sharded: Option<&'a ShardedText>,
 }
 
-impl ScriptText {
+impl ScriptText<'_> {
     /// The same script where it is published so. The rest of it does not differ: there is one source.
     pub(crate) fn publishing(self, publishing: Publishing) -> Self {
         let broadcast = Publishing::Broadcast;
-        if publishing == broadcast {
-            return self;
-        }
+        let Some(sharded) = self.sharded.filter(|_| publishing != broadcast) else { return self };
         let quoted = |publishing: Publishing| format!("'{}'", publishing.publish());
-        let composed = self.sharded.get_or_init(|| {
+        let composed = sharded.get_or_init(|| {
             Composed::new(self.source.replace(&quoted(broadcast), &quoted(publishing)))
         });
         Self { sha: &composed.sha, source: &composed.source, ..self }
@@ -116,22 +120,22 @@ impl Script {
         self
     }
 
-    pub(crate) fn text(&'static self) -> ScriptText {
+    pub(crate) fn text(&'static self) -> ScriptText<'static> {
         #[cfg(planted_bugs)]
         if let Some(source) = crate::planted::scripts::edited(self.name, self.source) {
             let sha = sha1_smol::Sha1::from(source).digest().to_string().leak();
-            return ScriptText { sha, source, sharded: &self.sharded };
+            return ScriptText { sha, source, sharded: Some(&self.sharded) };
         }
-        ScriptText { sha: &self.sha, source: self.source, sharded: &self.sharded }
+        ScriptText { sha: &self.sha, source: self.source, sharded: Some(&self.sharded) }
     }
 
     /// The same script behind `prologue`, which is the same at every call: there is one.
-    pub(crate) fn behind(&'static self, prologue: &'static str) -> ScriptText {
+    pub(crate) fn behind(&'static self, prologue: &'static str) -> ScriptText<'static> {
         let composed = self
             .behind
             .get_or_init(|| Composed::new([prologue, "\n", self.text().source].concat()));
         let Composed { sha, source } = composed;
-        ScriptText { sha, source, sharded: &self.behind_sharded }
+        ScriptText { sha, source, sharded: Some(&self.behind_sharded) }
     }
 }
 

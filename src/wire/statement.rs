@@ -246,7 +246,7 @@ impl Batch {
 impl Call for Batch {
     type Reply = Vec<Outcome>;
 
-    fn script(&self) -> ScriptText {
+    fn script(&self) -> ScriptText<'_> {
         self.script.text()
     }
 
@@ -267,7 +267,7 @@ impl Call for Batch {
 impl Call for Statement {
     type Reply = Outcome;
 
-    fn script(&self) -> ScriptText {
+    fn script(&self) -> ScriptText<'_> {
         self.script.text()
     }
 

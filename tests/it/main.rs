@@ -17,6 +17,7 @@ mod fair;
 mod family;
 mod fencing;
 mod fleet;
+mod guarded;
 mod handover;
 mod handy;
 mod healing;

@@ -58,7 +58,7 @@ impl Pass {
 impl Call for Pass {
     type Reply = Passed;
 
-    fn script(&self) -> ScriptText {
+    fn script(&self) -> ScriptText<'_> {
         PASS.text()
     }
 
@@ -94,7 +94,7 @@ impl Leave {
 impl Call for Leave {
     type Reply = ();
 
-    fn script(&self) -> ScriptText {
+    fn script(&self) -> ScriptText<'_> {
         LEAVE.text()
     }
 

@@ -18,7 +18,7 @@ pub(crate) struct Read {
 impl Call for Read {
     type Reply = Option<i64>;
 
-    fn script(&self) -> ScriptText {
+    fn script(&self) -> ScriptText<'_> {
         READ.text()
     }
 

@@ -12,7 +12,10 @@ use crate::{
         permits::script::{Store, may_wish},
     },
     lease::Term,
-    wire::{Arg, Call, Items, Malformed, Script, ScriptText, Statement, Words, permit, script},
+    wire::{
+        Arg, Call, HoldCheck, Items, Malformed, Script, ScriptText, Statement, Words, permit,
+        script,
+    },
 };
 
 static ACQUIRE: Script = script!(
@@ -157,6 +160,10 @@ impl Statements for LeasedPermits {
         Statement::leasing(&RENEW, keys, lease_ms, shared, [self.bytes(holder)])
     }
 
+    fn hold_check(&self, holder: &Arc<str>) -> HoldCheck {
+        HoldCheck::new(HOLDS, [&self.store.name, &self.store.holders], self.bytes(holder))
+    }
+
     fn release(&self, holder: &Arc<str>) -> Statement {
         Statement::new(
             &COUNT,
@@ -166,6 +173,8 @@ impl Statements for LeasedPermits {
     }
 }
 
+/// By what it is seen that permits are held.
+const HOLDS: &str = include_str!("holds.lua");
 /// By which permits of names that share keys are told apart.
 pub(super) const SORT: &str = "expirable";
 
@@ -207,7 +216,7 @@ pub(crate) struct PermitContents {
 impl Call for LeasedPermitHolders {
     type Reply = Option<PermitContents>;
 
-    fn script(&self) -> ScriptText {
+    fn script(&self) -> ScriptText<'_> {
         HOLDERS.text()
     }
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use crate::{
     kind::{AcquireRequest, ServerQueue, Sharing, Statements, Waking},
     kinds::mutex::script::Mutex,
-    wire::{Arg, Call, Items, Malformed, Script, ScriptText, Statement, Words, key, script},
+    wire::{
+        Arg, Call, HoldCheck, Items, Malformed, Script, ScriptText, Statement, Words, key, script,
+    },
 };
 
 pub(crate) static ACQUIRE: Script = script!(
@@ -117,6 +119,10 @@ impl Statements for Fair {
         self.mutex.count(holder, guards)
     }
 
+    fn hold_check(&self, holder: &Arc<str>) -> HoldCheck {
+        self.mutex.hold_check(holder)
+    }
+
     fn release(&self, holder: &Arc<str>) -> Statement {
         let args = [Arg::text(holder), Arg::text(self.channel())];
         Statement::new(&RELEASE, self.all_keys(), args)
@@ -132,7 +138,7 @@ pub(crate) struct QueueQuery {
 impl Call for QueueQuery {
     type Reply = Vec<String>;
 
-    fn script(&self) -> ScriptText {
+    fn script(&self) -> ScriptText<'_> {
         WAITING.text()
     }
 

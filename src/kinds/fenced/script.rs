@@ -6,7 +6,7 @@ use crate::{
     kind::{AcquireRequest, Fencing, FencingToken, Sharing, Statements, Waking},
     kinds::mutex::script::Mutex,
     lease::Term,
-    wire::{Arg, PlainRelease, Script, Statement, key, script},
+    wire::{Arg, HoldCheck, PlainRelease, Script, Statement, key, script},
 };
 
 pub(crate) static ACQUIRE: Script = script!(
@@ -100,6 +100,10 @@ impl Statements for Fenced {
 
     fn count(&self, holder: &Arc<str>, guards: u32) -> Statement {
         self.mutex.count(holder, guards)
+    }
+
+    fn hold_check(&self, holder: &Arc<str>) -> HoldCheck {
+        self.mutex.hold_check(holder)
     }
 
     fn release(&self, holder: &Arc<str>) -> Statement {

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     kind::{Access, AcquireRequest, Holder, Sharing, Statements, Waking},
     wire::{
-        Arg, Call, Items, Malformed, PlainRelease, Script, ScriptText, Statement, Words, key,
-        script,
+        Arg, Call, HoldCheck, Items, Malformed, PlainRelease, Script, ScriptText, Statement, Words,
+        key, script,
     },
 };
 
@@ -77,6 +77,10 @@ impl Statements for Mutex {
         count(&self.name, holder, 0, &self.channel)
     }
 
+    fn hold_check(&self, holder: &Arc<str>) -> HoldCheck {
+        HoldCheck::new(HOLDS, [&self.name], Arg::text(holder))
+    }
+
     fn plain_release(&self, holder: &Arc<str>) -> Option<PlainRelease> {
         Some(PlainRelease {
             key: self.name.clone(),
@@ -86,6 +90,9 @@ impl Statements for Mutex {
         })
     }
 }
+
+/// By what a hold of a mutex is seen.
+const HOLDS: &str = include_str!("holds.lua");
 
 fn count(name: &Arc<str>, holder: &Arc<str>, times: u32, channel: &Arc<str>) -> Statement {
     let args = [Arg::text(holder), Arg::Int(times.into()), Arg::text(channel)];
@@ -118,7 +125,7 @@ pub(crate) struct Inspect {
 impl Call for Inspect {
     type Reply = Option<LockContents>;
 
-    fn script(&self) -> ScriptText {
+    fn script(&self) -> ScriptText<'_> {
         INSPECT.text()
     }
 

@@ -50,7 +50,7 @@ pub(crate) struct ChangeRequest {
 impl Call for ChangeRequest {
     type Reply = Outcome;
 
-    fn script(&self) -> ScriptText {
+    fn script(&self) -> ScriptText<'_> {
         self.change.script.text()
     }
 
@@ -79,7 +79,7 @@ pub(super) struct Forget {
 impl Call for Forget {
     type Reply = ();
 
-    fn script(&self) -> ScriptText {
+    fn script(&self) -> ScriptText<'_> {
         FORGET.text()
     }
 

@@ -9,7 +9,7 @@ use crate::{
     error::ConfigError,
     kind::{AcquireRequest, Admission, Kind, Sharing, Statements, Waking},
     lease::Term,
-    wire::{Arg, Script, Statement, key, script},
+    wire::{Arg, HoldCheck, Script, Statement, key, script},
 };
 
 pub(crate) static READ: Script = script!(
@@ -207,6 +207,16 @@ impl Statements for RwSide {
         Statement::leasing(&RENEW, [&self.rw.name, &timer], lease_ms, [], args)
     }
 
+    fn hold_check(&self, holder: &Arc<str>) -> HoldCheck {
+        let (name, holder_id) = (&self.rw.name, Arg::text(holder));
+        match self.mode {
+            Mode::Read => {
+                HoldCheck::new(HOLDS_READ, [name, &key::rw_timer(name, holder)], holder_id)
+            }
+            Mode::Write => HoldCheck::new(HOLDS_WRITE, [name], holder_id),
+        }
+    }
+
     fn count(&self, holder: &Arc<str>, guards: u32) -> Statement {
         let timer = key::rw_timer(&self.rw.name, holder);
         let args = [Arg::text(holder), Arg::Int(guards.into()), Arg::text(&self.rw.channel)];
@@ -219,3 +229,6 @@ impl Statements for RwSide {
 }
 
 const MODE: &str = "rw";
+/// By what a reader's hold is seen, and by what a writer's.
+const HOLDS_READ: &str = include_str!("holds_read.lua");
+const HOLDS_WRITE: &str = include_str!("holds_write.lua");

@@ -1,6 +1,11 @@
 //! The proof that permits are held.
 
-use crate::{error::ReleaseError, guard::LockGuard, kinds::permits::PermitGuard};
+use crate::{
+    error::ReleaseError,
+    guard::{GuardedInvocation, LockGuard},
+    guarded_scripts::GuardedScript,
+    kinds::permits::PermitGuard,
+};
 
 /// Permits of a [`Semaphore`](crate::Semaphore); gives them back when dropped.
 ///
@@ -67,6 +72,12 @@ impl SemaphoreGuard {
             Some(guard) => guard.release().await.map(drop),
             None => Ok(()),
         }
+    }
+
+    /// Has the semaphore's server execute a script only if the permits are held there at that moment:
+    /// [`LockGuard::script`]. `None` of no permits.
+    pub fn script<'a>(&'a self, script: &'a GuardedScript) -> Option<GuardedInvocation<'a>> {
+        self.guard.as_ref().map(|guard| guard.script(script))
     }
 
     /// Forgets that they are held here, and gives nothing back. That is done elsewhere, by a bare

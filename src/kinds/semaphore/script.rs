@@ -10,7 +10,7 @@ use crate::{
         permits::script::{Store, may_wish},
     },
     lease::Term,
-    wire::{Arg, Call, Items, Malformed, Script, ScriptText, Statement, Words, script},
+    wire::{Arg, Call, HoldCheck, Items, Malformed, Script, ScriptText, Statement, Words, script},
 };
 
 static ACQUIRE: Script = script!(
@@ -117,11 +117,18 @@ impl Statements for HeldPermits {
         Statement::new(&RENEW, keys, [Arg::text(holder)])
     }
 
+    fn hold_check(&self, holder: &Arc<str>) -> HoldCheck {
+        HoldCheck::new(HOLDS, [&self.store.name, &self.store.holders], Arg::text(holder))
+    }
+
     fn release(&self, holder: &Arc<str>) -> Statement {
         let is_forgotten = self.forgotten.is_none();
         parting(&self.store, holder, if is_forgotten { -1 } else { self.permits.into() })
     }
 }
+
+/// By what it is seen that permits are held.
+const HOLDS: &str = include_str!("holds.lua");
 
 /// Gives back what `holder` has, however many permits that are.
 pub(super) fn give_back(store: &Store, holder: &Arc<str>) -> Statement {
@@ -147,7 +154,7 @@ pub(crate) struct PermitHolders {
 impl Call for PermitHolders {
     type Reply = Vec<Holder>;
 
-    fn script(&self) -> ScriptText {
+    fn script(&self) -> ScriptText<'_> {
         HOLDERS.text()
     }
 

@@ -16,7 +16,7 @@ use crate::{
     Client,
     kind::{AcquireRequest, Admission, Sharing, Statements, Waking},
     notifier::Listener,
-    wire::{Arg, Script, Statement, key},
+    wire::{Arg, HoldCheck, Script, Statement, key},
 };
 
 #[derive(Debug)]
@@ -61,6 +61,10 @@ impl Statements for Readers {
     fn renew(&self, holder: &Arc<str>, _lease_ms: i64) -> Statement {
         self.renewals.fetch_add(1, Ordering::SeqCst);
         Statement::new(&RENEW, [&self.name], [Arg::text(holder)])
+    }
+
+    fn hold_check(&self, holder: &Arc<str>) -> HoldCheck {
+        HoldCheck::new("local __held, __taken = 1, 0", [&self.name], Arg::text(holder))
     }
 
     fn release(&self, holder: &Arc<str>) -> Statement {

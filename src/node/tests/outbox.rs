@@ -41,7 +41,7 @@ const APPEND_SOURCE: &str = "
 impl Call for Append {
     type Reply = ();
 
-    fn script(&self) -> ScriptText {
+    fn script(&self) -> ScriptText<'_> {
         APPEND.text()
     }
 

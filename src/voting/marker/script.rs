@@ -22,7 +22,7 @@ pub(super) struct Write {
 impl Call for Write {
     type Reply = Outcome;
 
-    fn script(&self) -> ScriptText {
+    fn script(&self) -> ScriptText<'_> {
         WRITE.text()
     }
 
