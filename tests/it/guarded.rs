@@ -107,13 +107,19 @@ async fn permits_guard_a_script_until_they_are_given_back_or_end() {
     let guard = leased.acquire_many(2).await.unwrap();
     let permit = guard.permit_ids().next().unwrap().to_owned();
     leased.release_permit(&permit).await.unwrap();
-    server.cli(&["SET", "total", "0"]);
-    let one_is_gone = guard.script(&add()).key("total").arg(5).invoke::<i64>().await.unwrap_err();
-    assert!(matches!(one_is_gone, GuardedError::NotHeld { .. }), "{one_is_gone:?}");
-    assert_eq!(total(&server), "0");
-    drop(guard);
-    let guard = leased.clone().with_lease(fixed(60_000)).acquire().await.unwrap();
+    // One of two is gone.
+    is_refused(&server, &guard.into()).await;
+    let leased = leased.with_lease(fixed(60_000));
+    let guard = leased.acquire().await.unwrap();
     is_guarded("leased permits", &server, guard.into(), &[&["DEL", "e"]]).await;
+    // It stands there until another acquire ends it.
+    leased.set_permits(3).await.unwrap();
+    let guard = leased.acquire().await.unwrap();
+    let leases =
+        server.keys().into_iter().find(|key| server.cli(&["TYPE", key]) == "zset").unwrap();
+    assert_eq!(server.command(&["ZCARD", &leases]).int(), 1);
+    assert_eq!(server.command(&["EVAL", OVER, "1", &leases]).int(), 1);
+    is_refused(&server, &guard.into()).await;
 }
 
 #[tokio::test]
@@ -128,6 +134,19 @@ async fn script_sees_its_own_keys_and_arguments_alone() {
     assert_eq!(told.unwrap(), Reply::Array(expected.to_vec()));
     let none: Vec<Reply> = guard.script(&script).invoke().await.unwrap();
     assert_eq!(none, [Reply::Int(0), bytes(b""), Reply::Int(0), bytes(b"")]);
+}
+
+/// Writes of the only permit that its lease was over a moment ago.
+const OVER: &str = "local time, id = redis.call('TIME'), redis.call('ZRANGE', KEYS[1], 0, 0)[1]
+    local longer = string.byte(id, 15) * 256 + string.byte(id, 16)
+    local over = time[1] * 1000 + math.floor(time[2] / 1000) - 1
+    return redis.call('ZADD', KEYS[1], 'CH', over + longer, id)";
+
+async fn is_refused(server: &RedisServer, guard: &LockGuard) {
+    server.cli(&["SET", "total", "0"]);
+    let refused = guard.script(&add()).key("total").arg(5).invoke::<i64>().await.unwrap_err();
+    assert!(matches!(refused, GuardedError::NotHeld { .. }), "{refused:?}");
+    assert_eq!(total(server), "0");
 }
 
 fn bytes(bytes: &[u8]) -> Reply {
