@@ -11,7 +11,10 @@ use crate::{
     socket::Answer,
     standing::RunId,
     watchdog::{Report, Watched},
-    wire::{Outcome, key::slot},
+    wire::{
+        Outcome,
+        key::{slot, tag},
+    },
 };
 
 /// Has `member` execute `script` if the claim stands there. Its user has looked whether it is lost.
@@ -31,8 +34,10 @@ pub(crate) async fn run_guarded(
     asked.check_slots(&words)?;
     let check = claim.kind(member).hold_check(&claim.holder_at(member));
     let call = GuardedCall::new(script, words, check);
+    // Nothing of it has left before: an error of this leaves nothing open.
+    let lookout = asked.look_out().await.map_err(|source| asked.not_done(source))?;
     let open = OpenCall::begin(claim);
-    let answered = asked.send(&call).await;
+    let answered = asked.send(&call, lookout).await;
     if !matches!(&answered, Err(error) if error.is_unknown()) {
         open.settle();
     }
@@ -85,22 +90,30 @@ impl Asked<'_> {
         let text = |key: &Vec<u8>| String::from_utf8_lossy(key).into_owned();
         let other = words.keys.iter().map(text).find(|key| slot(key) != lock);
         other.map_or(Ok(()), |key| {
-            let tag = format!("{{{}}}", of.name());
+            let is_shown = !of.services.settings.redact_names;
+            let tag = is_shown.then(|| format!("{{{}}}", tag(of.kind.name())));
+            let tag = tag.unwrap_or_else(|| "the lock's name in braces".to_owned());
             Err(ConfigError::OtherSlot { key: key.into(), tag: tag.into() })
         })
+    }
+
+    /// From where to look whether replicas have what is written, if that matters.
+    async fn look_out(&self) -> Result<Option<Box<Lookout>>, NodeError> {
+        let of = &self.claim.members()[self.member];
+        let deadline = self.claim.now() + of.services.settings.connect_timeout;
+        of.services.node.look_out(of.kind.name(), None, deadline).await
     }
 
     /// With the run that has answered, and whether replicas have what it wrote, if that matters.
     async fn send(
         &self,
         call: &GuardedCall,
+        lookout: Option<Box<Lookout>>,
     ) -> Result<(Answer<GuardedAnswer>, Option<RunId>, Result<(), NodeError>), NodeError> {
         let of = &self.claim.members()[self.member];
         let node = &of.services.node;
-        let (key, timeout) = (of.kind.name(), of.services.settings.node_timeout);
-        let deadline = self.claim.now() + timeout;
-        let lookout = node.look_out(key, None, deadline).await?;
-        let (connection, answer) = node.call(key, call, deadline).await?;
+        let deadline = self.claim.now() + of.services.settings.node_timeout;
+        let (connection, answer) = node.call(of.kind.name(), call, deadline).await?;
         let is_done = matches!(answer.reply, GuardedAnswer::Done(_));
         let replicated = match lookout.filter(|_| is_done) {
             Some(from) => self.replicated(&from, connection.server_run()).await,
@@ -139,10 +152,15 @@ impl Asked<'_> {
     }
 
     fn without_answer(&self, source: NodeError) -> GuardedError {
-        let (lock, node, _) = self.names();
-        if source.is_unknown() {
-            return GuardedError::Unknown { lock, node, source };
+        if !source.is_unknown() {
+            return self.not_done(source);
         }
+        let (lock, node, _) = self.names();
+        GuardedError::Unknown { lock, node, source }
+    }
+
+    fn not_done(&self, source: NodeError) -> GuardedError {
+        let (lock, node, _) = self.names();
         GuardedError::NotDone { lock, node, source }
     }
 

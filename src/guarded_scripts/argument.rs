@@ -31,35 +31,12 @@ macro_rules! bytes {
     ($($Bytes:ty),*) => {
         $(impl Argument for $Bytes {
             fn into_bytes(self) -> Vec<u8> {
-                self.to_vec()
+                AsRef::<[u8]>::as_ref(&self).to_vec()
             }
         })*
     };
 }
-bytes!(&[u8], &Vec<u8>);
-
-macro_rules! texts {
-    ($($Text:ty),*) => {
-        $(impl Argument for $Text {
-            fn into_bytes(self) -> Vec<u8> {
-                self.as_bytes().to_vec()
-            }
-        })*
-    };
-}
-texts!(&str, &String);
-
-impl Argument for Vec<u8> {
-    fn into_bytes(self) -> Vec<u8> {
-        self
-    }
-}
-
-impl Argument for String {
-    fn into_bytes(self) -> Vec<u8> {
-        Self::into_bytes(self)
-    }
-}
+bytes!(&[u8], &str, &Vec<u8>, &String, Vec<u8>, String);
 
 impl<const N: usize> Argument for &[u8; N] {
     fn into_bytes(self) -> Vec<u8> {

@@ -6,7 +6,7 @@
 //!
 //! | trait | what it answers | a kind must say |
 //! |---|---|---|
-//! | [`Statements`] | What is said to the server? | its name, and how it is acquired, renewed and released |
+//! | [`Statements`] | What is said to the server? | its name, and how it is acquired, renewed, seen and released |
 //! | [`Sharing`] | Which holds go together? | nothing, if one holder keeps all others out |
 //! | [`Waking`] | How does a waiter learn that it may ask again? | the channel of its releases |
 //!

@@ -81,11 +81,15 @@ fn has_bad_hash_tag(name: &str) -> bool {
     }
 }
 
-/// The slot of a cluster that a key is in: CRC16 of what stands in its first braces, or of all of it.
+/// The slot of a cluster that a key is in: CRC16 of its tag.
 pub(crate) fn slot(key: &str) -> u16 {
+    crc16(tag(key).as_bytes()) % SLOTS
+}
+
+/// What decides on the slot of a key: what stands in its first braces, or all of it.
+pub(crate) fn tag(key: &str) -> &str {
     let tag = key.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
-    let hashed = tag.map(|(tag, _)| tag).filter(|tag| !tag.is_empty()).unwrap_or(key);
-    crc16(hashed.as_bytes()) % SLOTS
+    tag.map(|(tag, _)| tag).filter(|tag| !tag.is_empty()).unwrap_or(key)
 }
 
 /// CRC-16/XMODEM, as the specification of the cluster wants it.

@@ -325,6 +325,9 @@ async fn keys_of_another_slot_are_refused_before_anything_is_sent() {
     let script = add();
     let far = guard.script(&script).key("total").arg(1).invoke::<i64>().await.unwrap_err();
     assert!(far.to_string().contains("a key with {x} is"), "{far}");
+    let tagged = soon(client.lock("a{b}c").acquire()).await.unwrap();
+    let far = tagged.script(&script).key("total").arg(1).invoke::<i64>().await.unwrap_err();
+    assert!(far.to_string().contains("a key with {b} is"), "{far}");
     let near: i64 = guard.script(&script).key("{x}:total").arg(1).invoke().await.unwrap();
     assert_eq!(near, 1);
 }
