@@ -13,7 +13,8 @@
 //!   the hands of chance: for deterministic simulations.
 //!
 //! It follows Redis 7.0.15 in replies and messages. It has strings, hashes, lists, sorted sets,
-//! times to live, publish and subscribe (sharded too), transactions without `WATCH`, and scripts
+//! times to live, publish and subscribe (sharded too), `CLIENT TRACKING` without its options, transactions
+//! without `WATCH`, and scripts
 //! without `cjson`, `cmsgpack`, `struct` and `bit`. Not there: persistence, replication, cluster,
 //! access control, blocking commands. It differs where exactness helps a test: a key is dead from
 //! the very millisecond its time to live ends, and `SCAN` returns all at once.
@@ -58,6 +59,7 @@ mod state;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod tracking;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -62,6 +62,11 @@ fn run_command(
         return Reply::Error(Refusal::arity(spec.name));
     };
     let outcome = run(&mut Invocation { state, caller, scripted }, args);
+    if !state.tracking.is_idle() {
+        // First: that a dead key was found by a read is not told to that read.
+        state.tell_of_changes();
+        state.tracking.note(caller.client, spec.name, args);
+    }
     finish(state, spec, outcome)
 }
 

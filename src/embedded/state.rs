@@ -13,6 +13,7 @@ use super::data::Keyspace;
 use super::pubsub::{ChannelKind, ClientId, SubscriberTable};
 use super::resp::Reply;
 use super::stats::Stats;
+use super::tracking::TrackingTable;
 
 /// How many databases `SELECT` knows.
 pub(crate) const DATABASES: usize = 16;
@@ -29,6 +30,7 @@ pub(crate) struct EngineState {
     pub(crate) now_ms: i64,
     databases: BTreeMap<usize, Keyspace>,
     pub(crate) registry: SubscriberTable,
+    pub(crate) tracking: TrackingTable,
     pub(crate) clients: BTreeMap<ClientId, ConnectedClient>,
     next_client: ClientId,
     pub(crate) life: Life,
@@ -105,6 +107,7 @@ impl EngineState {
             now_ms: clock.unix_ms(),
             databases: BTreeMap::new(),
             registry: SubscriberTable::default(),
+            tracking: TrackingTable::default(),
             clients: BTreeMap::new(),
             next_client: 1,
             life: Life::new(names.next(), clock.unix_ms() - AGE_AT_BIRTH_MS),
@@ -124,11 +127,31 @@ impl EngineState {
     }
 
     pub(crate) fn database(&mut self, db: usize) -> &mut Keyspace {
-        self.databases.entry(db).or_default().at(self.now_ms)
+        let is_tracked = !self.tracking.is_idle();
+        self.databases.entry(db).or_default().at(self.now_ms, is_tracked)
     }
 
     pub(crate) fn flush(&mut self) {
         self.databases.clear();
+        self.tell_of_change_of_all();
+    }
+
+    /// Tells the connections that track what has changed by now.
+    pub(crate) fn tell_of_changes(&mut self) {
+        let changes: Vec<_> =
+            self.databases.values_mut().flat_map(Keyspace::take_changes).collect();
+        for key in changes {
+            for client in self.tracking.changed(&key) {
+                self.push(client, &invalidation(Reply::bulks([key.clone()])));
+            }
+        }
+    }
+
+    /// The same where no key is named.
+    pub(crate) fn tell_of_change_of_all(&mut self) {
+        for client in self.tracking.all_changed() {
+            self.push(client, &invalidation(Reply::Nil));
+        }
     }
 
     /// What is left when the server was made a replica of an empty one, and a master again.
@@ -146,6 +169,7 @@ impl EngineState {
     /// The data becomes that of a master.
     pub(crate) fn take_in(&mut self, snapshot: Snapshot) {
         self.databases = snapshot.databases;
+        self.tell_of_change_of_all();
         self.life.history.replid = snapshot.replid;
         self.stats.taken_in += EMPTY_SNAPSHOT;
     }
@@ -165,6 +189,7 @@ impl EngineState {
     /// Forgets a connection and wakes its task, which then ends.
     pub(crate) fn close(&mut self, id: ClientId) {
         let Some(client) = self.clients.remove(&id) else { return };
+        self.tracking.end(id);
         for kind in [ChannelKind::Channel, ChannelKind::Pattern, ChannelKind::Shard] {
             for name in client.subscriptions.of(kind) {
                 self.registry.unsubscribe(kind, name, id);
@@ -227,6 +252,10 @@ impl Life {
         let now = replid(&self.run_id, self.history.promotions);
         self.history.before = std::mem::replace(&mut self.history.replid, now);
     }
+}
+
+fn invalidation(of: Reply) -> Reply {
+    Reply::Push(vec![Reply::bulk("invalidate"), of])
 }
 
 /// Not drawn, so that a seed gives the same run ids whichever server is promoted.

@@ -17,6 +17,7 @@ pub(super) const SPECS: &[Spec] = &[
     Spec::command("client|no-touch", 3, on_or_off).not_in_scripts(),
     Spec::command("client|setinfo", 4, setinfo).not_in_scripts(),
     Spec::command("client|setname", 3, setname).not_in_scripts(),
+    Spec::command("client|tracking", 3, tracking).not_in_scripts(),
 ];
 
 fn id(call: &mut Invocation<'_>, _: Args<'_>) -> CommandResult {
@@ -63,6 +64,23 @@ fn printable(text: &[u8]) -> Option<String> {
 
 fn on_or_off(_: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     if args.is(2, "on") || args.is(2, "off") { Ok(Reply::OK) } else { Err(Refusal::SYNTAX) }
+}
+
+/// Without options: it is told of whatever this connection reads from now on.
+fn tracking(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
+    let id = call.caller.client;
+    let is_resp3 = call.client().is_some_and(|client| client.protocol == Protocol::Resp3);
+    if args.is(2, "off") {
+        call.state.tracking.end(id);
+    } else if !args.is(2, "on") {
+        return Err(Refusal::SYNTAX);
+    } else if is_resp3 {
+        call.state.tracking.begin(id);
+    } else {
+        // To have it told to another one is left out here.
+        return Err(Refusal::new("ERR tracking needs RESP3 here"));
+    }
+    Ok(Reply::OK)
 }
 
 fn info(call: &mut Invocation<'_>, _: Args<'_>) -> CommandResult {

@@ -71,6 +71,8 @@ fn flushall(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
 fn flushdb(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     check_flush(args)?;
     call.keys().clear();
+    // Whichever database it was.
+    call.state.tell_of_change_of_all();
     Ok(Reply::OK)
 }
 

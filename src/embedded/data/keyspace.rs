@@ -16,6 +16,9 @@ use super::{Typed, Value};
 pub(crate) struct Keyspace {
     entries: BTreeMap<Vec<u8>, StoredValue>,
     now_ms: i64,
+    /// Whether changes are noted.
+    is_tracked: bool,
+    changes: Vec<Vec<u8>>,
 }
 
 #[derive(Clone, Debug)]
@@ -27,9 +30,20 @@ struct StoredValue {
 
 impl Keyspace {
     /// This database, as it is at the given time.
-    pub(crate) fn at(&mut self, now_ms: i64) -> &mut Self {
-        self.now_ms = now_ms;
+    pub(crate) fn at(&mut self, now_ms: i64, is_tracked: bool) -> &mut Self {
+        (self.now_ms, self.is_tracked) = (now_ms, is_tracked);
         self
+    }
+
+    /// The keys that may have changed since the last time.
+    pub(crate) fn take_changes(&mut self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.changes)
+    }
+
+    fn note_change(&mut self, key: &[u8]) {
+        if self.is_tracked {
+            self.changes.push(key.to_vec());
+        }
     }
 
     pub(crate) fn now_ms(&self) -> i64 {
@@ -54,6 +68,7 @@ impl Keyspace {
 
     /// As [`Self::read`], to be changed in place.
     pub(crate) fn change<T: Typed>(&mut self, key: &[u8]) -> Result<Option<&mut T>, Refusal> {
+        self.note_change(key);
         match self.entry(key) {
             None => Ok(None),
             Some(entry) => T::of_mut(&mut entry.value).map(Some).ok_or(Refusal::WRONG_TYPE),
@@ -70,10 +85,12 @@ impl Keyspace {
 
     /// Sets a key, whatever it held, without a time to live.
     pub(crate) fn set(&mut self, key: &[u8], value: Value) {
+        self.note_change(key);
         self.entries.insert(key.to_vec(), StoredValue { value, expires_ms: None });
     }
 
     pub(crate) fn remove(&mut self, key: &[u8]) -> bool {
+        self.note_change(key);
         let now_ms = self.now_ms;
         self.entries.remove(key).is_some_and(|entry| !entry.is_dead(now_ms))
     }
@@ -92,6 +109,7 @@ impl Keyspace {
 
     /// Sets or clears the time a key dies; a time that has come removes it now.
     pub(crate) fn set_expiry(&mut self, key: &[u8], expires_ms: Option<i64>) {
+        self.note_change(key);
         if let Some(entry) = self.entry(key) {
             entry.expires_ms = expires_ms;
         }
@@ -117,6 +135,7 @@ impl Keyspace {
     fn bury(&mut self, key: &[u8]) {
         if self.entries.get(key).is_some_and(|entry| entry.is_dead(self.now_ms)) {
             self.entries.remove(key);
+            self.note_change(key);
         }
     }
 }
@@ -137,17 +156,17 @@ mod tests {
         let mut keys = Keyspace::default();
         keys.set(b"k", Value::String(b"v".to_vec()));
         keys.set_expiry(b"k", Some(10));
-        assert!(keys.at(9).contains(b"k"));
-        assert!(!keys.at(10).contains(b"k"));
-        assert!(!keys.at(0).contains(b"k"), "a key does not rise again");
+        assert!(keys.at(9, false).contains(b"k"));
+        assert!(!keys.at(10, false).contains(b"k"));
+        assert!(!keys.at(0, false).contains(b"k"), "a key does not rise again");
     }
 
     #[test]
     fn expiry_in_the_past_removes_at_once() {
         let mut keys = Keyspace::default();
         keys.set(b"k", Value::String(Vec::new()));
-        keys.at(5).set_expiry(b"k", Some(5));
-        assert_eq!(keys.at(0).keys().count(), 0);
+        keys.at(5, false).set_expiry(b"k", Some(5));
+        assert_eq!(keys.at(0, false).keys().count(), 0);
     }
 
     #[test]
@@ -155,7 +174,7 @@ mod tests {
         let mut keys = Keyspace::default();
         keys.set(b"k", Value::String(Vec::new()));
         keys.set_expiry(b"k", Some(10));
-        assert!(!keys.at(10).remove(b"k"));
+        assert!(!keys.at(10, false).remove(b"k"));
     }
 
     #[test]
