@@ -90,6 +90,7 @@ mod socket;
 mod standing;
 mod sync;
 mod telling;
+mod tracking;
 mod voting;
 mod wait;
 mod watchdog;

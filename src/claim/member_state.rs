@@ -22,6 +22,8 @@ pub(crate) struct MemberState {
     token: Option<FencingToken>,
     /// When a renewal is due; `None` while one is under way or none is wanted.
     pub(crate) renew_at: Option<Instant>,
+    /// When it is to be looked at whether it still stands there.
+    pub(crate) look_at: Option<Instant>,
     /// When it is to be written again, since it was not there after a failover or a restart.
     pub(crate) missing_at: Option<Instant>,
     /// The lease in ms that a re-entry asked for and the server has not confirmed; 0 if none.
@@ -70,7 +72,7 @@ impl MemberState {
 
     /// The first time at which something is to be done about it.
     pub(super) fn wish(&self) -> Option<Instant> {
-        [self.renew_at, self.heal_at, self.missing_at].into_iter().flatten().min()
+        [self.renew_at, self.heal_at, self.missing_at, self.look_at].into_iter().flatten().min()
     }
 
     /// Nothing stands there any more, and the claim is still wanted. If it was released there it asks by another
@@ -207,6 +209,16 @@ impl MemberState {
             // A request with a shorter lease is followed by one with the right one at once.
             self.renew_at = Some(sent);
         }
+    }
+
+    /// The server answered a look sent at `sent` that it confirms us, for as long as we count on.
+    pub(crate) fn seen(&mut self, sent: Instant) {
+        self.confirmed_at = self.confirmed_at.max(Some(sent));
+    }
+
+    /// The server answered a look that it confirms us for less than we count on.
+    pub(crate) fn cut_short(&mut self, until: Instant) {
+        self.deadline = self.deadline.min(Some(until));
     }
 
     /// A re-entry asks for a lease of at least `lease_ms` from now on.

@@ -42,6 +42,7 @@
 //! - until when a hold may be acted on, and what its loss is called: `validity`, `absence`; how much more it
 //!   survives: `margin`
 //! - when it is renewed: `renewal`, and `watchdog/schedule.rs`
+//! - when changes of its keys are listened to: `following`; what a look at them finds: `looking`
 //! - how members come back: `healing`; what a failover or a restart lost: `rewriting`
 //! - what is released, and how that is confirmed: `ending`, `giving_back`, `confirmations`
 //! - its users, one after the other: `turn`, and `guard` for what each has of it
@@ -53,10 +54,12 @@ mod confirmations;
 mod ending;
 mod extending;
 mod fencing;
+mod following;
 mod giving_back;
 mod guarded;
 mod healing;
 mod in_flight;
+mod looking;
 mod margin;
 mod member_state;
 mod parts;

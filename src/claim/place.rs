@@ -71,6 +71,7 @@ impl Watched for Keeping {
             node: services.node.clone(),
             statement,
             timeout: services.settings.node_timeout,
+            is_look: false,
         });
         Tick { due: due.into_iter().collect(), next: Some(self.next(now)), ..Tick::default() }
     }

@@ -111,6 +111,8 @@ pub(super) struct ClaimState {
     pub(super) reduced_at: Option<Instant>,
     /// When renewals stop, if the client has a limit.
     pub(super) renew_until: Option<Instant>,
+    /// When changes of its keys are to be listened to, if that is to come.
+    pub(super) follow_at: Option<Instant>,
     /// The fencing token that it was won with: what joins later is to have no lesser one.
     pub(super) token: Option<FencingToken>,
     pub(super) recount: Recount,
@@ -214,6 +216,7 @@ impl Claim {
                 won_at: Instant::from_origin(Duration::ZERO),
                 reduced_at: None,
                 renew_until: None,
+                follow_at: None,
                 token: None,
                 recount: Recount::default(),
                 queue: (members.is_one() && wanted.queues_at(members.first()))

@@ -64,6 +64,7 @@ impl Claim {
                     node: of.services.node.clone(),
                     statement: self.kind(member).count(known.holder(&self.holder), wanted),
                     timeout: term.node_timeout(of.services.settings.node_timeout),
+                    is_look: false,
                 }
             })
             .collect()

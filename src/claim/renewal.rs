@@ -36,6 +36,7 @@ impl Watched for Claim {
     }
 
     fn tick(self: Arc<Self>, now: Instant, most: usize) -> Tick {
+        self.follow_if_due(now);
         let Some((deadline, mut state)) = self.still_held(self.state(), now) else {
             self.settle_loss();
             return Tick::default();
@@ -46,6 +47,10 @@ impl Watched for Claim {
         let mut due = Vec::new();
         for &member in &wanting {
             let known = &mut state.members[member];
+            if known.look_at.is_some_and(|at| at <= now) {
+                known.look_at = None;
+                due.push(self.look(member, known.holder(&self.holder), term));
+            }
             if known.renew_at.is_none_or(|at| at > now) {
                 continue;
             }
@@ -63,13 +68,7 @@ impl Watched for Claim {
     fn on_report(&self, member: MemberId, report: Report, now: Instant) -> Option<Instant> {
         // What is told after the end, or after a deadline that was not noticed, is ignored.
         let (deadline, mut state) = self.still_held(self.state(), now)?;
-        let failure = match report {
-            Report::Unknown { cause } => not_answered(&mut state, member, now).then_some(cause),
-            Report::Answered { outcome, sent, run_id } => {
-                self.answered(&mut state, member, &RenewalAnswer { outcome, sent, run_id }, now);
-                None
-            }
-        };
+        let failure = self.take_in(&mut state, member, report, now);
         let (is_granted, planned) =
             (state.members[member].is_granted(), self.next_look_before(deadline, &state));
         drop(state);
@@ -79,6 +78,10 @@ impl Watched for Claim {
             self.warn_of_failure(member, cause);
         }
         next
+    }
+
+    fn on_looked(&self, member: MemberId, report: Report, now: Instant) -> Option<Instant> {
+        self.looked_at(member, report, now)
     }
 
     fn recount(&self) -> Vec<Due> {
@@ -110,6 +113,14 @@ impl Listed for Claim {
         let next = self.next_look(&state).unwrap_or(now);
         drop(state);
         self.process.watchdog.reschedule(self.id, next);
+    }
+
+    fn look_now(&self, node: &NodeId, channel: &str) {
+        self.plan_looks(node, channel);
+    }
+
+    fn stands_until(&self) -> Instant {
+        self.deadline()
     }
 
     fn is_exclusive(&self) -> bool {
@@ -146,6 +157,23 @@ fn not_answered(state: &mut ClaimState, member: MemberId, now: Instant) -> bool 
 }
 
 impl Claim {
+    /// What came of a renewal. The cause if it was not answered, and the one before was.
+    pub(super) fn take_in(
+        &self,
+        state: &mut ClaimState,
+        member: MemberId,
+        report: Report,
+        now: Instant,
+    ) -> Option<NodeError> {
+        match report {
+            Report::Unknown { cause } => not_answered(state, member, now).then_some(cause),
+            Report::Answered { outcome, sent, run_id } => {
+                self.answered(state, member, &RenewalAnswer { outcome, sent, run_id }, now);
+                None
+            }
+        }
+    }
+
     fn answered(
         &self,
         state: &mut ClaimState,
@@ -202,7 +230,7 @@ impl Claim {
     }
 
     /// Once a streak: a server that is down is asked again several times a second.
-    fn warn_of_failure(&self, member: MemberId, cause: NodeError) {
+    pub(super) fn warn_of_failure(&self, member: MemberId, cause: NodeError) {
         let (lock, holder) = (self.members[member].shown_name(), self.holder.clone());
         let node = self.members[member].services.node_id().clone();
         telling::event_of_many(
@@ -230,6 +258,12 @@ impl Claim {
             node: of.services.node.clone(),
             statement: self.kind(member).renew(holder, lease_ms),
             timeout: term.renewal_timeout(of.services.settings.node_timeout),
+            is_look: false,
         }
+    }
+
+    /// A look at one member: a renewal that extends nothing.
+    fn look(&self, member: MemberId, holder: &Arc<str>, term: Term) -> Due {
+        Due { is_look: true, ..self.renewal(member, holder, term, 0) }
     }
 }

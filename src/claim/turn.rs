@@ -44,6 +44,7 @@ impl Claim {
         self.plan_heals(&mut state, now);
         state.won_at = now;
         state.renew_until = self.renew_until(now);
+        state.follow_at = self.follow_at(now);
         let next = self.next_look(&state);
         drop(state);
         let listed: Arc<dyn Listed> = self.clone();

@@ -54,6 +54,7 @@ pub struct ClientBuilder {
     clock_skew: Duration,
     spin: Spin,
     local_handover: LocalHandover,
+    tracking: bool,
     quarantine: Quarantine,
     unidentified: Unidentified,
     failover: Failover,
@@ -82,6 +83,7 @@ impl Default for ClientBuilder {
             clock_skew: USUAL_SKEW,
             spin: Spin::default(),
             local_handover: LocalHandover::default(),
+            tracking: false,
             quarantine: Quarantine::default(),
             unidentified: Unidentified::default(),
             failover: Failover::default(),
@@ -207,6 +209,20 @@ impl ClientBuilder {
     /// to the server. Defaults to 50 ms in a row at most. Of a composite the strictest client counts.
     pub fn local_handover(mut self, local_handover: LocalHandover) -> Self {
         self.local_handover = local_handover;
+        self
+    }
+
+    /// Whether a hold is told at once that its key was taken away: deleted, overwritten, renamed, evicted, or its ttl
+    /// cut short. Otherwise it learns of that when it is renewed. Defaults to false.
+    ///
+    /// A hold that is older than 300 ms hears of such a change within 50 ms, *as long as* the connection for that stands,
+    /// and the server's table of keys that are read (`tracking-table-max-keys`) is not full. It is a connection more to
+    /// each master, from the first hold of that age on. The user of the server needs the rights
+    /// `+client|tracking +hlen +zcard` for it. What a server tells so is a hint: only the answer to a look ends a hold.
+    ///
+    /// A swap of databases (`SWAPDB`) is not told, nor is a key that 16 or more hold at once.
+    pub fn tracking(mut self, is_on: bool) -> Self {
+        self.tracking = is_on;
         self
     }
 
@@ -350,6 +366,7 @@ impl ClientBuilder {
         let watchdog_lease = self.watchdog_lease.min(max_lease);
         self.check(watchdog_lease)?;
         let (fleet_max_lease, quarantine) = (self.longest_of_all(), self.quarantine_length());
+        let replicated = self.replicated();
         // By a clock that stands still a look would never end.
         let is_real = self.process.is_none() && self.clock.is_none();
         let process = match (self.process, self.clock) {
@@ -385,6 +402,7 @@ impl ClientBuilder {
             waits_after_failover,
             quarantine_length: quarantine,
             redact_names: self.redact_names,
+            tracks: self.tracking,
             namespace: self.namespace.as_str().into(),
         };
         let marker = match endpoint.is_cluster() {
@@ -406,17 +424,21 @@ impl ClientBuilder {
                 spin: if is_real { self.spin } else { Spin::Never },
                 rules: VotingRules { quarantine, unidentified: self.unidentified, db },
                 sharding,
-                replicated: (self.replicas > 0).then(|| Replicated {
-                    by: self.replicas,
-                    within: self.replicas_timeout,
-                    channel: key::replicas_channel(&self.namespace),
-                    keys: key::replicas_keys(&self.namespace),
-                }),
+                replicated,
                 marker,
                 scripts: scripts::of_locks(),
             },
         );
         Ok(Client { services: NodeServices::new(node, process, settings) })
+    }
+
+    fn replicated(&self) -> Option<Replicated> {
+        (self.replicas > 0).then(|| Replicated {
+            by: self.replicas,
+            within: self.replicas_timeout,
+            channel: key::replicas_channel(&self.namespace),
+            keys: key::replicas_keys(&self.namespace),
+        })
     }
 
     /// Makes the client and connects.

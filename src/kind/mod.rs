@@ -132,6 +132,12 @@ pub(crate) trait Statements {
         None
     }
 
+    /// The key whose change may mean that a hold is over; `None` if holds have no end of their own. One read of it
+    /// counts its holders.
+    fn watched_key(&self) -> Option<&Arc<str>> {
+        Some(self.name())
+    }
+
     /// How a script of the user's sees, where it runs, that `holder` holds it. That stands there, by the server's
     /// clock: what a renewal would confirm.
     fn hold_check(&self, holder: &Arc<str>) -> HoldCheck;

@@ -29,6 +29,7 @@ pub struct Rights {
     blesses: bool,
     is_replicated: bool,
     is_in_cluster: bool,
+    is_tracking: bool,
 }
 
 /// What is used, and how.
@@ -90,6 +91,13 @@ impl Rights {
         self
     }
 
+    /// And those to be told at once that a lock was [taken away](crate::ClientBuilder::tracking).
+    #[must_use]
+    pub fn tracking(mut self) -> Self {
+        self.is_tracking = true;
+        self
+    }
+
     /// And those for the servers of a [cluster](crate::ClientBuilder::cluster). Before Redis 7 they do not know
     /// `spublish`, `ssubscribe`, `sunsubscribe` and `pubsub|shardnumsub`: leave those out there.
     #[must_use]
@@ -144,6 +152,9 @@ impl Rights {
         commands.extend(marks.filter(|command| command != "del" || self.blesses));
         if self.is_replicated {
             commands.insert("wait".to_owned());
+        }
+        if self.is_tracking {
+            commands.extend(["client|tracking", "hlen", "zcard"].map(str::to_owned));
         }
         if self.is_in_cluster {
             commands.extend(IN_CLUSTER.map(str::to_owned));

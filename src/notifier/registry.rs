@@ -125,6 +125,8 @@ impl<S: Clone> Registry<S> {
             PubSubEvent::Unsubscribed(channel) => self.on_unsubscribed(channel),
             PubSubEvent::Gap => self.on_gap(),
             PubSubEvent::GapOn(channel) => self.on_gap_on(channel),
+            // Of keys, and here are channels.
+            PubSubEvent::Read(..) | PubSubEvent::AllChanged => Effects::default(),
         }
     }
 

@@ -17,6 +17,12 @@ pub(crate) trait Listed: fmt::Debug + Send + Sync {
     /// Asks the members on `node` at `at`; looks at once whether enough of the others still confirm.
     fn renew_on(&self, node: &NodeId, at: Instant);
 
+    /// Looks at once whether what is listed on `channel` of `node` still stands, and for how long. Only asks.
+    fn look_now(&self, node: &NodeId, channel: &str);
+
+    /// Until when it may be acted on.
+    fn stands_until(&self) -> Instant;
+
     /// Whether the lock can have no other holder meanwhile.
     fn is_exclusive(&self) -> bool;
 
@@ -45,6 +51,12 @@ mod tests {
         fn renew_now(&self) {}
 
         fn renew_on(&self, _node: &NodeId, _at: Instant) {}
+
+        fn look_now(&self, _node: &NodeId, _channel: &str) {}
+
+        fn stands_until(&self) -> Instant {
+            Instant::from_origin(std::time::Duration::ZERO)
+        }
 
         fn is_exclusive(&self) -> bool {
             self.0 > 0

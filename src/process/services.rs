@@ -24,6 +24,7 @@ use crate::{
     node::{Node, Resident},
     notifier::Notifier,
     standing::Quarantine,
+    tracking::{Holds, Tracker},
     wait::LocalHandover,
     watchdog::Drain,
     wire::key,
@@ -60,6 +61,8 @@ pub(crate) struct ServiceSettings {
     pub(crate) namespace: Arc<str>,
     /// Whether names of locks are kept out of errors, `Debug` and events.
     pub(crate) redact_names: bool,
+    /// Whether the server is to tell when a key of a hold changes.
+    pub(crate) tracks: bool,
 }
 
 /// What a client is to its locks.
@@ -71,6 +74,8 @@ pub(crate) struct Services {
     pub(crate) node: Node,
     pub(crate) process: Arc<Process>,
     pub(crate) notifier: Notifier,
+    /// If changes of keys are to be told.
+    pub(crate) tracker: Option<Tracker>,
     pub(crate) lines: AnyLines,
     pub(crate) drain: Arc<Drain>,
     pub(crate) attempts: Attempts,
@@ -104,6 +109,10 @@ impl NodeServices {
             let runtime = process.watchdog.runtime().clone();
             Self(Homebound::new(Services {
                 notifier: Notifier::new(&node, runtime.clone(), on_message),
+                tracker: settings.tracks.then(|| {
+                    let holds: Weak<dyn Holds> = this.clone();
+                    Tracker::new(&node, &runtime, process.clock.clone(), holds)
+                }),
                 node: settled(node, this, &runtime),
                 process,
                 lines: AnyLines::default(),
@@ -256,6 +265,18 @@ impl NodeServices {
     /// The claims that are held from here, by their channels. To be let go at once.
     pub(crate) fn held(&self) -> MutexGuard<'_, Live<dyn Listed>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Holds for NodeServices {
+    fn held_until(&self, channel: &str) -> Option<Instant> {
+        let claims = self.held().on(channel);
+        claims.iter().map(|claim| claim.stands_until()).min()
+    }
+
+    fn look(&self, channel: &str) {
+        let claims = self.held().on(channel);
+        claims.iter().for_each(|claim| claim.look_now(self.node_id(), channel));
     }
 }
 

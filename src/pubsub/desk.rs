@@ -4,12 +4,13 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use tokio::sync::mpsc;
 
-use super::event::{Events, PubSubEvent, SubscriptionChange};
+use super::event::{Events, PubSubEvent, Subject, SubscriptionChange};
 use crate::{error::NodeError, node::Core};
 
 /// What the task keeps from connection to connection.
 pub(super) struct PubSubTask {
     pub(super) core: Arc<Core>,
+    pub(super) subject: Subject,
     pub(super) events: Events,
     pub(super) inbox: mpsc::UnboundedReceiver<SubscriptionChange>,
     pub(super) wanted: BTreeSet<Arc<str>>,
@@ -18,10 +19,11 @@ pub(super) struct PubSubTask {
 impl PubSubTask {
     pub(super) const fn new(
         core: Arc<Core>,
+        subject: Subject,
         events: Events,
         inbox: mpsc::UnboundedReceiver<SubscriptionChange>,
     ) -> Self {
-        Self { core, events, inbox, wanted: BTreeSet::new() }
+        Self { core, subject, events, inbox, wanted: BTreeSet::new() }
     }
 
     /// Keeps a change in mind while there is no connection.

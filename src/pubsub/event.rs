@@ -19,6 +19,20 @@ pub(crate) enum PubSubEvent {
     Gap,
     /// The same on one channel alone. `Subscribed` or `Refused` follows, as for each after a `Gap`.
     GapOn(Arc<str>),
+    /// A key was read, as `Subscribed` is of a channel: its next change is a `Message`. So many have a part of what
+    /// stands there; 0 if nothing does that can be held.
+    Read(Arc<str>, u64),
+    /// Each key that was read may have changed, and is to be read again: the server tells of none of them any more.
+    AllChanged,
+}
+
+/// What the names are that are subscribed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// Channels, of which messages are heard.
+    Channels,
+    /// Keys, of which it is told once that they changed after each time that they are read.
+    Keys,
 }
 
 /// What is asked of the server. The sender of these sends one per change of a channel's state and

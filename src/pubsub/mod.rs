@@ -16,25 +16,31 @@
 //! In a cluster that publishes by shard there is such a task for each place, and `routes` decides which channel is
 //! asked for where.
 //!
+//! Keys can be subscribed, too, on connections of their own: a server tells once that one has changed since it was
+//! last read there (`CLIENT TRACKING`). A subscription is a read then, and is to be asked for again after each
+//! message.
+//!
 //! # Invariants
 //! - A wanted channel is either being subscribed, subscribed or was refused; each of its outcomes
 //!   is an event. No listener waits for an event that does not come: a failed attempt to connect refuses every
 //!   wanted channel.
 //! - Events are reported without any lock of ours held.
 //! - A channel is asked for at one place at a time (`routes`).
+//! - Nothing is written where keys are read: the server forgets what it was to tell of a key that is.
 //!
 //! # What proves them
 //! `notifier/tests.rs` on real servers, tables at the end of `routes`, `tests/it/deployment/sharded.rs`, and the
 //! planted bug `no-resubscribe`.
 //!
 //! # To change…
-//! - what is said on the connection: `session`; when it is made again: `task`
+//! - what is said on the connection: `session`, of keys `reading`; when it is made again: `task`
 //! - where a channel is subscribed in a cluster: `routes`; when a slot has moved: `sharded`
 //! - on which runtime it is read: `hosted`, and `node/host.rs`
 
 mod desk;
 mod event;
 mod hosted;
+mod reading;
 mod routes;
 mod session;
 mod sharded;
@@ -44,7 +50,7 @@ use std::sync::Arc;
 
 use tokio::{runtime::Handle, sync::mpsc};
 
-pub(crate) use self::event::{PubSubEvent, SubscriptionChange};
+pub(crate) use self::event::{PubSubEvent, Subject, SubscriptionChange};
 use self::{desk::PubSubTask, event::Events};
 use crate::node::{Cluster, Core, Node};
 
@@ -64,29 +70,55 @@ impl PubSub {
         on: &Handle,
         events: impl Fn(PubSubEvent) + Send + Sync + 'static,
     ) -> Self {
+        Self::about(Subject::Channels, node, on, events)
+    }
+
+    /// The same about keys, on connections of their own.
+    pub(crate) fn about_keys(
+        node: &Node,
+        on: &Handle,
+        events: impl Fn(PubSubEvent) + Send + Sync + 'static,
+    ) -> Self {
+        Self::about(Subject::Keys, node, on, events)
+    }
+
+    fn about(
+        subject: Subject,
+        node: &Node,
+        on: &Handle,
+        events: impl Fn(PubSubEvent) + Send + Sync + 'static,
+    ) -> Self {
         let (core, events) = (node.core().clone(), Arc::new(events));
         match node.cluster() {
-            None => Self::open(core, on, events),
-            Some(cluster) => Self::open_sharded(core, cluster.clone(), on, events),
+            None => Self::open(core, subject, on, events),
+            Some(cluster) => Self::open_sharded(core, cluster.clone(), subject, on, events),
         }
     }
 
-    fn open(core: Arc<Core>, on: &Handle, events: Arc<dyn Fn(PubSubEvent) + Send + Sync>) -> Self {
-        Self::carried_out(core, on, Events::new(events), task::run)
+    fn open(
+        core: Arc<Core>,
+        subject: Subject,
+        on: &Handle,
+        events: Arc<dyn Fn(PubSubEvent) + Send + Sync>,
+    ) -> Self {
+        Self::carried_out(core, subject, on, Events::new(events), task::run)
     }
 
     /// The same of a cluster.
     fn open_sharded(
         core: Arc<Core>,
         cluster: Arc<Cluster>,
+        subject: Subject,
         on: &Handle,
         events: Arc<dyn Fn(PubSubEvent) + Send + Sync>,
     ) -> Self {
-        Self::carried_out(core, on, Events::new(events), |desk| sharded::run(desk, cluster))
+        let run = |desk| sharded::run(desk, cluster);
+        Self::carried_out(core, subject, on, Events::new(events), run)
     }
 
     fn carried_out<F>(
         core: Arc<Core>,
+        subject: Subject,
         on: &Handle,
         events: Events,
         task: impl FnOnce(PubSubTask) -> F,
@@ -95,7 +127,7 @@ impl PubSub {
         F: Future<Output = ()> + Send + 'static,
     {
         let (changes, inbox) = mpsc::unbounded_channel();
-        let task = task(PubSubTask::new(core.clone(), events.clone(), inbox));
+        let task = task(PubSubTask::new(core.clone(), subject, events.clone(), inbox));
         let closed = core.closed.clone();
         on.spawn(async move { closed.run_until_cancelled(task).await });
         Self { core, changes, events }

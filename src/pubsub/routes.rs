@@ -85,6 +85,7 @@ impl Routes {
             PubSubEvent::Subscribed(channel)
             | PubSubEvent::Refused(channel, _)
             | PubSubEvent::GapOn(channel)
+            | PubSubEvent::Read(channel, _)
                 if !self.is_at(channel, place) =>
             {
                 vec![]
@@ -93,7 +94,8 @@ impl Routes {
                 self.leaving.remove(&(channel.clone(), place.clone()));
                 self.ended(channel)
             }
-            PubSubEvent::Gap => self.gap(place),
+            PubSubEvent::Gap => self.all_at(place, PubSubEvent::GapOn),
+            PubSubEvent::AllChanged => self.all_at(place, PubSubEvent::Message),
             _ => vec![RouteStep::Tell(event)],
         }
     }
@@ -119,9 +121,9 @@ impl Routes {
         self.wanted.get(channel).and_then(Option::as_ref) == Some(place)
     }
 
-    fn gap(&self, place: &HostPort) -> Vec<RouteStep> {
+    fn all_at(&self, place: &HostPort, event: fn(Arc<str>) -> PubSubEvent) -> Vec<RouteStep> {
         let at_it = self.wanted.iter().filter(|(_, at)| at.as_ref() == Some(place));
-        at_it.map(|(channel, _)| RouteStep::Tell(PubSubEvent::GapOn(channel.clone()))).collect()
+        at_it.map(|(channel, _)| RouteStep::Tell(event(channel.clone()))).collect()
     }
 
     fn leave(&mut self, channel: &Arc<str>, place: HostPort) -> RouteStep {

@@ -8,15 +8,16 @@ use std::{
 
 use futures::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use redis::{
-    AsyncConnectionConfig, Cmd, PushInfo, PushKind, RedisResult, Value, aio::MultiplexedConnection,
-    cmd,
+    AsyncConnectionConfig, Cmd, PushInfo, PushKind, RedisError, RedisResult,
+    aio::MultiplexedConnection, cmd,
 };
 use tokio::sync::Notify;
 
 use super::{
     desk::PubSubTask,
-    event::{Events, PubSubEvent, SubscriptionChange},
-    hosted,
+    event::{Events, PubSubEvent, Subject, SubscriptionChange},
+    hosted, reading,
+    reading::text,
 };
 use crate::{
     error::{NodeError, Phase},
@@ -28,6 +29,7 @@ use crate::{
 /// One connection.
 pub(super) struct PubSubSession {
     core: Arc<Core>,
+    subject: Subject,
     redis: MultiplexedConnection,
     driver: PubSubDriver,
     tie: Upkeep,
@@ -48,12 +50,14 @@ enum SessionReply {
     /// A name is a courtesy, whatever the server thinks of it.
     Name,
     Subscribe(Arc<str>, RedisResult<()>),
+    Read(Arc<str>, RedisResult<u64>),
     /// Refused or not, it is over for us.
     Unsubscribe(Arc<str>),
 }
 
 impl PubSubSession {
-    pub(super) async fn open(core: &Arc<Core>, events: &Events) -> Result<Self, NodeError> {
+    pub(super) async fn open(desk: &PubSubTask) -> Result<Self, NodeError> {
+        let PubSubTask { core, events, subject, .. } = desk;
         let pushes = Arc::new(Pushes::new(events.clone()));
         let sink = pushes.clone();
         let config = config().set_push_sender(move |push: PushInfo| {
@@ -69,9 +73,26 @@ impl PubSubSession {
                 SessionReply::Name
             }));
         }
-        let refused = BTreeSet::new();
-        let core = core.clone();
-        Ok(Self { core, redis, driver, tie, pushes, replies, refused })
+        let (core, subject, refused) = (core.clone(), *subject, BTreeSet::new());
+        let mut session = Self { core, subject, redis, driver, tie, pushes, replies, refused };
+        if subject == Subject::Keys {
+            session.track().await?;
+        }
+        Ok(session)
+    }
+
+    /// Before the first key is read: what is read earlier is not told of.
+    async fn track(&mut self) -> Result<(), NodeError> {
+        let (command, clock) = (reading::track(), self.core.settings.clock.clone());
+        let limit = clock.now() + self.core.settings.node_timeout;
+        let answer = self.redis.send_packed_command(&command);
+        let answer = tokio::select! {
+            biased;
+            answer = before(&clock, limit, answer) => answer,
+            () = &mut self.driver => None,
+        };
+        let answer = answer.ok_or(NodeError::TimedOut { phase: Phase::Answering })?;
+        answer.map(drop).map_err(cause::of_redis)
     }
 
     pub(super) async fn run(mut self, desk: &mut PubSubTask) -> SessionEnd {
@@ -166,6 +187,13 @@ impl PubSubSession {
 
     fn subscribe(&self, channel: Arc<str>) {
         let mut redis = self.redis.clone();
+        if self.subject == Subject::Keys {
+            self.replies.push(Box::pin(async move {
+                let counted = reading::count(&mut redis, &channel).await;
+                SessionReply::Read(channel, counted)
+            }));
+            return;
+        }
         let command = self.command(Publishing::subscribe, &channel);
         self.replies.push(Box::pin(async move {
             let reply = command.exec_async(&mut redis).await;
@@ -174,6 +202,11 @@ impl PubSubSession {
     }
 
     fn unsubscribe(&self, channel: Arc<str>) {
+        if self.subject == Subject::Keys {
+            // The server forgets a key when it tells of it, and cannot be asked to sooner.
+            self.replies.push(Box::pin(async move { SessionReply::Unsubscribe(channel) }));
+            return;
+        }
         self.pushes.leaving().insert(channel.clone());
         let mut redis = self.redis.clone();
         let command = self.command(Publishing::unsubscribe, &channel);
@@ -195,19 +228,27 @@ impl PubSubSession {
             SessionReply::Subscribe(channel, Ok(())) => {
                 desk.events.send(PubSubEvent::Subscribed(channel));
             }
-            SessionReply::Subscribe(channel, Err(error)) => match cause::of_redis(error) {
-                // The driver is about to end, and what is wanted is subscribed on the next one.
-                NodeError::Disconnected { .. } => {}
-                error => {
-                    if desk.wanted.contains(&channel) {
-                        self.refused.insert(channel.clone());
-                    }
-                    desk.events.send(PubSubEvent::Refused(channel, error));
-                }
-            },
+            SessionReply::Read(key, Ok(holders)) => {
+                desk.events.send(PubSubEvent::Read(key, holders));
+            }
+            SessionReply::Subscribe(channel, Err(error))
+            | SessionReply::Read(channel, Err(error)) => self.settle_failed(channel, error, desk),
             SessionReply::Unsubscribe(channel) => {
                 self.pushes.leaving().remove(&channel);
                 desk.events.send(PubSubEvent::Unsubscribed(channel));
+            }
+        }
+    }
+
+    fn settle_failed(&mut self, channel: Arc<str>, error: RedisError, desk: &PubSubTask) {
+        match cause::of_redis(error) {
+            // The driver is about to end, and what is wanted is subscribed on the next one.
+            NodeError::Disconnected { .. } => {}
+            error => {
+                if desk.wanted.contains(&channel) {
+                    self.refused.insert(channel.clone());
+                }
+                desk.events.send(PubSubEvent::Refused(channel, error));
             }
         }
     }
@@ -239,11 +280,23 @@ impl Pushes {
         Self { events, leaving: Mutex::default(), broken: Notify::new() }
     }
 
+    fn changed(&self, keys: Option<Vec<Arc<str>>>) {
+        match keys {
+            Some(keys) => {
+                keys.into_iter().for_each(|key| self.events.send(PubSubEvent::Message(key)))
+            }
+            None => self.events.send(PubSubEvent::AllChanged),
+        }
+    }
+
     fn leaving(&self) -> MutexGuard<'_, BTreeSet<Arc<str>>> {
         self.leaving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take(&self, push: PushInfo) {
+        if push.kind == PushKind::Invalidate {
+            return self.changed(reading::changed(push.data));
+        }
         let Some(channel) = push.data.into_iter().next().and_then(text) else { return };
         match push.kind {
             PushKind::Message | PushKind::SMessage => {
@@ -258,14 +311,6 @@ impl Pushes {
             }
             _ => {}
         }
-    }
-}
-
-fn text(value: Value) -> Option<Arc<str>> {
-    match value {
-        Value::BulkString(bytes) => Some(String::from_utf8_lossy(&bytes).into()),
-        Value::SimpleString(text) => Some(text.into()),
-        _ => None,
     }
 }
 

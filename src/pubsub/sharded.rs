@@ -12,7 +12,7 @@ use tokio::{runtime::Handle, sync::mpsc};
 use super::{
     PubSub,
     desk::PubSubTask,
-    event::{PubSubEvent, SubscriptionChange},
+    event::{PubSubEvent, Subject, SubscriptionChange},
     routes::{RouteStep, Routes},
     session::SessionEnd,
     task,
@@ -27,6 +27,10 @@ use crate::{
 
 /// Keeps what is wanted subscribed until the `PubSub` is dropped.
 pub(super) async fn run(mut desk: PubSubTask, cluster: Arc<Cluster>) {
+    // Where a key is does not depend on how the servers publish.
+    if desk.subject == Subject::Keys {
+        return ShardedPubSub::new(&desk, cluster).run(&mut desk).await;
+    }
     if let SessionEnd::Over = until_found(&mut desk, &cluster).await {
         return;
     }
@@ -247,7 +251,8 @@ impl ShardedPubSub {
                 PubSubEvent::Message(_) => events.send(event),
                 event => drop(tell.send((place.clone(), number, event))),
             };
-            let pubsub = PubSub::open(core.clone(), &Handle::current(), Arc::new(heard));
+            let on = Handle::current();
+            let pubsub = PubSub::open(core.clone(), desk.subject, &on, Arc::new(heard));
             ServerSubscriptions { number, core, pubsub }
         });
         &seat.pubsub

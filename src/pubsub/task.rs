@@ -23,7 +23,7 @@ pub(super) async fn run(mut desk: PubSubTask) {
             desk.note(&change);
         }
         let tried = settings.clock.now();
-        let error = match PubSubSession::open(&desk.core, &desk.events).await {
+        let error = match PubSubSession::open(&desk).await {
             Ok(session) => {
                 match session.run(&mut desk).await {
                     SessionEnd::Over => return,

@@ -99,6 +99,11 @@ pub(crate) trait Watched: fmt::Debug + Send + Sync + 'static {
     /// What came of a request for `member`. Returns when to look again.
     fn on_report(&self, member: MemberId, report: Report, now: Instant) -> Option<Instant>;
 
+    /// What came of a [look](Due::is_look) at `member`. Returns when to look again.
+    fn on_looked(&self, member: MemberId, report: Report, now: Instant) -> Option<Instant> {
+        self.on_report(member, report, now)
+    }
+
     /// The count to be written, for each member; empty when the servers know the latest.
     fn recount(&self) -> Vec<Due>;
 
@@ -128,6 +133,8 @@ pub(crate) struct Due {
     pub(crate) node: Node,
     pub(crate) statement: Statement,
     pub(crate) timeout: Duration,
+    /// Whether it only asks for how long the hold stands, and is told by [`Watched::on_looked`].
+    pub(crate) is_look: bool,
 }
 
 /// What came of a request.

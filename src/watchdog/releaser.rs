@@ -377,6 +377,7 @@ mod tests {
             node: release.node.clone(),
             statement: client.lock("x").voter().kind.release(&"holder".into()),
             timeout: ms(100),
+            is_look: false,
         };
         let claim = Arc::new(Counted { due: Mutex::new(Some(due)), reports: Mutex::default() });
         perform(&shared(&clock), Job::Recount(claim.clone())).await;

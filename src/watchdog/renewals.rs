@@ -25,6 +25,7 @@ struct Asker<'a> {
     claim: Arc<dyn Watched>,
     member: MemberId,
     node: Node,
+    is_look: bool,
     is_told: AtomicBool,
 }
 
@@ -32,7 +33,10 @@ impl Asker<'_> {
     fn tell(&self, report: Report) {
         self.is_told.store(true, Ordering::Relaxed);
         let now = self.shared.clock.now();
-        let next = contained(|| self.claim.on_report(self.member, report, now));
+        let next = contained(|| match self.is_look {
+            true => self.claim.on_looked(self.member, report, now),
+            false => self.claim.on_report(self.member, report, now),
+        });
         self.shared.reschedule(self.id, next.unwrap_or(Some(now + LOOK_AGAIN)));
     }
 }
@@ -54,10 +58,10 @@ pub(super) struct Renewals<'a>(BTreeMap<Arc<ConnectionKey>, Vec<BatchItem<Asker<
 impl<'a> Renewals<'a> {
     /// A request that is due, and the claim that wants to know what came of it.
     pub(super) fn add(&mut self, shared: &'a Shared, id: u64, claim: &Arc<dyn Watched>, due: Due) {
-        let Due { member, node, statement, timeout } = due;
+        let Due { member, node, statement, timeout, is_look } = due;
         let identity = node.identity().clone();
         let (claim, is_told) = (claim.clone(), AtomicBool::new(false));
-        let asker = Asker { shared, id, claim, member, node, is_told };
+        let asker = Asker { shared, id, claim, member, node, is_look, is_told };
         self.0.entry(identity).or_default().push(BatchItem { statement, timeout, asker });
     }
 
@@ -156,6 +160,7 @@ mod tests {
             claim: claim.clone(),
             member: MemberId::FIRST,
             node: lock.voter().services.node.clone(),
+            is_look: false,
             is_told: AtomicBool::new(false),
         };
         for run_id in [asker.node.run_id(), RunId::new(&"a".repeat(40)), None] {

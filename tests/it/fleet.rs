@@ -49,6 +49,14 @@ impl Fleet {
         Self::over(Cluster::start(n), NODE_TIMEOUT).await
     }
 
+    /// Its clients have changes of their keys told.
+    pub(crate) async fn tracking(n: usize) -> Self {
+        let servers = Cluster::start(n);
+        let clients = servers.urls();
+        let masters = masters(clients.iter().map(|url| client(url).tracking(true))).await;
+        Self::of(servers, masters)
+    }
+
     /// With votes that may take [`WAITED_OUT`].
     pub(crate) async fn start_to_wait_out(n: usize) -> Self {
         Self::over(Cluster::start(n), WAITED_OUT).await

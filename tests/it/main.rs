@@ -47,5 +47,6 @@ mod semaphore;
 mod sources;
 mod support;
 mod tidy;
+mod tracking;
 mod waits;
 mod watchdog;

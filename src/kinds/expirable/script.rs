@@ -160,6 +160,10 @@ impl Statements for LeasedPermits {
         Statement::leasing(&RENEW, keys, lease_ms, shared, [self.bytes(holder)])
     }
 
+    fn watched_key(&self) -> Option<&Arc<str>> {
+        Some(&self.store.holders)
+    }
+
     fn hold_check(&self, holder: &Arc<str>) -> HoldCheck {
         HoldCheck::new(HOLDS, [&self.store.name, &self.store.holders], self.bytes(holder))
     }

@@ -117,6 +117,11 @@ impl Statements for HeldPermits {
         Statement::new(&RENEW, keys, [Arg::text(holder)])
     }
 
+    /// Nothing ends a hold, and a look would find no time that it has left.
+    fn watched_key(&self) -> Option<&Arc<str>> {
+        None
+    }
+
     fn hold_check(&self, holder: &Arc<str>) -> HoldCheck {
         HoldCheck::new(HOLDS, [&self.store.name, &self.store.holders], Arg::text(holder))
     }

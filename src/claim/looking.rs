@@ -1,0 +1,80 @@
+//! Looks at a claim whose keys were told of, and what their answers mean. A look only asks.
+
+use std::time::Duration;
+
+use super::record::{Claim, ClaimState};
+use crate::{
+    by_member::MemberId,
+    clock::Instant,
+    error::NodeId,
+    watchdog::{Report, Watched},
+    wire::Outcome,
+};
+
+impl Claim {
+    /// Has the members on `node` looked at that are listed on `channel`.
+    pub(super) fn plan_looks(&self, node: &NodeId, channel: &str) {
+        let now = self.now();
+        let mut state = self.state();
+        for (member, known) in state.members.iter_mut().filter(|(_, known)| known.is_granted()) {
+            let of = &self.members[member];
+            if of.services.node_id() == node && &**of.kind.channel() == channel {
+                known.look_at = Some(now);
+            }
+        }
+        drop(state);
+        self.process.watchdog.reschedule(self.id, now);
+    }
+
+    /// What came of a look. One that found the hold gone, or was not answered, is as a renewal that did.
+    pub(super) fn looked_at(
+        &self,
+        member: MemberId,
+        report: Report,
+        now: Instant,
+    ) -> Option<Instant> {
+        let Report::Answered { outcome, sent, run_id } = &report else {
+            return self.on_report(member, report, now);
+        };
+        let (_, mut state) = self.still_held(self.state(), now)?;
+        let is_same = state.members[member].is_same_process(*run_id);
+        if outcome.code != Outcome::DONE || !state.members[member].is_granted() {
+            drop(state);
+            return self.on_report(member, report, now);
+        }
+        if is_same {
+            self.stands_for(&mut state, member, outcome.value, *sent, now);
+        } else {
+            // What became of the server is for a renewal to judge.
+            state.members[member].renew_at = Some(now);
+        }
+        self.look_for_loss(state, now)
+    }
+
+    /// A member stands for `ttl_ms` more, as was asked at `sent` and answered by `now`. What it was cut short by
+    /// does not count any more before it is renewed.
+    fn stands_for(
+        &self,
+        state: &mut ClaimState,
+        member: MemberId,
+        ttl_ms: i64,
+        sent: Instant,
+        now: Instant,
+    ) {
+        let (term, may_extend) = (state.term, state.may_extend(now));
+        let known = &mut state.members[member];
+        // By then for sure: the server measured it before it was answered.
+        let at_most = term.confirmed(now, ttl_ms);
+        let is_cut = ttl_ms >= 0 && known.deadline().is_some_and(|until| at_most + SLACK < until);
+        if !is_cut {
+            return known.seen(sent);
+        }
+        known.cut_short(term.confirmed(sent, ttl_ms));
+        if may_extend && term.is_renewed() {
+            known.renew_at = Some(now);
+        }
+    }
+}
+
+/// Servers count in milliseconds, and clocks drift.
+const SLACK: Duration = Duration::from_millis(10);

@@ -1,0 +1,588 @@
+// keeps: deciders-pure
+//! Which keys are followed, and when each is read again. Pure.
+//!
+//! # Invariants
+//! - Of each key at most one read is under way.
+//! - A key is read at most once in [`GAP`], or [`SHARED_GAP`] if others may share it; and so often between two
+//!   renewals as [`LOOKS`] says. A renewal of ours changes the key, too, and uses up one of them.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use crate::{clock::Instant, error::NodeError, pubsub::PubSubEvent};
+
+/// The least time between two reads of a key.
+const GAP: Duration = Duration::from_millis(100);
+/// The same of one that many may hold, of whom each tells the others of its coming and going.
+const SHARED_GAP: Duration = Duration::from_millis(250);
+/// So often a key is read for what is told between two renewals: for the renewal itself, and three times more.
+const LOOKS: u32 = 4;
+/// A key with so many holders changes so often that nothing can be made of it.
+const CROWD: u64 = 16;
+/// So many keys are read at once, after which others have a millisecond.
+const AT_ONCE: usize = 64;
+/// Within this all keys are read of which it is not known which have changed, unless a lease is short.
+const ALL_WITHIN: Duration = Duration::from_secs(1);
+/// For so long it is counted how often keys are read beyond their renewals, ...
+const WINDOW: Duration = Duration::from_secs(10);
+/// ... and for so long none is followed if that was more than once for each, and so often more.
+const SUSPENDED: Duration = Duration::from_secs(120);
+const FEW: usize = 64;
+
+/// A key that is followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Followed {
+    /// Where its holds are listed.
+    pub(crate) channel: Arc<str>,
+    /// Whether many may hold it.
+    pub(crate) is_shared: bool,
+    /// How often it is renewed.
+    pub(crate) period: Duration,
+}
+
+/// The keys that are followed on one node.
+#[derive(Debug, Default)]
+pub(super) struct KeyTable {
+    keys: BTreeMap<Arc<str>, FollowedKey>,
+    due: BTreeSet<(Instant, Arc<str>)>,
+    /// How many keys are unheard.
+    unheard: usize,
+    /// Whether it was told that changes are not.
+    is_lost: bool,
+    /// Whether the server will never tell.
+    is_off: bool,
+    surplus: Surplus,
+}
+
+#[derive(Debug)]
+struct FollowedKey {
+    followed: Followed,
+    phase: KeyPhase,
+    /// Whether its holds are looked at once it was read.
+    looks: bool,
+    last_read: Option<Instant>,
+    /// How often it was read for what was told, since when.
+    reads: u32,
+    reads_since: Option<Instant>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum KeyPhase {
+    /// A read is under way; `again` if a change was told meanwhile.
+    Reading { again: bool },
+    /// The next change is told.
+    Standing,
+    /// It has changed, and is to be read at that time.
+    Waiting(Instant),
+    /// The connection was lost, or has refused.
+    Unheard,
+}
+
+/// Reads that no renewal of ours explains.
+#[derive(Debug, Default)]
+struct Surplus {
+    since: Option<Instant>,
+    reads: usize,
+}
+
+/// What follows.
+#[derive(Debug)]
+pub(super) enum TrackingStep {
+    /// Reads a key, and has its next change told.
+    Read(Arc<str>),
+    /// The key is of no interest any more.
+    Leave(Arc<str>),
+    /// The holds on a channel are looked at.
+    Look(Arc<str>),
+    Tell(TrackingNews),
+}
+
+/// What operators are told, once a streak.
+#[derive(Debug)]
+pub(super) enum TrackingNews {
+    Lost(Option<NodeError>),
+    Restored,
+    /// And it is not tried again.
+    Refused(NodeError),
+    TooManyKeys,
+}
+
+/// Until when what is held on a channel stands, if anything is.
+pub(super) type HeldUntil<'a> = &'a dyn Fn(&str) -> Option<Instant>;
+
+impl KeyTable {
+    /// From now on changes of `key` are to be told.
+    pub(super) fn follow(&mut self, key: &Arc<str>, followed: Followed) -> Vec<TrackingStep> {
+        if self.is_off {
+            return Vec::new();
+        }
+        if let Some(known) = self.keys.get_mut(key) {
+            known.followed = followed;
+            // Another hold, whose looks are its own.
+            (known.reads, known.reads_since) = (0, None);
+            // What was told may have come after this one began.
+            known.looks |= matches!(known.phase, KeyPhase::Waiting(_));
+            return match known.phase {
+                KeyPhase::Standing | KeyPhase::Waiting(_) => self.read(key),
+                KeyPhase::Reading { .. } | KeyPhase::Unheard => Vec::new(),
+            };
+        }
+        let phase = KeyPhase::Standing;
+        let known = FollowedKey {
+            followed,
+            phase,
+            looks: false,
+            last_read: None,
+            reads: 0,
+            reads_since: None,
+        };
+        self.keys.insert(key.clone(), known);
+        self.read(key)
+    }
+
+    /// Takes note of what was heard.
+    pub(super) fn on_event(
+        &mut self,
+        event: &PubSubEvent,
+        now: Instant,
+        held_until: HeldUntil<'_>,
+    ) -> Vec<TrackingStep> {
+        match event {
+            PubSubEvent::Message(key) => self.changed(key, now, held_until),
+            PubSubEvent::Read(key, holders) => self.was_read(key, *holders, now),
+            PubSubEvent::AllChanged => self.all_changed(now, held_until),
+            PubSubEvent::Gap => {
+                let keys: Vec<_> = self.keys.keys().cloned().collect();
+                keys.iter().for_each(|key| self.set(key, KeyPhase::Unheard));
+                self.tell_lost(None)
+            }
+            PubSubEvent::GapOn(key) => {
+                self.set(key, KeyPhase::Unheard);
+                Vec::new()
+            }
+            PubSubEvent::Refused(key, error) => self.refused(key, error),
+            PubSubEvent::Subscribed(_) | PubSubEvent::Unsubscribed(_) => Vec::new(),
+        }
+    }
+
+    /// When the next key is to be read.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// Reads the keys that are due.
+    pub(super) fn be_due(&mut self, now: Instant, held_until: HeldUntil<'_>) -> Vec<TrackingStep> {
+        let mut steps = Vec::new();
+        while self.next_due().is_some_and(|at| at <= now)
+            && let Some((_, key)) = self.due.pop_first()
+        {
+            steps.extend(self.read_if_held(&key, now, held_until));
+        }
+        steps
+    }
+
+    fn changed(
+        &mut self,
+        key: &Arc<str>,
+        now: Instant,
+        held_until: HeldUntil<'_>,
+    ) -> Vec<TrackingStep> {
+        let Some(known) = self.keys.get_mut(key) else { return Vec::new() };
+        match &mut known.phase {
+            KeyPhase::Reading { again } => *again = true,
+            KeyPhase::Standing => {
+                let at = known.next_read(now);
+                if at <= now {
+                    return self.read_if_held(key, now, held_until);
+                }
+                self.set(key, KeyPhase::Waiting(at));
+            }
+            KeyPhase::Waiting(_) | KeyPhase::Unheard => {}
+        }
+        Vec::new()
+    }
+
+    fn was_read(&mut self, key: &Arc<str>, holders: u64, now: Instant) -> Vec<TrackingStep> {
+        let Some(known) = self.keys.get_mut(key) else { return Vec::new() };
+        let again = known.phase == (KeyPhase::Reading { again: true });
+        let is_lone = holders < CROWD;
+        let mut steps = Vec::new();
+        if std::mem::take(&mut known.looks) || holders == 0 {
+            steps.push(TrackingStep::Look(known.followed.channel.clone()));
+        }
+        if let KeyPhase::Waiting(_) = known.phase {
+            // It was put off while it was read.
+            known.looks = true;
+            return steps;
+        }
+        known.looks = again && is_lone;
+        let next = match (is_lone, again) {
+            (true, true) => KeyPhase::Waiting(known.next_read(now)),
+            (true, false) => KeyPhase::Standing,
+            // Whatever is told of it until then does not matter.
+            (false, _) => KeyPhase::Waiting(now + known.followed.period),
+        };
+        self.set(key, next);
+        steps.extend(self.tell_restored());
+        steps
+    }
+
+    fn all_changed(&mut self, now: Instant, held_until: HeldUntil<'_>) -> Vec<TrackingStep> {
+        let told = |known: &FollowedKey| known.phase == KeyPhase::Standing;
+        let standing = self.keys.iter().filter(|(_, known)| told(known));
+        let mut keys: Vec<_> = standing
+            .map(|(key, known)| (held_until(&known.followed.channel), key.clone()))
+            .collect();
+        keys.sort_unstable();
+        let most = AT_ONCE.max(keys.len() / ALL_WITHIN.as_millis() as usize);
+        for (i, (_, key)) in keys.iter().enumerate() {
+            let Some(known) = self.keys.get(key) else { continue };
+            let pause = Duration::from_millis((i / most) as u64).min(known.followed.period / 2);
+            self.set(key, KeyPhase::Waiting(known.next_read(now).max(now + pause)));
+        }
+        for known in self.keys.values_mut() {
+            if let KeyPhase::Reading { again } = &mut known.phase {
+                *again = true;
+            }
+        }
+        self.be_due(now, held_until)
+    }
+
+    fn refused(&mut self, key: &Arc<str>, error: &NodeError) -> Vec<TrackingStep> {
+        if !is_for_good(error) {
+            self.set(key, KeyPhase::Unheard);
+            return self.tell_lost(Some(error.clone()));
+        }
+        if std::mem::replace(&mut self.is_off, true) {
+            return Vec::new();
+        }
+        let keys = std::mem::take(self).keys.into_keys();
+        self.is_off = true;
+        let told = TrackingStep::Tell(TrackingNews::Refused(error.clone()));
+        keys.map(TrackingStep::Leave).chain([told]).collect()
+    }
+
+    /// It is not asked for what nobody waits for.
+    fn read_if_held(
+        &mut self,
+        key: &Arc<str>,
+        now: Instant,
+        held_until: HeldUntil<'_>,
+    ) -> Vec<TrackingStep> {
+        let Some(known) = self.keys.get_mut(key) else { return Vec::new() };
+        if held_until(&known.followed.channel).is_none() {
+            self.set(key, KeyPhase::Standing);
+            self.keys.remove(key);
+            return vec![TrackingStep::Leave(key.clone())];
+        }
+        let is_surplus = known.count_read(now);
+        known.looks = true;
+        if is_surplus && self.surplus.is_too_much(self.keys.len(), now) {
+            return self.suspend(now);
+        }
+        self.read(key)
+    }
+
+    fn read(&mut self, key: &Arc<str>) -> Vec<TrackingStep> {
+        self.set(key, KeyPhase::Reading { again: false });
+        vec![TrackingStep::Read(key.clone())]
+    }
+
+    /// All keys wait for a while.
+    fn suspend(&mut self, now: Instant) -> Vec<TrackingStep> {
+        let keys: Vec<_> = self.keys.keys().cloned().collect();
+        keys.iter().for_each(|key| self.set(key, KeyPhase::Waiting(now + SUSPENDED)));
+        vec![TrackingStep::Tell(TrackingNews::TooManyKeys)]
+    }
+
+    fn set(&mut self, key: &Arc<str>, phase: KeyPhase) {
+        let Some(known) = self.keys.get_mut(key) else { return };
+        let before = std::mem::replace(&mut known.phase, phase);
+        known.looks |= phase == KeyPhase::Unheard;
+        self.unheard -= usize::from(before == KeyPhase::Unheard);
+        self.unheard += usize::from(phase == KeyPhase::Unheard);
+        if let KeyPhase::Waiting(at) = before {
+            self.due.remove(&(at, key.clone()));
+        }
+        if let KeyPhase::Waiting(at) = phase {
+            self.due.insert((at, key.clone()));
+        }
+    }
+
+    fn tell_lost(&mut self, cause: Option<NodeError>) -> Vec<TrackingStep> {
+        if self.keys.is_empty() || std::mem::replace(&mut self.is_lost, true) {
+            return Vec::new();
+        }
+        vec![TrackingStep::Tell(TrackingNews::Lost(cause))]
+    }
+
+    fn tell_restored(&mut self) -> Option<TrackingStep> {
+        if self.unheard > 0 || !std::mem::take(&mut self.is_lost) {
+            return None;
+        }
+        Some(TrackingStep::Tell(TrackingNews::Restored))
+    }
+}
+
+impl FollowedKey {
+    /// When it may be read, if it has changed now.
+    fn next_read(&self, now: Instant) -> Instant {
+        let gap = if self.followed.is_shared { SHARED_GAP } else { GAP };
+        let next = self.last_read.map_or(now, |at| (at + gap).max(now));
+        match self.reads_since {
+            Some(since) if self.reads >= LOOKS && next < since + self.followed.period => {
+                since + self.followed.period
+            }
+            _ => next,
+        }
+    }
+
+    /// Whether a renewal does not explain it.
+    fn count_read(&mut self, now: Instant) -> bool {
+        self.last_read = Some(now);
+        if self.reads_since.is_none_or(|since| now >= since + self.followed.period) {
+            (self.reads, self.reads_since) = (0, Some(now));
+        }
+        self.reads += 1;
+        self.reads > 1
+    }
+}
+
+impl Surplus {
+    /// Counts one more of so many keys.
+    fn is_too_much(&mut self, keys: usize, now: Instant) -> bool {
+        if self.since.is_none_or(|since| now >= since + WINDOW) {
+            (self.since, self.reads) = (Some(now), 0);
+        }
+        self.reads += 1;
+        if self.reads <= keys + FEW {
+            return false;
+        }
+        self.reads = 0;
+        true
+    }
+}
+
+/// Whether it would be the same the next time.
+fn is_for_good(error: &NodeError) -> bool {
+    match error {
+        NodeError::Permission { .. } => true,
+        NodeError::Server { message, .. } => message.to_lowercase().contains("unknown"),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_origin(Duration::from_millis(ms))
+    }
+
+    fn key(name: &str) -> Arc<str> {
+        name.into()
+    }
+
+    fn followed(name: &str, is_shared: bool) -> Followed {
+        Followed { channel: key(name), is_shared, period: Duration::from_secs(10) }
+    }
+
+    /// `r`: it is read, `l`: its holds are looked at, `x`: it is left; news by its first letter.
+    fn said(steps: &[TrackingStep]) -> String {
+        let word = |step: &TrackingStep| match step {
+            TrackingStep::Read(_) => 'r',
+            TrackingStep::Leave(_) => 'x',
+            TrackingStep::Look(_) => 'l',
+            TrackingStep::Tell(TrackingNews::Lost(_)) => 'L',
+            TrackingStep::Tell(TrackingNews::Restored) => 'R',
+            TrackingStep::Tell(TrackingNews::Refused(_)) => 'N',
+            TrackingStep::Tell(TrackingNews::TooManyKeys) => 'T',
+        };
+        steps.iter().map(word).collect()
+    }
+
+    /// What happens to one key that is held, at which time: `f`ollowed, `c`hanged, read with one holder (`1`), `0`
+    /// or a crowd (`9`), `g`ap, refused for now (`e`) or for good (`n`), `a`ll changed, `d`ue.
+    fn done(table: &mut KeyTable, what: char, ms: u64, is_held: bool) -> String {
+        let held_until = |_: &str| is_held.then(|| at(1_000_000));
+        let x = key("x");
+        let unknown =
+            NodeError::Server { code: "ERR".into(), message: "unknown subcommand".into() };
+        let event = match what {
+            'f' => return said(&table.follow(&x, followed("x", false))),
+            's' => return said(&table.follow(&x, followed("x", true))),
+            'd' => return said(&table.be_due(at(ms), &held_until)),
+            'c' => PubSubEvent::Message(x),
+            '1' => PubSubEvent::Read(x, 1),
+            '0' => PubSubEvent::Read(x, 0),
+            '9' => PubSubEvent::Read(x, CROWD),
+            'g' => PubSubEvent::Gap,
+            'e' => PubSubEvent::Refused(x, NodeError::Loading),
+            'n' => PubSubEvent::Refused(x, unknown),
+            'a' => PubSubEvent::AllChanged,
+            other => panic!("{other}"),
+        };
+        said(&table.on_event(&event, at(ms), &held_until))
+    }
+
+    #[test]
+    fn key_is_read_and_its_holds_are_looked_at_as_in_the_table() {
+        for story in [
+            // The usual one: the first read is no reason to look, one behind a change is.
+            &[('f', 0, "r"), ('1', 1, ""), ('c', 500, "r"), ('1', 501, "l")][..],
+            // Gone before it was read first.
+            &[('f', 0, "r"), ('0', 1, "l")],
+            // Told while it is read, as a change or with all others: one more look, after a while.
+            &[
+                ('f', 0, "r"),
+                ('c', 1, ""),
+                ('1', 2, ""),
+                ('d', 2, "r"),
+                ('1', 3, "l"),
+                ('d', 999, ""),
+            ],
+            &[('f', 0, "r"), ('a', 1, ""), ('1', 2, ""), ('d', 2, "r"), ('1', 3, "l")],
+            // Not twice in 100 ms.
+            &[
+                ('f', 0, "r"),
+                ('1', 1, ""),
+                ('c', 5, "r"),
+                ('1', 6, "l"),
+                ('c', 7, ""),
+                ('d', 104, ""),
+                ('d', 105, "r"),
+            ],
+            // Nor twice in 250 ms if it is shared.
+            &[
+                ('s', 0, "r"),
+                ('1', 1, ""),
+                ('c', 5, "r"),
+                ('1', 6, "l"),
+                ('c', 7, ""),
+                ('d', 254, ""),
+                ('d', 255, "r"),
+            ],
+            // All changed, while it stands.
+            &[('f', 0, "r"), ('1', 1, ""), ('a', 5, "r"), ('1', 6, "l")],
+            // A crowd: left alone for a period, whatever is told.
+            &[
+                ('f', 0, "r"),
+                ('9', 1, ""),
+                ('c', 5, ""),
+                ('d', 10_000, ""),
+                ('d', 10_001, "r"),
+                ('1', 10_002, "l"),
+            ],
+            // The connection is lost, which is told once; then it is looked at.
+            &[
+                ('f', 0, "r"),
+                ('1', 1, ""),
+                ('g', 5, "L"),
+                ('g', 6, ""),
+                ('c', 6, ""),
+                ('1', 7, "lR"),
+            ],
+            // Another hold begins while a change waits to be looked at: that may have been of this one.
+            &[
+                ('f', 0, "r"),
+                ('1', 1, ""),
+                ('c', 5, "r"),
+                ('1', 6, "l"),
+                ('c', 7, ""),
+                ('f', 8, "r"),
+                ('1', 9, "l"),
+            ],
+            // Refused for now, told once; and for good: it is not asked for again.
+            &[('f', 0, "r"), ('e', 1, "L"), ('e', 2, ""), ('1', 3, "lR")],
+            &[('f', 0, "r"), ('n', 1, "xN"), ('n', 2, ""), ('f', 3, ""), ('c', 4, "")],
+        ] {
+            let mut table = KeyTable::default();
+            for &(what, ms, expected) in story {
+                assert_eq!(
+                    done(&mut table, what, ms, true),
+                    expected,
+                    "{what} at {ms} in {story:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn key_that_nothing_holds_is_left_when_it_is_told_of() {
+        let mut table = KeyTable::default();
+        assert_eq!(done(&mut table, 'f', 0, true), "r");
+        assert_eq!(done(&mut table, '1', 1, true), "");
+        assert_eq!(done(&mut table, 'c', 2, false), "x");
+        assert_eq!(done(&mut table, 'c', 3, true), "", "it is known no more");
+        assert!(table.keys.is_empty() && table.due.is_empty());
+    }
+
+    #[test]
+    fn key_is_read_four_times_between_two_renewals() {
+        let mut table = KeyTable::default();
+        done(&mut table, 'f', 0, true);
+        done(&mut table, '1', 1, true);
+        let mut reads = 0;
+        for ms in (1_000..21_000).step_by(100) {
+            let told = done(&mut table, 'c', ms, true) + &done(&mut table, 'd', ms, true);
+            if told.contains('r') {
+                reads += 1;
+                done(&mut table, '1', ms, true);
+            }
+        }
+        assert_eq!(reads, 2 * LOOKS);
+        // Another hold of the same name has looks of its own.
+        done(&mut table, 'f', 21_000, true);
+        done(&mut table, '1', 21_000, true);
+        assert_eq!(done(&mut table, 'c', 21_100, true), "r");
+    }
+
+    #[test]
+    fn nothing_is_followed_for_a_while_if_keys_are_told_of_too_often() {
+        let mut table = KeyTable::default();
+        let held_until = |_: &str| Some(at(1_000_000));
+        let keys: Vec<_> = (0..100).map(|i| key(&format!("x:{i}"))).collect();
+        for x in &keys {
+            table.follow(x, followed("x", false));
+            table.on_event(&PubSubEvent::Read(x.clone(), 1), at(0), &held_until);
+        }
+        let mut told = String::new();
+        for ms in [0, 200, 400] {
+            for x in &keys {
+                told +=
+                    &said(&table.on_event(&PubSubEvent::Message(x.clone()), at(ms), &held_until));
+                told +=
+                    &said(&table.on_event(&PubSubEvent::Read(x.clone(), 1), at(ms), &held_until));
+            }
+        }
+        let counted = |what: char| told.chars().filter(|said| *said == what).count();
+        assert_eq!((counted('T'), counted('r')), (1, 100 + 100 + FEW));
+        assert_eq!(said(&table.be_due(at(100_000), &held_until)), "");
+        assert_eq!(said(&table.be_due(at(121_000), &held_until)).matches('r').count(), 100);
+    }
+
+    #[test]
+    fn holds_that_end_first_are_looked_at_first() {
+        let mut table = KeyTable::default();
+        let keys: Vec<_> = (0..200).map(|i| key(&format!("{i:03}"))).collect();
+        // The last ones end first.
+        let held_until = |channel: &str| Some(at(10_000 - channel.parse::<u64>().unwrap()));
+        for x in &keys {
+            table.follow(x, followed(x, false));
+            table.on_event(&PubSubEvent::Read(x.clone(), 1), at(0), &held_until);
+        }
+        let read = |steps: Vec<TrackingStep>| -> Vec<_> {
+            let key = |step| if let TrackingStep::Read(key) = step { Some(key) } else { None };
+            steps.into_iter().filter_map(key).collect()
+        };
+        let mut first = read(table.on_event(&PubSubEvent::AllChanged, at(100), &held_until));
+        first.sort_unstable();
+        assert_eq!(first, keys[200 - AT_ONCE..]);
+        let rest = read(table.be_due(at(103), &held_until));
+        assert_eq!(rest.len(), 200 - AT_ONCE);
+    }
+}
