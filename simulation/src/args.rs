@@ -7,8 +7,8 @@ use simulation::Options;
 use crate::batch::Batch;
 
 pub(crate) const USAGE: &str = "\
-usage: palisade-simulation [--seeds N | --secs S] [--from SEED] [--threads T] [--tcp]
-       palisade-simulation --seed N [--trace] [--tcp]
+usage: palisade-simulation [--seeds N | --secs S] [--from SEED] [--threads T] [--tcp] [--tracking]
+       palisade-simulation --seed N [--trace] [--tcp] [--tracking]
 
   --seeds N    so many seeds (default 1000)
   --secs S     as many as fit into so many seconds
@@ -16,7 +16,8 @@ usage: palisade-simulation [--seeds N | --secs S] [--from SEED] [--threads T] [-
   --threads T  on so many threads (default: as many as there are cores)
   --seed N     one seed
   --trace      with a line for every message, fault and step
-  --tcp        streams of bytes that are cut anywhere, in place of whole messages";
+  --tcp        streams of bytes that are cut anywhere, in place of whole messages
+  --tracking   clients are told at once that their keys were taken away";
 
 pub(crate) enum Task {
     One { seed: u64, options: Options },
@@ -43,6 +44,7 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Task, Prob
             "--seed" => seed = Some(number(&arg, args.next())?),
             "--trace" => options.trace = true,
             "--tcp" => options.tcp = true,
+            "--tracking" => options.tracking = true,
             "--seeds" => batch.seeds = Some(number(&arg, args.next())?),
             "--secs" => {
                 batch.limit = Some(Duration::from_secs(number(&arg, args.next())?));

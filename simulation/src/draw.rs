@@ -36,6 +36,7 @@ impl Plan {
             faulty,
             about: About::Everything,
             handover: draw_limit(&mut random),
+            tracking: false,
             leases,
         };
         if passes_on {

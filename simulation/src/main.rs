@@ -41,7 +41,8 @@ fn many(batch: &batch::Batch) -> ExitCode {
     }
     if let Some((seed, _)) = report.failed.first_key_value() {
         let tcp = if batch.options.tcp { " --tcp" } else { "" };
-        println!("to see it again: cargo xtask sim --seed {seed} --trace{tcp}");
+        let tracking = if batch.options.tracking { " --tracking" } else { "" };
+        println!("to see it again: cargo xtask sim --seed {seed} --trace{tcp}{tracking}");
     }
     // A few seeds need not have seen anything.
     let unseen: Vec<_> = report.coverage.missing().collect();

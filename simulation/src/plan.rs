@@ -16,6 +16,8 @@ pub(crate) struct Plan {
     pub(crate) leases: Leases,
     /// For how long locks pass from one caller of a process to the next.
     pub(crate) handover: LocalHandover,
+    /// Whether clients are told at once that their keys were taken away.
+    pub(crate) tracking: bool,
     /// In no order.
     pub(crate) faults: Vec<(u64, Fault)>,
     /// From here on nothing breaks any more.

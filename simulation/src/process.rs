@@ -113,6 +113,7 @@ fn clients(
             .failover_lag(lag)
             .quarantine(leases.quarantine)
             .local_handover(stage.plan.handover)
+            .tracking(stage.plan.tracking)
             .node_timeout(Duration::from_millis(leases.node_timeout_ms))
             .connect_timeout(Duration::from_millis(leases.connect_timeout_ms))
             .build()

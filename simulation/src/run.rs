@@ -36,6 +36,8 @@ pub struct Options {
     pub trace: bool,
     /// Streams of bytes that are cut anywhere, as TCP may, in place of whole messages.
     pub tcp: bool,
+    /// Whether clients are told at once that their keys were taken away.
+    pub tracking: bool,
 }
 
 /// What came of a run.
@@ -67,6 +69,7 @@ pub struct Outcome {
 #[must_use]
 pub fn run(seed: u64, options: &Options) -> Outcome {
     let mut plan = Plan::of(seed);
+    plan.tracking = options.tracking;
     if options.tcp {
         plan.promote_nobody();
     }
