@@ -27,6 +27,9 @@ pub(crate) fn acl(args: &AclArgs) -> Result<u8, Failure> {
     if args.in_cluster {
         rights = rights.in_cluster();
     }
+    if args.tracking {
+        rights = rights.tracking();
+    }
     for name in &args.names {
         if name.is_empty() {
             return Err(Failure::usage("a name is empty"));

@@ -217,6 +217,10 @@ pub(crate) struct AclArgs {
     #[arg(long)]
     pub(crate) in_cluster: bool,
 
+    /// Also what clients need that are told at once of a lock that was taken away
+    #[arg(long)]
+    pub(crate) tracking: bool,
+
     #[arg(long, value_name = "PREFIX", help = NAMESPACE)]
     pub(crate) namespace: Option<String>,
 
@@ -268,6 +272,11 @@ pub(crate) struct ServerArgs {
     /// min-replicas-max-lag and a second; the same everywhere [env: PALISADE_FAILOVER_LAG]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     pub(crate) failover_lag: Option<Duration>,
+
+    /// Have servers tell at once that the lock was taken away, on a connection more to each: else that is
+    /// found when it is renewed. Their user needs what `palisade acl --tracking` prints
+    #[arg(long)]
+    pub(crate) tracking: bool,
 
     #[arg(long, value_enum, value_name = "WHAT", help = QUARANTINE)]
     pub(crate) quarantine: Option<WhichWait>,

@@ -43,6 +43,7 @@ impl Servers {
         let lag = args.failover_lag.map_or_else(failover_lag, |given| Ok(Some(given)))?;
         let (replicas, lag) = (replicas.unwrap_or_default(), lag.unwrap_or_default());
         let settings = settings.namespace(&namespace).replicas(replicas).failover_lag(lag);
+        let settings = settings.tracking(args.tracking);
         let settings = rules_of_votes(args, settings)?;
         let is_guarded = replicas > 0 || !lag.is_zero();
         let may_be_cut_off = !is_guarded && urls.iter().any(|url| has_replicas(url));

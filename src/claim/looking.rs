@@ -6,7 +6,7 @@ use super::record::{Claim, ClaimState};
 use crate::{
     by_member::MemberId,
     clock::Instant,
-    error::NodeId,
+    error::{LostCause, NodeId},
     watchdog::{Report, Watched},
     wire::Outcome,
 };
@@ -14,6 +14,9 @@ use crate::{
 impl Claim {
     /// Has the members on `node` looked at that are listed on `channel`.
     pub(super) fn plan_looks(&self, node: &NodeId, channel: &str) {
+        if planted!(ToldIsVerdict) {
+            return self.lose(LostCause::Expired);
+        }
         let now = self.now();
         let mut state = self.state();
         for (member, known) in state.members.iter_mut().filter(|(_, known)| known.is_granted()) {

@@ -61,6 +61,10 @@ macro_rules! every_bug {
                 breaks [], found by simulation("conduct", 53);
             GuardedHoldPassedOn = "guarded-hold-passed-on": "A hold is passed on though a script of its last user may still be executed."
                 breaks [], found by test("guarded::passing_on");
+            ToldIsVerdict = "told-is-verdict": "What a server tells of a key ends its holds."
+                breaks [], found by test("tracking::what_is_told_is_no_verdict");
+            GapNotLookedAt = "gap-not-looked-at": "What may have changed while nothing was told is not looked at."
+                breaks [], found by test("tracking::streaks::holds_are_looked_at_once_the_connection_is_back");
             HandoverAfterDeadline = "handover-after-deadline": "What is passed on inside a process counts as granted at that moment."
                 breaks ["offer-taken-or-back", "no-answer-no-movement"], found by simulation("I1", 2935);
             HandoverBeyondLimit = "handover-beyond-limit": "A lock stays with a process for as long as there are waiters in it."

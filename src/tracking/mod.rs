@@ -23,7 +23,7 @@
 //! - **A key that nothing here holds costs no command** when it is told of.
 //!
 //! # What proves them
-//! A table at the end of `table`. In `tests/it/tracking`, on real servers: each way to take a key away, on each kind.
+//! A table at the end of `table`; the simulation with `--tracking`; planted: `told-is-verdict`, `gap-not-looked-at`. In `tests/it/tracking`, on real servers: each way to take a key away, on each kind.
 //!
 //! # To change…
 //! - how often is looked: `table`; when a hold is followed first: `claim/following.rs`

@@ -301,7 +301,7 @@ impl KeyTable {
     fn set(&mut self, key: &Arc<str>, phase: KeyPhase) {
         let Some(known) = self.keys.get_mut(key) else { return };
         let before = std::mem::replace(&mut known.phase, phase);
-        known.looks |= phase == KeyPhase::Unheard;
+        known.looks |= phase == KeyPhase::Unheard && !planted!(GapNotLookedAt);
         self.unheard -= usize::from(before == KeyPhase::Unheard);
         self.unheard += usize::from(phase == KeyPhase::Unheard);
         if let KeyPhase::Waiting(at) = before {

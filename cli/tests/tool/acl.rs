@@ -89,6 +89,14 @@ fn names_stand_for_themselves_and_patterns_for_many() {
 }
 
 #[test]
+fn rights_to_be_told_of_a_lock_that_was_taken_away_are_extra() {
+    for (extra, has_it) in [(&["acl", "x"][..], false), (&["acl", "--tracking", "x"], true)] {
+        let printed = palisade(extra).finish();
+        assert_eq!(printed.output.join("").contains("+client|tracking"), has_it, "{printed:?}");
+    }
+}
+
+#[test]
 fn rights_of_those_who_bless_can_be_left_out() {
     let printed = palisade(&["acl", "--no-bless", "x"]).finish();
     assert_eq!((printed.code(), printed.output.len()), (0, 1), "{printed:?}");

@@ -8,7 +8,7 @@ use testkit::{Cluster, RedisServer};
 use crate::support::{
     CLOCK,
     tool::{Finished, Running, run},
-    wall_clock,
+    until, wall_clock,
 };
 
 /// Renewed every two seconds; what stands still for less than twice that does no harm.
@@ -125,6 +125,21 @@ fn a_lock_that_is_deleted_kills_the_command_without_term() {
     let finished = running.finish();
     assert_eq!(finished.code(), 74, "{:?}", finished.errors);
     assert!(!finished.output.contains(&"term".to_owned()), "killed at once");
+    assert!(finished.said().contains("lost"), "{:?}", finished.errors);
+}
+
+/// With a lease of which the third is longer than anything waits here.
+#[test]
+fn lock_that_is_deleted_is_told_of_at_once_if_that_is_asked_for() {
+    let server = RedisServer::start();
+    let running =
+        run(&[server.url()], "--tracking --lease 600 --max-lease 600 -w 50", CLOCK).start();
+    running.line();
+    let is_told = || server.cli(&["INFO", "stats"]).contains("tracking_total_keys:1");
+    until("the server is to tell", || is_told().then_some(()));
+    server.command(&["DEL", "name"]);
+    let finished = running.finish();
+    assert_eq!(finished.code(), 74, "{:?}", finished.errors);
     assert!(finished.said().contains("lost"), "{:?}", finished.errors);
 }
 

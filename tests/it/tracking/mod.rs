@@ -2,6 +2,7 @@
 //! comes in time to find it.
 
 mod costs;
+mod moves;
 mod streaks;
 
 use palisade::{Client, LockGuard, error::LostCause};
