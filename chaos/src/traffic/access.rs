@@ -27,9 +27,7 @@ pub(crate) struct Access {
 impl Access {
     /// # Errors
     /// An URL makes no sense.
-    pub(crate) fn clients(&self, name: &str) -> Result<Vec<Client>, ConfigError> {
-        // Of some workers, so that both are tried.
-        let tracking = name.bytes().last().is_some_and(|last| last % 2 == 0);
+    pub(crate) fn clients(&self, name: &str, tracking: bool) -> Result<Vec<Client>, ConfigError> {
         let client = |url: &String| self.settings(url).name(name).tracking(tracking).build();
         self.urls.iter().map(client).collect()
     }

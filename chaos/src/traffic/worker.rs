@@ -89,7 +89,9 @@ async fn live(orders: &Orders) -> Result<(), String> {
     let recorder = Recorder::create(&orders.folder, &worker.to_string());
     let recorder = Arc::new(recorder.map_err(|error| error.to_string())?);
     let called = format!("{NAME_OF_WORKERS}{worker}");
-    let clients = orders.access.clients(&called).map_err(|error| error.to_string())?;
+    // Of every other one, so that both are tried.
+    let clients = orders.access.clients(&called, worker.place % 2 == 0);
+    let clients = clients.map_err(|error| error.to_string())?;
     let masters = Masters::new(clients.iter().cloned()).map_err(|error| error.to_string())?;
     let finish = when_stdin_closes(subscriber::install());
     let pulse = tokio::spawn(take_pulse(worker, Arc::clone(&recorder)));
