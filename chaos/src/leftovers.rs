@@ -38,12 +38,13 @@ pub(crate) fn connections_of_workers(server: &RedisServer) -> u64 {
 }
 
 /// A counter of tokens for a day, since a holder after the next must get a greater one still; what was made
-/// of a change for a minute; what was seen at the head of a queue for five; a latch until it is at zero.
+/// of a change for a minute; what was seen at the head of a queue for five; a latch until it is at zero, and
+/// that for ten.
 fn stays(key: &str) -> bool {
     ["palisade_mark:", "palisade_lock_token:", "redisson_lock_token:", "palisade_once:", "latch-"]
         .iter()
         .any(|prefix| key.starts_with(prefix))
-        || key.ends_with(":palisade_head")
+        || [":palisade_head", ":palisade_zero"].iter().any(|suffix| key.ends_with(suffix))
 }
 
 fn is_of(key: &str, semaphore: &str) -> bool {

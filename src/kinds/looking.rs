@@ -7,6 +7,7 @@ use crate::{
     error::{InspectError, NodeError},
     kind::Holder,
     process::NodeServices,
+    socket::Answer,
     voting::Voter,
     wire::{Call, Outcome, Statement},
 };
@@ -17,11 +18,20 @@ pub(super) async fn ask<C: Call>(
     key: &Arc<str>,
     call: &C,
 ) -> Result<C::Reply, InspectError> {
+    ask_when(services, key, call).await.map(|answer| answer.reply)
+}
+
+/// The same, and when it was answered.
+pub(super) async fn ask_when<C: Call>(
+    services: &NodeServices,
+    key: &Arc<str>,
+    call: &C,
+) -> Result<Answer<C::Reply>, InspectError> {
     services.check_name_of(key)?;
     services.check_here()?;
     let deadline = services.now() + services.settings.node_timeout;
     let answer = services.node.call(key, call, deadline).await;
-    answer.map(|(_, answer)| answer.reply).map_err(|source| failed(services, key, source))
+    answer.map(|(_, answer)| answer).map_err(|source| failed(services, key, source))
 }
 
 pub(super) fn failed(services: &NodeServices, key: &Arc<str>, source: NodeError) -> InspectError {

@@ -20,7 +20,7 @@
 //! - **Every request is idempotent for its holder id**: said again, it changes nothing more. What cannot be goes
 //!   through `once`.
 //! - **A script checks before it writes**, takes all keys by KEYS and the time from TIME, and takes back what it
-//!   cannot finish.
+//!   cannot finish. The generation of a latch alone comes by ARGV: rights that were printed before do not name it.
 //! - **Nothing shortens the ttl of a live hold.**
 //! - **A fencing counter only rises**, and a release leaves it.
 //! - **Its clients and Redisson's exclude and wake each other** where Redisson has the kind.

@@ -197,7 +197,7 @@ impl Use {
             Self::ExpirableSemaphore => {
                 vec![key::permit_leases(name), key::permits_wish(name), key::once(name, "*")]
             }
-            Self::CountDownLatch => vec![key::once(name, "*")],
+            Self::CountDownLatch => vec![key::latch_generation(name), key::once(name, "*")],
         };
         beside.iter().map(ToString::to_string).chain([name.to_owned()]).collect()
     }

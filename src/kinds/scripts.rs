@@ -124,6 +124,7 @@ mod tests {
         let fenced = fenced::script::Fenced::member("x");
         let fair = fair::script::Fair::new("x");
         let read = counter::script::Read { name: "x".into() };
+        let look = latch::script::Latch::new(&"x".into()).look();
         let store = permits::script::Store::new(&"x".into(), "y".into());
         let holders = semaphore::script::PermitHolders { store: store.clone() };
         let leased = expirable::script::LeasedPermitHolders { store, clock_skew: day };
@@ -144,6 +145,7 @@ mod tests {
             drop(items().map(|items| inspect.decode(items)));
             drop(items().map(|items| fair.waiting().decode(items)));
             drop(items().map(|items| read.decode(items)));
+            drop(items().map(|items| look.decode(items)));
             drop(items().map(|items| holders.decode(items)));
             drop(items().map(|items| leased.decode(items)));
             drop(items().map(|items| change.decode(items)));

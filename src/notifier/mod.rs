@@ -1,7 +1,7 @@
 //! Wake-ups: one subscription per channel and client, however many wait.
 //!
 //! A wake-up is a hint to look again, never a grant. It comes with every message, and whenever messages may have
-//! been missed.
+//! been missed. A listener may count those of one text: what that means is for it to know.
 //!
 //! Which channel is the lock's is for its kind, and what a message means for the waiter. Here are listeners and
 //! channels only: `registry` decides, without I/O or a clock, and this file carries out what it says.
@@ -81,6 +81,9 @@ struct Signals {
     wake: Notify,
     /// How many messages came.
     messages: AtomicU64,
+    /// The text that it counts, and how many messages had it.
+    heeded: Option<&'static str>,
+    matches: AtomicU64,
     /// Not by a message: something happened to the client or its connection.
     alarm: Notify,
     /// `None` until the subscription was confirmed or refused.
@@ -109,7 +112,16 @@ impl Notifier {
 
     /// Listens to `channel`, and subscribes if it is the first to do so. Never blocks.
     pub(crate) fn listen(&self, channel: Arc<str>) -> Listener {
-        let signals = Arc::new(Signals::new());
+        self.listen_with(channel, Signals::new(None))
+    }
+
+    /// The same, and [counts](Listener::matches) messages of this text. Every other wakes, too.
+    pub(crate) fn listen_for(&self, channel: Arc<str>, text: &'static str) -> Listener {
+        self.listen_with(channel, Signals::new(Some(text)))
+    }
+
+    fn listen_with(&self, channel: Arc<str>, signals: Signals) -> Listener {
+        let signals = Arc::new(signals);
         let (id, effects) = self.0.registry().add(&channel, signals.clone());
         self.0.carry_out(effects);
         Listener { inner: self.0.clone(), channel, id, signals }
@@ -117,7 +129,7 @@ impl Notifier {
 
     /// Hears of nothing but alarms, and is never ready.
     pub(crate) fn ignore(&self) -> Listener {
-        let signals = Arc::new(Signals::new());
+        let signals = Arc::new(Signals::new(None));
         signals.learn(&Err(NodeError::Closed));
         let id = self.0.registry().add_deaf(signals.clone());
         Listener { inner: self.0.clone(), channel: Arc::default(), id, signals }
@@ -147,13 +159,13 @@ impl NotifierInner {
     fn on_event(&self, event: &PubSubEvent) {
         // First: a waiter that is woken may be granted the lock, and be taken for its holder, at
         // once.
-        if let PubSubEvent::Message(channel) = event {
+        if let PubSubEvent::Message(channel, _) = event {
             (self.on_message)(channel);
         }
         let effects = self.registry().on_event(event);
         for signals in &effects.wake {
             match event {
-                PubSubEvent::Message(_) => drop(signals.messages.fetch_add(1, Ordering::Relaxed)),
+                PubSubEvent::Message(_, text) => signals.heard(text),
                 PubSubEvent::Gap | PubSubEvent::GapOn(_) => signals.alarm.notify_one(),
                 _ => {}
             }
@@ -188,9 +200,17 @@ impl fmt::Debug for NotifierInner {
 }
 
 impl Signals {
-    fn new() -> Self {
+    fn new(heeded: Option<&'static str>) -> Self {
         let (wake, alarm) = (Notify::new(), Notify::new());
-        Self { wake, messages: AtomicU64::new(0), alarm, ready: Latest::new(None) }
+        let (messages, matches) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { wake, messages, heeded, matches, alarm, ready: Latest::new(None) }
+    }
+
+    fn heard(&self, text: &[u8]) {
+        self.messages.fetch_add(1, Ordering::Relaxed);
+        if self.heeded.is_some_and(|heeded| heeded.as_bytes() == text) {
+            self.matches.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     fn learn(&self, news: &Result<(), NodeError>) {
@@ -230,6 +250,11 @@ impl Listener {
     /// How many messages came since it began to listen.
     pub(crate) fn messages(&self) -> u64 {
         self.signals.messages.load(Ordering::Relaxed)
+    }
+
+    /// How many of them had the text that it listens for.
+    pub(crate) fn matches(&self) -> u64 {
+        self.signals.matches.load(Ordering::Relaxed)
     }
 
     /// Whether this is a listener of `notifier` to `channel`.

@@ -116,7 +116,7 @@ impl<S: Clone> Registry<S> {
     /// Takes note of what happened on the pub/sub connection.
     pub(super) fn on_event(&mut self, event: &PubSubEvent) -> Effects<S> {
         match event {
-            PubSubEvent::Message(channel) => {
+            PubSubEvent::Message(channel, _) => {
                 let wake = self.channels.get(channel).map(Channel::all).unwrap_or_default();
                 Effects { wake, ..Effects::default() }
             }
@@ -126,7 +126,9 @@ impl<S: Clone> Registry<S> {
             PubSubEvent::Gap => self.on_gap(),
             PubSubEvent::GapOn(channel) => self.on_gap_on(channel),
             // Of keys, and here are channels.
-            PubSubEvent::Read(..) | PubSubEvent::AllChanged => Effects::default(),
+            PubSubEvent::Changed(_) | PubSubEvent::Read(..) | PubSubEvent::AllChanged => {
+                Effects::default()
+            }
         }
     }
 
@@ -235,7 +237,7 @@ mod tests {
     }
 
     fn message() -> PubSubEvent {
-        PubSubEvent::Message(channel())
+        PubSubEvent::Message(channel(), b"0".to_vec())
     }
 
     /// Which listeners learn something, and whether it is good news.

@@ -7,8 +7,8 @@ use crate::{error::NodeError, node::Core};
 /// What happens to the subscriptions.
 #[derive(Debug)]
 pub(crate) enum PubSubEvent {
-    /// A message on a channel that we subscribed to. Its text does not matter: look again.
-    Message(Arc<str>),
+    /// A message on a channel that we subscribed to, and its text.
+    Message(Arc<str>, Vec<u8>),
     /// The server confirmed the subscription, for the first time or after a gap.
     Subscribed(Arc<str>),
     /// The server or the network refused it. It is tried again every few seconds.
@@ -19,7 +19,9 @@ pub(crate) enum PubSubEvent {
     Gap,
     /// The same on one channel alone. `Subscribed` or `Refused` follows, as for each after a `Gap`.
     GapOn(Arc<str>),
-    /// A key was read, as `Subscribed` is of a channel: its next change is a `Message`. So many have a part of what
+    /// A key has changed since it was last read, and is to be read again.
+    Changed(Arc<str>),
+    /// A key was read, as `Subscribed` is of a channel: its next change is told. So many have a part of what
     /// stands there; 0 if nothing does that can be held.
     Read(Arc<str>, u64),
     /// Each key that was read may have changed, and is to be read again: the server tells of none of them any more.

@@ -95,7 +95,7 @@ impl Routes {
                 self.ended(channel)
             }
             PubSubEvent::Gap => self.all_at(place, PubSubEvent::GapOn),
-            PubSubEvent::AllChanged => self.all_at(place, PubSubEvent::Message),
+            PubSubEvent::AllChanged => self.all_at(place, PubSubEvent::Changed),
             _ => vec![RouteStep::Tell(event)],
         }
     }

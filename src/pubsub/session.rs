@@ -8,7 +8,7 @@ use std::{
 
 use futures::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use redis::{
-    AsyncConnectionConfig, Cmd, PushInfo, PushKind, RedisError, RedisResult,
+    AsyncConnectionConfig, Cmd, PushInfo, PushKind, RedisError, RedisResult, Value,
     aio::MultiplexedConnection, cmd,
 };
 use tokio::sync::Notify;
@@ -283,7 +283,7 @@ impl Pushes {
     fn changed(&self, keys: Option<Vec<Arc<str>>>) {
         match keys {
             Some(keys) => {
-                keys.into_iter().for_each(|key| self.events.send(PubSubEvent::Message(key)))
+                keys.into_iter().for_each(|key| self.events.send(PubSubEvent::Changed(key)))
             }
             None => self.events.send(PubSubEvent::AllChanged),
         }
@@ -297,10 +297,12 @@ impl Pushes {
         if push.kind == PushKind::Invalidate {
             return self.changed(reading::changed(push.data));
         }
-        let Some(channel) = push.data.into_iter().next().and_then(text) else { return };
+        let mut data = push.data.into_iter();
+        let Some(channel) = data.next().and_then(text) else { return };
         match push.kind {
             PushKind::Message | PushKind::SMessage => {
-                self.events.send(PubSubEvent::Message(channel))
+                self.events
+                    .send(PubSubEvent::Message(channel, data.next().map_or_else(Vec::new, bytes)));
             }
             // redis-rs takes an unsubscription without a request for it as the reply to the oldest
             // request: every later reply would be one off. So this connection is done.
@@ -311,6 +313,14 @@ impl Pushes {
             }
             _ => {}
         }
+    }
+}
+
+fn bytes(value: Value) -> Vec<u8> {
+    match value {
+        Value::BulkString(bytes) => bytes,
+        Value::SimpleString(text) => text.into_bytes(),
+        _ => Vec::new(),
     }
 }
 

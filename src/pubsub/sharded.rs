@@ -248,7 +248,7 @@ impl ShardedPubSub {
             let (number, tell, events) = (*next_seat, tell.clone(), desk.events.clone());
             let heard = move |event| match event {
                 // Without a detour: a listener waits for it.
-                PubSubEvent::Message(_) => events.send(event),
+                PubSubEvent::Message(..) | PubSubEvent::Changed(_) => events.send(event),
                 event => drop(tell.send((place.clone(), number, event))),
             };
             let on = Handle::current();

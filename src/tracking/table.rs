@@ -151,7 +151,7 @@ impl KeyTable {
         held_until: HeldUntil<'_>,
     ) -> Vec<TrackingStep> {
         match event {
-            PubSubEvent::Message(key) => self.changed(key, now, held_until),
+            PubSubEvent::Changed(key) => self.changed(key, now, held_until),
             PubSubEvent::Read(key, holders) => self.was_read(key, *holders, now),
             PubSubEvent::AllChanged => self.all_changed(now, held_until),
             PubSubEvent::Gap => {
@@ -164,7 +164,9 @@ impl KeyTable {
                 Vec::new()
             }
             PubSubEvent::Refused(key, error) => self.refused(key, error),
-            PubSubEvent::Subscribed(_) | PubSubEvent::Unsubscribed(_) => Vec::new(),
+            PubSubEvent::Message(..)
+            | PubSubEvent::Subscribed(_)
+            | PubSubEvent::Unsubscribed(_) => Vec::new(),
         }
     }
 
@@ -416,7 +418,7 @@ mod tests {
             'f' => return said(&table.follow(&x, followed("x", false))),
             's' => return said(&table.follow(&x, followed("x", true))),
             'd' => return said(&table.be_due(at(ms), &held_until)),
-            'c' => PubSubEvent::Message(x),
+            'c' => PubSubEvent::Changed(x),
             '1' => PubSubEvent::Read(x, 1),
             '0' => PubSubEvent::Read(x, 0),
             '9' => PubSubEvent::Read(x, CROWD),
@@ -554,7 +556,7 @@ mod tests {
         for ms in [0, 200, 400] {
             for x in &keys {
                 told +=
-                    &said(&table.on_event(&PubSubEvent::Message(x.clone()), at(ms), &held_until));
+                    &said(&table.on_event(&PubSubEvent::Changed(x.clone()), at(ms), &held_until));
                 told +=
                     &said(&table.on_event(&PubSubEvent::Read(x.clone(), 1), at(ms), &held_until));
             }

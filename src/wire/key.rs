@@ -218,6 +218,11 @@ pub(crate) fn latch_channel(name: &str) -> Arc<str> {
     ["redisson_countdownlatch__channel__{", name, "}"].concat().into()
 }
 
+/// When the latch `name` was last brought to zero. Redisson does not know it.
+pub(crate) fn latch_generation(name: &str) -> Arc<str> {
+    ours(name, "palisade_zero")
+}
+
 /// Where it stands whether a change of `name` was made: of one change, which `id` stands for.
 pub(crate) fn once(name: &str, id: &str) -> Arc<str> {
     [&*prefixed("palisade_once", name), ":", id].concat().into()
@@ -320,7 +325,7 @@ mod tests {
 
     #[test]
     fn names_in_braces_have_keys_of_their_own_in_their_slot() {
-        for of in [permit_holders, fair_note, rw_wish, turn, turn_line] {
+        for of in [permit_holders, fair_note, rw_wish, turn, turn_line, latch_generation] {
             let (plain, braced) = (of("x"), of("{x}"));
             assert_ne!(plain, braced);
             assert_eq!(slot(&braced), slot("x"));
@@ -337,6 +342,13 @@ mod tests {
         assert_eq!(&*latch_channel("start"), "redisson_countdownlatch__channel__{start}");
         assert_eq!(&*latch_channel("{a}start"), "redisson_countdownlatch__channel__{{a}start}");
         assert_ne!(slot(&latch_channel("{a}start")), slot("{a}start"));
+    }
+
+    #[test]
+    fn generation_of_a_latch_is_in_the_slot_of_its_name() {
+        assert_eq!(&*latch_generation("start"), "{start}:palisade_zero");
+        assert_eq!(&*latch_generation("{a}start"), "{a}start:palisade_zero");
+        assert_eq!(slot(&latch_generation("start")), slot("start"));
     }
 
     #[test]

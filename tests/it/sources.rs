@@ -42,11 +42,23 @@ pub(crate) const RW_COUNT: &str =
     script!("rw/count.lua", "rw/look.lua", "rw/announce.lua", "rw/died.lua", "rw/count_left.lua");
 pub(crate) const RW_FORCE: &str =
     script!("mutex/foreign.lua", "rw/other.lua", "rw/look.lua", "rw/announce.lua", "rw/force.lua");
-pub(crate) const COUNT_DOWN: &str =
-    script!("once/once.lua", "counter/count.lua", "latch/count_down.lua");
+pub(crate) const COUNT_DOWN: &str = script!(
+    "once/once.lua",
+    "counter/count.lua",
+    "latch/generation.lua",
+    "latch/raise.lua",
+    "latch/count_down.lua"
+);
 pub(crate) const SET_LATCH: &str = script!("once/once.lua", "counter/count.lua", "latch/set.lua");
-pub(crate) const DELETE_LATCH: &str =
-    script!("once/once.lua", "counter/count.lua", "latch/delete.lua");
+pub(crate) const DELETE_LATCH: &str = script!(
+    "once/once.lua",
+    "counter/count.lua",
+    "latch/generation.lua",
+    "latch/raise.lua",
+    "latch/delete.lua"
+);
+pub(crate) const LOOK_AT_LATCH: &str =
+    script!("counter/count.lua", "latch/generation.lua", "latch/look.lua");
 pub(crate) const READ_NUMBER: &str = script!("counter/count.lua", "counter/read.lua");
 pub(crate) const SET_PERMITS: &str =
     script!("once/once.lua", "counter/count.lua", "permits/announce.lua", "permits/set.lua");

@@ -77,7 +77,8 @@ async fn within<F: Future>(work: F) -> F::Output {
 }
 
 /// In the names of keys that outlive all holds: marks, counters, answers that are kept for a minute.
-const STAYS: [&str; 5] = ["palisade_mark:", "_token:", "palisade_once:", "Permit", "Leased"];
+const STAYS: [&str; 6] =
+    ["palisade_mark:", "_token:", "palisade_once:", ":palisade_zero", "Permit", "Leased"];
 /// Beyond the longest lease until a promoted replica grants, and the waiter has looked again.
 const SLACK: Duration = Duration::from_secs(4);
 const HANG: Duration = Duration::from_secs(100);

@@ -8,8 +8,9 @@ use script::Read;
 
 use crate::{
     error::{ConfigError, InspectError, LockName, NodeError},
-    kinds::looking::{ask, failed},
+    kinds::looking::{ask, ask_when, failed},
     process::NodeServices,
+    socket::Answer,
     wire::Call,
 };
 
@@ -49,6 +50,14 @@ impl Counter {
     /// Asks what changes nothing.
     pub(crate) async fn ask<C: Call>(&self, call: &C) -> Result<C::Reply, InspectError> {
         ask(&self.services, &self.key, call).await
+    }
+
+    /// The same, and when it was answered.
+    pub(crate) async fn ask_when<C: Call>(
+        &self,
+        call: &C,
+    ) -> Result<Answer<C::Reply>, InspectError> {
+        ask_when(&self.services, &self.key, call).await
     }
 
     pub(crate) fn failed(&self, source: NodeError) -> InspectError {

@@ -1,7 +1,8 @@
--- Deletes a latch, whatever its count. Behind once.lua and count.lua.
+-- Deletes a latch, whatever its count. Behind once.lua, count.lua and raise.lua.
 --
 --   KEYS[1]      name of the latch
 --   ARGV[2]      channel on which zero is announced: to Redisson's `1` its waiters would wait on
+--   ARGV[3]      where its generation stands, which a user need not have a right to
 --
 -- Answers, besides those of once.lua
 --    1, 0    deleted
@@ -14,6 +15,9 @@ if count == false then return once(-2) end
 if count == nil then return once(0) end
 return once(1, function()
   local deleted = redis.pcall('DEL', KEYS[1])
-  if deleted == 1 then redis.pcall('PUBLISH', ARGV[2], '0') end
+  if deleted == 1 then
+    raise_generation(ARGV[3], now)
+    redis.pcall('PUBLISH', ARGV[2], '0')
+  end
   return deleted
 end)

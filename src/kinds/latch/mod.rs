@@ -1,6 +1,7 @@
 //! The count-down latch on one node.
 
 pub(crate) mod script;
+mod since;
 mod waiting;
 
 use std::{fmt, sync::Arc, time::Duration};
@@ -30,7 +31,11 @@ use crate::{
 ///   in any case: a lost message costs no more.
 /// - [`delete`](Self::delete) lets all waiters through at once, those of Redisson too. Theirs does not: a waiter here
 ///   for a latch that Java deletes goes on at once all the same.
-/// - A wait that saw zero may return when the latch is set again already.
+/// - A latch that reached zero lets through all that waited then, also if it is set again at once. A zero by palisade
+///   is kept for ten minutes (`{name}:palisade_zero`). One by Java has to be heard: the waiter's subscription stood
+///   then. In the second after a zero by palisade, a waiter that has just begun takes such news for old.
+/// - So a wait may return when the latch is set again already. One that begins then waits for the next zero. A `0` on
+///   the channel lets waiters through, whatever published it.
 /// - Names with a hash tag are [refused](ConfigError::TaggedLatch) where the server is in a cluster, since
 ///   Redisson's channel for them is in another slot.
 ///
@@ -164,7 +169,7 @@ impl CountDownLatch {
     /// As [`wait`](Self::wait).
     pub async fn wait_for(&self, limit: Duration) -> Result<bool, InspectError> {
         if limit.is_zero() {
-            return Ok(self.checked_look().await? == Some(true));
+            return Ok(self.checked_look().await?.is_some_and(|seen| seen.reply.is_at_zero()));
         }
         let deadline = self.counter.services.now() + limit;
         self.wait_until(Some(deadline)).await

@@ -1,34 +1,44 @@
 //! Waiting for zero: look → listen → look again → sleep until something may have changed.
 //!
-//! A message is a hint, whatever it says: nothing but the count lets a waiter through. The second
-//! look closes the window between the first and the confirmed subscription.
+//! What lets a waiter through is decided in `since`. The second look closes the window between the first and the
+//! confirmed subscription.
 
-use std::{pin::pin, time::Duration};
+use std::{
+    ops::ControlFlow::{self, Break, Continue},
+    pin::pin,
+    time::Duration,
+};
 
 use futures::future::select;
 
-use super::CountDownLatch;
+use super::{
+    CountDownLatch,
+    script::{LatchState, ZERO},
+    since::Since,
+};
 use crate::{
     clock::Instant,
     error::{InspectError, NodeError, Phase},
+    socket::Answer,
     telling,
     wait::OnOutage,
 };
 
 impl CountDownLatch {
-    /// Whether it was seen at zero before `deadline`.
+    /// Whether it was at zero before `deadline`.
     pub(super) async fn wait_until(&self, deadline: Option<Instant>) -> Result<bool, InspectError> {
-        match deadline {
-            None if self.checked_look().await? == Some(true) => return Ok(true),
-            None => {}
-            Some(deadline) => {
-                if let Some(is_open) = self.first_look(deadline).await? {
-                    return Ok(is_open);
-                }
-            }
+        let first = match deadline {
+            None => self.checked_look().await?,
+            Some(deadline) => match self.first_look(deadline).await? {
+                Continue(first) => first,
+                Break(()) => return Ok(false),
+            },
+        };
+        if first.as_ref().is_some_and(|first| first.reply.is_at_zero()) {
+            return Ok(true);
         }
         // On the heap: many never wait, and their callers' futures should not pay for it.
-        let waited = Box::pin(telling::woken_aside(self.listen_until_open()));
+        let waited = Box::pin(telling::woken_aside(self.listen_until_open(first)));
         let Some(deadline) = deadline else { return waited.await.map(|()| true) };
         tokio::select! {
             biased;
@@ -37,16 +47,19 @@ impl CountDownLatch {
         }
     }
 
-    /// The first look, for no longer than the caller has time: what came of it, if that is an answer.
-    async fn first_look(&self, deadline: Instant) -> Result<Option<bool>, InspectError> {
+    /// The first look, for no longer than the caller has time: it breaks off if that is over.
+    async fn first_look(
+        &self,
+        deadline: Instant,
+    ) -> Result<ControlFlow<(), Option<Answer<LatchState>>>, InspectError> {
         let clock = &self.counter.services.process.clock;
         tokio::select! {
             biased;
-            looked = self.checked_look() => Ok(looked?.filter(|is_open| *is_open)),
+            looked = self.checked_look() => looked.map(Continue),
             () = clock.sleep_until(deadline) => {
                 let late = NodeError::TimedOut { phase: Phase::Answering };
                 if self.waits_for_better_times(&late) {
-                    return Ok(Some(false));
+                    return Ok(Break(()));
                 }
                 Err(self.counter.failed(late))
             }
@@ -54,35 +67,50 @@ impl CountDownLatch {
     }
 
     /// Looks once, at a latch that may be waited for.
-    pub(super) async fn checked_look(&self) -> Result<Option<bool>, InspectError> {
+    pub(super) async fn checked_look(&self) -> Result<Option<Answer<LatchState>>, InspectError> {
         self.check_slot().await?;
-        self.is_open().await
+        self.look().await
     }
 
-    async fn listen_until_open(&self) -> Result<(), InspectError> {
+    async fn listen_until_open(
+        &self,
+        first: Option<Answer<LatchState>>,
+    ) -> Result<(), InspectError> {
         let services = &self.counter.services;
-        let listener = services.notifier.listen(self.latch.channel());
+        let listener = services.notifier.listen_for(self.latch.channel(), ZERO);
+        let mut since = first.map(|first| Since::began(&first, listener.matches()));
         self.sleep_no_longer(LISTEN_LIMIT, async { drop(listener.ready().await) }).await;
         loop {
-            let longest = match self.is_open().await? {
-                Some(true) => return Ok(()),
-                Some(false) if listener.is_ready() => POLL_CAP,
-                // No message may come, or the look had no answer.
-                Some(false) | None => services.process.random.most_of(RETRY),
+            let looked = self.look().await?;
+            let heard = listener.matches();
+            let longest = match looked {
+                Some(seen) => {
+                    let since = since.get_or_insert_with(|| Since::began(&seen, heard));
+                    if since.lets_through(&seen, heard) {
+                        return Ok(());
+                    }
+                    if listener.is_ready() { POLL_CAP } else { self.retry() }
+                }
+                None => self.retry(),
             };
             self.sleep_no_longer(longest + self.jitter(), listener.woken()).await;
         }
     }
 
     /// Looks once. `None` if the server cannot be asked and is to be waited for.
-    async fn is_open(&self) -> Result<Option<bool>, InspectError> {
-        match self.counter.read().await {
-            Ok(count) => Ok(Some(count.is_none_or(|count| count <= 0))),
+    async fn look(&self) -> Result<Option<Answer<LatchState>>, InspectError> {
+        match self.counter.ask_when(&self.latch.look()).await {
+            Ok(seen) => Ok(Some(seen)),
             Err(InspectError::Node { source, .. }) if self.waits_for_better_times(&source) => {
                 Ok(None)
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// How long to sleep where no message may come, or the look had no answer.
+    fn retry(&self) -> Duration {
+        self.counter.services.process.random.most_of(RETRY)
     }
 
     fn waits_for_better_times(&self, error: &NodeError) -> bool {

@@ -9,9 +9,9 @@ use crate::sources::{
     ACQUIRE, ADD_PERMITS, COUNT, COUNT_DOWN, DELETE_LATCH, DELETE_PERMITS, EXPIRABLE_ACQUIRE,
     EXPIRABLE_COUNT, EXPIRABLE_HOLDERS, EXPIRABLE_RELEASE, EXPIRABLE_RENEW, EXPIRABLE_UPDATE,
     FAIR_ACQUIRE, FAIR_FORCE, FAIR_KEEP, FAIR_RELEASE, FAIR_WAITING, FENCED_ACQUIRE, FORCE, FORGET,
-    INSPECT, PROMOTE, READ_NUMBER, RENEW, RW_COUNT, RW_FORCE, RW_READ, RW_RENEW, RW_WRITE,
-    SEMAPHORE_ACQUIRE, SEMAPHORE_COUNT, SEMAPHORE_DRAIN, SEMAPHORE_HOLDERS, SEMAPHORE_RENEW,
-    SET_LATCH, SET_PERMITS,
+    INSPECT, LOOK_AT_LATCH, PROMOTE, READ_NUMBER, RENEW, RW_COUNT, RW_FORCE, RW_READ, RW_RENEW,
+    RW_WRITE, SEMAPHORE_ACQUIRE, SEMAPHORE_COUNT, SEMAPHORE_DRAIN, SEMAPHORE_HOLDERS,
+    SEMAPHORE_RENEW, SET_LATCH, SET_PERMITS,
 };
 
 /// A script and how its keys and arguments are made.
@@ -84,9 +84,10 @@ pub(crate) fn scripts() -> Vec<Script> {
         Script::new(FAIR_KEEP, fair_keep).with_time(),
         Script::new(FAIR_FORCE, fair_force).with_time(),
         Script::new(FAIR_WAITING, inspect).with_time(),
-        Script::new(COUNT_DOWN, change).with_time(),
+        Script::new(COUNT_DOWN, zero).with_time(),
         Script::new(SET_LATCH, change).with_time(),
-        Script::new(DELETE_LATCH, change).with_time(),
+        Script::new(DELETE_LATCH, zero).with_time(),
+        Script::new(LOOK_AT_LATCH, look_at_latch).with_time(),
         Script::new(READ_NUMBER, inspect).with_time(),
         Script::new(FORGET, change).with_time(),
         Script::new(SET_PERMITS, permits).with_time(),
@@ -280,6 +281,16 @@ fn inspect(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
 fn change(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     let keys = vec![generator.key(), generator.key()];
     (keys, vec![not_after(generator), generator.value(), generator.integer()])
+}
+
+/// A zero is kept where nothing else reads it: the clocks of the two servers differ.
+fn zero(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    let keys = vec![generator.key(), generator.key()];
+    (keys, vec![not_after(generator), generator.value(), b"zero".to_vec()])
+}
+
+fn look_at_latch(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    (vec![generator.key()], vec![generator.key()])
 }
 
 /// The holders of permits are in any key, too.

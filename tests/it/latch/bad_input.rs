@@ -87,6 +87,7 @@ async fn tagged_name_works_but_in_a_cluster() {
     let latch = client.count_down_latch("x");
     assert!(soon(latch.try_set_count(1)).await.unwrap());
     assert!(soon(latch.count_down()).await.unwrap());
+    assert!(cluster.exists(super::GENERATION));
 }
 
 #[tokio::test]
@@ -173,6 +174,8 @@ async fn client_needs_no_right_but_those_of_its_scripts() {
     assert!(soon(latch.count_down()).await.unwrap());
     soon(wait).await.unwrap().unwrap();
     super::only(&server, &[]).await;
+    // Versions before this one printed no right to it.
+    assert!(!server.exists(super::GENERATION));
 }
 
 #[tokio::test]

@@ -79,4 +79,6 @@ async fn latches_of_other_namespaces_are_others() {
     shop.try_set_count(3).await.unwrap();
     assert_eq!((shop.name(), counts(&plain).await), ("x", 0));
     only(&server, &["shop:x"]).await;
+    assert!(soon(shop.delete()).await.unwrap());
+    assert!(server.exists("{shop:x}:palisade_zero"));
 }

@@ -1,8 +1,10 @@
 //! Count-down latches.
 
+mod again;
 mod bad_input;
 mod cancellation;
 mod counting;
+mod generation;
 mod outage;
 mod redisson;
 mod scripts;
@@ -10,10 +12,13 @@ mod waiting;
 
 use testkit::RedisServer;
 
-use crate::support::{Look, eventually};
+use crate::support::eventually;
 
 /// Where Redisson announces what becomes of the latch `x`.
 const CHANNEL: &str = "redisson_countdownlatch__channel__{x}";
+
+/// When it was last brought to zero.
+const GENERATION: &str = "{x}:palisade_zero";
 
 /// How many connections listen to the latch `x`.
 fn listeners(server: &RedisServer) -> i64 {
@@ -26,7 +31,12 @@ fn kept(server: &RedisServer) -> Vec<String> {
     keys.filter(|key| key.starts_with("palisade_once:{x}:")).collect()
 }
 
-/// Completes once nothing but `keys` stands.
+/// Completes once nothing but `keys` stands, and when it was last at zero.
 async fn only(server: &RedisServer, keys: &[&str]) {
-    eventually(|| server.size() == keys.len() as i64 && server.keys() == keys).await;
+    eventually(|| {
+        let mut left = server.keys();
+        left.retain(|key| !key.ends_with(":palisade_zero"));
+        left == keys
+    })
+    .await;
 }

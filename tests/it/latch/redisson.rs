@@ -5,7 +5,7 @@ use testkit::RedisServer;
 use super::{CHANNEL, listeners};
 use crate::support::{Look, client, eventually, promptly, soon};
 
-const TRY_SET: &str = "
+pub(super) const TRY_SET: &str = "
 if redis.call('exists', KEYS[1]) == 0 then
   redis.call('set', KEYS[1], ARGV[2])
   redis.call(ARGV[3], KEYS[2], ARGV[1])
@@ -13,7 +13,7 @@ if redis.call('exists', KEYS[1]) == 0 then
 end
 return 0";
 
-const COUNT_DOWN: &str = "
+pub(super) const COUNT_DOWN: &str = "
 local v = redis.call('decr', KEYS[1])
 if v <= 0 then redis.call('del', KEYS[1]) end
 if v == 0 then redis.call(ARGV[2], KEYS[2], ARGV[1]) end";

@@ -2,7 +2,7 @@
 
 use testkit::{RedisServer, Reply};
 
-use super::{CHANNEL, kept};
+use super::{CHANNEL, GENERATION, kept};
 use crate::{
     scripts::{NEVER, OVER, eval, eval_on, now, refusal, restricted},
     sources::{COUNT_DOWN, DELETE_LATCH, FORGET, READ_NUMBER, SET_LATCH},
@@ -16,8 +16,9 @@ const KEYS: [&str; 2] = ["x", ONCE];
 /// What a change answers behind the time.
 #[track_caller]
 fn said(server: &RedisServer, script: &str, once: &str, stamp: &str) -> i64 {
+    let third = if script == SET_LATCH { "3" } else { GENERATION };
     let (before, reply, after) =
-        (now(server), eval(server, script, &["x", once], &[stamp, CHANNEL, "3"]), now(server));
+        (now(server), eval(server, script, &["x", once], &[stamp, CHANNEL, third]), now(server));
     let items: Vec<_> = reply.array().iter().map(Reply::int).collect();
     assert!((before..=after).contains(&items[0]), "{before} {reply:?} {after}");
     assert_eq!((items.len(), items[2]), (3, 0), "{reply:?}");
@@ -199,7 +200,8 @@ fn change_that_fails_half_way_changes_nothing_and_is_not_kept() {
             server.cli(&["SET", "x", before]);
         }
         let mut user = restricted(&server, rules);
-        let reply = eval_on(&mut user, script, &KEYS, &[NEVER, CHANNEL, "3"]);
+        let third = if script == SET_LATCH { "3" } else { GENERATION };
+        let reply = eval_on(&mut user, script, &KEYS, &[NEVER, CHANNEL, third]);
         assert!(refusal(&reply).is_some(), "{rules:?}: {reply}");
         assert_eq!(server.size(), i64::from(!before.is_empty()), "{rules:?}");
         assert_eq!(get(&server, "x"), before, "{rules:?}");
@@ -212,7 +214,7 @@ fn user_who_may_not_delete_leaves_the_latch_at_one() {
     let server = RedisServer::start();
     server.cli(&["SET", "x", "1"]);
     let mut user = restricted(&server, &["-del"]);
-    let reply = eval_on(&mut user, COUNT_DOWN, &KEYS, &[NEVER, CHANNEL]);
+    let reply = eval_on(&mut user, COUNT_DOWN, &KEYS, &[NEVER, CHANNEL, GENERATION]);
     assert!(refusal(&reply).is_some(), "{reply}");
     assert_eq!(get(&server, "x"), "1");
 }
@@ -231,7 +233,7 @@ fn change_is_made_unannounced_by_a_user_who_may_not_announce_it() {
             assert_eq!(get(&server, "x"), left);
         }
         server.cli(&["SET", "x", "1"]);
-        let reply = eval_on(&mut user, COUNT_DOWN, &KEYS, &[NEVER, CHANNEL]);
+        let reply = eval_on(&mut user, COUNT_DOWN, &KEYS, &[NEVER, CHANNEL, GENERATION]);
         assert_eq!(reply.array()[1], Reply::Int(1), "{rules:?}");
         server.flush();
     }

@@ -220,12 +220,12 @@ impl Field {
         all
     }
 
-    /// Counters, marks, the number itself, and what tells a repeated change from a new one.
+    /// Counters, marks, the number itself, its last zero, and what tells a repeated change from a new one.
     fn is_to_stay(&self, key: &str) -> bool {
         let is_number =
             matches!(self.kind, Kind::Semaphore | Kind::Expirable) && key == self.kind.name();
         is_number
-            || ["_lock_token:", "palisade:marker", "palisade_once:"]
+            || ["_lock_token:", "palisade:marker", "palisade_once:", ":palisade_zero"]
                 .iter()
                 .any(|it| key.contains(it))
     }
