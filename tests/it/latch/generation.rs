@@ -57,6 +57,7 @@ fn change_that_is_repeated_is_no_second_zero() {
     let server = RedisServer::start();
     zero(&server, COUNT_DOWN, "a");
     let first = generation(&server);
+    server.cli(&["SET", "x", "1"]);
     eval(&server, COUNT_DOWN, &["x", "a"], &[NEVER, CHANNEL, GENERATION]);
     assert_eq!(generation(&server), first);
 }
