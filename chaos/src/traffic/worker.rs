@@ -90,7 +90,7 @@ async fn live(orders: &Orders) -> Result<(), String> {
     let recorder = Arc::new(recorder.map_err(|error| error.to_string())?);
     let called = format!("{NAME_OF_WORKERS}{worker}");
     // Of every other one, so that both are tried.
-    let clients = orders.access.clients(&called, worker.place % 2 == 0);
+    let clients = orders.access.clients(&called, worker.place.is_multiple_of(2));
     let clients = clients.map_err(|error| error.to_string())?;
     let masters = Masters::new(clients.iter().cloned()).map_err(|error| error.to_string())?;
     let finish = when_stdin_closes(subscriber::install());

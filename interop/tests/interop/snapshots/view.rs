@@ -58,7 +58,7 @@ impl<'a> View<'a> {
                 return;
             }
             match channel.strip_prefix("__keyspace@0__:") {
-                Some(MARK) => {}
+                Some(key) if is_left_out(key) => {}
                 Some(key) => drop(self.written.insert(key.to_owned())),
                 None => self.messages.push(format!("{} <- {message}", shown(&channel))),
             }
@@ -67,13 +67,17 @@ impl<'a> View<'a> {
 }
 
 const END: &str = "interop:end";
-/// Java does not know it, and a client whose leases are longer than what it tells writes it anew.
-const MARK: &str = "palisade:marker";
 
-/// Each with what it holds, but for the mark.
+/// What Java does not know, and whose content is another at each run: the mark, which a client writes anew whose
+/// leases are longer than what it tells, and the last zero of a latch, which stays for ten minutes.
+fn is_left_out(key: &str) -> bool {
+    key == "palisade:marker" || key.ends_with(":palisade_zero")
+}
+
+/// Each with what it holds, but for those that are left out.
 fn keys(server: &RedisServer) -> BTreeMap<String, String> {
     let keys = server.command(&["KEYS", "*"]);
-    let keys = keys.array().iter().map(Reply::to_string).filter(|key| key != MARK);
+    let keys = keys.array().iter().map(Reply::to_string).filter(|key| !is_left_out(key));
     keys.filter_map(|key| Some((key.clone(), value(server, &key)?))).collect()
 }
 
