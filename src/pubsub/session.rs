@@ -64,7 +64,11 @@ impl PubSubSession {
             sink.take(push);
             Ok::<(), std::convert::Infallible>(())
         });
-        let (redis, driver, tie) = hosted::open(core, config).await?;
+        let (redis, driver, tie) = match subject {
+            Subject::Channels => hosted::open(core, config).await?,
+            // Not where users' code may block: what is told of keys is for the watchdog.
+            Subject::Keys => core.open(config).await?,
+        };
         let replies = FuturesUnordered::<BoxFuture<'static, SessionReply>>::new();
         if let Some(name) = handshake::name_command(&core.settings.client_name) {
             let mut redis = redis.clone();

@@ -5,12 +5,14 @@ mod costs;
 mod moves;
 mod streaks;
 
+use std::{sync::mpsc, thread};
+
 use palisade::{Client, LockGuard, error::LostCause};
 use testkit::RedisServer;
 
 use crate::{
     fleet::Fleet,
-    support::{LONG_LEASE, eventually, fixed, patient, promptly, soon},
+    support::{LONG_LEASE, eventually, fixed, patient, patiently, promptly, soon},
 };
 
 /// A client that has changes of its keys told.
@@ -130,6 +132,30 @@ async fn fixed_lease_that_was_cut_short_ends_as_early() {
     server.command(&["PEXPIRE", "x", "40000"]);
     eventually(|| guard.deadline() < before).await;
     assert!(guard.is_held());
+}
+
+/// Whatever runs where it was acquired.
+#[tokio::test]
+async fn hold_of_a_blocked_runtime_is_told() {
+    let server = RedisServer::start();
+    let (hand, guards) = mpsc::channel();
+    let (unblock, blocked) = mpsc::channel::<()>();
+    let url = server.url();
+    let user = thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let settings = patiently(Client::builder().url(&url)).tracking(true);
+            let client = settings.connect().await.unwrap();
+            hand.send(client.lock("x").acquire().await.unwrap()).unwrap();
+            blocked.recv().unwrap();
+        });
+    });
+    let guard = guards.recv().unwrap();
+    listening(&server, 1).await;
+    server.command(&["DEL", "x"]);
+    eventually(|| !guard.is_held()).await;
+    unblock.send(()).unwrap();
+    user.join().unwrap();
 }
 
 /// What changes a key and leaves the hold as it is ends nothing.
