@@ -119,9 +119,11 @@ pub mod readme {
     use crate::*;
 }
 
-/// Scripts that change data in the same Redis only while a hold stands: [`LockGuard::script`].
+/// Scripts that change data in the same Redis only while a hold stands: [`LockGuard::script`]. And in another Redis
+/// only until a greater fencing token was shown there: [`Client::fenced`].
 pub mod guarded {
     pub use crate::{
+        client::{FencedData, FencedInvocation},
         guard::GuardedInvocation as Invocation,
         guarded_scripts::{
             Argument, FromReply, GuardedScript as Script, ScriptReply as Reply, WrongReply,

@@ -37,6 +37,7 @@ mod cluster;
 mod draining;
 #[cfg(feature = "embedded")]
 mod embedded;
+mod fenced_call;
 mod guarded;
 mod hosts;
 #[cfg(feature = "embedded")]
@@ -50,6 +51,7 @@ mod simulated;
 use std::{fmt, sync::Arc, time::Duration};
 
 pub use builder::ClientBuilder;
+pub use fenced_call::{FencedData, FencedInvocation};
 pub use masters::Masters;
 pub use sentinel::Sentinels;
 #[cfg(feature = "embedded")]

@@ -6,6 +6,8 @@ use super::{ConfigError, LockLost, LockName, NodeError, NodeId, Text};
 
 /// Why a guarded script brought no value, and whether it was executed.
 ///
+/// Of [`Client::fenced`](crate::Client::fenced), `lock` is the key of the token.
+///
 /// # Examples
 /// ```
 /// use palisade::{LockGuard, error::GuardedError, guarded::Script};
@@ -50,6 +52,22 @@ pub enum GuardedError {
         node: NodeId,
         /// What the server knew the hold by.
         holder: Arc<str>,
+    },
+    /// A greater token was shown with the same key before: a later holder has come, and the lock of this one is lost for
+    /// good. The script was not executed. Of [`Client::fenced`](crate::Client::fenced) alone.
+    #[error(
+        "{lock}: token {token} is stale on {node}, which has seen {newest}; the script was not executed"
+    )]
+    #[non_exhaustive]
+    Stale {
+        /// The key of the token.
+        lock: LockName,
+        /// The server.
+        node: NodeId,
+        /// What was shown.
+        token: u64,
+        /// The greatest that was ever shown.
+        newest: u64,
     },
     /// The script failed, or returned an error. What it wrote before that stands.
     #[error("{lock}: the script failed on {node}, and what it wrote before stands: {error}")]

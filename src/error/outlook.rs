@@ -189,6 +189,7 @@ outlooks! {
         Self::NotHeld { .. } => Lasts,
         // It is healed, or written again there.
         Self::NotHeldThere { .. } => Passes,
+        Self::Stale { .. } => Lasts,
         // What it wrote before stands: the same again may do that twice.
         Self::Script { .. } => Lasts,
         Self::NotDone { source, .. } => source.outlook(),
@@ -457,7 +458,7 @@ mod tests {
         }
     }
 
-    fn of_guarded(source: &NodeError, outlook: Outlook) -> [(GuardedError, Outlook); 9] {
+    fn of_guarded(source: &NodeError, outlook: Outlook) -> [(GuardedError, Outlook); 10] {
         let source = || source.clone();
         let (lock, node, holder, error, got) = (lock, node, || "h".into(), text(), text());
         [
@@ -465,6 +466,7 @@ mod tests {
             (GuardedError::Lost(lost(LostCause::Gone)), Lasts),
             (GuardedError::NotHeld { lock: lock(), node: node(), holder: holder() }, Lasts),
             (GuardedError::NotHeldThere { lock: lock(), node: node(), holder: holder() }, Passes),
+            (GuardedError::Stale { lock: lock(), node: node(), token: 1, newest: 2 }, Lasts),
             (GuardedError::Script { lock: lock(), node: node(), error }, Lasts),
             (GuardedError::NotDone { lock: lock(), node: node(), source: source() }, outlook),
             (GuardedError::Unknown { lock: lock(), node: node(), source: source() }, Lasts),

@@ -25,7 +25,7 @@ pub(crate) struct GuardedCall {
 pub(crate) enum GuardedAnswer {
     /// Nothing of the user's was executed. `taken` is what the prologue says beside it.
     Refused {
-        taken: i64,
+        taken: ScriptReply,
     },
     Done(ScriptReply),
     /// It was executed until this error, and what it wrote before stands.
@@ -74,7 +74,9 @@ impl Call for GuardedCall {
     fn decode(&self, mut items: Items) -> Result<GuardedAnswer, Malformed> {
         let code = items.int()?;
         Ok(match code {
-            0 => GuardedAnswer::Refused { taken: items.int()? },
+            0 => GuardedAnswer::Refused {
+                taken: ScriptReply::of(items.value())?.unwrap_or(ScriptReply::Nil),
+            },
             1 => match ScriptReply::of(items.value())? {
                 Ok(reply) => GuardedAnswer::Done(reply),
                 Err(error) => GuardedAnswer::Failed(error),

@@ -17,7 +17,7 @@
 //! # Invariants
 //! - **At most once**: a call goes out again only where its first request was not executed for sure.
 //! - **The user's text stays as it is**: its lines keep their numbers, and it sees its own keys and arguments alone.
-//! - **The prologue only reads.**
+//! - **The prologue only reads.** That of a [token](crate::Client::fenced) writes the token, and nothing else.
 //! - **What the user's script returns is told apart from our answers**, whatever it returns.
 //!
 //! # What proves them
@@ -27,18 +27,23 @@
 //! # To change…
 //! - what the server executes: `text`, and `holds.lua` of each kind
 //! - what an answer means: `call`; what it is read as: `reply`
-//! - when it is sent, and what follows of its answer: `claim/guarded.rs`
-//! - what users write: `guard/guarded_call.rs`; on which of several servers: `client/guarded.rs`
+//! - how it is sent: `sending`; what follows of its answer for a hold: `claim/guarded.rs`
+//! - which token is let through: `token.lua`
+//! - what users write: `guard/guarded_call.rs`, `client/fenced_call.rs`; on which of several servers: `client/guarded.rs`
 
 mod argument;
 mod call;
 mod reply;
 mod script;
+mod sending;
 mod text;
+mod token;
 
 pub use self::{
     argument::Argument,
     reply::{FromReply, ScriptReply, WrongReply},
     script::GuardedScript,
 };
-pub(crate) use call::{GuardedAnswer, GuardedCall, GuardedWords};
+pub(crate) use call::{GuardedCall, GuardedWords};
+pub(crate) use sending::{AskedOf, ScriptAnswer};
+pub(crate) use token::{newest_of, token_check};

@@ -40,6 +40,9 @@ struct Texts {
     composed: Mutex<Vec<(&'static str, Arc<Composed>)>>,
 }
 
+/// The prologue that looks at a fencing token: what it is told and says is read in `token`.
+pub(super) const TOKEN: &str = include_str!("token.lua");
+
 impl GuardedScript {
     /// A script with this text. Nothing is sent.
     #[must_use]

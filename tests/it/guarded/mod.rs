@@ -1,4 +1,7 @@
-//! Scripts that are executed only while a hold stands, on real servers.
+//! Scripts that are executed only while a hold stands, on real servers. Those that a token lets through: `by_token`.
+
+mod by_token;
+mod failing;
 
 use std::{task::Poll, time::Duration};
 
