@@ -82,6 +82,7 @@ mod lease;
 mod node;
 mod notifier;
 mod panics;
+mod periods;
 mod process;
 mod pubsub;
 mod random;
@@ -129,6 +130,68 @@ pub mod guarded {
             Argument, FromReply, GuardedScript as Script, ScriptReply as Reply, WrongReply,
         },
     };
+}
+
+/// Jobs that run once for a period, or so often at most: what a cron job on several machines needs.
+///
+/// *One at a time* is not *once*: where three machines start a job within a second, each finds the lock free in its
+/// turn, and all three do the work. So a run that has ended is *recorded* beside its lock, and not repeated.
+/// [`Lock::once_for`] asks for a period by an id of the schedule, such as `"2026-11-26T03"`;
+/// [`Lock::at_most_every`] by the time since the last recorded start. [`Cadence`] has what is rarely needed.
+///
+/// # What is promised
+/// - **No two recorded runs of one period.** [`Once::Done`] is returned for a period once at most; all others that ask
+///   get [`Once::NotDue`].
+/// - **A run that ended without a record is repeated**, if it is asked for again: its process died, its lock was lost,
+///   its work failed. So work may *begin* more often. It is done at least once if it is asked for often enough, and
+///   never *exactly once*: work that may not be begun twice needs a store that knows, as [`fence`] has it.
+/// - **No two runs overlap**, as long as the promise of the lock holds: on one server, while that keeps its keys; with
+///   a [`RedLock`], as that says.
+///
+/// # As long as what
+/// - The record outlives whatever asks: [`keep_for`](Cadence::keep_for), eight days by default. It depends neither on
+///   the lease nor on [`Quarantine`].
+/// - A server that took the record has it still, and answers. With several, the record is written to all, and a
+///   majority confirms it; a record on *any* server that answers counts. The quarantine after a restart keeps locks
+///   safe, and not records: masters that forget theirs, one after the other, forget the record. Where that matters,
+///   let them save their data.
+/// - No server's clock is set forward by as much as is left of the record. The clocks of clients do not matter.
+/// - A failover loses no record that [`replicas`](ClientBuilder::replicas) have: the record waits for them, too.
+///
+/// # How it comes to that
+/// The record is read under the lock, and written by a [guarded script](guarded), which writes only while this very
+/// hold stands on that server. A holder that was suspended past its lease records nothing, whatever it believes. It
+/// gets [`OnceError::Lost`]. Where too few servers confirm a record the work is done all the same:
+/// [`OnceError::Unrecorded`] has its value.
+///
+/// All who hold the lock of this name without asking for a period are kept out while it runs, and record nothing.
+/// Periods of one lock have a record each, so that one that comes late for the last period finds that done, too.
+/// A lock that several hold at a time, as readers do, has no records: asking is an error.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "embedded")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use palisade::once::Once;
+///
+/// let client = palisade::embedded::Server::start()?.client()?;
+/// let lock = client.lock("nightly-report");
+/// let report = async |_guard: &_| Ok::<_, std::fmt::Error>("the report");
+/// assert!(matches!(lock.once_for("2026-11-26", report).await?, Once::Done("the report")));
+/// assert!(matches!(lock.once_for("2026-11-26", report).await?, Once::NotDue(_)));
+/// assert!(matches!(lock.once_for("2026-11-27", report).await?, Once::Done(_)));
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "embedded"))]
+/// # fn main() {}
+/// ```
+pub mod once {
+    pub use crate::periods::{
+        Begun, BegunRun, Cadence, Once, OnceError, RecordError, RecordedRun, RunOutcome,
+    };
+    #[allow(unused_imports, reason = "the page links to what is at the root")]
+    use crate::*;
 }
 
 /// Any lock behind one type.

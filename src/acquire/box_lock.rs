@@ -28,7 +28,7 @@ use crate::guard::LockGuard;
 /// ```
 #[derive(Clone)]
 pub struct BoxLock {
-    handle: Handle<LockGuard>,
+    pub(crate) handle: Handle<LockGuard>,
 }
 
 impl BoxLock {

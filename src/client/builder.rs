@@ -403,12 +403,10 @@ impl ClientBuilder {
             quarantine_length: quarantine,
             redact_names: self.redact_names,
             tracks: self.tracking,
+            named: named(&self.name),
             namespace: self.namespace.as_str().into(),
         };
-        let marker = match endpoint.is_cluster() {
-            true => key::marks_of_runs(&self.namespace),
-            false => key::marker(&self.namespace),
-        };
+        let marks = if endpoint.is_cluster() { key::marks_of_runs } else { key::marker };
         let node = Node::new(
             endpoint,
             NodeSettings {
@@ -425,7 +423,7 @@ impl ClientBuilder {
                 rules: VotingRules { quarantine, unidentified: self.unidentified, db },
                 sharding,
                 replicated,
-                marker,
+                marker: marks(&self.namespace),
                 scripts: scripts::of_locks(),
             },
         );
@@ -527,6 +525,11 @@ fn client_name(process: &Process, name: &str) -> Arc<str> {
     let uuid = process.uuid();
     if name.is_empty() { format!("palisade:{uuid}") } else { format!("palisade:{uuid}:{name}") }
         .into()
+}
+
+/// What its runs are recorded by.
+fn named(name: &str) -> Arc<str> {
+    if name.is_empty() { format!("pid:{}", std::process::id()).into() } else { name.into() }
 }
 
 fn no_thread(error: io::Error) -> ConfigError {

@@ -10,6 +10,7 @@ use crate::{
     acquire::{Handle, Rule, into_box_lock, lock_methods},
     error::ConfigError,
     kinds::{FencedLock, Lock},
+    periods::period_methods,
 };
 
 /// A lock that is held when *all* of its members are.
@@ -66,6 +67,7 @@ impl<L: MultiMember> Clone for MultiLock<L> {
 }
 
 lock_methods!([<L: MultiMember>] MultiLock<L>, L::Guard);
+period_methods!([<L: MultiMember>] MultiLock<L>, L::Guard);
 into_box_lock!([<L: MultiMember>] MultiLock<L>);
 
 impl<L: MultiMember> MultiLock<L> {

@@ -10,6 +10,7 @@ use crate::{
     acquire::{Handle, Rule, into_box_lock, lock_methods},
     error::ConfigError,
     kinds::{FencedLock, Lock},
+    periods::period_methods,
 };
 
 /// A lock that is held when a *majority* of its members is, within the validity time.
@@ -57,6 +58,7 @@ impl<L: RedMember> Clone for RedLock<L> {
 }
 
 lock_methods!([<L: RedMember>] RedLock<L>, L::Guard);
+period_methods!([<L: RedMember>] RedLock<L>, L::Guard);
 into_box_lock!([<L: RedMember>] RedLock<L>);
 
 impl<L: RedMember> RedLock<L> {

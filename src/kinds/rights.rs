@@ -180,17 +180,33 @@ impl Use {
     /// All that its scripts may be given.
     fn keys(self, name: &str) -> Vec<String> {
         let beside: Vec<std::sync::Arc<str>> = match self {
-            Self::Lock => vec![key::turn(name), key::turn_line(name)],
+            Self::Lock => vec![
+                key::turn(name),
+                key::turn_line(name),
+                key::last_run(name),
+                key::period(name, "*"),
+            ],
             Self::FencedLock => vec![
                 key::turn(name),
                 key::turn_line(name),
                 key::lock_counter(name),
                 key::member_counter(name),
+                key::last_run(name),
+                key::period(name, "*"),
             ],
-            Self::FairLock => {
-                vec![key::fair_queue(name), key::fair_deadlines(name), key::fair_note(name)]
-            }
-            Self::RwLock => vec![key::rw_timer(name, "*"), key::rw_wish(name)],
+            Self::FairLock => vec![
+                key::fair_queue(name),
+                key::fair_deadlines(name),
+                key::fair_note(name),
+                key::last_run(name),
+                key::period(name, "*"),
+            ],
+            Self::RwLock => vec![
+                key::rw_timer(name, "*"),
+                key::rw_wish(name),
+                key::last_run(name),
+                key::period(name, "*"),
+            ],
             Self::Semaphore => {
                 vec![key::permit_holders(name), key::permits_wish(name), key::once(name, "*")]
             }
@@ -319,6 +335,8 @@ mod tests {
             r"~a\*\[x]\?\\",
             r"~a\*palisade:marker",
             r"~{a\*\[x]\?\\}:*:rwlock_timeout:1",
+            r"~{a\*\[x]\?\\}:palisade_last_run",
+            r"~{a\*\[x]\?\\}:palisade_period:*",
             r"~{a\*\[x]\?\\}:palisade_writer",
             r"&redisson_rwlock:{a\*\[x]\?\\}",
         ] {

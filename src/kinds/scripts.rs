@@ -3,7 +3,7 @@
 use super::{
     counter, expirable, fair, fenced, latch, mutex, once, permits, rw, semaphore, usage::Use,
 };
-use crate::{acquire::turnstile, voting::marker, wire::Script};
+use crate::{acquire::turnstile, periods, voting::marker, wire::Script};
 
 /// What connections load in advance.
 pub(crate) fn of_locks() -> Vec<&'static Script> {
@@ -11,12 +11,13 @@ pub(crate) fn of_locks() -> Vec<&'static Script> {
     all.chain(rw::script::SCRIPTS).chain(fair::script::SCRIPTS).collect()
 }
 
-/// What a server learns with the first call: few clients use all kinds, and none is in a hurry.
+/// What a server learns with the first call: few clients use all of it, and none is in a hurry.
 #[cfg(any(test, feature = "embedded"))]
 fn of_counters() -> impl Iterator<Item = &'static Script> {
     let numbers = counter::script::SCRIPTS.into_iter().chain(once::script::SCRIPTS);
     let numbers = numbers.chain(latch::script::SCRIPTS).chain(permits::script::SCRIPTS);
-    numbers.chain(semaphore::script::SCRIPTS).chain(expirable::script::SCRIPTS)
+    let numbers = numbers.chain(semaphore::script::SCRIPTS).chain(expirable::script::SCRIPTS);
+    numbers.chain(periods::SCRIPTS)
 }
 
 #[cfg(any(test, feature = "embedded"))]
@@ -26,7 +27,7 @@ fn all() -> Vec<&'static Script> {
 
 /// Those that concern a lock of this sort, or a number.
 pub(super) fn of(usage: Use) -> Vec<&'static Script> {
-    let plain = mutex::script::SCRIPTS.into_iter();
+    let plain = mutex::script::SCRIPTS.into_iter().chain(periods::SCRIPTS);
     let alone = plain.clone().chain(turnstile::SCRIPTS);
     // Changes of numbers, which are made once.
     let counted = counter::script::SCRIPTS.into_iter().chain(once::script::SCRIPTS);

@@ -59,6 +59,8 @@ pub(crate) struct ServiceSettings {
     pub(crate) quarantine_length: Duration,
     /// What stands before the names of locks in their keys.
     pub(crate) namespace: Arc<str>,
+    /// What the client is called, or else the number of its process.
+    pub(crate) named: Arc<str>,
     /// Whether names of locks are kept out of errors, `Debug` and events.
     pub(crate) redact_names: bool,
     /// Whether the server is to tell when a key of a hold changes.

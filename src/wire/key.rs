@@ -7,6 +7,9 @@ use crate::error::ConfigError;
 /// The longest name of a lock, in bytes.
 pub(crate) const MAX_NAME: usize = 4096;
 
+/// The longest id of a period, in bytes.
+pub(crate) const MAX_PERIOD: usize = 256;
+
 /// The longest namespace, in bytes.
 const MAX_NAMESPACE: usize = 1024;
 
@@ -176,6 +179,19 @@ pub(crate) fn permit_holders(name: &str) -> Arc<str> {
     ours(name, HOLDERS)
 }
 
+/// Where the last run of the job under the lock `name` is recorded.
+pub(crate) fn last_run(name: &str) -> Arc<str> {
+    ours(name, "palisade_last_run")
+}
+
+/// Where the run of one period is. Nothing stands behind its id, which may be any text.
+pub(crate) fn period(name: &str, id: &str) -> Arc<str> {
+    match in_braces(name) {
+        None => suffixed(name, &["palisade_period:", id]),
+        Some(_) => joined(&[&[name, ":palisade_braced_period:", id]]),
+    }
+}
+
 /// Where versions before this one had it, if that is another key.
 pub(crate) fn permit_holders_before(name: &str) -> Option<Arc<str>> {
     in_braces(name).map(|_| suffixed(name, &[HOLDERS]))
@@ -335,6 +351,20 @@ mod tests {
         assert_eq!(permit_holders_before("{x}"), Some(permit_holders("x")));
         assert_eq!(permit_holders_before("x"), None);
         assert_eq!((in_braces("{a}{b}"), in_braces("{a}b"), in_braces("a")), (None, None, None));
+    }
+
+    #[test]
+    fn records_of_runs_are_in_the_slot_of_the_name_and_of_one_name_alone() {
+        let names = |name: &str| [last_run(name), period(name, "w:{x}")].map(|key| key.to_string());
+        let plain = ["{x}:palisade_last_run", "{x}:palisade_period:w:{x}"];
+        assert_eq!(names("x"), plain);
+        let braced = ["{x}:palisade_last_run:{x}", "{x}:palisade_braced_period:w:{x}"];
+        assert_eq!(names("{x}"), braced);
+        let tagged = ["a{x}:palisade_last_run", "a{x}:palisade_period:w:{x}"];
+        assert_eq!(names("a{x}"), tagged);
+        for key in plain.iter().chain(&braced).chain(&tagged) {
+            assert_eq!(slot(key), slot("x"), "{key}");
+        }
     }
 
     #[test]

@@ -31,6 +31,7 @@ mod names;
 mod namespace;
 mod outside;
 mod paused;
+mod periods;
 mod permits;
 mod planted;
 mod polls;

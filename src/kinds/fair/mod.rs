@@ -12,6 +12,7 @@ use crate::{
     guard::LockGuard,
     kind::Holder,
     kinds::looking::{ask, force_open, holders, single_lock_methods},
+    periods::period_methods,
     process::NodeServices,
     voting::Voter,
 };
@@ -74,6 +75,7 @@ pub struct FairLock {
 }
 
 lock_methods!([] FairLock, LockGuard);
+period_methods!([] FairLock, LockGuard);
 into_box_lock!([] FairLock);
 single_lock_methods!(FairLock, holders, holder);
 

@@ -20,6 +20,7 @@ use crate::{
         looking::{holders, single_lock_methods},
         mutex::Lock,
     },
+    periods::period_methods,
     process::NodeServices,
     voting::Voter,
 };
@@ -70,6 +71,7 @@ pub struct FencedLock {
 }
 
 lock_methods!([] FencedLock, FencedGuard);
+period_methods!([] FencedLock, FencedGuard);
 into_box_lock!([] FencedLock);
 single_lock_methods!(FencedLock, holders, holder);
 

@@ -12,6 +12,7 @@ use crate::{
     guard::LockGuard,
     kind::Holder,
     kinds::looking::{force_open, holders, single_lock_methods},
+    periods::period_methods,
     process::NodeServices,
     voting::Voter,
 };
@@ -50,6 +51,7 @@ pub struct Lock {
 }
 
 lock_methods!([] Lock, LockGuard);
+period_methods!([] Lock, LockGuard);
 into_box_lock!([] Lock);
 single_lock_methods!(Lock, holders, holder);
 

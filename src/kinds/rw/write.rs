@@ -12,6 +12,7 @@ use crate::{
     error::InspectError,
     kind::Holder,
     kinds::looking::{force_open, single_lock_methods},
+    periods::period_methods,
     process::NodeServices,
     voting::Voter,
 };
@@ -44,6 +45,7 @@ pub struct WriteLock {
 }
 
 lock_methods!([] WriteLock, WriteGuard);
+period_methods!([] WriteLock, WriteGuard);
 into_box_lock!([] WriteLock);
 single_lock_methods!(WriteLock, writers, holder);
 

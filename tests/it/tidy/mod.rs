@@ -48,6 +48,7 @@ const ROOMS: [&str; 33] = [
     "claim",
     "guard",
     "acquire",
+    "periods",
     "kinds",
     "composite",
     "embedded",
