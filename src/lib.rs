@@ -164,7 +164,7 @@ pub mod guarded {
 /// gets [`OnceError::Lost`]. Where too few servers confirm a record the work is done all the same:
 /// [`OnceError::Unrecorded`] has its value.
 ///
-/// All who hold the lock of this name without asking for a period are kept out while it runs, and record nothing.
+/// A hold of the same lock that was not asked for by period keeps runs out while it lasts, and records nothing.
 /// Periods of one lock have a record each, so that one that comes late for the last period finds that done, too.
 /// A lock that several hold at a time, as readers do, has no records: asking is an error.
 ///

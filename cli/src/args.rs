@@ -71,6 +71,15 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "M", requires = "permits", value_parser = value_parser!(u32).range(1..=MOST_PERMITS))]
     pub(crate) of: Option<u32>,
 
+    /// Run it only if no run for this period is recorded: an id from the schedule, such as 2026-11-26T03, the same
+    /// on all hosts
+    #[arg(long, value_name = "ID", group = "cadence", conflicts_with_all = ["shared", "permits"], value_parser = period)]
+    pub(crate) once_for: Option<String>,
+
+    /// Run it only if the last recorded run began at least so long ago, by the server's clock
+    #[arg(long, value_name = "DURATION", group = "cadence", conflicts_with_all = ["shared", "permits"], value_parser = pause)]
+    pub(crate) at_most_every: Option<Duration>,
+
     /// Do not wait: exit with 75 if another holds the lock
     #[arg(short, long, alias = "nb", conflicts_with = "wait")]
     pub(crate) nonblock: bool,
@@ -149,6 +158,10 @@ pub(crate) struct InspectArgs {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Show the last run that is recorded, in place of the holders
+    #[arg(long, conflicts_with_all = ["json", "check"])]
+    pub(crate) last: bool,
 
     /// Exit with 0 if it is held, 1 if it is free, 2 if too few servers tell
     #[arg(long)]
@@ -404,6 +417,22 @@ fn misplaced_command(answer: &clap::Error) -> Option<&str> {
         _ => None,
     }
 }
+
+/// The id of a period.
+fn period(text: &str) -> Result<String, String> {
+    let is_usable = (1..=256).contains(&text.len());
+    if is_usable { Ok(text.to_owned()) } else { Err("must have from 1 to 256 bytes".to_owned()) }
+}
+
+/// The time between the starts of two runs.
+fn pause(text: &str) -> Result<Duration, String> {
+    let is_usable = |time: &Duration| *time >= Duration::from_millis(1) && *time <= LONGEST_PAUSE;
+    Some(duration::parse(text)?)
+        .filter(is_usable)
+        .ok_or_else(|| "must be from 1ms to 10 years".to_owned())
+}
+
+const LONGEST_PAUSE: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
 /// A semaphore hands out no more to one.
 const MOST_PERMITS: i64 = 1024;

@@ -79,6 +79,17 @@ Examples:
   At most four encoders at once, on whichever machines:
     palisade run -s redis://db1 --permits 1 --of 4 encoders -- ./encode.sh
 
+  Once an hour, though cron starts it on three hosts:
+    palisade run -s redis://db1 -w 1m --once-for $(date -u +%FT%H) report -- ./report.sh
+
+--once-for and --at-most-every:
+  A command that ends with 0 is recorded beside the lock, for 8 days or for the DURATION if that is
+  more. A call for the same period then, or too soon after the recorded start, says in a line on
+  stderr that it is not due, and exits with 0; -E does not count for that. -w waits for the
+  lock, never for the record. A run that ended otherwise, was killed, or lost the lock is repeated.
+  If too few servers confirm the record, stderr says so, and the run may be repeated. For a timer,
+  take its period less what it may be early: --at-most-every 55m for an hour.
+
 --exclusive, --shared and --fair:
   All who want the lock NAME exclude each other, whatever they say, except that those with --shared
   do not exclude each other. Who waits with --exclusive gets in before those with --shared that come

@@ -19,6 +19,7 @@ mod help;
 mod hold;
 mod holder;
 mod inspect;
+mod last;
 mod permits;
 mod processes;
 mod refusal;
@@ -65,6 +66,7 @@ pub fn main() -> ExitCode {
 fn dispatch(cli: Cli) -> Result<End, Failure> {
     let code = match cli.subcommand {
         Subcommand::Run(args) => return runtime()?.block_on(run::run(&args)),
+        Subcommand::Inspect(args) if args.last => runtime()?.block_on(last::last(&args)),
         Subcommand::Inspect(args) => runtime()?.block_on(inspect::inspect(&args)),
         Subcommand::Permits(args) => runtime()?.block_on(permits::permits(&args)),
         Subcommand::Acl(args) => acl::acl(&args),

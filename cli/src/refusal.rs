@@ -2,11 +2,11 @@
 
 use palisade::{
     AcquireError,
-    error::{Ballot, BlessError, ChangeError, InspectError, NodeError},
+    error::{Ballot, BlessError, ChangeError, GuardedError, InspectError, NodeError},
 };
 
 use crate::exit::{
-    CONFIGURATION, Failure, NO_RIGHTS, NOT_NEW, NOT_YET, SYSTEM, UNAVAILABLE, USAGE,
+    CONFIGURATION, Failure, LOST, NO_RIGHTS, NOT_NEW, NOT_YET, SYSTEM, UNAVAILABLE, USAGE,
 };
 
 /// The lock was not acquired. `all`: every server was to grant it.
@@ -44,6 +44,21 @@ pub(crate) fn of_inspect(error: &InspectError) -> u8 {
         InspectError::Node { source, .. } => of_node(source),
         _ => UNAVAILABLE,
     }
+}
+
+/// It is not known under the lock whether the command is due.
+pub(crate) fn of_guarded(error: &GuardedError) -> Failure {
+    let code = match error {
+        GuardedError::Config(_) => USAGE,
+        GuardedError::Lost(_) | GuardedError::NotHeld { .. } => LOST,
+        GuardedError::NotDone { source, .. } | GuardedError::Unknown { source, .. } => {
+            of_node(source)
+        }
+        GuardedError::Script { error, .. } if error.contains("WRONGTYPE") => CONFIGURATION,
+        GuardedError::Script { .. } => NO_RIGHTS,
+        _ => UNAVAILABLE,
+    };
+    Failure::new(code, error)
 }
 
 /// Permits could not be set or counted.

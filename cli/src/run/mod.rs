@@ -1,6 +1,7 @@
 //! `palisade run`: acquire the lock, run the command under a supervisor, give the lock back.
 
 mod command;
+mod due;
 mod outcome;
 mod settings;
 mod slots;
@@ -17,7 +18,7 @@ use std::{
     time::Duration,
 };
 
-use palisade::{LockGuard, ReleaseError};
+use palisade::{LockGuard, ReleaseError, once::Begun};
 use rustix::process::{getpid, set_child_subreaper};
 
 use crate::{
@@ -68,9 +69,30 @@ async fn under_the_lock(
     if has_noted() {
         note(format_args!("acquired {} after {}", args.name, duration::show_roughly(waited)));
     }
+    let begun = match due::begin(args, &hold.guard).await {
+        Ok(Some(Begun::NotDue(run))) => {
+            tell(format_args!("{} is not due: {run}", args.name));
+            course.not_due = true;
+            Err(Ok(End::Code(0)))
+        }
+        Ok(begun) => Ok(begun),
+        Err(failure) => Err(Err(failure)),
+    };
+    let begun = match begun {
+        Ok(begun) => begun,
+        Err(end) => {
+            give_back(hold.guard).await;
+            course.ended();
+            return end;
+        }
+    };
     let (outcome, supervisor) = match supervised(args, settings, &hold, signals).await {
         Ok((outcome, supervisor)) => (outcome, Some(supervisor)),
         Err(not_begun) => (Err(not_begun), None),
+    };
+    let unrecorded = match &outcome {
+        Ok(outcome) => due::record(begun, outcome).await,
+        Err(_) => None,
     };
     let guard = hold.guard;
     let lost = match &outcome {
@@ -86,7 +108,9 @@ async fn under_the_lock(
     if let Some(supervisor) = supervisor {
         watch::reap(supervisor).await;
     }
-    outcome.map(|outcome| outcome.conclude(&args.name, lost, course))
+    let end = outcome.map(|outcome| outcome.conclude(&args.name, lost, course));
+    course.cause = course.cause.take().or(unrecorded);
+    end
 }
 
 /// Runs the command until it and its group are dead, or, by an error inside, may not be; and the

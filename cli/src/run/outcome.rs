@@ -29,6 +29,14 @@ impl Outcome {
         matches!(self, Self::Ended { ending: Ending { fate: Fate::Exited(_), .. }, .. })
     }
 
+    /// Whether it ended with 0 by itself, and under the lock.
+    pub(crate) fn is_success(&self) -> bool {
+        let Self::Ended { ending, lost: None, .. } = self else { return false };
+        ending.undead.is_empty()
+            && ending.cause == Cause::Itself
+            && matches!(ending.fate, Fate::Exited(0))
+    }
+
     /// Whether nothing of the command is left that runs.
     pub(crate) fn all_are_dead(&self) -> bool {
         match self {

@@ -26,13 +26,22 @@ pub(crate) struct Course {
     ended: Option<Instant>,
     /// What the command came to by itself.
     pub(super) fate: Option<Fate>,
+    /// Whether a run is recorded that keeps it from being due.
+    pub(super) not_due: bool,
     /// Why it was ended, or why the lock may have been another's.
     pub(super) cause: Option<String>,
 }
 
 impl Course {
     pub(crate) fn begin() -> Self {
-        Self { began: Instant::now(), granted: None, ended: None, fate: None, cause: None }
+        Self {
+            began: Instant::now(),
+            granted: None,
+            ended: None,
+            fate: None,
+            not_due: false,
+            cause: None,
+        }
     }
 
     /// The lock is held; for how long it was waited for.
@@ -75,6 +84,7 @@ impl Course {
 
     fn outcome(&self, code: Option<u8>) -> &'static str {
         match (self.granted, code) {
+            _ if self.not_due => "not due",
             (Some(_), Some(exit::LOST)) if self.cause.is_some() => "lost",
             (Some(_), _) if self.fate.is_some() => "ran",
             (Some(_), _) => "not run",

@@ -11,6 +11,7 @@ mod inspect;
 mod loss;
 mod misdirected;
 mod namespace;
+mod periods;
 mod quorum;
 mod run;
 mod sorts;

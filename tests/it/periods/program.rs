@@ -62,7 +62,7 @@ async fn three_replicas_and_three_periods_are_three_runs() {
     three_periods_of(locks).await;
 }
 
-/// All at once, and again and again: whoever gets in first does the work.
+/// All at once, and again and again: the first one that gets in does the work.
 #[tokio::test]
 async fn many_that_ask_at_the_same_time_are_one_run() {
     let server = RedisServer::start();
