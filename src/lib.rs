@@ -29,6 +29,7 @@
 //! | many readers or one writer | [`RwLock`] | [`Masters::rw_lock`] |
 //! | a few locks for any number of keys | [`StripedLock`] | |
 //! | some at a time | [`Semaphore`], [`ExpirableSemaphore`] | |
+//! | once an hour, on however many machines a timer fires | [`Lock::once_for`] | [`RedLock::once_for`] |
 //! | many wait for others to finish | [`CountDownLatch`] | |
 //! | any of them in one field | [`any::BoxLock`], or a function over [`AnyLock`] | the same |
 //!
@@ -137,11 +138,12 @@ pub mod guarded {
 /// *One at a time* is not *once*: where three machines start a job within a second, each finds the lock free in its
 /// turn, and all three do the work. So a run that has ended is *recorded* beside its lock, and not repeated.
 /// [`Lock::once_for`] asks for a period by an id of the schedule, such as `"2026-11-26T03"`;
-/// [`Lock::at_most_every`] by the time since the last recorded start. [`Cadence`] has what is rarely needed.
+/// [`Lock::at_most_every`] by the time since the last recorded start. [`Cadence`](once::Cadence) has what is rarely
+/// needed.
 ///
 /// # What is promised
-/// - **No two recorded runs of one period.** [`Once::Done`] is returned for a period once at most; all others that ask
-///   get [`Once::NotDue`].
+/// - **No two recorded runs of one period.** [`Once::Done`](once::Once::Done) is returned for a period once at most;
+///   all others that ask get [`Once::NotDue`](once::Once::NotDue).
 /// - **A run that ended without a record is repeated**, if it is asked for again: its process died, its lock was lost,
 ///   its work failed. So work may *begin* more often. It is done at least once if it is asked for often enough, and
 ///   never *exactly once*: work that may not be begun twice needs a store that knows, as [`fence`] has it.
@@ -149,8 +151,8 @@ pub mod guarded {
 ///   a [`RedLock`], as that says.
 ///
 /// # As long as what
-/// - The record outlives whatever asks: [`keep_for`](Cadence::keep_for), eight days by default. It depends neither on
-///   the lease nor on [`Quarantine`].
+/// - The record outlives whatever asks: [`keep_for`](once::Cadence::keep_for), eight days by default. It depends
+///   neither on the lease nor on [`Quarantine`].
 /// - A server that took the record has it still, and answers. With several, the record is written to all, and a
 ///   majority confirms it; a record on *any* server that answers counts. The quarantine after a restart keeps locks
 ///   safe, and not records: masters that forget theirs, one after the other, forget the record. Where that matters,
@@ -161,8 +163,8 @@ pub mod guarded {
 /// # How it comes to that
 /// The record is read under the lock, and written by a [guarded script](guarded), which writes only while this very
 /// hold stands on that server. A holder that was suspended past its lease records nothing, whatever it believes. It
-/// gets [`OnceError::Lost`]. Where too few servers confirm a record the work is done all the same:
-/// [`OnceError::Unrecorded`] has its value.
+/// gets [`OnceError::Lost`](once::OnceError::Lost). Where too few servers confirm a record the work is done all the
+/// same: [`OnceError::Unrecorded`](once::OnceError::Unrecorded) has its value.
 ///
 /// A hold of the same lock that was not asked for by period keeps runs out while it lasts, and records nothing.
 /// Periods of one lock have a record each, so that one that comes late for the last period finds that done, too.
