@@ -186,3 +186,22 @@ async fn lock_is_waited_for_and_the_record_is_not() {
     released.unwrap();
     ran(ended);
 }
+
+/// A failover would lose what the replica does not have: it is not called recorded.
+#[tokio::test]
+async fn record_waits_for_replicas_where_locks_do() {
+    let (master, replica) = (RedisServer::start(), RedisServer::start());
+    replica.follow(&master);
+    let settings = crate::support::patient(&master).replicas(1);
+    let settings = settings.replicas_timeout(crate::support::ms(2_000));
+    let lock = settings.connect().await.unwrap().lock("x");
+    ran(soon(lock.once_for("p", done)).await);
+    assert_eq!(records(&replica).len(), 2);
+    let frozen = async |_guard: &_| {
+        replica.freeze();
+        Ok::<_, &str>(7)
+    };
+    let short = soon(lock.once_for("q", frozen)).await.unwrap_err();
+    replica.thaw();
+    assert!(matches!(short, OnceError::Unrecorded { value: 7, .. }), "{short:?}");
+}
