@@ -54,6 +54,9 @@ impl Client {
     /// - The token is kept also if the script then fails. A script with `no-writes` cannot raise it.
     /// - It is executed at most once: where that is unknown it is not sent again.
     ///
+    /// Where rights are restricted, the user needs `+evalsha +eval +get +set` and `token_key`, beside what the script
+    /// needs.
+    ///
     /// # Examples
     /// ```
     /// # #[cfg(feature = "embedded")]

@@ -121,7 +121,7 @@ async fn late_holder_of_a_lock_elsewhere_writes_nothing() {
 async fn token_is_kept_though_the_script_fails_and_a_script_that_may_not_write_cannot_raise_it() {
     let server = RedisServer::start();
     let data = client(&server).await;
-    let failing = Script::new("redis.call('INCR', KEYS[1])\nerror('by hand')");
+    let failing = Script::new("redis.call('INCRBY', KEYS[1], 1)\nerror('by hand')");
     let call = |number| data.fenced(token(number), "fence");
     let failed = call(7).script(&failing).key("total").invoke::<()>().await.unwrap_err();
     assert!(matches!(failed, GuardedError::Script { .. }), "{failed:?}");
