@@ -1,12 +1,10 @@
 //! What it costs to be told, and that nothing goes round in circles.
 
-use std::time::Duration;
-
 use palisade::{Client, embedded::Server};
 use testkit::RedisServer;
 
 use super::{listening, tracking};
-use crate::support::{eventually, ms, patiently, promptly, watchdog};
+use crate::support::{ms, patiently, promptly, watchdog};
 
 /// The time of a paused runtime is exact.
 #[tokio::test(start_paused = true)]
@@ -77,23 +75,4 @@ async fn all_holds_of_a_server_hear_that_it_was_emptied() {
     for guard in &guards {
         promptly(&server, guard.lost()).await;
     }
-}
-
-#[tokio::test]
-async fn key_with_a_crowd_is_left_alone() {
-    let server = RedisServer::start();
-    let client = tracking(&server).await;
-    let mut guards = Vec::new();
-    for _ in 0..20 {
-        guards.push(client.rw_lock("x").read().acquire().await.unwrap());
-    }
-    eventually(|| server.calls_of("hlen") > 0).await;
-    // By now it was read once with all of them.
-    tokio::time::sleep(Duration::from_millis(900)).await;
-    let before = server.calls_of("hlen");
-    for number in 0..50 {
-        server.command(&["HSET", "x", "other:1", &number.to_string()]);
-    }
-    server.command(&["PING"]);
-    assert!(server.calls_of("hlen") <= before + 1);
 }
