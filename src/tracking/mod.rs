@@ -19,17 +19,18 @@
 //! # Invariants
 //! - **A key is read before its holds are looked at**, so no change between the two goes unheard.
 //! - **What is told while a key is read makes one more look**: its entry on the server is used up.
-//! - **No loops**: [`table`] bounds how often a key is read. Beyond that it is not read before its next renewal.
+//! - **No loops**: [`pace`] bounds how often a key is read. Beyond that it is not read before its next renewal.
 //! - **A key that nothing here holds costs no command** when it is told of.
 //!
 //! # What proves them
 //! A table at the end of `table`; the simulation with `--tracking`; planted: `told-is-verdict`, `gap-not-looked-at`. In `tests/it/tracking`, on real servers: each way to take a key away, on each kind.
 //!
 //! # To change…
-//! - how often is looked: `table`; when a hold is followed first: `claim/following.rs`
+//! - how often is looked: `pace`; what follows of what is heard: `table`; when a hold is followed first: `claim/following.rs`
 //! - what an answer to a look means: `claim/looking.rs`
 //! - what is said on the connection: `pubsub/reading.rs`
 
+mod pace;
 mod table;
 
 use std::{
@@ -39,7 +40,7 @@ use std::{
 
 use tokio::{runtime::Handle, sync::Notify};
 
-pub(crate) use self::table::Followed;
+pub(crate) use self::pace::Followed;
 use self::table::{KeyTable, TrackingNews, TrackingStep};
 use crate::{
     clock::{Instant, SharedClock},

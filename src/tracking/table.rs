@@ -3,8 +3,7 @@
 //!
 //! # Invariants
 //! - Of each key at most one read is under way.
-//! - A key is read at most once in [`GAP`], or [`SHARED_GAP`] if others may share it; and so often between two
-//!   renewals as [`LOOKS`] says. A renewal of ours changes the key, too, and uses up one of them.
+//! - A key is read no more often than `pace` has it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,37 +11,15 @@ use std::{
     time::Duration,
 };
 
+use super::pace::{Followed, Pace, SUSPENDED, Surplus};
 use crate::{clock::Instant, error::NodeError, pubsub::PubSubEvent};
 
-/// The least time between two reads of a key.
-const GAP: Duration = Duration::from_millis(100);
-/// The same of one that many may hold, of whom each tells the others of its coming and going.
-const SHARED_GAP: Duration = Duration::from_millis(250);
-/// So often a key is read for what is told between two renewals: for the renewal itself, and three times more.
-const LOOKS: u32 = 4;
 /// A key with so many holders changes so often that nothing can be made of it.
 const CROWD: u64 = 16;
 /// So many keys are read at once, after which others have a millisecond.
 const AT_ONCE: usize = 64;
 /// Within this all keys are read of which it is not known which have changed, unless a lease is short.
 const ALL_WITHIN: Duration = Duration::from_secs(1);
-/// For so long it is counted how often keys are read beyond their renewals, ...
-const WINDOW: Duration = Duration::from_secs(10);
-/// ... and for so long none is followed if that was more than once for each, and so often more.
-const SUSPENDED: Duration = Duration::from_secs(120);
-const FEW: usize = 64;
-
-/// A key that is followed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Followed {
-    /// Where its holds are listed.
-    pub(crate) channel: Arc<str>,
-    /// Whether many may hold it.
-    pub(crate) is_shared: bool,
-    /// How often it is renewed.
-    pub(crate) period: Duration,
-}
-
 /// The keys that are followed on one node.
 #[derive(Debug, Default)]
 pub(super) struct KeyTable {
@@ -63,10 +40,7 @@ struct FollowedKey {
     phase: KeyPhase,
     /// Whether its holds are looked at once it was read.
     looks: bool,
-    last_read: Option<Instant>,
-    /// How often it was read for what was told, since when.
-    reads: u32,
-    reads_since: Option<Instant>,
+    pace: Pace,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,13 +53,6 @@ enum KeyPhase {
     Waiting(Instant),
     /// The connection was lost, or has refused.
     Unheard,
-}
-
-/// Reads that no renewal of ours explains.
-#[derive(Debug, Default)]
-struct Surplus {
-    since: Option<Instant>,
-    reads: usize,
 }
 
 /// What follows.
@@ -122,7 +89,7 @@ impl KeyTable {
         if let Some(known) = self.keys.get_mut(key) {
             known.followed = followed;
             // Another hold, whose looks are its own.
-            (known.reads, known.reads_since) = (0, None);
+            known.pace.begin_again();
             // What was told may have come after this one began.
             known.looks |= matches!(known.phase, KeyPhase::Waiting(_));
             return match known.phase {
@@ -131,14 +98,7 @@ impl KeyTable {
             };
         }
         let phase = KeyPhase::Standing;
-        let known = FollowedKey {
-            followed,
-            phase,
-            looks: false,
-            last_read: None,
-            reads: 0,
-            reads_since: None,
-        };
+        let known = FollowedKey { followed, phase, looks: false, pace: Pace::default() };
         self.keys.insert(key.clone(), known);
         self.read(key)
     }
@@ -196,7 +156,7 @@ impl KeyTable {
         match &mut known.phase {
             KeyPhase::Reading { again } => *again = true,
             KeyPhase::Standing => {
-                let at = known.next_read(now);
+                let at = known.pace.next_read(&known.followed, now);
                 if at <= now {
                     return self.read_if_held(key, now, held_until);
                 }
@@ -222,7 +182,7 @@ impl KeyTable {
         }
         known.looks = again && is_lone;
         let next = match (is_lone, again) {
-            (true, true) => KeyPhase::Waiting(known.next_read(now)),
+            (true, true) => KeyPhase::Waiting(known.pace.next_read(&known.followed, now)),
             (true, false) => KeyPhase::Standing,
             // Whatever is told of it until then does not matter.
             (false, _) => KeyPhase::Waiting(now + known.followed.period),
@@ -243,7 +203,10 @@ impl KeyTable {
         for (i, (_, key)) in keys.iter().enumerate() {
             let Some(known) = self.keys.get(key) else { continue };
             let pause = Duration::from_millis((i / most) as u64).min(known.followed.period / 2);
-            self.set(key, KeyPhase::Waiting(known.next_read(now).max(now + pause)));
+            self.set(
+                key,
+                KeyPhase::Waiting(known.pace.next_read(&known.followed, now).max(now + pause)),
+            );
         }
         for known in self.keys.values_mut() {
             if let KeyPhase::Reading { again } = &mut known.phase {
@@ -280,7 +243,7 @@ impl KeyTable {
             self.keys.remove(key);
             return vec![TrackingStep::Leave(key.clone())];
         }
-        let is_surplus = known.count_read(now);
+        let is_surplus = known.pace.count_read(&known.followed, now);
         known.looks = true;
         if is_surplus && self.surplus.is_too_much(self.keys.len(), now) {
             return self.suspend(now);
@@ -329,45 +292,6 @@ impl KeyTable {
     }
 }
 
-impl FollowedKey {
-    /// When it may be read, if it has changed now.
-    fn next_read(&self, now: Instant) -> Instant {
-        let gap = if self.followed.is_shared { SHARED_GAP } else { GAP };
-        let next = self.last_read.map_or(now, |at| (at + gap).max(now));
-        match self.reads_since {
-            Some(since) if self.reads >= LOOKS && next < since + self.followed.period => {
-                since + self.followed.period
-            }
-            _ => next,
-        }
-    }
-
-    /// Whether a renewal does not explain it.
-    fn count_read(&mut self, now: Instant) -> bool {
-        self.last_read = Some(now);
-        if self.reads_since.is_none_or(|since| now >= since + self.followed.period) {
-            (self.reads, self.reads_since) = (0, Some(now));
-        }
-        self.reads += 1;
-        self.reads > 1
-    }
-}
-
-impl Surplus {
-    /// Counts one more of so many keys.
-    fn is_too_much(&mut self, keys: usize, now: Instant) -> bool {
-        if self.since.is_none_or(|since| now >= since + WINDOW) {
-            (self.since, self.reads) = (Some(now), 0);
-        }
-        self.reads += 1;
-        if self.reads <= keys + FEW {
-            return false;
-        }
-        self.reads = 0;
-        true
-    }
-}
-
 /// Whether it would be the same the next time.
 fn is_for_good(error: &NodeError) -> bool {
     match error {
@@ -380,6 +304,7 @@ fn is_for_good(error: &NodeError) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tracking::pace::{FEW, LOOKS};
 
     fn at(ms: u64) -> Instant {
         Instant::from_origin(Duration::from_millis(ms))
@@ -405,6 +330,16 @@ mod tests {
             TrackingStep::Tell(TrackingNews::TooManyKeys) => 'T',
         };
         steps.iter().map(word).collect()
+    }
+
+    /// A table of keys that stand.
+    fn following(keys: &[Arc<str>]) -> KeyTable {
+        let mut table = KeyTable::default();
+        for x in keys {
+            table.follow(x, followed(x, false));
+            table.on_event(&PubSubEvent::Read(x.clone(), 1), at(0), &|_| None);
+        }
+        table
     }
 
     /// What happens to one key that is held, at which time: `f`ollowed, `c`hanged, read with one holder (`1`), `0`
@@ -545,13 +480,9 @@ mod tests {
 
     #[test]
     fn nothing_is_followed_for_a_while_if_keys_are_told_of_too_often() {
-        let mut table = KeyTable::default();
         let held_until = |_: &str| Some(at(1_000_000));
         let keys: Vec<_> = (0..100).map(|i| key(&format!("x:{i}"))).collect();
-        for x in &keys {
-            table.follow(x, followed("x", false));
-            table.on_event(&PubSubEvent::Read(x.clone(), 1), at(0), &held_until);
-        }
+        let mut table = following(&keys);
         let mut told = String::new();
         for ms in [0, 200, 400] {
             for x in &keys {
@@ -569,14 +500,10 @@ mod tests {
 
     #[test]
     fn holds_that_end_first_are_looked_at_first() {
-        let mut table = KeyTable::default();
         let keys: Vec<_> = (0..200).map(|i| key(&format!("{i:03}"))).collect();
         // The last ones end first.
         let held_until = |channel: &str| Some(at(10_000 - channel.parse::<u64>().unwrap()));
-        for x in &keys {
-            table.follow(x, followed(x, false));
-            table.on_event(&PubSubEvent::Read(x.clone(), 1), at(0), &held_until);
-        }
+        let mut table = following(&keys);
         let read = |steps: Vec<TrackingStep>| -> Vec<_> {
             let key = |step| if let TrackingStep::Read(key) = step { Some(key) } else { None };
             steps.into_iter().filter_map(key).collect()

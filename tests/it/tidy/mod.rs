@@ -74,7 +74,7 @@ const ALONE: [&str; 9] =
 const FOR_USERS: [(&str, &str); 1] = [("embedded/mod.rs", "crate::client::SimulatedProcess;")];
 
 /// Rooms that decide and do not act: `now` is an argument, and no call is made.
-const PURE: [&str; 17] = [
+const PURE: [&str; 18] = [
     "acquire/fence.rs",
     "acquire/tally.rs",
     "claim/absence.rs",
@@ -87,6 +87,7 @@ const PURE: [&str; 17] = [
     "standing/knowledge.rs",
     "standing/mark.rs",
     "standing/policy.rs",
+    "tracking/pace.rs",
     "tracking/table.rs",
     "wait/handover.rs",
     "wait/others.rs",
