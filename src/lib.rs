@@ -30,6 +30,7 @@
 //! | a few locks for any number of keys | [`StripedLock`] | |
 //! | some at a time | [`Semaphore`], [`ExpirableSemaphore`] | |
 //! | once an hour, on however many machines a timer fires | [`Lock::once_for`] | [`RedLock::once_for`] |
+//! | one of many leads, and others find it | [`Client::election`] | [`Masters::election`] |
 //! | many wait for others to finish | [`CountDownLatch`] | |
 //! | any of them in one field | [`any::BoxLock`], or a function over [`AnyLock`] | the same |
 //!
@@ -69,6 +70,7 @@ mod claim;
 mod client;
 pub mod clock;
 mod composite;
+mod elections;
 #[cfg(feature = "embedded")]
 pub mod embedded;
 pub mod error;
@@ -192,6 +194,54 @@ pub mod once {
     pub use crate::periods::{
         Begun, BegunRun, Cadence, Once, OnceError, RecordError, RecordedRun, RunOutcome,
     };
+    #[allow(unused_imports, reason = "the page links to what is at the root")]
+    use crate::*;
+}
+
+/// Elections: of all that campaign one leads, and all that want to know are told which.
+///
+/// An [`Election`](election::Election) stands on a lock with fencing tokens: [`FencedLock`], [`FencedRedLock`] or
+/// [`FencedMultiLock`]. To lead is to hold that lock, so the promise is that of the lock; the rest is announced beside
+/// it.
+///
+/// # What is promised
+/// - **At most one leads, by its own clock**, as long as the promise of its lock holds. A leader that cannot renew its
+///   lease is told so ([`lost`](election::Leadership::lost)) before another can be granted, and never leads again by the
+///   same [`Leadership`](election::Leadership).
+/// - **The token rises with each term.** A leader that was suspended finds out late; a store that is shown the
+///   [token](election::Leadership::token) with each write refuses it.
+/// - **An observer sees no older term after a newer one**, and no value of another leader. It may leave out terms, and
+///   says [since when](election::Observation::stale_since) it could not ask.
+///
+/// # As long as what
+/// - What is seen of a leader from outside is a hint. It may be over when it is read, and a leader that crashed is seen
+///   until its lease has ended. Only the leader itself can know that it leads.
+/// - On several servers the leader is the one that a majority names, with the newest value that it wrote on any of them.
+/// - A value is announced by a [guarded script](guarded): only while its leader holds the lock on that server. A failover
+///   may lose it; the next one brings it back, as does the next term.
+/// - Between a grant and its announcement, which follows at once, observers see a leader without token and value. So
+///   they do if the lock is held without an election.
+/// - One small key stays for each election, with what its last leader announced.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "embedded")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = palisade::embedded::Server::start()?.client()?;
+/// let election = client.election("scheduler");
+/// let leadership = election.campaign().await?;
+/// leadership.proclaim("http://10.0.0.7:8080").await?;
+/// leadership.run(async { /* … what only a leader does … */ }).await?;
+/// leadership.resign().await?;
+/// assert_eq!(election.leader().await?, None);
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "embedded"))]
+/// # fn main() {}
+/// ```
+pub mod election {
+    pub use crate::elections::{Election, HasToken, Leader, Leadership, Observation, Observer};
     #[allow(unused_imports, reason = "the page links to what is at the root")]
     use crate::*;
 }

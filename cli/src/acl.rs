@@ -51,6 +51,7 @@ impl KindOfName {
         match self {
             Self::Lock => Use::Lock,
             Self::Fenced => Use::FencedLock,
+            Self::Election => Use::Election,
             Self::Fair => Use::FairLock,
             Self::Rw => Use::RwLock,
             Self::Permits => Use::ExpirableSemaphore,

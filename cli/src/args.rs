@@ -249,6 +249,8 @@ pub(crate) enum KindOfName {
     Lock,
     /// One with fencing tokens: `palisade run` on several servers
     Fenced,
+    /// --proclaim, and `palisade leader`
+    Election,
     /// --fair
     Fair,
     /// --exclusive and --shared

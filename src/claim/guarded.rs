@@ -67,6 +67,11 @@ impl<'a> OpenCall<'a> {
 }
 
 impl Claim {
+    /// From now on it is not passed on, but released: what was said by its holder id would be said of the next one.
+    pub(crate) fn keep_to_this_turn(&self) {
+        self.open_calls.fetch_add(1, Ordering::SeqCst);
+    }
+
     /// Whether a script of the user's may still be executed that was not answered.
     pub(super) fn has_open_calls(&self) -> bool {
         self.open_calls.load(Ordering::SeqCst) > 0 && !planted!(GuardedHoldPassedOn)

@@ -7,6 +7,7 @@ use futures::future::join_all;
 use super::{Client, ClientBuilder, draining::drain};
 use crate::{
     composite::{FencedMultiLock, FencedRedLock, Inspection, MultiLock, RedLock, RedRwLock},
+    elections::Election,
     error::{Ballot, BlessError, ConfigError, ConnectError, NodeId, ShutdownError, Vote},
     kinds::{FencedLock, Lock, Mutex, ReadLock, RwLock, WriteLock},
     process::NodeServices,
@@ -163,6 +164,12 @@ impl Masters {
     pub fn fenced_multi_lock(&self, name: impl AsRef<str>) -> FencedMultiLock {
         let lock = FencedMultiLock::new(self.fenced_members(name.as_ref()));
         lock.expect("invariant: checked when the masters were made")
+    }
+
+    /// The election whose leader holds the [`FencedRedLock`] `name`. Sends no call.
+    #[must_use]
+    pub fn election(&self, name: impl AsRef<str>) -> Election {
+        Election::new(self.fenced_red_lock(name))
     }
 
     /// The lock `name` with many readers or one writer, of which each side is held by a majority. Asks no server.

@@ -59,6 +59,7 @@ pub use simulated::SimulatedProcess;
 
 use crate::{
     composite::StripedLock,
+    elections::Election,
     error::{BlessError, ConfigError, ConnectError, LostCause, NodeError, NodeId, ShutdownError},
     kind::Holder,
     kinds::{CountDownLatch, ExpirableSemaphore, FairLock, FencedLock, Lock, RwLock, Semaphore},
@@ -184,6 +185,12 @@ impl Client {
     #[must_use]
     pub fn fenced_lock(&self, name: impl AsRef<str>) -> FencedLock {
         FencedLock::new(self.services.clone(), name.as_ref())
+    }
+
+    /// The election whose leader holds the [`FencedLock`] `name`. Sends no call.
+    #[must_use]
+    pub fn election(&self, name: impl AsRef<str>) -> Election {
+        Election::new(self.fenced_lock(name))
     }
 
     /// The reentrant lock `name` that is granted in the order in which it was asked for. Sends no

@@ -194,6 +194,10 @@ impl Use {
                 key::last_run(name),
                 key::period(name, "*"),
             ],
+            Self::Election => {
+                let lock = Self::FencedLock.keys(name).into_iter();
+                return lock.chain([key::leader(name).to_string()]).collect();
+            }
             Self::FairLock => vec![
                 key::fair_queue(name),
                 key::fair_deadlines(name),
@@ -223,6 +227,10 @@ impl Use {
         match self {
             Self::Lock | Self::FencedLock => {
                 vec![lock.to_string(), key::turn_channel(name, "*").to_string()]
+            }
+            Self::Election => {
+                let lock = Self::FencedLock.channels(name).into_iter();
+                lock.chain([key::leader_channel(name).to_string()]).collect()
             }
             Self::FairLock => vec![format!("{lock}:*")],
             Self::RwLock => vec![key::rw_channel(name).to_string()],

@@ -3,7 +3,7 @@
 use super::{
     counter, expirable, fair, fenced, latch, mutex, once, permits, rw, semaphore, usage::Use,
 };
-use crate::{acquire::turnstile, periods, voting::marker, wire::Script};
+use crate::{acquire::turnstile, elections, periods, voting::marker, wire::Script};
 
 /// What connections load in advance.
 pub(crate) fn of_locks() -> Vec<&'static Script> {
@@ -17,7 +17,7 @@ fn of_counters() -> impl Iterator<Item = &'static Script> {
     let numbers = counter::script::SCRIPTS.into_iter().chain(once::script::SCRIPTS);
     let numbers = numbers.chain(latch::script::SCRIPTS).chain(permits::script::SCRIPTS);
     let numbers = numbers.chain(semaphore::script::SCRIPTS).chain(expirable::script::SCRIPTS);
-    numbers.chain(periods::SCRIPTS)
+    numbers.chain(periods::SCRIPTS).chain(elections::SCRIPTS)
 }
 
 #[cfg(any(test, feature = "embedded"))]
@@ -35,6 +35,7 @@ pub(super) fn of(usage: Use) -> Vec<&'static Script> {
     match usage {
         Use::Lock => alone.collect(),
         Use::FencedLock => alone.chain(fenced::script::SCRIPTS).collect(),
+        Use::Election => of(Use::FencedLock).into_iter().chain(elections::SCRIPTS).collect(),
         Use::FairLock => plain.chain(fair::script::SCRIPTS).collect(),
         Use::RwLock => plain.chain(rw::script::SCRIPTS).collect(),
         Use::Semaphore => permits.chain(semaphore::script::SCRIPTS).collect(),

@@ -18,6 +18,9 @@ pub enum Use {
     Lock,
     /// [`FencedLock`](crate::FencedLock), by itself or as a member of several.
     FencedLock,
+    /// [`Election`](crate::election::Election), by a [`FencedLock`](crate::FencedLock) or several. Observers need the
+    /// same.
+    Election,
     /// [`FairLock`](crate::FairLock).
     FairLock,
     /// [`RwLock`](crate::RwLock).

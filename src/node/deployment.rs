@@ -23,7 +23,7 @@ use crate::{
     reach::{ConnectionKey, Endpoint, NodeSettings},
     socket::{Answer, Connection, Priority},
     standing::{RunId, ServerRun},
-    wire::{Call, key::slot},
+    wire::{Call, Publishing, key::slot},
 };
 
 /// One Redis deployment that votes as one. A cheap handle.
@@ -341,10 +341,15 @@ impl Node {
         self.0.core.standing().clone()
     }
 
+    /// By which command messages are published there, as far as is known.
+    pub(crate) fn publishing(&self) -> Publishing {
+        self.0.core.settings.sharding.publishing()
+    }
+
     /// The texts of all that grants, behind `prologue`.
     pub(crate) fn checked_scripts(&self, prologue: &'static str) -> Vec<&'static str> {
         let scripts = self.0.core.settings.scripts.iter().filter(|script| script.grants);
-        let publishing = self.0.core.settings.sharding.publishing();
+        let publishing = self.publishing();
         scripts.map(|script| script.behind(prologue).publishing(publishing).source).collect()
     }
 

@@ -81,6 +81,7 @@ pub(crate) struct Process {
     next_nonce: AtomicU64,
     next_id: AtomicU64,
     next_connector: AtomicU64,
+    next_announcement: AtomicU64,
     pub(crate) clock: SharedClock,
     pub(crate) random: SharedRandom,
     pub(crate) watchdog: Watchdog,
@@ -171,6 +172,7 @@ impl Process {
             next_nonce: AtomicU64::new(1),
             next_id: AtomicU64::new(1),
             next_connector: AtomicU64::new(1),
+            next_announcement: AtomicU64::new(1),
             renewal_phase: random.within(Duration::ZERO..Duration::from_secs(1)),
             clock,
             random,
@@ -216,6 +218,11 @@ impl Process {
     pub(crate) fn fresh_nonce(&self) -> Arc<str> {
         let number = self.next_nonce.fetch_add(1, Ordering::Relaxed);
         format!("{}m{number}", self.holder_prefix).into()
+    }
+
+    /// Greater than all before, whichever hold it is for: a hold may have several that announce by it.
+    pub(crate) fn next_announcement(&self) -> u64 {
+        self.next_announcement.fetch_add(1, Ordering::Relaxed)
     }
 
     /// 16 bytes that were never used before.

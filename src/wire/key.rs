@@ -192,6 +192,16 @@ pub(crate) fn period(name: &str, id: &str) -> Arc<str> {
     }
 }
 
+/// Where the leader that holds the lock `name` is announced.
+pub(crate) fn leader(name: &str) -> Arc<str> {
+    ours(name, "palisade_leader")
+}
+
+/// The channel on which it is told that something was announced there.
+pub(crate) fn leader_channel(name: &str) -> Arc<str> {
+    prefixed("palisade_leader", name)
+}
+
 /// Where versions before this one had it, if that is another key.
 pub(crate) fn permit_holders_before(name: &str) -> Option<Arc<str>> {
     in_braces(name).map(|_| suffixed(name, &[HOLDERS]))

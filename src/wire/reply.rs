@@ -88,6 +88,14 @@ impl Items {
         }
     }
 
+    /// The next element, a string of any bytes.
+    pub(crate) fn bytes(&mut self) -> Result<Vec<u8>, Malformed> {
+        match self.0.next() {
+            Some(Value::BulkString(bytes)) => Ok(bytes),
+            other => Err(Malformed::new("bytes", other.as_ref())),
+        }
+    }
+
     /// The next element, whatever it is; nil if there is none, as an array from Lua ends before its first nil.
     pub(crate) fn value(&mut self) -> Value {
         self.0.next().unwrap_or(Value::Nil)

@@ -11,6 +11,7 @@ mod composite;
 mod deployment;
 mod differential;
 mod draining;
+mod elections;
 mod expirable;
 mod extending;
 mod fair;

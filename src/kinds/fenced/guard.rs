@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::{
+    elections::HasToken,
     guard::{LockGuard, Turn, guard_methods},
     kind::FencingToken,
 };
@@ -48,6 +49,8 @@ impl FencedGuard {
         Self { guard, token }
     }
 }
+
+impl HasToken for FencedGuard {}
 
 // As a plain guard its token is still there, but may be that of no lock.
 guard_methods!(FencedGuard.guard, of: Self::of, suits: |turn: &Turn| turn.token().is_some());

@@ -13,9 +13,10 @@ use crate::support::{HANG, eventually, patient, soon};
 
 type Done = Result<(), Box<dyn Error>>;
 
-const USES: [Use; 7] = [
+const USES: [Use; 8] = [
     Use::Lock,
     Use::FencedLock,
+    Use::Election,
     Use::FairLock,
     Use::RwLock,
     Use::Semaphore,
@@ -71,6 +72,15 @@ async fn scenario(usage: Use, server: &RedisServer, client: &Client) -> Done {
             assert!(plain.force_release().await?);
         }
         Use::FencedLock => lock(server, client.fenced_lock("x")).await?,
+        Use::Election => {
+            lock(server, client.fenced_lock("x")).await?;
+            let election = client.election("x");
+            let leadership = election.campaign().await?;
+            leadership.proclaim("v").await?;
+            let mut observer = election.observe();
+            assert!(observer.changed().await?.leader.is_some());
+            leadership.resign().await?;
+        }
         Use::FairLock => {
             let fair = client.fair_lock("x");
             lock(server, fair.clone()).await?;
@@ -159,7 +169,8 @@ async fn right_that_is_missing_is_an_error_that_leaves_nothing_for_ever() {
             let done = soon(done).await.map_err(|error| format!("{error:?}"));
             if let Err(text) = done.and_then(|done| done) {
                 // What may not be renewed ends, and says so.
-                let is_told = text.contains("Permission") || text.contains("Expired");
+                let signs = ["Permission", "Expired", "can't run this command"];
+                let is_told = signs.iter().any(|sign| text.contains(sign));
                 assert!(is_told, "{usage:?} without {missing}: {text}");
             }
             // A lock that it left ends by itself. A place in a queue ends as that of a waiter that died, and
