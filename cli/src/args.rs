@@ -12,8 +12,8 @@ use crate::{
     duration, exit,
     help::{
         ACL_ABOUT, ACL_MORE, BLESS_ABOUT, BLESS_MORE, CLOCK_SKEW, FAILOVER, FLEET_MAX_LEASE,
-        INSPECT_ABOUT, INSPECT_MORE, LONG_ABOUT, MAX_LEASE, NAMESPACE, PERMITS_ABOUT, QUARANTINE,
-        RUN_ABOUT, RUN_MORE, RUN_SHORT, SERVER, UNIDENTIFIED,
+        INSPECT_ABOUT, INSPECT_MORE, LEADER_ABOUT, LEADER_MORE, LONG_ABOUT, MAX_LEASE, NAMESPACE,
+        PERMITS_ABOUT, QUARANTINE, RUN_ABOUT, RUN_MORE, RUN_SHORT, SERVER, UNIDENTIFIED,
     },
     sort::Sort,
     tell,
@@ -31,6 +31,7 @@ pub(crate) struct Cli {
 pub(crate) enum Subcommand {
     Run(RunArgs),
     Inspect(InspectArgs),
+    Leader(LeaderArgs),
     Permits(PermitsArgs),
     Bless(BlessArgs),
     Acl(AclArgs),
@@ -79,6 +80,11 @@ pub(crate) struct RunArgs {
     /// Run it only if the last recorded run began at least so long ago, by the server's clock
     #[arg(long, value_name = "DURATION", group = "cadence", conflicts_with_all = ["shared", "permits"], value_parser = pause)]
     pub(crate) at_most_every: Option<Duration>,
+
+    /// Announce this to all that follow who leads, such as an address: see `palisade leader`. The lock has a
+    /// fencing token then, on one server too
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["exclusive", "shared", "fair", "permits"], value_parser = announcement)]
+    pub(crate) proclaim: Option<String>,
 
     /// Do not wait: exit with 75 if another holds the lock
     #[arg(short, long, alias = "nb", conflicts_with = "wait")]
@@ -168,6 +174,25 @@ pub(crate) struct InspectArgs {
     pub(crate) check: bool,
 
     /// The name of the lock
+    pub(crate) name: String,
+}
+
+/// Show which candidate leads the election NAME
+#[derive(Debug, Args)]
+#[command(long_about = LEADER_ABOUT, after_long_help = LEADER_MORE)]
+pub(crate) struct LeaderArgs {
+    #[command(flatten)]
+    pub(crate) servers: ServerArgs,
+
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print a line at each change, until it is ended
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+
+    /// The name of the election: of the lock that its leader holds
     pub(crate) name: String,
 }
 
@@ -418,6 +443,12 @@ fn misplaced_command(answer: &clap::Error) -> Option<&str> {
         }
         _ => None,
     }
+}
+
+/// What a leader announces.
+fn announcement(text: &str) -> Result<String, String> {
+    let is_usable = text.len() <= 1024;
+    if is_usable { Ok(text.to_owned()) } else { Err("must have at most 1024 bytes".to_owned()) }
 }
 
 /// The id of a period.

@@ -2,7 +2,7 @@
 //! after it.
 //!
 //! `run` tells the story; `supervisor` keeps its promise when palisade itself is killed or stopped; `inspect` shows the
-//! holders of a lock; `bless` vouches for a new fleet. There is no API here: the tool is its arguments, its exit codes
+//! holders of a lock; `leader` follows an election; `bless` vouches for a new fleet. There is no API here: the tool is its arguments, its exit codes
 //! and its output.
 
 #![cfg(target_os = "linux")]
@@ -20,6 +20,7 @@ mod hold;
 mod holder;
 mod inspect;
 mod last;
+mod leader;
 mod permits;
 mod processes;
 mod refusal;
@@ -68,6 +69,7 @@ fn dispatch(cli: Cli) -> Result<End, Failure> {
         Subcommand::Run(args) => return runtime()?.block_on(run::run(&args)),
         Subcommand::Inspect(args) if args.last => runtime()?.block_on(last::last(&args)),
         Subcommand::Inspect(args) => runtime()?.block_on(inspect::inspect(&args)),
+        Subcommand::Leader(args) => runtime()?.block_on(leader::leader(&args)),
         Subcommand::Permits(args) => runtime()?.block_on(permits::permits(&args)),
         Subcommand::Acl(args) => acl::acl(&args),
         Subcommand::Bless(args) => runtime()?.block_on(bless::bless(&args)),

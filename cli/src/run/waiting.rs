@@ -3,7 +3,8 @@
 use std::{iter, time::Duration};
 
 use palisade::{
-    Client,
+    Client, LockGuard,
+    election::Leadership,
     error::InspectError,
     inspect::{Access, Holder, Inspection},
 };
@@ -24,6 +25,7 @@ use crate::{
     servers::Servers,
     signals::Signals,
     sort::Sort,
+    tell,
 };
 
 /// Acquires the lock, or says why not.
@@ -43,13 +45,23 @@ pub(crate) async fn acquire(
     let wanted = Wanted::of(args, settings);
     tokio::select! {
         granted = wanted.acquire(servers) => match granted {
-            Ok(Some(guard)) => Ok(guard.into()),
+            Ok(Some(guard)) => Ok(proclaimed(args, guard).await?.into()),
             Ok(None) => Err(held_elsewhere(args, servers).await),
             Err(error) => Err(refusal::of_acquire(&error, args.all)),
         },
         signal = signals.next() => Err(Failure::signalled(signal)),
         failure = say_who_has_it(args, settings, servers) => Err(failure),
     }
+}
+
+/// What is to be announced is announced. If it cannot be, the lock is held all the same.
+async fn proclaimed(args: &RunArgs, guard: LockGuard) -> Result<LockGuard, Failure> {
+    let Some(text) = &args.proclaim else { return Ok(guard) };
+    let leadership = Leadership::of(guard).map_err(Failure::usage)?;
+    if let Err(error) = leadership.proclaim(text).await {
+        tell(format_args!("leads, and could not announce that: {error}"));
+    }
+    Ok(leadership.into_guard())
 }
 
 /// After a second says which holder we wait for. Completes only if waiting is pointless.

@@ -23,6 +23,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) sort: Sort,
     /// On all servers, not on a majority.
     pub(crate) all: bool,
+    /// With a token, on one server too.
+    is_fenced: bool,
     lease: Duration,
     patience: Patience,
     /// Whether enough servers have answered before.
@@ -38,6 +40,7 @@ impl<'a> Wanted<'a> {
             name: &args.name,
             sort: args.sort(),
             all: args.all,
+            is_fenced: args.proclaim.is_some(),
             lease,
             patience,
             has_met_them: false,
@@ -73,6 +76,9 @@ impl<'a> Wanted<'a> {
         let clients = masters.clients();
         let queueing = || clients.iter().map(|client| client.fair_lock(name));
         let asking: Pin<Box<dyn Future<Output = Granted>>> = match (self.sort, clients, self.all) {
+            (Sort::Plain, [only], _) if self.is_fenced => {
+                Box::pin(self.ask_for(only.fenced_lock(name)))
+            }
             (Sort::Plain, [only], _) => Box::pin(self.ask_for(only.lock(name))),
             (Sort::Fair, [only], _) => Box::pin(self.ask_for(only.fair_lock(name))),
             (Sort::Fair, _, true) => Box::pin(self.ask_for(MultiLock::new(queueing())?)),

@@ -8,6 +8,7 @@ mod deployments;
 mod fencing;
 mod herd;
 mod inspect;
+mod leader;
 mod loss;
 mod misdirected;
 mod namespace;
