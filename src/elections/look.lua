@@ -19,7 +19,7 @@ if not string.find(holder, '^.+:%-?%d+$') then
 end
 reply[2] = redis.call('PTTL', KEYS[1])
 reply[3] = holder
--- Ours are shorter.
-local announced = redis.call('GETRANGE', KEYS[2], 0, 2047)
-if announced ~= '' then reply[4] = announced end
+local announced = redis.call('GET', KEYS[2])
+-- Ours are shorter than 2 kB. What others have put there is not sent in full.
+if announced then reply[4] = string.sub(announced, 1, 2048) end
 return reply
