@@ -64,7 +64,7 @@ impl Election {
     ///
     /// let masters = Masters::connect(["redis://a", "redis://b", "redis://c"]).await?;
     /// // A leader that dies is followed after five seconds.
-    /// let lease = Lease::renewed(Duration::from_secs(5));
+    /// let lease = Lease::WatchdogOf(Duration::from_secs(5));
     /// let election = Election::new(masters.fenced_red_lock("scheduler").with_lease(lease));
     /// # Ok(())
     /// # }
