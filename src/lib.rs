@@ -86,6 +86,7 @@ mod node;
 mod notifier;
 mod panics;
 mod periods;
+mod presence;
 mod process;
 mod pubsub;
 mod random;
@@ -256,6 +257,7 @@ pub mod inspect {
     pub use crate::{
         composite::Inspection,
         kind::{Access, Holder},
+        presence::ProcessRecord,
     };
 }
 
@@ -293,6 +295,7 @@ pub mod settings {
     pub use crate::reach::Tls;
     pub use crate::{
         client::Sentinels,
+        presence::Presence,
         reach::{Credentials, Spin, Stream},
         standing::{Failover, Unidentified},
         wait::LocalHandover,

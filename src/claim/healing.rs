@@ -108,6 +108,7 @@ async fn heal(claim: Arc<Claim>, member: MemberId) {
     let node = &claim.members()[member].services.node;
     if matches!(ask_in_passing(claim.clone(), member).await, Vote::Granted) {
         claim.follow_won_back(member);
+        claim.note_won_back(member);
         let (lock, holder) = (claim.lock_name(), claim.holder().clone());
         let node = node.id().clone();
         telling::event(move || tracing::debug!(%lock, %holder, %node, "a member was won back"));

@@ -62,6 +62,7 @@ mod in_flight;
 mod looking;
 mod margin;
 mod member_state;
+mod noting;
 mod parts;
 mod place;
 mod record;

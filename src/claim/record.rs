@@ -113,6 +113,8 @@ pub(super) struct ClaimState {
     pub(super) renew_until: Option<Instant>,
     /// When changes of its keys are to be listened to, if that is to come.
     pub(super) follow_at: Option<Instant>,
+    /// When operators are to be told of it, if that is to come.
+    pub(super) note_at: Option<Instant>,
     /// The fencing token that it was won with: what joins later is to have no lesser one.
     pub(super) token: Option<FencingToken>,
     pub(super) recount: Recount,
@@ -217,6 +219,7 @@ impl Claim {
                 reduced_at: None,
                 renew_until: None,
                 follow_at: None,
+                note_at: None,
                 token: None,
                 recount: Recount::default(),
                 queue: (members.is_one() && wanted.queues_at(members.first()))

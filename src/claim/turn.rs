@@ -45,6 +45,7 @@ impl Claim {
         state.won_at = now;
         state.renew_until = self.renew_until(now);
         state.follow_at = self.follow_at(now);
+        state.note_at = self.note_at(now, state.term);
         let next = self.next_look(&state);
         drop(state);
         let listed: Arc<dyn Listed> = self.clone();

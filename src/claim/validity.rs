@@ -135,7 +135,7 @@ impl Claim {
             Some(sum) => sum.wish,
             None => state.members.values().filter_map(MemberState::wish).min(),
         };
-        wish.into_iter().chain(state.follow_at).fold(deadline, Instant::min)
+        wish.into_iter().chain(state.follow_at).chain(state.note_at).fold(deadline, Instant::min)
     }
 
     pub(super) fn next_renewal(&self, term: Term, now: Instant) -> Option<Instant> {

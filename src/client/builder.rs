@@ -1,6 +1,6 @@
 //! The settings of a client, each with its default.
 
-use std::{fmt, io, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, io, sync::Arc, time::Duration};
 
 #[cfg(feature = "embedded")]
 use super::SimulatedProcess;
@@ -11,6 +11,7 @@ use crate::{
     kinds::scripts,
     lease::MIN_WATCHDOG,
     node::Node,
+    presence::{Presence, ProcessIdentity, check_labels, check_note},
     process::{NodeServices, Process, ServiceSettings},
     reach::{NodeSettings, Replicated, Sharding, Spin},
     standing::{
@@ -55,6 +56,9 @@ pub struct ClientBuilder {
     spin: Spin,
     local_handover: LocalHandover,
     tracking: bool,
+    presence: Presence,
+    note: Option<String>,
+    labels: BTreeMap<String, String>,
     quarantine: Quarantine,
     unidentified: Unidentified,
     failover: Failover,
@@ -84,6 +88,9 @@ impl Default for ClientBuilder {
             spin: Spin::default(),
             local_handover: LocalHandover::default(),
             tracking: false,
+            presence: Presence::default(),
+            note: None,
+            labels: BTreeMap::new(),
             quarantine: Quarantine::default(),
             unidentified: Unidentified::default(),
             failover: Failover::default(),
@@ -223,6 +230,31 @@ impl ClientBuilder {
     /// A swap of databases (`SWAPDB`) is not told, nor is a key that 16 or more hold at once.
     pub fn tracking(mut self, is_on: bool) -> Self {
         self.tracking = is_on;
+        self
+    }
+
+    /// Of which holds operators are told, with host, process, program and [note](Self::note): on the servers, in one key
+    /// a process, `palisade_process:{…}`. `palisade inspect` and [`Client::process_of`] show it. Defaults to
+    /// [`Presence::Hidden`].
+    ///
+    /// The watchdog writes it, at most once in 10 s, and again every 20 to 30 s while something is held for long. It
+    /// costs an acquire nothing. After a crash it stands for 90 s. Where rights are restricted they are those of
+    /// [`Rights::telling`](crate::acl::Rights::telling); without them that is said once, and locks work as they do.
+    pub fn presence(mut self, presence: Presence) -> Self {
+        self.presence = presence;
+        self
+    }
+
+    /// What operators are told of this program, such as its job or its ticket: at most 256 bytes, seen by all that may
+    /// read the servers. Defaults to nothing.
+    pub fn note(mut self, note: &str) -> Self {
+        self.note = Some(note.to_owned());
+        self
+    }
+
+    /// The same, by name: at most 8, of 64 bytes each.
+    pub fn label(mut self, name: &str, value: &str) -> Self {
+        self.labels.insert(name.to_owned(), value.to_owned());
         self
     }
 
@@ -368,25 +400,26 @@ impl ClientBuilder {
         let (fleet_max_lease, quarantine) = (self.longest_of_all(), self.quarantine_length());
         let replicated = self.replicated();
         // By a clock that stands still a look would never end.
-        let is_real = self.process.is_none() && self.clock.is_none();
+        let is_given = self.process.is_some();
+        let is_real = !is_given && self.clock.is_none();
         let process = match (self.process, self.clock) {
             (Some(process), _) => process,
             (None, Some(clock)) => Process::with_clock(clock).map_err(no_thread)?,
             (None, None) => Process::global().map_err(no_thread)?,
         };
         let endpoint = self.address.endpoint(&process)?;
-        if endpoint.is_cluster() && endpoint.db() != 0 {
+        let (is_cluster, db) = (endpoint.is_cluster(), endpoint.db());
+        if is_cluster && db != 0 {
             let reason = "a cluster has no other database than 0".into();
             return Err(ConfigError::InvalidSetting { setting: "database", reason });
         }
-        let (is_cluster, db) = (endpoint.is_cluster(), endpoint.db());
         let sharded = self.sharded_pubsub;
         let sharding = if is_cluster { Sharding::of_cluster(sharded) } else { Sharding::none() };
         let waits_after_failover = self.failover == Failover::Wait && endpoint.may_fail_over();
-        let protected = match waits_after_failover {
-            true => self.quarantine.of_promoted(),
-            false => self.quarantine,
-        };
+        let promoted = self.quarantine.of_promoted();
+        let protected = if waits_after_failover { promoted } else { self.quarantine };
+        let told = (self.presence, self.note.as_deref(), &self.labels);
+        let identity = identity(&process, is_given, told);
         let settings = ServiceSettings {
             node_timeout: self.node_timeout,
             connect_timeout: self.connect_timeout,
@@ -403,6 +436,8 @@ impl ClientBuilder {
             quarantine_length: quarantine,
             redact_names: self.redact_names,
             tracks: self.tracking,
+            presence: self.presence,
+            identity,
             named: named(&self.name),
             namespace: self.namespace.as_str().into(),
         };
@@ -477,6 +512,8 @@ impl ClientBuilder {
     fn check(&self, watchdog_lease: Duration) -> Result<(), ConfigError> {
         let invalid =
             |setting, reason: &str| ConfigError::InvalidSetting { setting, reason: reason.into() };
+        check_note(self.note.as_deref().unwrap_or_default())?;
+        check_labels(&self.labels)?;
         if watchdog_lease < MIN_WATCHDOG {
             let setting = match () {
                 () if self.longest_of_all() < MIN_WATCHDOG => "fleet_max_lease",
@@ -525,6 +562,19 @@ fn client_name(process: &Process, name: &str) -> Arc<str> {
     let uuid = process.uuid();
     if name.is_empty() { format!("palisade:{uuid}") } else { format!("palisade:{uuid}:{name}") }
         .into()
+}
+
+/// What operators are told of a process, if they are.
+fn identity(
+    process: &Process,
+    is_given: bool,
+    (presence, note, labels): (Presence, Option<&str>, &BTreeMap<String, String>),
+) -> ProcessIdentity {
+    match presence {
+        Presence::Hidden => ProcessIdentity::default(),
+        _ if is_given => ProcessIdentity::simulated(process.uuid()),
+        _ => ProcessIdentity::of_system(process.clock.unix_time(), note, labels),
+    }
 }
 
 /// What its runs are recorded by.

@@ -43,6 +43,7 @@ mod hosts;
 #[cfg(feature = "embedded")]
 mod led;
 mod masters;
+mod processes;
 mod sentinel;
 mod sentinel_url;
 #[cfg(feature = "embedded")]
@@ -341,6 +342,7 @@ impl Client {
             () = self.services.drain.drained() => {}
             () = deadline => {}
         }
+        self.services.leave(limit).await;
         self.services.node.close();
         match self.services.drain.under_way() {
             0 => Ok(()),

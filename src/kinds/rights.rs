@@ -3,7 +3,10 @@
 use std::{collections::BTreeSet, fmt};
 
 use super::{scripts, usage::Use};
-use crate::wire::{Script, key};
+use crate::{
+    presence,
+    wire::{Script, key},
+};
 
 /// The least rights that a user of a server needs, as rules of its ACL.
 ///
@@ -30,6 +33,7 @@ pub struct Rights {
     is_replicated: bool,
     is_in_cluster: bool,
     is_tracking: bool,
+    is_telling: bool,
 }
 
 /// What is used, and how.
@@ -98,6 +102,13 @@ impl Rights {
         self
     }
 
+    /// And those to [tell](crate::ClientBuilder::presence) operators of long holds, and to be told.
+    #[must_use]
+    pub fn telling(mut self) -> Self {
+        self.is_telling = true;
+        self
+    }
+
     /// And those for the servers of a [cluster](crate::ClientBuilder::cluster). Before Redis 7 they do not know
     /// `spublish`, `ssubscribe`, `sunsubscribe` and `pubsub|shardnumsub`: leave those out there.
     #[must_use]
@@ -117,6 +128,9 @@ impl Rights {
         keys.insert(key::marker(&namespace).to_string());
         if self.is_in_cluster {
             keys.insert(format!("{}*", key::marks_of_runs(&namespace)));
+        }
+        if self.is_telling {
+            keys.insert(format!("{}*", key::processes(&namespace)));
         }
         if self.is_replicated {
             if self.is_in_cluster {
@@ -155,6 +169,9 @@ impl Rights {
         }
         if self.is_tracking {
             commands.extend(["client|tracking", "hlen", "zcard"].map(str::to_owned));
+        }
+        if self.is_telling {
+            commands.extend(presence::SCRIPTS.iter().flat_map(|script| called_by(script.source)));
         }
         if self.is_in_cluster {
             commands.extend(IN_CLUSTER.map(str::to_owned));

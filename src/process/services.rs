@@ -23,6 +23,7 @@ use crate::{
     home::Homebound,
     node::{Node, Resident},
     notifier::Notifier,
+    presence::{Presence, ProcessIdentity, Register},
     standing::Quarantine,
     tracking::{Holds, Tracker},
     wait::LocalHandover,
@@ -65,6 +66,10 @@ pub(crate) struct ServiceSettings {
     pub(crate) redact_names: bool,
     /// Whether the server is to tell when a key of a hold changes.
     pub(crate) tracks: bool,
+    /// Of which holds operators are told.
+    pub(crate) presence: Presence,
+    /// What they are told of the process.
+    pub(crate) identity: ProcessIdentity,
 }
 
 /// What a client is to its locks.
@@ -78,6 +83,8 @@ pub(crate) struct Services {
     pub(crate) notifier: Notifier,
     /// If changes of keys are to be told.
     pub(crate) tracker: Option<Tracker>,
+    /// If operators are told of long holds.
+    pub(crate) register: Option<Register>,
     pub(crate) lines: AnyLines,
     pub(crate) drain: Arc<Drain>,
     pub(crate) attempts: Attempts,
@@ -115,6 +122,7 @@ impl NodeServices {
                     let holds: Weak<dyn Holds> = this.clone();
                     Tracker::new(&node, &runtime, process.clock.clone(), holds)
                 }),
+                register: register(&node, &process, &settings),
                 node: settled(node, this, &runtime),
                 process,
                 lines: AnyLines::default(),
@@ -222,6 +230,16 @@ impl NodeServices {
         self.notifier.wake_all();
     }
 
+    /// Takes back what operators were told, as long as that takes at most: without it, that ends by itself.
+    pub(crate) async fn leave(&self, limit: Duration) {
+        let Some(register) = &self.register else { return };
+        tokio::select! {
+            biased;
+            () = register.leave() => {}
+            () = self.process.clock.sleep_until(self.now() + limit.min(self.settings.node_timeout)) => {}
+        }
+    }
+
     /// Whether nothing is granted any more.
     pub(crate) fn is_closed(&self) -> bool {
         self.gatekeeper.gate() >= Gate::Drained
@@ -288,6 +306,19 @@ impl Deref for NodeServices {
     fn deref(&self) -> &Services {
         &self.0
     }
+}
+
+fn register(node: &Node, process: &Process, settings: &ServiceSettings) -> Option<Register> {
+    if settings.presence == Presence::Hidden {
+        return None;
+    }
+    let at = key::process(&settings.namespace, &process.uuid().to_string());
+    Some(Register::new(
+        (node, process.watchdog.runtime()),
+        (process.clock.clone(), process.random.clone()),
+        (at, settings.identity.clone()),
+        settings.node_timeout,
+    ))
 }
 
 fn settled(node: Node, services: &Weak<NodeServices>, runtime: &Handle) -> Node {

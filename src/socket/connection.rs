@@ -29,7 +29,7 @@ use crate::{
     clock::Instant,
     error::NodeError,
     reach::{Greeting, HostPort, NodeSettings, Sample, ServerClock, cause},
-    standing::{PresenceGuard, RunId, ServerRun},
+    standing::{AttendanceGuard, RunId, ServerRun},
     wire::{Call, Items, Publishing},
 };
 
@@ -341,7 +341,7 @@ impl Connection {
     }
 
     /// To be kept for as long as the socket is driven.
-    pub(crate) fn attendance(&self) -> PresenceGuard {
+    pub(crate) fn attendance(&self) -> AttendanceGuard {
         self.socket.standing.attend(self.socket.outbox.clocks.here())
     }
 

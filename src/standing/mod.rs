@@ -56,6 +56,6 @@ pub(crate) use learned::{learned, note_learned};
 pub(crate) use mark::{Blessing, Mark, Origin};
 pub(crate) use policy::Vetting;
 pub use policy::{Failover, Quarantine};
-pub(crate) use run::{Introduction, PresenceGuard, ServerRun, VotingRules};
+pub(crate) use run::{AttendanceGuard, Introduction, ServerRun, VotingRules};
 pub(crate) use run_id::RunId;
 pub(crate) use wait_class::WaitClass;

@@ -27,7 +27,7 @@ pub(crate) struct ServerRun {
     /// Or why not even that is known.
     identity: Result<Mutex<Identity>, NodeError>,
     unidentified: Unidentified,
-    presence: Mutex<Presence>,
+    attendance: Mutex<Attendance>,
 }
 
 /// What a server told about itself in a handshake.
@@ -56,7 +56,7 @@ pub(crate) struct VotingRules {
 
 /// Whether the process is there, and when its mark may be looked at again.
 #[derive(Debug)]
-struct Presence {
+struct Attendance {
     connections: usize,
     /// As of the end of the last connection that ended.
     heard: Instant,
@@ -99,7 +99,11 @@ impl ServerRun {
             run_id: identity.as_ref().ok().map(Identity::run_id),
             identity: identity.map(Mutex::new),
             unidentified,
-            presence: Mutex::new(Presence { connections: 0, heard: now, look_from: now + LOOK }),
+            attendance: Mutex::new(Attendance {
+                connections: 0,
+                heard: now,
+                look_from: now + LOOK,
+            }),
         }
     }
 
@@ -264,48 +268,48 @@ impl ServerRun {
 
     /// Whether the caller is to look at the mark again: true about once a second for all.
     pub(crate) fn claim_look(&self, now: Instant) -> bool {
-        let mut presence = self.presence();
-        let claimed = now >= presence.look_from;
+        let mut attendance = self.attendance();
+        let claimed = now >= attendance.look_from;
         if claimed {
-            presence.look_from = now + LOOK;
+            attendance.look_from = now + LOOK;
         }
         claimed
     }
 
     /// Counts a connection to this run for as long as the answer lives.
-    pub(crate) fn attend(self: &Arc<Self>, clock: &SharedClock) -> PresenceGuard {
-        self.presence().connections += 1;
-        PresenceGuard { standing: self.clone(), clock: clock.clone() }
+    pub(crate) fn attend(self: &Arc<Self>, clock: &SharedClock) -> AttendanceGuard {
+        self.attendance().connections += 1;
+        AttendanceGuard { standing: self.clone(), clock: clock.clone() }
     }
 
     /// When the process was last known to be there.
     fn last_heard(&self, now: Instant) -> Instant {
-        let presence = self.presence();
-        if presence.connections > 0 { now } else { presence.heard }
+        let attendance = self.attendance();
+        if attendance.connections > 0 { now } else { attendance.heard }
     }
 
     fn identity(&self) -> Option<MutexGuard<'_, Identity>> {
         Some(self.identity.as_ref().ok()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn presence(&self) -> MutexGuard<'_, Presence> {
-        self.presence.lock().unwrap_or_else(PoisonError::into_inner)
+    fn attendance(&self) -> MutexGuard<'_, Attendance> {
+        self.attendance.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A connection that leads to a run.
 #[derive(Debug)]
-pub(crate) struct PresenceGuard {
+pub(crate) struct AttendanceGuard {
     standing: Arc<ServerRun>,
     clock: SharedClock,
 }
 
-impl Drop for PresenceGuard {
+impl Drop for AttendanceGuard {
     fn drop(&mut self) {
         let now = self.clock.now();
-        let mut presence = self.standing.presence();
-        presence.connections -= 1;
-        presence.heard = presence.heard.max(now);
+        let mut attendance = self.standing.attendance();
+        attendance.connections -= 1;
+        attendance.heard = attendance.heard.max(now);
     }
 }
 

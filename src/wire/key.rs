@@ -13,6 +13,18 @@ pub(crate) const MAX_PERIOD: usize = 256;
 /// The longest namespace, in bytes.
 const MAX_NAMESPACE: usize = 1024;
 
+/// What the process with this uuid tells about itself.
+pub(crate) fn process(namespace: &str, uuid: &str) -> Arc<str> {
+    joined(&[&[namespace, PROCESS, "{", uuid, "}"]])
+}
+
+/// What the keys of all processes begin with.
+pub(crate) fn processes(namespace: &str) -> Arc<str> {
+    joined(&[&[namespace, PROCESS]])
+}
+
+const PROCESS: &str = "palisade_process:";
+
 /// The mark of a namespace of a database: on which data its server votes.
 pub(crate) fn marker(namespace: &str) -> Arc<str> {
     of_lock(namespace, "palisade:marker").into()

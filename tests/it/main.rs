@@ -36,6 +36,7 @@ mod periods;
 mod permits;
 mod planted;
 mod polls;
+mod presence;
 mod processes;
 mod promises;
 #[path = "../../xtask/src/proofs/mod.rs"]
