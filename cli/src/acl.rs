@@ -21,6 +21,9 @@ pub(crate) fn acl(args: &AclArgs) -> Result<u8, Failure> {
     if !args.no_bless {
         rights = rights.blessing();
     }
+    if !args.untold {
+        rights = rights.telling();
+    }
     if args.replicated {
         rights = rights.replicated();
     }

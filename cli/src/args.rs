@@ -121,6 +121,11 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) status_file: Option<PathBuf>,
 
+    /// What `palisade inspect` is to show of this command while it holds the lock, such as a ticket; at most 256
+    /// bytes, seen by all that may read the servers
+    #[arg(long, value_name = "TEXT", value_parser = note)]
+    pub(crate) note: Option<String>,
+
     /// Leave PALISADE_SERVERS in the command's environment
     #[arg(long)]
     pub(crate) keep_env: bool,
@@ -242,6 +247,10 @@ pub(crate) struct AclArgs {
     /// them, so this is no fence against ill will
     #[arg(long)]
     pub(crate) no_bless: bool,
+
+    /// Without what processes need to tell for how long they hold what, and `palisade inspect` to show it
+    #[arg(long)]
+    pub(crate) untold: bool,
 
     /// The names are patterns, as in rules of an ACL: jobs:* stands for all that begin so
     #[arg(long)]
@@ -449,6 +458,12 @@ fn misplaced_command(answer: &clap::Error) -> Option<&str> {
 fn announcement(text: &str) -> Result<String, String> {
     let is_usable = text.len() <= 1024;
     if is_usable { Ok(text.to_owned()) } else { Err("must have at most 1024 bytes".to_owned()) }
+}
+
+/// What is told of a command.
+fn note(text: &str) -> Result<String, String> {
+    let is_usable = text.len() <= 256;
+    if is_usable { Ok(text.to_owned()) } else { Err("must have at most 256 bytes".to_owned()) }
 }
 
 /// The id of a period.

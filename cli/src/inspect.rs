@@ -5,14 +5,14 @@ use std::{error::Error, fmt, time::SystemTime};
 use palisade::{
     Client, ExpirableSemaphore,
     error::{InspectError, NodeError},
-    inspect::{Access, Holder},
+    inspect::{Access, Holder, ProcessRecord},
 };
 use serde::Serialize;
 
 use crate::{
     args::InspectArgs,
     exit::{self, Failure},
-    holder::{self, Connected, Place},
+    holder::{self, Known, Place},
     print,
     servers::Servers,
 };
@@ -110,6 +110,15 @@ struct By {
     ttl_ms: Option<u64>,
     host: Option<String>,
     pid: Option<u32>,
+    /// What its process tells, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    program: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
 }
 
 impl Finding {
@@ -170,7 +179,7 @@ impl Finding {
 impl State {
     async fn of(holders: &[Holder], client: &Client, name: &str) -> Self {
         let Some(first) = holders.first() else { return Self::Free };
-        let connected = Connected::to(client).await;
+        let connected = Known::to(client, holders).await;
         let told = holder::tell_all(holders, &connected).unwrap_or_default();
         let by = |holder| By::of(holder, &connected);
         match first.access {
@@ -189,7 +198,7 @@ impl State {
     async fn of_permits(semaphore: &ExpirableSemaphore, client: &Client) -> Option<Self> {
         semaphore.total().await.ok()??;
         let (left, holders) = (semaphore.permits().await.ok()?, semaphore.holders().await.ok()?);
-        let connected = Connected::to(client).await;
+        let connected = Known::to(client, &holders).await;
         let told = holder::tell_permits(&holders, &connected);
         let by = holders.iter().map(|holder| By::of(holder, &connected)).collect();
         Some(Self::Permits { left, by, told })
@@ -212,10 +221,23 @@ impl Quarantined {
 }
 
 impl By {
-    fn of(holder: &Holder, connected: &Connected) -> Self {
-        let (host, pid) = connected.locate(holder).map(|Place { host, pid }| (host, pid)).unzip();
+    fn of(holder: &Holder, known: &Known) -> Self {
+        let (host, pid) = known.locate(holder).map(|Place { host, pid }| (host, pid)).unzip();
+        let record = known.record(holder);
+        let text = |of: fn(&ProcessRecord) -> &Option<String>| record.and_then(|it| of(it).clone());
+        let held_for = record.and_then(|record| record.held_for);
         let ttl_ms = holder.ttl.and_then(|ttl| u64::try_from(ttl.as_millis()).ok());
-        Self { holder: holder.id.clone(), count: holder.count, ttl_ms, host, pid }
+        Self {
+            holder: holder.id.clone(),
+            count: holder.count,
+            ttl_ms,
+            host,
+            pid,
+            held_ms: held_for.and_then(|time| u64::try_from(time.as_millis()).ok()),
+            user: text(|record| &record.user),
+            program: text(|record| &record.program),
+            note: text(|record| &record.note),
+        }
     }
 }
 

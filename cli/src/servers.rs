@@ -6,7 +6,7 @@ use palisade::{
     Client, ClientBuilder, Masters, Quarantine,
     error::{BlessError, ConfigError},
     inspect::{Holder, Inspection},
-    settings::{Failover, Unidentified},
+    settings::{Failover, Presence, Unidentified},
 };
 use rustix::{process::getpid, system::uname};
 
@@ -31,6 +31,21 @@ pub(crate) struct Servers {
 impl Servers {
     /// Reads the URLs from the command line, or else from the environment. Connects to nothing yet.
     pub(crate) fn named(args: &ServerArgs) -> Result<Self, Failure> {
+        Self::with(args, |settings| settings)
+    }
+
+    /// The same for one that holds a lock for long, and says so.
+    pub(crate) fn telling(args: &ServerArgs, note: Option<&str>) -> Result<Self, Failure> {
+        Self::with(args, |settings| {
+            let settings = settings.presence(Presence::EachHold);
+            note.map_or(settings.clone(), |note| settings.note(note))
+        })
+    }
+
+    fn with(
+        args: &ServerArgs,
+        more: impl FnOnce(ClientBuilder) -> ClientBuilder,
+    ) -> Result<Self, Failure> {
         events::tell_on_stderr(args.verbose);
         let urls = if args.servers.is_empty() { from_env()? } else { args.servers.clone() };
         let (settings, max_lease) = caps_on_leases(args)?;
@@ -43,7 +58,7 @@ impl Servers {
         let lag = args.failover_lag.map_or_else(failover_lag, |given| Ok(Some(given)))?;
         let (replicas, lag) = (replicas.unwrap_or_default(), lag.unwrap_or_default());
         let settings = settings.namespace(&namespace).replicas(replicas).failover_lag(lag);
-        let settings = settings.tracking(args.tracking);
+        let settings = more(settings.tracking(args.tracking));
         let settings = rules_of_votes(args, settings)?;
         let is_guarded = replicas > 0 || !lag.is_zero();
         let may_be_cut_off = !is_guarded && urls.iter().any(|url| has_replicas(url));

@@ -41,7 +41,7 @@ use watch::Watch;
 
 /// The whole story; how to end.
 pub(crate) async fn run(args: &RunArgs) -> Result<End, Failure> {
-    let servers = Servers::named(&args.servers)?;
+    let servers = Servers::telling(&args.servers, args.note.as_deref())?;
     let settings = Settings::of(args, servers.max_lease())?;
     slots::check(args, servers.len())?;
     command::check(args)?;

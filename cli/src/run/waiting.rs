@@ -20,7 +20,7 @@ use crate::{
     env,
     exit::Failure,
     hold::Hold,
-    holder::{self, Connected},
+    holder::{self, Known},
     inspect, note, refusal,
     servers::Servers,
     signals::Signals,
@@ -112,7 +112,7 @@ async fn describe_holders(
     servers: &Servers,
 ) -> Option<String> {
     let (holders, client) = some_holders(inspection, servers)?;
-    let told = holder::tell_all(&holders, &Connected::to(client).await)?;
+    let told = holder::tell_all(&holders, &Known::to(client, &holders).await)?;
     let is_plain = holders.first().is_some_and(|holder| holder.access == Access::Alone);
     // All other sorts are named where they are told.
     let flag = if is_plain && matches!(sort, Sort::Exclusive | Sort::Shared) {

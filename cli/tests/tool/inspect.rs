@@ -2,7 +2,10 @@
 
 use testkit::{Cluster, RedisServer};
 
-use crate::support::tool::{Finished, palisade, run};
+use crate::support::{
+    tool::{Finished, palisade, run},
+    until,
+};
 
 fn inspect(urls: &[String], more: &[&str]) -> Finished {
     let mut words = vec!["inspect"];
@@ -24,8 +27,9 @@ fn every_server_is_shown_free_held_or_down() {
     cluster.kill(2);
     let held = inspect(&urls, &["name"]);
     assert_eq!(held.code(), 0, "{held:?}");
-    let who = format!("pid {} ({id}), ttl ", holder.pid());
-    assert!(held.output[..2].iter().all(|line| line.contains(&who)), "{held:?}");
+    let who = format!("pid {} ({id})", holder.pid());
+    let is_told = |line: &String| line.contains(&who) && line.contains(", ttl ");
+    assert!(held.output[..2].iter().all(is_told), "{held:?}");
     assert!(held.output[2].contains("refused"), "{held:?}");
 
     cluster.kill(1);
@@ -66,10 +70,52 @@ fn port(url: &str) -> &str {
 fn without_the_right_to_list_clients_the_holder_id_remains() {
     let server = RedisServer::start();
     server.command(&["ACL", "SETUSER", "seer", "on", ">pw", "~*", "&*", "+@all", "-client|list"]);
+    server.command(&["ACL", "SETUSER", "seer", "resetkeys", "~name"]);
     let holder = run(&[server.url()], "-w 50", "echo $PALISADE_HOLDER; read line").start();
     let id = holder.line();
     let seen = inspect(&[server.url_with("seer", "pw")], &["name"]);
     assert!(seen.output[0].contains(&format!(": held by {id}, ttl ")), "{seen:?}");
+}
+
+/// What a command says of itself, and since when it holds the lock, with its own clock out of the matter.
+#[test]
+fn long_holds_have_an_age_and_a_note() {
+    let server = RedisServer::start();
+    let urls = [server.url()];
+    let words = ["run", "-s", &urls[0], "--note", "ticket 7 \u{1b}[31m", "name", "--"];
+    let script = ["sh", "-c", "echo ran; read line"];
+    let holder = palisade(&[&words[..], &script[..]].concat()).start();
+    assert_eq!(holder.line(), "ran");
+    let seen = until("it is told", || {
+        let seen = inspect(&urls, &["name"]).output.join("\n");
+        seen.contains(", for ").then_some(seen)
+    });
+    assert!(seen.ends_with(r" (ticket 7 \u{1b}[31m)"), "{seen}");
+    let json = inspect(&urls, &["--json", "name"]).output.join("\n");
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let told = &json["servers"][0];
+    assert_eq!(told["note"], "ticket 7 \u{1b}[31m");
+    assert_eq!(told["program"], "palisade");
+    assert!(told["held_ms"].is_u64(), "{told}");
+    // Killed, it leaves its record to its end; given back, it takes that with it.
+    assert_eq!(holder.finish().code(), 1, "the end of its input is an error of `read`");
+    let left = server.keys().into_iter().filter(|key| key.contains("palisade_process")).count();
+    assert_eq!(left, 0);
+    let long = "x".repeat(257);
+    let refused = run(&urls, &format!("--note {long}"), "echo ran").finish();
+    assert_eq!((refused.code(), refused.output.len()), (64, 0));
+}
+
+/// Nothing depends on it: a command runs as it does where it may not be told.
+#[test]
+fn a_command_runs_without_the_rights_to_tell_of_it() {
+    let server = RedisServer::start();
+    let rules = palisade(&["acl", "--user", "jobs", "--untold", "name"]).finish();
+    let words: Vec<&str> = rules.output[0].split(' ').chain(["on", ">pw"]).collect();
+    server.cli(&words);
+    let urls = [server.url_with("jobs", "pw")];
+    let ran = run(&urls, "-n", "echo ran").finish();
+    assert_eq!((ran.code(), ran.output.len(), ran.errors.len()), (0, 1, 0), "{ran:?}");
 }
 
 #[test]
