@@ -16,6 +16,7 @@
 //! * `queue` (I12): locks with a queue are granted in its order.
 //! * `permits` (I13): no more permits are held than there are.
 //! * `latches` (I14): a latch counts each count once, and lets through at zero and not before.
+//! * `periods` (I15): no period has two recorded runs, and each that was asked for undisturbed has one.
 //! * `promise`: what was never promised, and excuses the first two.
 //! * `undisturbed`: where nothing breaks, no lock that is renewed is lost.
 //! * `conduct`: the workers ended as they should and met only errors that the faults explain.
@@ -29,6 +30,7 @@ mod ghosts;
 mod latches;
 pub mod leaks;
 mod order;
+mod periods;
 mod permits;
 pub mod progress;
 mod promise;
@@ -81,6 +83,7 @@ pub enum Invariant {
     Queue,
     Permits,
     Latches,
+    Periods,
     Kept,
     Conduct,
 }
@@ -102,6 +105,7 @@ impl fmt::Display for Invariant {
             Self::Queue => "I12 queue",
             Self::Permits => "I13 permits",
             Self::Latches => "I14 latches",
+            Self::Periods => "I15 periods",
             Self::Kept => "kept while nothing breaks",
             Self::Conduct => "conduct of the workers",
         })
@@ -124,6 +128,7 @@ pub fn violations(history: &History) -> Vec<Violation> {
     found.extend(queue::check(history));
     found.extend(permits::check(history));
     found.extend(latches::check(history));
+    found.extend(periods::check(history));
     found.extend(undisturbed::check(history));
     found.extend(conduct::check(history));
     found.sort_by_key(|violation| (violation.span.from, violation.invariant));

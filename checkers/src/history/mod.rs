@@ -4,6 +4,7 @@
 
 mod files;
 mod latch;
+mod period;
 mod record;
 mod section;
 mod weather;
@@ -12,6 +13,7 @@ use std::{collections::BTreeMap, io};
 
 pub use files::EXTENSION;
 pub use latch::{LatchAnswer, LatchStep, LatchUse};
+pub use period::{JobPeriod, RunAnswer, Trigger};
 pub use record::{
     Event, Key, Kind, Leftovers, Manner, Record, Refusal, SectionId, Settings, Share, Worker,
 };
@@ -62,6 +64,11 @@ impl History {
     /// The names of the latches, sorted, each with all that was done with it.
     pub fn by_latch(&self) -> BTreeMap<&str, Vec<LatchUse>> {
         latch::collect(&self.records)
+    }
+
+    /// The periods of each job, sorted, each with all that asked for it.
+    pub fn by_period(&self) -> BTreeMap<JobPeriod<'_>, Vec<Trigger>> {
+        period::collect(&self.records)
     }
 
     /// The names of the locks, sorted, each with its sections in the order in which they asked.

@@ -4,7 +4,10 @@ use std::{fmt, io, str::FromStr, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::latch::{LatchAnswer, LatchStep};
+use super::{
+    latch::{LatchAnswer, LatchStep},
+    period::RunAnswer,
+};
 use crate::time::Time;
 
 /// An event and when it happened.
@@ -123,6 +126,10 @@ pub enum Event {
     Latching { section: SectionId, latch: String, on: usize, step: LatchStep },
     /// What came of that.
     Latched { section: SectionId, answer: LatchAnswer },
+    /// A worker is to run the job of a lock for a period, unless that was done.
+    Triggered { section: SectionId, lock: String, period: String, kind: Kind, on: Vec<usize> },
+    /// What it was told of that.
+    Answered { section: SectionId, answer: RunAnswer },
     /// It waits, but was not looked after from `from` until now.
     Parked { section: SectionId, from: Time },
     /// It does not want it any more.

@@ -264,6 +264,8 @@ pub const fn section_of(event: &Event) -> Option<SectionId> {
         | Event::Parked { section, .. }
         | Event::Latching { section, .. }
         | Event::Latched { section, .. }
+        | Event::Triggered { section, .. }
+        | Event::Answered { section, .. }
         | Event::Granted { section, .. }
         | Event::Counted { section, .. }
         | Event::Orphaned { section }

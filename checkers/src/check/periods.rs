@@ -1,0 +1,231 @@
+//! I15: of one period no two runs are recorded, and none begins once one is; a run is told of only where one had
+//! ended; and what is asked for while nothing disturbs it is recorded.
+//!
+//! A server that forgets its data forgets records, so that the first two are judged for as long as none of the lock's
+//! has. Clocks that jump may have two hold the lock. Their *records* keep each other out all the same: each is
+//! written only where its own hold stands.
+
+use std::collections::HashMap;
+
+use super::{Invariant, Violation, promise};
+use crate::{
+    history::{Event, History, JobPeriod, RunAnswer, Section, SectionId, Trigger},
+    spans::Span,
+    time::Time,
+};
+
+pub(crate) fn check(history: &History) -> Vec<Violation> {
+    let sections = history.sections.iter().map(|section| (section.id, section)).collect();
+    let all = history.by_period();
+    let periods =
+        all.iter().map(|(of, triggers)| Period { of: *of, triggers, sections: &sections });
+    let found = periods.flat_map(|period| {
+        let mut found = period.recorded_twice(history);
+        found.extend(period.begun_again(history));
+        found.extend(period.told_of_nothing());
+        found.extend(period.not_recorded(history));
+        found
+    });
+    found.collect()
+}
+
+/// All that asked for one period of a job.
+struct Period<'a> {
+    of: JobPeriod<'a>,
+    triggers: &'a [Trigger],
+    sections: &'a HashMap<SectionId, &'a Section>,
+}
+
+impl<'a> Period<'a> {
+    fn recorded_twice(&self, history: &History) -> Vec<Violation> {
+        let mut done: Vec<_> = self.done().collect();
+        done.sort_by_key(|(_, at)| *at);
+        let pairs = done.windows(2).filter_map(|pair| match *pair {
+            [first, second] => Some((first, second)),
+            _ => None,
+        });
+        let twice = pairs.filter_map(|((first, _), (second, at))| {
+            let span = Span::new(first.at.min(second.at), at);
+            let what = format!("was recorded for {} and for {}", first.section, second.section);
+            (!has_forgotten(history, first, span)).then(|| self.violation(span, &what))
+        });
+        twice.collect()
+    }
+
+    /// Work that begins after a record was confirmed.
+    fn begun_again(&self, history: &History) -> Vec<Violation> {
+        let again = self.triggers.iter().filter_map(|late| {
+            let work = self.work(late)?;
+            let began = work.hold.as_ref()?.granted;
+            let (first, at) =
+                self.done().filter(|(_, at)| *at < began).min_by_key(|(_, at)| *at)?;
+            let span = Span::new(first.at.min(late.at), began);
+            let is_void =
+                has_forgotten(history, first, span) || promise::is_void(history, work, span);
+            let what =
+                format!("was begun by {} after {} had recorded it", late.section, first.section);
+            (!is_void).then(|| self.violation(Span::new(at, began), &what))
+        });
+        again.collect()
+    }
+
+    /// "Not due" where no work can have been recorded.
+    fn told_of_nothing(&self) -> Vec<Violation> {
+        let had_ended = |it: &Trigger, by: Time| {
+            let work = self.work(it).and_then(|work| work.hold.as_ref()?.releasing);
+            work.is_some_and(|end| end <= by) && it.ended(&RunAnswer::Failed).is_none()
+        };
+        let told = self.triggers.iter().filter_map(|told| {
+            let at = told.ended(&RunAnswer::NotDue)?;
+            let is_of_nothing = !self.triggers.iter().any(|it| had_ended(it, at));
+            let what = format!("was not due for {}, and had not been run", told.section);
+            is_of_nothing.then(|| self.violation(Span::new(told.at, at), &what))
+        });
+        told.collect()
+    }
+
+    /// What was asked for while nothing was broken, and is not known to be recorded.
+    fn not_recorded(&self, history: &History) -> Vec<Violation> {
+        let open = self.triggers.iter().filter_map(|it| {
+            let (at, answer) = it.ended.as_ref()?;
+            let is_odd =
+                matches!(answer, RunAnswer::Lost | RunAnswer::Unrecorded | RunAnswer::NotBegun(_));
+            let span = Span::new(it.at, *at);
+            let what = format!("was asked for undisturbed by {}: {answer:?}", it.section);
+            (is_odd && was_undisturbed(history, it, span)).then(|| self.violation(span, &what))
+        });
+        open.collect()
+    }
+
+    /// Those whose run is recorded by what they were told, and when.
+    fn done(&self) -> impl Iterator<Item = (&'a Trigger, Time)> {
+        self.triggers.iter().filter_map(|it| Some((it, it.ended(&RunAnswer::Done)?)))
+    }
+
+    fn work(&self, of: &Trigger) -> Option<&'a Section> {
+        self.sections.get(&of.section).copied()
+    }
+
+    fn violation(&self, span: Span, what: &str) -> Violation {
+        let (lock, period) = self.of;
+        Violation {
+            invariant: Invariant::Periods,
+            lock: Some(lock.to_owned()),
+            span,
+            what: format!("{period} of {lock} {what}"),
+        }
+    }
+}
+
+/// Whether a server that may have a record has lost its data.
+fn has_forgotten(history: &History, of: &Trigger, span: Span) -> bool {
+    let is_on = |master| of.on.is_empty() || of.on.contains(&master);
+    let mut records = history.within(span).iter();
+    records.any(|record| matches!(record.event, Event::Forgot { master } if is_on(master)))
+}
+
+/// Whether enough servers could be asked, and the process ran, all the time.
+fn was_undisturbed(history: &History, it: &Trigger, span: Span) -> bool {
+    let healthy = history.weather.healthy_on(it.kind, &it.on);
+    let asleep = history.weather.asleep(it.section.worker);
+    healthy.without(&asleep).within(span) == span.length()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{check::story::Story, history::Kind};
+    use RunAnswer::{Done, Dropped, Failed, Lost, NotBegun, NotDue, Unrecorded};
+
+    /// One that is triggered, begins and ends its work, unless those are 0, and is told.
+    type Told = (u64, u64, u64, u64, RunAnswer);
+
+    fn told(runs: &[Told]) -> Story {
+        let mut story = Story::new();
+        for (number, (at, began, ended, answered, answer)) in runs.iter().enumerate() {
+            let id = format!("w{number}.0/0#1");
+            let section = id.parse().unwrap();
+            let (lock, period) = ("red-a".to_owned(), "noon".to_owned());
+            let (kind, on) = (Kind::RedLock, Vec::new());
+            story = story.and(*at, Event::Triggered { section, lock, period, kind, on });
+            story = story.section(&id, |s| {
+                let s = s.asked(*at);
+                let s = if *began > 0 { s.granted(*began, 5_000) } else { s };
+                if *ended > 0 { s.released(*ended) } else { s }
+            });
+            let answer = answer.clone();
+            story = story.and(*answered, Event::Answered { section, answer });
+        }
+        story
+    }
+
+    fn found(runs: &[Told]) -> Vec<String> {
+        check(&told(runs).history()).into_iter().map(|found| found.what).collect()
+    }
+
+    const FIRST: Told = (0, 10, 20, 25, Done);
+
+    #[test]
+    fn two_recorded_runs_of_a_period_are_found() {
+        assert_eq!(found(&[FIRST, (0, 0, 0, 30, NotDue), (40, 0, 0, 50, NotDue)]), [""; 0]);
+        let second = (0, 22, 24, 30, Done);
+        let twice = "noon of red-a was recorded for w0.0/0#1 and for w1.0/0#1";
+        assert_eq!(found(&[FIRST, second.clone()]), [twice]);
+        let third = (0, 23, 24, 35, Done);
+        assert_eq!(found(&[FIRST, second.clone(), third]).len(), 2);
+        let forgot = |at, master| told(&[FIRST, second.clone()]).and(at, Event::Forgot { master });
+        assert_eq!(check(&forgot(22, 1).history()), [], "it may have had the record");
+        assert_eq!(check(&forgot(90, 1).history()).len(), 1, "after both");
+    }
+
+    #[test]
+    fn runs_without_a_record_may_be_repeated() {
+        for answer in [Failed, Dropped] {
+            assert_eq!(found(&[(0, 5, 9, 9, answer), FIRST]), [""; 0]);
+        }
+        // These are explained by what was broken.
+        for answer in [Lost, Unrecorded, NotBegun("an outage".into())] {
+            let story = told(&[(0, 5, 9, 9, answer), FIRST]);
+            let story = story.master_down(0, 8, 0).master_down(0, 8, 1);
+            assert_eq!(check(&story.history()), []);
+        }
+    }
+
+    #[test]
+    fn work_that_begins_after_a_record_is_found_whatever_becomes_of_it() {
+        let late = |began, answer| found(&[FIRST, (5, began, 40, 50, answer)]);
+        let what = "noon of red-a was begun by w1.0/0#1 after w0.0/0#1 had recorded it";
+        assert_eq!(late(30, Failed), [what]);
+        assert_eq!(late(24, Failed), [""; 0], "its record was not confirmed yet");
+        assert_eq!(late(30, Done).len(), 2);
+    }
+
+    #[test]
+    fn not_due_is_told_only_where_a_run_had_ended() {
+        let what = ["noon of red-a was not due for w0.0/0#1, and had not been run"];
+        let not_due = |at| (0, 0, 0, at, NotDue);
+        assert_eq!(found(&[not_due(9)]), what);
+        assert_eq!(found(&[not_due(9), FIRST]), what, "not yet");
+        assert_eq!(found(&[not_due(21), FIRST]), [""; 0], "its record is on the way");
+        assert_eq!(found(&[not_due(50), (0, 5, 9, 10, Failed)]), what);
+        // It was recorded, and its process did not live to hear of that.
+        let mut unheard = told(&[not_due(50), FIRST]).history();
+        unheard
+            .records
+            .retain(|record| !matches!(record.event, Event::Answered { answer: Done, .. }));
+        assert_eq!(check(&unheard), []);
+    }
+
+    #[test]
+    fn what_nothing_disturbs_is_recorded() {
+        for answer in [Lost, Unrecorded, NotBegun("an outage".into())] {
+            let run = (0, 5, 9, 20, answer);
+            let story = || told(std::slice::from_ref(&run));
+            assert_eq!(check(&story().history()).len(), 1);
+            assert_eq!(check(&story().master_down(3, 8, 0).history()).len(), 1, "one of three");
+            let two = story().master_down(3, 8, 0).master_down(7, 9, 1);
+            assert_eq!(check(&two.history()), []);
+            assert_eq!(check(&story().stopped(4, 6, "w0.0").history()), []);
+        }
+    }
+}
