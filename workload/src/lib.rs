@@ -5,11 +5,12 @@
 //! time it is ([`Timekeeper`]), what the locks guard ([`Store`]) and what hears of it ([`Observer`]).
 //!
 //! The parts, each using only those before it: `timekeeper`, `store`, `intent`, `target` (the locks),
-//! `permits`, `latches`, `observer`, `polls`, `lane`.
+//! `permits`, `latches`, `jobs`, `observer`, `polls`, `lane`.
 
 #![allow(missing_docs, reason = "not published: what a field is, its name says")]
 
 mod intent;
+mod jobs;
 mod lane;
 mod latches;
 mod observer;
@@ -20,6 +21,7 @@ mod target;
 mod timekeeper;
 
 pub use intent::{Ending, Intent};
+pub use jobs::{Errand, Job};
 pub use lane::Lane;
 pub use latches::{Latches, Turn};
 pub use observer::Observer;

@@ -77,7 +77,7 @@ impl Lane {
         asking.await
     }
 
-    fn refusal(&self, error: &AcquireError) -> Refusal {
+    pub(super) fn refusal(&self, error: &AcquireError) -> Refusal {
         match error {
             AcquireError::Unavailable { ballot, .. } | AcquireError::Denied { ballot, .. } => {
                 Refusal::Outage(ballot.to_string())

@@ -4,6 +4,7 @@ mod asking;
 mod downgrading;
 mod holding;
 mod latching;
+mod running;
 mod spending;
 
 use std::{sync::Arc, time::Duration};
