@@ -7,8 +7,8 @@ use simulation::Options;
 use crate::batch::Batch;
 
 pub(crate) const USAGE: &str = "\
-usage: palisade-simulation [--seeds N | --secs S] [--from SEED] [--threads T] [--tcp] [--tracking]
-       palisade-simulation --seed N [--trace] [--tcp] [--tracking]
+usage: palisade-simulation [--seeds N | --secs S] [--from SEED] [--threads T] [--tcp] [--tracking] [--periods]
+       palisade-simulation --seed N [--trace] [--tcp] [--tracking] [--periods]
 
   --seeds N    so many seeds (default 1000)
   --secs S     as many as fit into so many seconds
@@ -17,7 +17,8 @@ usage: palisade-simulation [--seeds N | --secs S] [--from SEED] [--threads T] [-
   --seed N     one seed
   --trace      with a line for every message, fault and step
   --tcp        streams of bytes that are cut anywhere, in place of whole messages
-  --tracking   clients are told at once that their keys were taken away";
+  --tracking   clients are told at once that their keys were taken away
+  --periods    three hosts that are triggered once a minute, for one run of a job in each";
 
 pub(crate) enum Task {
     One { seed: u64, options: Options },
@@ -45,6 +46,7 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Task, Prob
             "--trace" => options.trace = true,
             "--tcp" => options.tcp = true,
             "--tracking" => options.tracking = true,
+            "--periods" => options.periods = true,
             "--seeds" => batch.seeds = Some(number(&arg, args.next())?),
             "--secs" => {
                 batch.limit = Some(Duration::from_secs(number(&arg, args.next())?));

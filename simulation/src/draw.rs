@@ -145,7 +145,7 @@ impl Plan {
         }
     }
 
-    fn draw_fault(&self, random: &mut Random, sorts: [bool; 4]) -> Fault {
+    pub(crate) fn draw_fault(&self, random: &mut Random, sorts: [bool; 4]) -> Fault {
         let [amnesia, jumps, losses, unlearns] = sorts;
         let (nodes, processes) = (self.nodes.len() as u64, self.processes.len() as u64);
         let node = usize::try_from(random.below(nodes)).unwrap_or(0);
@@ -196,7 +196,7 @@ impl NodePlan {
 }
 
 impl ProcessPlan {
-    fn draw(random: &mut Random, most_ppm: u64, faulty: bool) -> Self {
+    pub(crate) fn draw(random: &mut Random, most_ppm: u64, faulty: bool) -> Self {
         let late = faulty && random.one_in(4);
         let watchdog_late = faulty && random.one_in(4);
         let is_newcomer = faulty && random.one_in(3);

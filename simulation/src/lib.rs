@@ -6,10 +6,11 @@
 //!
 //! The parts, each using only those before it: `event`, `plan` (what a run is to be), `semaphores` (permits),
 //! `latches`, `targets` (the locks), `storm`, `latecomers`, `rights`, `queueing` and `handover` (runs about one thing
-//! alone), `failover` (replicas that are promoted), `draw` (what a seed decides), `world` (time and what happens next),
-//! `clock`, `coverage` (what was seen) and `log` (what is told), `frame` (what requests say), `nodes` (the servers),
-//! `network`, `stream`, `memory` (what is guarded), `waiting` (what waits), `stage` (what all share), `observer` (what
-//! is made of the callers' steps), `intent`, `nonsense` and `caller`, `process`, `faults`, `run` (all put together).
+//! alone), `failover` (replicas that are promoted), `draw` (what a seed decides), `periods` (jobs that are due once a
+//! minute), `world` (time and what happens next), `clock`, `coverage` (what was seen) and `log` (what is told), `frame`
+//! (what requests say), `nodes` (the servers), `network`, `stream`, `memory` (what is guarded), `waiting` (what waits),
+//! `stage` (what all share), `observer` (what is made of the callers' steps), `intent`, `nonsense`, `caller` and `host`
+//! (callers without a schedule and with one), `process`, `faults`, `run` (all put together).
 //! What callers do with a lock is `workload`'s.
 
 mod caller;
@@ -22,6 +23,7 @@ mod failover;
 mod faults;
 mod frame;
 mod handover;
+mod host;
 mod intent;
 mod latches;
 mod latecomers;
@@ -32,6 +34,7 @@ mod nodes;
 mod nonsense;
 mod observer;
 mod overlapping;
+mod periods;
 mod plan;
 mod process;
 mod queueing;
@@ -45,5 +48,5 @@ mod targets;
 mod waiting;
 mod world;
 
-pub use coverage::{Coverage, SOMETIMES};
+pub use coverage::{Coverage, OF_PERIODS, SOMETIMES};
 pub use run::{Options, Outcome, run};

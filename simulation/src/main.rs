@@ -34,7 +34,12 @@ fn one(seed: u64, options: &Options) -> ExitCode {
 
 fn many(batch: &batch::Batch) -> ExitCode {
     let report = batch.run();
-    println!("{}", report.coverage);
+    print!("{}", report.coverage);
+    let unseen: Vec<_> = report.coverage.missing(batch.options.sometimes()).collect();
+    for what in &unseen {
+        println!("{:>12}  {what}", "NEVER");
+    }
+    println!();
     tell_figures(batch, &report);
     for (seed, violation) in report.failed.iter().take(SHOWN) {
         println!("seed {seed}: {violation}");
@@ -42,11 +47,12 @@ fn many(batch: &batch::Batch) -> ExitCode {
     if let Some((seed, _)) = report.failed.first_key_value() {
         let tcp = if batch.options.tcp { " --tcp" } else { "" };
         let tracking = if batch.options.tracking { " --tracking" } else { "" };
-        println!("to see it again: cargo xtask sim --seed {seed} --trace{tcp}{tracking}");
+        let periods = if batch.options.periods { " --periods" } else { "" };
+        println!("to see it again: cargo xtask sim --seed {seed} --trace{tcp}{tracking}{periods}");
     }
     // A few seeds need not have seen anything.
-    let unseen: Vec<_> = report.coverage.missing().collect();
-    let blind = report.seeds >= ENOUGH && !batch.options.tcp && !unseen.is_empty();
+    let enough = if batch.options.periods { ENOUGH_OF_PERIODS } else { ENOUGH };
+    let blind = report.seeds >= enough && !unseen.is_empty();
     if blind {
         println!("never seen: {}", unseen.join(", "));
     }
@@ -76,5 +82,6 @@ fn verdict(good: bool) -> ExitCode {
 const SHOWN: usize = 20;
 /// So many seeds must have seen everything.
 const ENOUGH: u64 = 3_000;
+const ENOUGH_OF_PERIODS: u64 = 2_000;
 /// As sysexits(3) has it.
 const EXIT_USAGE: u8 = 64;

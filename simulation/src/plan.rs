@@ -1,5 +1,6 @@
 //! What a run is to be: what takes part, and what is to break when. Pure.
 
+use checkers::history::Kind;
 use palisade::{Quarantine, settings::LocalHandover};
 
 use crate::event::{ProcessId, UserId};
@@ -52,6 +53,11 @@ pub(crate) enum About {
     Permits,
     /// Count-down latches.
     Latches,
+    /// A job that is due once a minute, under a lock of this kind.
+    Periods {
+        kind: Kind,
+        fenced: bool,
+    },
     /// How one lock, by its name, passes from one caller to the next.
     Handover {
         lock: &'static str,

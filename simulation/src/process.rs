@@ -14,8 +14,9 @@ use crate::{
     caller::{Beat, Caller},
     clock::SimClock,
     event::ProcessId,
-    latches,
-    plan::ProcessPlan,
+    host::Host,
+    latches, periods,
+    plan::{About, ProcessPlan},
     semaphores,
     stage::Stage,
     stream::SimStream,
@@ -61,6 +62,10 @@ async fn work(
         Ok(targets) => Arc::new(targets),
         Err(error) => return Some(error.to_string()),
     };
+    let job = match periods::job(clients, &stage.plan) {
+        Ok(job) => job,
+        Err(error) => return Some(error.to_string()),
+    };
     semaphores::set(clients, &stage.plan, clock).await;
     let lanes = (0..plan.lanes).map(|lane| {
         let latches = latches::of(clients, &stage.plan, lane);
@@ -68,6 +73,11 @@ async fn work(
         let (store, observer) = (stage.memory.clone(), stage.clone());
         let lane = Lane::new(worker, lane, Arc::new(clock.clone()), store, observer);
         let (stage, targets) = (stage.clone(), targets.clone());
+        if let Some(job) = &job {
+            let (job, clock) = (job.clone(), clock.clone());
+            let id = usize::try_from(worker.place).unwrap_or(0);
+            return tokio::spawn(Host { stage, id, job, clock, random, lane }.run());
+        }
         let every_us = plan.beat_us;
         let beat = (every_us > 0).then(|| Beat { clock: clock.clone(), every_us });
         tokio::spawn(Caller { stage, targets, random, lane, latches, beat }.run())
@@ -104,6 +114,11 @@ fn clients(
         } else {
             let connect = move || connect().map_ok(|(stream, _)| stream);
             Client::builder().connector(&label, connect)
+        };
+        // Else records have the number of the process that we are.
+        let builder = match stage.plan.about {
+            About::Periods { .. } => builder.name(&format!("host-{id}")),
+            _ => builder,
         };
         builder
             .simulated(process)

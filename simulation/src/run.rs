@@ -14,7 +14,7 @@ use palisade::Quarantine;
 use tokio::task::JoinHandle;
 
 use crate::{
-    coverage::Coverage,
+    coverage::{Coverage, OF_PERIODS, SOMETIMES},
     event::{Event, ProcessId},
     faults::{Damage, worker},
     log::{Finished, Log},
@@ -38,6 +38,20 @@ pub struct Options {
     pub tcp: bool,
     /// Whether clients are told at once that their keys were taken away.
     pub tracking: bool,
+    /// Whether it is about jobs that are due once a minute, and nothing else.
+    pub periods: bool,
+}
+
+impl Options {
+    /// What must be seen in many runs. Of a stream of bytes it is not known what it says.
+    #[must_use]
+    pub const fn sometimes(&self) -> &'static [&'static str] {
+        match self {
+            Self { tcp: true, .. } => &[],
+            Self { periods: true, .. } => &OF_PERIODS,
+            _ => &SOMETIMES,
+        }
+    }
 }
 
 /// What came of a run.
@@ -68,7 +82,7 @@ pub struct Outcome {
 /// The runtime cannot be made.
 #[must_use]
 pub fn run(seed: u64, options: &Options) -> Outcome {
-    let mut plan = Plan::of(seed);
+    let mut plan = if options.periods { Plan::of_periods(seed) } else { Plan::of(seed) };
     plan.tracking = options.tracking;
     if options.tcp {
         plan.promote_nobody();
@@ -188,6 +202,7 @@ fn say_what_it_is_about(plan: &Plan, log: &Log) {
         About::Permits => log.saw("semaphores"),
         About::Queueing => log.saw("queues"),
         About::Latches => log.saw("latches"),
+        About::Periods { .. } => log.saw("periods"),
         About::Handover { .. } => log.saw("passed on again and again"),
     }
 }

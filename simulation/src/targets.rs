@@ -35,7 +35,7 @@ fn of_user(user: UserId, clients: &[Client], plan: &Plan) -> Result<Vec<Target>,
     if plan.about == About::Sharing {
         return shared(clients, std::slice::from_ref(client), node);
     }
-    if plan.about == About::Latches {
+    if matches!(plan.about, About::Latches | About::Periods { .. }) {
         return Ok(targets);
     }
     if plan.about == About::Overlapping {
@@ -105,6 +105,12 @@ pub(crate) fn of_all_kinds() -> [&'static str; 6] {
     LOCKS.map(|(_, _, name)| name)
 }
 
+/// The name of the lock of a kind.
+pub(crate) fn name_of(kind: Kind, fenced: bool) -> &'static str {
+    let named = LOCKS.iter().find(|(it, is_fenced, _)| (*it, *is_fenced) == (kind, fenced));
+    named.map_or("single", |(_, _, name)| name)
+}
+
 /// The names of all locks of others than this user.
 pub(crate) fn names_of_others(user: UserId, plan: &Plan) -> Vec<&'static str> {
     let others = (0..plan.users()).filter(|other| *other != user);
@@ -123,7 +129,7 @@ fn locks(user: UserId, plan: &Plan) -> Vec<Named> {
         // No two users have a lock in common: what the one may not release would keep the other waiting.
         About::Sharing => SHARED.to_vec(),
         About::Queueing => QUEUED.to_vec(),
-        About::Latches | About::Overlapping => Vec::new(),
+        About::Latches | About::Overlapping | About::Periods { .. } => Vec::new(),
         About::Permits => semaphores::NAMES.map(|name| (Kind::Lock, false, name)).to_vec(),
         About::Rights => OF_USERS.get(user).map(|locks| locks.to_vec()).unwrap_or_default(),
     }

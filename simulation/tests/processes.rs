@@ -18,12 +18,12 @@ fn difference<'a>(first: &'a str, second: &'a str) -> Option<(&'a str, &'a str)>
 #[test]
 fn a_seed_is_the_same_in_every_process() {
     for seed in [4, 4_711, 4_712] {
-        for tcp in ["", "--tcp"] {
-            let args = format!("--seed {seed} --trace {tcp}");
+        for more in ["", "--tcp", "--periods"] {
+            let args = format!("--seed {seed} --trace {more}");
             let (first, second) = (play(&args), play(&args));
             assert!(first.contains(&format!("seed {seed}: fingerprint")), "{first}");
             assert_eq!(difference(&first, &second), None, "{args}");
-            let untraced = play(&format!("--seed {seed} {tcp}"));
+            let untraced = play(&format!("--seed {seed} {more}"));
             assert!(first.ends_with(&untraced), "{args}: {untraced}");
         }
     }

@@ -50,3 +50,22 @@ fn some_seeds_keep_every_promise() {
         assert!(outcome.violations.is_empty(), "seed {seed}: {:#?}", outcome.violations);
     }
 }
+
+/// Each of its minutes has one recorded run, and no more: more would be a violation, as would be none.
+#[test]
+fn hosts_with_a_schedule_run_their_job_once_a_minute() {
+    let (mut done, mut not_due) = (0, 0);
+    for seed in 0..12_u64 {
+        let mut options = Options::default();
+        options.periods = true;
+        options.tcp = seed.is_multiple_of(3);
+        let outcome = run(seed, &options);
+        assert!(outcome.violations.is_empty(), "seed {seed}: {:#?}", outcome.violations);
+        assert!(outcome.simulated.as_secs() > 500, "seed {seed}: {:?}", outcome.simulated);
+        done += outcome.coverage.of("period: done");
+        not_due += outcome.coverage.of("period: not due");
+    }
+    // The process of a run that is recorded may not live to hear of it.
+    assert!((100..=120).contains(&done), "{done} of 120 minutes");
+    assert!(not_due > 2 * done, "{not_due} later triggers found a record");
+}
