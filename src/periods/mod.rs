@@ -26,7 +26,8 @@
 //!
 //! # What proves them
 //! Tables at the end of `record` and `cadence`. In `tests/it`: `periods`, on real servers. In `cli/tests/tool`:
-//! `periods`.
+//! `periods`. In the simulation with `--periods`: I15, and I1 of the works. Planted: `record-not-looked-at`,
+//! `record-of-minority`.
 //!
 //! # To change…
 //! - what is due when, and for how long a record is kept: `cadence`

@@ -16,6 +16,7 @@
 //! - `breaks` has the names of invariants in `docs/maintain/invariants.md`. It is empty for a promise
 //!   that is none of those.
 //! - `simulation("I1", 144)`: the check that fails first, and after how many seeds in one run.
+//!   `periods("I15", 3)`: the same where it is about jobs that run once for a period.
 //!   `test("rw::waiting")`: the tests with this in their name. `chaos_blocking("kept", 20)`: real
 //!   servers and processes that block their runtimes, the check, and after how many seconds.
 
@@ -111,6 +112,10 @@ macro_rules! every_bug {
                 breaks [], found by test("deployment::moving_slots::slot_that_is_half");
             ReplidNotCompared = "replid-not-compared": "An acquire does not compare the name of the data's history."
                 breaks ["no-forgetful-vote"], found by test("deployment::promoted::over_and_back");
+            RecordNotLookedAt = "record-not-looked-at": "Whether a run is recorded is looked at before the lock is held, and not under it."
+                breaks [], found by periods("I15", 1);
+            RecordOfMinority = "record-of-minority": "A record on one server counts as one on all."
+                breaks [], found by periods("I15", 51);
         }
     };
 }

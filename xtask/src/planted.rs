@@ -17,8 +17,8 @@ use crate::{
 /// What is run to find a bug.
 #[derive(Debug, Clone, Copy)]
 enum Search {
-    /// The simulation, for at most so many seeds.
-    Simulation { seeds: u64 },
+    /// The simulation, of what these arguments say, for at most so many seeds.
+    Simulation { of: &'static [&'static str], seeds: u64 },
     /// The tests with this in their name.
     Test(&'static str),
     /// Real servers, and processes that block their runtimes, for so long.
@@ -26,15 +26,18 @@ enum Search {
 }
 
 /// The rarest bugs show about once in 2,000 seeds.
-const SIMULATION: Search = Search::Simulation { seeds: 10_000 };
+const SIMULATION: Search = Search::Simulation { of: &[], seeds: 10_000 };
+const PERIODS: Search = Search::Simulation { of: &["--periods"], seeds: 10_000 };
 /// For the library as it is: more is what `cargo xtask sim` is for.
-const SOUND: Search = Search::Simulation { seeds: 4_000 };
+const SOUND: Search = Search::Simulation { of: &[], seeds: 4_000 };
+const SOUND_PERIODS: Search = Search::Simulation { of: &["--periods"], seeds: 4_000 };
 const BLOCKING: Search = Search::Blocking { secs: 15 };
 
 impl Search {
     const fn of(bug: &PlantedBug) -> Self {
         match bug.finder {
             Finder::Simulation { .. } => SIMULATION,
+            Finder::Periods { .. } => PERIODS,
             Finder::Test(filter) => Self::Test(filter),
             Finder::Blocking { .. } => BLOCKING,
         }
@@ -69,7 +72,7 @@ pub(crate) fn run(only: &[String]) -> Result<ExitCode, String> {
     }
     // As the library is, the same programs find nothing.
     let mut clean = true;
-    for search in [SOUND, BLOCKING] {
+    for search in [SOUND, SOUND_PERIODS, BLOCKING] {
         let found = sound.look(search, None)?;
         clean &= found.is_none();
         tell("nothing", search, found.as_ref());
@@ -125,10 +128,10 @@ impl Programs {
     fn look(&self, search: Search, bug: Option<&str>) -> Result<Option<Found>, String> {
         let began = Instant::now();
         match search {
-            Search::Simulation { seeds } => {
+            Search::Simulation { of, seeds } => {
                 for from in (0..seeds).step_by(SEEDS_AT_ONCE) {
                     let (from, count) = (from.to_string(), SEEDS_AT_ONCE.to_string());
-                    let args = ["--from", &from, "--seeds", &count];
+                    let args = [of, &["--from", &from, "--seeds", &count]].concat();
                     let output = self.output("palisade-simulation", &args, bug)?;
                     if !output.status.success() {
                         return Ok(Some(Found::by_simulation(&output, began.elapsed())));

@@ -22,6 +22,8 @@ pub(crate) struct PlantedBug {
 pub(crate) enum Finder {
     /// The simulation: its check, and after how many seeds in one run.
     Simulation { check: &'static str, seeds: u64 },
+    /// The same of jobs that run once for a period.
+    Periods { check: &'static str, seeds: u64 },
     /// The tests with this in their name.
     Test(&'static str),
     /// Chaos with processes that block their runtimes: its check, and after how many seconds.
@@ -30,6 +32,10 @@ pub(crate) enum Finder {
 
 const fn simulation(check: &'static str, seeds: u64) -> Finder {
     Finder::Simulation { check, seeds }
+}
+
+const fn periods(check: &'static str, seeds: u64) -> Finder {
+    Finder::Periods { check, seeds }
 }
 
 const fn test(filter: &'static str) -> Finder {

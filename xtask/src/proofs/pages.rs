@@ -125,7 +125,9 @@ impl Finder {
     /// The check of histories that fails.
     const fn check(self) -> Option<&'static str> {
         match self {
-            Self::Simulation { check, .. } | Self::Blocking { check, .. } => Some(check),
+            Self::Simulation { check, .. }
+            | Self::Periods { check, .. }
+            | Self::Blocking { check, .. } => Some(check),
             Self::Test(_) => None,
         }
     }
@@ -133,11 +135,9 @@ impl Finder {
     /// What finds it, and after how long.
     fn told(self) -> (String, String) {
         match self {
-            Self::Simulation { check, seeds: 1 } => {
-                (format!("simulation: {check}"), "1 seed".into())
-            }
-            Self::Simulation { check, seeds } => {
-                (format!("simulation: {check}"), format!("{seeds} seeds"))
+            Self::Simulation { check, seeds } => (format!("simulation: {check}"), after(seeds)),
+            Self::Periods { check, seeds } => {
+                (format!("simulation, `--periods`: {check}"), after(seeds))
             }
             Self::Test(filter) => (format!("a test: `{filter}`"), "–".into()),
             Self::Blocking { check, secs } => {
@@ -145,6 +145,10 @@ impl Finder {
             }
         }
     }
+}
+
+fn after(seeds: u64) -> String {
+    if seeds == 1 { "1 seed".into() } else { format!("{seeds} seeds") }
 }
 
 /// One below the other, in order, each once.
