@@ -183,6 +183,20 @@ impl Node {
         Some((left, leased.unwrap_or(0) + held))
     }
 
+    /// The runs that are recorded there beside a lock, each behind its period.
+    pub(crate) fn runs(&self, lock: &str) -> Vec<(String, String)> {
+        let at = format!("{{{lock}}}:palisade_period:");
+        let pattern = format!("{at}*");
+        let keys = format!("*2\r\n$4\r\nKEYS\r\n${}\r\n{pattern}\r\n", pattern.len());
+        let runs = self.ask(keys.as_bytes()).into_iter().filter_map(|key| {
+            let get = format!("*2\r\n$3\r\nGET\r\n${}\r\n{key}\r\n", key.len());
+            let record = self.ask(get.as_bytes()).into_iter().next()?;
+            let run = record.split(' ').next()?.to_owned();
+            Some((key.strip_prefix(&at)?.to_owned(), run))
+        });
+        runs.collect()
+    }
+
     /// The waiters in queues there, each with its queue.
     pub(crate) fn places(&self) -> Vec<(String, String)> {
         let queues = self.ask(b"*2\r\n$4\r\nKEYS\r\n$21\r\nredisson_lock_queue:*\r\n").into_iter();

@@ -7,7 +7,7 @@ use std::{
 
 use checkers::{
     check::{self, Violation},
-    history::{Event as Told, History, Leftovers, Record, Settings},
+    history::{Event as Told, History, Kind, Leftovers, Record, Settings},
     random::Random,
 };
 use palisade::Quarantine;
@@ -338,6 +338,22 @@ impl Play {
                 if mended { (channels, connections) } else { (Vec::new(), 0) };
             let left = Leftovers { master, keys, channels, connections };
             self.stage.log.record(Told::Left(left));
+        }
+        self.look_for_records();
+    }
+
+    /// On the servers of a job's lock that can be asked.
+    fn look_for_records(&self) {
+        let About::Periods { kind, fenced } = self.stage.plan.about else { return };
+        let (lock, home) = (targets::name_of(kind, fenced), self.stage.plan.home());
+        for master in 0..self.stage.plan.nodes.len() {
+            let is_of_lock = kind != Kind::Lock || master == home;
+            let works = |node: &mut Node| node.works().then(|| node.runs(lock));
+            let runs = self.stage.network.with_node(master, works).flatten();
+            if let Some(mut runs) = runs.filter(|_| is_of_lock) {
+                runs.sort_unstable();
+                self.stage.log.record(Told::Records { master, lock: lock.to_owned(), runs });
+            }
         }
     }
 }

@@ -1,15 +1,15 @@
 //! I15: of one period no two runs are recorded, and none begins once one is; a run is told of only where one had
-//! ended; and what is asked for while nothing disturbs it is recorded.
+//! ended; and what is asked for while nothing disturbs it is recorded. In the end a record that was confirmed stands
+//! on a majority of the servers, as one and the same.
 //!
-//! A server that forgets its data forgets records, so that the first two are judged for as long as none of the lock's
-//! has. Clocks that jump may have two hold the lock. Their *records* keep each other out all the same: each is
+//! A server that forgets its data forgets records, so that these are judged for as long as none of the lock's has. Clocks that jump may have two hold the lock. Their *records* keep each other out all the same: each is
 //! written only where its own hold stands.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::{Invariant, Violation, promise};
 use crate::{
-    history::{Event, History, JobPeriod, RunAnswer, Section, SectionId, Trigger},
+    history::{Event, History, JobPeriod, Record, RunAnswer, Section, SectionId, Trigger},
     spans::Span,
     time::Time,
 };
@@ -24,6 +24,7 @@ pub(crate) fn check(history: &History) -> Vec<Violation> {
         found.extend(period.begun_again(history));
         found.extend(period.told_of_nothing());
         found.extend(period.not_recorded(history));
+        found.extend(period.not_kept(history));
         found
     });
     found.collect()
@@ -95,6 +96,34 @@ impl<'a> Period<'a> {
             (is_odd && was_undisturbed(history, it, span)).then(|| self.violation(span, &what))
         });
         open.collect()
+    }
+
+    /// A record that was confirmed, and is not where it should be when all masters of its lock are looked at.
+    fn not_kept(&self, history: &History) -> Option<Violation> {
+        let (lock, period) = self.of;
+        let (first, at) = self.done().next()?;
+        let mut masters = 0;
+        let mut kept = BTreeMap::<_, usize>::new();
+        for Record { event, .. } in &history.records {
+            if let Event::Records { lock: of, runs, .. } = event
+                && of == lock
+            {
+                masters += 1;
+                let run = runs.iter().find(|(of, _)| of == period);
+                run.into_iter().for_each(|(_, run)| *kept.entry(run).or_default() += 1);
+            }
+        }
+        let all = if first.on.is_empty() { history.settings.masters } else { first.on.len() };
+        let span = Span::new(first.at, history.weather.run.to);
+        let is_kept = kept.values().any(|on| *on > all / 2);
+        (masters == all && !is_kept && !has_forgotten(history, first, span)).then(|| {
+            let what = format!(
+                "was recorded for {} and is on {:?} of {all}",
+                first.section,
+                kept.values()
+            );
+            self.violation(Span::new(first.at, at), &what)
+        })
     }
 
     /// Those whose run is recorded by what they were told, and when.
@@ -227,5 +256,25 @@ mod tests {
             assert_eq!(check(&two.history()), []);
             assert_eq!(check(&story().stopped(4, 6, "w0.0").history()), []);
         }
+    }
+
+    #[test]
+    fn record_that_was_confirmed_is_on_a_majority_in_the_end() {
+        let left = |runs: [&str; 3], story: Story| {
+            let story = runs.iter().enumerate().fold(story, |story, (master, run)| {
+                let runs = vec![("noon".to_owned(), (*run).to_owned())];
+                let runs = if run.is_empty() { Vec::new() } else { runs };
+                story.and(9_000, Event::Records { master, lock: "red-a".into(), runs })
+            });
+            check(&story.history()).len()
+        };
+        let done = || told(&[FIRST]);
+        assert_eq!(left(["a", "a", "a"], done()), 0);
+        assert_eq!(left(["a", "b", "a"], done()), 0, "one that was not confirmed");
+        assert_eq!(left(["a", "", ""], done()), 1);
+        assert_eq!(left(["a", "b", ""], done()), 1);
+        assert_eq!(left(["a", "", ""], done().and(500, Event::Forgot { master: 1 })), 0);
+        let unconfirmed = told(&[(0, 10, 20, 25, Dropped)]);
+        assert_eq!(left(["a", "", ""], unconfirmed), 0);
     }
 }

@@ -130,6 +130,8 @@ pub enum Event {
     Triggered { section: SectionId, lock: String, period: String, kind: Kind, on: Vec<usize> },
     /// What it was told of that.
     Answered { section: SectionId, answer: RunAnswer },
+    /// What was recorded on a master at the very end: for each period of a job the run, by an id of its own.
+    Records { master: usize, lock: String, runs: Vec<(String, String)> },
     /// It waits, but was not looked after from `from` until now.
     Parked { section: SectionId, from: Time },
     /// It does not want it any more.
