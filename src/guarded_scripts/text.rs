@@ -8,7 +8,8 @@
 pub(super) fn compose(user: &str, prologue: &str) -> String {
     let (shebang, body) = split_shebang(user);
     let prologue = on_one_line(prologue);
-    [shebang, &prologue, REFUSE, OPEN, body, CLOSE].concat()
+    let refuse = if planted!(GuardNotLookedAt) { " " } else { REFUSE };
+    [shebang, &prologue, refuse, OPEN, body, CLOSE].concat()
 }
 
 /// The first line of a script that names its engine and its flags, with its end.

@@ -27,7 +27,7 @@
 //! # What proves them
 //! Tables at the end of `record` and `cadence`. In `tests/it`: `periods`, on real servers. In `cli/tests/tool`:
 //! `periods`. In the simulation with `--periods`: I15, and I1 of the works. Planted: `record-not-looked-at`,
-//! `record-of-minority`.
+//! `record-of-minority`, `guard-not-looked-at`.
 //!
 //! # To change…
 //! - what is due when, and for how long a record is kept: `cadence`

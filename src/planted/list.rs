@@ -116,6 +116,8 @@ macro_rules! every_bug {
                 breaks [], found by periods("I15", 1);
             RecordOfMinority = "record-of-minority": "A record on one server counts as one on all."
                 breaks [], found by periods("I15", 51);
+            GuardNotLookedAt = "guard-not-looked-at": "A guarded script, as those of records are, is executed whether or not the hold stands."
+                breaks [], found by test("periods::ending::holder_that_lost_the_lock");
         }
     };
 }
