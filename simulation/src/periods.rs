@@ -112,6 +112,7 @@ pub(crate) fn draw(random: &mut Random, plan: &Plan, minute: u64, calm: bool) ->
     let write = random.below(5_000);
     Errand {
         period: format!("minute-{minute}"),
+        every: None,
         lease: if is_fixed {
             Lease::Fixed(Duration::from_millis(fixed_ms))
         } else {

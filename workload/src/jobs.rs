@@ -1,4 +1,4 @@
-//! Jobs that are to run once for a period, on whichever machine comes first.
+//! Jobs that are to run once for a period, or so often at most, on whichever machine comes first.
 
 use std::time::Duration;
 
@@ -19,6 +19,8 @@ pub struct Job {
 pub struct Errand {
     /// By the schedule: the same for all lanes.
     pub period: String,
+    /// If it is due not once for the period, but so long after the last start.
+    pub every: Option<Duration>,
     pub lease: Lease,
     pub work: Duration,
     /// How long what it writes is on its way.

@@ -3,15 +3,15 @@
 use std::{future, panic::AssertUnwindSafe, sync::Arc};
 
 use futures::FutureExt;
-use workload::{Lane, Latches, Target, Timekeeper, Turn};
+use workload::{Job, Lane, Latches, Target, Timekeeper, Turn};
 
 use super::{
-    intent,
+    intent, jobs,
     prizes::{MOST_COUNTED, Prize},
     subscriber,
 };
 use crate::{
-    history::{Event, LatchAnswer},
+    history::{Event, LatchAnswer, Refusal, RunAnswer},
     random::Random,
     recorder::Recorder,
     time::Machine,
@@ -23,6 +23,8 @@ pub(super) struct Contender {
     pub(super) targets: Vec<Target>,
     /// In place of targets, if there are any.
     pub(super) latches: Option<Latches>,
+    /// The same.
+    pub(super) job: Option<Job>,
     pub(super) recorder: Arc<Recorder>,
     pub(super) random: Random,
     pub(super) machine: Arc<Machine>,
@@ -40,6 +42,10 @@ impl Contender {
                 self.take_turn(&latches).await;
                 continue;
             }
+            if let Some(job) = self.job.clone() {
+                self.run_job(&job).await;
+                continue;
+            }
             let mut intent = intent::draw(&self.prize, &mut self.random);
             intent.blocks &= self.blocks;
             let choice = self.random.below(self.targets.len() as u64);
@@ -48,6 +54,19 @@ impl Contender {
             self.lane.attempt(target, &intent, future::pending()).await;
             self.lane.rest(&intent).await;
         }
+    }
+
+    /// As one does whose future is dropped, where a subscriber panics within.
+    async fn run_job(&mut self, job: &Job) {
+        let (errand, rest) = jobs::draw(&mut self.random);
+        let running = AssertUnwindSafe(self.lane.run_for(job, &errand)).catch_unwind();
+        if let Err(panic) = running.await {
+            subscriber::resume_unless_planned(panic);
+            let (section, answer, why) = (self.lane.section, RunAnswer::Dropped, Refusal::Dropped);
+            self.recorder.note(Event::Answered { section, answer });
+            self.recorder.note(Event::GaveUp { section, why });
+        }
+        Timekeeper::sleep(&*self.machine, rest).await;
     }
 
     /// What a subscriber panics with in such a step leaves open what came of that.

@@ -5,7 +5,7 @@
 //! * `prizes`: what they contend for; `sorts`: for how long. Pure.
 //! * `access`: how the servers are reached.
 //! * `contender`: does it, until it is told to finish.
-//! * `targets`: the locks and semaphores themselves.
+//! * `targets`: the locks and semaphores themselves; `jobs`: a job that is due now and then.
 //! * `steward`: sees that there are permits.
 //! * `witness`: the files that only holders may change.
 //! * `worker`: the process around the contenders.
@@ -16,6 +16,7 @@ mod access;
 mod contender;
 mod fleet;
 mod intent;
+mod jobs;
 mod prizes;
 mod sorts;
 mod steward;

@@ -56,12 +56,14 @@ pub(crate) enum What {
     LeasedPermits(usize),
     /// A new latch every second.
     Latches(usize),
+    /// A job that is due now and then, under a lock on all masters.
+    Job,
 }
 
 /// Of those on all masters two: one that is handed over all the time, and one that is held whenever a
 /// fault strikes. Contenders of the one do not wait for the other. Those that change hands often have
 /// fencing tokens, the others do without.
-pub(crate) const PRIZES: [Prize; 11] = [
+pub(crate) const PRIZES: [Prize; 12] = [
     Prize { name: "red-brisk", what: What::Plain(Kind::RedLock, true), sorts: &BRISK },
     Prize { name: "red-slow", what: What::Plain(Kind::RedLock, false), sorts: &SLOW },
     Prize { name: "multi-brisk", what: What::Plain(Kind::MultiLock, true), sorts: &BRISK },
@@ -73,6 +75,7 @@ pub(crate) const PRIZES: [Prize; 11] = [
     Prize { name: SEMAPHORE, what: What::Permits(2), sorts: &MIXED },
     Prize { name: LEASED_SEMAPHORE, what: What::LeasedPermits(2), sorts: &MIXED },
     Prize { name: "latches", what: What::Latches(0), sorts: &BRISK },
+    Prize { name: "job", what: What::Job, sorts: &BRISK },
 ];
 pub(crate) const SEMAPHORE: &str = "permits";
 pub(crate) const LEASED_SEMAPHORE: &str = "leased-permits";
@@ -86,6 +89,7 @@ impl What {
     pub(crate) const fn kind(self) -> Kind {
         match self {
             Self::Plain(kind, _) | Self::Sides(kind) => kind,
+            Self::Job => Kind::RedLock,
             Self::Together(..) => Kind::MultiLock,
             Self::One(..)
             | Self::SidesOn(_)
@@ -99,7 +103,7 @@ impl What {
     /// The master that it is on, if that is only one.
     pub(crate) const fn home(self) -> Option<usize> {
         match self {
-            Self::Plain(..) | Self::Sides(_) => None,
+            Self::Plain(..) | Self::Sides(_) | Self::Job => None,
             Self::One(home, _)
             | Self::Together(home, _)
             | Self::SidesOn(home)

@@ -63,7 +63,7 @@ pub(super) fn of(
                 share(prize, permits, Arc::new(Permits { semaphore, permits }))
             }));
         }
-        What::Latches(_) => {}
+        What::Latches(_) | What::Job => {}
     }
     Ok(targets)
 }
@@ -80,11 +80,11 @@ pub(super) fn latches(
 }
 
 /// For the planted fault behind the name is a lock that no other contender wants.
-fn called(name: &str, orders: &Orders) -> String {
+pub(super) fn called(name: &str, orders: &Orders) -> String {
     if orders.ignores_lock { format!("{name} of {}", orders.worker) } else { name.to_owned() }
 }
 
-fn target(prize: &Prize, lock: Arc<dyn Contended>) -> Target {
+pub(super) fn target(prize: &Prize, lock: Arc<dyn Contended>) -> Target {
     Target {
         name: prize.name,
         kind: prize.what.kind(),

@@ -23,8 +23,8 @@ use tokio::{
 use workload::Lane;
 
 use super::{
-    access::Access, contender::Contender, prizes::Prizes, steward::Steward, subscriber, targets,
-    witness::Witnesses,
+    access::Access, contender::Contender, jobs, prizes::Prizes, steward::Steward, subscriber,
+    targets, witness::Witnesses,
 };
 use crate::{
     history::{Event, Worker},
@@ -149,6 +149,7 @@ fn contenders(
             prize,
             targets,
             latches,
+            job: jobs::of(&prize, clients, orders)?,
             recorder: recorder.clone(),
             random: Random::branch(orders.seed, &[place, life, number]),
             machine: machine.clone(),

@@ -5,12 +5,15 @@
 //! A server that forgets its data forgets records, so that these are judged for as long as none of the lock's has. Clocks that jump may have two hold the lock. Their *records* keep each other out all the same: each is
 //! written only where its own hold stands.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
 
 use super::{Invariant, Violation, promise};
 use crate::{
     history::{Event, History, JobPeriod, Record, RunAnswer, Section, SectionId, Trigger},
-    spans::Span,
+    spans::{Span, Spans},
     time::Time,
 };
 
@@ -47,8 +50,10 @@ impl<'a> Period<'a> {
         });
         let twice = pairs.filter_map(|((first, _), (second, at))| {
             let span = Span::new(first.at.min(second.at), at);
+            let is_wrong =
+                self.is_too_soon(history, first, second) && !has_forgotten(history, first, span);
             let what = format!("was recorded for {} and for {}", first.section, second.section);
-            (!has_forgotten(history, first, span)).then(|| self.violation(span, &what))
+            is_wrong.then(|| self.violation(span, &what))
         });
         twice.collect()
     }
@@ -58,16 +63,30 @@ impl<'a> Period<'a> {
         let again = self.triggers.iter().filter_map(|late| {
             let work = self.work(late)?;
             let began = work.hold.as_ref()?.granted;
-            let (first, at) =
-                self.done().filter(|(_, at)| *at < began).min_by_key(|(_, at)| *at)?;
+            let recorded = self.done().filter(|(_, at)| *at < began);
+            let (first, at) = recorded.max_by_key(|(_, at)| *at)?;
             let span = Span::new(first.at.min(late.at), began);
             let is_void =
                 has_forgotten(history, first, span) || promise::is_void(history, work, span);
             let what =
                 format!("was begun by {} after {} had recorded it", late.section, first.section);
-            (!is_void).then(|| self.violation(Span::new(at, began), &what))
+            (!is_void && self.is_too_soon(history, first, late))
+                .then(|| self.violation(Span::new(at, began), &what))
         });
         again.collect()
+    }
+
+    /// Whether one run leaves no room for the next. The first began after it was triggered, and that is all that is
+    /// certain: the second then began so long after, by the clock of a server.
+    fn is_too_soon(&self, history: &History, first: &Trigger, second: &Trigger) -> bool {
+        let began = self.work(second).and_then(|work| Some(work.hold.as_ref()?.granted));
+        let Some(began) = began.filter(|_| !first.every.is_zero()) else { return true };
+        let set =
+            history.within(Span::new(first.at, began)).iter().map(|record| match record.event {
+                Event::ClockJumped { by_ms, .. } => Duration::from_millis(by_ms.unsigned_abs()),
+                _ => Duration::ZERO,
+            });
+        began + set.sum::<Duration>() < first.at + first.every * 98 / 100
     }
 
     /// "Not due" where no work can have been recorded.
@@ -85,12 +104,16 @@ impl<'a> Period<'a> {
         told.collect()
     }
 
-    /// What was asked for while nothing was broken, and is not known to be recorded.
+    /// What was asked for while nothing was broken, and is not known to be recorded. A lease that is not renewed may
+    /// be too short for its work.
     fn not_recorded(&self, history: &History) -> Vec<Violation> {
         let open = self.triggers.iter().filter_map(|it| {
             let (at, answer) = it.ended.as_ref()?;
-            let is_odd =
-                matches!(answer, RunAnswer::Lost | RunAnswer::Unrecorded | RunAnswer::NotBegun(_));
+            let is_odd = match answer {
+                RunAnswer::Lost => self.work(it).is_none_or(|work| work.renewed),
+                RunAnswer::Unrecorded | RunAnswer::NotBegun(_) => true,
+                _ => false,
+            };
             let span = Span::new(it.at, *at);
             let what = format!("was asked for undisturbed by {}: {answer:?}", it.section);
             (is_odd && was_undisturbed(history, it, span)).then(|| self.violation(span, &what))
@@ -101,7 +124,7 @@ impl<'a> Period<'a> {
     /// A record that was confirmed, and is not where it should be when all masters of its lock are looked at.
     fn not_kept(&self, history: &History) -> Option<Violation> {
         let (lock, period) = self.of;
-        let (first, at) = self.done().next()?;
+        let (first, at) = self.done().find(|(it, _)| it.every.is_zero())?;
         let mut masters = 0;
         let mut kept = BTreeMap::<_, usize>::new();
         for Record { event, .. } in &history.records {
@@ -149,15 +172,20 @@ impl<'a> Period<'a> {
 /// Whether a server that may have a record has lost its data.
 fn has_forgotten(history: &History, of: &Trigger, span: Span) -> bool {
     let is_on = |master| of.on.is_empty() || of.on.contains(&master);
-    let mut records = history.within(span).iter();
-    records.any(|record| matches!(record.event, Event::Forgot { master } if is_on(master)))
+    let mut masters = history.weather.masters().iter().enumerate();
+    masters.any(|(master, outages)| {
+        is_on(master) && outages.forgot.iter().any(|loss| loss.overlaps(span))
+    })
 }
 
-/// Whether enough servers could be asked, and the process ran, all the time.
+/// Whether enough servers could be asked, and the process ran, all the time; and nothing was done to anything else.
 fn was_undisturbed(history: &History, it: &Trigger, span: Span) -> bool {
+    let calm = Spans::from_iter([history.weather.calm]);
+    let is_calm = calm.within(span) == span.length()
+        || history.records.iter().any(|record| record.event == Event::Undisturbed);
     let healthy = history.weather.healthy_on(it.kind, &it.on);
     let asleep = history.weather.asleep(it.section.worker);
-    healthy.without(&asleep).within(span) == span.length()
+    is_calm && healthy.without(&asleep).within(span) == span.length()
 }
 
 #[cfg(test)]
@@ -170,13 +198,17 @@ mod tests {
     type Told = (u64, u64, u64, u64, RunAnswer);
 
     fn told(runs: &[Told]) -> Story {
+        told_every(0, runs)
+    }
+
+    fn told_every(every_ms: u64, runs: &[Told]) -> Story {
         let mut story = Story::new();
         for (number, (at, began, ended, answered, answer)) in runs.iter().enumerate() {
             let id = format!("w{number}.0/0#1");
             let section = id.parse().unwrap();
             let (lock, period) = ("red-a".to_owned(), "noon".to_owned());
             let (kind, on) = (Kind::RedLock, Vec::new());
-            story = story.and(*at, Event::Triggered { section, lock, period, kind, on });
+            story = story.and(*at, Event::Triggered { section, lock, period, kind, on, every_ms });
             story = story.section(&id, |s| {
                 let s = s.asked(*at);
                 let s = if *began > 0 { s.granted(*began, 5_000) } else { s };
@@ -212,11 +244,8 @@ mod tests {
         for answer in [Failed, Dropped] {
             assert_eq!(found(&[(0, 5, 9, 9, answer), FIRST]), [""; 0]);
         }
-        // These are explained by what was broken.
         for answer in [Lost, Unrecorded, NotBegun("an outage".into())] {
-            let story = told(&[(0, 5, 9, 9, answer), FIRST]);
-            let story = story.master_down(0, 8, 0).master_down(0, 8, 1);
-            assert_eq!(check(&story.history()), []);
+            assert_eq!(found(&[(0, 5, 9, 9, answer), FIRST]), [""; 0]);
         }
     }
 
@@ -249,9 +278,17 @@ mod tests {
     fn what_nothing_disturbs_is_recorded() {
         for answer in [Lost, Unrecorded, NotBegun("an outage".into())] {
             let run = (0, 5, 9, 20, answer);
-            let story = || told(std::slice::from_ref(&run));
+            let faulty = || told(std::slice::from_ref(&run));
+            assert_eq!(check(&faulty().history()), []);
+            assert_eq!(check(&faulty().and(0, Event::Undisturbed).history()).len(), 1);
+            assert_eq!(check(&faulty().calm_from(1).history()), [], "it was asked for before");
+            let story = || faulty().calm_from(0);
             assert_eq!(check(&story().history()).len(), 1);
             assert_eq!(check(&story().master_down(3, 8, 0).history()).len(), 1, "one of three");
+            let mut too_short = story().history();
+            too_short.sections.iter_mut().for_each(|section| section.renewed = false);
+            let is_lost = matches!(run, (.., Lost));
+            assert_eq!(check(&too_short).len(), usize::from(!is_lost));
             let two = story().master_down(3, 8, 0).master_down(7, 9, 1);
             assert_eq!(check(&two.history()), []);
             assert_eq!(check(&story().stopped(4, 6, "w0.0").history()), []);
@@ -276,5 +313,23 @@ mod tests {
         assert_eq!(left(["a", "", ""], done().and(500, Event::Forgot { master: 1 })), 0);
         let unconfirmed = told(&[(0, 10, 20, 25, Dropped)]);
         assert_eq!(left(["a", "", ""], unconfirmed), 0);
+    }
+
+    #[test]
+    fn runs_that_are_due_by_time_leave_so_much_between_their_starts() {
+        let late = |began, answer| {
+            told_every(100, &[FIRST, (began - 1, began, began + 5, began + 9, answer)])
+        };
+        assert_eq!(check(&late(101, Done).history()), []);
+        assert_eq!(check(&late(60, Done).history()).len(), 2, "recorded, and begun");
+        assert_eq!(check(&late(60, Failed).history()).len(), 1, "begun");
+        let jumped = |by_ms| late(60, Done).and(40, Event::ClockJumped { master: 0, by_ms });
+        assert_eq!(check(&jumped(50).history()), []);
+        assert_eq!(
+            check(&jumped(5).history()).len(),
+            1,
+            "two may hold the lock, and record nothing"
+        );
+        assert_eq!(check(&late(60, Done).and(50, Event::Forgot { master: 1 }).history()), []);
     }
 }

@@ -1,6 +1,9 @@
 //! What became of jobs that are to run once for a period. Pure.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +37,8 @@ pub struct Trigger {
     pub kind: Kind,
     /// The masters that its lock is on; empty: all.
     pub on: Vec<usize>,
+    /// How long after the start of a run the next may begin; zero: never, in this period.
+    pub every: Duration,
     pub at: Time,
     pub ended: Option<(Time, RunAnswer)>,
 }
@@ -54,12 +59,18 @@ pub(crate) fn collect(records: &[Record]) -> BTreeMap<JobPeriod<'_>, Vec<Trigger
     let mut open = HashMap::new();
     for Record { at, event } in records {
         match event {
-            Event::Triggered { section, lock, period, kind, on } => {
+            Event::Triggered { section, lock, period, kind, on, every_ms } => {
                 let of = (lock.as_str(), period.as_str());
                 let triggers = periods.entry(of).or_default();
                 open.insert(*section, (of, triggers.len()));
-                let (section, kind, on) = (*section, *kind, on.clone());
-                triggers.push(Trigger { section, kind, on, at: *at, ended: None });
+                triggers.push(Trigger {
+                    section: *section,
+                    kind: *kind,
+                    on: on.clone(),
+                    every: Duration::from_millis(*every_ms),
+                    at: *at,
+                    ended: None,
+                });
             }
             Event::Answered { section, answer } => {
                 let place = open.remove(section);

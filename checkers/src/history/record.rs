@@ -127,7 +127,16 @@ pub enum Event {
     /// What came of that.
     Latched { section: SectionId, answer: LatchAnswer },
     /// A worker is to run the job of a lock for a period, unless that was done.
-    Triggered { section: SectionId, lock: String, period: String, kind: Kind, on: Vec<usize> },
+    Triggered {
+        section: SectionId,
+        lock: String,
+        period: String,
+        kind: Kind,
+        on: Vec<usize>,
+        /// How long after the start of a run the next may begin, in milliseconds; 0: never, in this period.
+        #[serde(default)]
+        every_ms: u64,
+    },
     /// What it was told of that.
     Answered { section: SectionId, answer: RunAnswer },
     /// What was recorded on a master at the very end: for each period of a job the run, by an id of its own.

@@ -1,4 +1,4 @@
-//! What a lane does with a job that is to run once for a period.
+//! What a lane does with a job that is to run once for a period, or so often at most.
 
 use std::{
     fmt,
@@ -23,16 +23,23 @@ use crate::{
 type Outcome = Result<Once<()>, OnceError<(), fmt::Error>>;
 
 impl Lane {
-    /// Runs a job for a period, unless that was done.
+    /// Runs a job that may be due.
     pub async fn run_for(&self, job: &Job, errand: &Errand) -> RunAnswer {
         let section = self.section;
-        let Errand { period, lease, patience, .. } = errand;
+        let Errand { period, every, lease, patience, .. } = errand;
         let target = &job.target;
-        let (lock, kind, on) = (target.name.to_owned(), target.kind, target.on.clone());
-        self.record(Event::Triggered { section, lock, period: period.clone(), kind, on });
+        let every_ms = every.map_or(0, |every| u64::try_from(every.as_millis()).unwrap_or(0));
+        self.record(Event::Triggered {
+            section,
+            lock: target.name.to_owned(),
+            period: period.clone(),
+            kind: target.kind,
+            on: target.on.clone(),
+            every_ms,
+        });
         self.record(self.asks_for(job, errand));
         let lock = job.lock.clone().with_lease(*lease).on_outage(OnOutage::Wait);
-        let cadence = Cadence::once_for(period);
+        let cadence = every.map_or_else(|| Cadence::once_for(period), Cadence::at_most_every);
         let has_begun = AtomicBool::new(false);
         let running = lock.when_due(&cadence, async |guard: &LockGuard| {
             has_begun.store(true, Ordering::Relaxed);
