@@ -115,7 +115,7 @@ macro_rules! every_bug {
             RecordNotLookedAt = "record-not-looked-at": "Whether a run is recorded is looked at before the lock is held, and not under it."
                 breaks [], found by periods("I15", 1);
             RecordOfMinority = "record-of-minority": "A record on one server counts as one on all."
-                breaks [], found by periods("I15", 51);
+                breaks [], found by periods("I15", 17);
             GuardNotLookedAt = "guard-not-looked-at": "A guarded script, as those of records are, is executed whether or not the hold stands."
                 breaks [], found by test("periods::ending::holder_that_lost_the_lock");
         }
