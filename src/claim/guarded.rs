@@ -69,7 +69,9 @@ impl<'a> OpenCall<'a> {
 impl Claim {
     /// From now on it is not passed on, but released: what was said by its holder id would be said of the next one.
     pub(crate) fn keep_to_this_turn(&self) {
-        self.open_calls.fetch_add(1, Ordering::SeqCst);
+        if !planted!(TermPassedOn) {
+            self.open_calls.fetch_add(1, Ordering::SeqCst);
+        }
     }
 
     /// Whether a script of the user's may still be executed that was not answered.

@@ -21,8 +21,8 @@
 //! - **A message is a hint**: each look asks the servers. After a gap it looks again.
 //!
 //! # What proves them
-//! Tables at the end of `named`, `newest` and `announced`. In `tests/it`: `election`, on real servers, with the schedules
-//! of known double leaders. In `cli/tests/tool`: `leader`.
+//! Tables at the end of `named`, `newest` and `announced`. In `tests/it`: `elections`, on real servers, with the schedules
+//! of known double leaders. In `cli/tests/tool`: `leader`. Planted: `term-passed-on`, `announcement-of-another`.
 //!
 //! # To change…
 //! - what stands on the server: `announced`, `announce.lua`, `look.lua`, and `script`, their only wrapper

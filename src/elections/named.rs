@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use super::{
-    announced::Leader,
+    announced::{Announced, Leader},
     script::{Standing, ToldLeader},
 };
 
@@ -51,7 +51,10 @@ impl Standing {
 fn named_by(holder: &str, named: &[&Standing], need: usize) -> Named {
     // Of another holder it is what one before has left.
     let own = named.iter().filter_map(|standing| {
-        standing.announced.as_ref().filter(|announced| announced.holder == standing.holder)
+        let is_its_own = |announced: &&Announced| {
+            announced.holder == standing.holder || planted!(AnnouncementOfAnother)
+        };
+        standing.announced.as_ref().filter(is_its_own)
     });
     let newest = own.max_by_key(|announced| (announced.token, announced.number));
     let mut ends: Vec<Duration> =
@@ -71,7 +74,7 @@ fn named_by(holder: &str, named: &[&Standing], need: usize) -> Named {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{elections::announced::Announced, kind::FencingToken};
+    use crate::kind::FencingToken;
 
     /// `-` does not answer, `.` is free, a letter holds it; `a7.3` has announced its third value with token 7; `b a7.3` is
     /// b beside what a left.

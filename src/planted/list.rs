@@ -118,6 +118,10 @@ macro_rules! every_bug {
                 breaks [], found by periods("I15", 17);
             GuardNotLookedAt = "guard-not-looked-at": "A guarded script, as those of records are, is executed whether or not the hold stands."
                 breaks [], found by test("periods::ending::holder_that_lost_the_lock");
+            TermPassedOn = "term-passed-on": "A hold that leads is passed on inside the process, with the id that its leader announced."
+                breaks [], found by test("elections::terms::a_term_is_not_passed_on");
+            AnnouncementOfAnother = "announcement-of-another": "What a leader before has announced is shown of the one that holds the lock now."
+                breaks [], found by test("elections::terms::a_value_is_that_of_the_leader");
         }
     };
 }
