@@ -29,7 +29,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Subcommand {
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     Inspect(InspectArgs),
     Leader(LeaderArgs),
     Permits(PermitsArgs),
