@@ -9,6 +9,7 @@
 //! it; others, such as Redisson's, know nothing of it. So nothing here has to be exact. A turn ends by itself soon
 //! after its process is gone or its future is parked, and two that believe to have it only meet once more.
 
+mod leaving;
 mod place;
 mod script;
 

@@ -7,13 +7,12 @@ use std::{
     time::Duration,
 };
 
-use futures::{
-    FutureExt,
-    future::{Either, select},
-};
-use tokio::runtime::Handle;
+use futures::future::{Either, select};
 
-use super::script::{Leave, Pass, Passed, TURN};
+use super::{
+    leaving::Leaving,
+    script::{Pass, Passed, TURN, may_not},
+};
 use crate::{
     clock::Instant,
     error::{NodeError, Phase},
@@ -115,8 +114,7 @@ impl TurnstilePlace {
 
     /// A client whose user lacks a right says so once, and waits as if there were no turnstiles.
     fn in_vain(&self, error: &NodeError) -> Wait {
-        let may_not = matches!(error, NodeError::Permission { .. } | NodeError::Unsupported { .. });
-        if may_not && !self.services.has_no_turnstiles.swap(true, Ordering::Relaxed) {
+        if may_not(error) && !self.services.has_no_turnstiles.swap(true, Ordering::Relaxed) {
             let (node, error) = (self.services.node_id().clone(), error.clone());
             telling::event(move || {
                 tracing::info!(
@@ -208,19 +206,7 @@ impl Drop for TurnstilePlace {
         if !self.has_asked || !self.services.process.home.is_here() {
             return;
         }
-        let (services, leave) = (self.services.clone(), Leave::new(&self.name, &self.id));
-        let (name, draining) = (self.name.clone(), self.services.drain.begin());
-        let mut leaving = Box::pin(async move {
-            let deadline = services.now() + services.settings.node_timeout;
-            // If it fails, the turn ends by itself.
-            drop(services.node.call(&name, &leave, deadline).await);
-            // Nothing of a client is left when it has been shut down.
-            drop(draining);
-        });
-        // It leaves here, where there is a connection, and is answered elsewhere.
-        if Handle::try_current().is_err() || leaving.as_mut().now_or_never().is_none() {
-            self.services.process.watchdog.attend(leaving);
-        }
+        Leaving::begin(&self.services, &self.name, &self.id);
     }
 }
 

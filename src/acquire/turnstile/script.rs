@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::wire::{Call, Items, Malformed, Script, ScriptText, Words, key, script};
+use crate::{
+    error::NodeError,
+    wire::{Call, Items, Malformed, Script, ScriptText, Words, key, script},
+};
 
 static PASS: Script = script!("turnstile/pass", 0, "pass.lua");
 static LEAVE: Script = script!("turnstile/leave", 0, "leave.lua");
@@ -106,4 +109,9 @@ impl Call for Leave {
         items.int()?;
         items.int().map(drop)
     }
+}
+
+/// Whether nothing of this can be said to a server: the user lacks a right, or the server a command.
+pub(super) fn may_not(error: &NodeError) -> bool {
+    matches!(error, NodeError::Permission { .. } | NodeError::Unsupported { .. })
 }

@@ -1,10 +1,10 @@
 //! Many processes that want one lock: those that were woken in vain ask one by one.
 
-use std::{pin::Pin, time::Instant};
+use std::{collections::BTreeSet, pin::Pin, time::Instant};
 
 use futures::future::join_all;
 use palisade::{AcquireError, Client, LockGuard};
-use testkit::RedisServer;
+use testkit::{Fault, FaultProxy, RedisServer, Way};
 
 use crate::support::{Look, client, eventually, ms, patient, polled, promptly, soon};
 
@@ -25,6 +25,12 @@ fn lined_up(server: &RedisServer) -> i64 {
 
 fn whose_turn(server: &RedisServer) -> String {
     server.cli(&["GET", TURN]).trim().to_owned()
+}
+
+/// The sockets of all clients, by the server's numbers.
+fn sockets(server: &RedisServer) -> BTreeSet<String> {
+    let list = server.cli(&["CLIENT", "LIST"]);
+    list.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
 }
 
 /// Wakes all listeners, though the lock is held.
@@ -117,6 +123,41 @@ async fn turn_of_a_future_that_is_not_polled_keeps_the_next_one_from_nothing() {
     held.release().await.unwrap();
     promptly(&server, next).await.unwrap().release().await.unwrap();
     drop(parked);
+    eventually(|| server.size() == 0).await;
+}
+
+/// A turn lasts for two seconds: what says that it is over is lost with its socket, and said again.
+#[tokio::test]
+async fn turn_is_passed_on_though_the_socket_breaks_under_what_says_so() {
+    let server = RedisServer::start();
+    let held = client(&server).await.lock("x").acquire().await.unwrap();
+    let proxy = FaultProxy::before(&server);
+    let behind = patient(&server).url(&proxy.url()).connect().await.unwrap();
+    let mut gone: Wait = Box::pin(async move { behind.lock("x").acquire().await });
+    let mut next = waiter(&server).await;
+    listening(&server, &mut gone, 1).await;
+    listening(&server, &mut next, 2).await;
+    wake_in_vain(&server);
+    polled_until(&mut gone, || !whose_turn(&server).is_empty()).await;
+    polled_until(&mut next, || lined_up(&server) == 1).await;
+    // It is not the end of the turn that lets the next one in.
+    let lengthen = || server.command(&["PEXPIRE", TURN, "60000"]);
+    lengthen();
+    let (turn, left) = (whose_turn(&server), server.calls_of("evalsha"));
+    proxy.set(Fault::Reset(Way::Requests));
+    let before = sockets(&server);
+    drop(gone);
+    // That of its calls, and that on which it listens: it says to both that it leaves.
+    eventually(|| before.difference(&sockets(&server)).count() >= 2).await;
+    assert_eq!((whose_turn(&server), server.calls_of("evalsha")), (turn.clone(), left));
+    proxy.heal();
+    polled_until(&mut next, || {
+        lengthen();
+        whose_turn(&server) != turn
+    })
+    .await;
+    held.release().await.unwrap();
+    soon(next).await.unwrap().release().await.unwrap();
     eventually(|| server.size() == 0).await;
 }
 
