@@ -37,6 +37,7 @@ mod attempts;
 mod gate;
 mod listed;
 mod live;
+mod occasion;
 mod returning;
 mod services;
 mod twins;
@@ -55,6 +56,7 @@ use std::{
 use any_lines::AnyLines;
 pub(crate) use gate::Gate;
 pub(crate) use listed::{Listed, each_once};
+pub(crate) use occasion::Occasion;
 pub(crate) use services::{NodeServices, ServiceSettings};
 use twins::Twins;
 use uuid::Uuid;

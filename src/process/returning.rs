@@ -2,20 +2,21 @@
 
 use std::{sync::PoisonError, time::Duration};
 
-use super::services::NodeServices;
+use super::{occasion::Occasion, services::NodeServices};
 use crate::node::Resident;
 
 impl NodeServices {
     /// Renews all that is held there: without that, the next renewals would be the first to show
     /// whether the server still knows it. They leave together, not at the moment at which other
-    /// processes' do, and once a second at most, whatever happens how often.
-    pub(crate) fn renew_all_soon(&self) {
+    /// processes' do, and once a second at most on each occasion, whatever happens how often.
+    pub(crate) fn renew_all_soon(&self, occasion: Occasion) {
         if planted!(NoHurry) {
             return;
         }
         let now = self.now();
         let at = {
-            let mut last = self.renewed_all_at.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = self.renewed_all_at.lock().unwrap_or_else(PoisonError::into_inner);
+            let last = all.last(occasion);
             let planned = last.filter(|at| *at > now);
             // What was granted since then is not among those that it was planned for.
             let at = planned.unwrap_or_else(|| {
@@ -35,7 +36,7 @@ impl Resident for NodeServices {
 
     /// For renewals too, whichever link found it: they take another's while their own is not there.
     fn node_is_back(&self) {
-        self.renew_all_soon();
+        self.renew_all_soon(Occasion::Back);
     }
 }
 

@@ -16,6 +16,7 @@ use super::{
     gate::{Gate, Gatekeeper},
     listed::{Listed, each_once},
     live::Live,
+    occasion::RenewedAll,
 };
 use crate::{
     clock::{Instant, has_timers},
@@ -103,7 +104,7 @@ pub(crate) struct Services {
     /// The live claims here, to learn of releases that are not ours.
     held: Mutex<Live<dyn Listed>>,
     /// When all of them were last to be renewed together.
-    pub(super) renewed_all_at: Mutex<Option<Instant>>,
+    pub(super) renewed_all_at: Mutex<RenewedAll>,
 }
 
 impl NodeServices {

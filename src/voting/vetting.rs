@@ -22,6 +22,7 @@ use super::{
 use crate::{
     clock::Instant,
     error::{Forgotten, NodeError, Phase},
+    process::Occasion,
     socket::Connection,
     standing::{Judgement, Mark, ServerRun, Sight, Stance, Vetting, View, WaitClass},
     telling,
@@ -287,7 +288,7 @@ impl Voter {
             });
         }
         if judgement == Judgement::Lost || (knew && known_text.as_ref() != Some(mark.text())) {
-            self.services.renew_all_soon();
+            self.services.renew_all_soon(Occasion::Mark);
         }
         standing.take(sight, mark, doubts);
         Ok(())

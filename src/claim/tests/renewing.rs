@@ -10,6 +10,7 @@ use crate::{
     clock::Instant,
     embedded::Server,
     guard::Proof,
+    process::Occasion,
     watchdog::{Report, Watched},
     wire::Outcome,
 };
@@ -79,10 +80,27 @@ async fn hold_that_was_granted_since_all_were_to_be_renewed_is_renewed_with_them
     let lock = client.lock("x");
     assert!(!lock.is_locked().await.expect("it is up"));
     let services = &lock.voter().services;
-    services.renew_all_soon();
+    services.renew_all_soon(Occasion::Back);
     let guard = lock.acquire().await.expect("it is free");
     server.flush();
-    services.renew_all_soon();
+    services.renew_all_soon(Occasion::Back);
     let lost = tokio::time::timeout(Duration::from_secs(1), guard.lost()).await;
+    assert_eq!(lost.expect("it is asked for soon"), LostCause::Gone);
+}
+
+/// Another client has written the mark anew, and the server goes down and comes back a moment later.
+#[tokio::test(start_paused = true)]
+async fn mark_that_was_renewed_puts_off_nothing_that_a_server_is_asked_that_is_back() {
+    let ms = Duration::from_millis;
+    let server = Server::start_here();
+    let client = server.client().expect("it needs no server yet");
+    let lock = client.lock("x");
+    let guard = lock.acquire().await.expect("it is free");
+    let services = &lock.voter().services;
+    services.renew_all_soon(Occasion::Mark);
+    tokio::time::sleep(ms(100)).await;
+    server.flush();
+    services.renew_all_soon(Occasion::Back);
+    let lost = tokio::time::timeout(ms(250), guard.lost()).await;
     assert_eq!(lost.expect("it is asked for soon"), LostCause::Gone);
 }
