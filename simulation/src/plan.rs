@@ -82,7 +82,9 @@ impl Plan {
         let leases = MS * (2 * self.leases.max_ms + self.leases.quarantine_ms());
         // Those that overlap in part keep members from each other, one after the other.
         let kept = if self.about == About::Overlapping { 60 * SECOND } else { 15 * SECOND };
-        self.finish_at + leases + MS * self.absent_ms() + kept
+        // All may want one lock, and hold it one after the other: what they asked for before the calm, too.
+        let callers: u64 = self.processes.iter().map(|process| u64::from(process.lanes)).sum();
+        self.finish_at + leases + MS * self.absent_ms() + kept + callers * HELD
     }
 
     /// How many servers make a quorum.
@@ -346,5 +348,7 @@ impl Broken {
     }
 }
 
+/// About as long as one caller holds what it waits for when the calm begins, and then twice more.
+const HELD: u64 = SECOND;
 const MS: u64 = 1_000;
 const SECOND: u64 = 1_000 * MS;

@@ -69,3 +69,10 @@ fn hosts_with_a_schedule_run_their_job_once_a_minute() {
     assert!((100..=120).contains(&done), "{done} of 120 minutes");
     assert!(not_due > 2 * done, "{not_due} later triggers found a record");
 }
+
+/// Here 24 callers hold one lock one after the other for 26 of 30 seconds, and it is passed on all the time.
+#[test]
+fn many_callers_of_one_lock_are_waited_for() {
+    let outcome = run(7_370, &Options::default());
+    assert!(outcome.violations.is_empty(), "{:#?}", outcome.violations);
+}
