@@ -76,3 +76,13 @@ fn many_callers_of_one_lock_are_waited_for() {
     let outcome = run(7_370, &Options::default());
     assert!(outcome.violations.is_empty(), "{:#?}", outcome.violations);
 }
+
+/// A server restarts without its data, and one reader is written there again before the next one asks: that one is
+/// written again, too.
+#[test]
+fn readers_are_written_again_whichever_was_first() {
+    for seed in [42_266, 46_544] {
+        let outcome = run(seed, &Options::default());
+        assert!(outcome.violations.is_empty(), "seed {seed}: {:#?}", outcome.violations);
+    }
+}

@@ -169,7 +169,8 @@ impl MemberState {
     }
 
     /// It is not there after a failover or a restart, and is to be written again.
-    pub(crate) fn missing(&mut self, now: Instant) {
+    pub(crate) fn missing(&mut self, absence: Absence, now: Instant) {
+        self.absence = absence;
         self.renew_at = None;
         self.missing_at = Some(now);
     }

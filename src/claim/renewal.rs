@@ -212,10 +212,11 @@ impl Claim {
             known.renew_at = Some(now);
         } else if is_gone
             && is_elsewhere
-            && Absence::of(outcome) == Absence::Gone
+            // Others that share it may have been written again before: whether one keeps it out, an acquire shows.
+            && (Absence::of(outcome) == Absence::Gone || of.kind.is_shared())
             && !planted!(MissingNotRewritten)
         {
-            known.missing(now);
+            known.missing(Absence::of(outcome), now);
         } else if is_gone {
             known.gone(Absence::of(outcome), sent, now, next_heal);
         } else if may_extend && known.wanted_ms(term) > 0 {

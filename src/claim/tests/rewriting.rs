@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::{
     Quarantine,
     by_member::MemberId,
-    claim::ask::VoteRequest,
+    claim::{absence::Absence, ask::VoteRequest},
     embedded::Server,
     socket::{AcquireSource, SendReason},
     watchdog::Watched,
@@ -25,7 +25,7 @@ async fn hold_that_could_not_be_written_again_is_tried_again_soon() {
     // Until the loss of the connection is noticed.
     tokio::time::sleep(Duration::from_millis(100)).await;
     let now = claim.now();
-    claim.state().members[MemberId::FIRST].missing(now);
+    claim.state().members[MemberId::FIRST].missing(Absence::Gone, now);
     let repair = claim.clone().tick(now, 1).repairs.pop().expect("it is missing");
     repair.await;
     let again = claim.now() + claim.term().retry();
