@@ -59,6 +59,7 @@ mod giving_back;
 mod guarded;
 mod healing;
 mod in_flight;
+mod long_warning;
 mod looking;
 mod margin;
 mod member_state;
@@ -75,6 +76,7 @@ mod stragglers;
 mod tests;
 mod turn;
 mod validity;
+mod warning;
 
 pub(crate) use ask::ask;
 pub(crate) use extending::extend;

@@ -29,7 +29,7 @@ use std::{
     time::Duration,
 };
 
-use super::{member_state::MemberState, parts::Parts};
+use super::{long_warning::LongWarning, member_state::MemberState, parts::Parts};
 use crate::{
     by_member::MemberId,
     clock::Instant,
@@ -115,6 +115,8 @@ pub(super) struct ClaimState {
     pub(super) follow_at: Option<Instant>,
     /// When operators are to be told of it, if that is to come.
     pub(super) note_at: Option<Instant>,
+    /// When it is to be said that it is held for long, if that is wanted.
+    pub(super) long_warning: Option<LongWarning>,
     /// The fencing token that it was won with: what joins later is to have no lesser one.
     pub(super) token: Option<FencingToken>,
     pub(super) recount: Recount,
@@ -220,6 +222,7 @@ impl Claim {
                 renew_until: None,
                 follow_at: None,
                 note_at: None,
+                long_warning: None,
                 token: None,
                 recount: Recount::default(),
                 queue: (members.is_one() && wanted.queues_at(members.first()))

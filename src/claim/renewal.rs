@@ -38,6 +38,7 @@ impl Watched for Claim {
     fn tick(self: Arc<Self>, now: Instant, most: usize) -> Tick {
         self.follow_if_due(now);
         self.note_if_due(now);
+        self.warn_if_due(now);
         let Some((deadline, mut state)) = self.still_held(self.state(), now) else {
             self.settle_loss();
             return Tick::default();

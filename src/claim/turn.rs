@@ -46,6 +46,7 @@ impl Claim {
         state.renew_until = self.renew_until(now);
         state.follow_at = self.follow_at(now);
         state.note_at = self.note_at(now, state.term);
+        state.long_warning = self.long_warning(now);
         let next = self.next_look(&state);
         drop(state);
         let listed: Arc<dyn Listed> = self.clone();
@@ -181,6 +182,7 @@ impl Claim {
         state.loss_listener = Some(listener);
         state.token = token;
         state.renew_until = self.renew_until(now);
+        state.long_warning = self.long_warning(now);
         state.recount.wanted = 1;
         self.recount_in_background(state);
         true

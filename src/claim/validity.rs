@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use super::{
     absence::{Absence, cause_of_loss},
+    long_warning::LongWarning,
     margin::margin,
     member_state::MemberState,
     parts::Sum,
@@ -135,7 +136,8 @@ impl Claim {
             Some(sum) => sum.wish,
             None => state.members.values().filter_map(MemberState::wish).min(),
         };
-        wish.into_iter().chain(state.follow_at).chain(state.note_at).fold(deadline, Instant::min)
+        let planned = [state.follow_at, state.note_at, state.long_warning.map(LongWarning::due)];
+        wish.into_iter().chain(planned.into_iter().flatten()).fold(deadline, Instant::min)
     }
 
     pub(super) fn next_renewal(&self, term: Term, now: Instant) -> Option<Instant> {

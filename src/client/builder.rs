@@ -56,6 +56,7 @@ pub struct ClientBuilder {
     spin: Spin,
     local_handover: LocalHandover,
     tracking: bool,
+    warn_held: Option<Duration>,
     presence: Presence,
     note: Option<String>,
     labels: BTreeMap<String, String>,
@@ -88,6 +89,7 @@ impl Default for ClientBuilder {
             spin: Spin::default(),
             local_handover: LocalHandover::default(),
             tracking: false,
+            warn_held: None,
             presence: Presence::default(),
             note: None,
             labels: BTreeMap::new(),
@@ -230,6 +232,16 @@ impl ClientBuilder {
     /// A swap of databases (`SWAPDB`) is not told, nor is a key that 16 or more hold at once.
     pub fn tracking(mut self, is_on: bool) -> Self {
         self.tracking = is_on;
+        self
+    }
+
+    /// After which time it is said that a lock is held for long, by an event at `warn` with its name, its holder and for
+    /// how long it is held; again after twice that time, four times, and so on. At least 1 ms. Defaults to never.
+    ///
+    /// It comes of the process that holds the lock, whatever its runtime does. What holds a lock in Redisson, or died
+    /// with it, says nothing.
+    pub fn warn_held_longer_than(mut self, limit: Duration) -> Self {
+        self.warn_held = Some(limit.max(Duration::from_millis(1)));
         self
     }
 
@@ -436,6 +448,7 @@ impl ClientBuilder {
             quarantine_length: quarantine,
             redact_names: self.redact_names,
             tracks: self.tracking,
+            warn_held: self.warn_held,
             presence: self.presence,
             identity,
             named: named(&self.name),

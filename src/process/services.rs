@@ -67,6 +67,8 @@ pub(crate) struct ServiceSettings {
     pub(crate) redact_names: bool,
     /// Whether the server is to tell when a key of a hold changes.
     pub(crate) tracks: bool,
+    /// After which time it is said that a lock is held for long.
+    pub(crate) warn_held: Option<Duration>,
     /// Of which holds operators are told.
     pub(crate) presence: Presence,
     /// What they are told of the process.

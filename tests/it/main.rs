@@ -27,6 +27,7 @@ mod hosts;
 mod jumps;
 mod latch;
 mod limits;
+mod long_holds;
 mod mutex;
 mod names;
 mod namespace;
