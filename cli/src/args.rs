@@ -108,6 +108,20 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     pub(crate) grace: Option<Duration>,
 
+    /// Say on stderr when the command has held the lock for so long; and again at twice that, four times that, …
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    pub(crate) warn_held: Option<Duration>,
+
+    /// What `sh -c` runs when that is said, such as a mail: outside of the command's group, with PALISADE_NAME,
+    /// PALISADE_HOLDER, PALISADE_HELD_MS, PALISADE_HOST and, if there is one, PALISADE_TOKEN; killed after 30s
+    #[arg(long, value_name = "LINE", requires = "warn_held")]
+    pub(crate) on_warn: Option<String>,
+
+    /// End the command when it has held the lock for so long, as when the lock is lost: SIGTERM a grace before, and
+    /// exit with 79
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    pub(crate) max_hold: Option<Duration>,
+
     /// What to do about a command that gets rights of others as it starts (set-uid, set-gid, file
     /// capabilities), so that palisade may be unable to end it when the lock is lost
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Unkillable::Refuse)]

@@ -24,6 +24,8 @@ pub(crate) const HELD: u8 = 75;
 pub(crate) const NO_RIGHTS: u8 = 77;
 /// The servers and what is said of them do not fit together: password, certificate, database, a key of another type.
 pub(crate) const CONFIGURATION: u8 = 78;
+/// The command had held the lock for as long as it was to at most.
+pub(crate) const HELD_TOO_LONG: u8 = 79;
 /// The command was found but could not be started.
 pub(crate) const NOT_EXECUTABLE: u8 = 126;
 /// The command was not found.

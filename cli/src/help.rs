@@ -76,6 +76,10 @@ Examples:
     palisade run -s redis://db1 --shared catalogue -- ./export.sh
     palisade run -s redis://db1 --exclusive catalogue -- ./import.sh
 
+  Say when a backup takes longer than it should, and end it before it does harm:
+    palisade run -s redis://db1 -n --warn-held 1h --on-warn 'mail -s $PALISADE_NAME ops' \\
+        --max-hold 3h nightly-backup -- /usr/local/bin/backup
+
   At most four encoders at once, on whichever machines:
     palisade run -s redis://db1 --permits 1 --of 4 encoders -- ./encode.sh
 
@@ -149,6 +153,7 @@ Exit codes:
    77  the servers refuse this user something that the lock needs: see `palisade acl`
    78  the servers are not as they are named: password, certificate, database, one of a cluster named as
        one by itself, commands renamed or switched off, or a key of another type under NAME
+   79  the command was ended, since it had held the lock for --max-hold
   126  the command cannot be executed
   127  the command was not found";
 

@@ -1,5 +1,6 @@
 //! `palisade run`: acquire the lock, run the command under a supervisor, give the lock back.
 
+mod alarm;
 mod command;
 mod due;
 mod outcome;
@@ -34,6 +35,7 @@ use crate::{
     supervisor::{Link, OURSELVES},
     tell,
 };
+use alarm::HeldAlarm;
 use outcome::Outcome;
 use settings::Settings;
 use status::{Course, StatusFile};
@@ -86,7 +88,8 @@ async fn under_the_lock(
             return end;
         }
     };
-    let (outcome, supervisor) = match supervised(args, settings, &hold, signals).await {
+    let mut alarm = HeldAlarm::new(args, &hold);
+    let (outcome, supervisor) = match supervised(args, settings, &hold, &mut alarm, signals).await {
         Ok((outcome, supervisor)) => (outcome, Some(supervisor)),
         Err(not_begun) => (Err(not_begun), None),
     };
@@ -108,6 +111,7 @@ async fn under_the_lock(
     if let Some(supervisor) = supervisor {
         watch::reap(supervisor).await;
     }
+    alarm.finish().await;
     let end = outcome.map(|outcome| outcome.conclude(&args.name, lost, course));
     course.cause = course.cause.take().or(unrecorded);
     end
@@ -122,6 +126,7 @@ async fn supervised(
     args: &RunArgs,
     settings: &Settings,
     hold: &Hold,
+    alarm: &mut HeldAlarm<'_>,
     mut signals: Signals,
 ) -> Result<(Result<Outcome, Failure>, Child), Failure> {
     let refused = |error| Failure::system("cannot run the command", error);
@@ -131,9 +136,8 @@ async fn supervised(
     let spared = processes::children().map_err(refused)?.iter().map(|it| it.pid).collect();
     let (link, theirs) = Link::pair().map_err(refused)?;
     let supervisor = start_supervisor(args, settings.grace, hold, theirs).map_err(refused)?;
-    let watch =
-        Watch::new(&hold.guard, settings, link, supervisor, signals, spared).map_err(refused)?;
-    Ok(watch.run().await)
+    let watch = Watch::new(&hold.guard, settings, link, supervisor, signals, spared);
+    Ok(watch.map_err(refused)?.run(alarm).await)
 }
 
 fn start_supervisor(

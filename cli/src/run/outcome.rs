@@ -15,8 +15,8 @@ use crate::{
 #[derive(Debug)]
 pub(crate) enum Outcome {
     /// As the supervisor tells it; and whether the lock was lost meanwhile.
-    /// `at_terminal`: the command had the terminal until then.
-    Ended { ending: Ending, lost: Option<LostCause>, at_terminal: bool },
+    /// `at_terminal`: the command had the terminal until then. `held_too_long`: if it was ended, then for that.
+    Ended { ending: Ending, lost: Option<LostCause>, at_terminal: bool, held_too_long: bool },
     /// The system refused its process.
     NotStarted { why: String },
     /// Killed by us, since the supervisor had died or was `overdue`.
@@ -72,6 +72,14 @@ impl Outcome {
                 Err((exit::LOST, undead_told(name, &undead)))
             }
             Self::Ended { lost: Some(cause), .. } => Err((exit::LOST, lost_told(name, &cause))),
+            Self::Ended {
+                ending: Ending { cause: Cause::Deadline, .. },
+                held_too_long: true,
+                ..
+            } => {
+                let why = "was held for as long as --max-hold allows: the command was ended";
+                Err((exit::HELD_TOO_LONG, format!("{name} {why}")))
+            }
             Self::Ended { ending, .. } if ending.cause != Cause::Itself => {
                 Err((exit::LOST, format!("{name} could not be renewed: the command was ended")))
             }

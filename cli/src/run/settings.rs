@@ -44,6 +44,7 @@ impl Settings {
                  renewal"
             )));
         }
+        check_times(args, grace)?;
         let patience = match args.wait {
             Some(wait) if wait > Duration::ZERO => Patience::For(wait),
             None if !args.nonblock => Patience::Forever,
@@ -55,6 +56,23 @@ impl Settings {
     /// How often to look whether the deadline has moved.
     pub(crate) fn look_every(&self) -> Duration {
         (self.lease / 30).clamp(Duration::from_millis(20), Duration::from_secs(1))
+    }
+}
+
+/// Whether there is time for what is to be said and done while the lock is held.
+fn check_times(args: &RunArgs, grace: Duration) -> Result<(), Failure> {
+    if args.warn_held.is_some_and(|after| after < SHORTEST) {
+        return Err(Failure::usage("--warn-held is below a second"));
+    }
+    let least = grace + SHORTEST;
+    match args.max_hold {
+        Some(longest) if longest < least => {
+            let (is, least) = (duration::show(longest), duration::show(least));
+            Err(Failure::usage(format_args!(
+                "--max-hold {is} is too short: a second and the grace are needed, {least}"
+            )))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -86,6 +86,7 @@ impl Course {
         match (self.granted, code) {
             _ if self.not_due => "not due",
             (Some(_), Some(exit::LOST)) if self.cause.is_some() => "lost",
+            (Some(_), Some(exit::HELD_TOO_LONG)) if self.cause.is_some() => "held too long",
             (Some(_), _) if self.fate.is_some() => "ran",
             (Some(_), _) => "not run",
             (None, Some(exit::NOT_YET)) => "not yet",

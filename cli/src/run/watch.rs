@@ -7,7 +7,7 @@ use palisade::{LockGuard, LostCause};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpgrp, kill_process_group, waitid};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-use super::{outcome::Outcome, settings::Settings};
+use super::{alarm::HeldAlarm, outcome::Outcome, settings::Settings};
 use crate::{
     boottime::{self, Alarm},
     duration,
@@ -33,6 +33,8 @@ pub(crate) struct Watch<'a> {
     looks: Interval,
     /// The deadline the supervisor was told last.
     told: Duration,
+    /// When it is to have ended, whatever becomes of the lock.
+    ends_at: Option<Duration>,
     /// Rings when the supervisor should have killed the group and has not.
     overdue: Alarm,
     lost: Option<LostCause>,
@@ -64,6 +66,7 @@ impl<'a> Watch<'a> {
             signals,
             looks,
             told: Duration::ZERO,
+            ends_at: None,
             overdue: Alarm::new()?,
             lost: None,
             terminal: Terminal::open(),
@@ -74,14 +77,18 @@ impl<'a> Watch<'a> {
 
     /// Has the command started, and watches until it and its group are dead. Leaves the supervisor to
     /// be [reaped](reap).
-    pub(crate) async fn run(mut self) -> (Result<Outcome, Failure>, Child) {
+    pub(crate) async fn run(
+        mut self,
+        alarm: &mut HeldAlarm<'_>,
+    ) -> (Result<Outcome, Failure>, Child) {
+        self.ends_at = alarm.ends_at();
         let outcome = match self.begin() {
-            Ok(()) => self.watch().await,
+            Ok(()) => self.watch(alarm).await,
             Err(error) => Err(broken(error)),
         };
         if outcome.is_err() {
             // Whatever does not work here any more: the command must not go on without us.
-            let _the_first_error_counts = self.stand_in(false).await;
+            let _the_first_error_counts = self.stand_in(false, alarm.pid()).await;
         }
         if let Some(terminal) = &mut self.terminal {
             terminal.take_back();
@@ -94,11 +101,11 @@ impl<'a> Watch<'a> {
 
     /// The first word to the supervisor, with our standard input for the command.
     fn begin(&self) -> io::Result<()> {
-        let deadline = Order::Deadline(self.guard.deadline().since_origin());
+        let deadline = Order::Deadline(self.deadline());
         self.link.send(&deadline.to_string(), Some(io::stdin().as_fd()))
     }
 
-    async fn watch(&mut self) -> Result<Outcome, Failure> {
+    async fn watch(&mut self, alarm: &mut HeldAlarm<'_>) -> Result<Outcome, Failure> {
         loop {
             tokio::select! {
                 // What the supervisor says comes first: after we were stopped everything is due at
@@ -111,17 +118,20 @@ impl<'a> Watch<'a> {
                             return Ok(outcome);
                         }
                     }
-                    None => return self.stand_in(false).await,
+                    None => return self.stand_in(false, alarm.pid()).await,
                 },
                 rung = self.overdue.rings() => {
                     rung.map_err(broken)?;
-                    return self.stand_in(true).await;
+                    return self.stand_in(true, alarm.pid()).await;
                 }
                 cause = self.guard.lost(), if self.lost.is_none() => {
                     self.lose(cause).map_err(broken)?;
                 }
                 signal = self.signals.next() => self.obey(signal),
-                _tick = self.looks.tick() => self.pass_on_deadline().map_err(broken)?,
+                _tick = self.looks.tick() => {
+                    self.pass_on_deadline().map_err(broken)?;
+                    alarm.look();
+                }
             }
         }
     }
@@ -135,6 +145,11 @@ impl<'a> Watch<'a> {
                 self.order(Order::Signal(Signal::CONT));
             }
             Report::Stopped(signal) => self.command_stopped(signal),
+            Report::Asked if self.is_held_too_long() => tell(format_args!(
+                "{} is held for as long as --max-hold allows: the command is asked to end, and killed in {}",
+                self.guard.name(),
+                duration::show(self.grace)
+            )),
             Report::Asked => tell(format_args!(
                 "{} cannot be renewed: the command is asked to end, and killed in {}",
                 self.guard.name(),
@@ -143,7 +158,9 @@ impl<'a> Watch<'a> {
             Report::Failed(why) => return Some(Outcome::NotStarted { why }),
             Report::Ended(ending) => {
                 let at_terminal = self.terminal.as_ref().is_some_and(Terminal::is_lent);
-                return Some(Outcome::Ended { ending, lost: self.lost.take(), at_terminal });
+                let held_too_long = self.is_held_too_long();
+                let lost = self.lost.take();
+                return Some(Outcome::Ended { ending, lost, at_terminal, held_too_long });
             }
         }
         None
@@ -152,13 +169,24 @@ impl<'a> Watch<'a> {
     /// Tells the supervisor the deadline, if it has moved. An order that does not get through is
     /// no danger: the supervisor goes by the last deadline it was told.
     fn pass_on_deadline(&mut self) -> io::Result<()> {
-        let deadline = self.guard.deadline().since_origin();
+        let deadline = self.deadline();
         if deadline != self.told && self.lost.is_none() {
             self.told = deadline;
             self.order(Order::Deadline(deadline));
             self.overdue.set(deadline.saturating_sub(SAFETY / 2))?;
         }
         Ok(())
+    }
+
+    /// Until when the command may run, as far as is known now.
+    fn deadline(&self) -> Duration {
+        let deadline = self.guard.deadline().since_origin();
+        self.ends_at.map_or(deadline, |ends_at| deadline.min(ends_at))
+    }
+
+    /// Whether the end that the supervisor was told last is that of --max-hold, and not the lock's.
+    fn is_held_too_long(&self) -> bool {
+        self.ends_at == Some(self.told)
     }
 
     fn lose(&mut self, cause: LostCause) -> io::Result<()> {
@@ -225,9 +253,10 @@ impl<'a> Watch<'a> {
     }
 
     /// Ends the command in the supervisor's place: it has died, or does not act in time.
-    async fn stand_in(&mut self, overdue: bool) -> Result<Outcome, Failure> {
+    async fn stand_in(&mut self, overdue: bool, alarm: Option<i32>) -> Result<Outcome, Failure> {
         // Its children become ours.
         let _has_ended = self.supervisor.kill();
+        self.spared.extend(alarm);
         let undead = processes::extinguish(self.group, &self.spared).await.map_err(broken)?;
         let lost = self.lost.take();
         Ok(Outcome::StoodIn { overdue, lost, undead })

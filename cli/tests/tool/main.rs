@@ -9,6 +9,7 @@ mod fencing;
 mod herd;
 mod inspect;
 mod leader;
+mod long;
 mod loss;
 mod misdirected;
 mod namespace;
