@@ -113,7 +113,8 @@ pub(crate) struct RunArgs {
     pub(crate) warn_held: Option<Duration>,
 
     /// What `sh -c` runs when that is said, such as a mail: outside of the command's group, with PALISADE_NAME,
-    /// PALISADE_HOLDER, PALISADE_HELD_MS, PALISADE_HOST and, if there is one, PALISADE_TOKEN; killed after 30s
+    /// PALISADE_HOLDER, PALISADE_HELD_MS, PALISADE_HOST and, if there is one, PALISADE_TOKEN; killed after 30s, or
+    /// 5s behind the command
     #[arg(long, value_name = "LINE", requires = "warn_held")]
     pub(crate) on_warn: Option<String>,
 

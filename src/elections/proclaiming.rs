@@ -32,7 +32,9 @@ impl Proclaiming<'_> {
             let failed = self.ask(&open, enough).await;
             let Some(failed) = failed else { return Ok(()) };
             let may_pass = failed.iter().any(|(_, error)| may_pass(error));
-            if pause > LAST_PAUSE || !may_pass || self.guard.ensure_valid().is_err() {
+            // That it leads is said once: its user waits for that.
+            let is_last = pause > LAST_PAUSE || self.number == 0;
+            if is_last || !may_pass || self.guard.ensure_valid().is_err() {
                 return Err(self.worst(failed));
             }
             let clock = &self.guard.turn().claim().process().clock;

@@ -62,11 +62,11 @@ impl<'a> HeldAlarm<'a> {
         self.running.as_ref().and_then(|(child, _)| i32::try_from(child.id()).ok())
     }
 
-    /// Leaves what still runs the rest of its time: a message may be on its way.
+    /// Leaves what still runs some time: a message may be on its way, and whatever called us waits, too.
     pub(crate) async fn finish(mut self) {
         if let Some((mut child, until)) = self.running.take() {
             let left = until.saturating_sub(boottime::now());
-            processes::until_ended(&mut child, left).await;
+            processes::until_ended(&mut child, left.min(AFTERWARDS)).await;
             end(&mut child);
         }
     }
@@ -104,5 +104,7 @@ fn end(child: &mut Child) {
     }
 }
 
-/// For how long what is run may run.
+/// For how long what is run may run ...
 const LONGEST: Duration = Duration::from_secs(30);
+/// ... and at most behind the command.
+const AFTERWARDS: Duration = Duration::from_secs(5);

@@ -76,9 +76,9 @@ async fn a_change_costs_two_commands() {
             until_value(observer, &term.to_string()).await;
         }
     }
-    // A busy machine may come between what is announced in one go.
+    // A busy machine may come between what is announced in one go, and timers between all.
     let looks = server.calls_of("hkeys") - before;
-    assert!(looks <= 20 * 5 * 3, "{looks} looks");
+    assert!(looks <= 20 * 5 * 4, "{looks} looks");
 }
 
 #[tokio::test]
