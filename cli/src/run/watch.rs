@@ -173,7 +173,9 @@ impl<'a> Watch<'a> {
         if deadline != self.told && self.lost.is_none() {
             self.told = deadline;
             self.order(Order::Deadline(deadline));
-            self.overdue.set(deadline.saturating_sub(SAFETY / 2))?;
+        }
+        if self.lost.is_none() {
+            self.overdue.set(self.overdue_at())?;
         }
         Ok(())
     }
@@ -182,6 +184,13 @@ impl<'a> Watch<'a> {
     fn deadline(&self) -> Duration {
         let deadline = self.guard.deadline().since_origin();
         self.ends_at.map_or(deadline, |ends_at| deadline.min(ends_at))
+    }
+
+    /// When the supervisor should have killed the group for sure. The end of --max-hold is not that of the lock: a
+    /// supervisor that is late for it does no harm.
+    fn overdue_at(&self) -> Duration {
+        let by_lock = self.guard.deadline().since_origin().saturating_sub(SAFETY / 2);
+        self.ends_at.map_or(by_lock, |ends_at| by_lock.min(ends_at.saturating_add(LATE)))
     }
 
     /// Whether the end that the supervisor was told last is that of --max-hold, and not the lock's.
@@ -267,6 +276,9 @@ impl<'a> Watch<'a> {
         let _not_heard = self.link.send(&order.to_string(), None);
     }
 }
+
+/// How late a supervisor may be that ends a command for --max-hold.
+const LATE: Duration = Duration::from_secs(5);
 
 /// Leaves no zombies to an init that may not reap them, as in many a container.
 pub(crate) async fn reap(mut supervisor: Child) {
