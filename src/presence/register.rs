@@ -111,7 +111,7 @@ impl Register {
     }
 }
 
-/// Until the register is dropped.
+/// Until the register is dropped, or nothing more is written.
 async fn write_when_due(register: Weak<RegisterInner>, clock: SharedClock, nudge: Arc<Notify>) {
     loop {
         let Some(due) = register.upgrade().map(|inner| inner.entries().next_due()) else { return };
@@ -127,6 +127,10 @@ async fn write_when_due(register: Weak<RegisterInner>, clock: SharedClock, nudge
             () = nudge.notified() => {}
         }
         let Some(inner) = register.upgrade() else { return };
+        // What was noted at the very end stays due, and would be looked at for ever.
+        if inner.is_over() {
+            return;
+        }
         inner.write_if_due().await;
     }
 }
