@@ -157,6 +157,11 @@ impl Identity {
         self.knowledge.saw(mark, self.told.run_id, server_time, at);
     }
 
+    /// A mark of this run was seen once, whatever stands there by now.
+    pub(super) fn knew(&mut self, mark: Option<&Mark>) {
+        self.knowledge.knew_of(mark, self.told.run_id);
+    }
+
     /// The operator's word about this run.
     pub(super) fn blessing(&self) -> Option<&Blessing> {
         self.knowledge.blessing()

@@ -20,8 +20,8 @@ pub(super) struct Knowledge {
     /// By how much the clock of the server is ahead of that of the mark: see [`Sight`](super::Sight).
     ahead: i64,
     state: MarkState,
-    /// Counts the reasons to look again.
-    doubts: u64,
+    /// Counts what was learned, and the reasons to look again: a look that began before may tell what is over.
+    news: u64,
 }
 
 /// What the last look has led to.
@@ -53,6 +53,7 @@ pub(crate) enum Stance {
 impl Knowledge {
     /// Takes note of what stands on the server, at `server_time` and our time `at`.
     pub(super) fn saw(&mut self, mark: Option<Mark>, run_id: RunId, server_time: i64, at: Instant) {
+        self.news += 1;
         self.ahead = 0;
         self.mark = mark.filter(|mark| mark.is_of_run(run_id));
         self.knew |= self.mark.is_some();
@@ -83,11 +84,15 @@ impl Knowledge {
     /// Another look is due; one that is under way is to begin anew.
     pub(super) fn doubt(&mut self) {
         self.state = MarkState::Doubtful;
-        self.doubts += 1;
+        self.news += 1;
     }
 
-    pub(super) fn doubts(&self) -> u64 {
-        self.doubts
+    pub(super) fn news(&self) -> u64 {
+        self.news
+    }
+
+    pub(super) fn knew_of(&mut self, mark: Option<&Mark>, run_id: RunId) {
+        self.knew |= mark.is_some_and(|mark| mark.is_of_run(run_id));
     }
 
     pub(super) fn knew(&self) -> bool {

@@ -83,7 +83,13 @@ impl ServerRun {
         if let Some(mut identity) = standing.identity() {
             identity.heed(Some(known));
             identity.heed(mark.as_ref().and_then(Mark::wait));
-            identity.saw(mark.filter(|mark| mark.is_in(rules.db)), server_time, at);
+            let mark = mark.filter(|mark| mark.is_in(rules.db));
+            if same.is_none() {
+                identity.saw(mark, server_time, at);
+            } else {
+                // A greeting may be read late: a look that began behind it has seen more.
+                identity.knew(mark.as_ref());
+            }
             // Since the last connection was made its data may have become other data.
             identity.knowledge().doubt();
         }
@@ -207,9 +213,9 @@ impl ServerRun {
         self.identity()?.knowledge().wait()
     }
 
-    /// Tells one look from those that began after there was reason to doubt.
-    pub(crate) fn doubts(&self) -> u64 {
-        self.identity().map_or(0, |mut identity| identity.knowledge().doubts())
+    /// Tells a look from those that began after something else was learned, or doubted.
+    pub(crate) fn news(&self) -> u64 {
+        self.identity().map_or(0, |mut identity| identity.knowledge().news())
     }
 
     /// The server has another mark than `text`, or is not sure to have the witness: a look is due.
@@ -222,29 +228,31 @@ impl ServerRun {
         }
     }
 
-    /// Votes are asked for by this mark from now on, unless there is a newer doubt.
-    pub(crate) fn take(&self, sight: &Sight, mark: Mark, doubts: u64) {
-        if let Some(mut identity) = self.identity() {
-            match mark.blessing() {
-                Some(_) => identity.forget_longer(mark.wait()),
-                None => identity.heed(mark.wait()),
-            }
-            identity.saw(Some(mark), sight.server_time, sight.at);
-            note_learned();
-            if identity.knowledge().doubts() == doubts {
-                identity.knowledge().stands(sight.ahead);
-            }
+    /// Votes are asked for by this mark from now on, unless something is newer than this look: another look, or a
+    /// doubt.
+    pub(crate) fn take(&self, sight: &Sight, mark: Mark, news: u64) {
+        let Some(mut identity) = self.identity() else { return };
+        if identity.knowledge().news() != news {
+            identity.heed(mark.wait());
+            identity.knew(Some(&mark));
+            return;
         }
+        match mark.blessing() {
+            Some(_) => identity.forget_longer(mark.wait()),
+            None => identity.heed(mark.wait()),
+        }
+        identity.saw(Some(mark), sight.server_time, sight.at);
+        identity.knowledge().stands(sight.ahead);
+        note_learned();
     }
 
     /// There is no mark, and the process is too young for one.
-    pub(crate) fn found_young(&self, sight: &Sight, doubts: u64) {
-        if let Some(mut identity) = self.identity() {
+    pub(crate) fn found_young(&self, sight: &Sight, news: u64) {
+        let Some(mut identity) = self.identity() else { return };
+        if identity.knowledge().news() == news {
             identity.saw(None, sight.server_time, sight.at);
+            identity.knowledge().young();
             note_learned();
-            if identity.knowledge().doubts() == doubts {
-                identity.knowledge().young();
-            }
         }
     }
 
@@ -361,6 +369,15 @@ mod tests {
         uptime: u64,
         at: u64,
     ) -> Arc<ServerRun> {
+        greeted(before, letter, uptime, (at, None))
+    }
+
+    fn greeted(
+        before: Option<&Arc<ServerRun>>,
+        letter: Option<char>,
+        uptime: u64,
+        (at, mark): (u64, Option<Mark>),
+    ) -> Arc<ServerRun> {
         let told = letter.map(|letter| Introduced {
             run_id: run(letter),
             uptime: Duration::from_secs(uptime),
@@ -373,11 +390,7 @@ mod tests {
             unidentified: Unidentified::Refuse,
             db: 0,
         };
-        ServerRun::after(
-            before,
-            Introduction { told, mark: None, at: s(at), server_time: 0 },
-            rules,
-        )
+        ServerRun::after(before, Introduction { told, mark, at: s(at), server_time: 0 }, rules)
     }
 
     /// A run is met at 100 s, and connected until the times given; another is met at 1,000 s. If
@@ -518,20 +531,20 @@ mod tests {
     fn mark_is_voted_by_until_somebody_doubts_it() {
         let old = met(None, Some('a'), 500, 1_000);
         let first = mark("epoch a - n");
-        old.take(&seen(1_000), first.clone(), old.doubts());
+        old.take(&seen(1_000), first.clone(), old.news());
         let by_first = Stance::Marked(first.text().clone());
         assert_eq!(old.stance(s(1_000)).unwrap(), by_first);
         // An acquire that was refused by another mark has asked too late.
         old.doubt("epoch b - n");
         assert_eq!(old.stance(s(1_000)).unwrap(), by_first);
-        let doubts = old.doubts();
+        let news = old.news();
         old.doubt(first.text());
         assert_eq!(old.stance(s(1_000)).unwrap(), Stance::Doubtful);
-        assert_ne!(old.doubts(), doubts);
+        assert_ne!(old.news(), news);
         // A second doubt would have a look that is under way begin anew.
-        let doubts = old.doubts();
+        let news = old.news();
         old.doubt(first.text());
-        assert_eq!(old.doubts(), doubts);
+        assert_eq!(old.news(), news);
         assert_eq!(old.known_mark(), (true, Some(first.text().clone())));
     }
 
@@ -540,26 +553,51 @@ mod tests {
         let old = met(None, Some('a'), 500, 1_000);
         let young = met(None, Some('a'), 5, 1_000);
         for standing in [&old, &young] {
-            let began_before = standing.doubts();
+            let began_before = standing.news();
             met(Some(standing), Some('a'), 5, 1_000);
-            assert_ne!(standing.doubts(), began_before);
+            assert_ne!(standing.news(), began_before);
             standing.take(&seen(1_000), mark("epoch a - n"), began_before);
             assert_eq!(standing.stance(s(1_000)).unwrap(), Stance::Doubtful);
             standing.found_young(&seen(1_000), began_before);
             assert_eq!(standing.stance(s(1_000)).unwrap(), Stance::Doubtful);
         }
-        old.take(&seen(1_000), mark("epoch a - n"), old.doubts());
+        old.take(&seen(1_000), mark("epoch a - n"), old.news());
         assert!(matches!(old.stance(s(1_000)), Ok(Stance::Marked(_))));
-        young.found_young(&seen(1_000), young.doubts());
+        young.found_young(&seen(1_000), young.news());
         assert!(young.stance(s(1_000)).is_err());
         // Of the mark that is gone it is known that it was there.
         assert_eq!(young.known_mark(), (true, None));
     }
 
+    /// Else a fleet would be compared by a mark that no vote was asked by.
+    #[test]
+    fn what_is_told_late_does_not_take_the_place_of_what_was_seen_since() {
+        let old = met(None, Some('a'), 500, 1_000);
+        let (before, now) = (mark("blessed a - 60000 f"), mark("blessed a - 60000 g"));
+        let fleet = || old.blessing().map(|blessing| blessing.fleet);
+        let began_before = old.news();
+        old.take(&seen(1_000), now, old.news());
+        old.take(&seen(1_000), before.clone(), began_before);
+        assert_eq!(fleet(), Some("g".into()));
+        old.found_young(&seen(1_000), began_before);
+        assert_eq!(fleet(), Some("g".into()));
+        assert!(matches!(old.stance(s(1_000)), Ok(Stance::Marked(_))), "it was not doubted");
+        greeted(Some(&old), Some('a'), 500, (1_000, Some(before)));
+        assert_eq!(fleet(), Some("g".into()));
+        assert_eq!(old.stance(s(1_000)).unwrap(), Stance::Doubtful);
+    }
+
+    #[test]
+    fn greeting_of_a_run_that_is_known_tells_that_it_has_had_a_mark() {
+        let old = met(None, Some('a'), 500, 1_000);
+        greeted(Some(&old), Some('a'), 500, (1_000, Some(mark("epoch a - n"))));
+        assert_eq!(old.known_mark(), (true, None));
+    }
+
     #[test]
     fn blessing_counts_at_once_and_is_looked_at_before_a_vote() {
         let young = met(None, Some('a'), 5, 1_000);
-        young.found_young(&seen(1_000), young.doubts());
+        young.found_young(&seen(1_000), young.news());
         young.was_blessed(&seen(1_000), Some(mark("blessed a - 60000 f")));
         assert_eq!(young.blessing().map(|blessing| blessing.fleet), Some("f".into()));
         assert!(young.may_vote(s(1_000)).is_ok());
@@ -571,17 +609,17 @@ mod tests {
     fn d_of_others_is_remembered_over_restarts_until_a_blessing() {
         let hour = Duration::from_secs(3_600);
         let first = met(None, Some('a'), 500, 1_000);
-        first.take(&seen(1_000), mark("epoch a - n/3600000/0"), first.doubts());
+        first.take(&seen(1_000), mark("epoch a - n/3600000/0"), first.news());
         let next = met(Some(&first), Some('b'), 0, 2_000);
         assert_eq!((next.greatest_wait(), next.votes_from()), (hour, Some(s(5_601))));
-        next.take(&seen(2_000), mark("blessed a - 60000 f/2000/0"), next.doubts());
+        next.take(&seen(2_000), mark("blessed a - 60000 f/2000/0"), next.news());
         assert_eq!(next.greatest_wait(), Duration::from_secs(66));
     }
 
     #[test]
     fn where_there_can_be_no_mark_age_decides_and_a_wait_that_is_known() {
         let old = met(None, Some('a'), 500, 1_000);
-        old.take(&seen(1_000), mark("waits a - n 9000000"), old.doubts());
+        old.take(&seen(1_000), mark("waits a - n 9000000"), old.news());
         old.give_up_marks(s(1_000));
         assert!(old.stance(s(1_008)).is_err());
         assert_eq!(old.stance(s(1_010)).unwrap(), Stance::Unmarked);

@@ -163,7 +163,7 @@ impl Voter {
             self.go_without(connection, "it is one of a cluster, and spoken to as if it were not");
             return Ok(());
         }
-        let doubts = standing.doubts();
+        let news = standing.news();
         let witnesses = Witnesses { run_id, db: node.db(), key: connection.marker() };
         let sight = match self.survey(witnesses, connection, deadline).await {
             Err(NodeError::Permission { message }) if !self.is_strict() => {
@@ -172,7 +172,7 @@ impl Voter {
             }
             sight => sight?,
         };
-        match self.act_on(&sight, witnesses, (doubts, lacks), connection, deadline).await {
+        match self.act_on(&sight, witnesses, (news, lacks), connection, deadline).await {
             Err(NodeError::Permission { message }) if !self.is_strict() => {
                 self.go_without(connection, &message);
                 Ok(())
@@ -225,7 +225,7 @@ impl Voter {
         &self,
         sight: &Sight,
         witnesses: Witnesses<'_>,
-        (doubts, lacks): (u64, bool),
+        (news, lacks): (u64, bool),
         connection: &Connection,
         deadline: Instant,
     ) -> Result<(), NodeError> {
@@ -243,7 +243,7 @@ impl Voter {
         };
         match judgement {
             Judgement::Young => {
-                standing.found_young(sight, doubts);
+                standing.found_young(sight, news);
                 return Ok(());
             }
             Judgement::Absurd => return Err(NodeError::ForeignMarker),
@@ -290,7 +290,7 @@ impl Voter {
         if judgement == Judgement::Lost || (knew && known_text.as_ref() != Some(mark.text())) {
             self.services.renew_all_soon(Occasion::Mark);
         }
-        standing.take(sight, mark, doubts);
+        standing.take(sight, mark, news);
         Ok(())
     }
 
