@@ -77,6 +77,7 @@ pub mod error;
 pub mod fence;
 mod guard;
 mod guarded_scripts;
+mod health;
 mod home;
 mod kind;
 mod kinds;
@@ -256,6 +257,7 @@ pub mod any {
 pub mod inspect {
     pub use crate::{
         composite::Inspection,
+        health::{Fsync, ReplicaHealth, ServerHealth},
         kind::{Access, Holder},
         presence::ProcessRecord,
     };

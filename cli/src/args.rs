@@ -11,9 +11,10 @@ use clap::{
 use crate::{
     duration, exit,
     help::{
-        ACL_ABOUT, ACL_MORE, BLESS_ABOUT, BLESS_MORE, CLOCK_SKEW, FAILOVER, FLEET_MAX_LEASE,
-        INSPECT_ABOUT, INSPECT_MORE, LEADER_ABOUT, LEADER_MORE, LONG_ABOUT, MAX_LEASE, NAMESPACE,
-        PERMITS_ABOUT, QUARANTINE, RUN_ABOUT, RUN_MORE, RUN_SHORT, SERVER, UNIDENTIFIED,
+        ACL_ABOUT, ACL_MORE, BLESS_ABOUT, BLESS_MORE, CLOCK_SKEW, DOCTOR_ABOUT, DOCTOR_MORE,
+        FAILOVER, FLEET_MAX_LEASE, INSPECT_ABOUT, INSPECT_MORE, LEADER_ABOUT, LEADER_MORE,
+        LONG_ABOUT, MAX_LEASE, NAMESPACE, PERMITS_ABOUT, QUARANTINE, RUN_ABOUT, RUN_MORE,
+        RUN_SHORT, SERVER, UNIDENTIFIED,
     },
     sort::Sort,
     tell,
@@ -32,6 +33,7 @@ pub(crate) enum Subcommand {
     Run(Box<RunArgs>),
     Inspect(InspectArgs),
     Leader(LeaderArgs),
+    Doctor(DoctorArgs),
     Permits(PermitsArgs),
     Bless(BlessArgs),
     Acl(AclArgs),
@@ -244,6 +246,22 @@ pub(crate) struct BlessArgs {
     /// Bless servers that are not all new, or were blessed before
     #[arg(long)]
     pub(crate) force: bool,
+}
+
+/// Show how the servers are, and what a crash of one of them would cost
+#[derive(Debug, Args)]
+#[command(long_about = DOCTOR_ABOUT, after_long_help = DOCTOR_MORE)]
+pub(crate) struct DoctorArgs {
+    #[command(flatten)]
+    pub(crate) servers: ServerArgs,
+
+    /// Judge them for locks that every server has to grant, instead of a majority
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Print the least rights of a user, for ACL SETUSER

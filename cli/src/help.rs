@@ -210,6 +210,23 @@ Exit codes:
    77  this user may not ask
    78  the key is something else";
 
+pub(crate) const DOCTOR_ABOUT: &str = "\
+Show how the servers are, and what a crash of one of them would cost
+
+Nothing is written. What this user may not ask is said to be unknown, and is no problem: `palisade acl --role doctor` \
+prints the rights for all of it.";
+
+pub(crate) const DOCTOR_MORE: &str = "\
+A problem is: a server that does not answer, whose vote does not count, that throws away locks when its memory is full, \
+cannot write to its disk, or uses more than 80% of its memory or its connections; a clock that differs from that of this \
+host by more than half of --clock-skew; a replica that is more than 1 MB behind.
+
+Exit codes:
+    0  there is no problem
+    1  there is
+   64  wrong use
+   69  no majority of the servers answered";
+
 pub(crate) const PERMITS_ABOUT: &str = "\
 Set how many commands may hold a permit of NAME at once, whether or not that was set before.
 

@@ -11,6 +11,7 @@ mod acl;
 mod args;
 mod bless;
 mod boottime;
+mod doctor;
 mod duration;
 mod env;
 mod events;
@@ -70,6 +71,7 @@ fn dispatch(cli: Cli) -> Result<End, Failure> {
         Subcommand::Inspect(args) if args.last => runtime()?.block_on(last::last(&args)),
         Subcommand::Inspect(args) => runtime()?.block_on(inspect::inspect(&args)),
         Subcommand::Leader(args) => runtime()?.block_on(leader::leader(&args)),
+        Subcommand::Doctor(args) => runtime()?.block_on(doctor::doctor(&args)),
         Subcommand::Permits(args) => runtime()?.block_on(permits::permits(&args)),
         Subcommand::Acl(args) => acl::acl(&args),
         Subcommand::Bless(args) => runtime()?.block_on(bless::bless(&args)),

@@ -26,6 +26,10 @@ pub(crate) struct Servers {
     max_lease: Duration,
     /// One of them is replaced by a replica when it dies, and nothing guards against its living on.
     may_be_cut_off: bool,
+    /// A replica takes the place of one that dies.
+    has_replicas: bool,
+    /// One server by itself grants nothing for as long as it may have forgotten locks.
+    waits_if_alone: bool,
 }
 
 impl Servers {
@@ -61,7 +65,10 @@ impl Servers {
         let settings = more(settings.tracking(args.tracking));
         let settings = rules_of_votes(args, settings)?;
         let is_guarded = replicas > 0 || !lag.is_zero();
-        let may_be_cut_off = !is_guarded && urls.iter().any(|url| has_replicas(url));
+        let has_replicas = urls.iter().any(|url| has_replicas(url));
+        let may_be_cut_off = !is_guarded && has_replicas;
+        let quarantine = args.quarantine.map_or_else(env::quarantine, |it| Ok(Some(it)))?;
+        let waits_if_alone = matches!(quarantine, Some(WhichWait::Always | WhichWait::Strict));
         let tls = tls::named(&args.tls, &urls)?;
         let clients = urls.iter().enumerate().map(|(at, url)| {
             let settings = settings.clone().url(url);
@@ -75,7 +82,7 @@ impl Servers {
             })
         });
         let masters = Masters::new(clients.collect::<Result<Vec<_>, _>>()?).map_err(unusable)?;
-        Ok(Self { masters, max_lease, may_be_cut_off })
+        Ok(Self { masters, max_lease, may_be_cut_off, has_replicas, waits_if_alone })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -90,6 +97,14 @@ impl Servers {
     /// Whether a master that is cut off with some clients would go on beside its successor.
     pub(crate) fn may_be_cut_off(&self) -> bool {
         self.may_be_cut_off
+    }
+
+    pub(crate) fn has_replicas(&self) -> bool {
+        self.has_replicas
+    }
+
+    pub(crate) fn waits_if_alone(&self) -> bool {
+        self.waits_if_alone
     }
 
     pub(crate) fn masters(&self) -> &Masters {

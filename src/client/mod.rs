@@ -39,6 +39,7 @@ mod draining;
 mod embedded;
 mod fenced_call;
 mod guarded;
+mod health;
 mod hosts;
 #[cfg(feature = "embedded")]
 mod led;

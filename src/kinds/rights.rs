@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt};
 
 use super::{scripts, usage::Use};
 use crate::{
-    presence,
+    health, presence,
     wire::{Script, key},
 };
 
@@ -34,6 +34,7 @@ pub struct Rights {
     is_in_cluster: bool,
     is_tracking: bool,
     is_telling: bool,
+    examines: bool,
 }
 
 /// What is used, and how.
@@ -109,6 +110,13 @@ impl Rights {
         self
     }
 
+    /// And those to ask servers how they [are](crate::Client::health).
+    #[must_use]
+    pub fn examining(mut self) -> Self {
+        self.examines = true;
+        self
+    }
+
     /// And those for the servers of a [cluster](crate::ClientBuilder::cluster). Before Redis 7 they do not know
     /// `spublish`, `ssubscribe`, `sunsubscribe` and `pubsub|shardnumsub`: leave those out there.
     #[must_use]
@@ -172,6 +180,9 @@ impl Rights {
         }
         if self.is_telling {
             commands.extend(presence::SCRIPTS.iter().flat_map(|script| called_by(script.source)));
+        }
+        if self.examines {
+            commands.extend(health::COMMANDS.map(str::to_owned));
         }
         if self.is_in_cluster {
             commands.extend(IN_CLUSTER.map(str::to_owned));

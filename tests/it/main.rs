@@ -22,6 +22,7 @@ mod guarded;
 mod handover;
 mod handy;
 mod healing;
+mod health;
 mod holds;
 mod hosts;
 mod jumps;

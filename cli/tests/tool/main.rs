@@ -5,6 +5,7 @@
 mod acl;
 mod arguments;
 mod deployments;
+mod doctor;
 mod fencing;
 mod herd;
 mod inspect;

@@ -1,0 +1,246 @@
+//! What all servers say, for people and for programs.
+
+use std::{fmt, time::Duration};
+
+use palisade::inspect::{Fsync, ServerHealth};
+use serde::Serialize;
+
+use super::{
+    problem::problems,
+    verdict::{Deployment, Judged, Keeps, verdict},
+};
+use crate::{
+    duration,
+    exit::{self, Failure},
+    in_one_line,
+};
+
+/// What the servers behind one address said.
+pub(super) struct Examined {
+    pub(super) server: String,
+    /// With how far each clock is ahead of ours, in µs.
+    pub(super) answer: Result<Vec<(i64, ServerHealth)>, String>,
+}
+
+/// What all servers say. Its JSON form is for programs: fields are added, never changed.
+#[derive(Debug, Serialize)]
+pub(super) struct Finding {
+    servers: Vec<Server>,
+    /// What the crash of one costs.
+    verdict: String,
+    /// Whether there is a problem.
+    healthy: bool,
+    #[serde(skip)]
+    named: usize,
+    #[serde(skip)]
+    silent: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct Server {
+    server: String,
+    #[serde(flatten)]
+    told: Option<Told>,
+    problems: Vec<String>,
+    /// Questions that this user may not ask.
+    unknown: Vec<&'static str>,
+}
+
+#[derive(Debug, Serialize)]
+struct Told {
+    version: Option<String>,
+    uptime_ms: Option<u64>,
+    round_trip_us: u64,
+    clock_ahead_us: i64,
+    /// `None` where one server grants by itself, whatever its age.
+    votes: Option<bool>,
+    longest_wait_ms: u64,
+    blessed_for_ms: Option<u64>,
+    appends: Option<bool>,
+    fsync: Option<&'static str>,
+    saves: Option<bool>,
+    crash: &'static str,
+    memory_used: Option<u64>,
+    memory_limit: Option<u64>,
+    eviction: Option<String>,
+    connections: Option<u64>,
+    connections_limit: Option<u64>,
+    replicas: Option<Vec<Replica>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Replica {
+    address: String,
+    online: bool,
+    behind_bytes: u64,
+}
+
+impl Finding {
+    pub(super) fn of(examined: &[Examined], rule: &Deployment, skew: Duration) -> Self {
+        let has_votes = rule.has_votes(examined.len());
+        let judged: Vec<_> = examined.iter().map(judged).collect();
+        let servers: Vec<_> =
+            examined.iter().flat_map(|one| servers(one, has_votes, skew)).collect();
+        Self {
+            verdict: verdict(&judged, rule),
+            healthy: servers.iter().all(|server| server.problems.is_empty()),
+            servers,
+            named: examined.len(),
+            silent: examined.iter().filter(|one| one.answer.is_err()).count(),
+        }
+    }
+
+    pub(super) fn asked(&self) -> usize {
+        self.named
+    }
+
+    pub(super) fn answered(&self) -> usize {
+        self.named - self.silent
+    }
+
+    pub(super) fn has_problems(&self) -> bool {
+        !self.healthy
+    }
+
+    pub(super) fn to_json(&self) -> Result<String, Failure> {
+        let json = serde_json::to_string_pretty(self);
+        json.map(|json| json + "\n").map_err(|error| Failure::new(exit::INTERNAL, error))
+    }
+}
+
+/// Of the masters of a cluster the one that is worst off.
+fn judged(examined: &Examined) -> Option<Judged> {
+    let all = examined.answer.as_ref().ok()?;
+    Some(Judged {
+        votes: all.iter().all(|(_, health)| health.vote.is_ok()),
+        keeps: all.iter().map(|(_, health)| Keeps::of(health)).min()?,
+        wait: all.iter().map(|(_, health)| health.longest_wait).max()?,
+    })
+}
+
+fn servers(examined: &Examined, has_votes: bool, skew: Duration) -> Vec<Server> {
+    let silent = |error: &String| Server {
+        server: examined.server.clone(),
+        told: None,
+        problems: vec![error.clone()],
+        unknown: Vec::new(),
+    };
+    match &examined.answer {
+        Err(error) => vec![silent(error)],
+        Ok(all) => all
+            .iter()
+            .map(|(ahead, health)| Server {
+                server: health.address.clone(),
+                told: Some(Told::of(health, has_votes, *ahead)),
+                problems: problems(health, has_votes, *ahead, skew),
+                unknown: health.not_allowed.clone(),
+            })
+            .collect(),
+    }
+}
+
+impl Told {
+    fn of(health: &ServerHealth, has_votes: bool, ahead: i64) -> Self {
+        let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let replicas = health.replicas.as_ref().map(|all| {
+            let replica = |one: &palisade::inspect::ReplicaHealth| Replica {
+                address: one.address.clone(),
+                online: one.is_online,
+                behind_bytes: one.behind,
+            };
+            all.iter().map(replica).collect()
+        });
+        Self {
+            version: health.version.clone(),
+            uptime_ms: health.uptime.map(ms),
+            round_trip_us: u64::try_from(health.round_trip.as_micros()).unwrap_or(u64::MAX),
+            clock_ahead_us: ahead,
+            votes: has_votes.then_some(health.vote.is_ok()),
+            longest_wait_ms: ms(health.longest_wait),
+            blessed_for_ms: health.blessed_for.map(ms),
+            appends: health.appends,
+            fsync: health.fsync.map(name_of),
+            saves: health.saves,
+            crash: Keeps::of(health).forgets(),
+            memory_used: health.memory_used,
+            memory_limit: health.memory_limit,
+            eviction: health.eviction.clone(),
+            connections: health.connections.map(|(connected, _)| connected),
+            connections_limit: health.connections.and_then(|(_, most)| most),
+            replicas,
+        }
+    }
+}
+
+fn name_of(fsync: Fsync) -> &'static str {
+    match fsync {
+        Fsync::Always => "always",
+        Fsync::EverySecond => "everysec",
+        Fsync::Never => "no",
+        _ => "another",
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for server in &self.servers {
+            write!(f, "{server}")?;
+        }
+        writeln!(f, "verdict: {}", self.verdict)
+    }
+}
+
+impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", in_one_line(&self.server))?;
+        if let Some(told) = &self.told {
+            write!(f, "{told}")?;
+        }
+        for problem in &self.problems {
+            writeln!(f, "  problem: {}", in_one_line(problem))?;
+        }
+        for unknown in &self.unknown {
+            writeln!(f, "  unknown: what {unknown} tells, which this user may not ask")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |ms: u64| duration::show_roughly(Duration::from_millis(ms));
+        let version = self.version.as_deref().unwrap_or("version unknown");
+        write!(f, "  {}", in_one_line(&version))?;
+        if let Some(uptime) = self.uptime_ms {
+            write!(f, ", running for {}", shown(uptime))?;
+        }
+        let (ms, ahead) = (self.round_trip_us as f64 / 1e3, self.clock_ahead_us as f64 / 1e3);
+        writeln!(f, "; answers after {ms:.1}ms; clock {ahead:+.0}ms")?;
+        if let Some(votes) = self.votes {
+            write!(f, "  {}", if votes { "votes" } else { "does not vote" })?;
+            if self.longest_wait_ms > 0 {
+                write!(f, "; after a start it does not for {}", shown(self.longest_wait_ms))?;
+            }
+            let blessed = self.blessed_for_ms.map(shown);
+            let blessed =
+                blessed.map(|longest| format!("; blessed for leases of {longest} at most"));
+            writeln!(f, "{}", blessed.unwrap_or_default())?;
+        }
+        writeln!(f, "  a crash of it {}", self.crash)?;
+        if let Some(used) = self.memory_used {
+            let limit = self.memory_limit.filter(|limit| *limit > 0);
+            let limit = limit.map_or("no limit".into(), |limit| format!("of {}", mb(limit)));
+            let policy = self.eviction.as_deref().unwrap_or("policy unknown");
+            writeln!(f, "  memory: {}, {limit}, {}", mb(used), in_one_line(&policy))?;
+        }
+        if let Some(replicas) = self.replicas.as_ref().filter(|all| !all.is_empty()) {
+            let behind = replicas.iter().map(|one| one.behind_bytes).max().unwrap_or_default();
+            writeln!(f, "  replicas: {}, at most {behind} bytes behind", replicas.len())?;
+        }
+        Ok(())
+    }
+}
+
+fn mb(bytes: u64) -> String {
+    format!("{} MB", bytes.div_ceil(1 << 20))
+}

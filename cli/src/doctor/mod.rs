@@ -1,0 +1,68 @@
+//! `palisade doctor`: how the servers are, and what a crash of one of them would cost.
+
+mod finding;
+mod problem;
+mod verdict;
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use palisade::{Client, inspect::ServerHealth};
+
+use self::finding::{Examined, Finding};
+use crate::{
+    args::DoctorArgs,
+    env,
+    exit::{self, Failure},
+    print, said,
+    servers::Servers,
+};
+
+/// Examines all servers and prints what there is to say.
+pub(crate) async fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
+    let skew = args.servers.clock_skew.map_or_else(env::clock_skew, |given| Ok(Some(given)))?;
+    let servers = Servers::named(&args.servers)?;
+    let examined = examine_all(servers.masters().clients()).await?;
+    servers.close().await;
+    let rule = verdict::Deployment {
+        needs_all: args.all,
+        waits: servers.waits_if_alone(),
+        may_be_replaced: servers.has_replicas(),
+        is_guarded: !servers.may_be_cut_off(),
+    };
+    let finding = Finding::of(&examined, &rule, skew.unwrap_or(CLOCK_SKEW));
+    print(&if args.json { finding.to_json()? } else { finding.to_string() })?;
+    let (answered, asked) = (finding.answered(), finding.asked());
+    if 2 * answered <= asked {
+        let why = format_args!("{answered} of {asked} servers answered");
+        return Err(Failure::new(exit::UNAVAILABLE, why));
+    }
+    Ok(u8::from(finding.has_problems()))
+}
+
+/// All at once: one that does not answer is not to make the clocks of the others seem late.
+async fn examine_all(clients: &[Client]) -> Result<Vec<Examined>, Failure> {
+    let tasks: Vec<_> =
+        clients.iter().map(|client| tokio::spawn(examine(client.clone()))).collect();
+    let mut examined = Vec::new();
+    for task in tasks {
+        examined.push(task.await.map_err(|error| Failure::new(exit::INTERNAL, error))?);
+    }
+    Ok(examined)
+}
+
+/// What the servers behind one client say, and by how much their clocks are ahead of ours, in µs.
+async fn examine(client: Client) -> Examined {
+    let answer = client.health().await;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let micros = |time: std::time::Duration| i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
+    let ahead = |health: &ServerHealth| micros(health.time) - micros(now);
+    Examined {
+        server: client.node_id().to_string(),
+        answer: answer
+            .map_err(|error| said(&error))
+            .map(|all| all.into_iter().map(|health| (ahead(&health), health)).collect()),
+    }
+}
+
+/// The library's default.
+const CLOCK_SKEW: std::time::Duration = std::time::Duration::from_secs(5);

@@ -1,0 +1,122 @@
+//! How servers are, and what a crash of one would cost.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use testkit::{Cluster, RedisServer, WallClocks};
+
+use crate::support::tool::{Finished, palisade};
+
+fn doctor(urls: &[String], options: &[&str]) -> Finished {
+    let servers = urls.iter().flat_map(|url| ["-s", url]);
+    let words = ["doctor"].into_iter().chain(options.iter().copied()).chain(servers);
+    palisade(&words.collect::<Vec<_>>()).finish()
+}
+
+fn json(urls: &[String], options: &[&str]) -> (i32, Value) {
+    let options: Vec<_> = ["--json"].into_iter().chain(options.iter().copied()).collect();
+    let told = doctor(urls, &options);
+    (told.code(), serde_json::from_str(&told.output.join("\n")).expect("JSON"))
+}
+
+#[track_caller]
+fn has(told: &Finished, text: &str) {
+    assert!(told.output.iter().any(|line| line.contains(text)), "{text}: {told:?}");
+}
+
+#[test]
+fn fleet_that_is_well_has_no_problem() {
+    let cluster = Cluster::start(3).blessed();
+    let told = doctor(&cluster.urls(), &[]);
+    assert_eq!(told.code(), 0, "{told:?}");
+    has(&told, "verdict: one crash costs no lock: 3 of 3 votes count");
+    has(&told, "a crash of it forgets");
+    let of_all = doctor(&cluster.urls(), &["--all"]);
+    assert_eq!(of_all.code(), 0, "{of_all:?}");
+    has(&of_all, "verdict: one more that is gone stops all");
+    let (code, json) = json(&cluster.urls(), &[]);
+    assert_eq!((code, &json["healthy"]), (0, &Value::Bool(true)));
+    for server in json["servers"].as_array().expect("a list") {
+        assert_eq!(server["votes"], true);
+        assert_eq!(server["eviction"], "noeviction");
+        assert!(server["version"].is_string() && server["round_trip_us"].is_u64(), "{server}");
+        assert_eq!(server["problems"], Value::Array(vec![]));
+    }
+}
+
+#[test]
+fn server_that_is_gone_is_a_problem_and_a_majority_that_is_gone_leaves_nothing_to_say() {
+    let cluster = Cluster::start(3).blessed();
+    cluster.kill(2);
+    let told = doctor(&cluster.urls(), &[]);
+    assert_eq!(told.code(), 1, "{told:?}");
+    has(&told, "refused");
+    has(&told, "verdict: one more that is gone stops all: 2 of 3");
+    cluster.kill(1);
+    assert_eq!(doctor(&cluster.urls(), &[]).code(), 69);
+    let (_, json) = json(&cluster.urls(), &[]);
+    assert_eq!(json["servers"].as_array().map(Vec::len), Some(3));
+}
+
+#[test]
+fn server_without_a_vote_is_a_problem_of_several() {
+    let cluster = Cluster::start(3).blessed();
+    cluster.kill(0);
+    cluster.restart_empty(0);
+    let told = doctor(&cluster.urls(), &[]);
+    assert_eq!(told.code(), 1, "{told:?}");
+    has(&told, "problem: its vote does not count for");
+    let alone = doctor(&cluster.urls()[..1], &[]);
+    assert_eq!(alone.code(), 0, "one by itself grants at once: {alone:?}");
+    has(&alone, "two may hold it");
+    let waits = doctor(&cluster.urls()[..1], &["--quarantine", "always"]);
+    assert_eq!(waits.code(), 1, "{waits:?}");
+    has(&waits, "so no two hold one");
+}
+
+#[test]
+fn server_that_throws_locks_away_or_cannot_write_is_a_problem() {
+    let server = RedisServer::start();
+    let urls = [server.url()];
+    for (change, back, told) in [
+        (
+            ["maxmemory-policy", "allkeys-lru"],
+            ["maxmemory-policy", "noeviction"],
+            "throws away locks",
+        ),
+        (["maxmemory", "1mb"], ["maxmemory", "100mb"], "its memory is used by"),
+        (["maxclients", "2"], ["maxclients", "100"], "connections are in use"),
+    ] {
+        server.cli(&["CONFIG", "SET", "maxmemory", "100mb"]);
+        server.cli(&["CONFIG", "SET", change[0], change[1]]);
+        let bad = doctor(&urls, &[]);
+        assert_eq!(bad.code(), 1, "{bad:?}");
+        has(&bad, told);
+        server.cli(&["CONFIG", "SET", back[0], back[1]]);
+        assert_eq!(doctor(&urls, &[]).code(), 0, "{told}");
+    }
+}
+
+#[test]
+fn clock_that_is_off_by_more_than_half_of_the_skew_is_a_problem() {
+    let clocks = Arc::new(WallClocks::build().expect("a C compiler"));
+    let server = RedisServer::builder().settable_clock(&clocks).start();
+    server.set_clock(3_000);
+    let urls = [server.url()];
+    let told = doctor(&urls, &[]);
+    assert_eq!(told.code(), 1, "{told:?}");
+    has(&told, "ahead of that of this host");
+    assert_eq!(doctor(&urls, &["--clock-skew", "10s"]).code(), 0);
+}
+
+#[test]
+fn what_this_user_may_not_ask_is_unknown_and_no_problem() {
+    let server = RedisServer::start();
+    server.command(&["ACL", "SETUSER", "seer", "on", ">pw", "~*", "&*", "+@all", "-config"]);
+    let urls = [server.url_with("seer", "pw")];
+    let told = doctor(&urls, &[]);
+    assert_eq!(told.code(), 0, "{told:?}");
+    has(&told, "unknown: what CONFIG GET tells");
+    let (_, json) = json(&urls, &[]);
+    assert_eq!(json["servers"][0]["unknown"], serde_json::json!(["CONFIG GET"]));
+}

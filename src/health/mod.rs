@@ -1,0 +1,32 @@
+//! What a server tells about itself: whether it may vote, what a crash of it would forget, and what is in the way.
+//!
+//! For operators, at a moment of theirs. Everything is asked on one socket, so that it is of one run of the server; a
+//! question that the user may not ask is answered by *unknown*, and is no failure.
+//!
+//! ```text
+//! Client::health ─► each server (of a cluster all masters) ─► INFO, by section ─┐
+//!                                                             CONFIG GET ───────┼─► reading ─► ServerHealth
+//!                                                             TIME, PING ───────┘      ▲
+//!                        what the connection knows: mark, age, round trip ─────────────┘
+//! ```
+//!
+//! # Invariants
+//! - **Nothing is written**, and nothing is decided here: the same answer is a warning to one operator and none to
+//!   another.
+//! - **What is not known is told as unknown**, never as good.
+//! - **No number is guessed**: fields that a server leaves out, or fills with something else, are unknown.
+//!
+//! # What proves them
+//! A table at the end of `reading`. In `tests/it`: `health`, on real servers, with and without rights. In
+//! `cli/tests/tool`: `doctor`.
+//!
+//! # To change…
+//! - what is asked: `asking`; how an answer is read: `reading`
+//! - what users get: `server_health`
+
+mod asking;
+mod reading;
+mod server_health;
+
+pub(crate) use asking::{COMMANDS, examine};
+pub use server_health::{Fsync, ReplicaHealth, ServerHealth};

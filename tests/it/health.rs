@@ -1,0 +1,141 @@
+//! What servers tell about themselves.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use palisade::{
+    Client, Quarantine,
+    acl::{Rights, Use},
+    embedded::Server,
+    error::{ConnectError, NodeError},
+    inspect::{Fsync, ServerHealth},
+};
+use testkit::{Cluster, RedisServer, SlotCluster};
+
+use crate::{
+    fleet::masters,
+    support::{LONG_LEASE, patient},
+};
+
+async fn of(client: &Client) -> ServerHealth {
+    let mut all = client.health().await.unwrap();
+    assert_eq!(all.len(), 1, "{all:?}");
+    all.remove(0)
+}
+
+#[tokio::test]
+async fn server_tells_what_a_crash_of_it_would_forget() {
+    let server = RedisServer::start();
+    let client = patient(&server).connect().await.unwrap();
+    for (appends, fsync, save, expected) in [
+        ("no", "everysec", "", (Some(false), Some(Fsync::EverySecond), Some(false))),
+        ("no", "no", "3600 1", (Some(false), Some(Fsync::Never), Some(true))),
+        ("yes", "always", "", (Some(true), Some(Fsync::Always), Some(false))),
+    ] {
+        for (name, value) in [("appendonly", appends), ("appendfsync", fsync), ("save", save)] {
+            server.cli(&["CONFIG", "SET", name, value]);
+        }
+        let told = of(&client).await;
+        assert_eq!((told.appends, told.fsync, told.saves), expected);
+        assert_eq!((told.writes_fail, told.not_allowed), (Some(false), vec![]));
+    }
+}
+
+#[tokio::test]
+async fn server_tells_its_memory_its_connections_and_its_replicas() {
+    let server = RedisServer::start();
+    let limit = ["CONFIG", "SET", "maxmemory", "50mb", "maxmemory-policy", "allkeys-lru"];
+    server.cli(&limit);
+    server.cli(&["CONFIG", "SET", "maxclients", "100"]);
+    let client = patient(&server).connect().await.unwrap();
+    let told = of(&client).await;
+    assert_eq!(told.eviction.as_deref(), Some("allkeys-lru"));
+    assert_eq!(told.memory_limit, Some(50 << 20));
+    assert!(told.memory_used.is_some_and(|used| used > 0), "{told:?}");
+    assert!(matches!(told.connections, Some((1.., Some(100)))), "{told:?}");
+    assert_eq!(told.replicas, Some(vec![]));
+    assert!(told.version.is_some() && told.uptime.is_some(), "{told:?}");
+    let shown = client.node_id().to_string();
+    assert_eq!(told.address, shown);
+}
+
+/// By the server's clock, at the moment of the answer.
+#[tokio::test]
+async fn time_is_that_of_the_server() {
+    let server = RedisServer::start();
+    let client = patient(&server).connect().await.unwrap();
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let before = now();
+    let time = of(&client).await.time;
+    // As far as two round trips tell.
+    let room = Duration::from_millis(50);
+    assert!(before < time + room && time < now() + room, "{before:?} {time:?}");
+}
+
+#[tokio::test]
+async fn vote_that_does_not_count_is_told_until_it_does() {
+    let servers = Cluster::start(3);
+    let wary = |server| patient(server).quarantine(Quarantine::Composites);
+    let all = masters(servers.iter().map(wary)).await;
+    for client in all.clients() {
+        let told = of(client).await;
+        assert!(matches!(told.vote, Err(NodeError::Quarantined { .. })), "{told:?}");
+        assert_eq!(told.blessed_for, None);
+    }
+    all.bless().await.unwrap();
+    for client in all.clients() {
+        let told = of(client).await;
+        assert!(told.vote.is_ok(), "{told:?}");
+        assert_eq!(told.blessed_for, Some(LONG_LEASE));
+    }
+}
+
+#[tokio::test]
+async fn what_a_user_may_not_ask_is_unknown_and_no_error() {
+    let server = RedisServer::start();
+    let rules = |rights: Rights| {
+        let mut words: Vec<String> =
+            ["ACL", "SETUSER", "seer", "reset", "on", ">pw"].map(str::to_owned).into();
+        words.extend(rights.with(Use::Lock, "x").rules());
+        server.command(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    };
+    let url = server.url_with("seer", "pw");
+    rules(Rights::new());
+    let told = of(&Client::connect(&url).await.unwrap()).await;
+    assert_eq!((told.fsync, told.saves), (None, None));
+    assert_eq!(told.not_allowed, ["CONFIG GET"]);
+    assert!(told.version.is_some());
+    rules(Rights::new().examining());
+    let told = of(&Client::connect(&url).await.unwrap()).await;
+    assert!(told.fsync.is_some() && told.not_allowed.is_empty(), "{told:?}");
+    server.command(&["ACL", "SETUSER", "seer", "-info"]);
+    let told = of(&Client::connect(&url).await.unwrap()).await;
+    assert_eq!((told.version, told.memory_used, told.replicas), (None, None, None));
+    assert_eq!(told.not_allowed, ["INFO"]);
+}
+
+#[tokio::test]
+async fn server_that_is_gone_is_an_error() {
+    let server = RedisServer::start();
+    let client = patient(&server).connect().await.unwrap();
+    server.kill();
+    let error = client.health().await.unwrap_err();
+    assert!(matches!(error, ConnectError::Node { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn each_master_of_a_cluster_tells_for_itself() {
+    let cluster = SlotCluster::start(3);
+    let client = Client::cluster(cluster.hosts()).await.unwrap();
+    let told = client.health().await.unwrap();
+    let mut addresses: Vec<_> = told.into_iter().map(|one| one.address).collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    assert_eq!(addresses.len(), 3);
+}
+
+#[tokio::test]
+async fn embedded_server_tells_what_it_can() {
+    let client = Server::start().unwrap().client().unwrap();
+    let told = of(&client).await;
+    assert_eq!((told.appends, told.saves, told.memory_used), (Some(false), Some(false), None));
+}
