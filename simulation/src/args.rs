@@ -7,8 +7,9 @@ use simulation::Options;
 use crate::batch::Batch;
 
 pub(crate) const USAGE: &str = "\
-usage: palisade-simulation [--seeds N | --secs S] [--from SEED] [--threads T] [--tcp] [--tracking] [--periods]
-       palisade-simulation --seed N [--trace] [--tcp] [--tracking] [--periods]
+usage: palisade-simulation [--seeds N | --secs S] [--from SEED] [--threads T] [--tcp] [--tracking]
+                           [--periods | --elections]
+       palisade-simulation --seed N [--trace] [--tcp] [--tracking] [--periods | --elections]
 
   --seeds N    so many seeds (default 1000)
   --secs S     as many as fit into so many seconds
@@ -18,7 +19,8 @@ usage: palisade-simulation [--seeds N | --secs S] [--from SEED] [--threads T] [-
   --trace      with a line for every message, fault and step
   --tcp        streams of bytes that are cut anywhere, in place of whole messages
   --tracking   clients are told at once that their keys were taken away
-  --periods    three hosts that are triggered once a minute, for one run of a job in each";
+  --periods    three hosts that are triggered once a minute, for one run of a job in each
+  --elections  candidates for one election, and processes that follow which of them leads";
 
 pub(crate) enum Task {
     One { seed: u64, options: Options },
@@ -47,6 +49,7 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Task, Prob
             "--tcp" => options.tcp = true,
             "--tracking" => options.tracking = true,
             "--periods" => options.periods = true,
+            "--elections" => options.elections = true,
             "--seeds" => batch.seeds = Some(number(&arg, args.next())?),
             "--secs" => {
                 batch.limit = Some(Duration::from_secs(number(&arg, args.next())?));

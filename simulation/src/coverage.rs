@@ -158,6 +158,31 @@ pub const SOMETIMES: [&str; 96] = [
     "progress without a minority",
 ];
 
+/// What must be seen of runs about elections.
+pub const OF_ELECTIONS: [&str; 21] = [
+    "fault: request lost",
+    "fault: answer lost",
+    "fault: request duplicated",
+    "fault: crash",
+    "fault: freeze",
+    "fault: scripts forgotten",
+    "fault: clock jump",
+    "fault: partition",
+    "fault: process paused",
+    "fault: process killed",
+    "grant: FencedLock",
+    "grant: FencedMultiLock",
+    "grant: FencedRedLock",
+    "grant: with a minority down",
+    "lost: expired",
+    "proclaimed",
+    "not proclaimed",
+    "observer: leader",
+    "observer: none leads",
+    "observer: stale",
+    "observer: what it announced",
+];
+
 /// What must be seen of runs about periods.
 pub const OF_PERIODS: [&str; 36] = [
     "fault: request lost",

@@ -21,6 +21,7 @@ pub(crate) fn draw(random: &mut Random, plan: &Plan, calm: bool) -> (u64, Intent
         About::Rights if !calm => renewed_for_long(random, intent, &plan.leases),
         // A semaphore is not entered again by its owners.
         About::Permits => Intent { as_owner: false, ..intent },
+        About::Elections { .. } => announcing(random, intent),
         About::Sharing => Intent { downgrades: random.one_in(3), ..intent },
         About::Handover { among, .. } => handover::brief(random, intent, plan, among, calm),
         _ => intent,
@@ -63,6 +64,13 @@ fn renewed_for_long(random: &mut Random, intent: Intent, leases: &Leases) -> Int
     }
 }
 
+/// By one that may lead.
+fn announcing(random: &mut Random, intent: Intent) -> Intent {
+    let announcements = u32::try_from(random.weighted(&[(2, 0), (3, 1), (2, 2), (1, 5)]));
+    // As an owner no one campaigns.
+    Intent { announcements: announcements.unwrap_or(0), as_owner: false, ..intent }
+}
+
 fn anything(random: &mut Random, leases: &Leases, calm: bool) -> Intent {
     let renewed = random.one_in(2);
     let fixed_ms = leases.least_ms + random.below(leases.max_ms - leases.least_ms);
@@ -99,6 +107,7 @@ fn anything(random: &mut Random, leases: &Leases, calm: bool) -> Intent {
         work: us(work_us),
         blocks: false,
         downgrades: false,
+        announcements: 0,
         careless: random.one_in(4),
         write: us(random.weighted(&[(3, 0), (1, write_us), (1, late_us)])),
         reentries: random.weighted(&[(5, 0), (1, 1), (1, 2)]),

@@ -10,7 +10,8 @@
 //! minute), `world` (time and what happens next), `clock`, `coverage` (what was seen) and `log` (what is told), `frame`
 //! (what requests say), `nodes` (the servers), `network`, `stream`, `memory` (what is guarded), `waiting` (what waits),
 //! `stage` (what all share), `observer` (what is made of the callers' steps), `intent`, `nonsense`, `caller` and `host`
-//! (callers without a schedule and with one), `process`, `faults`, `run` (all put together).
+//! (callers without a schedule and with one), `elections` (that processes follow), `process`, `faults`, `run` (all put
+//! together).
 //! What callers do with a lock is `workload`'s.
 
 mod caller;
@@ -18,6 +19,7 @@ mod clock;
 mod coverage;
 mod crowd;
 mod draw;
+mod elections;
 mod event;
 mod failover;
 mod faults;
@@ -48,5 +50,5 @@ mod targets;
 mod waiting;
 mod world;
 
-pub use coverage::{Coverage, OF_PERIODS, SOMETIMES};
+pub use coverage::{Coverage, OF_ELECTIONS, OF_PERIODS, SOMETIMES};
 pub use run::{Options, Outcome, run};

@@ -48,10 +48,14 @@ fn many(batch: &batch::Batch) -> ExitCode {
         let tcp = if batch.options.tcp { " --tcp" } else { "" };
         let tracking = if batch.options.tracking { " --tracking" } else { "" };
         let periods = if batch.options.periods { " --periods" } else { "" };
-        println!("to see it again: cargo xtask sim --seed {seed} --trace{tcp}{tracking}{periods}");
+        let elections = if batch.options.elections { " --elections" } else { "" };
+        println!(
+            "to see it again: cargo xtask sim --seed {seed} --trace{tcp}{tracking}{periods}{elections}"
+        );
     }
     // A few seeds need not have seen anything.
-    let enough = if batch.options.periods { ENOUGH_OF_PERIODS } else { ENOUGH };
+    let is_special = batch.options.periods || batch.options.elections;
+    let enough = if is_special { ENOUGH_OF_SPECIAL } else { ENOUGH };
     let blind = report.seeds >= enough && !unseen.is_empty();
     if blind {
         println!("never seen: {}", unseen.join(", "));
@@ -82,6 +86,6 @@ fn verdict(good: bool) -> ExitCode {
 const SHOWN: usize = 20;
 /// So many seeds must have seen everything.
 const ENOUGH: u64 = 3_000;
-const ENOUGH_OF_PERIODS: u64 = 2_000;
+const ENOUGH_OF_SPECIAL: u64 = 2_000;
 /// As sysexits(3) has it.
 const EXIT_USAGE: u8 = 64;

@@ -58,6 +58,10 @@ pub(crate) enum About {
         kind: Kind,
         fenced: bool,
     },
+    /// Which caller leads, by a lock of this kind.
+    Elections {
+        kind: Kind,
+    },
     /// How one lock, by its name, passes from one caller to the next.
     Handover {
         lock: &'static str,
@@ -81,10 +85,21 @@ impl Plan {
     pub(crate) fn give_up_at(&self) -> u64 {
         let leases = MS * (2 * self.leases.max_ms + self.leases.quarantine_ms());
         // Those that overlap in part keep members from each other, one after the other.
-        let kept = if self.about == About::Overlapping { 60 * SECOND } else { 15 * SECOND };
+        let kept = match self.about {
+            About::Overlapping => 60 * SECOND,
+            // In the end it is waited for what observers are shown.
+            About::Elections { .. } => 15 * SECOND + self.settling_us(),
+            _ => 15 * SECOND,
+        };
         // All may want one lock, and hold it one after the other: what they asked for before the calm, too.
         let callers: u64 = self.processes.iter().map(|process| u64::from(process.lanes)).sum();
         self.finish_at + leases + MS * self.absent_ms() + kept + callers * HELD
+    }
+
+    /// How long it takes at most until all that follow an election have seen that none leads: they look every few
+    /// seconds, whatever they hear.
+    pub(crate) fn settling_us(&self) -> u64 {
+        2 * MS * self.leases.max_ms + 20 * SECOND
     }
 
     /// How many servers make a quorum.

@@ -13,6 +13,7 @@ use workload::Lane;
 use crate::{
     caller::{Beat, Caller},
     clock::SimClock,
+    elections,
     event::ProcessId,
     host::Host,
     latches, periods,
@@ -66,6 +67,10 @@ async fn work(
         Ok(job) => job,
         Err(error) => return Some(error.to_string()),
     };
+    let follower = match elections::follow(stage, worker, clients) {
+        Ok(follower) => follower,
+        Err(error) => return Some(error.to_string()),
+    };
     semaphores::set(clients, &stage.plan, clock).await;
     let lanes = (0..plan.lanes).map(|lane| {
         let latches = latches::of(clients, &stage.plan, lane);
@@ -84,13 +89,16 @@ async fn work(
     });
     let ended = join_all(lanes.collect::<Vec<_>>()).await;
     drop(targets);
+    elections::settle(&stage.plan, clock).await;
     // Those that reach their servers leave nothing behind; others must not wait for ever.
     let shut = join_all(clients.iter().map(|client| client.shutdown(SHUTDOWN))).await;
     let broken = |client: usize| stage.plan.is_broken(client % stage.plan.nodes.len());
     let unfinished = shut.iter().enumerate().filter(|(client, _)| !broken(*client));
     let unfinished = unfinished.filter_map(|(_, shut)| shut.as_ref().err()).map(|e| e.unfinished);
     stage.log.record(Event::ShutDown { worker, unfinished: unfinished.sum() });
-    ended.iter().any(Result::is_err).then(|| "has a lane that panicked".to_owned())
+    let followed = join_all(follower).await;
+    let has_panicked = ended.iter().chain(&followed).any(Result::is_err);
+    has_panicked.then(|| "has a task that panicked".to_owned())
 }
 
 fn clients(

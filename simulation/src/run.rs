@@ -14,7 +14,7 @@ use palisade::Quarantine;
 use tokio::task::JoinHandle;
 
 use crate::{
-    coverage::{Coverage, OF_PERIODS, SOMETIMES},
+    coverage::{Coverage, OF_ELECTIONS, OF_PERIODS, SOMETIMES},
     event::{Event, ProcessId},
     faults::{Damage, worker},
     log::{Finished, Log},
@@ -40,6 +40,8 @@ pub struct Options {
     pub tracking: bool,
     /// Whether it is about jobs that are due once a minute, and nothing else.
     pub periods: bool,
+    /// Whether it is about elections, and nothing else.
+    pub elections: bool,
 }
 
 impl Options {
@@ -49,6 +51,7 @@ impl Options {
         match self {
             Self { tcp: true, .. } => &[],
             Self { periods: true, .. } => &OF_PERIODS,
+            Self { elections: true, .. } => &OF_ELECTIONS,
             _ => &SOMETIMES,
         }
     }
@@ -82,7 +85,11 @@ pub struct Outcome {
 /// The runtime cannot be made.
 #[must_use]
 pub fn run(seed: u64, options: &Options) -> Outcome {
-    let mut plan = if options.periods { Plan::of_periods(seed) } else { Plan::of(seed) };
+    let mut plan = match options {
+        Options { periods: true, .. } => Plan::of_periods(seed),
+        Options { elections: true, .. } => Plan::of_elections(seed),
+        _ => Plan::of(seed),
+    };
     plan.tracking = options.tracking;
     if options.tcp {
         plan.promote_nobody();
@@ -203,6 +210,7 @@ fn say_what_it_is_about(plan: &Plan, log: &Log) {
         About::Queueing => log.saw("queues"),
         About::Latches => log.saw("latches"),
         About::Periods { .. } => log.saw("periods"),
+        About::Elections { .. } => log.saw("elections"),
         About::Handover { .. } => log.saw("passed on again and again"),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use checkers::history::Kind;
 use palisade::{Client, Masters, Member, MultiLock, error::ConfigError};
-use workload::{Contended, Target, lock_on_all, lock_on_one, side};
+use workload::{Contended, Target, campaign, lock_on_all, lock_on_one, side};
 
 use crate::{
     event::UserId,
@@ -32,6 +32,9 @@ fn of_user(user: UserId, clients: &[Client], plan: &Plan) -> Result<Vec<Target>,
     let node = plan.home();
     let mut targets = Vec::new();
     let Some(client) = clients.get(node) else { return Ok(targets) };
+    if let Some(election) = election(clients, plan)? {
+        return Ok(vec![election]);
+    }
     if plan.about == About::Sharing {
         return shared(clients, std::slice::from_ref(client), node);
     }
@@ -100,6 +103,19 @@ fn pairs(client: &Client, about: About) -> Result<Vec<Arc<dyn Contended>>, Confi
     })
 }
 
+/// The one lock of a run about elections.
+fn election(clients: &[Client], plan: &Plan) -> Result<Option<Target>, ConfigError> {
+    let (About::Elections { kind }, Some(home)) = (plan.about, clients.get(plan.home())) else {
+        return Ok(None);
+    };
+    let name = name_of(kind, true);
+    let masters = Masters::new(clients.iter().cloned())?;
+    let lock = campaign(&masters, home, kind, name);
+    let on = if kind == Kind::Lock { vec![plan.home()] } else { Vec::new() };
+    let (shared, share, queued, keys) = (false, None, false, Vec::new());
+    Ok(Some(Target { name, kind, on, shared, share, queued, keys, lock }))
+}
+
 /// The name of one lock of each kind.
 pub(crate) fn of_all_kinds() -> [&'static str; 6] {
     LOCKS.map(|(_, _, name)| name)
@@ -129,7 +145,9 @@ fn locks(user: UserId, plan: &Plan) -> Vec<Named> {
         // No two users have a lock in common: what the one may not release would keep the other waiting.
         About::Sharing => SHARED.to_vec(),
         About::Queueing => QUEUED.to_vec(),
-        About::Latches | About::Overlapping | About::Periods { .. } => Vec::new(),
+        About::Latches | About::Overlapping | About::Periods { .. } | About::Elections { .. } => {
+            Vec::new()
+        }
         About::Permits => semaphores::NAMES.map(|name| (Kind::Lock, false, name)).to_vec(),
         About::Rights => OF_USERS.get(user).map(|locks| locks.to_vec()).unwrap_or_default(),
     }

@@ -21,8 +21,9 @@
 //! - **A message is a hint**: each look asks the servers. After a gap it looks again.
 //!
 //! # What proves them
-//! Tables at the end of `named`, `newest` and `announced`. In `tests/it`: `elections`, on real servers, with the schedules
-//! of known double leaders. In `cli/tests/tool`: `leader`. Planted: `term-passed-on`, `announcement-of-another`.
+//! Tables at the end of `named`, `newest` and `announced`. In the simulation, with `--elections`: I16. In `tests/it`:
+//! `elections`, on real servers, with the schedules of known double leaders. In `cli/tests/tool`: `leader`. Planted:
+//! `term-passed-on`, `announcement-of-another`.
 //!
 //! # To change…
 //! - what stands on the server: `announced`, `announce.lua`, `look.lua`, and `script`, their only wrapper

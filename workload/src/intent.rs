@@ -22,6 +22,8 @@ pub struct Intent {
     pub reentries: u32,
     /// Whether what it has alone it shares in the end, if it can.
     pub downgrades: bool,
+    /// How often it announces something, if it leads.
+    pub announcements: u32,
     /// Does not listen to `lost()`, and asks only right before the write.
     pub careless: bool,
     /// What the section takes between reading and writing.

@@ -5,10 +5,11 @@
 //! time it is ([`Timekeeper`]), what the locks guard ([`Store`]) and what hears of it ([`Observer`]).
 //!
 //! The parts, each using only those before it: `timekeeper`, `store`, `intent`, `target` (the locks),
-//! `permits`, `latches`, `jobs`, `observer`, `polls`, `lane`.
+//! `permits`, `latches`, `jobs`, `elections`, `observer`, `polls`, `lane`.
 
 #![allow(missing_docs, reason = "not published: what a field is, its name says")]
 
+mod elections;
 mod intent;
 mod jobs;
 mod lane;
@@ -20,6 +21,7 @@ mod store;
 mod target;
 mod timekeeper;
 
+pub use elections::{campaign, election};
 pub use intent::{Ending, Intent};
 pub use jobs::{Errand, Job};
 pub use lane::Lane;

@@ -6,7 +6,8 @@ use checkers::history::{Key, Kind, Share};
 use futures::future::BoxFuture;
 use palisade::{
     AcquireError, AnyLock, Client, FencingToken, Lease, LockGuard, Masters, MultiLock, OnOutage,
-    Owner, RedLock, error::ConfigError, rw::WriteGuard, semaphore::SemaphoreGuard,
+    Owner, RedLock, election::Leadership, error::ConfigError, rw::WriteGuard,
+    semaphore::SemaphoreGuard,
 };
 
 /// A lock, and on which servers it is.
@@ -51,6 +52,8 @@ pub type Answer = Result<Option<Grant>, AcquireError>;
 pub enum Grant {
     Lock(LockGuard),
     Write(WriteGuard),
+    /// A lock by which is led.
+    Leads(Leadership),
     /// Permits without a lease.
     Permits(SemaphoreGuard),
 }
@@ -61,6 +64,7 @@ impl Grant {
         match self {
             Self::Lock(guard) => Some(guard),
             Self::Write(guard) => Some(guard),
+            Self::Leads(leadership) => Some(leadership.guard()),
             Self::Permits(_) => None,
         }
     }

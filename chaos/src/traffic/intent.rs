@@ -23,6 +23,7 @@ pub(super) fn draw(prize: &Prize, random: &mut Random) -> Intent {
         reentries: random.weighted(&REENTRIES),
         ending: if random.one_in(ONE_DROP_IN) { Ending::Drop } else { Ending::Release },
         rest: random.within(&REST),
+        announcements: 0,
         downgrades: prize.what.has_sides() && random.one_in(ONE_DOWNGRADE_IN),
         // Left to the simulation.
         polls: None,

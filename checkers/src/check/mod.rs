@@ -17,6 +17,7 @@
 //! * `permits` (I13): no more permits are held than there are.
 //! * `latches` (I14): a latch counts each count once, and lets through at zero and not before.
 //! * `periods` (I15): no period has two recorded runs, and each that was asked for undisturbed has one.
+//! * `elections` (I16): what is shown of who leads never goes back, and was announced.
 //! * `promise`: what was never promised, and excuses the first two.
 //! * `undisturbed`: where nothing breaks, no lock that is renewed is lost.
 //! * `conduct`: the workers ended as they should and met only errors that the faults explain.
@@ -24,6 +25,7 @@
 pub mod conduct;
 pub mod coverage;
 pub mod detection;
+mod elections;
 pub mod exclusion;
 mod fairness;
 mod ghosts;
@@ -84,6 +86,7 @@ pub enum Invariant {
     Permits,
     Latches,
     Periods,
+    Elections,
     Kept,
     Conduct,
 }
@@ -106,6 +109,7 @@ impl fmt::Display for Invariant {
             Self::Permits => "I13 permits",
             Self::Latches => "I14 latches",
             Self::Periods => "I15 periods",
+            Self::Elections => "I16 elections",
             Self::Kept => "kept while nothing breaks",
             Self::Conduct => "conduct of the workers",
         })
@@ -129,6 +133,7 @@ pub fn violations(history: &History) -> Vec<Violation> {
     found.extend(permits::check(history));
     found.extend(latches::check(history));
     found.extend(periods::check(history));
+    found.extend(elections::check(history));
     found.extend(undisturbed::check(history));
     found.extend(conduct::check(history));
     found.sort_by_key(|violation| (violation.span.from, violation.invariant));

@@ -141,6 +141,17 @@ pub enum Event {
     Answered { section: SectionId, answer: RunAnswer },
     /// What was recorded on a master at the very end: for each period of a job the run, by an id of its own.
     Records { master: usize, lock: String, runs: Vec<(String, String)> },
+    /// It leads with this token, and is about to announce this text for the how-manieth time.
+    Proclaiming { section: SectionId, token: u64, number: u32, text: String },
+    /// A process was shown which section leads, by its token, and what it has announced; neither, if none does.
+    Shown {
+        worker: Worker,
+        lock: String,
+        token: Option<u64>,
+        value: Option<String>,
+        /// Whether that is of before the servers ceased to answer.
+        stale: bool,
+    },
     /// It waits, but was not looked after from `from` until now.
     Parked { section: SectionId, from: Time },
     /// It does not want it any more.

@@ -271,6 +271,7 @@ pub const fn section_of(event: &Event) -> Option<SectionId> {
         | Event::Orphaned { section }
         | Event::ToldGone { section }
         | Event::TooOld { section }
+        | Event::Proclaiming { section, .. }
         | Event::Downgrading { section }
         | Event::Extended { section, .. }
         | Event::Lost { section, .. }

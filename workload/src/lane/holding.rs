@@ -67,6 +67,7 @@ impl Lane {
         let again = match target.lock.ask(intent.lease, OnOutage::Fail, call).await.ok()?? {
             Grant::Lock(again) => again,
             Grant::Write(again) => again.into(),
+            Grant::Leads(again) => again.into_guard(),
             Grant::Permits(_) => return None,
         };
         (again.holder_id() == first.holder_id()).then_some(again)

@@ -4,6 +4,7 @@ mod asking;
 mod downgrading;
 mod holding;
 mod latching;
+mod leading;
 mod running;
 mod spending;
 
@@ -93,6 +94,7 @@ impl Lane {
                     }
                     Grant::Write(guard) => self.use_up(target, guard.into(), intent).await,
                     Grant::Lock(guard) => self.use_up(target, guard, intent).await,
+                    Grant::Leads(leadership) => self.lead(target, leadership, intent).await,
                     Grant::Permits(guard) => self.spend(guard, intent).await,
                 }
             }

@@ -137,6 +137,7 @@ impl Errand {
             as_owner: false,
             reentries: 0,
             downgrades: false,
+            announcements: 0,
             careless: false,
             work: self.work,
             blocks: false,
