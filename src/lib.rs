@@ -83,6 +83,7 @@ mod kind;
 mod kinds;
 mod latest;
 mod lease;
+mod listing;
 mod node;
 mod notifier;
 mod panics;
@@ -253,12 +254,15 @@ pub mod any {
     pub use crate::acquire::BoxLock;
 }
 
-/// What locks say to a look from outside: which process holds them, server by server.
+/// What locks say to a look from outside: which process holds them, server by server; and which locks there are.
 pub mod inspect {
     pub use crate::{
         composite::Inspection,
         health::{Fsync, ReplicaHealth, ServerHealth},
         kind::{Access, Holder},
+        listing::{
+            ListOptions, ListedHolder, ListedLock, ListedProcess, LockList, ProcessList, SortOfLock,
+        },
         presence::ProcessRecord,
     };
 }

@@ -43,6 +43,7 @@ mod health;
 mod hosts;
 #[cfg(feature = "embedded")]
 mod led;
+mod listing;
 mod masters;
 mod processes;
 mod sentinel;

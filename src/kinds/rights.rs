@@ -35,6 +35,8 @@ pub struct Rights {
     is_tracking: bool,
     is_telling: bool,
     examines: bool,
+    /// Patterns of names that are listed.
+    listed: Vec<String>,
 }
 
 /// What is used, and how.
@@ -56,7 +58,7 @@ impl Rights {
     /// And those for a name that is used so: for that name alone, whatever characters it has.
     #[must_use]
     pub fn with(mut self, usage: Use, name: &str) -> Self {
-        self.uses.push(Used { usage, pattern: literal(name), is_name: true });
+        self.uses.push(Used { usage, pattern: key::literal(name), is_name: true });
         self
     }
 
@@ -117,6 +119,14 @@ impl Rights {
         self
     }
 
+    /// And those to [list](crate::Client::list) the locks whose names match a pattern, with what their processes tell:
+    /// to read, and no more. A user that uses no names has only those.
+    #[must_use]
+    pub fn listing(mut self, pattern: &str) -> Self {
+        self.listed.push(pattern.to_owned());
+        self
+    }
+
     /// And those for the servers of a [cluster](crate::ClientBuilder::cluster). Before Redis 7 they do not know
     /// `spublish`, `ssubscribe`, `sunsubscribe` and `pubsub|shardnumsub`: leave those out there.
     #[must_use]
@@ -132,12 +142,12 @@ impl Rights {
             ["-@all", "resetkeys", "resetchannels"].map(str::to_owned).into();
         rules.extend(self.commands().into_iter().map(|command| format!("+{command}")));
         let (mut keys, mut channels) = (BTreeSet::new(), BTreeSet::new());
-        let namespace = literal(&self.namespace);
+        let namespace = key::literal(&self.namespace);
         keys.insert(key::marker(&namespace).to_string());
         if self.is_in_cluster {
             keys.insert(format!("{}*", key::marks_of_runs(&namespace)));
         }
-        if self.is_telling {
+        if self.is_telling || !self.listed.is_empty() {
             keys.insert(format!("{}*", key::processes(&namespace)));
         }
         if self.is_replicated {
@@ -153,6 +163,10 @@ impl Rights {
                 channels.extend(usage.channels(&key));
             }
         }
+        for pattern in &self.listed {
+            let key = key::of_lock(&namespace, pattern);
+            keys.extend(spellings(&key, false).iter().flat_map(|key| listed_keys(key)));
+        }
         // Redis refuses patterns beside the one of all keys.
         if keys.contains("*") {
             keys.retain(|key| key == "*");
@@ -165,6 +179,15 @@ impl Rights {
     fn commands(&self) -> BTreeSet<String> {
         let mut commands: BTreeSet<String> =
             CONNECTING.iter().copied().map(str::to_owned).collect();
+        if !self.listed.is_empty() {
+            commands.extend(LISTING.map(str::to_owned));
+            if self.uses.is_empty() && !self.blesses {
+                commands.retain(|command| !WITH_LOCKS.contains(&&**command));
+                commands.extend(self.commands_of_cluster());
+                commands.extend(self.commands_of_inspection());
+                return commands;
+            }
+        }
         let scripts = self.uses.iter().flat_map(|used| used.usage.scripts());
         for script in scripts {
             commands.extend(called_by(script.source));
@@ -184,13 +207,17 @@ impl Rights {
         if self.examines {
             commands.extend(health::COMMANDS.map(str::to_owned));
         }
-        if self.is_in_cluster {
-            commands.extend(IN_CLUSTER.map(str::to_owned));
-        }
-        if self.inspects {
-            commands.insert("client|list".to_owned());
-        }
+        commands.extend(self.commands_of_cluster());
+        commands.extend(self.commands_of_inspection());
         commands
+    }
+
+    fn commands_of_cluster(&self) -> impl Iterator<Item = String> {
+        IN_CLUSTER.into_iter().filter(|_| self.is_in_cluster).map(str::to_owned)
+    }
+
+    fn commands_of_inspection(&self) -> impl Iterator<Item = String> {
+        self.inspects.then(|| "client|list".to_owned()).into_iter()
     }
 }
 
@@ -270,13 +297,19 @@ impl Use {
     }
 }
 
-/// The pattern that stands for this text alone.
-fn literal(text: &str) -> String {
-    let escaped = text.chars().flat_map(|c| {
-        let backslash = matches!(c, '*' | '?' | '[' | '\\').then_some('\\');
-        backslash.into_iter().chain([c])
-    });
-    escaped.collect()
+/// What is read of a lock that is listed, and beside it.
+fn listed_keys(name: &str) -> Vec<String> {
+    let timers = key::rw_timer(name, "*");
+    // Redisson has one for each re-entry.
+    let timers = timers.strip_suffix('1').map(|timers| format!("{timers}*"));
+    let beside = [
+        key::fair_queue(name),
+        key::turn_line(name),
+        key::lock_counter(name),
+        key::member_counter(name),
+    ];
+    let beside = beside.iter().map(ToString::to_string);
+    beside.chain(timers).chain([name.to_owned()]).collect()
 }
 
 /// A name that may stand for others may stand for some with braces, whose keys and channels have none of
@@ -312,6 +345,26 @@ const CONNECTING: [&str; 13] = [
     "select",
     "subscribe",
     "unsubscribe",
+];
+
+/// What of that is said of holds alone.
+const WITH_LOCKS: [&str; 4] = ["hdel", "publish", "subscribe", "unsubscribe"];
+
+/// What is said to list locks.
+const LISTING: [&str; 13] = [
+    "exists",
+    "hget",
+    "hgetall",
+    "hkeys",
+    "hlen",
+    "hmget",
+    "hscan",
+    "lrange",
+    "pttl",
+    "pubsub|numsub",
+    "scan",
+    "time",
+    "zcard",
 ];
 
 /// And of the servers of a cluster: where a slot is, and which waiters its names have.

@@ -16,7 +16,7 @@ use std::{
 
 use futures::{
     FutureExt,
-    future::{BoxFuture, Shared, try_join_all},
+    future::{BoxFuture, Shared, join_all, try_join_all},
 };
 use tokio::runtime::{Handle, Id};
 
@@ -117,6 +117,17 @@ impl Cluster {
         let places = self.state().map.places().to_vec();
         try_join_all(places.iter().map(async |place| self.master(place).connection(deadline).await))
             .await
+    }
+
+    /// The same, as far as they can be had.
+    pub(super) async fn each_connection(
+        self: &Arc<Self>,
+        deadline: Instant,
+    ) -> Result<Vec<Result<Connection, NodeError>>, NodeError> {
+        self.look(deadline).await?;
+        let places = self.state().map.places().to_vec();
+        let connect = async |place| self.master(place).connection(deadline).await;
+        Ok(join_all(places.iter().map(connect)).await)
     }
 
     /// The connection to the server of `slot`, if there is one now.

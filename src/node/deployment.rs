@@ -216,6 +216,23 @@ impl Node {
         }
     }
 
+    /// The same, as far as they can be had: of a cluster one may be down.
+    ///
+    /// # Errors
+    /// It is not known which masters there are.
+    ///
+    /// # Cancel safety
+    /// As [`connection`](Self::connection).
+    pub(crate) async fn each_connection(
+        &self,
+        deadline: Instant,
+    ) -> Result<Vec<Result<Connection, NodeError>>, NodeError> {
+        match &self.0.servers {
+            Servers::One(master) => Ok(vec![master.connection(deadline).await]),
+            Servers::Many(cluster) => cluster.each_connection(deadline).await,
+        }
+    }
+
     /// The connection for a call that goes out once more: where a cluster has sent it, if it has.
     ///
     /// # Errors

@@ -56,15 +56,23 @@ pub struct ProcessRecord {
 
 impl ProcessRecord {
     fn of(told: ToldProcess) -> Option<Self> {
-        let (now, since, mut fields) = told?;
+        let (now, since, fields) = told?;
+        let age = |since: i64| Duration::from_micros(u64::try_from(now - since).unwrap_or(0));
+        Some(Self::of_fields(fields, since.map(age)))
+    }
+
+    /// By what its fields say, but for those of holds.
+    pub(crate) fn of_fields(
+        mut fields: BTreeMap<String, String>,
+        held_for: Option<Duration>,
+    ) -> Self {
         let labels = fields.iter().filter_map(|(name, value)| {
             Some((name.strip_prefix("label:")?.to_owned(), value.clone()))
         });
         let labels = labels.collect();
         let mut take = |name: &str| fields.remove(name).filter(|value| !value.is_empty());
-        let age = |since: i64| Duration::from_micros(u64::try_from(now - since).unwrap_or(0));
         let started = take("started").and_then(|ms| ms.parse().ok()).map(Duration::from_millis);
-        Some(Self {
+        Self {
             host: take("host"),
             pid: take("pid").and_then(|pid| pid.parse().ok()),
             user: take("user"),
@@ -73,8 +81,14 @@ impl ProcessRecord {
             started: started.and_then(|after| SystemTime::UNIX_EPOCH.checked_add(after)),
             note: take("note"),
             labels,
-            held_for: since.map(age),
-        })
+            held_for,
+        }
+    }
+
+    /// One that tells nothing else.
+    #[cfg(test)]
+    pub(crate) fn aged(held_for: Duration) -> Self {
+        Self::of_fields(BTreeMap::new(), Some(held_for))
     }
 }
 

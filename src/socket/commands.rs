@@ -1,5 +1,6 @@
 //! Commands that are said by themselves, without a script.
 
+use futures::future::join_all;
 use redis::{Cmd, Value};
 
 use super::{
@@ -80,6 +81,22 @@ impl Connection {
         };
         let names = list.split_ascii_whitespace().filter_map(|word| word.strip_prefix("name="));
         Ok(names.filter(|name| !name.is_empty()).map(str::to_owned).collect())
+    }
+}
+
+impl Connection {
+    /// Says several commands behind one another, without waiting in between. Each has an answer of its own, in their
+    /// order, and may tell of many.
+    ///
+    /// # Cancel safety
+    /// Some may be executed, and some not.
+    pub(crate) async fn ask_each(
+        &self,
+        commands: Vec<Cmd>,
+        deadline: Instant,
+    ) -> Vec<Result<Value, NodeError>> {
+        let asked = commands.into_iter().map(|it| self.ask_for_a_list(Question(it), deadline));
+        join_all(asked).await
     }
 }
 

@@ -60,6 +60,15 @@ pub(crate) fn of_lock<'a>(namespace: &str, name: &'a str) -> Cow<'a, str> {
     if namespace.is_empty() { name.into() } else { [namespace, name].concat().into() }
 }
 
+/// The pattern, of rules or of SCAN, that stands for this text alone.
+pub(crate) fn literal(text: &str) -> String {
+    let escaped = text.chars().flat_map(|c| {
+        let backslash = matches!(c, '*' | '?' | '[' | '\\').then_some('\\');
+        backslash.into_iter().chain([c])
+    });
+    escaped.collect()
+}
+
 /// Checks a namespace: why it cannot be one.
 pub(crate) fn check_namespace(namespace: &str) -> Result<(), &'static str> {
     if namespace.len() > MAX_NAMESPACE {

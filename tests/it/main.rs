@@ -28,6 +28,7 @@ mod hosts;
 mod jumps;
 mod latch;
 mod limits;
+mod listing;
 mod long_holds;
 mod mutex;
 mod names;

@@ -1,6 +1,7 @@
 //! Hashes.
 
 use super::super::data::Hash;
+use super::super::glob;
 use super::super::number;
 use super::super::resp::{CommandResult, Refusal, Reply};
 use super::{Args, Invocation, Spec};
@@ -15,6 +16,7 @@ pub(super) const SPECS: &[Spec] = &[
     Spec::command("hlen", 2, hlen),
     Spec::command("hmget", -3, hmget),
     Spec::command("hrandfield", 4, hrandfield),
+    Spec::command("hscan", -3, hscan),
     Spec::command("hset", -4, hset),
     Spec::command("hsetnx", 4, hsetnx),
     Spec::command("hstrlen", 3, |call, args| {
@@ -82,6 +84,30 @@ fn list(
     let hash = call.keys().read::<Hash>(args.at(1))?;
     let fields = hash.into_iter().flat_map(Hash::iter);
     Ok(Reply::bulks(fields.map(|(name, value)| choose(name, value).clone())))
+}
+
+/// Everything is returned at once, with the cursor 0, whatever cursor is given.
+fn hscan(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
+    let cursor = args.text(2);
+    if !cursor.is_empty() && cursor.parse::<i128>().is_err() {
+        return Err(Refusal::new("ERR invalid cursor"));
+    }
+    let mut pattern = &b"*"[..];
+    for (index, (option, value)) in args.pairs(3).enumerate() {
+        match option.to_ascii_lowercase().as_slice() {
+            b"match" => pattern = value,
+            b"count" if args.integer(index * 2 + 4)? > 0 => {}
+            _ => return Err(Refusal::SYNTAX),
+        }
+    }
+    if args.len().is_multiple_of(2) {
+        return Err(Refusal::SYNTAX);
+    }
+    let hash = call.keys().read::<Hash>(args.at(1))?;
+    let found = hash.into_iter().flat_map(Hash::iter);
+    let found = found.filter(|(name, _)| glob::matches(pattern, name));
+    let found = Reply::bulks(found.flat_map(|(name, value)| [name.clone(), value.clone()]));
+    Ok(Reply::Array(vec![Reply::bulk("0"), found]))
 }
 
 fn hlen(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
