@@ -3,7 +3,7 @@
 use palisade::acl::{Rights, Use};
 
 use crate::{
-    args::{AclArgs, KindOfName},
+    args::{AclArgs, KindOfName, RoleOfUser},
     env,
     exit::Failure,
     print, tell,
@@ -15,6 +15,9 @@ pub(crate) fn acl(args: &AclArgs) -> Result<u8, Failure> {
         Some(given) => given.clone(),
         None => env::namespace()?,
     };
+    if let Some(role) = args.role {
+        return print_rules(args, &role.rights(&namespace, args));
+    }
     let usual = [KindOfName::Lock, KindOfName::Fenced];
     let kinds = if args.kind.is_empty() { &usual[..] } else { &args.kind };
     let mut rights = Rights::new().namespace(&namespace).inspecting();
@@ -43,10 +46,26 @@ pub(crate) fn acl(args: &AclArgs) -> Result<u8, Failure> {
         let with = if args.pattern { Rights::with_pattern } else { Rights::with };
         rights = kinds.iter().fold(rights, |rights, kind| with(rights, kind.usage(), name));
     }
+    print_rules(args, &rights)
+}
+
+fn print_rules(args: &AclArgs, rights: &Rights) -> Result<u8, Failure> {
     let rules: Vec<_> = rights.rules().iter().map(|rule| quoted(rule)).collect();
     let line = format!("ACL SETUSER {} {}\n", quoted(&args.user), rules.join(" "));
     print(&line)?;
     Ok(0)
+}
+
+impl RoleOfUser {
+    /// Of that alone, for names that match one of the patterns.
+    fn rights(self, namespace: &str, args: &AclArgs) -> Rights {
+        let rights = Rights::new().namespace(namespace);
+        let rights = if args.in_cluster { rights.in_cluster() } else { rights };
+        match self {
+            Self::Operator if args.names.is_empty() => rights.listing("*"),
+            Self::Operator => args.names.iter().fold(rights, |rights, name| rights.listing(name)),
+        }
+    }
 }
 
 impl KindOfName {

@@ -13,8 +13,8 @@ use crate::{
     help::{
         ACL_ABOUT, ACL_MORE, BLESS_ABOUT, BLESS_MORE, CLOCK_SKEW, DOCTOR_ABOUT, DOCTOR_MORE,
         FAILOVER, FLEET_MAX_LEASE, INSPECT_ABOUT, INSPECT_MORE, LEADER_ABOUT, LEADER_MORE,
-        LONG_ABOUT, MAX_LEASE, NAMESPACE, PERMITS_ABOUT, QUARANTINE, RUN_ABOUT, RUN_MORE,
-        RUN_SHORT, SERVER, UNIDENTIFIED,
+        LONG_ABOUT, LS_ABOUT, LS_MORE, MAX_LEASE, NAMESPACE, PERMITS_ABOUT, QUARANTINE, RUN_ABOUT,
+        RUN_MORE, RUN_SHORT, SERVER, UNIDENTIFIED,
     },
     sort::Sort,
     tell,
@@ -32,6 +32,7 @@ pub(crate) struct Cli {
 pub(crate) enum Subcommand {
     Run(Box<RunArgs>),
     Inspect(InspectArgs),
+    Ls(LsArgs),
     Leader(LeaderArgs),
     Doctor(DoctorArgs),
     Permits(PermitsArgs),
@@ -199,6 +200,35 @@ pub(crate) struct InspectArgs {
     pub(crate) name: String,
 }
 
+/// List the locks that are held
+#[derive(Debug, Args)]
+#[command(long_about = LS_ABOUT, after_long_help = LS_MORE)]
+pub(crate) struct LsArgs {
+    #[command(flatten)]
+    pub(crate) servers: ServerArgs,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Without pauses: servers are kept busy for as long as it takes
+    #[arg(long)]
+    pub(crate) fast: bool,
+
+    /// Only those that are held for longer than that, or for a time that is not known. Exit with 0 if there are none, 1
+    /// if there are some, 2 if that is not known
+    #[arg(long, value_name = "DURATION", conflicts_with = "processes", value_parser = duration::parse)]
+    pub(crate) older_than: Option<Duration>,
+
+    /// List the processes that tell what they are, in place of locks
+    #[arg(long, conflicts_with = "pattern")]
+    pub(crate) processes: bool,
+
+    /// Only locks whose names match: *, ? and [a-z] as in SCAN. What has none of these is one name, and is looked at
+    /// at once
+    pub(crate) pattern: Option<String>,
+}
+
 /// Show which candidate leads the election NAME
 #[derive(Debug, Args)]
 #[command(long_about = LEADER_ABOUT, after_long_help = LEADER_MORE)]
@@ -276,6 +306,10 @@ pub(crate) struct AclArgs {
     #[arg(long, value_name = "USER", default_value = "palisade")]
     pub(crate) user: String,
 
+    /// The rights of this role in place of those of a program: names are patterns then [default pattern: *]
+    #[arg(long, value_enum, value_name = "ROLE", conflicts_with_all = ["kind", "untold", "replicated", "tracking"])]
+    pub(crate) role: Option<RoleOfUser>,
+
     /// Without what `palisade bless` alone needs. To a server a blessing is a mark as every client writes
     /// them, so this is no fence against ill will
     #[arg(long)]
@@ -305,8 +339,15 @@ pub(crate) struct AclArgs {
     pub(crate) namespace: Option<String>,
 
     /// Names of locks; with --pattern, patterns such as orders:*
-    #[arg(required = true, value_name = "NAME")]
+    #[arg(required_unless_present = "role", value_name = "NAME")]
     pub(crate) names: Vec<String>,
+}
+
+/// What a user is there for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RoleOfUser {
+    /// Looks after a fleet, by `palisade ls`: reads, and holds nothing
+    Operator,
 }
 
 /// What a name is used as.

@@ -2,7 +2,7 @@
 //! after it.
 //!
 //! `run` tells the story; `supervisor` keeps its promise when palisade itself is killed or stopped; `inspect` shows the
-//! holders of a lock; `leader` follows an election; `bless` vouches for a new fleet. There is no API here: the tool is its arguments, its exit codes
+//! holders of a lock; `ls` finds the locks that are held; `leader` follows an election; `bless` vouches for a new fleet. There is no API here: the tool is its arguments, its exit codes
 //! and its output.
 
 #![cfg(target_os = "linux")]
@@ -22,6 +22,7 @@ mod holder;
 mod inspect;
 mod last;
 mod leader;
+mod ls;
 mod permits;
 mod processes;
 mod refusal;
@@ -70,6 +71,7 @@ fn dispatch(cli: Cli) -> Result<End, Failure> {
         Subcommand::Run(args) => return runtime()?.block_on(run::run(&args)),
         Subcommand::Inspect(args) if args.last => runtime()?.block_on(last::last(&args)),
         Subcommand::Inspect(args) => runtime()?.block_on(inspect::inspect(&args)),
+        Subcommand::Ls(args) => runtime()?.block_on(ls::ls(&args)),
         Subcommand::Leader(args) => runtime()?.block_on(leader::leader(&args)),
         Subcommand::Doctor(args) => runtime()?.block_on(doctor::doctor(&args)),
         Subcommand::Permits(args) => runtime()?.block_on(permits::permits(&args)),

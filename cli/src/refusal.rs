@@ -85,7 +85,7 @@ pub(crate) fn of_bless(error: &BlessError) -> u8 {
 }
 
 /// One server's cause.
-fn of_node(cause: &NodeError) -> u8 {
+pub(crate) fn of_node(cause: &NodeError) -> u8 {
     match cause {
         NodeError::Permission { .. } | NodeError::Unidentified => NO_RIGHTS,
         NodeError::Tls { .. }

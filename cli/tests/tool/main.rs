@@ -12,6 +12,7 @@ mod inspect;
 mod leader;
 mod long;
 mod loss;
+mod ls;
 mod misdirected;
 mod namespace;
 mod periods;

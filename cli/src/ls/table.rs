@@ -1,0 +1,136 @@
+//! What `palisade ls` prints for people: a line for each holder, and one for each process.
+
+use palisade::{
+    error::Shown,
+    inspect::{Access, ListedHolder, ListedLock, ListedProcess, ProcessRecord},
+};
+
+use super::schema::written;
+use crate::duration;
+
+/// The locks, of so many masters; nothing if there are none.
+pub(super) fn of_locks(locks: &[&ListedLock], asked: usize) -> String {
+    let head = ["NAME", "SORT", "HOLDER", "HELD FOR", "TTL", "VOTES", "WAITING"];
+    let rows = locks.iter().flat_map(|lock| {
+        let more = (lock.more_holders > 0).then(|| {
+            let told = format!("and {} readers more at least", lock.more_holders);
+            let rest = ["", "", "", ""].map(str::to_owned);
+            let [name, sort] = [shown(&lock.name), lock.sort.to_string()];
+            let [age, ttl, votes, waiting] = rest;
+            [name, sort, told, age, ttl, votes, waiting]
+        });
+        let holders = lock.holders.iter().map(move |holder| row(lock, holder, asked));
+        holders.chain(more)
+    });
+    table(head, rows.collect())
+}
+
+fn row(lock: &ListedLock, by: &ListedHolder, asked: usize) -> [String; 7] {
+    let unknown = || "?".to_owned();
+    let ttl = match by.holder.ttl {
+        _ if by.is_dead => "dead".to_owned(),
+        Some(ttl) => duration::show_roughly(ttl),
+        None => "none".to_owned(),
+    };
+    [
+        shown(&lock.name),
+        lock.sort.to_string(),
+        holder(by),
+        by.held_for().map_or_else(unknown, duration::show_roughly),
+        ttl,
+        format!("{}/{asked}", by.votes),
+        lock.waiting.map_or_else(unknown, |waiting| waiting.to_string()),
+    ]
+}
+
+/// Where it is and what it is for, as far as its process tells.
+fn holder(by: &ListedHolder) -> String {
+    let id = shown(&by.holder.id);
+    let told = match &by.process {
+        _ if by.is_operator() => format!("an operator ({id})"),
+        Some(process) => place(process).map_or(id, |place| noted(place, process)),
+        None => id,
+    };
+    match by.holder.access {
+        Access::Read => format!("{told}, reads"),
+        Access::Write => format!("{told}, writes"),
+        _ => told,
+    }
+}
+
+fn place(process: &ProcessRecord) -> Option<String> {
+    let host = shown(process.host.as_deref()?);
+    let pid = process.pid.map(|pid| format!(" pid {pid}")).unwrap_or_default();
+    let program = process.program.as_deref().map(|it| format!(" {}", shown(it)));
+    Some(format!("{host}{pid}{}", program.unwrap_or_default()))
+}
+
+fn noted(place: String, process: &ProcessRecord) -> String {
+    match &process.note {
+        Some(note) => format!("{place} ({})", shown(note)),
+        None => place,
+    }
+}
+
+/// The processes; nothing if there are none.
+pub(super) fn of_processes(processes: &[ListedProcess]) -> String {
+    let head = ["HOST", "PID", "PROGRAM", "VERSION", "STARTED", "HOLDS", "NOTE", "LABELS"];
+    let rows = processes.iter().map(|ListedProcess { process, holds, .. }| {
+        let text = |of: &Option<String>| of.as_deref().map_or_else(|| "?".to_owned(), shown);
+        let labels = process.labels.iter().map(|(name, value)| format!("{name}={value}"));
+        [
+            text(&process.host),
+            process.pid.map_or_else(|| "?".to_owned(), |pid| pid.to_string()),
+            text(&process.program),
+            text(&process.version),
+            process.started.map_or_else(|| "?".to_owned(), written),
+            holds.to_string(),
+            process.note.as_deref().map(shown).unwrap_or_default(),
+            shown(&labels.collect::<Vec<_>>().join(",")),
+        ]
+    });
+    table(head, rows.collect())
+}
+
+/// A terminal obeys control characters, and these were chosen by others.
+fn shown(text: &str) -> String {
+    Shown::new(text).to_string()
+}
+
+/// Columns as wide as what stands in them; nothing without rows.
+fn table<const N: usize>(head: [&str; N], rows: Vec<[String; N]>) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<_> = [head.map(str::to_owned)].into_iter().chain(rows).collect();
+    let wide = |text: &String| text.chars().count();
+    let mut widths = [0; N];
+    for row in &rows {
+        for (width, text) in widths.iter_mut().zip(row) {
+            *width = wide(text).max(*width);
+        }
+    }
+    let mut printed = String::new();
+    for row in rows {
+        let padded = row.iter().zip(widths).map(|(text, width)| {
+            let room = width.saturating_sub(wide(text));
+            format!("{text}{}", " ".repeat(room))
+        });
+        printed.push_str(padded.collect::<Vec<_>>().join("  ").trim_end());
+        printed.push('\n');
+    }
+    printed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_what_stands_in_them() {
+        let row = |words: [&str; 2]| words.map(str::to_owned);
+        let rows = vec![row(["é", "1"]), row(["longer", ""])];
+        assert_eq!(table(["A", "B"], rows), "A       B\né       1\nlonger\n");
+        assert_eq!(table(["A", "B"], Vec::new()), "");
+    }
+}
