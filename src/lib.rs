@@ -257,9 +257,10 @@ pub mod any {
 /// What locks say to a look from outside: which process holds them, server by server; and which locks there are.
 pub mod inspect {
     pub use crate::{
-        composite::Inspection,
+        composite::{Inspection, Revocation},
         health::{Fsync, ReplicaHealth, ServerHealth},
         kind::{Access, Holder},
+        kinds::Revoked,
         listing::{
             ListOptions, ListedHolder, ListedLock, ListedProcess, LockList, ProcessList, SortOfLock,
         },

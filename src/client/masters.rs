@@ -6,7 +6,9 @@ use futures::future::join_all;
 
 use super::{Client, ClientBuilder, draining::drain};
 use crate::{
-    composite::{FencedMultiLock, FencedRedLock, Inspection, MultiLock, RedLock, RedRwLock},
+    composite::{
+        FencedMultiLock, FencedRedLock, Inspection, MultiLock, RedLock, RedRwLock, Revocation,
+    },
     elections::Election,
     error::{Ballot, BlessError, ConfigError, ConnectError, NodeId, ShutdownError, Vote},
     kinds::{FencedLock, Lock, Mutex, ReadLock, RwLock, WriteLock},
@@ -237,6 +239,24 @@ impl Masters {
     /// Dropping the future changes nothing.
     pub async fn inspect(&self, name: impl AsRef<str>) -> Inspection {
         Inspection::of(&self.members(name.as_ref())).await
+    }
+
+    /// Takes the lock `name` away from one holder, as [`Lock::revoke`](crate::Lock::revoke) does, on each server at once:
+    /// other holders are granted it when its ttl is over on a majority.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves it open on which servers it was taken away.
+    pub async fn revoke(&self, name: impl AsRef<str>, holder_id: &str) -> Revocation {
+        Revocation::of(&self.members(name.as_ref()), holder_id, false).await
+    }
+
+    /// The same, and gives it back at once: two may believe that they hold it, as after
+    /// [`Lock::revoke_now`](crate::Lock::revoke_now).
+    ///
+    /// # Cancel safety
+    /// As [`revoke`](Self::revoke).
+    pub async fn revoke_now(&self, name: impl AsRef<str>, holder_id: &str) -> Revocation {
+        Revocation::of(&self.members(name.as_ref()), holder_id, true).await
     }
 
     /// The operator's word that these masters are new: that each holds everything it ever granted.

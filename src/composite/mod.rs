@@ -34,7 +34,7 @@
 //! # To change…
 //! - which locks may be a member: `parts`
 //! - how many must grant, and what follows from a lost round: `acquire/tally.rs`, `acquire/in_order.rs`
-//! - what is seen from outside: `inspection`
+//! - what is seen from outside: `inspection`; what became of a lock that was taken away: `revocation`
 //! - how keys become stripes: `striped`, with the figures that its test holds
 
 mod inspection;
@@ -42,6 +42,7 @@ mod multi;
 mod parts;
 mod red;
 mod red_rw;
+mod revocation;
 mod striped;
 
 pub use inspection::Inspection;
@@ -49,4 +50,5 @@ pub use multi::{FencedMultiLock, MultiLock};
 pub use parts::{Member, MultiMember, RedMember};
 pub use red::{FencedRedLock, RedLock};
 pub use red_rw::RedRwLock;
+pub use revocation::Revocation;
 pub use striped::StripedLock;

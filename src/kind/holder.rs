@@ -45,6 +45,15 @@ impl Holder {
         Uuid::parse_str(uuid).is_ok_and(|uuid| self.is_of(uuid))
     }
 
+    /// Whether the lock was [taken away](crate::Lock::revoke) from its holder, and this stands there until its ttl is
+    /// over.
+    #[must_use]
+    pub fn is_revoked(&self) -> bool {
+        REVOKED
+            .iter()
+            .any(|prefix| self.id.strip_prefix(prefix).is_some_and(|it| it.starts_with(':')))
+    }
+
     pub(crate) fn is_of(&self, process: Uuid) -> bool {
         match self.id.split_once(':') {
             Some((uuid, _number)) => uuid.parse() == Ok(process),
@@ -96,3 +105,7 @@ pub enum Access {
     /// that wants more than are left.
     Permits,
 }
+
+/// What the ids begin with that stand where a lock was taken away, alone or as a writer, and as a reader: an uuid of
+/// version 8, as those of our processes are, which none of them is. Its end says `plsade`.
+pub(crate) const REVOKED: [&str; 2] = ["palisade-unlock", "00000000-0000-8000-8000-706c73616465"];

@@ -42,6 +42,7 @@ mod token;
 
 use std::{fmt, sync::Arc, time::Duration};
 
+pub(crate) use holder::REVOKED;
 pub use holder::{Access, Holder};
 pub use token::FencingToken;
 

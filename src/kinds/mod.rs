@@ -35,7 +35,7 @@
 //! - a kind: its folder; to add one: `docs/maintain/change.md`
 //! - which scripts connections load, and what their headers must say: `scripts`
 //! - which rights a user needs: `rights`; what a name is used as: `usage`
-//! - how locks on one node are looked at and forced open: `looking`
+//! - how locks on one node are looked at and forced open: `looking`; how one is taken away from its holder: `revoking`
 //! - permits: `permits` for both semaphores, `semaphore` and `expirable` for one
 //! - a change of a number: `counter`, and `once` for at most once
 
@@ -48,6 +48,7 @@ mod looking;
 mod mutex;
 mod once;
 mod permits;
+mod revoking;
 mod rights;
 mod rw;
 pub(crate) mod scripts;
@@ -62,6 +63,7 @@ pub use fenced::{FencedGuard, FencedLock};
 pub use latch::CountDownLatch;
 pub use mutex::Lock;
 pub(crate) use mutex::Mutex;
+pub use revoking::Revoked;
 pub use rights::Rights;
 pub use rw::{ReadGuard, ReadLock, RwLock, WriteGuard, WriteLock};
 pub use semaphore::{Semaphore, SemaphoreGuard};

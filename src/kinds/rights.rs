@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use super::{scripts, usage::Use};
+use super::{revoking, scripts, usage::Use};
 use crate::{
     health, presence,
     wire::{Script, key},
@@ -29,6 +29,7 @@ pub struct Rights {
     namespace: String,
     uses: Vec<Used>,
     inspects: bool,
+    revokes: bool,
     blesses: bool,
     is_replicated: bool,
     is_in_cluster: bool,
@@ -80,6 +81,13 @@ impl Rights {
     #[must_use]
     pub fn inspecting(mut self) -> Self {
         self.inspects = true;
+        self
+    }
+
+    /// And those to [take locks away](crate::Lock::revoke) from their holders.
+    #[must_use]
+    pub fn revoking(mut self) -> Self {
+        self.revokes = true;
         self
     }
 
@@ -160,6 +168,9 @@ impl Rights {
             let key = key::of_lock(&namespace, pattern);
             for key in spellings(&key, *is_name) {
                 keys.extend(usage.keys(&key));
+                if self.revokes && usage.has_holders() {
+                    keys.extend(revoked_with(&key));
+                }
                 channels.extend(usage.channels(&key));
             }
         }
@@ -206,6 +217,9 @@ impl Rights {
         }
         if self.examines {
             commands.extend(health::COMMANDS.map(str::to_owned));
+        }
+        if self.revokes {
+            commands.extend(revoking::script::SCRIPTS.iter().flat_map(|it| called_by(it.source)));
         }
         commands.extend(self.commands_of_cluster());
         commands.extend(self.commands_of_inspection());
@@ -277,6 +291,11 @@ impl Use {
         beside.iter().map(ToString::to_string).chain([name.to_owned()]).collect()
     }
 
+    /// Whether it is a lock, which can be taken away from its holder.
+    fn has_holders(self) -> bool {
+        !matches!(self, Self::Semaphore | Self::ExpirableSemaphore | Self::CountDownLatch)
+    }
+
     fn channels(self, name: &str) -> Vec<String> {
         let lock = key::lock_channel(name);
         match self {
@@ -310,6 +329,12 @@ fn listed_keys(name: &str) -> Vec<String> {
     ];
     let beside = beside.iter().map(ToString::to_string);
     beside.chain(timers).chain([name.to_owned()]).collect()
+}
+
+/// What may stand beside a lock of whatever kind that is taken away.
+fn revoked_with(name: &str) -> impl Iterator<Item = String> {
+    let keys = [key::rw_timer(name, "*"), key::lock_counter(name), key::member_counter(name)];
+    keys.into_iter().map(|key| key.to_string())
 }
 
 /// A name that may stand for others may stand for some with braces, whose keys and channels have none of

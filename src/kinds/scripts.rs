@@ -17,7 +17,8 @@ fn of_counters() -> impl Iterator<Item = &'static Script> {
     let numbers = counter::script::SCRIPTS.into_iter().chain(once::script::SCRIPTS);
     let numbers = numbers.chain(latch::script::SCRIPTS).chain(permits::script::SCRIPTS);
     let numbers = numbers.chain(semaphore::script::SCRIPTS).chain(expirable::script::SCRIPTS);
-    numbers.chain(periods::SCRIPTS).chain(elections::SCRIPTS).chain(crate::presence::SCRIPTS)
+    let numbers = numbers.chain(periods::SCRIPTS).chain(elections::SCRIPTS);
+    numbers.chain(crate::presence::SCRIPTS).chain(super::revoking::script::SCRIPTS)
 }
 
 #[cfg(any(test, feature = "embedded"))]
