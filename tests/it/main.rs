@@ -47,6 +47,7 @@ mod proofs;
 mod quarantine;
 mod recorded;
 mod regressions;
+mod revoking;
 mod rw;
 mod scripts;
 mod semaphore;

@@ -11,6 +11,8 @@ pub(crate) const ACQUIRE: &str =
 pub(crate) const RENEW: &str = script!("mutex/renew.lua");
 pub(crate) const COUNT: &str = script!("mutex/count.lua");
 pub(crate) const FORCE: &str = script!("mutex/foreign.lua", "mutex/force.lua");
+pub(crate) const REVOKE: &str =
+    script!("mutex/foreign.lua", "fenced/counter.lua", "revoking/revoke.lua");
 pub(crate) const INSPECT: &str = script!("mutex/foreign.lua", "mutex/inspect.lua");
 pub(crate) const FENCED_ACQUIRE: &str =
     script!("mutex/foreign.lua", "mutex/grant.lua", "fenced/counter.lua", "fenced/acquire.lua");

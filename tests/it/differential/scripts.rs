@@ -9,8 +9,8 @@ use crate::sources::{
     ACQUIRE, ADD_PERMITS, COUNT, COUNT_DOWN, DELETE_LATCH, DELETE_PERMITS, EXPIRABLE_ACQUIRE,
     EXPIRABLE_COUNT, EXPIRABLE_HOLDERS, EXPIRABLE_RELEASE, EXPIRABLE_RENEW, EXPIRABLE_UPDATE,
     FAIR_ACQUIRE, FAIR_FORCE, FAIR_KEEP, FAIR_RELEASE, FAIR_WAITING, FENCED_ACQUIRE, FORCE, FORGET,
-    INSPECT, LOOK_AT_LATCH, PROMOTE, READ_NUMBER, RENEW, RW_COUNT, RW_FORCE, RW_READ, RW_RENEW,
-    RW_WRITE, SEMAPHORE_ACQUIRE, SEMAPHORE_COUNT, SEMAPHORE_DRAIN, SEMAPHORE_HOLDERS,
+    INSPECT, LOOK_AT_LATCH, PROMOTE, READ_NUMBER, RENEW, REVOKE, RW_COUNT, RW_FORCE, RW_READ,
+    RW_RENEW, RW_WRITE, SEMAPHORE_ACQUIRE, SEMAPHORE_COUNT, SEMAPHORE_DRAIN, SEMAPHORE_HOLDERS,
     SEMAPHORE_RENEW, SET_LATCH, SET_PERMITS,
 };
 
@@ -71,6 +71,7 @@ pub(crate) fn scripts() -> Vec<Script> {
         Script::new(RENEW, renew).with_time(),
         Script::new(COUNT, count).with_time(),
         Script::new(FORCE, force).with_time(),
+        Script::new(REVOKE, revoke).with_time(),
         Script::new(INSPECT, inspect).with_time(),
         Script::new(FENCED_ACQUIRE, fenced_acquire).with_time(),
         Script::new(PROMOTE, promote).with_time(),
@@ -271,6 +272,13 @@ fn fair_force(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
 
 fn force(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     locks(generator, vec![], |generator| vec![generator.value()])
+}
+
+fn revoke(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    locks_of(5, generator, vec![], |generator| {
+        let lease = generator.lifetime(1000, 0);
+        vec![generator.field(), generator.field(), generator.field(), lease]
+    })
 }
 
 fn inspect(generator: &mut Generator) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
