@@ -14,7 +14,7 @@ use crate::{
         ACL_ABOUT, ACL_MORE, BLESS_ABOUT, BLESS_MORE, CLOCK_SKEW, DOCTOR_ABOUT, DOCTOR_MORE,
         FAILOVER, FLEET_MAX_LEASE, INSPECT_ABOUT, INSPECT_MORE, LEADER_ABOUT, LEADER_MORE,
         LONG_ABOUT, LS_ABOUT, LS_MORE, MAX_LEASE, NAMESPACE, PERMITS_ABOUT, QUARANTINE, RUN_ABOUT,
-        RUN_MORE, RUN_SHORT, SERVER, UNIDENTIFIED,
+        RUN_MORE, RUN_SHORT, SERVER, UNIDENTIFIED, UNLOCK_ABOUT, UNLOCK_MORE,
     },
     sort::Sort,
     tell,
@@ -33,6 +33,7 @@ pub(crate) enum Subcommand {
     Run(Box<RunArgs>),
     Inspect(InspectArgs),
     Ls(LsArgs),
+    Unlock(UnlockArgs),
     Leader(LeaderArgs),
     Doctor(DoctorArgs),
     Permits(PermitsArgs),
@@ -227,6 +228,33 @@ pub(crate) struct LsArgs {
     /// Only locks whose names match: *, ? and [a-z] as in SCAN. What has none of these is one name, and is looked at
     /// at once
     pub(crate) pattern: Option<String>,
+}
+
+/// Take the lock NAME away from a holder, which ends before another is granted it
+#[derive(Debug, Args)]
+#[command(long_about = UNLOCK_ABOUT, after_long_help = UNLOCK_MORE)]
+pub(crate) struct UnlockArgs {
+    #[command(flatten)]
+    pub(crate) servers: ServerArgs,
+
+    /// From this holder and no other: its id, as `palisade inspect` shows it
+    #[arg(long, value_name = "ID")]
+    pub(crate) holder: String,
+
+    /// Let others in at once, though the holder may run on until it looks
+    #[arg(long)]
+    pub(crate) now: bool,
+
+    /// Two may run then. Needed for --now where there is no terminal to ask at
+    #[arg(long, requires = "now")]
+    pub(crate) yes: bool,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// The name of the lock
+    pub(crate) name: String,
 }
 
 /// Show which candidate leads the election NAME

@@ -1,7 +1,5 @@
 //! `palisade bless`: the operator's word that a fleet is new and has forgotten nothing.
 
-use std::io::{self, IsTerminal};
-
 use palisade::error::BlessError;
 
 use crate::{
@@ -10,7 +8,7 @@ use crate::{
     exit::{self, Failure},
     refusal, said,
     servers::Servers,
-    tell,
+    tell, word,
 };
 
 /// Blesses all servers, or says why not.
@@ -45,26 +43,19 @@ async fn with_the_word(args: &BlessArgs, servers: &Servers) -> Result<(), Failur
 
 /// Servers that come back after a crash look new as well: whether they are is not to be seen, and no script knows it.
 fn give_word(args: &BlessArgs) -> Result<(), Failure> {
-    if args.new || args.force && !is_at_terminal() {
+    if args.new || args.force && !word::is_at_terminal() {
         return Ok(());
     }
-    if !is_at_terminal() {
+    if !word::is_at_terminal() {
         return Err(Failure::usage(
             "there is no terminal to ask at; --new says that these servers never held a lock (those that come back \
              after a crash look new too: wait for them)",
         ));
     }
-    tell("did these servers never hold a lock, not even before a crash? Type yes:");
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer).map_err(|error| Failure::system("no answer", error))?;
-    if answer.trim().eq_ignore_ascii_case("yes") {
+    if word::is_yes("did these servers never hold a lock, not even before a crash?")? {
         return Ok(());
     }
     Err(Failure::new(exit::NOT_NEW, "not blessed: their votes count by themselves after a while"))
-}
-
-fn is_at_terminal() -> bool {
-    io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 fn refused(error: &BlessError) -> Failure {

@@ -6,6 +6,8 @@ use rustix::process::Signal;
 
 /// The servers are not a new fleet.
 pub(crate) const NOT_NEW: u8 = 1;
+/// The lock is not held by the holder that was named.
+pub(crate) const OTHER_HOLDER: u8 = 3;
 /// Wrong use: bad arguments, a bad lease, a nested run of the lock that is already held.
 pub(crate) const USAGE: u8 = 64;
 /// Too few servers answered, or could grant anything: it passes.

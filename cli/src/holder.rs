@@ -83,6 +83,9 @@ impl fmt::Display for Described<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let id = Shown::new(&self.holder.id);
         match self.place {
+            _ if self.holder.is_revoked() => {
+                write!(f, "palisade unlock, which took it away ({id})")?
+            }
             Some(Place { host, pid }) => write!(f, "{} pid {pid} ({id})", Shown::new(host))?,
             None => write!(f, "{id}")?,
         }

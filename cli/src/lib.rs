@@ -2,8 +2,9 @@
 //! after it.
 //!
 //! `run` tells the story; `supervisor` keeps its promise when palisade itself is killed or stopped; `inspect` shows the
-//! holders of a lock; `ls` finds the locks that are held; `leader` follows an election; `bless` vouches for a new fleet. There is no API here: the tool is its arguments, its exit codes
-//! and its output.
+//! holders of a lock, and `ls` all locks that are held; `unlock` takes one away; `doctor` shows how the servers are;
+//! `leader` follows an election; `bless` vouches for a new fleet. There is no API here: the tool is its arguments, its
+//! exit codes and its output.
 
 #![cfg(target_os = "linux")]
 
@@ -33,6 +34,8 @@ mod sort;
 mod supervisor;
 mod terminal;
 mod tls;
+mod unlock;
+mod word;
 
 use std::{
     error::Error,
@@ -74,6 +77,7 @@ fn dispatch(cli: Cli) -> Result<End, Failure> {
         Subcommand::Ls(args) => runtime()?.block_on(ls::ls(&args)),
         Subcommand::Leader(args) => runtime()?.block_on(leader::leader(&args)),
         Subcommand::Doctor(args) => runtime()?.block_on(doctor::doctor(&args)),
+        Subcommand::Unlock(args) => runtime()?.block_on(unlock::unlock(&args)),
         Subcommand::Permits(args) => runtime()?.block_on(permits::permits(&args)),
         Subcommand::Acl(args) => acl::acl(&args),
         Subcommand::Bless(args) => runtime()?.block_on(bless::bless(&args)),

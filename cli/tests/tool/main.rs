@@ -24,5 +24,6 @@ mod support;
 mod terminal;
 mod tls;
 mod unkillable;
+mod unlock;
 mod waiting;
 mod young;

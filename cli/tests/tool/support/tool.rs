@@ -123,6 +123,12 @@ impl Running {
         kill_process(Pid::from_raw(self.pid()).expect("not zero"), signal).expect("it is there");
     }
 
+    /// The exit code of one that ends by itself, while its input is open.
+    pub(crate) fn ended_with(&mut self) -> i32 {
+        let status = within_limit_wait(&mut self.child);
+        status.code().unwrap_or_else(|| panic!("{status:?}"))
+    }
+
     /// Closes its input and waits for its end and that of every process that could write.
     pub(crate) fn finish(mut self) -> Finished {
         drop(self.child.stdin.take());
