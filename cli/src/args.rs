@@ -317,6 +317,18 @@ pub(crate) struct DoctorArgs {
     #[arg(long)]
     pub(crate) all: bool,
 
+    /// Wait until one of several servers can be restarted, even empty, without a lock being lost; no longer than LIMIT
+    #[arg(long, value_name = "LIMIT", num_args = 0..=1, require_equals = true, conflicts_with_all = ["all", "json"], value_parser = duration::parse)]
+    pub(crate) wait_safe: Option<Option<Duration>>,
+
+    /// Wait also for locks that only a minority of the servers has
+    #[arg(long, requires = "wait_safe")]
+    pub(crate) strict: bool,
+
+    /// Go through the keys without pauses
+    #[arg(long, requires = "wait_safe")]
+    pub(crate) fast: bool,
+
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -292,9 +292,20 @@ A problem is: a server that does not answer, whose vote does not count, that thr
 cannot write to its disk, or uses more than 80% of its memory or its connections; a clock that differs from that of this \
 host by more than half of --clock-skew; a replica that is more than 1 MB behind.
 
+--wait-safe is for the next step of a rolling restart or upgrade. One of several servers can be restarted when all
+answer and have a vote, and each lock that a majority has is on all of them, in two looks 2s apart. Behind Sentinel
+and in a cluster it is waited for votes, and for a replica of each master that has all but the last 1 MB. Every 10s
+stderr says what is missing. Locks on a minority, as a round leaves that is under way, are named and not waited for.
+
+Examples:
+  Restart three servers one after the other, and keep all locks:
+    export PALISADE_SERVERS=redis://a,redis://b,redis://c
+    for host in a b c; do palisade doctor --wait-safe=10m && ssh $host systemctl restart redis || break; done
+
 Exit codes:
-    0  there is no problem
-    1  there is
+    0  there is no problem; with --wait-safe, it is safe
+    1  there is a problem; with --wait-safe, it was not safe within LIMIT
+    2  with --wait-safe: it cannot be told, since this user may not ask, or there is one server alone
    64  wrong use
    69  no majority of the servers answered";
 

@@ -3,6 +3,7 @@
 mod finding;
 mod problem;
 mod verdict;
+mod wait_safe;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -21,6 +22,11 @@ use crate::{
 pub(crate) async fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
     let skew = args.servers.clock_skew.map_or_else(env::clock_skew, |given| Ok(Some(given)))?;
     let servers = Servers::named(&args.servers)?;
+    if args.wait_safe.is_some() {
+        let judged = wait_safe::wait_safe(args, &servers).await;
+        servers.close().await;
+        return judged;
+    }
     let examined = examine_all(servers.masters().clients()).await?;
     servers.close().await;
     let rule = verdict::Deployment {

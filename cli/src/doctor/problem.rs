@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use palisade::{error::NodeError, inspect::ServerHealth};
+use palisade::{
+    error::NodeError,
+    inspect::{ReplicaHealth, ServerHealth},
+};
 
 use crate::duration;
 
@@ -75,15 +78,17 @@ fn connections(health: &ServerHealth) -> Option<String> {
 
 fn replicas(health: &ServerHealth) -> Vec<String> {
     let all = health.replicas.iter().flatten();
-    let late = all.filter_map(|replica| {
-        let address = &replica.address;
-        if !replica.is_online {
-            return Some(format!("replica {address} is taking in all data"));
-        }
-        let mb = replica.behind / (1 << 20);
-        (mb > 0).then(|| format!("replica {address} is {mb} MB behind"))
-    });
-    late.collect()
+    all.filter_map(lag).collect()
+}
+
+/// What a replica lacks, if that is more than the last moments.
+pub(super) fn lag(replica: &ReplicaHealth) -> Option<String> {
+    let address = &replica.address;
+    if !replica.is_online {
+        return Some(format!("replica {address} is taking in all data"));
+    }
+    let mb = replica.behind / (1 << 20);
+    (mb > 0).then(|| format!("replica {address} is {mb} MB behind"))
 }
 
 /// In percent.

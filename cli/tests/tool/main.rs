@@ -17,6 +17,7 @@ mod misdirected;
 mod namespace;
 mod periods;
 mod quorum;
+mod rolling;
 mod run;
 mod sorts;
 mod supervisor;

@@ -1,0 +1,205 @@
+//! `palisade doctor --wait-safe`: waits until a server can be restarted without a lock being lost.
+//!
+//! It can if all servers answer and vote, and what a majority of them has, all have: then any one of them may forget it.
+//! That is looked at twice, some time apart. What the keys of all servers show is never of one moment, so a lock that
+//! seems to be missing somewhere is looked at once more by itself.
+
+use std::time::{Duration, Instant};
+
+use palisade::inspect::{Inspection, ListOptions, LockList};
+
+use super::{examine_all, finding::Examined, problem::lag};
+use crate::{
+    args::DoctorArgs,
+    exit::{self, Failure},
+    in_one_line,
+    servers::Servers,
+    tell,
+};
+
+/// Waits, and says what for.
+pub(super) async fn wait_safe(args: &DoctorArgs, servers: &Servers) -> Result<u8, Failure> {
+    let limit = args.wait_safe.flatten();
+    let (begun, mut told_at, mut calm) = (Instant::now(), None::<Instant>, false);
+    loop {
+        let look = Look::at(args, servers).await?;
+        if let Some(why) = look.unknown.first() {
+            tell(format_args!("it cannot be told whether a restart is safe: {why}"));
+            return Ok(UNKNOWN);
+        }
+        if look.missing.is_empty() && calm {
+            look.tell_of_the_few();
+            return Ok(SAFE);
+        }
+        calm = look.missing.is_empty();
+        let is_over = limit.is_some_and(|limit| begun.elapsed() >= limit);
+        if is_over || !calm && told_at.is_none_or(|at| at.elapsed() >= TELL_EVERY) {
+            tell(format_args!("not safe yet: {}", look.why_not()));
+            told_at = Some(Instant::now());
+        }
+        if is_over {
+            return Ok(NOT_SAFE);
+        }
+        let left = limit.map_or(BETWEEN, |limit| limit.saturating_sub(begun.elapsed()));
+        tokio::time::sleep(BETWEEN.min(left.max(LEAST))).await;
+    }
+}
+
+/// What is seen at one time.
+#[derive(Debug, Default)]
+struct Look {
+    /// What a restart has to wait for.
+    missing: Vec<String>,
+    /// Locks that too few servers have to be held: a round that was broken off, or one of a single server.
+    few: Vec<String>,
+    /// What stops any judgement.
+    unknown: Vec<String>,
+}
+
+impl Look {
+    async fn at(args: &DoctorArgs, servers: &Servers) -> Result<Self, Failure> {
+        let masters = servers.masters();
+        let mut look = Self::default();
+        let examined = examine_all(masters.clients()).await?;
+        for one in &examined {
+            look.examine(one, servers.has_replicas());
+        }
+        if servers.len() == 1 {
+            if !servers.has_replicas() {
+                let why =
+                    "there is one server, and no replica of it: a restart ends what is held there";
+                look.unknown.push(why.to_owned());
+            }
+            return Ok(look);
+        }
+        let options = if args.fast { ListOptions::new().fast() } else { ListOptions::new() };
+        let list = masters.list(&options).await;
+        let list = list.map_err(|error| Failure::new(exit::CONFIGURATION, error))?;
+        look.note_unread(&list);
+        for seen in partial(&list) {
+            let again = Partial::of(&seen, &servers.inspect(&seen.name).await, list.asked);
+            let of = if again.is_held() || args.strict { &mut look.missing } else { &mut look.few };
+            if again.votes > 0 && !again.is_on_all() {
+                of.push(again.to_string());
+            }
+        }
+        Ok(look)
+    }
+
+    fn examine(&mut self, examined: &Examined, has_replicas: bool) {
+        let all = match &examined.answer {
+            Ok(all) => all,
+            Err(error) => return self.missing.push(error.clone()),
+        };
+        for (_, health) in all {
+            if let Err(error) = &health.vote {
+                self.missing.push(format!("{}: {error}", health.address));
+            }
+            if !has_replicas {
+                continue;
+            }
+            match &health.replicas {
+                None => {
+                    self.unknown.push(format!("{} does not tell of its replicas", health.address))
+                }
+                Some(replicas) if !replicas.iter().any(|one| lag(one).is_none()) => {
+                    self.missing.push(format!("{} has no replica that has all", health.address));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn note_unread(&mut self, list: &LockList) {
+        // One that does not answer is missing already.
+        if list.unread > 0 {
+            self.unknown.push(format!("{} keys may not be read by this user", list.unread));
+        }
+        if list.left_out > 0 {
+            self.unknown.push(format!("there are {} locks more than are looked at", list.left_out));
+        }
+    }
+
+    fn why_not(&self) -> String {
+        if self.missing.is_empty() {
+            return "nothing is missing now, and it was looked at once".into();
+        }
+        in_short(&self.missing)
+    }
+
+    fn tell_of_the_few(&self) {
+        if !self.few.is_empty() {
+            tell(format_args!("on too few servers to be held: {}", in_short(&self.few)));
+        }
+    }
+}
+
+/// A holder that some servers name and others do not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Partial {
+    name: String,
+    holder: String,
+    votes: usize,
+    asked: usize,
+}
+
+impl Partial {
+    /// The same holder as it is now.
+    fn of(before: &Self, now: &Inspection, asked: usize) -> Self {
+        let has = |answer: &&Result<Vec<palisade::inspect::Holder>, _>| match answer {
+            Ok(holders) => holders.iter().any(|holder| holder.id == before.holder),
+            Err(_) => false,
+        };
+        Self {
+            votes: now.iter().map(|(_, answer)| answer).filter(has).count(),
+            asked,
+            ..before.clone()
+        }
+    }
+
+    fn is_held(&self) -> bool {
+        2 * self.votes > self.asked
+    }
+
+    fn is_on_all(&self) -> bool {
+        self.votes == self.asked
+    }
+}
+
+impl std::fmt::Display for Partial {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} on {} of {}", in_one_line(&self.name), self.votes, self.asked)
+    }
+}
+
+/// Each holder that is not on all servers.
+fn partial(list: &LockList) -> Vec<Partial> {
+    let of_each = list.locks.iter().flat_map(|lock| {
+        let living = lock.holders.iter().filter(|it| !it.is_dead && !it.is_operator());
+        living.map(|it| Partial {
+            name: lock.name.clone(),
+            holder: it.holder.id.clone(),
+            votes: it.votes,
+            asked: list.asked,
+        })
+    });
+    of_each.filter(|seen| !seen.is_on_all()).collect()
+}
+
+fn in_short(what: &[String]) -> String {
+    let shown: Vec<_> = what.iter().take(MOST_TOLD).cloned().collect();
+    let more = what.len().saturating_sub(MOST_TOLD);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("{}{more}", shown.join("; "))
+}
+
+const SAFE: u8 = 0;
+const NOT_SAFE: u8 = 1;
+const UNKNOWN: u8 = 2;
+
+/// Between two looks.
+const BETWEEN: Duration = Duration::from_secs(2);
+/// At the end of the limit.
+const LEAST: Duration = Duration::from_millis(50);
+const TELL_EVERY: Duration = Duration::from_secs(10);
+const MOST_TOLD: usize = 5;
