@@ -197,12 +197,12 @@ pub(crate) const LS_ABOUT: &str = "\
 List the locks that are held, of all servers
 
 Goes through all keys of all masters, and of all masters of a cluster, with so many pauses that a server is kept \
-busy for a tenth of the time at most. A million keys take minutes so, and seconds with --fast. Several servers \
+busy for a tenth of the time at most. A million keys take a minute so, and seconds with --fast. Several servers \
 are put together by name: VOTES says on how many of them a holder has the lock.
 
 Where and since when it is held is told by holders that say so, as `palisade run` does and programs with a \
-`presence`: of others, and of Redisson's, the id is shown. Hashes of other programs are not shown, nor are \
-semaphores, permits and latches.";
+`presence`: of others, and of Redisson's, the id is shown. Hashes of other programs are not shown; permits, and the counters \
+of semaphores and latches, only where PATTERN is their name.";
 
 pub(crate) const LS_MORE: &str = "\
 Examples:
@@ -215,8 +215,9 @@ Examples:
 --json prints one object:
   asked, answered: how many servers or clusters; failed: [{server, error}]; complete: nothing was left out
   unread: hashes that this user may not read; left_out: locks beyond 100,000
-  locks: [{name, sort: lock|fenced|fair|read/write, votes, held_ms, waiting, more_holders, holders}]
-  holders: [{holder, access: alone|read|write, count, ttl_ms, votes, dead, operator, held_ms, since,
+  locks: [{name, sort: lock|fenced|fair|read/write, votes, held_ms, waiting, more_holders, holders}]; by name also
+            sort: permits|semaphore|counter, with left
+  holders: [{holder, access: alone|read|write|permits, count, ttl_ms, votes, dead, operator, held_ms, since,
             host, pid, user, program, version, started, note}]
   with --processes, processes in place of locks:
             [{uuid, host, pid, user, program, version, started, note, labels, holds}]

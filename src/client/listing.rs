@@ -11,8 +11,9 @@ use crate::{
 impl Client {
     /// The locks that are held there, found by going through all keys. Of a cluster, those of all its masters.
     ///
-    /// Only what has holders is shown: hashes of other programs are not, nor semaphores and latches. A server that does
-    /// not answer is told of in the list, and so is what its user may not read.
+    /// Only what has holders is shown: hashes of other programs are not. Semaphores and latches are numbers as others
+    /// are, and shown only where the pattern is their name. A server that does not answer is told of in the list, and so
+    /// is what its user may not read.
     ///
     /// # Errors
     /// [`ConfigError`] for a pattern that is empty or too long, and where nothing can be asked from.

@@ -326,6 +326,8 @@ fn listed_keys(name: &str) -> Vec<String> {
         key::turn_line(name),
         key::lock_counter(name),
         key::member_counter(name),
+        key::permit_holders(name),
+        key::permit_leases(name),
     ];
     let beside = beside.iter().map(ToString::to_string);
     beside.chain(timers).chain([name.to_owned()]).collect()
@@ -376,7 +378,7 @@ const CONNECTING: [&str; 13] = [
 const WITH_LOCKS: [&str; 4] = ["hdel", "publish", "subscribe", "unsubscribe"];
 
 /// What is said to list locks.
-const LISTING: [&str; 13] = [
+const LISTING: [&str; 14] = [
     "exists",
     "hget",
     "hgetall",
@@ -390,6 +392,7 @@ const LISTING: [&str; 13] = [
     "scan",
     "time",
     "zcard",
+    "zrange",
 ];
 
 /// And of the servers of a cluster: where a slot is, and which waiters its names have.

@@ -101,6 +101,10 @@ pub(super) struct FoundLocks {
 }
 
 impl FoundLocks {
+    pub(super) fn is_empty(&self) -> bool {
+        self.locks.is_empty() && self.unread == 0
+    }
+
     /// A scan may come to a key twice.
     pub(super) fn note(&mut self, lock: ListedLock) {
         if self.locks.len() < MOST || self.locks.contains_key(&lock.name) {
@@ -119,6 +123,7 @@ fn add(locks: &mut BTreeMap<String, ListedLock>, lock: ListedLock) {
     known.votes += lock.votes;
     known.sort = known.sort.max(lock.sort);
     known.more_holders = known.more_holders.max(lock.more_holders);
+    known.left = known.left.max(lock.left);
     known.waiting = known.waiting.max(lock.waiting);
     for holder in lock.holders {
         match known.holders.iter_mut().find(|it| it.holder.id == holder.holder.id) {
@@ -158,7 +163,15 @@ mod tests {
 
     fn lock(name: &str, sort: SortOfLock, holder: ListedHolder) -> ListedLock {
         let holders = vec![holder];
-        ListedLock { name: name.into(), sort, votes: 1, holders, more_holders: 0, waiting: None }
+        ListedLock {
+            name: name.into(),
+            sort,
+            votes: 1,
+            left: None,
+            holders,
+            more_holders: 0,
+            waiting: None,
+        }
     }
 
     fn server(locks: Vec<ListedLock>) -> LockList {

@@ -34,9 +34,11 @@ pub struct ListedLock {
     pub sort: SortOfLock,
     /// On how many of the servers it is held.
     pub votes: usize,
+    /// Of permits and counters, the number that is left.
+    pub left: Option<i64>,
     /// Those that hold it: more than one if they read, or differ from server to server. 64 of each server at most.
     pub holders: Vec<ListedHolder>,
-    /// How many readers more there are at least that are not shown.
+    /// How many more there are at least that are not shown.
     pub more_holders: u64,
     /// How many processes wait for it. `None` if that is not known.
     pub waiting: Option<u64>,
@@ -120,6 +122,13 @@ pub enum SortOfLock {
     Fair,
     /// [`RwLock`](crate::RwLock).
     ReadWrite,
+    /// [`ExpirableSemaphore`](crate::ExpirableSemaphore), of which permits are held. Only where it is named.
+    Permits,
+    /// [`Semaphore`](crate::Semaphore), of which permits are held. Only where it is named.
+    Semaphore,
+    /// A number: a semaphore of which nothing is held, a [`CountDownLatch`](crate::CountDownLatch), or another program's.
+    /// Only where it is named.
+    Counter,
 }
 
 impl std::fmt::Display for SortOfLock {
@@ -129,6 +138,9 @@ impl std::fmt::Display for SortOfLock {
             Self::Fenced => "fenced",
             Self::Fair => "fair",
             Self::ReadWrite => "read/write",
+            Self::Permits => "permits",
+            Self::Semaphore => "semaphore",
+            Self::Counter => "counter",
         })
     }
 }

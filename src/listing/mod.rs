@@ -23,18 +23,20 @@
 //! - **Plain commands, no script**: each key has rights and a slot of its own.
 //!
 //! # What proves them
-//! Tables at the end of `recognised`, `contents`, `surroundings`, `records`, `processes`, `found`, `options` and `pace`. In
+//! Tables at the end of `recognised`, `contents`, `counters`, `surroundings`, `records`, `processes`, `found`, `options` and `pace`. In
 //! `tests/it`: `listing`, on real servers. In `cli/tests/tool`: `ls`.
 //!
 //! # To change…
 //! - which hash is a lock: `recognised`, `contents`
 //! - what is shown of one: `listed_lock`, then `surroundings` or `records`, and `page`, where it comes together
+//! - what is shown of a name that is no lock: `counters`
 //! - which processes are listed: `processes`
 //! - how it is gone through, and how fast: `walk`, `pace`
 //! - how servers are put together: `found`
 
 mod asked;
 mod contents;
+mod counters;
 mod found;
 mod listed_lock;
 mod lists;

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use super::{
     asked::AskedServer,
     contents::{self, LockHash},
+    counters,
     found::FoundLocks,
     listed_lock::{ListedHolder, ListedLock},
     records,
@@ -28,6 +29,15 @@ impl Finds for FoundLocks {
         }
         Ok(())
     }
+
+    async fn look_at_named(
+        &mut self,
+        server: &AskedServer<'_>,
+        key: String,
+    ) -> Result<(), NodeError> {
+        self.look(server, vec![key.clone()]).await?;
+        if self.is_empty() { counters::look(server, &key, self).await } else { Ok(()) }
+    }
 }
 
 fn listed(
@@ -45,5 +55,5 @@ fn listed(
         ListedHolder { holder, votes: 1, process, is_dead }
     });
     let holders = holders.collect();
-    ListedLock { name, sort, votes: 1, holders, more_holders: lock.unseen, waiting }
+    ListedLock { name, sort, votes: 1, left: None, holders, more_holders: lock.unseen, waiting }
 }

@@ -76,7 +76,7 @@ fn age(now: u64, since: &Value) -> Option<Duration> {
 }
 
 /// What TIME has answered, in µs.
-fn micros(time: &Value) -> Option<u64> {
+pub(super) fn micros(time: &Value) -> Option<u64> {
     let [seconds, micros] = elements(time) else { return None };
     let number = |it| text(it)?.parse::<u64>().ok();
     number(seconds)?.checked_mul(1_000_000)?.checked_add(number(micros)?)

@@ -1,6 +1,6 @@
 //! What stands beside locks: queues, counters, timers of readers, and how many processes listen.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use redis::{Cmd, Value};
 
@@ -110,31 +110,33 @@ fn longest(timers: Vec<Option<Value>>) -> Option<Duration> {
     longest
 }
 
-/// How many processes listen on the channel of each; not known in a cluster whose servers do not publish by shard.
+/// How many processes listen for the release of each.
 async fn listeners(
     server: &AskedServer<'_>,
     locks: &[LockHash],
 ) -> Result<Vec<Option<u64>>, NodeError> {
+    let channels = locks.iter().map(|lock| match lock.side {
+        Some(_) => key::rw_channel(&lock.key),
+        None => key::lock_channel(&lock.key),
+    });
+    listening(server, &channels.collect::<Vec<_>>()).await
+}
+
+/// How many listen on each channel; not known in a cluster whose servers do not publish by shard.
+pub(super) async fn listening(
+    server: &AskedServer<'_>,
+    channels: &[Arc<str>],
+) -> Result<Vec<Option<u64>>, NodeError> {
     let node = &server.services.node;
-    let publishing = node.publishing();
-    let unknown = vec![None; locks.len()];
-    if node.is_cluster() && publishing == Publishing::Broadcast || locks.is_empty() {
-        return Ok(unknown);
-    }
-    let numsub = match publishing {
+    let numsub = match node.publishing() {
+        Publishing::Broadcast if node.is_cluster() => return Ok(vec![None; channels.len()]),
         Publishing::Broadcast => "NUMSUB",
         Publishing::Sharded => "SHARDNUMSUB",
     };
-    // One command for each: in a cluster their channels are in as many slots.
-    let asked = server.ask_of(locks, |lock| {
-        let channel = match lock.side {
-            Some(_) => key::rw_channel(&lock.key),
-            None => key::lock_channel(&lock.key),
-        };
-        words(&["PUBSUB", numsub, &channel])
-    });
+    // One command for each: in a cluster they are in as many slots.
+    let answers = server.ask_of(channels, |channel| words(&["PUBSUB", numsub, channel])).await;
     let mut all = Vec::new();
-    for answer in asked.await {
+    for answer in answers {
         all.push(beside(Some(answer))?.and_then(|it| elements(&it).get(1).map(count)));
     }
     Ok(all)

@@ -26,6 +26,15 @@ pub(super) trait Finds: Default + Send {
         server: &AskedServer<'_>,
         keys: Vec<String>,
     ) -> impl Future<Output = Result<(), NodeError>> + Send;
+
+    /// Looks at the one key that was named.
+    fn look_at_named(
+        &mut self,
+        server: &AskedServer<'_>,
+        key: String,
+    ) -> impl Future<Output = Result<(), NodeError>> + Send {
+        self.look(server, vec![key])
+    }
 }
 
 /// What each of the masters has, and why it did not tell everything, if it did not.
@@ -68,7 +77,7 @@ async fn one_server<F: Finds>(
     found: &mut F,
 ) -> Result<(), NodeError> {
     let pattern = match scope {
-        Scope::Key(key) => return found.look(server, vec![key.clone()]).await,
+        Scope::Key(key) => return found.look_at_named(server, key.clone()).await,
         Scope::Matching(pattern) => pattern,
     };
     let clock = &server.services.process.clock;

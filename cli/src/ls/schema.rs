@@ -33,15 +33,18 @@ pub(super) struct Locks<'a> {
 #[derive(Debug, Serialize)]
 struct Lock<'a> {
     name: &'a str,
-    /// `lock`, `fenced`, `fair` or `read/write`.
+    /// `lock`, `fenced`, `fair`, `read/write`; `permits`, `semaphore`, `counter` if it is named.
     sort: String,
     votes: usize,
+    /// How many permits are left, or what the counter says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left: Option<i64>,
     /// Null if it is not known.
     held_ms: Option<u64>,
     /// How many processes wait; null if it is not known.
     waiting: Option<u64>,
     holders: Vec<By<'a>>,
-    /// How many readers there are at least that are not among them.
+    /// How many there are at least that are not among them.
     more_holders: u64,
 }
 
@@ -49,7 +52,7 @@ struct Lock<'a> {
 #[derive(Debug, Serialize)]
 struct By<'a> {
     holder: &'a str,
-    /// `alone`, `read` or `write`.
+    /// `alone`, `read`, `write` or `permits`.
     access: &'static str,
     count: u64,
     ttl_ms: Option<u64>,
@@ -125,6 +128,7 @@ impl<'a> Lock<'a> {
             name: &lock.name,
             sort: lock.sort.to_string(),
             votes: lock.votes,
+            left: lock.left,
             held_ms: lock.held_for().and_then(ms),
             waiting: lock.waiting,
             holders: lock.holders.iter().map(By::of).collect(),
@@ -141,6 +145,7 @@ impl<'a> By<'a> {
             access: match by.holder.access {
                 Access::Read => "read",
                 Access::Write => "write",
+                Access::Permits => "permits",
                 _ => "alone",
             },
             count: by.holder.count,

@@ -12,17 +12,26 @@ use crate::duration;
 pub(super) fn of_locks(locks: &[&ListedLock], asked: usize) -> String {
     let head = ["NAME", "SORT", "HOLDER", "HELD FOR", "TTL", "VOTES", "WAITING"];
     let rows = locks.iter().flat_map(|lock| {
-        let more = (lock.more_holders > 0).then(|| {
-            let told = format!("and {} readers more at least", lock.more_holders);
-            let rest = ["", "", "", ""].map(str::to_owned);
-            let [name, sort] = [shown(&lock.name), lock.sort.to_string()];
-            let [age, ttl, votes, waiting] = rest;
-            [name, sort, told, age, ttl, votes, waiting]
-        });
+        let more = lock.more_holders;
+        let more = (more > 0).then(|| without_holder(lock, format!("and {more} more at least")));
+        let none = (lock.holders.is_empty() && more.is_none())
+            .then(|| without_holder(lock, "none".to_owned()));
         let holders = lock.holders.iter().map(move |holder| row(lock, holder, asked));
-        holders.chain(more)
+        holders.chain(more).chain(none)
     });
     table(head, rows.collect())
+}
+
+fn without_holder(lock: &ListedLock, told: String) -> [String; 7] {
+    let [age, ttl, votes, waiting] = ["", "", "", ""].map(str::to_owned);
+    [shown(&lock.name), sort(lock), told, age, ttl, votes, waiting]
+}
+
+fn sort(lock: &ListedLock) -> String {
+    match lock.left {
+        Some(left) => format!("{}, {left} left", lock.sort),
+        None => lock.sort.to_string(),
+    }
 }
 
 fn row(lock: &ListedLock, by: &ListedHolder, asked: usize) -> [String; 7] {
@@ -34,7 +43,7 @@ fn row(lock: &ListedLock, by: &ListedHolder, asked: usize) -> [String; 7] {
     };
     [
         shown(&lock.name),
-        lock.sort.to_string(),
+        sort(lock),
         holder(by),
         by.held_for().map_or_else(unknown, duration::show_roughly),
         ttl,
@@ -54,6 +63,7 @@ fn holder(by: &ListedHolder) -> String {
     match by.holder.access {
         Access::Read => format!("{told}, reads"),
         Access::Write => format!("{told}, writes"),
+        Access::Permits if by.holder.count > 1 => format!("{} by {told}", by.holder.count),
         _ => told,
     }
 }

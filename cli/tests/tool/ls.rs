@@ -190,3 +190,19 @@ fn rights_of_an_operator_are_enough_and_read_alone() {
     server.cli(&["ACL", "SETUSER", "ops", "-scan"]);
     assert_eq!(ls(&[server.url_with("ops", "pw")], &[]).code(), 77);
 }
+
+/// They are shown where they are named, since any number of any program looks like one of theirs.
+#[test]
+fn permits_are_shown_by_their_name() {
+    let server = RedisServer::start();
+    let urls = [server.url()];
+    let (_holder, _id) = hold(&urls, "-w 50 --permits 1 --of 3");
+    assert_eq!(ls(&urls, &[]).output.len(), 0);
+    let seen = ls(&urls, &["name"]);
+    assert_eq!((seen.code(), seen.output.len()), (0, 2), "{seen:?}");
+    assert!(seen.output[1].starts_with("name  permits, 2 left  "), "{seen:?}");
+    assert_eq!(json(&urls, &["name"]).pointer("/locks/0/left"), Some(&2.into()));
+    server.cli(&["SET", "number", "7"]);
+    let seen = ls(&urls, &["number"]);
+    assert!(seen.output[1].starts_with("number  counter, 7 left  none"), "{seen:?}");
+}

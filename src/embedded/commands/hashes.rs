@@ -92,6 +92,10 @@ fn hscan(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     if !cursor.is_empty() && cursor.parse::<i128>().is_err() {
         return Err(Refusal::new("ERR invalid cursor"));
     }
+    let Some(hash) = call.keys().read::<Hash>(args.at(1))? else {
+        // Whatever else was said.
+        return Ok(Reply::Array(vec![Reply::bulk("0"), Reply::Array(Vec::new())]));
+    };
     let mut pattern = &b"*"[..];
     for (index, (option, value)) in args.pairs(3).enumerate() {
         match option.to_ascii_lowercase().as_slice() {
@@ -103,9 +107,7 @@ fn hscan(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     if args.len().is_multiple_of(2) {
         return Err(Refusal::SYNTAX);
     }
-    let hash = call.keys().read::<Hash>(args.at(1))?;
-    let found = hash.into_iter().flat_map(Hash::iter);
-    let found = found.filter(|(name, _)| glob::matches(pattern, name));
+    let found = hash.iter().filter(|(name, _)| glob::matches(pattern, name));
     let found = Reply::bulks(found.flat_map(|(name, value)| [name.clone(), value.clone()]));
     Ok(Reply::Array(vec![Reply::bulk("0"), found]))
 }

@@ -166,3 +166,33 @@ async fn names_are_those_of_the_namespace_and_the_pattern() {
     let empty = ListOptions::new().matching("");
     assert!(within(ms(60_000), shop.list(&empty)).await.is_err());
 }
+
+/// They are numbers, as those of any program.
+#[tokio::test]
+async fn permits_and_counters_are_shown_where_they_are_named() {
+    let server = RedisServer::start();
+    let here = client(&server).await;
+    let leased = here.expirable_semaphore("leased");
+    soon(leased.try_set_permits(3)).await.unwrap();
+    let permit = soon(leased.acquire()).await.unwrap();
+    let simple = here.semaphore("simple");
+    soon(simple.try_set_permits(5)).await.unwrap();
+    let _permits = soon(simple.acquire_many(2)).await.unwrap();
+    soon(here.count_down_latch("latch").try_set_count(7)).await.unwrap();
+    server.cli(&["SET", "text", "x"]);
+    assert_eq!(names(&all(&here).await), [""; 0]);
+    for (name, sort, left, counts) in [
+        ("leased", SortOfLock::Permits, 2, &[1][..]),
+        ("simple", SortOfLock::Semaphore, 3, &[2]),
+        ("latch", SortOfLock::Counter, 7, &[]),
+    ] {
+        let list = found(&here, name).await;
+        let lock = only(&list);
+        assert_eq!((&*lock.name, lock.sort, lock.left), (name, sort, Some(left)));
+        let held: Vec<_> = lock.holders.iter().map(|it| it.holder.count).collect();
+        assert_eq!((&*held, lock.more_holders), (counts, 0));
+        assert!(lock.holders.iter().all(|it| it.holder.access == Access::Permits && !it.is_dead));
+    }
+    assert_eq!(ids(only(&found(&here, "leased").await)), [permit.holder_id()]);
+    assert_eq!(names(&found(&here, "text").await), [""; 0]);
+}
