@@ -2,19 +2,16 @@
 
 use std::{env, ffi::OsString, path::PathBuf, time::Duration};
 
-use clap::{
-    ArgAction, Args, Parser, ValueEnum,
-    error::{ContextKind, ContextValue, ErrorKind},
-    value_parser,
-};
+use clap::{ArgAction, Args, Parser, ValueEnum, value_parser};
 
 use crate::{
     duration, exit,
     help::{
         ACL_ABOUT, ACL_MORE, BLESS_ABOUT, BLESS_MORE, CLOCK_SKEW, DOCTOR_ABOUT, DOCTOR_MORE,
-        FAILOVER, FLEET_MAX_LEASE, INSPECT_ABOUT, INSPECT_MORE, LEADER_ABOUT, LEADER_MORE,
-        LONG_ABOUT, LS_ABOUT, LS_MORE, MAX_LEASE, NAMESPACE, PERMITS_ABOUT, QUARANTINE, RUN_ABOUT,
-        RUN_MORE, RUN_SHORT, SERVER, UNIDENTIFIED, UNLOCK_ABOUT, UNLOCK_MORE,
+        FAILOVER, FLEET_MAX_LEASE, HOLD_ABOUT, HOLD_MORE, INSPECT_ABOUT, INSPECT_MORE,
+        LEADER_ABOUT, LEADER_MORE, LONG_ABOUT, LS_ABOUT, LS_MORE, MAX_LEASE, NAMESPACE,
+        PERMITS_ABOUT, QUARANTINE, RUN_ABOUT, RUN_MORE, RUN_SHORT, SERVER, UNIDENTIFIED,
+        UNLOCK_ABOUT, UNLOCK_MORE,
     },
     sort::Sort,
     tell,
@@ -31,6 +28,7 @@ pub(crate) struct Cli {
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Subcommand {
     Run(Box<RunArgs>),
+    Hold(Box<HoldArgs>),
     Inspect(InspectArgs),
     Ls(LsArgs),
     Unlock(UnlockArgs),
@@ -49,6 +47,97 @@ pub(crate) enum Subcommand {
 #[derive(Debug, Args)]
 #[command(long_about = RUN_ABOUT, after_help = RUN_SHORT, after_long_help = RUN_MORE)]
 pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) lock: LockArgs,
+
+    /// Run it only if no run for this period is recorded: an id from the schedule, such as 2026-11-26T03, the same
+    /// on all hosts
+    #[arg(long, value_name = "ID", group = "cadence", conflicts_with_all = ["shared", "permits"], value_parser = period)]
+    pub(crate) once_for: Option<String>,
+
+    /// Run it only if the last recorded run began at least so long ago, by the server's clock
+    #[arg(long, value_name = "DURATION", group = "cadence", conflicts_with_all = ["shared", "permits"], value_parser = pause)]
+    pub(crate) at_most_every: Option<Duration>,
+
+    /// Say on stderr when the command has held the lock for so long; and again at twice that, four times that, …
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    pub(crate) warn_held: Option<Duration>,
+
+    /// What `sh -c` runs when that is said, such as a mail: outside of the command's group, with PALISADE_NAME,
+    /// PALISADE_HOLDER, PALISADE_HELD_MS, PALISADE_HOST and, if there is one, PALISADE_TOKEN; killed after 30s, or
+    /// 5s behind the command
+    #[arg(long, value_name = "LINE", requires = "warn_held")]
+    pub(crate) on_warn: Option<String>,
+
+    /// End the command when it has held the lock for so long, as when the lock is lost: SIGTERM a grace before, and
+    /// exit with 79
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    pub(crate) max_hold: Option<Duration>,
+
+    /// What to do about a command that gets rights of others as it starts (set-uid, set-gid, file
+    /// capabilities), so that palisade may be unable to end it when the lock is lost
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Unkillable::Refuse)]
+    pub(crate) unkillable: Unkillable,
+
+    /// Write to this file, as a JSON object, what became of the lock and of the command
+    #[arg(long, value_name = "FILE")]
+    pub(crate) status_file: Option<PathBuf>,
+
+    /// Leave PALISADE_SERVERS in the command's environment
+    #[arg(long)]
+    pub(crate) keep_env: bool,
+
+    /// Have `/bin/sh -c` run this line, in place of a command
+    #[arg(short = 'c', value_name = "LINE", conflicts_with = "command")]
+    pub(crate) line: Option<OsString>,
+
+    /// The command and its arguments; it is started without a shell. It begins behind NAME, with -- or with the first
+    /// word that is no option
+    #[arg(trailing_var_arg = true, required_unless_present = "line", value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+impl RunArgs {
+    /// What is to be run.
+    pub(crate) fn words(&self) -> Vec<OsString> {
+        match &self.line {
+            Some(line) => vec!["/bin/sh".into(), "-c".into(), line.clone()],
+            None => self.command.clone(),
+        }
+    }
+}
+
+/// Hold the lock NAME for something else, and say when it is held
+#[derive(Debug, Args)]
+#[command(long_about = HOLD_ABOUT, after_long_help = HOLD_MORE)]
+pub(crate) struct HoldArgs {
+    #[command(flatten)]
+    pub(crate) lock: LockArgs,
+
+    /// Say that it is held on this descriptor, in place of stdout
+    #[arg(long, value_name = "FD")]
+    pub(crate) ready_fd: Option<u32>,
+
+    /// Say it as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Hold it until stdin is at its end
+    #[arg(long)]
+    pub(crate) until_eof: bool,
+
+    /// Hold it until this process has ended
+    #[arg(long, value_name = "PID")]
+    pub(crate) with_pid: Option<i32>,
+
+    /// End that process before the lock ends that cannot be renewed: SIGTERM a grace before, then SIGKILL
+    #[arg(long, requires = "with_pid")]
+    pub(crate) kill: bool,
+}
+
+/// Which lock is wanted, where, and for how long it is waited for.
+#[derive(Debug, Args)]
+pub(crate) struct LockArgs {
     #[command(flatten)]
     pub(crate) servers: ServerArgs,
 
@@ -76,15 +165,6 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "M", requires = "permits", value_parser = value_parser!(u32).range(1..=MOST_PERMITS))]
     pub(crate) of: Option<u32>,
 
-    /// Run it only if no run for this period is recorded: an id from the schedule, such as 2026-11-26T03, the same
-    /// on all hosts
-    #[arg(long, value_name = "ID", group = "cadence", conflicts_with_all = ["shared", "permits"], value_parser = period)]
-    pub(crate) once_for: Option<String>,
-
-    /// Run it only if the last recorded run began at least so long ago, by the server's clock
-    #[arg(long, value_name = "DURATION", group = "cadence", conflicts_with_all = ["shared", "permits"], value_parser = pause)]
-    pub(crate) at_most_every: Option<Duration>,
-
     /// Announce this to all that follow who leads, such as an address: see `palisade leader`. The lock has a
     /// fencing token then, on one server too
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["exclusive", "shared", "fair", "permits"], value_parser = announcement)]
@@ -107,57 +187,25 @@ pub(crate) struct RunArgs {
     #[arg(short = 'E', long, value_name = "CODE", default_value_t = exit::HELD)]
     pub(crate) conflict_exit_code: u8,
 
-    /// Time between SIGTERM and SIGKILL when the command has to be ended, at most half the lease
+    /// Time between SIGTERM and SIGKILL when a process has to be ended, at most half the lease
     /// [default: a quarter of the lease, at most 10s]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     pub(crate) grace: Option<Duration>,
 
-    /// Say on stderr when the command has held the lock for so long; and again at twice that, four times that, …
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
-    pub(crate) warn_held: Option<Duration>,
-
-    /// What `sh -c` runs when that is said, such as a mail: outside of the command's group, with PALISADE_NAME,
-    /// PALISADE_HOLDER, PALISADE_HELD_MS, PALISADE_HOST and, if there is one, PALISADE_TOKEN; killed after 30s, or
-    /// 5s behind the command
-    #[arg(long, value_name = "LINE", requires = "warn_held")]
-    pub(crate) on_warn: Option<String>,
-
-    /// End the command when it has held the lock for so long, as when the lock is lost: SIGTERM a grace before, and
-    /// exit with 79
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
-    pub(crate) max_hold: Option<Duration>,
-
-    /// What to do about a command that gets rights of others as it starts (set-uid, set-gid, file
-    /// capabilities), so that palisade may be unable to end it when the lock is lost
-    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Unkillable::Refuse)]
-    pub(crate) unkillable: Unkillable,
-
     /// Say nothing about waiting: only what goes wrong
     #[arg(short, long)]
     pub(crate) quiet: bool,
-
-    /// Write to this file, as a JSON object, what became of the lock and of the command
-    #[arg(long, value_name = "FILE")]
-    pub(crate) status_file: Option<PathBuf>,
 
     /// What `palisade inspect` is to show of this command while it holds the lock, such as a ticket; at most 256
     /// bytes, seen by all that may read the servers
     #[arg(long, value_name = "TEXT", value_parser = note)]
     pub(crate) note: Option<String>,
 
-    /// Leave PALISADE_SERVERS in the command's environment
-    #[arg(long)]
-    pub(crate) keep_env: bool,
-
     /// The name of the lock
     pub(crate) name: String,
-
-    /// The command and its arguments; it is started without a shell
-    #[arg(last = true, required = true, value_name = "COMMAND")]
-    pub(crate) command: Vec<OsString>,
 }
 
-impl RunArgs {
+impl LockArgs {
     /// Which lock of its name is wanted.
     pub(crate) fn sort(&self) -> Sort {
         match (self.exclusive, self.shared, self.fair) {
@@ -543,29 +591,7 @@ pub(crate) fn answer(answer: &clap::Error) -> u8 {
         // It repeats what was typed.
         answer.to_string().lines().for_each(tell);
     }
-    if let Some(word) = misplaced_command(answer) {
-        tell(format_args!(
-            "put -- between the name of the lock and the command: palisade run … NAME -- {word} …"
-        ));
-    }
     if answer.use_stderr() { exit::USAGE } else { 0 }
-}
-
-/// The first word of a command that was written without `--` before it.
-fn misplaced_command(answer: &clap::Error) -> Option<&str> {
-    let mut words = env::args_os().skip(1);
-    let without_dashes =
-        words.next().is_some_and(|word| word == "run") && words.all(|word| word != "--");
-    match answer.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(word))
-            if answer.kind() == ErrorKind::UnknownArgument
-                && without_dashes
-                && !word.starts_with('-') =>
-        {
-            Some(word)
-        }
-        _ => None,
-    }
 }
 
 /// What a leader announces.

@@ -66,8 +66,8 @@ Examples:
     export PALISADE_SERVERS=redis://:secret@a,redis://:secret@b,redis://:secret@c
     palisade run -w 2m deploy -- ./deploy.sh production
 
-  A shell's command line needs a shell:
-    palisade run -s redis://db1 report -- sh -c 'make report | mail -s report ops'
+  A shell's command line, run by `/bin/sh -c` as with flock(1):
+    palisade run -s redis://db1 report -c 'make report | mail -s report ops'
 
   A service of which one machine runs one, and another takes over:
     palisade run -s redis://a -s redis://b -s redis://c --lease 10s leader -- ./scheduler
@@ -157,6 +157,37 @@ Exit codes:
   126  the command cannot be executed
   127  the command was not found";
 
+pub(crate) const HOLD_ABOUT: &str = "\
+Hold the lock NAME for something else, and say when it is held
+
+For what palisade cannot start: a script's next lines, a service, a process that runs already. Once the \
+lock is held, one line says so on stdout: `held NAME holder=… token=…`, where there is no token without \
+fencing. It is held until a signal comes, or, if that is asked for, until stdin ends or a process does. \
+Nothing but --kill ends what goes on when the lock is lost: a command is better off with `palisade run`.";
+
+pub(crate) const HOLD_MORE: &str = "\
+Examples:
+  For some lines of a script in bash:
+    coproc HOLD { palisade hold -s redis://db1 --until-eof deploy; }
+    read -r line <&${HOLD[0]} || exit
+    …
+    exec {HOLD[1]}>&-
+
+  For a service that runs already:
+    palisade hold -s redis://db1 --with-pid $(pidof scheduler) --kill scheduler
+
+With --json the line is an object with name, holder, holders (of permits, all) and token, which may be null.
+--ready-fd takes a file or a pipe. --with-pid means the process that has the number now: another that gets
+it later is not touched. With --kill a signal to palisade ends the process first: SIGTERM, and SIGKILL after
+the grace. If palisade itself is killed, nothing is ended.
+
+Exit codes:
+    0  it was held, and its end came: a signal, the end of stdin, or that of the process
+   64  wrong use, or there is no such process
+   69, 70, 71, 73, 75, 77, 78  as with `palisade run`
+   74  the lock was lost, or the process was ended since it could not be renewed; or it cannot be killed
+  128+n  signal n came before the lock was held";
+
 pub(crate) const ACL_ABOUT: &str = "\
 Print the least rights of a user, for ACL SETUSER
 
@@ -241,8 +272,8 @@ On each server the holder is replaced in place, and the remaining ttl stays. So 
 lost by its own clock at the latest, and only then is another granted the lock. Readers that share it with others \
 stay. Tokens of the holder are behind the fencing counter at once. A holder without a ttl gets one of 30s.
 
---now lets others in at once: two may run until the holder looks, at its next renewal, or with a program's fixed lease at the \
-end of that. Permits have no other way: they are given back one by one, by the ids that `inspect --json` shows.";
+--now lets others in at once: two may run until the holder looks, at its next renewal, or with a program's \
+fixed lease at the end of that. Permits have no other way: they are given back one by one, by the ids that `inspect --json` shows.";
 
 pub(crate) const UNLOCK_MORE: &str = "\
 Example:

@@ -2,9 +2,9 @@
 //! after it.
 //!
 //! `run` tells the story; `supervisor` keeps its promise when palisade itself is killed or stopped; `inspect` shows the
-//! holders of a lock, and `ls` all locks that are held; `unlock` takes one away; `doctor` shows how the servers are;
-//! `leader` follows an election; `bless` vouches for a new fleet. There is no API here: the tool is its arguments, its
-//! exit codes and its output.
+//! holders of a lock, and `ls` all locks that are held; `unlock` takes one away; `hold` holds one for something else;
+//! `doctor` shows how the servers are; `leader` follows an election; `bless` vouches for a new fleet. There is no API
+//! here: the tool is its arguments, its exit codes and its output.
 
 #![cfg(target_os = "linux")]
 
@@ -20,6 +20,7 @@ mod exit;
 mod help;
 mod hold;
 mod holder;
+mod holding;
 mod inspect;
 mod last;
 mod leader;
@@ -72,6 +73,7 @@ pub fn main() -> ExitCode {
 fn dispatch(cli: Cli) -> Result<End, Failure> {
     let code = match cli.subcommand {
         Subcommand::Run(args) => return runtime()?.block_on(run::run(&args)),
+        Subcommand::Hold(args) => return runtime()?.block_on(holding::hold(&args)),
         Subcommand::Inspect(args) if args.last => runtime()?.block_on(last::last(&args)),
         Subcommand::Inspect(args) => runtime()?.block_on(inspect::inspect(&args)),
         Subcommand::Ls(args) => runtime()?.block_on(ls::ls(&args)),

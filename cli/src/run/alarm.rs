@@ -47,7 +47,7 @@ impl<'a> HeldAlarm<'a> {
             next = next.saturating_mul(2);
         }
         self.next = Some(next);
-        let name = &self.args.name;
+        let name = &self.args.lock.name;
         tell(format_args!("{name} is held by this command for {}", duration::show_roughly(held)));
         if let (Some(shell), None) = (&mut self.shell, &self.running) {
             match shell.env("PALISADE_HELD_MS", held.as_millis().to_string()).spawn() {
@@ -89,8 +89,8 @@ fn shell(args: &RunArgs, hold: &Hold, line: &str) -> Command {
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(line).stdin(Stdio::null()).process_group(0);
     let host = uname().nodename().to_string_lossy().into_owned();
-    env::prepare(&mut shell, &args.name, hold, args.keep_env);
-    shell.env("PALISADE_NAME", &args.name).env("PALISADE_HOST", host);
+    env::prepare(&mut shell, &args.lock.name, hold, args.keep_env);
+    shell.env("PALISADE_NAME", &args.lock.name).env("PALISADE_HOST", host);
     shell
 }
 

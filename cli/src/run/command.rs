@@ -22,7 +22,7 @@ use crate::{
 /// get another user, whose processes we may send no signals, and the kernel no longer ends it with
 /// its supervisor.
 pub(super) fn check(args: &RunArgs) -> Result<(), Failure> {
-    let program = args.command.first().map(|name| find(name));
+    let program = args.words().first().map(|name| find(name));
     let (Unkillable::Refuse, Some(Some(program))) = (args.unkillable, program) else {
         return Ok(());
     };

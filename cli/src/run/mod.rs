@@ -5,9 +5,9 @@ mod command;
 mod due;
 mod outcome;
 mod settings;
-mod slots;
+pub(crate) mod slots;
 mod status;
-mod waiting;
+pub(crate) mod waiting;
 mod wanted;
 mod watch;
 
@@ -37,23 +37,24 @@ use crate::{
 };
 use alarm::HeldAlarm;
 use outcome::Outcome;
-use settings::Settings;
+pub(crate) use settings::Settings;
 use status::{Course, StatusFile};
 use watch::Watch;
 
 /// The whole story; how to end.
 pub(crate) async fn run(args: &RunArgs) -> Result<End, Failure> {
-    let servers = Servers::telling(&args.servers, args.note.as_deref())?;
-    let settings = Settings::of(args, servers.max_lease())?;
-    slots::check(args, servers.len())?;
+    let servers = Servers::telling(&args.lock.servers, args.lock.note.as_deref())?;
+    let settings = Settings::of(&args.lock, servers.max_lease())?;
+    settings.check_times(args)?;
+    slots::check(&args.lock, servers.len())?;
     command::check(args)?;
-    QUIET.store(args.quiet, Ordering::Relaxed);
+    QUIET.store(args.lock.quiet, Ordering::Relaxed);
     let file = args.status_file.as_deref().map(StatusFile::open).transpose()?;
     let mut course = Course::begin();
     let end = under_the_lock(args, &settings, &servers, &mut course).await;
     servers.close().await;
     if let Some(file) = file {
-        file.write(&course, &args.name, &end);
+        file.write(&course, &args.lock.name, &end);
     }
     end
 }
@@ -66,14 +67,14 @@ async fn under_the_lock(
 ) -> Result<End, Failure> {
     let mut signals = Signals::listen(&signals::ENDING)
         .map_err(|error| Failure::system("cannot listen for signals", error))?;
-    let hold = waiting::acquire(args, settings, servers, &mut signals).await?;
+    let hold = waiting::acquire(&args.lock, settings, servers, &mut signals).await?;
     let waited = course.granted();
     if has_noted() {
-        note(format_args!("acquired {} after {}", args.name, duration::show_roughly(waited)));
+        note(format_args!("acquired {} after {}", args.lock.name, duration::show_roughly(waited)));
     }
     let begun = match due::begin(args, &hold.guard).await {
         Ok(Some(Begun::NotDue(run))) => {
-            tell(format_args!("{} is not due: {run}", args.name));
+            tell(format_args!("{} is not due: {run}", args.lock.name));
             course.not_due = true;
             Err(Ok(End::Code(0)))
         }
@@ -112,7 +113,7 @@ async fn under_the_lock(
         watch::reap(supervisor).await;
     }
     alarm.finish().await;
-    let end = outcome.map(|outcome| outcome.conclude(&args.name, lost, course));
+    let end = outcome.map(|outcome| outcome.conclude(&args.lock.name, lost, course));
     course.cause = course.cause.take().or(unrecorded);
     end
 }
@@ -152,15 +153,15 @@ fn start_supervisor(
         .arg("__supervise")
         .arg(format!("--grace={}", grace.as_nanos()))
         .arg("--")
-        .args(&args.command)
+        .args(args.words())
         .stdin(link)
         .process_group(0);
-    env::prepare(&mut command, &args.name, hold, args.keep_env);
+    env::prepare(&mut command, &args.lock.name, hold, args.keep_env);
     command.spawn()
 }
 
 /// Releases the lock; whether it turns out to have been lost before.
-async fn give_back(guard: LockGuard) -> bool {
+pub(crate) async fn give_back(guard: LockGuard) -> bool {
     match guard.release().await {
         Ok(_) => false,
         Err(ReleaseError::Lost(_)) => true,

@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
-use crate::{args::RunArgs, duration, exit::Failure, sort::Sort};
+use crate::{
+    args::{LockArgs, RunArgs},
+    duration,
+    exit::Failure,
+    sort::Sort,
+};
 
 /// Lease, grace and patience, which fit together.
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +19,7 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// Checks them.
-    pub(crate) fn of(args: &RunArgs, max_lease: Duration) -> Result<Self, Failure> {
+    pub(crate) fn of(args: &LockArgs, max_lease: Duration) -> Result<Self, Failure> {
         let lease = args.lease.unwrap_or_else(|| DEFAULT_LEASE.min(max_lease));
         if lease > max_lease {
             let (is, most) = (duration::show(lease), duration::show(max_lease));
@@ -44,7 +49,6 @@ impl Settings {
                  renewal"
             )));
         }
-        check_times(args, grace)?;
         let patience = match args.wait {
             Some(wait) if wait > Duration::ZERO => Patience::For(wait),
             None if !args.nonblock => Patience::Forever,
@@ -53,26 +57,26 @@ impl Settings {
         Ok(Self { lease, grace, patience })
     }
 
+    /// Whether there is time for what is to be said and done while the lock is held.
+    pub(super) fn check_times(&self, args: &RunArgs) -> Result<(), Failure> {
+        if args.warn_held.is_some_and(|after| after < SHORTEST) {
+            return Err(Failure::usage("--warn-held is below a second"));
+        }
+        let least = self.grace + SHORTEST;
+        match args.max_hold {
+            Some(longest) if longest < least => {
+                let (is, least) = (duration::show(longest), duration::show(least));
+                Err(Failure::usage(format_args!(
+                    "--max-hold {is} is too short: a second and the grace are needed, {least}"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// How often to look whether the deadline has moved.
     pub(crate) fn look_every(&self) -> Duration {
         (self.lease / 30).clamp(Duration::from_millis(20), Duration::from_secs(1))
-    }
-}
-
-/// Whether there is time for what is to be said and done while the lock is held.
-fn check_times(args: &RunArgs, grace: Duration) -> Result<(), Failure> {
-    if args.warn_held.is_some_and(|after| after < SHORTEST) {
-        return Err(Failure::usage("--warn-held is below a second"));
-    }
-    let least = grace + SHORTEST;
-    match args.max_hold {
-        Some(longest) if longest < least => {
-            let (is, least) = (duration::show(longest), duration::show(least));
-            Err(Failure::usage(format_args!(
-                "--max-hold {is} is too short: a second and the grace are needed, {least}"
-            )))
-        }
-        _ => Ok(()),
     }
 }
 
@@ -121,9 +125,10 @@ mod tests {
     fn settings(options: &str) -> Result<Settings, Failure> {
         let line = format!("palisade run -s redis://h {options} name -- true");
         match Cli::try_parse_from(line.split_whitespace()).expect("a valid line").subcommand {
-            Subcommand::Run(args) => {
-                Settings::of(&args, args.servers.max_lease.unwrap_or(Duration::from_secs(60)))
-            }
+            Subcommand::Run(args) => Settings::of(
+                &args.lock,
+                args.lock.servers.max_lease.unwrap_or(Duration::from_secs(60)),
+            ),
             other => panic!("{other:?}"),
         }
     }

@@ -19,7 +19,7 @@ use super::{
     wanted::LOOK_EVERY,
 };
 use crate::{
-    args::RunArgs,
+    args::LockArgs,
     env,
     exit::{self, End, Failure},
     hold::Hold,
@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// What only one server can do, and how many of how many permits can be had.
-pub(super) fn check(args: &RunArgs, servers: usize) -> Result<(), Failure> {
+pub(crate) fn check(args: &LockArgs, servers: usize) -> Result<(), Failure> {
     let needs = match args.permits {
         Some(_) => Some("--permits needs one server"),
         None => {
@@ -53,7 +53,7 @@ pub(super) fn check(args: &RunArgs, servers: usize) -> Result<(), Failure> {
 /// Some permits of all.
 #[derive(Debug)]
 pub(crate) struct Slots<'a> {
-    args: &'a RunArgs,
+    args: &'a LockArgs,
     semaphore: ExpirableSemaphore,
     count: u32,
     of: u32,
@@ -65,7 +65,7 @@ pub(crate) struct Slots<'a> {
 impl<'a> Slots<'a> {
     /// What is asked for, if it is permits: on the only server.
     pub(crate) fn wanted(
-        args: &'a RunArgs,
+        args: &'a LockArgs,
         settings: &Settings,
         servers: &Servers,
     ) -> Option<Self> {

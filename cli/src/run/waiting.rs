@@ -16,7 +16,7 @@ use super::{
     wanted::Wanted,
 };
 use crate::{
-    args::RunArgs,
+    args::LockArgs,
     env,
     exit::Failure,
     hold::Hold,
@@ -30,7 +30,7 @@ use crate::{
 
 /// Acquires the lock, or says why not.
 pub(crate) async fn acquire(
-    args: &RunArgs,
+    args: &LockArgs,
     settings: &Settings,
     servers: &Servers,
     signals: &mut Signals,
@@ -55,7 +55,7 @@ pub(crate) async fn acquire(
 }
 
 /// What is to be announced is announced. If it cannot be, the lock is held all the same.
-async fn proclaimed(args: &RunArgs, guard: LockGuard) -> Result<LockGuard, Failure> {
+async fn proclaimed(args: &LockArgs, guard: LockGuard) -> Result<LockGuard, Failure> {
     let Some(text) = &args.proclaim else { return Ok(guard) };
     let leadership = Leadership::of(guard).map_err(Failure::usage)?;
     if let Err(error) = leadership.proclaim(text).await {
@@ -65,7 +65,7 @@ async fn proclaimed(args: &RunArgs, guard: LockGuard) -> Result<LockGuard, Failu
 }
 
 /// After a second says which holder we wait for. Completes only if waiting is pointless.
-async fn say_who_has_it(args: &RunArgs, settings: &Settings, servers: &Servers) -> Failure {
+async fn say_who_has_it(args: &LockArgs, settings: &Settings, servers: &Servers) -> Failure {
     let name = &args.name;
     if settings.patience == Patience::None {
         return std::future::pending().await;
@@ -91,7 +91,7 @@ async fn say_who_has_it(args: &RunArgs, settings: &Settings, servers: &Servers) 
 }
 
 /// Which servers do not answer, or with an error, if the others are not enough.
-fn too_few_answer(args: &RunArgs, inspection: &Inspection) -> Option<String> {
+fn too_few_answer(args: &LockArgs, inspection: &Inspection) -> Option<String> {
     let asked = inspection.iter().count();
     let need = if args.all { asked } else { asked / 2 + 1 };
     let failed =
@@ -160,7 +160,7 @@ fn refuse_our_own(name: &str, share: bool, inspection: &Inspection) -> Result<()
     }
 }
 
-async fn held_elsewhere(args: &RunArgs, servers: &Servers) -> Failure {
+async fn held_elsewhere(args: &LockArgs, servers: &Servers) -> Failure {
     let code = args.conflict_exit_code;
     if code == 0 {
         // Where that is called a success, no mail from cron is wanted about it.

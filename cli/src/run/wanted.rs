@@ -14,7 +14,7 @@ use palisade::{
 use tokio::time::{sleep, timeout};
 
 use super::settings::{Patience, Settings};
-use crate::{args::RunArgs, note, servers::Servers, sort::Sort};
+use crate::{args::LockArgs, note, servers::Servers, sort::Sort};
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +34,7 @@ pub(crate) struct Wanted<'a> {
 type Granted = Result<Option<LockGuard>, AcquireError>;
 
 impl<'a> Wanted<'a> {
-    pub(crate) fn of(args: &'a RunArgs, settings: &Settings) -> Self {
+    pub(crate) fn of(args: &'a LockArgs, settings: &Settings) -> Self {
         let (lease, patience) = (settings.lease, settings.patience);
         Self {
             name: &args.name,

@@ -25,7 +25,7 @@ use crate::{args::SuperviseArgs, exit::Failure};
 pub(crate) use launch::{OURSELVES, become_command};
 pub(crate) use link::{Link, Received};
 pub(crate) use messages::{Cause, Ending, Fate, Order, Report};
-pub(crate) use schedule::SAFETY;
+pub(crate) use schedule::{SAFETY, Schedule, Step};
 use watch::Watch;
 
 /// The hidden subcommand: starts the command and stays until its group is dead.

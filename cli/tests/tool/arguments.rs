@@ -46,6 +46,9 @@ fn wrong_use_is_64_and_help_is_0() {
         ("run -h", 0),
         ("inspect --help", 0),
         ("bless --help", 0),
+        ("hold", 64),
+        ("hold name", 64),
+        ("hold --help", 0),
         ("--version", 0),
     ] {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -93,11 +96,7 @@ fn wrong_words_in_the_environment_are_wrong_use_and_say_which_there_are() {
 
 #[test]
 fn wrong_use_says_what_to_write_instead() {
-    let dashes = "between the name of the lock and the command: palisade run … NAME -- echo …";
     for (line, instead) in [
-        ("run -s redis://h job echo hi", dashes),
-        ("run -s redis://h -n job echo", dashes),
-        ("run -s redis://h job -n echo hi", dashes),
         ("run -s redis://h -w abc job -- true", "write 30s, 2m or 500ms; a bare number is seconds"),
         ("run -s redis://a,redis://b job -- true", "-s URL once for each server"),
         ("run -s redis://h --tls-ca ca.pem job -- true", "rediss://"),

@@ -8,6 +8,7 @@ mod deployments;
 mod doctor;
 mod fencing;
 mod herd;
+mod hold;
 mod inspect;
 mod leader;
 mod long;
