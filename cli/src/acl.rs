@@ -61,10 +61,14 @@ impl RoleOfUser {
     fn rights(self, namespace: &str, args: &AclArgs) -> Rights {
         let rights = Rights::new().namespace(namespace);
         let rights = if args.in_cluster { rights.in_cluster() } else { rights };
-        match self {
-            Self::Operator if args.names.is_empty() => rights.listing("*"),
-            Self::Operator => args.names.iter().fold(rights, |rights, name| rights.listing(name)),
+        let rights = match self {
+            Self::Operator => rights.revoking(),
+            Self::Doctor => rights.examining(),
+        };
+        if args.names.is_empty() {
+            return rights.listing("*");
         }
+        args.names.iter().fold(rights, |rights, name| rights.listing(name))
     }
 }
 

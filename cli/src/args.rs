@@ -434,8 +434,10 @@ pub(crate) struct AclArgs {
 /// What a user is there for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RoleOfUser {
-    /// Looks after a fleet, by `palisade ls`: reads, and holds nothing
+    /// Looks after a fleet, by `palisade ls` and `unlock`
     Operator,
+    /// Asks how servers are, by `palisade doctor`, and lists locks: reads alone
+    Doctor,
 }
 
 /// What a name is used as.

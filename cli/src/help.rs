@@ -203,8 +203,9 @@ Examples:
   For a program with a read/write lock and a semaphore:
     palisade acl --kind rw --kind semaphore catalogue
 
-  For an operator, that lists locks and holds none:
-    palisade acl --role operator --user ops";
+  For an operator that lists locks and takes them away; for one that reads alone, and for `palisade doctor`:
+    palisade acl --role operator --user ops
+    palisade acl --role doctor --user monitor";
 
 pub(crate) const INSPECT_ABOUT: &str = "\
 Show who holds the lock NAME, server by server

@@ -84,7 +84,8 @@ impl Rights {
         self
     }
 
-    /// And those to [take locks away](crate::Lock::revoke) from their holders.
+    /// And those to [take locks away](crate::Lock::revoke) from their holders, also those that are
+    /// [listed](Self::listing).
     #[must_use]
     pub fn revoking(mut self) -> Self {
         self.revokes = true;
@@ -176,7 +177,14 @@ impl Rights {
         }
         for pattern in &self.listed {
             let key = key::of_lock(&namespace, pattern);
-            keys.extend(spellings(&key, false).iter().flat_map(|key| listed_keys(key)));
+            for key in spellings(&key, false) {
+                keys.extend(listed_keys(&key));
+                if self.revokes {
+                    keys.extend(revoked_with(&key));
+                    keys.extend(given_back_with(&key));
+                    channels.extend(REVOKED.iter().flat_map(|usage| usage.channels(&key)));
+                }
+            }
         }
         // Redis refuses patterns beside the one of all keys.
         if keys.contains("*") {
@@ -194,8 +202,7 @@ impl Rights {
             commands.extend(LISTING.map(str::to_owned));
             if self.uses.is_empty() && !self.blesses {
                 commands.retain(|command| !WITH_LOCKS.contains(&&**command));
-                commands.extend(self.commands_of_cluster());
-                commands.extend(self.commands_of_inspection());
+                commands.extend(self.commands_of_operators());
                 return commands;
             }
         }
@@ -215,23 +222,27 @@ impl Rights {
         if self.is_telling {
             commands.extend(presence::SCRIPTS.iter().flat_map(|script| called_by(script.source)));
         }
+        commands.extend(self.commands_of_operators());
+        commands
+    }
+
+    /// Those that a user may need that holds no locks.
+    fn commands_of_operators(&self) -> BTreeSet<String> {
+        let mut commands = BTreeSet::new();
+        if self.is_in_cluster {
+            commands.extend(IN_CLUSTER.map(str::to_owned));
+        }
+        if self.inspects {
+            commands.insert("client|list".to_owned());
+        }
         if self.examines {
             commands.extend(health::COMMANDS.map(str::to_owned));
         }
         if self.revokes {
-            commands.extend(revoking::script::SCRIPTS.iter().flat_map(|it| called_by(it.source)));
+            let revoked = revoking::script::SCRIPTS.into_iter().chain(scripts::of_releases());
+            commands.extend(revoked.flat_map(|script| called_by(script.source)));
         }
-        commands.extend(self.commands_of_cluster());
-        commands.extend(self.commands_of_inspection());
         commands
-    }
-
-    fn commands_of_cluster(&self) -> impl Iterator<Item = String> {
-        IN_CLUSTER.into_iter().filter(|_| self.is_in_cluster).map(str::to_owned)
-    }
-
-    fn commands_of_inspection(&self) -> impl Iterator<Item = String> {
-        self.inspects.then(|| "client|list".to_owned()).into_iter()
     }
 }
 
@@ -333,9 +344,18 @@ fn listed_keys(name: &str) -> Vec<String> {
     beside.chain(timers).chain([name.to_owned()]).collect()
 }
 
+/// What a name may be used as that is taken away.
+const REVOKED: [Use; 3] = [Use::Lock, Use::FairLock, Use::RwLock];
+
 /// What may stand beside a lock of whatever kind that is taken away.
 fn revoked_with(name: &str) -> impl Iterator<Item = String> {
     let keys = [key::rw_timer(name, "*"), key::lock_counter(name), key::member_counter(name)];
+    keys.into_iter().map(|key| key.to_string())
+}
+
+/// And what stands beside it where it is given back at once, of whatever kind it is.
+fn given_back_with(name: &str) -> impl Iterator<Item = String> {
+    let keys = [key::fair_deadlines(name), key::fair_note(name), key::rw_wish(name)];
     keys.into_iter().map(|key| key.to_string())
 }
 

@@ -45,6 +45,11 @@ pub(super) fn of(usage: Use) -> Vec<&'static Script> {
     }
 }
 
+/// Those that give back a hold that an operator has taken away.
+pub(super) fn of_releases() -> [&'static Script; 3] {
+    [&mutex::script::COUNT, &fair::script::RELEASE, &rw::script::COUNT]
+}
+
 /// Those about the mark in the data, behind which an acquire may stand.
 pub(super) fn of_marks() -> impl Iterator<Item = &'static Script> {
     marker::SCRIPTS.into_iter()

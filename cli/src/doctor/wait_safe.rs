@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use palisade::inspect::{Inspection, ListOptions, LockList};
+use palisade::inspect::{ListOptions, LockList};
 
 use super::{examine_all, finding::Examined, problem::lag};
 use crate::{
@@ -77,7 +77,11 @@ impl Look {
         let list = list.map_err(|error| Failure::new(exit::CONFIGURATION, error))?;
         look.note_unread(&list);
         for seen in partial(&list) {
-            let again = Partial::of(&seen, &servers.inspect(&seen.name).await, list.asked);
+            // Without a scan, so at one moment, nearly.
+            let options = ListOptions::new().matching(&literal(&seen.name)).fast();
+            let again = masters.list(&options).await;
+            let again = again.map_err(|error| Failure::new(exit::CONFIGURATION, error))?;
+            let again = seen.now(&again);
             let of = if again.is_held() || args.strict { &mut look.missing } else { &mut look.few };
             if again.votes > 0 && !again.is_on_all() {
                 of.push(again.to_string());
@@ -145,16 +149,11 @@ struct Partial {
 
 impl Partial {
     /// The same holder as it is now.
-    fn of(before: &Self, now: &Inspection, asked: usize) -> Self {
-        let has = |answer: &&Result<Vec<palisade::inspect::Holder>, _>| match answer {
-            Ok(holders) => holders.iter().any(|holder| holder.id == before.holder),
-            Err(_) => false,
-        };
-        Self {
-            votes: now.iter().map(|(_, answer)| answer).filter(has).count(),
-            asked,
-            ..before.clone()
-        }
+    fn now(&self, list: &LockList) -> Self {
+        let locks = list.locks.iter().filter(|lock| lock.name == self.name);
+        let mut holders = locks.flat_map(|lock| &lock.holders);
+        let now = holders.find(|it| it.holder.id == self.holder && !it.is_dead);
+        Self { votes: now.map_or(0, |now| now.votes), ..self.clone() }
     }
 
     fn is_held(&self) -> bool {
@@ -184,6 +183,15 @@ fn partial(list: &LockList) -> Vec<Partial> {
         })
     });
     of_each.filter(|seen| !seen.is_on_all()).collect()
+}
+
+/// The pattern that stands for this name alone.
+fn literal(name: &str) -> String {
+    let escaped = name.chars().flat_map(|c| {
+        let backslash = matches!(c, '*' | '?' | '[' | '\\').then_some('\\');
+        backslash.into_iter().chain([c])
+    });
+    escaped.collect()
 }
 
 fn in_short(what: &[String]) -> String {

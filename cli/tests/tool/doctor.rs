@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use testkit::{Cluster, RedisServer, WallClocks};
+use testkit::{Cluster, RedisServer, Reply, WallClocks};
 
-use crate::support::tool::{Finished, palisade};
+use crate::support::tool::{Finished, palisade, run};
 
 fn doctor(urls: &[String], options: &[&str]) -> Finished {
     let servers = urls.iter().flat_map(|url| ["-s", url]);
@@ -119,4 +119,32 @@ fn what_this_user_may_not_ask_is_unknown_and_no_problem() {
     has(&told, "unknown: what CONFIG GET tells");
     let (_, json) = json(&urls, &[]);
     assert_eq!(json["servers"][0]["unknown"], serde_json::json!(["CONFIG GET"]));
+}
+
+#[test]
+fn rights_of_the_role_are_enough() {
+    let cluster = Cluster::start(3).blessed();
+    let words = ["acl", "--role", "doctor", "--user", "seer"];
+    let printed = palisade(&words).finish().output.join("");
+    let words: Vec<&str> = printed.split_whitespace().collect();
+    let seers: Vec<_> = cluster
+        .iter()
+        .map(|server| {
+            assert!(!matches!(server.command(&words), Reply::Error(_)), "{printed}");
+            server.cli(&["ACL", "SETUSER", "seer", "on", ">pw"]);
+            server.url_with("seer", "pw")
+        })
+        .collect();
+    let (code, json) = json(&seers, &[]);
+    assert_eq!(code, 0, "{json}");
+    assert_eq!(run(&seers, "-n", "true").finish().code(), 77, "it holds nothing");
+    for server in json["servers"].as_array().expect("a list") {
+        assert_eq!(server["unknown"], serde_json::json!([]));
+    }
+    // One of them lacks a lock that the others have.
+    cluster[0].cli(&["HSET", "partial", "01234567-89ab-4cde-8123-456789abcdef:1", "1"]);
+    cluster[1].cli(&["HSET", "partial", "01234567-89ab-4cde-8123-456789abcdef:1", "1"]);
+    let partial = doctor(&seers, &["--wait-safe=0"]);
+    assert_eq!(partial.code(), 1, "{partial:?}");
+    assert!(partial.said().contains("partial on 2 of 3"), "{partial:?}");
 }

@@ -168,7 +168,7 @@ fn processes_tell_what_they_are() {
 }
 
 #[test]
-fn rights_of_an_operator_are_enough_and_read_alone() {
+fn rights_of_an_operator_are_enough() {
     let server = RedisServer::start();
     let (_holder, _id) = hold(&[server.url()], "-w 50");
     for (pattern, unread) in [(&[][..], 0), (&["na*"], 0), (&["other*"], 1)] {
@@ -184,8 +184,6 @@ fn rights_of_an_operator_are_enough_and_read_alone() {
         let locks = json["locks"].as_array().expect("a list").len();
         assert_eq!(u64::try_from(locks).expect("few"), 1 - unread, "{json}");
         assert_eq!(ls(&urls, &["--processes"]).code(), 0);
-        let may_run = run(&urls, "-n", "true").finish().code();
-        assert_eq!(may_run, 77, "it holds nothing");
     }
     server.cli(&["ACL", "SETUSER", "ops", "-scan"]);
     assert_eq!(ls(&[server.url_with("ops", "pw")], &[]).code(), 77);

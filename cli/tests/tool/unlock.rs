@@ -1,6 +1,6 @@
 //! `palisade unlock`.
 
-use testkit::{Cluster, RedisServer};
+use testkit::{Cluster, RedisServer, Reply};
 
 use crate::support::{
     PALISADE,
@@ -134,4 +134,23 @@ fn rights_and_foreign_keys_have_codes_of_their_own() {
     let urls = [server.url_with("jobs", "pw")];
     let (_holder, id) = held(&urls, "");
     assert_eq!(unlock(&urls, &id, &[]).code(), 77);
+}
+
+#[test]
+fn rights_of_an_operator_are_enough() {
+    for options in ["-w 50", "-w 50 --shared", "-w 50 --exclusive", "-w 50 --fair"] {
+        let server = RedisServer::start();
+        let printed = palisade(&["acl", "--role", "operator", "--user", "ops", "na*"]).finish();
+        let printed = printed.output.join("");
+        let words: Vec<&str> = printed.split_whitespace().collect();
+        assert!(!matches!(server.command(&words), Reply::Error(_)), "{printed}");
+        server.cli(&["ACL", "SETUSER", "ops", "on", ">pw"]);
+        let ops = [server.url_with("ops", "pw")];
+        for more in [&[][..], &["--now", "--yes"]] {
+            let (_holder, id) = held(&[server.url()], options);
+            let taken = unlock(&ops, &id, more);
+            assert_eq!(taken.code(), 0, "{options} {more:?}: {taken:?}");
+            server.cli(&["FLUSHALL"]);
+        }
+    }
 }
