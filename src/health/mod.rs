@@ -14,15 +14,20 @@
 //! - **Nothing is written**, and nothing is decided here: the same answer is a warning to one operator and none to
 //!   another.
 //! - **What is not known is told as unknown**, never as good.
+//! - **It is asked when a user asks**, and at no other time: no hold and no acquire waits for it.
 //! - **No number is guessed**: fields that a server leaves out, or fills with something else, are unknown.
+//!
+//! - **Nothing that a server says takes more memory than one answer may**: of replicas 64 are told.
+//! - **A server that does not answer is an error of its own**: with it no other is unknown.
 //!
 //! # What proves them
 //! A table at the end of `reading`. In `tests/it`: `health`, on real servers, with and without rights. In
 //! `cli/tests/tool`: `doctor`.
 //!
 //! # To change…
-//! - what is asked: `asking`; how an answer is read: `reading`
-//! - what users get: `server_health`
+//! - what is asked: `asking`, with the right that it takes
+//! - how an answer is read: `reading`
+//! - what users get: `server_health`; what is made of it for people: `cli/src/doctor`
 
 mod asking;
 mod reading;

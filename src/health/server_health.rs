@@ -65,6 +65,15 @@ pub struct ServerHealth {
 }
 
 /// When what is appended is on the disk, as `appendfsync` says.
+///
+/// # Examples
+/// ```
+/// use palisade::inspect::{Fsync, ServerHealth};
+///
+/// fn forgets_nothing(server: &ServerHealth) -> bool {
+///     server.appends == Some(true) && server.fsync == Some(Fsync::Always)
+/// }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fsync {
@@ -77,6 +86,15 @@ pub enum Fsync {
 }
 
 /// A replica, as its master tells.
+///
+/// # Examples
+/// ```
+/// use palisade::inspect::ReplicaHealth;
+///
+/// fn may_take_its_place(replica: &ReplicaHealth) -> bool {
+///     replica.is_online && replica.behind < 1_000_000
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReplicaHealth {
