@@ -65,6 +65,32 @@ fn what_is_run_then_delays_nothing() {
     assert_eq!(holder.finish().code(), 74);
 }
 
+/// With all that it has begun, while the command goes on; or soon behind the command.
+#[test]
+fn what_is_run_then_is_killed_when_its_time_is_over() {
+    let server = RedisServer::start();
+    let url = server.url();
+    let options = ["--warn-held", "1s", "--on-warn", "sleep 600 & echo $!; wait"];
+    for (goes_on, least) in [(true, 29), (false, 4)] {
+        let holder = palisade(&warning(&url, &options, "echo ran; read line")).start();
+        assert_eq!(holder.line(), "ran");
+        let sleeper: i32 = holder.line().parse().unwrap();
+        let began = std::time::Instant::now();
+        if goes_on {
+            // Behind those after 1, 2, 4, 8 and 16 seconds.
+            let said: Vec<String> = (0..6).map(|_| holder.complaint()).collect();
+            assert!(said[5].contains("--on-warn has not ended in time: killed"), "{said:?}");
+            assert!(began.elapsed() > std::time::Duration::from_secs(least));
+            until("it is killed", || (!crate::support::is_alive(sleeper)).then_some(()));
+            assert_eq!(holder.finish().code(), 1, "the command was left alone");
+        } else {
+            let ended = holder.finish();
+            assert!(ended.took > std::time::Duration::from_secs(least), "{ended:?}");
+            until("it is killed", || (!crate::support::is_alive(sleeper)).then_some(()));
+        }
+    }
+}
+
 #[test]
 fn a_command_that_holds_its_lock_for_too_long_is_ended() {
     let server = RedisServer::start();
