@@ -135,10 +135,14 @@ async fn fair_waiter_is_next_at_the_end_of_the_ttl_or_at_once() {
 async fn one_reader_of_many_goes_and_others_read_on() {
     let server = RedisServer::start();
     let (client, others) = (tracking(&server).await, tracking(&server).await);
-    let guard = soon(client.rw_lock("x").read().acquire()).await.unwrap();
+    // Its lease is shorter than that of the other reader, whose ttl the lock has.
+    let read = client.rw_lock("x").read().with_lease(watchdog(200_000));
+    let guard = soon(read.acquire()).await.unwrap();
     let other = soon(others.rw_lock("x").read().acquire()).await.unwrap();
     listening(&server).await;
     let timer = |holder: &str| format!("{{x}}:{holder}:rwlock_timeout:1");
+    let nothing = others.lock("x").revoke("mode").await.unwrap();
+    assert_eq!(nothing, Revoked::NotHeld { is_free: false });
     let end = server.end_of(&timer(guard.holder_id()));
     let revoked = others.lock("x").revoke(guard.holder_id()).await.unwrap();
     assert!(!server.exists(&timer(guard.holder_id())));
