@@ -88,7 +88,7 @@ impl Lock {
     ///
     /// Its holder learns of it at once if the lock has a waiter in the same process, else with its
     /// next renewal. With a fixed lease it learns of it only at the end. Until then two may believe
-    /// that they hold the lock.
+    /// that they hold the lock: [`revoke`](Self::revoke) lets nothing in beside it.
     ///
     /// # Errors
     /// [`InspectError`]; whether the lock was deleted is unknown if the cause

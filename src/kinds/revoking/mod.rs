@@ -88,7 +88,8 @@ impl Lock {
     /// until it [learns](Self::revoke) of this, beside whoever is granted it meanwhile.
     ///
     /// # Errors
-    /// As [`revoke`](Self::revoke). It may have been taken away, and be free only when its ttl is over.
+    /// As [`revoke`](Self::revoke). [`Revoked::Replaced`] says that it was taken away, and not known to be given back:
+    /// it is free when the ttl is over at the latest.
     ///
     /// # Cancel safety
     /// As [`revoke`](Self::revoke).
@@ -133,7 +134,9 @@ impl Lock {
         let Revoked::Replaced { by, .. } = &revoked else { return Ok(revoked) };
         let release = self.release_of(&by.as_str().into(), mode).await;
         let (services, key) = (&self.voter().services, self.voter().kind.name());
-        let is_freed = ask(services, key, &release).await?.code == Outcome::DONE;
+        let freed = ask(services, key, &release).await;
+        let is_freed = freed.is_ok_and(|outcome| outcome.code == Outcome::DONE);
+        // Else it was taken away all the same.
         Ok(if is_freed { Revoked::Freed } else { revoked })
     }
 
