@@ -178,11 +178,12 @@ Examples:
 
 With --json the line is an object with name, holder, holders (of permits, all) and token, which may be null.
 --ready-fd takes a file or a pipe. --with-pid means the process that has the number now: another that gets
-it later is not touched. With --kill a signal to palisade ends the process first: SIGTERM, and SIGKILL after
-the grace. If palisade itself is killed, nothing is ended.
+it later is not touched. With --kill a signal to palisade, or the end of stdin, ends the process first:
+SIGTERM, and SIGKILL after the grace. If palisade itself is killed, nothing is ended.
 
 Exit codes:
-    0  it was held, and its end came: a signal, the end of stdin, or that of the process
+    0  its end came: a signal, the end of stdin, or that of the process; if that was before the line, it was
+       never held
    64  wrong use, or there is no such process
    69, 70, 71, 73, 75, 77, 78  as with `palisade run`
    74  the lock was lost, or the process was ended since it could not be renewed; or it cannot be killed
@@ -274,7 +275,8 @@ lost by its own clock at the latest, and only then is another granted the lock. 
 stay. Tokens of the holder are behind the fencing counter at once. A holder without a ttl gets one of 30s.
 
 --now lets others in at once: two may run until the holder looks, at its next renewal, or with a program's \
-fixed lease at the end of that. Permits have no other way: they are given back one by one, by the ids that `inspect --json` shows.";
+fixed lease at the end of that. Permits have no other way: they are given back one by one, by the ids that \
+`inspect --json` shows.";
 
 pub(crate) const UNLOCK_MORE: &str = "\
 Example:

@@ -65,6 +65,10 @@ async fn under_the_lock(
     }
     let mut watch = Watch { guard: &hold.guard, ends, kills: args.kill, lost: None, asked: false };
     let outcome = watch.run(settings, &mut signals).await;
+    if outcome.is_err() && args.kill {
+        // Whatever does not work here any more: the process must not go on without us.
+        let _the_first_error_counts = watch.kill(false).await;
+    }
     let told = watch.conclude(name, &outcome);
     settle(hold, outcome).await.map_or(told, |lost| {
         tell(format_args!("{name} was lost before it was given back"));
@@ -95,14 +99,26 @@ struct Ends {
 }
 
 impl Ends {
-    /// Completes when the process has ended, or the input has.
-    async fn next(&mut self) -> Result<(), Failure> {
+    /// Completes when the process has ended, or the input has, which is told once.
+    async fn next(&mut self) -> Result<Ended, Failure> {
         let Self { companion, input } = self;
         tokio::select! {
-            ended = if_any(companion.as_ref().map(Companion::ended)) => ended,
-            () = if_any(input.as_mut().map(Input::ended)) => Ok(()),
+            biased;
+            ended = if_any(companion.as_ref().map(Companion::ended)) => ended?,
+            () = if_any(input.as_mut().map(Input::ended)) => {
+                *input = None;
+                return Ok(Ended::Input);
+            }
         }
+        Ok(Ended::Process)
     }
+}
+
+/// What has ended of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    Process,
+    Input,
 }
 
 async fn if_any<F: Future>(wait: Option<F>) -> F::Output {
@@ -142,6 +158,9 @@ impl Watch<'_> {
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (due, mut is_told_to_end) = (boottime::Alarm::new().map_err(broken)?, false);
         loop {
+            if is_told_to_end {
+                schedule.end_now(boottime::now());
+            }
             if self.kills {
                 schedule.deadline_moved(self.deadline());
                 match schedule.due(boottime::now()) {
@@ -160,16 +179,15 @@ impl Watch<'_> {
                     self.lost = Some(cause);
                     return if self.kills { self.kill(false).await } else { Ok(Course::Lost) };
                 }
-                ended = self.ends.next() => {
-                    ended?;
-                    return Ok(if self.asked { Course::Lost } else { Course::Done });
-                }
+                ended = self.ends.next() => match ended? {
+                    Ended::Input if self.kills => is_told_to_end = true,
+                    _ => return Ok(if self.asked { Course::Lost } else { Course::Done }),
+                },
                 _signal = signals.next(), if !is_told_to_end => {
                     if !self.kills {
                         return Ok(Course::Done);
                     }
                     is_told_to_end = true;
-                    schedule.end_now(boottime::now());
                 }
                 rung = due.rings(), if self.kills => rung.map_err(broken)?,
                 _tick = looks.tick() => {}

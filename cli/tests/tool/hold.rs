@@ -162,7 +162,7 @@ fn process_is_asked_and_killed_before_the_lease_ends() {
 
 /// What was to end before the lock does is ended when the lock is given back.
 #[test]
-fn signal_ends_the_process_first_where_that_is_to_be_killed() {
+fn end_of_the_hold_ends_the_process_first_where_that_is_to_be_killed() {
     let server = RedisServer::start();
     let urls = [server.url()];
     let process = stranger();
@@ -170,6 +170,13 @@ fn signal_ends_the_process_first_where_that_is_to_be_killed() {
     holder.line();
     holder.signal(Signal::TERM);
     assert_eq!(holder.ended_with(), 0);
+    assert!(process.finish().died_of(Signal::TERM));
+    assert_free(&urls);
+    let process = stranger();
+    let options = format!("--kill --until-eof --with-pid {}", process.pid());
+    let holder = hold(&urls, &options).start();
+    holder.line();
+    assert_eq!(holder.finish().code(), 0);
     assert!(process.finish().died_of(Signal::TERM));
     assert_free(&urls);
 }
