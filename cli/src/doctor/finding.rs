@@ -215,7 +215,9 @@ impl fmt::Display for Told {
             write!(f, ", running for {}", shown(uptime))?;
         }
         let (ms, ahead) = (self.round_trip_us as f64 / 1e3, self.clock_ahead_us as f64 / 1e3);
-        writeln!(f, "; answers after {ms:.1}ms; clock {ahead:+.0}ms")?;
+        // Without the sign that a rounded fraction keeps.
+        let ahead = ahead.round() + 0.0;
+        writeln!(f, "; answers after {ms:.1}ms; clock {ahead:+}ms")?;
         if let Some(votes) = self.votes {
             write!(f, "  {}", if votes { "votes" } else { "does not vote" })?;
             if self.longest_wait_ms > 0 {
