@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::recognised;
 use crate::{kind::Holder, presence::ProcessRecord};
 
 /// A lock that is held, as a list shows it.
@@ -94,12 +93,6 @@ impl ListedHolder {
     #[must_use]
     pub fn held_for(&self) -> Option<Duration> {
         self.process.as_ref().and_then(|process| process.held_for)
-    }
-
-    /// Whether it stands for an operator that has taken the lock away.
-    #[must_use]
-    pub fn is_operator(&self) -> bool {
-        recognised::is_operators(&self.holder.id)
     }
 }
 

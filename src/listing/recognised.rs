@@ -5,7 +5,7 @@
 
 use uuid::Uuid;
 
-use crate::kind::Access;
+use crate::kind::{Access, REVOKED};
 
 /// How a hash with a field `mode` is held, if that is one of a lock.
 pub(super) fn side(mode: &str) -> Option<Access> {
@@ -22,13 +22,8 @@ pub(super) fn is_holder(field: &str) -> bool {
     let mut parts = field.split(':');
     let (process, number) = (parts.next().unwrap_or_default(), parts.next());
     let (rest, is_over) = (parts.next(), parts.next().is_none());
-    let is_process = process == OPERATOR || is_uuid(process);
+    let is_process = REVOKED.contains(&process) || is_uuid(process);
     is_process && number.is_some_and(is_number) && rest.is_none_or(is_addition) && is_over
-}
-
-/// Whether a holder id is an operator's, that has taken the lock from its holder.
-pub(super) fn is_operators(id: &str) -> bool {
-    id.split_once(':').is_some_and(|(process, _)| process == OPERATOR)
 }
 
 /// The process of a holder, and the number of its hold.
@@ -54,9 +49,6 @@ fn is_number(text: &str) -> bool {
 fn is_addition(text: &str) -> bool {
     text == "write" || text.len() == 32 && text.chars().all(|c| c.is_ascii_hexdigit())
 }
-
-/// What an operator's holder ids begin with.
-const OPERATOR: &str = "palisade-unlock";
 
 #[cfg(test)]
 mod tests {
@@ -89,11 +81,9 @@ mod tests {
     }
 
     #[test]
-    fn operators_and_processes_are_told_apart() {
-        assert!(is_operators("palisade-unlock:3") && !is_operators("palisade-unlock"));
+    fn processes_are_told_from_what_stands_for_none() {
         let id = format!("{UUID}:7");
         assert_eq!(process_and_number(&id), Some((UUID, "7")));
-        assert!(!is_operators(&id));
         assert_eq!(process_and_number("palisade-unlock:3"), None);
         assert!(is_beside("{x}:palisade_holders") && is_beside("{x}:palisade_holders:{x}"));
         assert!(!is_beside("x"));

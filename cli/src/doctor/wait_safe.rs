@@ -174,7 +174,7 @@ impl std::fmt::Display for Partial {
 /// Each holder that is not on all servers.
 fn partial(list: &LockList) -> Vec<Partial> {
     let of_each = list.locks.iter().flat_map(|lock| {
-        let living = lock.holders.iter().filter(|it| !it.is_dead && !it.is_operator());
+        let living = lock.holders.iter().filter(|it| !it.is_dead && !it.holder.is_revoked());
         living.map(|it| Partial {
             name: lock.name.clone(),
             holder: it.holder.id.clone(),

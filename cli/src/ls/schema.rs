@@ -152,7 +152,7 @@ impl<'a> By<'a> {
             ttl_ms: by.holder.ttl.and_then(ms),
             votes: by.votes,
             dead: by.is_dead,
-            operator: by.is_operator(),
+            operator: by.holder.is_revoked(),
             held_ms: by.held_for().and_then(ms),
             since: since.map(written),
             process: by.process.as_ref().map(Told::of).unwrap_or_default(),

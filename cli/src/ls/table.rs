@@ -56,7 +56,7 @@ fn row(lock: &ListedLock, by: &ListedHolder, asked: usize) -> [String; 7] {
 fn holder(by: &ListedHolder) -> String {
     let id = shown(&by.holder.id);
     let told = match &by.process {
-        _ if by.is_operator() => format!("an operator ({id})"),
+        _ if by.holder.is_revoked() => format!("an operator ({id})"),
         Some(process) => place(process).map_or(id, |place| noted(place, process)),
         None => id,
     };

@@ -139,11 +139,11 @@ async fn holds_of_redisson_and_of_operators_are_shown() {
     let list = all(&client(&server).await).await;
     assert_eq!(names(&list), ["java", "transaction", "unlocked"]);
     let java = &list.locks[0].holders[0];
-    assert_eq!((java.holder.count, java.is_operator()), (3, false));
+    assert_eq!((java.holder.count, java.holder.is_revoked()), (3, false));
     assert!(java.holder.ttl.is_some());
     assert_eq!(list.locks[1].holders[0].holder.id, transaction);
     let operator = &list.locks[2].holders[0];
-    assert!(operator.is_operator() && operator.holder.ttl.is_none());
+    assert!(operator.holder.is_revoked() && operator.holder.ttl.is_none());
 }
 
 #[tokio::test]
