@@ -11,7 +11,7 @@ use crate::{
         FAILOVER, FLEET_MAX_LEASE, HOLD_ABOUT, HOLD_MORE, INSPECT_ABOUT, INSPECT_MORE,
         LEADER_ABOUT, LEADER_MORE, LONG_ABOUT, LS_ABOUT, LS_MORE, MAX_LEASE, NAMESPACE,
         PERMITS_ABOUT, QUARANTINE, RUN_ABOUT, RUN_MORE, RUN_SHORT, SERVER, UNIDENTIFIED,
-        UNLOCK_ABOUT, UNLOCK_MORE,
+        UNLOCK_ABOUT, UNLOCK_MORE, WATCH_ABOUT, WATCH_MORE,
     },
     sort::Sort,
     tell,
@@ -31,6 +31,7 @@ pub(crate) enum Subcommand {
     Hold(Box<HoldArgs>),
     Inspect(InspectArgs),
     Ls(LsArgs),
+    Watch(WatchArgs),
     Unlock(UnlockArgs),
     Leader(LeaderArgs),
     Doctor(DoctorArgs),
@@ -276,6 +277,26 @@ pub(crate) struct LsArgs {
     /// Only locks whose names match: *, ? and [a-z] as in SCAN. What has none of these is one name, and is looked at
     /// at once
     pub(crate) pattern: Option<String>,
+}
+
+/// Tell what becomes of locks, a line of JSON for each change, until it is ended
+#[derive(Debug, Args)]
+#[command(long_about = WATCH_ABOUT, after_long_help = WATCH_MORE)]
+pub(crate) struct WatchArgs {
+    #[command(flatten)]
+    pub(crate) servers: ServerArgs,
+
+    /// All locks, in place of some: goes through all keys each time, at the pace of `palisade ls`
+    #[arg(long, conflicts_with = "names")]
+    pub(crate) all: bool,
+
+    /// The pause between two looks, at least 100ms
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = pause_of_looks)]
+    pub(crate) every: Duration,
+
+    /// Names of locks
+    #[arg(required_unless_present = "all", value_name = "NAME")]
+    pub(crate) names: Vec<String>,
 }
 
 /// Take the lock NAME away from a holder, which ends before another is granted it
@@ -620,6 +641,14 @@ fn pause(text: &str) -> Result<Duration, String> {
     Some(duration::parse(text)?)
         .filter(is_usable)
         .ok_or_else(|| "must be from 1ms to 10 years".to_owned())
+}
+
+/// More often would be a load of its own.
+fn pause_of_looks(text: &str) -> Result<Duration, String> {
+    let is_usable = |time: &Duration| *time >= Duration::from_millis(100) && *time <= LONGEST_PAUSE;
+    Some(duration::parse(text)?)
+        .filter(is_usable)
+        .ok_or_else(|| "must be from 100ms to 10 years".to_owned())
 }
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);

@@ -267,6 +267,30 @@ With --older-than:
     1  some are
     2  neither is known: holders do not tell since when, a server did not answer, or a hash could not be read";
 
+pub(crate) const WATCH_ABOUT: &str = "\
+Tell what becomes of locks, a line of JSON for each change, until it is ended
+
+The first lines say how it is. What came and went between two looks is not seen. Locks are asked for by name, which costs \
+little, or with --all found as `palisade ls` does.";
+
+pub(crate) const WATCH_MORE: &str = "\
+Example:
+  palisade watch -s redis://db1 nightly-backup deploy | jq -r '[.at, .change, .name] | @tsv'
+
+Each line is an object: at, change, name, lock (as in `palisade ls --json`, if it is held), asked, answered. A change is:
+  held     it is held, and was not
+  holder   another holds it, or one of several has changed
+  votes    it is on more or fewer servers
+  waiting  more or fewer processes wait for it
+  free     it is not held
+  unknown  no majority of the servers answers: nothing is told until then known
+
+Exit codes:
+    0  nothing reads its output any more
+   64  wrong use
+   77  this user may not ask: see `palisade acl --role operator`
+   78  the servers are not as they are named";
+
 pub(crate) const UNLOCK_ABOUT: &str = "\
 Take the lock NAME away from a holder, which ends before another is granted it
 

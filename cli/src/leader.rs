@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::{
     args::LeaderArgs,
     exit::{self, Failure},
-    in_one_line, print, refusal,
+    in_one_line, print, print_to_reader, refusal,
     servers::Servers,
 };
 
@@ -42,7 +42,9 @@ async fn follow(args: &LeaderArgs, election: &Election) -> Result<u8, Failure> {
     loop {
         let seen = observer.changed().await.map_err(|error| failed(&error))?;
         let Observation { leader, stale_since, .. } = seen;
-        print(&line(args, leader.as_ref(), stale_since.is_some())?)?;
+        if !print_to_reader(&line(args, leader.as_ref(), stale_since.is_some())?)? {
+            return Ok(0);
+        }
     }
 }
 

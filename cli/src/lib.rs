@@ -2,9 +2,9 @@
 //! after it.
 //!
 //! `run` tells the story; `supervisor` keeps its promise when palisade itself is killed or stopped; `inspect` shows the
-//! holders of a lock, and `ls` all locks that are held; `unlock` takes one away; `hold` holds one for something else;
-//! `doctor` shows how the servers are; `leader` follows an election; `bless` vouches for a new fleet. There is no API
-//! here: the tool is its arguments, its exit codes and its output.
+//! holders of a lock, and `ls` all locks that are held; `watch` tells what becomes of them; `unlock` takes one away;
+//! `hold` holds one for something else; `doctor` shows how the servers are; `leader` follows an election; `bless` vouches
+//! for a new fleet. There is no API here: the tool is its arguments, its exit codes and its output.
 
 #![cfg(target_os = "linux")]
 
@@ -36,6 +36,7 @@ mod supervisor;
 mod terminal;
 mod tls;
 mod unlock;
+mod watch;
 mod word;
 
 use std::{
@@ -79,6 +80,7 @@ fn dispatch(cli: Cli) -> Result<End, Failure> {
         Subcommand::Ls(args) => runtime()?.block_on(ls::ls(&args)),
         Subcommand::Leader(args) => runtime()?.block_on(leader::leader(&args)),
         Subcommand::Doctor(args) => runtime()?.block_on(doctor::doctor(&args)),
+        Subcommand::Watch(args) => runtime()?.block_on(watch::watch(&args)),
         Subcommand::Unlock(args) => runtime()?.block_on(unlock::unlock(&args)),
         Subcommand::Permits(args) => runtime()?.block_on(permits::permits(&args)),
         Subcommand::Acl(args) => acl::acl(&args),
@@ -108,12 +110,16 @@ fn end_on_panic() {
 
 /// Prints what was asked for. The reader may have enough before the end, as `head` has.
 fn print(text: &str) -> Result<(), Failure> {
+    print_to_reader(text).map(drop)
+}
+
+/// The same. Whether anything still reads it.
+fn print_to_reader(text: &str) -> Result<bool, Failure> {
     let mut stdout = io::stdout();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::system("cannot print the answer", error))
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::system("cannot print the answer", error)),
     }
 }
 

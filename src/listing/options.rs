@@ -13,6 +13,8 @@ use crate::{error::ConfigError, wire::key};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListOptions {
     pattern: Option<String>,
+    /// Whether that stands for itself alone.
+    is_name: bool,
     is_fast: bool,
 }
 
@@ -28,6 +30,15 @@ impl ListOptions {
     #[must_use]
     pub fn matching(mut self, pattern: &str) -> Self {
         self.pattern = Some(pattern.to_owned());
+        self.is_name = false;
+        self
+    }
+
+    /// The one of this name, whatever characters that has.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        self.pattern = Some(name.to_owned());
+        self.is_name = true;
         self
     }
 
@@ -53,7 +64,7 @@ impl ListOptions {
         if pattern.len() > key::MAX_NAME {
             return Err(ConfigError::NameTooLong { len: pattern.len(), max: key::MAX_NAME });
         }
-        Ok(if pattern.contains(['*', '?', '[', '\\']) {
+        Ok(if !self.is_name && pattern.contains(['*', '?', '[', '\\']) {
             Scope::Matching(format!("{}{pattern}", key::literal(namespace)))
         } else {
             Scope::Key(key::of_lock(namespace, pattern).into_owned())

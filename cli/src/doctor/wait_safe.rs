@@ -78,7 +78,7 @@ impl Look {
         look.note_unread(&list);
         for seen in partial(&list) {
             // Without a scan, so at one moment, nearly.
-            let options = ListOptions::new().matching(&literal(&seen.name)).fast();
+            let options = ListOptions::new().named(&seen.name);
             let again = masters.list(&options).await;
             let again = again.map_err(|error| Failure::new(exit::CONFIGURATION, error))?;
             let again = seen.now(&again);
@@ -183,15 +183,6 @@ fn partial(list: &LockList) -> Vec<Partial> {
         })
     });
     of_each.filter(|seen| !seen.is_on_all()).collect()
-}
-
-/// The pattern that stands for this name alone.
-fn literal(name: &str) -> String {
-    let escaped = name.chars().flat_map(|c| {
-        let backslash = matches!(c, '*' | '?' | '[' | '\\').then_some('\\');
-        backslash.into_iter().chain([c])
-    });
-    escaped.collect()
 }
 
 fn in_short(what: &[String]) -> String {

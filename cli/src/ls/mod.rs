@@ -1,6 +1,6 @@
 //! `palisade ls`: the locks that are held, and the processes that tell of themselves.
 
-mod schema;
+pub(crate) mod schema;
 mod table;
 
 use std::time::Duration;

@@ -31,7 +31,7 @@ pub(super) struct Locks<'a> {
 
 /// One lock.
 #[derive(Debug, Serialize)]
-struct Lock<'a> {
+pub(crate) struct Lock<'a> {
     name: &'a str,
     /// `lock`, `fenced`, `fair`, `read/write`; `permits`, `semaphore`, `counter` if it is named.
     sort: String,
@@ -123,7 +123,7 @@ impl<'a> Locks<'a> {
 }
 
 impl<'a> Lock<'a> {
-    fn of(lock: &'a ListedLock) -> Self {
+    pub(crate) fn of(lock: &'a ListedLock) -> Self {
         Self {
             name: &lock.name,
             sort: lock.sort.to_string(),
@@ -208,7 +208,7 @@ fn ms(time: Duration) -> Option<u64> {
 }
 
 /// What no calendar has is written as its end.
-pub(super) fn written(at: SystemTime) -> String {
+pub(crate) fn written(at: SystemTime) -> String {
     let last = SystemTime::UNIX_EPOCH + LAST;
     humantime::format_rfc3339_seconds(at.clamp(SystemTime::UNIX_EPOCH, last)).to_string()
 }

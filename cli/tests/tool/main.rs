@@ -28,4 +28,5 @@ mod tls;
 mod unkillable;
 mod unlock;
 mod waiting;
+mod watch;
 mod young;
