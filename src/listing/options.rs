@@ -93,6 +93,11 @@ mod tests {
         assert_eq!(scope(r"x\y"), Ok(Scope::Matching(r"a\*:x\y".into())));
         assert_eq!(ListOptions::new().scope("a*:"), Ok(Scope::Matching(r"a\*:*".into())));
         assert_eq!(scope(""), Err(ConfigError::EmptyName));
+        let named = |name: &str| ListOptions::new().named(name).scope("a*:");
+        assert_eq!(named("x*"), Ok(Scope::Key("a*:x*".into())));
+        assert_eq!(named(""), Err(ConfigError::EmptyName));
+        let last = ListOptions::new().named("x*").matching("y*").scope("");
+        assert_eq!(last, Ok(Scope::Matching("y*".into())));
         assert!(matches!(scope(&"x".repeat(4_097)), Err(ConfigError::NameTooLong { .. })));
     }
 }
