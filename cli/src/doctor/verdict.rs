@@ -69,6 +69,9 @@ pub(super) struct Judged {
 /// What one crash costs. `servers` are those that were named; `None` for one that does not answer.
 pub(super) fn verdict(servers: &[Option<Judged>], rule: &Deployment) -> String {
     let known = servers.iter().flatten();
+    if known.clone().next().is_none() {
+        return "unknown, since no server answers".into();
+    }
     let wait = known.clone().map(|one| one.wait).max().unwrap_or_default();
     let keeps = known.clone().map(|one| one.keeps).min().unwrap_or(Keeps::Unknown);
     if rule.may_be_replaced && servers.len() == 1 {
@@ -176,6 +179,13 @@ mod tests {
         ] {
             let said = verdict(servers, &Deployment { needs_all, ..rule() });
             assert!(said.contains(told), "{said}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_said_of_servers_that_do_not_answer() {
+        for servers in [&[None][..], &[None, None, None]] {
+            assert!(verdict(servers, &rule()).starts_with("unknown"), "{servers:?}");
         }
     }
 
