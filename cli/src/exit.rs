@@ -8,6 +8,8 @@ use rustix::process::Signal;
 pub(crate) const NOT_NEW: u8 = 1;
 /// The lock is not held by the holder that was named.
 pub(crate) const OTHER_HOLDER: u8 = 3;
+/// What a lock was to be held for ended before it was held.
+pub(crate) const NEVER_HELD: u8 = 1;
 /// Wrong use: bad arguments, a bad lease, a nested run of the lock that is already held.
 pub(crate) const USAGE: u8 = 64;
 /// Too few servers answered, or could grant anything: it passes.

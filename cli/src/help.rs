@@ -182,8 +182,8 @@ it later is not touched. With --kill a signal to palisade, or the end of stdin, 
 SIGTERM, and SIGKILL after the grace. If palisade itself is killed, nothing is ended.
 
 Exit codes:
-    0  its end came: a signal, the end of stdin, or that of the process; if that was before the line, it was
-       never held
+    0  it was held, and its end came: a signal, the end of stdin, or that of the process
+    1  the end of stdin or of the process came before it was held
    64  wrong use, or there is no such process
    69, 70, 71, 73, 75, 77, 78  as with `palisade run`
    74  the lock was lost, or the process was ended since it could not be renewed; or it cannot be killed
@@ -364,9 +364,12 @@ Examples:
 Exit codes:
     0  there is no problem; with --wait-safe, it is safe
     1  there is a problem; with --wait-safe, it was not safe within LIMIT
-    2  with --wait-safe: it cannot be told, since this user may not ask, or there is one server alone
+    2  with --wait-safe: it cannot be told, since this user may not ask, a lock has more than 64 readers, or there is
+       one server alone
    64  wrong use
-   69  no majority of the servers answered";
+   69  no majority of the servers answered; with --wait-safe that is waited for
+   77  they refuse this user to connect
+   78  password, certificate or database do not fit";
 
 pub(crate) const PERMITS_ABOUT: &str = "\
 Set how many commands may hold a permit of NAME at once, whether or not that was set before.

@@ -19,6 +19,14 @@ use crate::{
 /// Takes it away, and tells what became of it on each server.
 pub(crate) async fn unlock(args: &UnlockArgs) -> Result<u8, Failure> {
     let servers = Servers::named(&args.servers)?;
+    if args.name.is_empty() {
+        return Err(Failure::usage("the name is empty"));
+    }
+    if !args.now && args.holder.starts_with("palisade-unlock:") {
+        return Err(Failure::usage(
+            "that stands where a lock was taken away already, and ends with its ttl; --now gives it back at once",
+        ));
+    }
     if args.now {
         give_word(args)?;
     }
@@ -89,7 +97,9 @@ impl ToldOfServer {
         let (state, by, ttl_ms, error) = match revoked {
             Ok(Revoked::Replaced { by, ttl, .. }) => ("replaced", Some(by.clone()), ms(ttl), None),
             Ok(Revoked::Freed) => ("freed", None, None, None),
-            Ok(Revoked::Before { ttl, .. }) => ("replaced_before", None, ms(ttl), None),
+            Ok(Revoked::Before { by, ttl, .. }) => {
+                ("replaced_before", Some(by.clone()), ms(ttl), None)
+            }
             Ok(Revoked::NotHeld { is_free: true }) => ("free", None, None, None),
             Ok(_) => ("held_by_another", None, None, None),
             Err(error) => ("error", None, None, Some(cause(error))),
@@ -122,6 +132,7 @@ fn tell_all(args: &UnlockArgs, revocation: &Revocation) -> Result<u8, Failure> {
             "{name} is taken away from {holder}, which ends before another is granted it: when the ttl is over"
         )),
         exit::OTHER_HOLDER => tell(format_args!("{holder} does not hold {name}")),
+        _ if is_no_lock(revocation) => tell(format_args!("{name} is no lock")),
         _ => tell(format_args!(
             "{name} was taken away on {taken_away} of {asked} servers, too few: {holder} may go on"
         )),

@@ -36,17 +36,10 @@ pub struct Revocation {
 
 impl Revocation {
     pub(crate) async fn of(locks: &[Lock], holder: &str, now: bool) -> Self {
-        let Some(stand_in) = locks.first().map(Lock::new_stand_in) else {
-            return Self { nodes: Vec::new() };
-        };
-        let stand_in = &stand_in;
         let asked = locks.iter().map(async |lock| {
             let node = lock.voter().services.node_id().clone();
-            let revoked = if now {
-                lock.revoke_now_for(stand_in, holder).await
-            } else {
-                lock.revoke_for(stand_in, holder).await.map(|(revoked, _)| revoked)
-            };
+            let revoked =
+                if now { lock.revoke_now(holder).await } else { lock.revoke(holder).await };
             (node, revoked)
         });
         Self { nodes: join_all(asked).await }

@@ -54,8 +54,9 @@ impl ListedLock {
     /// do not tell.
     #[must_use]
     pub fn is_held_longer_than(&self, limit: Duration) -> Option<bool> {
-        // The dead hold nothing, and do not tell.
-        let ages = || self.holders.iter().filter(|it| !it.is_dead).map(ListedHolder::held_for);
+        // The dead hold nothing, and do not tell; nor does what stands where a lock was taken away.
+        let living = || self.holders.iter().filter(|it| !it.is_dead && !it.holder.is_revoked());
+        let ages = || living().map(ListedHolder::held_for);
         let is_all_known = self.more_holders == 0 && ages().all(|age| age.is_some());
         let is_older = ages().flatten().any(|age| age > limit);
         (is_older || is_all_known).then_some(is_older)

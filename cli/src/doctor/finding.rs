@@ -19,7 +19,15 @@ use crate::{
 pub(super) struct Examined {
     pub(super) server: String,
     /// With how far each clock is ahead of ours, in µs.
-    pub(super) answer: Result<Vec<(i64, ServerHealth)>, String>,
+    pub(super) answer: Result<Vec<(i64, ServerHealth)>, Silence>,
+}
+
+/// Why a server did not tell.
+#[derive(Debug)]
+pub(super) struct Silence {
+    /// With which palisade would exit for that.
+    pub(super) code: u8,
+    pub(super) message: String,
 }
 
 /// What all servers say. Its JSON form is for programs: fields are added, never changed.
@@ -119,10 +127,10 @@ fn judged(examined: &Examined) -> Option<Judged> {
 }
 
 fn servers(examined: &Examined, has_votes: bool, skew: Duration) -> Vec<Server> {
-    let silent = |error: &String| Server {
+    let silent = |error: &Silence| Server {
         server: examined.server.clone(),
         told: None,
-        problems: vec![error.clone()],
+        problems: vec![error.message.clone()],
         unknown: Vec::new(),
     };
     match &examined.answer {

@@ -7,14 +7,14 @@ mod wait_safe;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use palisade::{Client, inspect::ServerHealth};
+use palisade::{Client, error::ConnectError, inspect::ServerHealth};
 
-use self::finding::{Examined, Finding};
+use self::finding::{Examined, Finding, Silence};
 use crate::{
     args::DoctorArgs,
     env,
     exit::{self, Failure},
-    print, said,
+    print, refusal, said,
     servers::Servers,
 };
 
@@ -40,7 +40,10 @@ pub(crate) async fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
     let (answered, asked) = (finding.answered(), finding.asked());
     if 2 * answered <= asked {
         let why = format_args!("{answered} of {asked} servers answered");
-        return Err(Failure::new(exit::UNAVAILABLE, why));
+        // What does not pass by itself comes first.
+        let mut codes = examined.iter().filter_map(|one| Some(one.answer.as_ref().err()?.code));
+        let lasting = codes.find(|code| *code != exit::UNAVAILABLE);
+        return Err(Failure::new(lasting.unwrap_or(exit::UNAVAILABLE), why));
     }
     Ok(u8::from(finding.has_problems()))
 }
@@ -65,9 +68,17 @@ async fn examine(client: Client) -> Examined {
     Examined {
         server: client.node_id().to_string(),
         answer: answer
-            .map_err(|error| said(&error))
+            .map_err(|error| silence(&error))
             .map(|all| all.into_iter().map(|health| (ahead(&health), health)).collect()),
     }
+}
+
+fn silence(error: &ConnectError) -> Silence {
+    let code = match error {
+        ConnectError::Node { source, .. } => refusal::of_node(source),
+        _ => exit::USAGE,
+    };
+    Silence { code, message: said(error) }
 }
 
 /// The library's default.

@@ -50,7 +50,7 @@ fn eviction(health: &ServerHealth) -> Option<String> {
 
 fn memory(health: &ServerHealth) -> Option<String> {
     let (used, limit) = health.memory_used.zip(health.memory_limit)?;
-    let is_short = limit > 0 && used > limit / 100 * SHORT_AT;
+    let is_short = limit > 0 && used.saturating_mul(100) > limit.saturating_mul(SHORT_AT);
     is_short.then(|| format!("its memory is used by {}%", used.saturating_mul(100) / limit.max(1)))
 }
 
@@ -72,7 +72,7 @@ fn clock(ahead: i64, skew: Duration) -> Option<String> {
 
 fn connections(health: &ServerHealth) -> Option<String> {
     let (connected, most) = health.connections?;
-    let most = most.filter(|most| connected > most / 100 * SHORT_AT)?;
+    let most = most.filter(|most| connected.saturating_mul(100) > most.saturating_mul(SHORT_AT))?;
     Some(format!("{connected} of {most} connections are in use"))
 }
 

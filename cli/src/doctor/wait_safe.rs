@@ -6,7 +6,10 @@
 
 use std::time::{Duration, Instant};
 
-use palisade::inspect::{ListOptions, LockList};
+use palisade::{
+    error::NodeError,
+    inspect::{ListOptions, LockList},
+};
 
 use super::{examine_all, finding::Examined, problem::lag};
 use crate::{
@@ -22,7 +25,13 @@ pub(super) async fn wait_safe(args: &DoctorArgs, servers: &Servers) -> Result<u8
     let limit = args.wait_safe.flatten();
     let (begun, mut told_at, mut calm) = (Instant::now(), None::<Instant>, false);
     loop {
-        let look = Look::at(args, servers).await?;
+        let left = limit.map_or(Duration::MAX, |limit| limit.saturating_sub(begun.elapsed()));
+        let looked = tokio::time::timeout(left.max(BETWEEN), Look::at(args, servers)).await;
+        let Ok(look) = looked else {
+            tell("not safe yet: to look at all keys takes longer than that; see --fast");
+            return Ok(NOT_SAFE);
+        };
+        let look = look?;
         if let Some(why) = look.unknown.first() {
             tell(format_args!("it cannot be told whether a restart is safe: {why}"));
             return Ok(UNKNOWN);
@@ -32,7 +41,8 @@ pub(super) async fn wait_safe(args: &DoctorArgs, servers: &Servers) -> Result<u8
             return Ok(SAFE);
         }
         calm = look.missing.is_empty();
-        let is_over = limit.is_some_and(|limit| begun.elapsed() >= limit);
+        // No second look would come in time.
+        let is_over = limit.is_some_and(|limit| begun.elapsed() + BETWEEN > limit);
         if is_over || !calm && told_at.is_none_or(|at| at.elapsed() >= TELL_EVERY) {
             tell(format_args!("not safe yet: {}", look.why_not()));
             told_at = Some(Instant::now());
@@ -40,8 +50,7 @@ pub(super) async fn wait_safe(args: &DoctorArgs, servers: &Servers) -> Result<u8
         if is_over {
             return Ok(NOT_SAFE);
         }
-        let left = limit.map_or(BETWEEN, |limit| limit.saturating_sub(begun.elapsed()));
-        tokio::time::sleep(BETWEEN.min(left.max(LEAST))).await;
+        tokio::time::sleep(BETWEEN).await;
     }
 }
 
@@ -63,6 +72,11 @@ impl Look {
         let examined = examine_all(masters.clients()).await?;
         for one in &examined {
             look.examine(one, servers.has_replicas());
+        }
+        if let ([Examined { server, answer: Err(error) }], false) =
+            (&*examined, servers.has_replicas())
+        {
+            look.unknown.push(format!("{server}: {}", error.message));
         }
         if servers.len() == 1 {
             if !servers.has_replicas() {
@@ -93,11 +107,16 @@ impl Look {
     fn examine(&mut self, examined: &Examined, has_replicas: bool) {
         let all = match &examined.answer {
             Ok(all) => all,
-            Err(error) => return self.missing.push(error.clone()),
+            Err(error) if error.code == exit::UNAVAILABLE => {
+                return self.missing.push(error.message.clone());
+            }
+            Err(error) => return self.unknown.push(error.message.clone()),
         };
         for (_, health) in all {
             if let Err(error) = &health.vote {
-                self.missing.push(format!("{}: {error}", health.address));
+                let is_passing = matches!(error, NodeError::Quarantined { .. });
+                let of = if is_passing { &mut self.missing } else { &mut self.unknown };
+                of.push(format!("{}: {error}", health.address));
             }
             if !has_replicas {
                 continue;
@@ -115,7 +134,15 @@ impl Look {
     }
 
     fn note_unread(&mut self, list: &LockList) {
-        // One that does not answer is missing already.
+        for (node, error) in &list.failed {
+            let of = if error.is_transient() { &mut self.missing } else { &mut self.unknown };
+            of.push(format!("{node}: {error}"));
+        }
+        let endless = list.locks.iter().filter(|lock| lock.more_holders > 0);
+        for lock in endless.take(MOST_TOLD) {
+            let name = in_one_line(&lock.name);
+            self.unknown.push(format!("{name} has more readers than are looked at"));
+        }
         if list.unread > 0 {
             self.unknown.push(format!("{} keys may not be read by this user", list.unread));
         }
@@ -198,7 +225,5 @@ const UNKNOWN: u8 = 2;
 
 /// Between two looks.
 const BETWEEN: Duration = Duration::from_secs(2);
-/// At the end of the limit.
-const LEAST: Duration = Duration::from_millis(50);
 const TELL_EVERY: Duration = Duration::from_secs(10);
 const MOST_TOLD: usize = 5;

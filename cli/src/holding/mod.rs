@@ -56,7 +56,7 @@ async fn under_the_lock(
         ended = ends.next() => {
             ended?;
             tell(format_args!("{name} is not wanted any more: it was never held"));
-            return Ok(End::Code(0));
+            return Ok(End::Code(exit::NEVER_HELD));
         }
     };
     if let Err(failure) = ready.say(name, &hold) {

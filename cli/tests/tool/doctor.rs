@@ -5,7 +5,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use testkit::{Cluster, RedisServer, Reply, WallClocks};
 
-use crate::support::tool::{Finished, palisade, run};
+use crate::support::{
+    tool::{Finished, palisade, run},
+    until,
+};
 
 fn doctor(urls: &[String], options: &[&str]) -> Finished {
     let servers = urls.iter().flat_map(|url| ["-s", url]);
@@ -85,7 +88,6 @@ fn server_that_throws_locks_away_or_cannot_write_is_a_problem() {
             "throws away locks",
         ),
         (["maxmemory", "1mb"], ["maxmemory", "100mb"], "its memory is used by"),
-        (["maxclients", "2"], ["maxclients", "100"], "connections are in use"),
     ] {
         server.cli(&["CONFIG", "SET", "maxmemory", "100mb"]);
         server.cli(&["CONFIG", "SET", change[0], change[1]]);
@@ -147,4 +149,30 @@ fn rights_of_the_role_are_enough() {
     let partial = doctor(&seers, &["--wait-safe=0"]);
     assert_eq!(partial.code(), 1, "{partial:?}");
     assert!(partial.said().contains("partial on 2 of 3"), "{partial:?}");
+}
+
+/// Of however many there may be.
+#[test]
+fn connections_that_run_out_are_a_problem() {
+    let server = RedisServer::start();
+    let urls = [server.url()];
+    server.cli(&["CONFIG", "SET", "maxclients", "50"]);
+    assert_eq!(doctor(&urls, &[]).code(), 0, "few are in use");
+    let open = || std::net::TcpStream::connect(server.addr()).expect("it listens");
+    let _open: Vec<_> = (0..42).map(|_| open()).collect();
+    until("all are there", || {
+        let clients = server.cli(&["INFO", "clients"]);
+        clients.contains("connected_clients:43").then_some(())
+    });
+    let told = doctor(&urls, &[]);
+    assert_eq!(told.code(), 1, "{told:?}");
+    has(&told, "connections are in use");
+}
+
+#[test]
+fn cause_that_does_not_pass_has_its_code() {
+    let server = RedisServer::builder().password("secret").start();
+    let told = doctor(&[format!("redis://:wrong@{}", server.addr())], &[]);
+    assert_eq!(told.code(), 78, "{told:?}");
+    has(&told, "verdict: unknown");
 }

@@ -202,3 +202,14 @@ fn command_is_a_line_or_begins_with_the_first_word_behind_the_name() {
         assert_eq!(refused.code(), 64, "{wrong:?}: {refused:?}");
     }
 }
+
+/// A script that goes by the code is not to believe that it held it.
+#[test]
+fn what_ends_before_it_was_held_is_told() {
+    let server = RedisServer::start();
+    let urls = [server.url()];
+    let holder = run(&urls, "-w 50", "echo held; read line").start();
+    assert_eq!(holder.line(), "held");
+    let never = palisade(&["hold", "-s", &urls[0], "--until-eof", "name"]).finish();
+    assert_eq!((never.code(), never.output.len()), (1, 0), "{never:?}");
+}

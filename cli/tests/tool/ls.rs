@@ -204,3 +204,20 @@ fn permits_are_shown_by_their_name() {
     let seen = ls(&urls, &["number"]);
     assert!(seen.output[1].starts_with("number  counter, 7 left  none"), "{seen:?}");
 }
+
+/// It holds nothing, and ends within a lease.
+#[test]
+fn what_stands_where_a_lock_was_taken_away_is_not_held_for_long() {
+    let server = RedisServer::start();
+    let urls = [server.url()];
+    for options in ["-w 50", "-w 50 --shared"] {
+        let (_holder, id) = hold(&urls, options);
+        let words = ["unlock", "-s", &urls[0], "name", "--holder", &id];
+        assert_eq!(palisade(&words).finish().code(), 0);
+        let json = json(&urls, &[]);
+        assert_eq!(json.pointer("/locks/0/holders/0/operator"), Some(&true.into()), "{json}");
+        let older = ls(&urls, &["--older-than", "1h"]);
+        assert_eq!((older.code(), older.output.len()), (0, 0), "{older:?}");
+        server.cli(&["FLUSHALL"]);
+    }
+}

@@ -130,3 +130,44 @@ fn master_without_a_replica_that_follows_is_waited_for() {
     assert_eq!(bare.code(), 1, "{bare:?}");
     assert!(bare.said().contains("has no replica that has all"), "{bare:?}");
 }
+
+#[test]
+fn what_cannot_be_looked_at_cannot_be_judged() {
+    let cluster = fleet();
+    for rules in ["-scan", "-info"] {
+        let seers: Vec<String> = cluster
+            .iter()
+            .map(|server| {
+                let rules =
+                    ["ACL", "SETUSER", "seer", "reset", "on", ">pw", "~*", "&*", "+@all", rules];
+                server.command(&rules);
+                server.url_with("seer", "pw")
+            })
+            .collect();
+        let unread = wait_safe(&seers, &["--wait-safe=5s"]);
+        assert_eq!(unread.code(), 2, "{rules}: {unread:?}");
+    }
+    // More readers than are looked at, of which some are on two servers alone.
+    for server in &cluster {
+        for reader in 0..70 {
+            let holder = format!("01234567-89ab-4cde-8123-456789abcdef:{reader}");
+            server.cli(&["HSET", "readers", &holder, "1"]);
+            let timer = format!("{{readers}}:{holder}:rwlock_timeout:1");
+            server.cli(&["SET", &timer, "1", "PX", "600000"]);
+        }
+        server.cli(&["HSET", "readers", "mode", "read"]);
+        server.cli(&["PEXPIRE", "readers", "600000"]);
+    }
+    let many = wait_safe(&cluster.urls(), &["--wait-safe=5s"]);
+    assert_eq!(many.code(), 2, "{many:?}");
+    assert!(many.said().contains("readers has more readers"), "{many:?}");
+}
+
+/// Two looks are two seconds apart, whatever the limit.
+#[test]
+fn limit_leaves_time_for_two_looks_or_it_is_not_safe() {
+    let cluster = fleet();
+    let short = wait_safe(&cluster.urls(), &["--wait-safe=1s"]);
+    assert_eq!(short.code(), 1, "{short:?}");
+    assert!(short.said().contains("looked at once"), "{short:?}");
+}

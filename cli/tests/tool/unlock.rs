@@ -154,3 +154,44 @@ fn rights_of_an_operator_are_enough() {
         }
     }
 }
+
+#[test]
+fn what_was_taken_away_is_taken_away_from_its_holder_alone() {
+    let server = RedisServer::start();
+    let urls = [server.url()];
+    for options in ["-w 50", "-w 50 --shared"] {
+        let (_holder, id) = held(&urls, options);
+        assert_eq!(unlock(&urls, &id, &[]).code(), 0);
+        let again = unlock(&urls, &id, &[]);
+        assert_eq!(again.code(), 0, "{options}: {again:?}");
+        assert!(again.output[0].contains("taken away before: "), "{again:?}");
+        for other in ["01234567-89ab-4cde-8123-456789abcdef:7", "garbage"] {
+            let other = unlock(&urls, other, &[]);
+            assert_eq!(other.code(), 3, "{options}: {other:?}");
+        }
+        // Nothing would end it.
+        server.cli(&["PERSIST", "name"]);
+        assert_eq!(unlock(&urls, &id, &[]).code(), 0);
+        assert!(server.end_of("name") > 0, "{options}");
+        let now = unlock(&urls, &id, &["--now", "--yes"]);
+        assert_eq!(now.code(), 0, "{options}: {now:?}");
+        assert_eq!(server.cli(&["EXISTS", "name"]), "0", "{options}: {now:?}");
+    }
+}
+
+#[test]
+fn what_stands_for_no_holder_is_given_back_at_once_or_not() {
+    let server = RedisServer::start();
+    let urls = [server.url()];
+    let (_holder, id) = held(&urls, "-w 50");
+    let taken = unlock(&urls, &id, &["--json"]).output.join("");
+    let taken: serde_json::Value = serde_json::from_str(&taken).expect("JSON");
+    let by = taken["servers"][0]["by"].as_str().expect("text");
+    assert_eq!(unlock(&urls, by, &[]).code(), 64);
+    assert_eq!(unlock(&urls, by, &["--now", "--yes"]).code(), 0);
+    assert_eq!(server.cli(&["EXISTS", "name"]), "0");
+    server.cli(&["HSET", "name", "a", "b"]);
+    let foreign = unlock(&urls, &id, &[]);
+    assert_eq!(foreign.code(), 78, "{foreign:?}");
+    assert!(foreign.said().contains("name is no lock"), "{foreign:?}");
+}

@@ -80,7 +80,7 @@ impl Lock {
     /// # fn main() {}
     /// ```
     pub async fn revoke(&self, holder_id: &str) -> Result<Revoked, InspectError> {
-        let (revoked, _) = self.revoke_for(&self.new_stand_in(), holder_id).await?;
+        let (revoked, _) = self.revoke_from(holder_id).await?;
         Ok(revoked)
     }
 
@@ -94,20 +94,21 @@ impl Lock {
     /// # Cancel safety
     /// As [`revoke`](Self::revoke).
     pub async fn revoke_now(&self, holder_id: &str) -> Result<Revoked, InspectError> {
-        self.revoke_now_for(&self.new_stand_in(), holder_id).await
+        let (revoked, mode) = self.revoke_from(holder_id).await?;
+        let (Revoked::Replaced { by, .. } | Revoked::Before { by, .. }) = &revoked else {
+            return Ok(revoked);
+        };
+        let release = self.release_of(&by.as_str().into(), mode).await;
+        let (services, key) = (&self.voter().services, self.voter().kind.name());
+        let freed = ask(services, key, &release).await;
+        let is_freed = freed.is_ok_and(|outcome| outcome.code == Outcome::DONE);
+        // Else it was taken away all the same.
+        Ok(if is_freed { Revoked::Freed } else { revoked })
     }
 
-    /// A stand-in for one call, whichever members that goes to.
-    pub(crate) fn new_stand_in(&self) -> StandIn {
-        StandIn::new(self.voter().services.process.random.next())
-    }
-
-    /// The same by this stand-in. With it, how the stand-in gives the lock back, if it holds it.
-    pub(crate) async fn revoke_for(
-        &self,
-        stand_in: &StandIn,
-        holder: &str,
-    ) -> Result<(Revoked, Option<Mode>), InspectError> {
+    /// The same, with how the stand-in gives the lock back, if it holds it.
+    async fn revoke_from(&self, holder: &str) -> Result<(Revoked, Option<Mode>), InspectError> {
+        let stand_in = &StandIn::of(holder);
         let (services, key) = (&self.voter().services, self.voter().kind.name());
         let settings = &services.settings;
         let lease = Lease::Watchdog.term(settings.watchdog_lease, settings.max_lease)?;
@@ -115,29 +116,18 @@ impl Lock {
             ask(services, key, &script::revoke(key, holder, stand_in, lease)).await?;
         let ttl = Duration::from_millis(u64::try_from(value).unwrap_or(0));
         let replaced = |by: &Arc<str>| Revoked::Replaced { by: by.to_string(), ttl };
+        let before = |by: &Arc<str>| Revoked::Before { by: by.to_string(), ttl };
+        let [alone, writer, reading] = script::BEFORE;
         match code {
             Outcome::DONE => Ok((replaced(&stand_in.alone), None)),
             script::WRITER => Ok((replaced(&stand_in.alone), Some(Mode::Write))),
             script::READING => Ok((replaced(&stand_in.reader), Some(Mode::Read))),
-            script::BEFORE => Ok((Revoked::Before { ttl }, None)),
+            code if code == alone => Ok((before(&stand_in.alone), None)),
+            code if code == writer => Ok((before(&stand_in.alone), Some(Mode::Write))),
+            code if code == reading => Ok((before(&stand_in.reader), Some(Mode::Read))),
             Outcome::FOREIGN => Err(failed(services, key, NodeError::ForeignKey)),
             _ => Ok((Revoked::NotHeld { is_free: value == 0 }, None)),
         }
-    }
-
-    pub(crate) async fn revoke_now_for(
-        &self,
-        stand_in: &StandIn,
-        holder: &str,
-    ) -> Result<Revoked, InspectError> {
-        let (revoked, mode) = self.revoke_for(stand_in, holder).await?;
-        let Revoked::Replaced { by, .. } = &revoked else { return Ok(revoked) };
-        let release = self.release_of(&by.as_str().into(), mode).await;
-        let (services, key) = (&self.voter().services, self.voter().kind.name());
-        let freed = ask(services, key, &release).await;
-        let is_freed = freed.is_ok_and(|outcome| outcome.code == Outcome::DONE);
-        // Else it was taken away all the same.
-        Ok(if is_freed { Revoked::Freed } else { revoked })
     }
 
     /// How a stand-in gives the lock back, as its kind does: whoever waits for that is told.

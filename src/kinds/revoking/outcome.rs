@@ -37,9 +37,11 @@ pub enum Revoked {
     },
     /// The same, and it was given back at once.
     Freed,
-    /// It was taken away before, from this holder or another, and is free when the ttl is over.
+    /// It was taken away from this holder before, and is free when the ttl is over.
     #[non_exhaustive]
     Before {
+        /// What stands in its place.
+        by: String,
         /// For how long from now.
         ttl: Duration,
     },
@@ -65,8 +67,9 @@ impl fmt::Display for Revoked {
                 write!(f, "taken away: {} holds it for {} ms", Shown::new(by), ttl.as_millis())
             }
             Self::Freed => f.write_str("taken away, and given back"),
-            Self::Before { ttl } => {
-                write!(f, "taken away before: it is free in {} ms", ttl.as_millis())
+            Self::Before { by, ttl } => {
+                let (by, ms) = (Shown::new(by), ttl.as_millis());
+                write!(f, "taken away before: {by} holds it for {ms} ms")
             }
             Self::NotHeld { is_free: true } => f.write_str("free"),
             Self::NotHeld { is_free: false } => f.write_str("held by another"),

@@ -16,7 +16,9 @@
 --    1, ttl in ms   the stand-in holds it, alone, for as long as the holder would have
 --    2, ttl in ms   the same, as a writer
 --    3, ttl in ms   the same, as a reader: the ttl is that of its timer
---    4, ttl in ms   a stand-in held it already
+--    4, ttl in ms   the stand-in of this holder held it already, alone
+--    5, ttl in ms   the same, as a writer
+--    6, ttl in ms   the same, as a reader
 --    0, 0           nobody holds it
 --    0, 1           held by others; nothing was changed
 --   -2, 0           the key is of another type, or a hash that is no lock; it was not touched
@@ -24,12 +26,10 @@
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 
--- Whether a stand-in holds it alone, or as a writer.
-local function is_stood_in(key)
-  for _, field in ipairs(redis.call('HLEN', key) <= 2 and redis.call('HKEYS', key) or {}) do
-    if string.find(field, '^palisade%-unlock:%d+') then return true end
-  end
-  return false
+-- How the stand-in of a holder that is gone holds it, as the code says that; nil if it does not.
+local function stood_in(key, stand_in, reader)
+  local found = redis.call('HMGET', key, stand_in, stand_in .. ':write', reader)
+  return found[1] and 4 or found[2] and 5 or found[3] and 6 or nil
 end
 
 -- A token of the holder is less than the counter from now on, whose ttl stays. What is no counter of ours is left
@@ -72,8 +72,11 @@ local function revoke(key, timer, stand_in_timer, counters, holder, stand_in, re
   local reads, writes = found[1] == 'read' and not found[3], found[3]
   -- What is no holder id may be another field.
   if not string.find(holder, '^.+:%-?%d+$') or not found[2] and not writes then
-    if is_stood_in(key) then return 4, ttl end
-    return 0, 1
+    local before = stood_in(key, stand_in, reader)
+    if not before then return 0, 1 end
+    -- Nothing else would ever end it.
+    if ttl == -1 then redis.call('PEXPIRE', key, lease_ms) end
+    return before, ttl == -1 and lease_ms or ttl
   end
   if ttl == -1 then
     redis.call('PEXPIRE', key, lease_ms)

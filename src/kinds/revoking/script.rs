@@ -24,13 +24,19 @@ pub(crate) struct StandIn {
 }
 
 impl StandIn {
-    /// One that no other is.
-    pub(crate) fn new(number: u64) -> Self {
+    /// That of a holder: the same whenever it is asked for, and another holder's is another.
+    pub(crate) fn of(holder: &str) -> Self {
         // Lua and other clients read it as a whole number.
-        let number = (number >> 11).to_string();
+        let number = (fnv1a(holder) >> 11).to_string();
         let [alone, reader] = REVOKED.map(|prefix| key::joined(&[&[prefix, ":", &number]]));
         Self { alone, reader }
     }
+}
+
+/// Fowler, Noll and Vo's hash: the same in every version of this crate.
+fn fnv1a(text: &str) -> u64 {
+    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
 /// Replaces a holder by a stand-in, which keeps its ttl; where it has none, from now on for a lease.
@@ -55,5 +61,22 @@ pub(super) fn revoke(name: &Arc<str>, holder: &str, stand_in: &StandIn, lease: T
 pub(super) const WRITER: i64 = 2;
 /// The stand-in holds it as a reader now.
 pub(super) const READING: i64 = 3;
-/// A stand-in held it already.
-pub(super) const BEFORE: i64 = 4;
+/// The stand-in of this holder held it already: alone, as a writer, as a reader.
+pub(super) const BEFORE: [i64; 3] = [4, 5, 6];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As its authors have it.
+    #[test]
+    fn hash_is_that_of_the_tables() {
+        for (text, hash) in [
+            ("", 0xcbf2_9ce4_8422_2325),
+            ("a", 0xaf63_dc4c_8601_ec8c),
+            ("foobar", 0x8594_4171_f739_67e8),
+        ] {
+            assert_eq!(fnv1a(text), hash, "{text}");
+        }
+    }
+}
