@@ -103,7 +103,11 @@ impl RunArgs {
     pub(crate) fn words(&self) -> Vec<OsString> {
         match &self.line {
             Some(line) => vec!["/bin/sh".into(), "-c".into(), line.clone()],
-            None => self.command.clone(),
+            // Behind a NAME that stands behind a -- itself, the second one is taken for a word.
+            None => match self.command.split_first() {
+                Some((first, rest)) if first == "--" && !rest.is_empty() => rest.to_vec(),
+                _ => self.command.clone(),
+            },
         }
     }
 }

@@ -74,7 +74,7 @@ pub fn main() -> ExitCode {
 fn dispatch(cli: Cli) -> Result<End, Failure> {
     let code = match cli.subcommand {
         Subcommand::Run(args) => return runtime()?.block_on(run::run(&args)),
-        Subcommand::Hold(args) => return runtime()?.block_on(holding::hold(&args)),
+        Subcommand::Hold(args) => return holding::hold(&args),
         Subcommand::Inspect(args) if args.last => runtime()?.block_on(last::last(&args)),
         Subcommand::Inspect(args) => runtime()?.block_on(inspect::inspect(&args)),
         Subcommand::Ls(args) => runtime()?.block_on(ls::ls(&args)),

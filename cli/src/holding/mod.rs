@@ -17,6 +17,7 @@ use crate::{
     exit::{self, End, Failure},
     hold::Hold,
     run::{Settings, give_back, slots, waiting},
+    runtime,
     servers::Servers,
     signals::{ENDING, Signals},
     supervisor::{SAFETY, Schedule, Step},
@@ -27,12 +28,17 @@ use input::Input;
 use ready::Ready;
 
 /// The whole story; how to end.
-pub(crate) async fn hold(args: &HoldArgs) -> Result<End, Failure> {
+pub(crate) fn hold(args: &HoldArgs) -> Result<End, Failure> {
+    // Before anything of ours has a descriptor that could be meant.
+    let ready = Ready::to(args)?;
+    runtime()?.block_on(hold_and_tell(args, ready))
+}
+
+async fn hold_and_tell(args: &HoldArgs, ready: Ready) -> Result<End, Failure> {
     let servers = Servers::telling(&args.lock.servers, args.lock.note.as_deref())?;
     let settings = Settings::of(&args.lock, servers.max_lease())?;
     slots::check(&args.lock, servers.len())?;
     QUIET.store(args.lock.quiet, std::sync::atomic::Ordering::Relaxed);
-    let ready = Ready::to(args)?;
     let companion = args.with_pid.map(|pid| Companion::of(pid, args.kill)).transpose()?;
     let ends = Ends { companion, input: args.until_eof.then(Input::watched) };
     let end = under_the_lock(args, &settings, &servers, ready, ends).await;

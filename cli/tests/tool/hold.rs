@@ -213,3 +213,16 @@ fn what_ends_before_it_was_held_is_told() {
     let never = palisade(&["hold", "-s", &urls[0], "--until-eof", "name"]).finish();
     assert_eq!((never.code(), never.output.len()), (1, 0), "{never:?}");
 }
+
+#[test]
+fn ready_line_goes_to_what_is_open_or_nothing_is_asked() {
+    // Whatever this process has inherited itself.
+    let line = "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
+        exec $PALISADE hold -s redis://127.0.0.1:1 --ready-fd $0 name";
+    for number in 3..10 {
+        let shell = program("sh", &["-c", line, &number.to_string()]);
+        let refused = shell.env("PALISADE", PALISADE).finish();
+        assert_eq!(refused.code(), 64, "{number}: {refused:?}");
+        assert!(refused.said().contains("No such file"), "{number}: {refused:?}");
+    }
+}

@@ -236,3 +236,16 @@ fn ignored_signals_stay_ignored() {
     assert_eq!(nohup.line(), "on");
     assert_eq!(nohup.finish().code(), 0);
 }
+
+/// A name may begin with a dash.
+#[test]
+fn command_is_what_stands_behind_the_second_dashes() {
+    let server = RedisServer::start();
+    let url = server.url();
+    for words in
+        [&["--", "-name", "--", "echo", "--", "ran"][..], &["--", "-name", "echo", "--", "ran"]]
+    {
+        let ran = palisade(&[&["run", "-n", "-s", &url][..], words].concat()).finish();
+        assert_eq!((ran.code(), &*ran.output), (0, &["-- ran".to_owned()][..]), "{ran:?}");
+    }
+}
