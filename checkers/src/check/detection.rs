@@ -99,6 +99,9 @@ pub fn lateness(history: &History) -> Vec<Duration> {
 fn unawareness(history: &History, section: &Section) -> Option<(Span, Duration)> {
     // A section that does not listen is told nothing.
     let hold = section.hold.as_ref().filter(|hold| !section.careless || hold.lost.is_some())?;
+    if hold.renewed_untold {
+        return None;
+    }
     // A worker that was stopped on the way may get a guard that is lost: it cannot have been told
     // before.
     let span = Span::new(hold.deadline.max(hold.granted), section.end_of_use());
@@ -136,6 +139,20 @@ mod tests {
             check(&lost.history()).len()
         };
         assert_eq!([noticed_at(2_001), noticed_at(2_300)], [0, 1]);
+    }
+
+    /// It is renewed where that is confirmed, and tells until when once it is done.
+    #[test]
+    fn of_a_hold_that_is_lost_while_it_is_downgraded_the_end_is_not_known() {
+        let late = |told: bool| {
+            let story = Story::new().section("w0.0/0#1", |s| {
+                let s = s.asked(0).granted(5, 1_000).downgrading(900);
+                let s = if told { s.extended(950, 1_000) } else { s };
+                s.lost(1_300).releasing(1_300)
+            });
+            check(&story.history()).len()
+        };
+        assert_eq!([late(false), late(true)], [0, 1]);
     }
 
     #[test]

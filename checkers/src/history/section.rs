@@ -49,6 +49,8 @@ pub struct Hold {
     pub tokens: Vec<u64>,
     /// From when others that share it may have it too, of one that was downgraded.
     pub shared_from: Option<Time>,
+    /// Whether it is being downgraded, which may renew it: until when, is told when that is done.
+    pub renewed_untold: bool,
     /// Whether its key was left to end by itself.
     pub orphaned: bool,
     /// When a server's word had come that a key of it is gone.
@@ -200,6 +202,7 @@ impl Hold {
             lease: deadline.since(granted),
             tokens: token.into_iter().collect(),
             shared_from: None,
+            renewed_untold: false,
             orphaned: false,
             told_gone: None,
             lost: None,
@@ -212,8 +215,14 @@ impl Hold {
 
     fn note(&mut self, at: Time, event: &Event) {
         match event {
-            Event::Downgrading { .. } => self.shared_from = Some(at),
-            Event::Extended { deadline, .. } => self.extend(*deadline),
+            Event::Downgrading { .. } => {
+                self.shared_from = Some(at);
+                self.renewed_untold = true;
+            }
+            Event::Extended { deadline, .. } => {
+                self.extend(*deadline);
+                self.renewed_untold = false;
+            }
             Event::Lost { cause, deadline, .. } => {
                 self.extend(*deadline);
                 self.lost = Some(Loss { at, cause: cause.clone() });

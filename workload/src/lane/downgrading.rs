@@ -1,11 +1,7 @@
 //! What a lane does with a lock that it has alone and then shares: writes, and reads on.
 
-use checkers::{history::Event, time::Time};
-use palisade::{
-    LockGuard,
-    error::{DowngradeError, LockLost, LostCause},
-    rw::WriteGuard,
-};
+use checkers::history::Event;
+use palisade::{LockGuard, error::DowngradeError, rw::WriteGuard};
 use tokio::select;
 
 use super::Lane;
@@ -34,8 +30,7 @@ impl Lane {
             Ok(guard) => guard.into(),
             Err(DowngradeError::WriteGuards { guard, .. }) => guard.into(),
             Err(DowngradeError::Lost(lost)) => {
-                let deadline = self.deadline_of_lost(&lost, deadline);
-                self.record(Event::Extended { section, deadline });
+                // It may have been renewed on the way: until when, the guard is not there any more to say.
                 let cause = lost.cause.to_string();
                 self.record(Event::Lost { section, cause, deadline });
                 self.record(Event::Releasing { section, deadline });
@@ -53,11 +48,5 @@ impl Lane {
             () = self.work(&guard, intent.work) => {}
         }
         self.let_go(guard, intent.ending).await;
-    }
-
-    /// A downgrade renews the lease where it is confirmed, so it ran out later, maybe: how much later, the guard is not
-    /// there any more to say.
-    fn deadline_of_lost(&self, lost: &LockLost, before: Time) -> Time {
-        if lost.cause == LostCause::Expired { before.max(self.clock.now()) } else { before }
     }
 }
