@@ -304,7 +304,7 @@ fixed lease at the end of that. Permits have no other way: they are given back o
 
 pub(crate) const UNLOCK_MORE: &str = "\
 Example:
-  A job hangs on a machine that nobody gets at:
+  A job hangs on a machine that is out of reach:
     palisade inspect -s redis://db1 --json report | jq -r .servers[0].holder
     palisade unlock -s redis://db1 report --holder 5c4e…:7
 

@@ -53,7 +53,7 @@ impl Plan {
     }
 }
 
-/// Follows who leads until the clients are shut down.
+/// Follows the election until the clients are shut down.
 pub(crate) fn follow(
     stage: &Arc<Stage>,
     worker: Worker,

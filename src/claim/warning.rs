@@ -14,7 +14,7 @@ impl Claim {
     pub(super) fn warn_if_due(&self, now: Instant) {
         let held = {
             let mut state = self.state();
-            // Held out to the next user, it is in nobody's way.
+            // Held out to the next user, it keeps none out.
             let has_user = state.loss_listener.is_some();
             let Some((next, held)) = state.long_warning.and_then(|it| it.next(now)) else { return };
             state.long_warning = Some(next);

@@ -2,7 +2,7 @@
 //! announcement after a newer one, and nothing that was not announced in that term. In the end it is shown that none
 //! leads.
 //!
-//! The lock decides who leads, and the first invariants judge that.
+//! The lock decides which candidate leads, and the first invariants judge that.
 
 use std::collections::BTreeMap;
 

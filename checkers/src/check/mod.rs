@@ -17,7 +17,7 @@
 //! * `permits` (I13): no more permits are held than there are.
 //! * `latches` (I14): a latch counts each count once, and lets through at zero and not before.
 //! * `periods` (I15): no period has two recorded runs, and each that was asked for undisturbed has one.
-//! * `elections` (I16): what is shown of who leads never goes back, and was announced.
+//! * `elections` (I16): what is shown of the leader never goes back, and was announced.
 //! * `promise`: what was never promised, and excuses the first two.
 //! * `undisturbed`: where nothing breaks, no lock that is renewed is lost.
 //! * `conduct`: the workers ended as they should and met only errors that the faults explain.

@@ -84,8 +84,8 @@ impl Lock {
         Ok(revoked)
     }
 
-    /// The same, and gives the lock back at once: whoever waits is woken. The holder believes that it holds the lock
-    /// until it [learns](Self::revoke) of this, beside whoever is granted it meanwhile.
+    /// The same, and gives the lock back at once: waiters are woken. The holder believes that it holds the lock until it
+    /// [learns](Self::revoke) of this, beside one that is granted it meanwhile.
     ///
     /// # Errors
     /// As [`revoke`](Self::revoke). [`Revoked::Replaced`] says that it was taken away, and not known to be given back:
@@ -130,7 +130,7 @@ impl Lock {
         }
     }
 
-    /// How a stand-in gives the lock back, as its kind does: whoever waits for that is told.
+    /// How a stand-in gives the lock back, as its kind does: waiters are told.
     async fn release_of(&self, stand_in: &Arc<str>, mode: Option<Mode>) -> Statement {
         let (services, key) = (&self.voter().services, self.voter().kind.name());
         if let Some(mode) = mode {

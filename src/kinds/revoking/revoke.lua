@@ -19,7 +19,7 @@
 --    4, ttl in ms   the stand-in of this holder held it already, alone
 --    5, ttl in ms   the same, as a writer
 --    6, ttl in ms   the same, as a reader
---    0, 0           nobody holds it
+--    0, 0           it is free
 --    0, 1           held by others; nothing was changed
 --   -2, 0           the key is of another type, or a hash that is no lock; it was not touched
 
