@@ -390,7 +390,8 @@ pub(crate) struct DoctorArgs {
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// Wait until one of several servers can be restarted, even empty, without a lock being lost; no longer than LIMIT
+    /// Wait until one of several servers can be restarted, even empty, without a lock being lost; no longer than LIMIT,
+    /// of which two looks take 2s at least
     #[arg(long, value_name = "LIMIT", num_args = 0..=1, require_equals = true, conflicts_with_all = ["all", "json"], value_parser = duration::parse)]
     pub(crate) wait_safe: Option<Option<Duration>>,
 

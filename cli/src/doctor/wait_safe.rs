@@ -73,13 +73,10 @@ impl Look {
         for one in &examined {
             look.examine(one, servers.has_replicas());
         }
-        if let ([Examined { server, answer: Err(error) }], false) =
-            (&*examined, servers.has_replicas())
-        {
-            look.unknown.push(format!("{server}: {}", error.message));
-        }
         if servers.len() == 1 {
             if !servers.has_replicas() {
+                // Waiting does not help.
+                look.unknown.append(&mut look.missing);
                 let why =
                     "there is one server, and no replica of it: a restart ends what is held there";
                 look.unknown.push(why.to_owned());
@@ -95,6 +92,8 @@ impl Look {
             let options = ListOptions::new().named(&seen.name);
             let again = masters.list(&options).await;
             let again = again.map_err(|error| Failure::new(exit::CONFIGURATION, error))?;
+            // A server that is silent now is not one that lacks it.
+            look.note_unread(&again);
             let again = seen.now(&again);
             let of = if again.is_held() || args.strict { &mut look.missing } else { &mut look.few };
             if again.votes > 0 && !again.is_on_all() {
