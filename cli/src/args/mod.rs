@@ -1,21 +1,25 @@
 //! The command line: what can be asked, and the help that explains it.
 
+mod operating;
+mod servers;
+
 use std::{env, ffi::OsString, path::PathBuf, time::Duration};
 
-use clap::{ArgAction, Args, Parser, ValueEnum, value_parser};
+use clap::{Args, Parser, ValueEnum, value_parser};
 
 use crate::{
     duration, exit,
     help::{
-        ACL_ABOUT, ACL_MORE, BLESS_ABOUT, BLESS_MORE, CLOCK_SKEW, DOCTOR_ABOUT, DOCTOR_MORE,
-        FAILOVER, FLEET_MAX_LEASE, HOLD_ABOUT, HOLD_MORE, INSPECT_ABOUT, INSPECT_MORE,
-        LEADER_ABOUT, LEADER_MORE, LONG_ABOUT, LS_ABOUT, LS_MORE, MAX_LEASE, NAMESPACE,
-        PERMITS_ABOUT, QUARANTINE, RUN_ABOUT, RUN_MORE, RUN_SHORT, SERVER, UNIDENTIFIED,
-        UNLOCK_ABOUT, UNLOCK_MORE, WATCH_ABOUT, WATCH_MORE,
+        ACL_ABOUT, ACL_MORE, BLESS_ABOUT, BLESS_MORE, HOLD_ABOUT, HOLD_MORE, INSPECT_ABOUT,
+        INSPECT_MORE, LEADER_ABOUT, LEADER_MORE, LONG_ABOUT, NAMESPACE, PERMITS_ABOUT, RUN_ABOUT,
+        RUN_MORE, RUN_SHORT,
     },
     sort::Sort,
     tell,
 };
+
+pub(crate) use operating::{DoctorArgs, LsArgs, UnlockArgs, WatchArgs};
+pub(crate) use servers::{AfterFailover, ServerArgs, TlsArgs, VotesOfUnknown, WhichWait};
 
 /// Runs a command while holding a lock in Redis, and never after it.
 #[derive(Debug, Parser)]
@@ -254,82 +258,6 @@ pub(crate) struct InspectArgs {
     pub(crate) name: String,
 }
 
-/// List the locks that are held
-#[derive(Debug, Args)]
-#[command(long_about = LS_ABOUT, after_long_help = LS_MORE)]
-pub(crate) struct LsArgs {
-    #[command(flatten)]
-    pub(crate) servers: ServerArgs,
-
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Without pauses: servers are kept busy for as long as it takes
-    #[arg(long)]
-    pub(crate) fast: bool,
-
-    /// Only those that are held for longer than that, or for a time that is not known. Exit with 0 if there are none, 1
-    /// if there are some, 2 if that is not known
-    #[arg(long, value_name = "DURATION", conflicts_with = "processes", value_parser = duration::parse)]
-    pub(crate) older_than: Option<Duration>,
-
-    /// List the processes that tell what they are, in place of locks
-    #[arg(long, conflicts_with = "pattern")]
-    pub(crate) processes: bool,
-
-    /// Only locks whose names match: *, ? and [a-z] as in SCAN. What has none of these is one name, and is looked at
-    /// at once
-    pub(crate) pattern: Option<String>,
-}
-
-/// Tell what becomes of locks, a line of JSON for each change, until it is ended
-#[derive(Debug, Args)]
-#[command(long_about = WATCH_ABOUT, after_long_help = WATCH_MORE)]
-pub(crate) struct WatchArgs {
-    #[command(flatten)]
-    pub(crate) servers: ServerArgs,
-
-    /// All locks, in place of some: goes through all keys each time, at the pace of `palisade ls`
-    #[arg(long, conflicts_with = "names")]
-    pub(crate) all: bool,
-
-    /// The pause between two looks, at least 100ms
-    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = pause_of_looks)]
-    pub(crate) every: Duration,
-
-    /// Names of locks
-    #[arg(required_unless_present = "all", value_name = "NAME")]
-    pub(crate) names: Vec<String>,
-}
-
-/// Take the lock NAME away from a holder, which ends before another is granted it
-#[derive(Debug, Args)]
-#[command(long_about = UNLOCK_ABOUT, after_long_help = UNLOCK_MORE)]
-pub(crate) struct UnlockArgs {
-    #[command(flatten)]
-    pub(crate) servers: ServerArgs,
-
-    /// From this holder and no other: its id, as `palisade inspect` shows it
-    #[arg(long, value_name = "ID")]
-    pub(crate) holder: String,
-
-    /// Let others in at once, though the holder may run on until it looks
-    #[arg(long)]
-    pub(crate) now: bool,
-
-    /// Two may run then. Needed for --now where there is no terminal to ask at
-    #[arg(long, requires = "now")]
-    pub(crate) yes: bool,
-
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// The name of the lock
-    pub(crate) name: String,
-}
-
 /// Show which candidate leads the election NAME
 #[derive(Debug, Args)]
 #[command(long_about = LEADER_ABOUT, after_long_help = LEADER_MORE)]
@@ -377,35 +305,6 @@ pub(crate) struct BlessArgs {
     /// Bless servers that are not all new, or were blessed before
     #[arg(long)]
     pub(crate) force: bool,
-}
-
-/// Show how the servers are, and what a crash of one of them would cost
-#[derive(Debug, Args)]
-#[command(long_about = DOCTOR_ABOUT, after_long_help = DOCTOR_MORE)]
-pub(crate) struct DoctorArgs {
-    #[command(flatten)]
-    pub(crate) servers: ServerArgs,
-
-    /// Judge them for locks that every server has to grant, instead of a majority
-    #[arg(long)]
-    pub(crate) all: bool,
-
-    /// Wait until one of several servers can be restarted, even empty, without a lock being lost; no longer than LIMIT,
-    /// of which two looks take 2s at least
-    #[arg(long, value_name = "LIMIT", num_args = 0..=1, require_equals = true, conflicts_with_all = ["all", "json"], value_parser = duration::parse)]
-    pub(crate) wait_safe: Option<Option<Duration>>,
-
-    /// Wait also for locks that only a minority of the servers has
-    #[arg(long, requires = "wait_safe")]
-    pub(crate) strict: bool,
-
-    /// Go through the keys without pauses
-    #[arg(long, requires = "wait_safe")]
-    pub(crate) fast: bool,
-
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// Print the least rights of a user, for ACL SETUSER
@@ -487,108 +386,6 @@ pub(crate) enum KindOfName {
     Latch,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct ServerArgs {
-    // No parser and no default here: clap would print the value, which may hold a password.
-    #[arg(short, long = "server", value_name = "URL", help = SERVER)]
-    pub(crate) servers: Vec<String>,
-
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse, help = MAX_LEASE)]
-    pub(crate) max_lease: Option<Duration>,
-
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse, help = FLEET_MAX_LEASE)]
-    pub(crate) fleet_max_lease: Option<Duration>,
-
-    #[arg(long, value_name = "PREFIX", help = NAMESPACE)]
-    pub(crate) namespace: Option<String>,
-
-    /// Count a lock as held only while so many replicas of its master have it: more than can be lost
-    /// or cut off together with the master [env: PALISADE_REPLICAS]
-    #[arg(long, value_name = "N")]
-    pub(crate) replicas: Option<u32>,
-
-    /// Have a promoted master wait for so much longer, where masters go by min-replicas-to-write: their
-    /// min-replicas-max-lag and a second; the same everywhere [env: PALISADE_FAILOVER_LAG]
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
-    pub(crate) failover_lag: Option<Duration>,
-
-    /// Have servers tell at once that the lock was taken away, on a connection more to each: else that is
-    /// found when it is renewed. Their user needs what `palisade acl --tracking` prints
-    #[arg(long)]
-    pub(crate) tracking: bool,
-
-    #[arg(long, value_enum, value_name = "WHAT", help = QUARANTINE)]
-    pub(crate) quarantine: Option<WhichWait>,
-
-    #[arg(long, value_enum, value_name = "WHAT", help = FAILOVER)]
-    pub(crate) failover: Option<AfterFailover>,
-
-    #[arg(long, value_enum, value_name = "WHAT", help = UNIDENTIFIED)]
-    pub(crate) unidentified: Option<VotesOfUnknown>,
-
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse, help = CLOCK_SKEW)]
-    pub(crate) clock_skew: Option<Duration>,
-
-    /// Tell on stderr what happens to the connections, and what servers are warned about; -vv: all of it
-    #[arg(short, long, action = ArgAction::Count)]
-    pub(crate) verbose: u8,
-
-    #[command(flatten)]
-    pub(crate) tls: TlsArgs,
-}
-
-/// For which locks a server waits that may have forgotten some.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum WhichWait {
-    /// Those over several servers
-    Several,
-    /// Those on one server too
-    Always,
-    /// The same, and once where its data has no mark, however old it is
-    Strict,
-    /// None: your word that servers forget nothing, such as with `appendfsync always`
-    Durable,
-}
-
-/// What becomes of the votes of a replica that takes its master's place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum AfterFailover {
-    /// They count after a while
-    Wait,
-    /// They count at once: two may hold a lock then
-    Trust,
-}
-
-/// What becomes of the votes of a server that does not tell when it was started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum VotesOfUnknown {
-    /// They do not count
-    Refuse,
-    /// They count
-    Trust,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct TlsArgs {
-    /// Trust servers of rediss:// URLs by these certificates, PEM, in place of the system's [env:
-    /// PALISADE_TLS_CA]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) tls_ca: Option<PathBuf>,
-
-    /// Show this certificate to servers that ask for one, PEM [env: PALISADE_TLS_CERT]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) tls_cert: Option<PathBuf>,
-
-    /// The key of that certificate, PEM [env: PALISADE_TLS_KEY]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) tls_key: Option<PathBuf>,
-
-    /// The name that certificates of servers must bear, if it is not their host's [env:
-    /// PALISADE_TLS_SERVER_NAME]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) tls_server_name: Option<String>,
-}
-
 /// The process between palisade and the command.
 #[derive(Debug, Args)]
 pub(crate) struct SuperviseArgs {
@@ -646,14 +443,6 @@ fn pause(text: &str) -> Result<Duration, String> {
     Some(duration::parse(text)?)
         .filter(is_usable)
         .ok_or_else(|| "must be from 1ms to 10 years".to_owned())
-}
-
-/// More often would be a load of its own.
-fn pause_of_looks(text: &str) -> Result<Duration, String> {
-    let is_usable = |time: &Duration| *time >= Duration::from_millis(100) && *time <= LONGEST_PAUSE;
-    Some(duration::parse(text)?)
-        .filter(is_usable)
-        .ok_or_else(|| "must be from 100ms to 10 years".to_owned())
 }
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
