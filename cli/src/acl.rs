@@ -24,8 +24,8 @@ pub(crate) fn acl(args: &AclArgs) -> Result<u8, Failure> {
     if !args.no_bless {
         rights = rights.blessing();
     }
-    if !args.untold {
-        rights = rights.telling();
+    if args.untold {
+        rights = rights.untold();
     }
     if args.replicated {
         rights = rights.replicated();

@@ -247,11 +247,11 @@ impl ClientBuilder {
 
     /// Of which holds operators are told, with host, process, program and [note](Self::note): on the servers, in one key
     /// a process, `palisade_process:{…}`. `palisade inspect` and [`Client::process_of`] show it. Defaults to
-    /// [`Presence::Hidden`].
+    /// [`Presence::LongHolds`].
     ///
     /// The watchdog writes it, at most once in 10 s, and again every 20 to 30 s while something is held for long. It
-    /// costs an acquire nothing. After a crash it stands for 90 s. Where rights are restricted they are those of
-    /// [`Rights::telling`](crate::acl::Rights::telling); without them that is said once, and locks work as they do.
+    /// costs an acquire nothing. After a crash it stands for 90 s. Where rights are restricted a user that
+    /// may not is told so once, and its locks work as they do: [`Rights::untold`](crate::acl::Rights::untold).
     pub fn presence(mut self, presence: Presence) -> Self {
         self.presence = presence;
         self

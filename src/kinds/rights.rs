@@ -34,7 +34,7 @@ pub struct Rights {
     is_replicated: bool,
     is_in_cluster: bool,
     is_tracking: bool,
-    is_telling: bool,
+    is_untold: bool,
     examines: bool,
     /// Patterns of names that are listed.
     listed: Vec<String>,
@@ -114,10 +114,11 @@ impl Rights {
         self
     }
 
-    /// And those to [tell](crate::ClientBuilder::presence) operators of long holds, and to be told.
+    /// Without those to [tell](crate::ClientBuilder::presence) operators of long holds, and to be told: that is said
+    /// once by a client that would tell, and its locks work as they do.
     #[must_use]
-    pub fn telling(mut self) -> Self {
-        self.is_telling = true;
+    pub fn untold(mut self) -> Self {
+        self.is_untold = true;
         self
     }
 
@@ -156,7 +157,7 @@ impl Rights {
         if self.is_in_cluster {
             keys.insert(format!("{}*", key::marks_of_runs(&namespace)));
         }
-        if self.is_telling || !self.listed.is_empty() {
+        if self.tells() || !self.listed.is_empty() {
             keys.insert(format!("{}*", key::processes(&namespace)));
         }
         if self.is_replicated {
@@ -195,6 +196,11 @@ impl Rights {
         rules
     }
 
+    /// Permits and latches are not told of.
+    fn tells(&self) -> bool {
+        !self.is_untold && self.uses.iter().any(|used| used.usage.has_holders())
+    }
+
     fn commands(&self) -> BTreeSet<String> {
         let mut commands: BTreeSet<String> =
             CONNECTING.iter().copied().map(str::to_owned).collect();
@@ -219,7 +225,7 @@ impl Rights {
         if self.is_tracking {
             commands.extend(["client|tracking", "hlen", "zcard"].map(str::to_owned));
         }
-        if self.is_telling {
+        if self.tells() {
             commands.extend(presence::SCRIPTS.iter().flat_map(|script| called_by(script.source)));
         }
         commands.extend(self.commands_of_operators());

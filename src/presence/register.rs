@@ -38,9 +38,9 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Presence {
     /// Of none.
-    #[default]
     Hidden,
     /// Of those that are held for longer than a third of their lease: what is shorter costs nothing.
+    #[default]
     LongHolds,
     /// Of each, right after it was granted: for programs with few holds.
     EachHold,

@@ -234,11 +234,12 @@ impl RedisServer {
         self.cli(&["SET", MARKER, &format!("blessed {run_id} 86400000 testkit")]);
     }
 
-    /// All keys of database 0, sorted, without the marker that [`bless`](Self::bless) writes.
+    /// All keys of database 0, sorted, without the marker that [`bless`](Self::bless) writes and without what processes
+    /// tell of themselves, which ends a while after their holds.
     pub fn keys(&self) -> Vec<String> {
         let reply = self.command(&["KEYS", "*"]);
         let all = reply.array().iter().map(Reply::to_string);
-        let mut keys: Vec<_> = all.filter(|key| key != MARKER).collect();
+        let mut keys: Vec<_> = all.filter(|key| key != MARKER && !key.contains(RECORD)).collect();
         keys.sort();
         keys
     }
@@ -359,6 +360,8 @@ fn offset(info: &str, label: &str) -> Option<u64> {
 
 const SYNC_LIMIT: Duration = Duration::from_secs(60);
 const MARKER: &str = "palisade:marker";
+/// What stands in the key of each record of a process.
+const RECORD: &str = "palisade_process:";
 
 fn was_cut(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};

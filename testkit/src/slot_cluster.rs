@@ -365,12 +365,16 @@ impl SlotCluster {
     /// All keys of all masters, sorted.
     #[must_use]
     pub fn keys(&self) -> Vec<String> {
-        let masters = owners(self.alive()).into_iter().map(|(_, _, port)| port);
-        let masters: BTreeSet<_> = masters.collect();
-        let living = self.living().filter(|server| masters.contains(&server.port()));
-        let mut keys: Vec<_> = living.flat_map(RedisServer::keys).collect();
+        let mut keys: Vec<_> = self.living_masters().flat_map(RedisServer::keys).collect();
         keys.sort();
         keys
+    }
+
+    /// The masters that live.
+    pub fn living_masters(&self) -> impl Iterator<Item = &RedisServer> {
+        let masters = owners(self.alive()).into_iter().map(|(_, _, port)| port);
+        let masters: BTreeSet<_> = masters.collect();
+        self.living().filter(move |server| masters.contains(&server.port()))
     }
 
     fn until(&self, what: &str, done: impl Fn(&RedisServer) -> bool) {

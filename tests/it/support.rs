@@ -156,8 +156,8 @@ pub(crate) trait Look {
 
     fn exists(&self, key: &str) -> bool;
 
-    /// DBSIZE of database 0.
-    fn size(&self) -> i64;
+    /// How many keys there are, as [`RedisServer::keys`] counts them.
+    fn size(&self) -> usize;
 
     /// How many connections are subscribed to the lock's channel.
     fn subscribers(&self, name: &str) -> i64;
@@ -184,8 +184,8 @@ impl Look for RedisServer {
         self.command(&["EXISTS", key]) == Reply::Int(1)
     }
 
-    fn size(&self) -> i64 {
-        self.command(&["DBSIZE"]).int()
+    fn size(&self) -> usize {
+        self.keys().len()
     }
 
     fn subscribers(&self, name: &str) -> i64 {

@@ -203,7 +203,7 @@ fn change_that_fails_half_way_changes_nothing_and_is_not_kept() {
         let third = if script == SET_LATCH { "3" } else { GENERATION };
         let reply = eval_on(&mut user, script, &KEYS, &[NEVER, CHANNEL, third]);
         assert!(refusal(&reply).is_some(), "{rules:?}: {reply}");
-        assert_eq!(server.size(), i64::from(!before.is_empty()), "{rules:?}");
+        assert_eq!(server.size(), usize::from(!before.is_empty()), "{rules:?}");
         assert_eq!(get(&server, "x"), before, "{rules:?}");
     }
 }

@@ -92,8 +92,8 @@ impl Scene {
         for server in &self.servers {
             loop {
                 let keys: Vec<String> = ask(server, &["KEYS", "*"]).await;
-                // The mark of a server is there to stay.
-                if keys.iter().all(|key| key == "palisade:marker") {
+                // The mark of a server is there to stay, and what a process told ends later.
+                if keys.iter().all(|key| key == "palisade:marker" || key.contains("_process:")) {
                     break;
                 }
                 assert!(began.elapsed() < Duration::from_secs(5), "{keys:?}");
