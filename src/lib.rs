@@ -84,6 +84,7 @@ mod kinds;
 mod latest;
 mod lease;
 mod listing;
+pub mod logging;
 mod node;
 mod notifier;
 mod panics;

@@ -23,7 +23,13 @@ use std::{
     time::Duration,
 };
 
-use crate::{home::PerProcess, panics::contained};
+use tracing::{Level, level_filters::LevelFilter};
+
+use crate::{
+    home::PerProcess,
+    logging::{LOCK, WATCHDOG},
+    panics::contained,
+};
 
 thread_local! {
     static IS_SPARED: Cell<bool> = const { Cell::new(false) };
@@ -61,7 +67,7 @@ impl PendingNotices {
             first.truncate(told);
             first.into_iter().for_each(|tell| desk().events.add(tell));
             if others > 0 {
-                event_elsewhere(move || tracing::warn!(locks = others, "{what}"));
+                event_elsewhere(move || tracing::warn!(target: WATCHDOG, locks = others, "{what}"));
             }
         }
     }
@@ -136,6 +142,13 @@ pub(crate) fn wake(wake: impl FnOnce() + Send + 'static) {
         None => Some(wake),
     });
     left.into_iter().for_each(|wake| desk().wakers.add(wake));
+}
+
+/// Whether a subscriber may want to know of each acquire and release: a comparison where none does.
+pub(crate) fn is_each_wanted() -> bool {
+    let wants = || tracing::enabled!(target: LOCK, Level::DEBUG);
+    LevelFilter::current() >= LevelFilter::DEBUG
+        && (is_spared() || contained(wants).unwrap_or(false))
 }
 
 // keeps: no-guard-across-await
@@ -213,7 +226,7 @@ impl Default for Crews {
     fn default() -> Self {
         let wakers = Crew::new("palisade-wakers", WAKERS, usize::MAX, |_never| {});
         let events = Crew::new("palisade-events", 1, EVENTS, |events| {
-            tracing::warn!(events, "events were left out: subscribers took longer than they came");
+            tracing::warn!(target: WATCHDOG, events, "events were left out: subscribers took longer than they came");
         });
         Self { wakers, events }
     }

@@ -6,7 +6,7 @@ use std::{
 
 use futures::{FutureExt, future::select_all};
 
-use super::{acquisition::Acquisition, servers::gate, target::Target};
+use super::{acquisition::Acquisition, outcome, servers::gate, target::Target};
 use crate::{
     claim::Wanted,
     clock::Instant,
@@ -14,6 +14,7 @@ use crate::{
     guard::{LockGuard, Occupied, Owner, Proof, Turn},
     kind::Admission,
     lease::{Lease, Term},
+    logging::LOCK,
     process::Gate,
     telling,
     wait::{self, Cause, Contender, OnOutage, Round, WaitStrategy, Waiting},
@@ -115,9 +116,10 @@ impl<P: Proof> Handle<P> {
         }
         self.check_own_holds(&owner)?;
         let contending = self.contend(term, Some(&owner), false, patience, deadline);
-        let guard = telling::woken_aside(contending).await?;
+        let outcome = telling::woken_aside(contending).await;
+        self.has_ended(asked_at, &outcome);
+        let guard = outcome?;
         if let Some(guard) = &guard {
-            guard.turn().was_asked_for(asked_at);
             *slot = Arc::downgrade(guard.turn());
             if self.target.composite().is_some() {
                 owner.holds_parts(guard.turn());
@@ -136,9 +138,16 @@ impl<P: Proof> Handle<P> {
         // What it asks for inside of what it holds belongs to that.
         let owner = Owner::current();
         let contending = self.contend(term, owner.as_ref(), true, patience, deadline);
-        let guard = telling::woken_aside(contending).await?;
-        guard.iter().for_each(|guard| guard.turn().was_asked_for(asked_at));
-        Ok(guard.map(P::of))
+        let outcome = telling::woken_aside(contending).await;
+        self.has_ended(asked_at, &outcome);
+        Ok(outcome?.map(P::of))
+    }
+
+    fn has_ended(&self, asked_at: Instant, outcome: &Result<Option<LockGuard>, AcquireError>) {
+        if let Ok(Some(guard)) = outcome {
+            guard.turn().was_asked_for(asked_at);
+        }
+        outcome::tell(&self.target, outcome);
     }
 
     /// Checks all that can be before anything is sent. The lease, and until when to try.
@@ -321,7 +330,7 @@ pub(crate) async fn release_after_work(guard: LockGuard) {
         let (lock, holder) = (claim.lock_name(), claim.holder().clone());
         telling::event(move || {
             tracing::warn!(
-                %lock, %holder, %error,
+                target: LOCK, %lock, %holder, %error,
                 "the lock was not given back cleanly after its work was done"
             );
         });

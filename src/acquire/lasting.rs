@@ -1,7 +1,7 @@
 //! Keys that stand longer than any holder wants them to: a waiter for one waits in vain.
 
 use super::votes::{Votes, ttl_of_refusal};
-use crate::{by_member::ByMember, standing::longest_lease, telling, voting::Voter};
+use crate::{by_member::ByMember, logging::LOCK, standing::longest_lease, telling, voting::Voter};
 
 /// Names what is not going to end, if any of the members that refused tells of that. Whether one
 /// did.
@@ -26,7 +26,7 @@ pub(super) fn name_lasting(members: &ByMember<Voter>, votes: &Votes) -> bool {
         }
     };
     telling::event(move || {
-        tracing::warn!(%lock, %node, ?ttl, why, "an acquire waits for a key that stands for long");
+        tracing::warn!(target: LOCK, %lock, %node, ?ttl, why, "an acquire waits for a key that stands for long");
     });
     true
 }

@@ -51,6 +51,7 @@ mod haste;
 mod in_order;
 mod lasting;
 mod lock_methods;
+mod outcome;
 mod servers;
 mod tally;
 mod target;

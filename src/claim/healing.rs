@@ -20,7 +20,9 @@ use super::{
     ask::ask_in_passing,
     record::{Claim, ClaimPhase, ClaimState},
 };
-use crate::{by_member::MemberId, clock::Instant, error::Vote, telling, watchdog::Repair};
+use crate::{
+    by_member::MemberId, clock::Instant, error::Vote, logging::WATCHDOG, telling, watchdog::Repair,
+};
 
 impl Claim {
     /// When a member that does not confirm may be asked for its vote, if it is to be: never for a
@@ -111,7 +113,9 @@ async fn heal(claim: Arc<Claim>, member: MemberId) {
         claim.note_won_back(member);
         let (lock, holder) = (claim.lock_name(), claim.holder().clone());
         let node = node.id().clone();
-        telling::event(move || tracing::debug!(%lock, %holder, %node, "a member was won back"));
+        telling::event(
+            move || tracing::debug!(target: WATCHDOG, %lock, %holder, %node, "a member was won back"),
+        );
     } else {
         claim.not_healed(member, node.votes_from());
     }

@@ -7,6 +7,7 @@ use super::record::{Claim, next_id};
 use crate::{
     by_member::MemberId,
     clock::Instant,
+    logging::LOCK,
     telling,
     watchdog::{Due, Report, Tick, Watched, renewal_time},
     wire::Statement,
@@ -136,7 +137,7 @@ impl Claim {
         let (lock, holder) = (self.members[member].shown_name(), self.holder.clone());
         telling::event(move || {
             tracing::warn!(
-                %lock, %holder,
+                target: LOCK, %lock, %holder,
                 "a place in a queue was lost, by a clock that is ahead or a turn that was not taken: \
                  the wait goes on at its end"
             );

@@ -12,6 +12,7 @@ use crate::{
     error::{LostCause, NodeError, NodeId},
     kind::Admission,
     lease::Term,
+    logging::WATCHDOG,
     process::Listed,
     standing::{RunId, Vetting},
     telling,
@@ -238,7 +239,7 @@ impl Claim {
         let node = self.members[member].services.node_id().clone();
         telling::event_of_many(
             move || {
-                tracing::warn!(%lock, %holder, %node, %cause, "a lock is not renewed: it is tried again");
+                tracing::warn!(target: WATCHDOG, %lock, %holder, %node, %cause, "a lock is not renewed: it is tried again");
             },
             "locks are not renewed, as the one that was named: it is tried again",
         );

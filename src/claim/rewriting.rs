@@ -21,7 +21,9 @@ use super::{
     ask::write_again,
     record::{Claim, ClaimState},
 };
-use crate::{by_member::MemberId, clock::Instant, error::Vote, telling, watchdog::Repair};
+use crate::{
+    by_member::MemberId, clock::Instant, error::Vote, logging::WATCHDOG, telling, watchdog::Repair,
+};
 
 impl Claim {
     // keeps: no-forgetful-vote
@@ -68,7 +70,7 @@ async fn rewrite(claim: Arc<Claim>, member: MemberId) {
             let (lock, holder) = (claim.lock_name(), claim.holder().clone());
             let node = node.clone();
             telling::event(
-                move || tracing::info!(%lock, %holder, %node, "written again where it was forgotten"),
+                move || tracing::info!(target: WATCHDOG, %lock, %holder, %node, "written again where it was forgotten"),
             );
         }
         Vote::Refused { .. } => claim.not_rewritten(member, true, asked),

@@ -20,6 +20,7 @@ use crate::{
     clock::Instant,
     error::{LockLost, LostCause},
     lease::Term,
+    logging::LOCK,
     sync::MutexGuard,
     telling,
     watchdog::renewal_time,
@@ -245,7 +246,7 @@ impl Claim {
         }
         let (lock, holder) = (self.lock_name(), self.holder.clone());
         telling::event_of_many(
-            move || tracing::warn!(%lock, %holder, %cause, "a lock was lost"),
+            move || tracing::warn!(target: LOCK, %lock, %holder, %cause, "a lock was lost"),
             "locks were lost with it",
         );
     }

@@ -1,7 +1,7 @@
 //! Saying that a lock is held for long.
 
 use super::{long_warning::LongWarning, record::Claim};
-use crate::{clock::Instant, telling};
+use crate::{clock::Instant, logging::LOCK, telling};
 
 impl Claim {
     /// When it is to be said of a claim that a user has from now on, if a client wants that.
@@ -24,6 +24,8 @@ impl Claim {
             held
         };
         let (lock, holder) = (self.lock_name(), self.holder().clone());
-        telling::event(move || tracing::warn!(%lock, %holder, ?held, "a lock is held for long"));
+        telling::event(
+            move || tracing::warn!(target: LOCK, %lock, %holder, ?held, "a lock is held for long"),
+        );
     }
 }

@@ -12,6 +12,7 @@ use crate::{
     elections::Election,
     error::{Ballot, BlessError, ConfigError, ConnectError, NodeId, ShutdownError, Vote},
     kinds::{FencedLock, Lock, Mutex, ReadLock, RwLock, WriteLock},
+    logging::NODE,
     process::NodeServices,
     telling,
     voting::{bless, check_bless},
@@ -102,7 +103,7 @@ impl Masters {
         if failed > all - (all / 2 + 1) {
             telling::event(move || {
                 tracing::warn!(
-                    %ballot,
+                    target: NODE, %ballot,
                     "so few masters can be reached that no majority is left: they are tried again at each use"
                 );
             });

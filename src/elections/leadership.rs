@@ -7,6 +7,7 @@ use crate::{
     error::{ConfigError, GuardedError, LockLost, LostCause, ReleaseError},
     guard::{LockGuard, Released},
     kind::FencingToken,
+    logging::LOCK,
     telling,
 };
 
@@ -59,7 +60,7 @@ impl Leadership {
         if let Err(error) = self.proclaiming(0, b"").carry_out().await {
             let lock = self.guard.turn().claim().lock_name();
             telling::event(move || {
-                tracing::warn!(%lock, %error, "leads, but could not announce it to observers");
+                tracing::warn!(target: LOCK, %lock, %error, "leads, but could not announce it to observers");
             });
         }
     }

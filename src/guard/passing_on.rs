@@ -11,6 +11,8 @@ use super::{handover_rule::handover, turn::Turn};
 use crate::{
     claim::Claim,
     clock::Instant,
+    logging::LOCK,
+    telling,
     wait::{HandoverTerms, Line, Offered, Overdue, Parting},
 };
 
@@ -34,6 +36,23 @@ impl Turn {
     /// Passes the claim on to its next waiter in this process, if that may be. The turn is over.
     /// Never blocks.
     pub(crate) fn pass_on(self: &Arc<Self>) -> AfterTurn {
+        let after = self.pass_on_or_release();
+        self.tell_end(matches!(after, AfterTurn::PassedOn));
+        after
+    }
+
+    /// Costs a comparison if nothing listens.
+    fn tell_end(&self, passed_on: bool) {
+        if telling::is_each_wanted() {
+            let (lock, holder) = (self.claim().lock_name(), self.claim().holder().clone());
+            let held = self.lasts();
+            telling::event(move || {
+                tracing::debug!(target: LOCK, %lock, %holder, ?held, passed_on, "a turn with a lock is over");
+            });
+        }
+    }
+
+    fn pass_on_or_release(self: &Arc<Self>) -> AfterTurn {
         if planted!(FormerOwnerEnters) {
             // So that its owner finds it.
             std::mem::forget(self.clone());

@@ -15,6 +15,7 @@ use super::{deployment::Node, next_socket::NextSocket, replicas::Lookout};
 use crate::{
     clock::Instant,
     error::NodeError,
+    logging::NODE,
     socket::{Answer, Connection, Priority},
     standing::RunId,
     telling,
@@ -106,7 +107,7 @@ impl Node {
                     let (locks, script) = (call.askers.len(), call.batch.shared_script().name);
                     let cause = error.clone();
                     telling::event(
-                        move || tracing::debug!(locks, script, %cause, "a batch was not answered"),
+                        move || tracing::debug!(target: NODE, locks, script, %cause, "a batch was not answered"),
                     );
                     call.askers.iter().for_each(|asker| report(asker, Err(error.clone())));
                 }

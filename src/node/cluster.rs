@@ -30,6 +30,7 @@ use super::{
 use crate::{
     clock::Instant,
     error::NodeError,
+    logging::NODE,
     reach::{ClusterAddresses, HostPort, before, cause},
     socket::Connection,
     standing::RunId,
@@ -279,7 +280,7 @@ impl Cluster {
         let node = self.core.endpoint.id().clone();
         telling::event_elsewhere(move || {
             tracing::warn!(
-                %node, slots,
+                target: NODE, %node, slots,
                 "slots have come to a master that has no keys of theirs: nobody is granted anything there \
                  for a while"
             );

@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     error::NodeError,
+    logging::NODE,
     reach::{HostPort, before, cause, field, shown},
     socket::words,
     telling,
@@ -103,7 +104,7 @@ impl TopologyRefresh<'_> {
             let (node, place) = (self.core.endpoint.id().clone(), shown(&stranger.place));
             telling::event(move || {
                 tracing::warn!(
-                    %node, place,
+                    target: NODE, %node, place,
                     "a server that is named serves nothing of this cluster, or is of another one: it is not \
                      listened to"
                 );
@@ -121,7 +122,7 @@ impl TopologyRefresh<'_> {
         let mut answers = answers.inspect_err(|error| {
             let (place, error) = (place.clone(), error.clone());
             telling::event(move || {
-                tracing::debug!(?place, %error, "a server of a cluster does not say who serves what");
+                tracing::debug!(target: NODE, ?place, %error, "a server of a cluster does not say who serves what");
             });
         })?;
         let shards = if answers.len() > 2 { answers.pop() } else { None };

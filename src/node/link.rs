@@ -22,6 +22,7 @@ use crate::{
     clock::Instant,
     error::{NodeError, Phase},
     latest::Latest,
+    logging::NODE,
     reach::{before, pauses},
     socket::{Connection, ConnectionEnd, DriverTask},
     telling,
@@ -146,7 +147,8 @@ async fn keep_connected(link: &Link) {
         match link.core.connect().await {
             Ok(Opened { connection, driver, tie }) => {
                 let node = link.core.endpoint.id().clone();
-                telling::event(move || tracing::debug!(%node, "connected"));
+                telling::event(move || tracing::debug!(target: NODE, %node, "connected"));
+                link.core.tell_up();
                 link.state.replace(LinkState::Up(connection.clone()));
                 let is_another =
                     run_before.is_some() && connection.standing().run_id() != run_before;
@@ -170,7 +172,9 @@ async fn keep_connected(link: &Link) {
                 };
                 let lived = settings.clock.now().saturating_since(tried);
                 let (node, how) = (link.core.endpoint.id().clone(), ending.clone());
-                telling::event(move || tracing::debug!(%node, ?how, "connection ended"));
+                telling::event(
+                    move || tracing::debug!(target: NODE, %node, ?how, "connection ended"),
+                );
                 link.state.replace(match ending {
                     ConnectionEnd::Lost => LinkState::Connecting,
                     ConnectionEnd::Unusable(cause) => LinkState::Down(cause, attempt),
@@ -183,7 +187,10 @@ async fn keep_connected(link: &Link) {
             }
             Err(cause) => {
                 let (node, why) = (link.core.endpoint.id().clone(), cause.clone());
-                telling::event(move || tracing::debug!(%node, cause = %why, "not connected"));
+                telling::event(
+                    move || tracing::debug!(target: NODE, %node, cause = %why, "not connected"),
+                );
+                link.core.tell_down(&cause);
                 link.state.replace(LinkState::Down(cause, attempt));
                 // Others had it before this link did.
                 was_lost = true;

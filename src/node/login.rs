@@ -10,6 +10,7 @@ use super::node_core::Core;
 use crate::{
     clock::Instant,
     error::NodeError,
+    logging::NODE,
     reach::{Credentials, Fetch, fetched},
     telling,
 };
@@ -49,7 +50,7 @@ impl Core {
                 Err(error) => {
                     let node = self.endpoint.id().clone();
                     telling::event(
-                        move || tracing::warn!(%node, %error, "credentials were not renewed"),
+                        move || tracing::warn!(target: NODE, %node, %error, "credentials were not renewed"),
                     );
                     Some(clock.now() + RETRY)
                 }

@@ -42,6 +42,8 @@ pub(crate) struct Core {
     pub(crate) closed: CancellationToken,
     /// Whether a call takes keys of one slot only: the server is one of a cluster, as it has said.
     pub(super) by_slot: AtomicBool,
+    /// Whether it was said that it cannot be reached, and not yet that it can again.
+    pub(super) is_told_down: AtomicBool,
     /// Whether it was said that the server evicts keys.
     pub(super) warned_of_eviction: AtomicBool,
     /// One for each call that speaks of many locks and may be unanswered.
@@ -69,6 +71,7 @@ impl Core {
             runs: Runs::default(),
             closed,
             by_slot,
+            is_told_down: AtomicBool::new(false),
             warned_of_eviction: AtomicBool::new(false),
             batches: Semaphore::new(BATCHES),
             resident: OnceLock::new(),

@@ -15,6 +15,7 @@ use super::{login::Login, node_core::Core};
 use crate::{
     clock::Instant,
     error::NodeError,
+    logging::NODE,
     reach::{
         DialNumber, Gauged, Greeting, HostPort, Reign, Size, Stream, Whereabouts, before, cause,
         exchange, handshake, shown,
@@ -98,12 +99,31 @@ impl Core {
             let cause = standing.told_run_id().err();
             telling::event(move || {
                 tracing::warn!(
-                    %node, cause = cause.as_ref().map(tracing::field::display),
+                    target: NODE, %node, cause = cause.as_ref().map(tracing::field::display),
                     "restarts of the server go unnoticed, and two addresses of it too: it does not tell who it is"
                 )
             });
         }
         standing
+    }
+
+    /// Once until it can be reached again, however many connections are tried.
+    pub(super) fn tell_down(&self, cause: &NodeError) {
+        if !self.is_told_down.swap(true, Ordering::Relaxed) {
+            let (node, cause) = (self.endpoint.id().clone(), cause.clone());
+            telling::event(move || {
+                tracing::warn!(target: NODE, %node, %cause, "a server cannot be reached");
+            });
+        }
+    }
+
+    pub(super) fn tell_up(&self) {
+        if self.is_told_down.swap(false, Ordering::Relaxed) {
+            let node = self.endpoint.id().clone();
+            telling::event(move || {
+                tracing::info!(target: NODE, %node, "a server can be reached again");
+            });
+        }
     }
 
     /// Once for each client, at its first connection.
@@ -113,7 +133,7 @@ impl Core {
             let node = self.endpoint.id().clone();
             telling::event(move || {
                 tracing::warn!(
-                    %node, maxmemory_policy = %policy,
+                    target: NODE, %node, maxmemory_policy = %policy,
                     "this server throws away locks that are held when its memory is full, and others are \
                      granted them; set maxmemory-policy to noeviction"
                 )
@@ -211,7 +231,7 @@ impl Core {
             biased;
             () = self.runs.succeeded(tie.dial, tie.run_id) => {
                 let node = self.endpoint.id().clone();
-                telling::event(move || tracing::info!(%node, "another server has its place now"));
+                telling::event(move || tracing::info!(target: NODE, %node, "another server has its place now"));
             }
             () = self.told_away_from(tie.place.as_ref()) => {}
         }
@@ -222,7 +242,9 @@ impl Core {
             Some((directory, place)) => {
                 directory.moved_from(place, &self.settings.clock).await;
                 let node = self.endpoint.id().clone();
-                telling::event(move || tracing::info!(%node, "the master is elsewhere now"));
+                telling::event(
+                    move || tracing::info!(target: NODE, %node, "the master is elsewhere now"),
+                );
             }
             None => pending().await,
         }

@@ -19,6 +19,7 @@ use super::{
 use crate::{
     clock::{Instant, SharedClock},
     error::NodeError,
+    logging::NODE,
     node::Node,
     random::SharedRandom,
     telling,
@@ -165,7 +166,7 @@ impl RegisterInner {
         drop(self.entries().take_all());
         let node = self.node.id().clone();
         telling::event(move || {
-            tracing::warn!(%node, %error, "what is held for long is not told to operators there");
+            tracing::warn!(target: NODE, %node, %error, "what is held for long is not told to operators there");
         });
     }
 

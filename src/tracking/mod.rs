@@ -45,6 +45,7 @@ use self::table::{KeyTable, TrackingNews, TrackingStep};
 use crate::{
     clock::{Instant, SharedClock},
     error::NodeId,
+    logging::NODE,
     node::Node,
     pubsub::{PubSub, PubSubEvent, SubscriptionChange},
     telling,
@@ -164,7 +165,7 @@ impl TrackerInner {
         let (why, cause) = match news {
             TrackingNews::Restored => {
                 return telling::event_elsewhere(
-                    move || tracing::info!(%node, "that a lock was taken away is told at once again"),
+                    move || tracing::info!(target: NODE, %node, "that a lock was taken away is told at once again"),
                 );
             }
             TrackingNews::Lost(cause) => ("the connection for it is lost", cause),
@@ -176,7 +177,7 @@ impl TrackerInner {
         };
         telling::event_elsewhere(move || {
             tracing::warn!(
-                %node, why, cause = cause.as_ref().map(tracing::field::display),
+                target: NODE, %node, why, cause = cause.as_ref().map(tracing::field::display),
                 "that a lock was taken away is not told at once: it is found when that is renewed"
             )
         });

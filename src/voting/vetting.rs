@@ -22,6 +22,7 @@ use super::{
 use crate::{
     clock::Instant,
     error::{Forgotten, NodeError, Phase},
+    logging::NODE,
     process::Occasion,
     socket::Connection,
     standing::{Judgement, Mark, ServerRun, Sight, Stance, Vetting, View, WaitClass},
@@ -281,7 +282,7 @@ impl Voter {
             // The task has its turn to look: the next one is not to wait for subscribers.
             telling::event_elsewhere(move || {
                 tracing::warn!(
-                    %node,
+                    target: NODE, %node,
                     "the data of this server is not known to be what it granted on: its votes do not \
                      count for a while"
                 );
@@ -303,7 +304,7 @@ impl Voter {
             let node = self.services.node_id().clone();
             telling::event_elsewhere(move || {
                 tracing::warn!(
-                    %node, ours = ?wait, theirs = ?greatest,
+                    target: NODE, %node, ours = ?wait, theirs = ?greatest,
                     "other clients of this server wait longer for what it may have forgotten; so does \
                      this one from now on: all should have the same max_lease, clock_skew and \
                      failover_lag, or fleet_max_lease"
@@ -356,7 +357,7 @@ impl Voter {
             let node = self.services.node_id().clone();
             telling::event_elsewhere(move || {
                 tracing::warn!(
-                    %node,
+                    target: NODE, %node,
                     "SCRIPT LOAD may not be used on this server, so nothing there outlives its data: \
                      without a mark of its own its votes do not count for a while, however old it is; \
                      the ACL rule +script|load allows it"
@@ -372,7 +373,7 @@ impl Voter {
             let (node, why) = (self.services.node_id().clone(), why.to_owned());
             telling::event_elsewhere(move || {
                 tracing::warn!(
-                    %node, why,
+                    target: NODE, %node, why,
                     "there can be no mark in the data of this server, so it goes unnoticed if that is \
                      lost while the server runs: only restarts are noticed"
                 );

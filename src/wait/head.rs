@@ -25,6 +25,7 @@ use crate::{
     by_member::{ByMember, MemberId},
     clock::Instant,
     error::AcquireError,
+    logging::LOCK,
     notifier::Listener,
     telling,
 };
@@ -178,7 +179,7 @@ impl<C: Contender> Head<'_, C> {
             let (lock, error) = (lock.clone(), error.clone());
             telling::event(move || {
                 tracing::warn!(
-                    %lock, %error,
+                    target: LOCK, %lock, %error,
                     "an acquire waits until votes count; where all servers are new, `palisade bless`, \
                      Client::bless or Masters::bless makes them count at once"
                 );

@@ -79,6 +79,7 @@ use crate::{
     by_member::MemberId,
     clock::{BootClock, Clock, Instant, SharedClock},
     error::NodeError,
+    logging::WATCHDOG,
     node::Node,
     panics::contained_async,
     random::SharedRandom,
@@ -318,9 +319,9 @@ impl Watchdog {
     fn send(&self, job: Job) {
         if self.jobs.send(job).is_err() {
             // The sender may have a turn locked.
-            telling::event_elsewhere(|| {
-                tracing::warn!("the watchdog's runtime has ended: keys end with their lease")
-            });
+            telling::event_elsewhere(
+                || tracing::warn!(target: WATCHDOG, "the watchdog's runtime has ended: keys end with their lease"),
+            );
         }
     }
 }

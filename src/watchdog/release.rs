@@ -6,6 +6,7 @@ use super::{Draining, Shared, Unanswered};
 use crate::{
     clock::{Instant, SharedClock, has_timers},
     error::{LockName, NodeError, NodeId},
+    logging::WATCHDOG,
     node::{NextSocket, Node},
     socket::{Answer, Connection, Priority},
     telling,
@@ -152,7 +153,7 @@ impl Release {
             Err(error) => {
                 let (lock, holder, node) = self.named();
                 telling::event(move || {
-                    tracing::debug!(%lock, %holder, %node, %error, "a release is not confirmed yet");
+                    tracing::debug!(target: WATCHDOG, %lock, %holder, %node, %error, "a release is not confirmed yet");
                 });
                 self.pause = (self.pause * 2).clamp(RETRY_MIN, RETRY_MAX);
                 clock.now() + shared.random.most_of(self.pause)
@@ -161,7 +162,7 @@ impl Release {
         if !self.may_stand(shared) {
             let (lock, holder, node) = self.named();
             telling::event(move || {
-                tracing::warn!(%lock, %holder, %node, "gave up a release: the key's lease is over");
+                tracing::warn!(target: WATCHDOG, %lock, %holder, %node, "gave up a release: the key's lease is over");
             });
             return None;
         }

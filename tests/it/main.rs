@@ -29,6 +29,7 @@ mod jumps;
 mod latch;
 mod limits;
 mod listing;
+mod logging;
 mod long_holds;
 mod mutex;
 mod names;

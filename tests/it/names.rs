@@ -255,16 +255,17 @@ impl Events {
         values.flatten().collect()
     }
 
-    fn kept() -> Vec<(String, Fields)> {
+    /// Those that were kept, each with its target.
+    pub(crate) fn kept() -> Vec<(String, Fields)> {
         KEPT.take().unwrap_or_default()
     }
 }
 
 #[derive(Debug, Default)]
-struct Fields(Vec<(&'static str, String)>);
+pub(crate) struct Fields(Vec<(&'static str, String)>);
 
 impl Fields {
-    fn get(&self, name: &str) -> Option<&str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
 }

@@ -16,6 +16,7 @@ use super::{
 use crate::{
     clock::Instant,
     error::{NodeError, Phase},
+    logging::NODE,
     notifier::Listener,
     process::NodeServices,
     telling,
@@ -118,7 +119,7 @@ impl TurnstilePlace {
             let (node, error) = (self.services.node_id().clone(), error.clone());
             telling::event(move || {
                 tracing::info!(
-                    %node, %error,
+                    target: NODE, %node, %error,
                     "waiters of many processes are woken all at once: the user lacks rights that `palisade acl` \
                      prints"
                 );

@@ -15,6 +15,7 @@ use crate::{
     acquire::{WaitLimit, release_after_work},
     error::{AcquireError, ChangeError, ConfigError, WithError},
     guard::LockGuard,
+    logging::LOCK,
     process::NodeServices,
     telling,
     wire::Outcome,
@@ -133,7 +134,7 @@ impl Permits {
         let lock = self.counter.shown_name();
         telling::event(move || {
             tracing::warn!(
-                %lock,
+                target: LOCK, %lock,
                 "permits of a semaphore are waited for that was never set: set_permits says how many there are"
             );
         });

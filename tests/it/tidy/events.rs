@@ -25,6 +25,23 @@ fn events_are_told_by_the_room_for_it() {
     }
 }
 
+/// Filters of users name the targets, which stay when code moves.
+#[test]
+fn events_have_one_of_the_targets_that_stay() {
+    for source in sources() {
+        for level in LEVELS {
+            let macro_name = format!("tracing::{level}!(");
+            for (start, _) in source.code.match_indices(&macro_name) {
+                let said = source.code[start + macro_name.len()..].trim_start();
+                let named = TARGETS.iter().any(|target| said.starts_with(target));
+                assert!(named, "{} tells of {level} without a target", source.path);
+            }
+        }
+    }
+}
+
+const TARGETS: [&str; 3] = ["target: LOCK,", "target: NODE,", "target: WATCHDOG,"];
+
 // proves: no-guard-across-await
 /// As far as a scan can see: guards that have a name, and are still there where something is told, in the same
 /// function or in one that it calls by a name that tells.
