@@ -1,14 +1,11 @@
-//! The binary: all of it is in the library beside it, which is empty where it cannot work.
-
-use std::process::ExitCode;
-
-#[cfg(target_os = "linux")]
-fn main() -> ExitCode {
-    palisade_cli::main()
-}
+//! The binary: all of it is in the library beside it.
 
 #[cfg(not(target_os = "linux"))]
-fn main() -> ExitCode {
-    eprintln!("palisade: the command line tool needs Linux, where it can supervise its command");
-    ExitCode::from(71)
+compile_error!(
+    "the command line tool needs Linux, where it can supervise its command; the library does not"
+);
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    palisade_cli::main()
 }

@@ -4,6 +4,7 @@
 mod bench;
 mod cargo;
 mod interop;
+mod pack;
 mod packages;
 mod planted;
 mod postgres;
@@ -80,6 +81,8 @@ enum Chore {
         #[arg(long)]
         list: bool,
     },
+    /// Packs what would be published, builds it from that, and takes a first lock from an empty project.
+    Pack,
     /// Measures against hand-written redis-rs, and beside rslock, redsync and Redisson.
     Bench {
         /// Does not build the peers that palisade is measured beside; stands before all else.
@@ -99,7 +102,7 @@ fn main() -> ExitCode {
         println!("interop: skipped, there is no `{tool}` here");
         return ExitCode::SUCCESS;
     }
-    let needs_no_server = matches!(chore, Chore::Words { .. } | Chore::Proofs);
+    let needs_no_server = matches!(chore, Chore::Words { .. } | Chore::Proofs | Chore::Pack);
     if !needs_no_server && let Err(reason) = redis::ensure() {
         eprintln!("error: {reason}");
         return ExitCode::FAILURE;
@@ -112,6 +115,7 @@ fn main() -> ExitCode {
         Chore::Sim { args } => cargo::run_program("palisade-simulation", &args),
         Chore::Planted { bugs } => planted::run(&bugs).unwrap_or_else(failed),
         Chore::Words { list } => words::run(list).unwrap_or_else(failed),
+        Chore::Pack => pack::run().unwrap_or_else(failed),
         Chore::Proofs => write_proofs().unwrap_or_else(failed),
         Chore::Walk { write } => walk::run(write).unwrap_or_else(failed),
         Chore::Shuttle => {

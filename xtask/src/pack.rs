@@ -1,0 +1,74 @@
+//! What would be published: packed, built from the packed files alone, and used by a stranger's empty project.
+
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+};
+
+use crate::cargo;
+
+/// Those that are published, each after what it needs.
+const PACKAGES: [&str; 2] = ["palisade-lock", "palisade-cli"];
+
+/// What a stranger writes first, with nothing but the page of the library at hand.
+const FIRST: &str = r#"use palisade::embedded::Server;
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let client = Server::start()?.client()?;
+    let guard = client.lock("orders:42").acquire().await?;
+    println!("held by {}", guard.holder_id());
+    guard.release().await?;
+    Ok(())
+}
+"#;
+
+pub(crate) fn run() -> Result<ExitCode, String> {
+    let mut words = vec!["package", "--allow-dirty"];
+    words.extend(PACKAGES.iter().flat_map(|package| ["--package", package]));
+    // Each is built from what was packed, the tool with the packed library.
+    if !cargo::run_with(&words, &[]) {
+        return Ok(ExitCode::FAILURE);
+    }
+    let folder = Scratch::new().map_err(|error| format!("no folder for a project: {error}"))?;
+    write_project(&folder.0).map_err(|error| format!("the project is not written: {error}"))?;
+    let (manifest, target) = (folder.0.join("Cargo.toml"), cargo::top().join("target"));
+    let mut project = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()));
+    project.args(["run", "--manifest-path"]).arg(&manifest).env("CARGO_TARGET_DIR", &target);
+    let ran = project.status().map_err(|error| format!("cargo cannot be run: {error}"))?;
+    Ok(if ran.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// An empty project that has the packed library: with our versions of what that needs, which are tested.
+fn write_project(folder: &Path) -> io::Result<()> {
+    let version = env!("CARGO_PKG_VERSION");
+    let packed = cargo::top().join(format!("target/package/{}-{version}", PACKAGES[0]));
+    let packed = packed.canonicalize()?;
+    let manifest = format!(
+        "[package]\nname = \"stranger\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
+         palisade-lock = {{ path = {packed:?}, features = [\"embedded\"] }}\n\
+         tokio = {{ version = \"1\", features = [\"macros\", \"rt-multi-thread\"] }}\n"
+    );
+    fs::create_dir(folder.join("src"))?;
+    fs::write(folder.join("Cargo.toml"), manifest)?;
+    fs::copy(packed.join("Cargo.lock"), folder.join("Cargo.lock"))?;
+    fs::write(folder.join("src/main.rs"), FIRST)
+}
+
+/// A folder that goes with it.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> io::Result<Self> {
+        let folder = env::temp_dir().join(format!("palisade-stranger-{}", std::process::id()));
+        fs::create_dir(&folder)?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _what_is_left_is_small = fs::remove_dir_all(&self.0);
+    }
+}
