@@ -16,7 +16,7 @@ fn paths(text: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn guides_name_files_that_are_there() {
     let top = root();
-    for guide in ["change.md", "where.md", "invariants.md"] {
+    for guide in ["change.md", "where.md", "invariants.md", "semver.md"] {
         let text = fs::read_to_string(top.join("docs/maintain").join(guide)).unwrap();
         let is_there =
             |path: &str| ["", "src"].iter().any(|base| top.join(base).join(path).exists());
