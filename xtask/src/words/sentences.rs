@@ -26,7 +26,8 @@ const FOLDERS: [&str; 16] = [
     "docker",
 ];
 
-const DOCUMENTS: [&str; 4] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
+const DOCUMENTS: [&str; 5] =
+    ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"];
 
 /// One sentence, or what stands for one: a heading, or a cell of a table.
 #[derive(Debug, PartialEq, Eq)]
