@@ -39,12 +39,12 @@ pub(crate) fn connections_of_workers(server: &RedisServer) -> u64 {
 
 /// A counter of tokens for a day, since a holder after the next must get a greater one still; what was made
 /// of a change for a minute; what was seen at the head of a queue for five; a latch until it is at zero, and
-/// that for ten; which run was the last for days.
+/// that for ten; which run was the last for days; what the last leader announced.
 fn stays(key: &str) -> bool {
     ["palisade_mark:", "palisade_lock_token:", "redisson_lock_token:", "palisade_once:", "latch-"]
         .iter()
         .any(|prefix| key.starts_with(prefix))
-        || [":palisade_head", ":palisade_zero", ":palisade_last_run"]
+        || [":palisade_head", ":palisade_zero", ":palisade_last_run", ":palisade_leader"]
             .iter()
             .any(|suffix| key.ends_with(suffix))
 }

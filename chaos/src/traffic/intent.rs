@@ -6,7 +6,7 @@ use palisade::Lease;
 use workload::{Ending, Intent};
 
 use super::{
-    prizes::Prize,
+    prizes::{Prize, What},
     sorts::{Work, ms},
 };
 use crate::{history::Manner, random::Random};
@@ -23,7 +23,7 @@ pub(super) fn draw(prize: &Prize, random: &mut Random) -> Intent {
         reentries: random.weighted(&REENTRIES),
         ending: if random.one_in(ONE_DROP_IN) { Ending::Drop } else { Ending::Release },
         rest: random.within(&REST),
-        announcements: 0,
+        announcements: if prize.what == What::Led { random.weighted(&ANNOUNCEMENTS) } else { 0 },
         downgrades: prize.what.has_sides() && random.one_in(ONE_DOWNGRADE_IN),
         // Left to the simulation.
         polls: None,
@@ -64,6 +64,7 @@ const MANNERS: [(u32, Manner); 5] = [
 ];
 const PATIENCE: Range<Duration> = ms(1)..ms(500);
 const REENTRIES: [(u32, u32); 3] = [(6, 0), (1, 1), (1, 2)];
+const ANNOUNCEMENTS: [(u32, u32); 3] = [(1, 0), (2, 1), (1, 3)];
 const ONE_DROP_IN: u64 = 8;
 const ONE_DOWNGRADE_IN: u64 = 2;
 const REST: Range<Duration> = ms(0)..ms(10);

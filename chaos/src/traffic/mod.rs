@@ -6,6 +6,7 @@
 //! * `access`: how the servers are reached.
 //! * `contender`: does it, until it is told to finish.
 //! * `targets`: the locks and semaphores themselves; `jobs`: a job that is due now and then.
+//! * `following`: which candidate leads, as a worker is shown it.
 //! * `steward`: sees that there are permits.
 //! * `witness`: the files that only holders may change.
 //! * `worker`: the process around the contenders.
@@ -15,6 +16,7 @@
 mod access;
 mod contender;
 mod fleet;
+mod following;
 mod intent;
 mod jobs;
 mod prizes;

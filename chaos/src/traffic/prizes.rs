@@ -58,12 +58,14 @@ pub(crate) enum What {
     Latches(usize),
     /// A job that is due now and then, under a lock on all masters.
     Job,
+    /// An election, by a lock on all masters, which all workers follow.
+    Led,
 }
 
 /// Of those on all masters two: one that is handed over all the time, and one that is held whenever a
 /// fault strikes. Contenders of the one do not wait for the other. Those that change hands often have
 /// fencing tokens, the others do without.
-pub(crate) const PRIZES: [Prize; 12] = [
+pub(crate) const PRIZES: [Prize; 13] = [
     Prize { name: "red-brisk", what: What::Plain(Kind::RedLock, true), sorts: &BRISK },
     Prize { name: "red-slow", what: What::Plain(Kind::RedLock, false), sorts: &SLOW },
     Prize { name: "multi-brisk", what: What::Plain(Kind::MultiLock, true), sorts: &BRISK },
@@ -76,6 +78,7 @@ pub(crate) const PRIZES: [Prize; 12] = [
     Prize { name: LEASED_SEMAPHORE, what: What::LeasedPermits(2), sorts: &MIXED },
     Prize { name: "latches", what: What::Latches(0), sorts: &BRISK },
     Prize { name: "job", what: What::Job, sorts: &BRISK },
+    Prize { name: "elected", what: What::Led, sorts: &MIXED },
 ];
 pub(crate) const SEMAPHORE: &str = "permits";
 pub(crate) const LEASED_SEMAPHORE: &str = "leased-permits";
@@ -89,7 +92,7 @@ impl What {
     pub(crate) const fn kind(self) -> Kind {
         match self {
             Self::Plain(kind, _) | Self::Sides(kind) => kind,
-            Self::Job => Kind::RedLock,
+            Self::Job | Self::Led => Kind::RedLock,
             Self::Together(..) => Kind::MultiLock,
             Self::One(..)
             | Self::SidesOn(_)
@@ -103,7 +106,7 @@ impl What {
     /// The master that it is on, if that is only one.
     pub(crate) const fn home(self) -> Option<usize> {
         match self {
-            Self::Plain(..) | Self::Sides(_) | Self::Job => None,
+            Self::Plain(..) | Self::Sides(_) | Self::Job | Self::Led => None,
             Self::One(home, _)
             | Self::Together(home, _)
             | Self::SidesOn(home)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use palisade::{Client, Masters, MultiLock, error::ConfigError};
-use workload::{Contended, Latches, Permits, Target, lock_on_all, lock_on_one, side};
+use workload::{Contended, Latches, Permits, Target, campaign, lock_on_all, lock_on_one, side};
 
 use super::{
     prizes::{PERMITS, Prize, What},
@@ -28,6 +28,15 @@ pub(super) fn of(
             // Tokens of another counter would be refused by the witness.
             let fenced = fenced && !orders.ignores_lock;
             targets.push(target(prize, lock_on_all(&masters, kind, fenced, &called)));
+        }
+        What::Led => {
+            let masters = Masters::new(clients.iter().cloned())?;
+            let lock = match clients.first().filter(|_| !orders.ignores_lock) {
+                Some(first) => campaign(&masters, first, what.kind(), &called),
+                // A term has a token, and one of another counter would be refused by the witness.
+                None => lock_on_all(&masters, what.kind(), false, &called),
+            };
+            targets.push(target(prize, lock));
         }
         What::One(_, fenced) => {
             let fenced = fenced && !orders.ignores_lock;

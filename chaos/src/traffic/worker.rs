@@ -23,8 +23,8 @@ use tokio::{
 use workload::Lane;
 
 use super::{
-    access::Access, contender::Contender, jobs, prizes::Prizes, steward::Steward, subscriber,
-    targets, witness::Witnesses,
+    access::Access, contender::Contender, following::Following, jobs, prizes::Prizes,
+    steward::Steward, subscriber, targets, witness::Witnesses,
 };
 use crate::{
     history::{Event, Worker},
@@ -97,6 +97,8 @@ async fn live(orders: &Orders) -> Result<(), String> {
     let pulse = tokio::spawn(take_pulse(worker, Arc::clone(&recorder)));
     let mut all = JoinSet::new();
     let steward = tokio::spawn(Steward::new(&clients, orders).run());
+    let followed =
+        Following::all(orders, &clients, &recorder).map_err(|error| error.to_string())?;
     let name = name_of_process(&clients, worker).await;
     for contender in contenders(orders, &clients, &recorder, &finish) {
         all.spawn(contender.map_err(|error| error.to_string())?.run());
@@ -107,6 +109,10 @@ async fn live(orders: &Orders) -> Result<(), String> {
     told.wait_for(|finish| *finish).await.map_err(|error| error.to_string())?;
     let ended = timeout(LAST_WAIT, join(&mut all)).await;
     ended.map_err(|_elapsed| format!("still waits for locks after {LAST_WAIT:?}"))??;
+    for following in followed {
+        let ended = following.end(LAST_WAIT).await;
+        ended.map_err(|_elapsed| format!("is still shown a leader after {LAST_WAIT:?}"))?;
+    }
     steward.abort();
     let shutdown = masters.shutdown(DRAIN).await;
     pulse.abort();
