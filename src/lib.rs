@@ -85,6 +85,7 @@ mod latest;
 mod lease;
 mod listing;
 pub mod logging;
+pub mod metering;
 mod node;
 mod notifier;
 mod panics;

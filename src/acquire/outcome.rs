@@ -3,8 +3,14 @@
 use super::target::Target;
 use crate::{error::AcquireError, guard::LockGuard, logging::LOCK, telling};
 
-/// Costs a comparison if nothing listens.
+/// Costs a comparison if nothing listens and nothing is measured.
 pub(super) fn tell(target: &Target, outcome: &Result<Option<LockGuard>, AcquireError>) {
+    let meters = &target.members.first().services.settings.meters;
+    match outcome {
+        Ok(Some(guard)) => meters.granted(guard.waited()),
+        Ok(None) => meters.refused(),
+        Err(error) => meters.failed(error),
+    }
     if !telling::is_each_wanted() {
         return;
     }

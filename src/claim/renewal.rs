@@ -236,6 +236,7 @@ impl Claim {
     /// Once a streak: a server that is down is asked again several times a second.
     pub(super) fn warn_of_failure(&self, member: MemberId, cause: NodeError) {
         let (lock, holder) = (self.members[member].shown_name(), self.holder.clone());
+        self.members[member].services.settings.meters.not_renewed();
         let node = self.members[member].services.node_id().clone();
         telling::event_of_many(
             move || {

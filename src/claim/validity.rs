@@ -244,6 +244,7 @@ impl Claim {
                 of.services.lost_where_others_share(of.kind.channel());
             }
         }
+        self.members.first().services.settings.meters.lost(&cause);
         let (lock, holder) = (self.lock_name(), self.holder.clone());
         telling::event_of_many(
             move || tracing::warn!(target: LOCK, %lock, %holder, %cause, "a lock was lost"),

@@ -10,6 +10,7 @@ use crate::{
     error::{ConfigError, ConnectError, Shown},
     kinds::scripts,
     lease::MIN_WATCHDOG,
+    metering::Meters,
     node::Node,
     presence::{Presence, ProcessIdentity, check_labels, check_note},
     process::{NodeServices, Process, ServiceSettings},
@@ -58,6 +59,8 @@ pub struct ClientBuilder {
     tracking: bool,
     warn_held: Option<Duration>,
     presence: Presence,
+    #[cfg(feature = "metrics")]
+    metrics_group: Option<String>,
     note: Option<String>,
     labels: BTreeMap<String, String>,
     quarantine: Quarantine,
@@ -91,6 +94,8 @@ impl Default for ClientBuilder {
             tracking: false,
             warn_held: None,
             presence: Presence::default(),
+            #[cfg(feature = "metrics")]
+            metrics_group: None,
             note: None,
             labels: BTreeMap::new(),
             quarantine: Quarantine::default(),
@@ -367,6 +372,14 @@ impl ClientBuilder {
         self
     }
 
+    /// The label `group` of what is [measured](crate::metering), such as the part of a program that its locks are for: one
+    /// of a few. Defaults to none.
+    #[cfg(feature = "metrics")]
+    pub fn metrics_group(mut self, group: &str) -> Self {
+        self.metrics_group = Some(group.to_owned());
+        self
+    }
+
     /// Whether errors, `Debug` of locks and guards, and events name locks by a short digest that is
     /// the same everywhere (`lock#86f7e437`), and not by their names. It is for programs that must
     /// not log them. Defaults to no.
@@ -432,6 +445,11 @@ impl ClientBuilder {
         let protected = if waits_after_failover { promoted } else { self.quarantine };
         let told = (self.presence, self.note.as_deref(), &self.labels);
         let identity = identity(&process, is_given, told);
+        #[cfg(feature = "metrics")]
+        let meters = Meters::new(self.metrics_group.as_deref());
+        #[cfg(not(feature = "metrics"))]
+        let meters = Meters;
+        let meters = Arc::new(meters);
         let settings = ServiceSettings {
             node_timeout: self.node_timeout,
             connect_timeout: self.connect_timeout,
@@ -451,6 +469,7 @@ impl ClientBuilder {
             warn_held: self.warn_held,
             presence: self.presence,
             identity,
+            meters: meters.clone(),
             named: named(&self.name),
             namespace: self.namespace.as_str().into(),
         };
@@ -472,6 +491,7 @@ impl ClientBuilder {
                 sharding,
                 replicated,
                 marker: marks(&self.namespace),
+                meters,
                 scripts: scripts::of_locks(),
             },
         );

@@ -110,6 +110,7 @@ impl Core {
     /// Once until it can be reached again, however many connections are tried.
     pub(super) fn tell_down(&self, cause: &NodeError) {
         if !self.is_told_down.swap(true, Ordering::Relaxed) {
+            self.settings.meters.reached(self.endpoint.id(), false);
             let (node, cause) = (self.endpoint.id().clone(), cause.clone());
             telling::event(move || {
                 tracing::warn!(target: NODE, %node, %cause, "a server cannot be reached");
@@ -118,6 +119,7 @@ impl Core {
     }
 
     pub(super) fn tell_up(&self) {
+        self.settings.meters.reached(self.endpoint.id(), true);
         if self.is_told_down.swap(false, Ordering::Relaxed) {
             let node = self.endpoint.id().clone();
             telling::event(move || {

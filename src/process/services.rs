@@ -22,6 +22,7 @@ use crate::{
     clock::{Instant, has_timers},
     error::{ConfigError, LockName, NodeId},
     home::Homebound,
+    metering::SharedMeters,
     node::{Node, Resident},
     notifier::Notifier,
     presence::{Presence, ProcessIdentity, Register},
@@ -73,6 +74,8 @@ pub(crate) struct ServiceSettings {
     pub(crate) presence: Presence,
     /// What they are told of the process.
     pub(crate) identity: ProcessIdentity,
+    /// What is measured of its locks.
+    pub(crate) meters: SharedMeters,
 }
 
 /// What a client is to its locks.

@@ -3,7 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{sharding::Sharding, spin::Spin};
-use crate::{clock::SharedClock, random::SharedRandom, standing::VotingRules, wire::Script};
+use crate::{
+    clock::SharedClock, metering::SharedMeters, random::SharedRandom, standing::VotingRules,
+    wire::Script,
+};
 
 /// What replicas are to have before it counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +51,8 @@ pub(crate) struct NodeSettings {
     pub(crate) marker: Arc<str>,
     /// Whether callers look for their answers before their threads sleep.
     pub(crate) spin: Spin,
+    /// What is measured of its servers.
+    pub(crate) meters: SharedMeters,
     /// Whichever of them a server lacks are loaded on every connect.
     pub(crate) scripts: Vec<&'static Script>,
 }

@@ -278,6 +278,7 @@ impl Voter {
             }
         }
         if judgement == Judgement::Lost {
+            self.services.settings.meters.has_forgotten(self.services.node_id());
             let node = self.services.node_id().clone();
             // The task has its turn to look: the next one is not to wait for subscribers.
             telling::event_elsewhere(move || {
