@@ -4,17 +4,14 @@ use palisade::acl::{Rights, Use};
 
 use crate::{
     args::{AclArgs, KindOfName, RoleOfUser},
-    env,
+    config::Config,
     exit::Failure,
     print, tell,
 };
 
 /// Prints a command that gives them.
 pub(crate) fn acl(args: &AclArgs) -> Result<u8, Failure> {
-    let namespace = match &args.namespace {
-        Some(given) => given.clone(),
-        None => env::namespace()?,
-    };
+    let namespace = Config::namespace(&args.files, args.namespace.as_ref())?;
     if let Some(role) = args.role {
         return print_rules(args, &role.rights(&namespace, args));
     }

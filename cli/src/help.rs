@@ -3,8 +3,27 @@
 pub(crate) const SERVER: &str = "\
 A Redis server, redis://[user:password@]host[:port][/db], rediss:// for TLS, unix:///path, \
 redis+sentinel://host,host/service, or redis+cluster://host,host; repeat for several independent \
-masters. Arguments are seen in `ps`: passwords belong into the environment \
+masters. Arguments are seen in `ps`: passwords belong into the environment or a file \
 [env, without -s: PALISADE_SERVERS, comma separated]";
+
+pub(crate) const CONFIG: &str = "\
+Read settings from this file, in place of ~/.config/palisade/config.toml and /etc/palisade/config.toml: see \
+`palisade config --help` [env: PALISADE_CONFIG]";
+
+pub(crate) const PROFILE: &str = "\
+Settings of this profile of the file come before its others [env: PALISADE_PROFILE]";
+
+pub(crate) const PASSWORD_FILE: &str = "\
+Read the password to the servers from this file, for each connection anew; the user stands in the URL \
+[env: PALISADE_PASSWORD_FILE]";
+
+pub(crate) const TRACKING: &str = "\
+Have servers tell at once that the lock was taken away, on a connection more to each: else that is found when it is \
+renewed. Their user needs what `palisade acl --tracking` prints [env: PALISADE_TRACKING] [default: false]";
+
+pub(crate) const SHARDED_PUBSUB: &str = "\
+Whether releases are announced by sharded pub/sub in a cluster; the same for all, and as Redisson's \
+shardedSubscriptionMode [env: PALISADE_SHARDED_PUBSUB] [default: auto]";
 
 pub(crate) const MAX_LEASE: &str = "\
 The longest lease that this command may ask for. Above 60s, all who use these servers must be told: \
@@ -151,8 +170,9 @@ Exit codes:
        command cannot be killed
    75  another holds the lock, with -n or until -w ended (-E changes this code)
    77  the servers refuse this user something that the lock needs: see `palisade acl`
-   78  the servers are not as they are named: password, certificate, database, one of a cluster named as
-       one by itself, commands renamed or switched off, or a key of another type under NAME
+   78  the servers are not as they are named: password, certificate, database, one of a cluster
+       named as one by itself, commands renamed or switched off, or a key of another type under
+       NAME; or a file with settings is wrong: see `palisade config`
    79  the command was ended, since it had held the lock for --max-hold
   126  the command cannot be executed
   127  the command was not found";
@@ -402,3 +422,62 @@ Exit codes:
 
 Example:
   palisade bless -s redis://a -s redis://b -s redis://c";
+
+pub(crate) const CONFIG_ABOUT: &str = "\
+Show which settings are in effect, and where each comes from
+
+A setting is an option, else a variable, else a line of a file. The file is the one of --config or PALISADE_CONFIG; \
+without these it is $XDG_CONFIG_HOME/palisade/config.toml (~/.config/palisade/config.toml), and for what is not set there \
+/etc/palisade/config.toml. None is read from the current directory.
+
+The keys of a file, which is TOML, are the long options without their dashes, and a key's variable is PALISADE_ and the \
+key in capitals. A [profile.NAME] has the same keys. The one of --profile NAME or PALISADE_PROFILE comes before all that \
+stands outside of profiles.";
+
+pub(crate) const CONFIG_MORE: &str = "\
+Keys, with values as an example:
+  servers         = [\"redis://a\", \"redis://b\", \"redis://c\"]
+  password-file   = \"/run/credentials/palisade\"
+  namespace       = \"billing:\"
+  max-lease       = \"5m\"            # durations; a bare number is seconds
+  fleet-max-lease = \"5m\"
+  clock-skew      = \"5s\"
+  quarantine      = \"several\"       # or always, strict, durable
+  failover        = \"wait\"          # or trust
+  failover-lag    = \"11s\"
+  unidentified    = \"refuse\"        # or trust
+  replicas        = 1
+  tracking        = true
+  sharded-pubsub  = \"auto\"          # or on, off
+  tls-ca          = \"ca.pem\"        # paths begin at the folder of the file
+  tls-cert        = \"client.pem\"
+  tls-key         = \"client.key\"
+  tls-server-name = \"redis.internal\"
+
+  [profile.staging]
+  servers         = [\"redis://staging\"]
+
+A key that is not known, or a value that does not fit, is an error: exit code 78, with file, line and key. So is a file \
+with a password, or a --password-file, that others may read, or that its group may write: chmod 640. Such a file \
+belongs to root or to the user that calls palisade. A file that cannot be read is an error, too, since what \
+it says would be missing. --config /dev/null does without any.
+
+The command of `palisade run` has PALISADE_CONFIG and PALISADE_PROFILE in its environment as palisade had: they are \
+a path and a name, no secret, and a palisade that it calls asks the same servers. PALISADE_SERVERS is removed.";
+
+pub(crate) const SHOW_ABOUT: &str = "\
+Show each setting, and where it comes from
+
+No server is asked. Passwords are shown as ***, and so is what stands in an URL where none can be told from one.";
+
+pub(crate) const SHOW_MORE: &str = "\
+--json prints one object:
+  files: [{path, read}], the one that counts first; profile: what was chosen, or null; profiles: those that there are
+  settings: an object with each key: {value, from: flag|environment|file|default, variable, file, line, profile}
+            value is as in a file, or null if there is none; what does not apply is left out
+Fields are added, never changed.
+
+Exit codes:
+    0  they were shown
+   64  wrong use, also of a variable
+   78  a file cannot be read, has what is no setting, or has a password that others may read";

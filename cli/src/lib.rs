@@ -12,6 +12,7 @@ mod acl;
 mod args;
 mod bless;
 mod boottime;
+mod config;
 mod doctor;
 mod duration;
 mod env;
@@ -33,6 +34,7 @@ mod servers;
 mod signals;
 mod sort;
 mod supervisor;
+mod table;
 mod terminal;
 mod tls;
 mod unlock;
@@ -84,6 +86,7 @@ fn dispatch(cli: Cli) -> Result<End, Failure> {
         Subcommand::Unlock(args) => runtime()?.block_on(unlock::unlock(&args)),
         Subcommand::Permits(args) => runtime()?.block_on(permits::permits(&args)),
         Subcommand::Acl(args) => acl::acl(&args),
+        Subcommand::Config(args) => config::config(&args),
         Subcommand::Bless(args) => runtime()?.block_on(bless::bless(&args)),
         Subcommand::Supervise(args) => runtime()?.block_on(supervisor::supervise(&args)),
         Subcommand::Launch(args) => Err(supervisor::become_command(&args)),

@@ -6,16 +6,17 @@ use palisade::{
     Client, ClientBuilder, Masters, Quarantine,
     error::{BlessError, ConfigError},
     inspect::{Holder, Inspection},
-    settings::{Failover, Presence, Unidentified},
+    settings::{Credentials, Failover, Presence, Unidentified},
 };
 use rustix::{process::getpid, system::uname};
 
 use crate::{
-    args::{AfterFailover, ServerArgs, VotesOfUnknown, WhichWait},
+    args::{AfterFailover, ReleasesTold, ServerArgs, VotesOfUnknown, WhichWait},
+    config::{self, Config, Said, Set, url, value},
     duration,
-    env::{self, SERVERS, failover_lag, fleet_max_lease, max_lease, namespace, replicas},
+    env::SERVERS,
     events,
-    exit::{Failure, USAGE},
+    exit::{self, Failure},
     tls,
 };
 
@@ -24,16 +25,11 @@ use crate::{
 pub(crate) struct Servers {
     masters: Masters,
     max_lease: Duration,
-    /// One of them is replaced by a replica when it dies, and nothing guards against its living on.
-    may_be_cut_off: bool,
-    /// A replica takes the place of one that dies.
-    has_replicas: bool,
-    /// One server by itself grants nothing for as long as it may have forgotten locks.
-    waits_if_alone: bool,
+    said: Said,
 }
 
 impl Servers {
-    /// Reads the URLs from the command line, or else from the environment. Connects to nothing yet.
+    /// Those that are set, wherever that is said. Connects to nothing yet.
     pub(crate) fn named(args: &ServerArgs) -> Result<Self, Failure> {
         Self::with(args, |settings| settings)
     }
@@ -51,38 +47,29 @@ impl Servers {
         more: impl FnOnce(ClientBuilder) -> ClientBuilder,
     ) -> Result<Self, Failure> {
         events::tell_on_stderr(args.verbose);
-        let urls = if args.servers.is_empty() { from_env()? } else { args.servers.clone() };
-        let (settings, max_lease) = caps_on_leases(args)?;
-        let namespace = match &args.namespace {
-            Some(given) => given.clone(),
-            None => namespace()?,
+        let Config { said, .. } = Config::of(args)?;
+        let Some(urls) = &said.servers else {
+            return Err(Failure::usage(format_args!(
+                "no server is named: use -s URL, {SERVERS} or `servers` in a file (see `palisade config show`)"
+            )));
         };
-        let settings = settings.name(&our_name());
-        let replicas = args.replicas.map_or_else(replicas, |given| Ok(Some(given)))?;
-        let lag = args.failover_lag.map_or_else(failover_lag, |given| Ok(Some(given)))?;
-        let (replicas, lag) = (replicas.unwrap_or_default(), lag.unwrap_or_default());
-        let settings = settings.namespace(&namespace).replicas(replicas).failover_lag(lag);
-        let settings = more(settings.tracking(args.tracking));
-        let settings = rules_of_votes(args, settings)?;
-        let is_guarded = replicas > 0 || !lag.is_zero();
-        let has_replicas = urls.iter().any(|url| has_replicas(url));
-        let may_be_cut_off = !is_guarded && has_replicas;
-        let quarantine = args.quarantine.map_or_else(env::quarantine, |it| Ok(Some(it)))?;
-        let waits_if_alone = matches!(quarantine, Some(WhichWait::Always | WhichWait::Strict));
-        let tls = tls::named(&args.tls, &urls)?;
-        let clients = urls.iter().enumerate().map(|(at, url)| {
+        let (settings, max_lease) = caps_on_leases(&said)?;
+        let settings =
+            settings.name(&our_name()).namespace(&value(&said.namespace).unwrap_or_default());
+        let settings = with_password(&said, more(rules_of_votes(&said, settings)))?;
+        let tls = tls::named(&said, &urls.value)?;
+        let clients = urls.value.iter().enumerate().map(|(at, url)| {
             let settings = settings.clone().url(url);
             let settings = match &tls {
                 Some(tls) if tls::is_spoken(url) => settings.tls(tls.clone()),
                 _ => settings,
             };
-            settings.build().map_err(|error| match error {
-                ConfigError::InvalidSetting { setting: "namespace", .. } => Failure::usage(error),
-                error => Failure::usage(format_args!("server {}: {error}{}", at + 1, if_list(url))),
-            })
+            settings.build().map_err(|error| unusable(&said, at + 1, url, &error))
         });
-        let masters = Masters::new(clients.collect::<Result<Vec<_>, _>>()?).map_err(unusable)?;
-        Ok(Self { masters, max_lease, may_be_cut_off, has_replicas, waits_if_alone })
+        let clients = clients.collect::<Result<Vec<_>, _>>()?;
+        let code = urls.by.code();
+        let masters = Masters::new(clients).map_err(|error| Failure::new(code, error))?;
+        Ok(Self { masters, max_lease, said })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -94,17 +81,29 @@ impl Servers {
         self.max_lease
     }
 
-    /// Whether a master that is cut off with some clients would go on beside its successor.
+    /// Whether one is replaced by a replica when it dies, and nothing guards against its going on beside that, cut off
+    /// with some clients.
     pub(crate) fn may_be_cut_off(&self) -> bool {
-        self.may_be_cut_off
+        let replicas = value(&self.said.replicas).unwrap_or_default();
+        let lag = value(&self.said.failover_lag).unwrap_or_default();
+        self.has_replicas() && replicas == 0 && lag.is_zero()
     }
 
+    /// Whether a replica takes the place of one that dies.
     pub(crate) fn has_replicas(&self) -> bool {
-        self.has_replicas
+        let urls = self.said.servers.iter().flat_map(|set| &set.value);
+        urls.into_iter().any(|url| url::has_replicas(url))
     }
 
+    /// Whether one server by itself grants nothing for as long as it may have forgotten locks.
     pub(crate) fn waits_if_alone(&self) -> bool {
-        self.waits_if_alone
+        let waits = value(&self.said.quarantine);
+        matches!(waits, Some(WhichWait::Always | WhichWait::Strict))
+    }
+
+    /// By how much clocks may differ, if that was said.
+    pub(crate) fn clock_skew(&self) -> Option<Duration> {
+        value(&self.said.clock_skew)
     }
 
     pub(crate) fn masters(&self) -> &Masters {
@@ -133,12 +132,6 @@ impl Servers {
     }
 }
 
-/// Whether this is where replicas take their masters' places.
-fn has_replicas(url: &str) -> bool {
-    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
-    scheme.ends_with("sentinel") || scheme.ends_with("cluster")
-}
-
 /// The name our connections go by: the library puts `palisade:<uuid>:` before it, and the uuid is
 /// also what our holder ids begin with.
 pub(crate) fn our_name() -> String {
@@ -151,12 +144,16 @@ pub(crate) fn our_name() -> String {
     format!("{host}:{}", getpid().as_raw_nonzero())
 }
 
-/// Settings with whose votes count, and when.
-fn rules_of_votes(
-    args: &ServerArgs,
-    mut settings: ClientBuilder,
-) -> Result<ClientBuilder, Failure> {
-    if let Some(which) = args.quarantine.map_or_else(env::quarantine, |it| Ok(Some(it)))? {
+/// Settings with whose votes count, and when, and how it is told.
+fn rules_of_votes(said: &Said, mut settings: ClientBuilder) -> ClientBuilder {
+    settings = settings
+        .replicas(value(&said.replicas).unwrap_or_default())
+        .failover_lag(value(&said.failover_lag).unwrap_or_default())
+        .tracking(value(&said.tracking).unwrap_or_default());
+    if let Some(ReleasesTold::On | ReleasesTold::Off) = value(&said.sharded_pubsub) {
+        settings = settings.sharded_pubsub(value(&said.sharded_pubsub) == Some(ReleasesTold::On));
+    }
+    if let Some(which) = value(&said.quarantine) {
         settings = settings.quarantine(match which {
             WhichWait::Several => Quarantine::Composites,
             WhichWait::Always => Quarantine::Always,
@@ -164,64 +161,75 @@ fn rules_of_votes(
             WhichWait::Durable => Quarantine::Durable,
         });
     }
-    if let Some(promoted) = args.failover.map_or_else(env::failover, |it| Ok(Some(it)))? {
+    if let Some(promoted) = value(&said.failover) {
         settings = settings.failover(match promoted {
             AfterFailover::Wait => Failover::Wait,
             AfterFailover::Trust => Failover::Trust,
         });
     }
-    if let Some(unknown) = args.unidentified.map_or_else(env::unidentified, |it| Ok(Some(it)))? {
+    if let Some(unknown) = value(&said.unidentified) {
         settings = settings.unidentified(match unknown {
             VotesOfUnknown::Refuse => Unidentified::Refuse,
             VotesOfUnknown::Trust => Unidentified::Trust,
         });
     }
-    let skew = args.clock_skew.map_or_else(env::clock_skew, |it| Ok(Some(it)))?;
-    Ok(match skew {
+    match value(&said.clock_skew) {
         Some(skew) => settings.clock_skew(skew),
         None => settings,
-    })
+    }
 }
 
 /// Settings with the caps, and the one on every lease.
-fn caps_on_leases(args: &ServerArgs) -> Result<(ClientBuilder, Duration), Failure> {
-    let cap = args.max_lease.map_or_else(max_lease, |given| Ok(Some(given)))?;
-    let cap = cap.unwrap_or(MAX_LEASE);
+fn caps_on_leases(said: &Said) -> Result<(ClientBuilder, Duration), Failure> {
+    let cap = value(&said.max_lease).unwrap_or(MAX_LEASE);
     let settings = Client::builder().max_lease(cap);
-    match args.fleet_max_lease.map_or_else(fleet_max_lease, |given| Ok(Some(given)))? {
+    match &said.fleet_max_lease {
         None => Ok((settings, cap)),
-        Some(longest) if longest < LEAST_FLEET_MAX_LEASE => Err(Failure::usage(format_args!(
-            "--fleet-max-lease {} is less than {}: the clocks of servers may differ by more",
-            duration::show(longest),
-            duration::show(LEAST_FLEET_MAX_LEASE)
-        ))),
-        Some(longest) => Ok((settings.fleet_max_lease(longest), cap.min(longest))),
+        Some(set) if set.value < LEAST_FLEET_MAX_LEASE => Err(Failure::new(
+            set.by.code(),
+            format_args!(
+                "{}--fleet-max-lease {} is less than {}: the clocks of servers may differ by more",
+                set.by.place(),
+                duration::show(set.value),
+                duration::show(LEAST_FLEET_MAX_LEASE)
+            ),
+        )),
+        Some(set) => Ok((settings.fleet_max_lease(set.value), cap.min(set.value))),
     }
 }
 
-fn from_env() -> Result<Vec<String>, Failure> {
-    let named = std::env::var(SERVERS).unwrap_or_default();
-    let urls = split(&named);
-    if urls.is_empty() {
-        return Err(Failure::usage(format_args!("no server is named: use -s URL or {SERVERS}")));
-    }
-    Ok(urls)
-}
-
-/// The URLs in a comma separated list. Those of sentinels and clusters are lists themselves: what follows
-/// such an URL and is no URL belongs to it.
-fn split(list: &str) -> Vec<String> {
-    let mut urls: Vec<String> = Vec::new();
-    for part in list.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        match urls.last_mut() {
-            Some(last) if has_replicas(last) && !part.contains("://") => {
-                last.push(',');
-                last.push_str(part);
-            }
-            _ => urls.push(part.to_owned()),
+/// Settings with a password that is read for each connection, so that another may take its place meanwhile.
+fn with_password(said: &Said, settings: ClientBuilder) -> Result<ClientBuilder, Failure> {
+    let Some(Set { value: path, by }) = &said.password_file else { return Ok(settings) };
+    // Before anything is asked for: it is the same each time that nothing waits for.
+    config::password(path).map_err(|failure| {
+        let why = failure.message().unwrap_or_default();
+        Failure::new(exit::CONFIGURATION, format_args!("{}{why}", by.place()))
+    })?;
+    let path = path.clone();
+    Ok(settings.credentials(move || {
+        let path = path.clone();
+        async move {
+            let read = tokio::task::spawn_blocking(move || config::password(&path));
+            let read = read.await.map_err(|error| error.to_string())?;
+            let unreadable = |failure: Failure| failure.message().unwrap_or_default().to_owned();
+            read.map(|password| Credentials::password(&password)).map_err(unreadable)
         }
+    }))
+}
+
+/// Why the server that was named as the `number`th cannot be used.
+fn unusable(said: &Said, number: usize, url: &str, error: &ConfigError) -> Failure {
+    if let ConfigError::InvalidSetting { setting: "namespace", .. } = error
+        && let Some(Set { by, .. }) = &said.namespace
+    {
+        return Failure::new(by.code(), format_args!("{}{error}", by.place()));
     }
-    urls
+    let (code, place) = match &said.servers {
+        Some(Set { by, .. }) => (by.code(), by.place()),
+        None => (exit::USAGE, String::new()),
+    };
+    Failure::new(code, format_args!("{place}server {number}: {error}{}", if_list(url)))
 }
 
 /// Help for a list where an URL is expected.
@@ -233,10 +241,6 @@ fn if_list(url: &str) -> String {
     }
 }
 
-fn unusable(error: ConfigError) -> Failure {
-    Failure::new(USAGE, error)
-}
-
 /// The library's default cap on leases.
 const MAX_LEASE: Duration = Duration::from_secs(60);
 /// With a shorter one a server that has forgotten its counters would be back before clocks that
@@ -245,24 +249,3 @@ const LEAST_FLEET_MAX_LEASE: Duration = Duration::from_secs(4);
 
 /// How long to wait for releases at the end: servers that are there have answered long before.
 const CLOSING: Duration = Duration::from_millis(500);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_of_servers_are_cut_at_the_commas_between_them_alone() {
-        let (sentinels, cluster) = ("redis+sentinel://a,b:26380,c/svc?x=1", "redis+cluster://d,e");
-        for (list, urls) in [
-            ("redis://a, redis://b,", vec!["redis://a", "redis://b"]),
-            (sentinels, vec![sentinels]),
-            (&format!("{sentinels},redis://x"), vec![sentinels, "redis://x"]),
-            (&format!("redis://x,{cluster},{sentinels}"), vec!["redis://x", cluster, sentinels]),
-            // No URL: an error says so.
-            ("redis://a,b", vec!["redis://a", "b"]),
-            ("", vec![]),
-        ] {
-            assert_eq!(split(list), urls, "{list}");
-        }
-    }
-}

@@ -1,5 +1,6 @@
 //! The command line: what can be asked, and the help that explains it.
 
+mod files;
 mod operating;
 mod servers;
 
@@ -18,8 +19,11 @@ use crate::{
     tell,
 };
 
+pub(crate) use files::{ConfigArgs, ConfigQuestion, FileArgs};
 pub(crate) use operating::{DoctorArgs, LsArgs, UnlockArgs, WatchArgs};
-pub(crate) use servers::{AfterFailover, ServerArgs, TlsArgs, VotesOfUnknown, WhichWait};
+pub(crate) use servers::{
+    AfterFailover, ReleasesTold, ServerArgs, TlsArgs, VotesOfUnknown, WhichWait,
+};
 
 /// Runs a command while holding a lock in Redis, and never after it.
 #[derive(Debug, Parser)]
@@ -42,6 +46,7 @@ pub(crate) enum Subcommand {
     Permits(PermitsArgs),
     Bless(BlessArgs),
     Acl(AclArgs),
+    Config(ConfigArgs),
     #[command(name = "__supervise", hide = true)]
     Supervise(SuperviseArgs),
     #[command(name = "__launch", hide = true)]
@@ -350,6 +355,9 @@ pub(crate) struct AclArgs {
 
     #[arg(long, value_name = "PREFIX", help = NAMESPACE)]
     pub(crate) namespace: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) files: FileArgs,
 
     /// Names of locks; with --pattern, patterns such as orders:*
     #[arg(required_unless_present = "role", value_name = "NAME")]

@@ -4,11 +4,12 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, ValueEnum};
 
+use super::FileArgs;
 use crate::{
     duration,
     help::{
-        CLOCK_SKEW, FAILOVER, FLEET_MAX_LEASE, MAX_LEASE, NAMESPACE, QUARANTINE, SERVER,
-        UNIDENTIFIED,
+        CLOCK_SKEW, FAILOVER, FLEET_MAX_LEASE, MAX_LEASE, NAMESPACE, PASSWORD_FILE, QUARANTINE,
+        SERVER, SHARDED_PUBSUB, TRACKING, UNIDENTIFIED,
     },
 };
 
@@ -17,6 +18,12 @@ pub(crate) struct ServerArgs {
     // No parser and no default here: clap would print the value, which may hold a password.
     #[arg(short, long = "server", value_name = "URL", help = SERVER)]
     pub(crate) servers: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) files: FileArgs,
+
+    #[arg(long, value_name = "FILE", help = PASSWORD_FILE)]
+    pub(crate) password_file: Option<PathBuf>,
 
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, help = MAX_LEASE)]
     pub(crate) max_lease: Option<Duration>,
@@ -37,10 +44,11 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     pub(crate) failover_lag: Option<Duration>,
 
-    /// Have servers tell at once that the lock was taken away, on a connection more to each: else that is
-    /// found when it is renewed. Their user needs what `palisade acl --tracking` prints
-    #[arg(long)]
-    pub(crate) tracking: bool,
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", help = TRACKING)]
+    pub(crate) tracking: Option<bool>,
+
+    #[arg(long, value_enum, value_name = "WHAT", help = SHARDED_PUBSUB)]
+    pub(crate) sharded_pubsub: Option<ReleasesTold>,
 
     #[arg(long, value_enum, value_name = "WHAT", help = QUARANTINE)]
     pub(crate) quarantine: Option<WhichWait>,
@@ -91,6 +99,17 @@ pub(crate) enum VotesOfUnknown {
     Refuse,
     /// They count
     Trust,
+}
+
+/// How releases are announced in a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReleasesTold {
+    /// As the servers can
+    Auto,
+    /// On the server of the lock's slot
+    On,
+    /// By way of every server
+    Off,
 }
 
 #[derive(Debug, Args)]

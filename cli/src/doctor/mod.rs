@@ -12,7 +12,6 @@ use palisade::{Client, error::ConnectError, inspect::ServerHealth};
 use self::finding::{Examined, Finding, Silence};
 use crate::{
     args::DoctorArgs,
-    env,
     exit::{self, Failure},
     print, refusal, said,
     servers::Servers,
@@ -20,7 +19,6 @@ use crate::{
 
 /// Examines all servers and prints what there is to say.
 pub(crate) async fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
-    let skew = args.servers.clock_skew.map_or_else(env::clock_skew, |given| Ok(Some(given)))?;
     let servers = Servers::named(&args.servers)?;
     if args.wait_safe.is_some() {
         let judged = wait_safe::wait_safe(args, &servers).await;
@@ -35,7 +33,7 @@ pub(crate) async fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
         may_be_replaced: servers.has_replicas(),
         is_guarded: !servers.may_be_cut_off(),
     };
-    let finding = Finding::of(&examined, &rule, skew.unwrap_or(CLOCK_SKEW));
+    let finding = Finding::of(&examined, &rule, servers.clock_skew().unwrap_or(CLOCK_SKEW));
     print(&if args.json { finding.to_json()? } else { finding.to_string() })?;
     let (answered, asked) = (finding.answered(), finding.asked());
     if 2 * answered <= asked {

@@ -58,6 +58,7 @@ fn answer_that_cannot_be_written_is_an_error() {
     let full = std::fs::File::create("/dev/full").unwrap();
     let tool = std::process::Command::new(crate::support::PALISADE)
         .args(["acl", "name"])
+        .env("XDG_CONFIG_HOME", crate::support::NO_CONFIGURATION)
         .stdout(full)
         .output()
         .unwrap();

@@ -4,6 +4,7 @@
 
 mod acl;
 mod arguments;
+mod config;
 mod deployments;
 mod doctor;
 mod fencing;

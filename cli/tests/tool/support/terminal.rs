@@ -12,7 +12,7 @@ use std::{
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use super::until;
+use super::{NO_CONFIGURATION, until};
 
 pub(crate) struct Terminal {
     keyboard: File,
@@ -43,6 +43,7 @@ impl Terminal {
             .arg("-c")
             .args(command)
             .env("PS1", "ready> ")
+            .env("XDG_CONFIG_HOME", NO_CONFIGURATION)
             .stdin(open())
             .stdout(open())
             .stderr(open())

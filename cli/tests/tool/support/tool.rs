@@ -4,6 +4,7 @@ use std::{
     ffi::OsStr,
     io::{BufRead, BufReader, Read, Write},
     os::unix::process::ExitStatusExt,
+    path::Path,
     process::{Child, Command, ExitStatus, Stdio},
     sync::mpsc::{self, Receiver},
     thread,
@@ -12,7 +13,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{LIMIT, PALISADE};
+use super::{LIMIT, NO_CONFIGURATION, PALISADE};
 
 /// A call of the tool that has not been made yet.
 pub(crate) struct Tool(Command);
@@ -31,6 +32,7 @@ pub(crate) fn program<S: AsRef<OsStr>>(name: &str, words: &[S]) -> Tool {
             command.env_remove(name);
         }
     }
+    command.env("XDG_CONFIG_HOME", NO_CONFIGURATION);
     Tool(command)
 }
 
@@ -46,6 +48,16 @@ pub(crate) fn run(urls: &[String], options: &str, script: &str) -> Tool {
 impl Tool {
     pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.0.env(name, value);
+        self
+    }
+
+    pub(crate) fn without(mut self, variable: &str) -> Self {
+        self.0.env_remove(variable);
+        self
+    }
+
+    pub(crate) fn in_folder(mut self, folder: &Path) -> Self {
+        self.0.current_dir(folder);
         self
     }
 

@@ -1,0 +1,95 @@
+//! The files: where they are, and whether others may have had a hand in them.
+
+use std::{
+    env, fs,
+    io::{self, Read},
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+use rustix::process::geteuid;
+
+use crate::exit::{CONFIGURATION, Failure};
+
+/// What stands in a file, and how it is kept.
+pub(super) struct Opened {
+    pub(super) text: String,
+    mode: u32,
+    owner: u32,
+}
+
+impl Opened {
+    /// Reads it; `None` if there is no such file.
+    pub(super) fn at(path: &Path) -> Result<Option<Self>, Failure> {
+        let unusable = |error: &dyn std::fmt::Display| {
+            wrong(format_args!(
+                "{} cannot be read: {error} (another in its place is named by --config)",
+                path.display()
+            ))
+        };
+        let file = match fs::File::open(path) {
+            Ok(file) => file,
+            Err(error) if is_missing(&error) => return Ok(None),
+            Err(error) => return Err(unusable(&error)),
+        };
+        // Of what was opened, whatever stands at that path by now.
+        let found = file.metadata().map_err(|error| unusable(&error))?;
+        let mut text = String::new();
+        file.take(LONGEST + 1).read_to_string(&mut text).map_err(|error| unusable(&error))?;
+        if text.len() as u64 > LONGEST {
+            return Err(unusable(&"it is longer than 1 MB"));
+        }
+        Ok(Some(Self { text, mode: found.mode(), owner: found.uid() }))
+    }
+
+    /// Refuses a secret that others read, or may have put in place of another.
+    pub(super) fn check_it_is_kept(&self, path: &Path) -> Result<(), Failure> {
+        let path = path.display();
+        let (mode, is_ours) = (self.mode & 0o777, [0, geteuid().as_raw()].contains(&self.owner));
+        if !is_ours {
+            return Err(wrong(format_args!(
+                "{path} has a password and is another user's: it must be root's or this user's (chown)"
+            )));
+        }
+        if mode & OTHERS_READ != 0 {
+            return Err(wrong(format_args!(
+                "{path} has a password and mode {mode:03o}, so that others can read it: chmod 640 {path}"
+            )));
+        }
+        if mode & OTHERS_WRITE != 0 {
+            return Err(wrong(format_args!(
+                "{path} has a password and mode {mode:03o}, so that others can change it: chmod 640 {path}"
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The files that are read where none is named, the one that counts first. None in the current directory, which another
+/// may have chosen.
+pub(super) fn standard() -> Vec<PathBuf> {
+    let folder = |variable: &str| {
+        let path = PathBuf::from(env::var_os(variable)?);
+        // As the specification of these variables asks: what is relative is to be ignored.
+        path.is_absolute().then_some(path)
+    };
+    let home = || folder("HOME").map(|home| home.join(".config"));
+    let of_user = folder("XDG_CONFIG_HOME").or_else(home);
+    let of_all = PathBuf::from("/etc");
+    of_user.into_iter().chain([of_all]).map(|it| it.join("palisade/config.toml")).collect()
+}
+
+/// What is wrong with the configuration.
+pub(super) fn wrong(what: impl std::fmt::Display) -> Failure {
+    Failure::new(CONFIGURATION, what)
+}
+
+/// A folder that is a file has no files in it either.
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+const OTHERS_READ: u32 = 0o004;
+/// A group is often a service's own; what it may read it need not write.
+const OTHERS_WRITE: u32 = 0o022;
+const LONGEST: u64 = 1 << 20;

@@ -1,0 +1,381 @@
+//! What is set in files: where they are found, what comes first, and what is refused.
+
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt, PermissionsExt, chown},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use testkit::RedisServer;
+
+use crate::support::{
+    NO_CONFIGURATION,
+    tool::{Finished, Tool, palisade},
+};
+
+const CONFIGURATION: i32 = 78;
+
+/// A folder of a test's own.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("config-{}-{number}", std::process::id());
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        fs::create_dir_all(&path).expect("a folder");
+        Self(path)
+    }
+
+    /// Writes a file that its user alone may read.
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().expect("it is below")).expect("its folder");
+        fs::write(&path, text).expect("a file");
+        mode(&path, 0o600);
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _left_behind = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
+}
+
+/// `palisade config show --json` with these words and this file.
+fn show(file: &Path, words: &str) -> Tool {
+    let mut all = vec!["config", "show", "--json", "--config", file.to_str().expect("UTF-8")];
+    all.extend(words.split_whitespace());
+    palisade(&all)
+}
+
+fn json(finished: &Finished) -> serde_json::Value {
+    assert_eq!(finished.code(), 0, "{finished:?}");
+    serde_json::from_str(&finished.output.join("\n")).expect("JSON")
+}
+
+/// A setting's value, and where it comes from.
+fn told(finished: &Finished, key: &str) -> (serde_json::Value, String) {
+    let shown = json(finished);
+    let of = |field: &str| shown.pointer(&format!("/settings/{key}/{field}")).cloned();
+    let from = ["variable", "line", "from"].into_iter().find_map(of).expect("a place");
+    (of("value").expect("a value"), from.to_string().replace('"', ""))
+}
+
+/// Each key, as an option, as a variable, in a file; the values differ.
+const KEYS: [(&str, &str, &str, &str); 17] = [
+    ("servers", "redis://flag", "redis://variable", "[\"redis://file\"]"),
+    ("password-file", "/flag", "/variable", "\"/file\""),
+    ("namespace", "flag", "variable", "\"file\""),
+    ("max-lease", "1m 1s", "1m 2s", "\"1m 3s\""),
+    ("fleet-max-lease", "2m 1s", "2m 2s", "\"2m 3s\""),
+    ("clock-skew", "1s", "2s", "\"3s\""),
+    ("quarantine", "always", "strict", "\"durable\""),
+    ("failover", "trust", "wait", "\"trust\""),
+    ("failover-lag", "11s", "12s", "\"13s\""),
+    ("unidentified", "trust", "refuse", "\"trust\""),
+    ("replicas", "1", "2", "3"),
+    ("tracking", "true", "false", "true"),
+    ("sharded-pubsub", "on", "off", "\"on\""),
+    ("tls-ca", "/flag", "/variable", "\"/file\""),
+    ("tls-cert", "/flag", "/variable", "\"/file\""),
+    ("tls-key", "/flag", "/variable", "\"/file\""),
+    ("tls-server-name", "flag", "variable", "\"file\""),
+];
+
+#[test]
+fn each_setting_is_an_option_else_a_variable_else_a_line_of_a_file() {
+    let folder = Folder::new();
+    let line = |(key, _, _, value): &(&str, &str, &str, &str)| format!("{key} = {value}\n");
+    let file = folder.file("c.toml", &KEYS.iter().map(line).collect::<String>());
+    let by_file = show(&file, "").finish();
+    for (at, (key, flag, variable, value)) in KEYS.into_iter().enumerate() {
+        let text = |value: &serde_json::Value| match value {
+            serde_json::Value::Array(urls) => urls[0].as_str().expect("an URL").to_owned(),
+            value => value.to_string().replace('"', ""),
+        };
+        let (by_default, from) = told(&palisade(&["config", "show", "--json"]).finish(), key);
+        assert_eq!(from, "default", "{key}: {by_default}");
+        let (shown, line) = told(&by_file, key);
+        assert_eq!(text(&shown), value.replace(['"', '[', ']'], ""), "{key}");
+        assert_eq!(line, (at + 1).to_string(), "{key}");
+        let name = format!("PALISADE_{}", key.replace('-', "_").to_uppercase());
+        let by_variable = show(&file, "").env(&name, variable).finish();
+        let (shown, from) = told(&by_variable, key);
+        assert_eq!((text(&shown), from), (variable.to_owned(), name.clone()), "{key}");
+        let empty = show(&file, "").env(&name, "").finish();
+        assert_eq!(told(&empty, key).1, line, "{key}: an empty variable is none");
+        let option = if key == "servers" { "--server".to_owned() } else { format!("--{key}") };
+        let words = ["config", "show", "--json", "--config", file.to_str().unwrap()];
+        let option = format!("{option}={flag}");
+        let words: Vec<_> = words.into_iter().chain([option.as_str()]).collect();
+        let by_flag = palisade(&words).env(&name, variable).finish();
+        let (shown, from) = told(&by_flag, key);
+        assert_eq!((text(&shown), from.as_str()), (flag.to_owned(), "flag"), "{key}");
+    }
+}
+
+#[test]
+fn file_of_a_user_comes_before_that_of_all_and_one_that_is_named_before_both() {
+    let folder = Folder::new();
+    folder.file("xdg/palisade/config.toml", "namespace = 'xdg'");
+    folder.file("home/.config/palisade/config.toml", "namespace = 'home'");
+    let named = folder.file("named.toml", "replicas = 1");
+    let (xdg, home) = (folder.0.join("xdg"), folder.0.join("home"));
+    let show = || palisade(&["config", "show", "--json"]).env("HOME", &home);
+    let namespace = |tool: Tool| told(&tool.finish(), "namespace").0;
+    assert_eq!(namespace(show().env("XDG_CONFIG_HOME", &xdg)), "xdg");
+    assert_eq!(namespace(show().without("XDG_CONFIG_HOME")), "home");
+    // What is relative is to be ignored.
+    assert_eq!(namespace(show().in_folder(&folder.0).env("XDG_CONFIG_HOME", "xdg")), "home");
+    let by_variable = show().env("XDG_CONFIG_HOME", &xdg).env("PALISADE_CONFIG", &named).finish();
+    assert_eq!(told(&by_variable, "namespace").1, "default", "it stands in place of the others");
+    assert_eq!(told(&by_variable, "replicas").0, 1);
+    let both = json(&show().env("XDG_CONFIG_HOME", &xdg).finish());
+    assert_eq!(both["files"][0]["path"], xdg.join("palisade/config.toml").to_str().unwrap());
+    assert_eq!(
+        (&both["files"][0]["read"], both["files"].as_array().unwrap().len()),
+        (&true.into(), 2)
+    );
+    assert_eq!(both["files"][1]["path"], "/etc/palisade/config.toml");
+}
+
+#[test]
+fn nothing_is_read_from_the_current_directory() {
+    let folder = Folder::new();
+    for name in
+        ["config.toml", "palisade.toml", "palisade/config.toml", ".config/palisade/config.toml"]
+    {
+        folder.file(name, "namespace = 'here'");
+    }
+    for home in ["", ".", "relative"] {
+        let show = palisade(&["config", "show", "--json"]).in_folder(&folder.0);
+        let shown = show.without("XDG_CONFIG_HOME").env("HOME", home).finish();
+        assert_eq!(told(&shown, "namespace").1, "default", "HOME={home}");
+    }
+}
+
+#[test]
+fn profile_that_was_asked_for_comes_before_all_that_stands_outside() {
+    let folder = Folder::new();
+    let text = "servers = ['redis://daily']\nnamespace = 'daily'\n\
+                [profile.live]\nservers = ['redis://live']\n[profile.test]\nreplicas = 2\n";
+    let file = folder.file("c.toml", text);
+    let plain = show(&file, "").finish();
+    assert_eq!(told(&plain, "servers").0[0], "redis://daily");
+    let shown = json(&plain);
+    assert_eq!(shown["profile"], serde_json::Value::Null);
+    assert_eq!(shown["profiles"], serde_json::json!(["live", "test"]));
+    for tool in [show(&file, "--profile live"), show(&file, "").env("PALISADE_PROFILE", "live")] {
+        let live = tool.finish();
+        assert_eq!(told(&live, "servers").0[0], "redis://live");
+        assert_eq!(json(&live)["settings"]["servers"]["profile"], "live");
+        assert_eq!(told(&live, "namespace").0, "daily", "what it does not say stands outside");
+    }
+    let test = show(&file, "--profile test").env("PALISADE_PROFILE", "live").finish();
+    assert_eq!(told(&test, "replicas").0, 2);
+    let unknown = show(&file, "--profile production").finish();
+    assert_eq!(unknown.code(), CONFIGURATION, "{unknown:?}");
+    let said = unknown.said();
+    assert!(said.contains("no profile production") && said.contains("live, test"), "{said}");
+    let none = palisade(&["config", "show", "--profile", "live"]).finish();
+    assert_eq!(none.code(), CONFIGURATION, "{none:?}");
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_said_by_its_place_whatever_is_asked() {
+    let folder = Folder::new();
+    let file = folder.file("c.toml", "\nservers = ['redis://h']\nmax_lease = '1h'");
+    let config = ["--config", file.to_str().unwrap()];
+    for words in [&["config", "show"][..], &["run", "-n", "n", "true"], &["ls"], &["acl", "n"]] {
+        let mut words = words.to_vec();
+        let at = if words[0] == "config" { 2 } else { 1 };
+        words.splice(at..at, config);
+        let refused = palisade(&words).finish();
+        assert_eq!(refused.code(), CONFIGURATION, "{words:?}: {refused:?}");
+        let place = format!("palisade: {}:3: max_lease: there is no such key", file.display());
+        assert!(refused.said().starts_with(&place), "{words:?}: {refused:?}");
+        assert_eq!(refused.errors.len(), 1, "{words:?}: {refused:?}");
+    }
+    let missing = folder.0.join("missing.toml");
+    assert_eq!(show(&missing, "").finish().code(), CONFIGURATION);
+    assert_eq!(show(&folder.0, "").finish().code(), CONFIGURATION, "a folder is no file");
+    let long = folder.file("long.toml", &"#".repeat((1 << 20) + 1));
+    assert_eq!(show(&long, "").finish().code(), CONFIGURATION);
+}
+
+#[test]
+fn values_of_a_file_that_do_not_fit_are_not_wrong_use_of_the_command_line() {
+    let folder = Folder::new();
+    for (text, place) in [
+        ("servers = ['http://h']", "c.toml:1: server 1: "),
+        ("servers = ['redis://h', 'redis://h']", ""),
+        ("servers = ['redis://h']\nfleet-max-lease = '1s'", "c.toml:2: --fleet-max-lease 1s"),
+        (
+            "servers = ['rediss://h']\ntls-key = 'k'",
+            "c.toml:2: a certificate and its key go together",
+        ),
+        ("servers = ['redis://h']\npassword-file = 'missing'", "c.toml:2: "),
+    ] {
+        let file = folder.file("c.toml", text);
+        let ls = ["ls", "--config", file.to_str().unwrap()];
+        let refused = palisade(&ls).finish();
+        assert_eq!(refused.code(), CONFIGURATION, "{text}: {refused:?}");
+        assert!(refused.said().contains(place), "{text}: {refused:?}");
+    }
+    // What a file says of TLS is for those of its servers that speak it.
+    let file = folder.file("c.toml", "servers = ['redis://127.0.0.1:1']\ntls-ca = 'ca.pem'");
+    let ls = palisade(&["ls", "--config", file.to_str().unwrap()]).finish();
+    assert_eq!(ls.code(), 69, "{ls:?}");
+}
+
+#[test]
+fn file_with_a_password_that_others_can_read_or_change_is_refused() {
+    let folder = Folder::new();
+    for (text, has_password) in [
+        ("servers = ['redis://:s3cr3t@h']", true),
+        ("[profile.other]\nservers = ['redis://app:s3cr3t@h']", true),
+        ("servers = ['redis+sentinel://h/svc?sentinel_password=s3cr3t']", true),
+        ("servers = ['redis://app@h', 'unix:///run/redis.sock']", false),
+    ] {
+        let file = folder.file("c.toml", text);
+        for (bits, is_kept) in [
+            (0o600, true),
+            (0o640, true),
+            (0o400, true),
+            (0o644, false),
+            (0o604, false),
+            (0o660, false),
+            (0o602, false),
+        ] {
+            mode(&file, bits);
+            let shown = show(&file, "").finish();
+            if is_kept || !has_password {
+                assert_eq!(shown.code(), 0, "{text} {bits:o}: {shown:?}");
+            } else {
+                assert_eq!(shown.code(), CONFIGURATION, "{text} {bits:o}: {shown:?}");
+                assert!(shown.said().contains("chmod 640"), "{shown:?}");
+            }
+            assert!(!format!("{shown:?}").contains("s3cr3t"), "{shown:?}");
+        }
+    }
+    // Another's file may be changed by that one at any time; only root can give one away.
+    let file = folder.file("c.toml", "servers = ['redis://:s3cr3t@h']");
+    if fs::metadata(&file).unwrap().uid() == 0 {
+        chown(&file, Some(12345), None).expect("root may");
+        let refused = show(&file, "").finish();
+        assert_eq!(refused.code(), CONFIGURATION, "{refused:?}");
+        assert!(refused.said().contains("another user's"), "{refused:?}");
+    }
+}
+
+#[test]
+fn settings_are_shown_without_passwords() {
+    let folder = Folder::new();
+    let file =
+        folder.file("c.toml", "servers = ['redis://app:s3cr3t@h:7/1']\n[profile.p]\nreplicas = 1");
+    let config = file.to_str().unwrap();
+    for url in [
+        "",
+        "redis://:s3cr3t@",
+        "redis://:s3c/s3cr3t@h",
+        "s3cr3t",
+        "redis://h/s3cr3t",
+        "redis://:s3cr3t",
+    ] {
+        for words in [
+            &["config", "show", "--config", config][..],
+            &["config", "show", "--json", "--config", config],
+        ] {
+            let shown = palisade(words).env("PALISADE_SERVERS", url).finish();
+            assert_eq!(shown.code(), 0, "{shown:?}");
+            assert!(!format!("{shown:?}").contains("s3cr3t"), "{url}: {shown:?}");
+            assert!(shown.output.join("\n").contains("***"), "{url}: {shown:?}");
+        }
+    }
+    let shown = palisade(&["config", "show", "--config", config]).finish().output;
+    let row = format!("servers          redis://app:***@h:7/1  {config}:1");
+    assert!(shown.contains(&row), "{shown:#?}");
+    assert!(shown.contains(&format!("file: {config}")), "{shown:#?}");
+    assert!(shown.contains(&"profile: none, of p".to_owned()), "{shown:#?}");
+    let missing = palisade(&["config", "show"]).finish().output;
+    assert_eq!(missing[0], format!("file: {NO_CONFIGURATION}/palisade/config.toml (not there)"));
+}
+
+#[test]
+fn paths_in_a_file_begin_at_its_folder_wherever_palisade_is_called() {
+    let folder = Folder::new();
+    let file = folder.file("c.toml", "tls-ca = 'ca.pem'\npassword-file = 'below/p'");
+    let shown = show(&file, "").in_folder(Path::new("/")).finish();
+    assert_eq!(told(&shown, "tls-ca").0, folder.0.join("ca.pem").to_str().unwrap());
+    assert_eq!(told(&shown, "password-file").0, folder.0.join("below/p").to_str().unwrap());
+}
+
+#[test]
+fn servers_of_a_file_are_asked_and_its_namespace_is_that_of_the_keys() {
+    let (server, folder) = (RedisServer::start(), Folder::new());
+    let text = format!("servers = ['{}']\nnamespace = 'billing:'", server.url());
+    let file = folder.file("c.toml", &text);
+    let run =
+        ["run", "-n", "name", "--", "sh", "-c", "echo $PALISADE_CONFIG $PALISADE_PROFILE; read x"];
+    let mut held = palisade(&run).env("PALISADE_CONFIG", &file).start();
+    assert_eq!(held.line(), file.to_str().unwrap(), "a palisade that it calls asks the same");
+    let listed = palisade(&["ls", "--json", "--config", file.to_str().unwrap()]).finish();
+    assert_eq!(json(&listed)["locks"][0]["name"], "name", "{listed:?}");
+    assert_eq!(server.cli(&["EXISTS", "billing:name"]).trim(), "1");
+    held.write("\n");
+    assert_eq!(held.finish().code(), 0);
+    let acl = palisade(&["acl", "name", "--config", file.to_str().unwrap()]).finish();
+    assert!(acl.output.join("").contains("~billing:name"), "{acl:?}");
+}
+
+#[test]
+fn password_of_a_file_is_read_for_each_connection() {
+    let (server, folder) = (RedisServer::start(), Folder::new());
+    server.cli(&["ACL", "SETUSER", "app", "on", ">s3cr3t", "~*", "&*", "+@all"]);
+    let password = folder.file("password", "s3cr3t\n");
+    let url = format!("redis://app@{}", server.addr());
+    let words = ["ls", "-s", &url, "--password-file", password.to_str().unwrap()];
+    let listed = palisade(&words).finish();
+    assert_eq!(listed.code(), 0, "{listed:?}");
+    fs::write(&password, "wr0ng").expect("it is ours");
+    let refused = palisade(&words).finish();
+    assert_eq!(refused.code(), CONFIGURATION, "{refused:?}");
+    assert!(!format!("{refused:?}").contains("wr0ng"), "{refused:?}");
+    mode(&password, 0o644);
+    let refused = palisade(&words).finish();
+    assert_eq!(refused.code(), CONFIGURATION, "{refused:?}");
+    assert!(refused.said().contains("chmod 640"), "{refused:?}");
+}
+
+#[test]
+fn words_of_an_option_that_do_not_fit_are_wrong_use() {
+    for words in [
+        "config",
+        "config nonsense",
+        "config show --tracking=maybe",
+        "config show --sharded-pubsub maybe",
+        "config show --config",
+        "config show x",
+    ] {
+        let refused = palisade(&words.split(' ').collect::<Vec<_>>()).finish();
+        assert_eq!(refused.code(), 64, "{words}: {refused:?}");
+    }
+    for (variable, words) in
+        [("PALISADE_TRACKING", "true or false"), ("PALISADE_SHARDED_PUBSUB", "auto or on or off")]
+    {
+        let refused = palisade(&["config", "show"]).env(variable, "maybe").finish();
+        assert_eq!(refused.code(), 64, "{variable}: {refused:?}");
+        assert!(refused.said().contains(words), "{variable}: {refused:?}");
+    }
+    for help in ["config --help", "config show --help"] {
+        assert_eq!(palisade(&help.split(' ').collect::<Vec<_>>()).finish().code(), 0, "{help}");
+    }
+}
