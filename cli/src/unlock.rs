@@ -38,9 +38,11 @@ pub(crate) async fn unlock(args: &UnlockArgs) -> Result<u8, Failure> {
         masters.revoke(name, holder).await
     };
     let done = match masters.clients() {
-        [client] if is_no_lock(&revocation) && has_permits(client, name).await => {
-            permits(args, client).await
-        }
+        [client] if is_no_lock(&revocation) => match Number::of(client, name).await {
+            None => tell_all(args, &revocation),
+            Some(Number::Permits) => permits(args, client).await,
+            Some(Number::Unheld) => unheld(args, client),
+        },
         _ => tell_all(args, &revocation),
     };
     servers.close().await;
@@ -159,8 +161,36 @@ fn is_no_lock(revocation: &Revocation) -> bool {
     revocation.iter().all(|(_, it)| is_no_lock(it))
 }
 
-async fn has_permits(client: &Client, name: &str) -> bool {
-    matches!(client.expirable_semaphore(name).total().await, Ok(Some(_)))
+/// What a number under the name of a lock is.
+enum Number {
+    /// Some permits are held, or may be: that may not be seen.
+    Permits,
+    /// No permit is known to be held. It may be the count of a latch, or of something else, as well.
+    Unheld,
+}
+
+impl Number {
+    /// `None` if there is no number.
+    async fn of(client: &Client, name: &str) -> Option<Self> {
+        let leased = client.expirable_semaphore(name);
+        leased.total().await.ok()??;
+        let (leased, plain) = (leased.holders().await, client.semaphore(name).holders().await);
+        let are_none =
+            leased.is_ok_and(|all| all.is_empty()) && plain.is_ok_and(|all| all.is_empty());
+        Some(if are_none { Self::Unheld } else { Self::Permits })
+    }
+}
+
+/// There is nothing to take away.
+fn unheld(args: &UnlockArgs, client: &Client) -> Result<u8, Failure> {
+    let (name, holder) = (&args.name, &args.holder);
+    if args.json {
+        print_of_permits(args, client, false)?;
+    }
+    tell(format_args!(
+        "{name} is a number, such as the count of a latch, or of permits of which none is known to be held: {holder} has none"
+    ));
+    Ok(exit::OTHER_HOLDER)
 }
 
 /// Permits know no mark: they are given back at once, or not at all.
@@ -172,21 +202,23 @@ async fn permits(args: &UnlockArgs, client: &Client) -> Result<u8, Failure> {
         )));
     }
     let is_given_back = given_back(client, name, holder).await?;
-    let (code, result) =
-        if is_given_back { (0, "taken_away") } else { (exit::OTHER_HOLDER, "not_held") };
     if args.json {
-        let (state, server) =
-            (if is_given_back { "freed" } else { "free" }, client.node_id().to_string());
-        let of = ToldOfServer { server, state, by: None, ttl_ms: None, error: None };
-        let taken_away = is_given_back.into();
-        print_json(&Told { name, holder, result, taken_away, servers: vec![of] })?;
+        print_of_permits(args, client, is_given_back)?;
     }
     tell(if is_given_back {
         format!("a permit of {name} is given back: {holder} may go on until it looks")
     } else {
         format!("{holder} has no permit of {name}")
     });
-    Ok(code)
+    Ok(if is_given_back { 0 } else { exit::OTHER_HOLDER })
+}
+
+fn print_of_permits(args: &UnlockArgs, client: &Client, is_taken: bool) -> Result<(), Failure> {
+    let (name, holder) = (&args.name, &args.holder);
+    let (result, state) = if is_taken { ("taken_away", "freed") } else { ("not_held", "free") };
+    let server = client.node_id().to_string();
+    let of = ToldOfServer { server, state, by: None, ttl_ms: None, error: None };
+    print_json(&Told { name, holder, result, taken_away: is_taken.into(), servers: vec![of] })
 }
 
 /// A permit with a lease has an id of its own; without one it is had by the id of a holder.

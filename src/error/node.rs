@@ -130,7 +130,8 @@ pub enum NodeError {
     Replica,
     /// The server is one that locks cannot rest on: too old, one of several masters of the same data, one of
     /// several that answer at its address in turn, as behind a load balancer, one that does not know `INFO`, or one of
-    /// a [cluster](crate::ClientBuilder::cluster) of several masters that was named as if it were alone. Nothing was executed.
+    /// a [cluster](crate::ClientBuilder::cluster) of several masters that was named as if it were alone. Or none of those is a
+    /// sentinel that were named as such. Nothing was executed.
     #[error("the server is not supported: {what}")]
     #[non_exhaustive]
     Unsupported {

@@ -197,7 +197,7 @@ impl Core {
     ) -> Result<(Box<dyn Stream>, Option<Whereabouts>), NodeError> {
         let clock = &self.settings.clock;
         let refused = |error: io::Error| cause::unreachable(&error);
-        let told = async { self.endpoint.told(clock).await.map_err(refused) };
+        let told = async { self.endpoint.told(clock).await.map_err(cause::of_telling) };
         let told = self.in_time(deadline, "no sentinel answered", told).await?;
         let sent_to = told.as_ref().map(|told| told.place.clone());
         let dialled = async { self.endpoint.dial(told, clock).await.map_err(refused) };

@@ -6,6 +6,7 @@
 
 #[cfg(feature = "tls")]
 use std::error::Error;
+use std::io;
 use std::sync::Arc;
 
 use redis::{ErrorKind, RedisError, ServerError};
@@ -65,6 +66,14 @@ pub(crate) const NO_REDIS: &str =
 
 pub(crate) fn unreachable(reason: &impl ToString) -> NodeError {
     NodeError::Unreachable { reason: reason.to_string().into() }
+}
+
+/// Why no sentinel has told where the master is. One that is none stays so.
+pub(crate) fn of_telling(error: io::Error) -> NodeError {
+    match error.kind() {
+        io::ErrorKind::Unsupported => NodeError::Unsupported { what: error.to_string().into() },
+        _ => unreachable(&error),
+    }
 }
 
 /// The text alone: it is shown as any other of a peer.

@@ -105,7 +105,7 @@ impl Directory {
             };
             match answer {
                 Some(Ok(one)) => told.push(one),
-                Some(Err(error)) => failed.push(error.to_string()),
+                Some(Err(error)) => failed.push(error),
                 None => break,
             }
         }
@@ -122,16 +122,20 @@ impl Directory {
                 )));
             }
             SentinelVerdict::Untold => {
-                return Err(io::Error::other(format!(
-                    "no sentinel tells where {} is: {}",
-                    self.service,
-                    failed.join("; ")
-                )));
+                return Err(self.untold(&failed));
             }
         };
         *self.last() = Some(whereabouts.clone());
         let Whereabouts { place, config } = whereabouts;
         Ok(Whereabouts { place: mapped(self.map.as_deref(), place)?, config })
+    }
+
+    /// Why no sentinel tells. What will not pass by itself is of a kind of its own.
+    fn untold(&self, failed: &[io::Error]) -> io::Error {
+        let are_none = failed.iter().all(|error| error.kind() == io::ErrorKind::Unsupported);
+        let kind = if are_none { io::ErrorKind::Unsupported } else { io::ErrorKind::Other };
+        let causes = failed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        io::Error::new(kind, format!("no sentinel tells where {} is: {causes}", self.service))
     }
 
     fn last(&self) -> MutexGuard<'_, Option<Whereabouts>> {
@@ -153,7 +157,14 @@ impl Directory {
         }
         let mut next = || answers.next().unwrap_or(Ok(Value::Nil));
         let (told, master, replicas) = (next(), next(), next());
-        let told = no_error(told).map_err(|error| said(&error))?;
+        let told = no_error(told).map_err(|error| {
+            let is_none = error.contains("unknown command");
+            if is_none {
+                io::Error::new(io::ErrorKind::Unsupported, said(&NO_SENTINEL))
+            } else {
+                said(&error)
+            }
+        })?;
         let place = read_place(&told).ok_or_else(|| said(&"it does not know the service"))?;
         let config = master.ok().as_ref().and_then(read_config);
         let replicas = replicas.ok().as_ref().and_then(read_replicas);
@@ -242,6 +253,8 @@ impl Directory {
         command
     }
 }
+
+const NO_SENTINEL: &str = "it is no sentinel, but a server: redis://host names one by itself";
 
 /// By what a place is reached that was told.
 pub(super) fn mapped(map: Option<&AddressMap>, (host, port): HostPort) -> io::Result<HostPort> {

@@ -18,6 +18,9 @@ pub(super) fn read(url: &str) -> Result<(ConnectionInfo, bool), ConfigError> {
     if is_tls && url.contains('#') {
         return Err(invalid_url("nothing may follow a `#`: certificates are always verified"));
     }
+    if has_bad_port(url) {
+        return Err(invalid_url("its port is no number from 0 to 65535"));
+    }
     // The rest is the same, and redis-rs reads it without its own TLS.
     let plain = url.replacen("s://", "://", usize::from(is_tls));
     // The database comes from the path, so a password with an unescaped `/` ends up there:
@@ -64,6 +67,18 @@ fn is_list(url: &str) -> bool {
     host.contains(',') || before_query.split(',').skip(1).any(is_url)
 }
 
+/// Whether there is a port that cannot be one. What an `@` follows may be a part of a password.
+fn has_bad_port(url: &str) -> bool {
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, behind) = rest.split_at(end);
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    // The colons of an address in brackets are its own.
+    let host = host.rsplit(']').next().unwrap_or_default();
+    let port = host.rsplit_once(':').map(|(_, port)| port);
+    !behind.contains('@') && port.is_some_and(|it| !it.is_empty() && it.parse::<u16>().is_err())
+}
+
 fn invalid(reason: &str) -> ConfigError {
     let hint = "special characters in user and password are to be percent-encoded";
     invalid_url(&format!("{reason} ({hint})"))
@@ -95,6 +110,33 @@ mod tests {
             assert!(matches!(error, ConfigError::InvalidUrl { .. }), "{url}: {error}");
             assert!(!error.to_string().contains("sec"), "{error}");
             assert!(!format!("{error:?}").contains("sec"), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn port_that_is_none_is_told_from_a_password_that_is_not_encoded() {
+        for (url, is_port) in [
+            ("redis://host:port", true),
+            ("redis://host:65536/1", true),
+            ("redis://host:-1", true),
+            ("redis://user:secret@host:6379x?protocol=3", true),
+            ("redis://[::1]:x", true),
+            ("redis://:sec/ret@host", false),
+            ("redis://:sec?ret@host", false),
+            ("redis://host/one", false),
+        ] {
+            let error = read(url).unwrap_err().to_string();
+            assert_eq!(error.contains("its port is no number"), is_port, "{url}: {error}");
+            assert_eq!(error.contains("special characters"), !is_port, "{url}: {error}");
+        }
+        for url in [
+            "redis://host:0",
+            "redis://h:65535/1",
+            "redis://[::1]:7",
+            "redis://[::1]",
+            "redis://:p%3Ax@h",
+        ] {
+            assert!(read(url).is_ok(), "{url}");
         }
     }
 

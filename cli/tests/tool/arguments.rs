@@ -102,6 +102,7 @@ fn wrong_use_says_what_to_write_instead() {
         ("run -s redis://h --tls-ca ca.pem job -- true", "rediss://"),
         ("run -s rediss://h --tls-key key.pem job -- true", "go together"),
         ("run -s rediss://h --tls-ca /missing.pem job -- true", "tls: /missing.pem: "),
+        ("run -s redis://h:port job -- true", "its port is no number from 0 to 65535"),
         ("run -s http://h:8080 job -- true", "write redis://host:port/db"),
     ] {
         let words: Vec<&str> = line.split_whitespace().collect();

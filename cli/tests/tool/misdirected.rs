@@ -37,12 +37,17 @@ fn one_of_a_cluster_that_is_named_by_itself_names_the_way_to_all_of_it() {
 }
 
 #[test]
-fn server_by_itself_that_is_named_as_a_cluster_and_one_of_another_kind_are_lasting_mistakes() {
+fn server_by_itself_that_is_named_as_a_cluster_or_sentinel_and_one_of_another_kind_are_lasting_mistakes()
+ {
     let server = RedisServer::start();
     let named = [format!("redis+cluster://{}", server.addr())];
     let alone = run(&named, "-n", "exit 3").finish();
     assert_eq!(alone.code(), CONFIGURATION, "{alone:?}");
     assert!(alone.said().contains("in no cluster"), "{alone:?}");
+    let named = [format!("redis+sentinel://{}/orders", server.addr())];
+    let alone = run(&named, "-n", "exit 3").finish();
+    assert_eq!(alone.code(), CONFIGURATION, "{alone:?}");
+    assert!(alone.said().contains("it is no sentinel, but a server"), "{alone:?}");
 
     let other = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("redis://{}", other.local_addr().expect("its address"));

@@ -123,6 +123,38 @@ fn readers_go_one_by_one_and_permits_at_once_only() {
 }
 
 #[test]
+fn number_that_is_no_permits_is_not_said_to_have_some() {
+    let server = RedisServer::start();
+    let urls = [server.url()];
+    for number in ["42", "0", "-1"] {
+        server.command(&["SET", "name", number]);
+        for more in [&[][..], &["--now", "--yes"], &["--json"]] {
+            let told = unlock(&urls, "a:1", more);
+            assert_eq!(told.code(), 3, "{number} {more:?}: {told:?}");
+            assert!(told.said().contains("name is a number"), "{number} {more:?}: {told:?}");
+            assert!(!told.said().contains("has permits"), "{number} {more:?}: {told:?}");
+        }
+    }
+    let json = unlock(&urls, "a:1", &["--json"]).output.join("\n");
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(
+        (&json["result"], &json["servers"][0]["state"]),
+        (&"not_held".into(), &"free".into())
+    );
+    // Permits without a lease, which a program holds.
+    server.command(&["SET", "name", "1"]);
+    server.command(&[
+        "HSET",
+        "{name}:palisade_holders",
+        "01234567-89ab-4cde-8123-456789abcdef:7",
+        "1",
+    ]);
+    let held = unlock(&urls, "01234567-89ab-4cde-8123-456789abcdef:7", &[]);
+    assert_eq!(held.code(), 64, "{held:?}");
+    assert!(held.said().contains("name has permits"), "{held:?}");
+}
+
+#[test]
 fn rights_and_foreign_keys_have_codes_of_their_own() {
     let server = RedisServer::start();
     server.command(&["SET", "name", "text"]);

@@ -98,17 +98,28 @@ async fn nobody_who_knows_the_master_is_an_error_that_says_so() {
     let refused = async |hosts: &[String], service: &str| {
         let error = soon(Client::sentinel(hosts, service)).await.unwrap_err();
         let ConnectError::Node { source, .. } = error else { panic!("{error:?}") };
+        source
+    };
+    let unreachable = async |hosts: &[String], service: &str| {
+        let source = refused(hosts, service).await;
         assert!(matches!(source, NodeError::Unreachable { .. }), "{source:?}");
         source.to_string()
     };
     let hosts = sentinels.hosts();
-    let unknown = refused(&hosts, "invoices").await;
+    let unknown = unreachable(&hosts, "invoices").await;
     assert!(unknown.contains("it does not know the service"), "{unknown}");
-    let no_sentinel = refused(&[master.addr().to_string()], "orders").await;
+    let server = master.addr().to_string();
+    let no_sentinel = refused(std::slice::from_ref(&server), "orders").await;
+    assert!(matches!(no_sentinel, NodeError::Unsupported { .. }), "{no_sentinel:?}");
+    let no_sentinel = no_sentinel.to_string();
     assert!(no_sentinel.contains("no sentinel tells where orders is"), "{no_sentinel}");
+    assert!(no_sentinel.contains("it is no sentinel, but a server"), "{no_sentinel}");
     sentinels.kill(0);
-    let down = refused(&hosts, "orders").await;
+    let down = unreachable(&hosts, "orders").await;
     assert!(down.contains("Connection refused"), "{down}");
+    // The one that is down may be a sentinel, and come back.
+    let down = unreachable(&[hosts, vec![server]].concat(), "orders").await;
+    assert!(down.contains("it is no sentinel, but a server"), "{down}");
 }
 
 #[tokio::test]
