@@ -1,12 +1,13 @@
 //! `palisade acl`: the least rights of a user.
 
 use palisade::acl::{Rights, Use};
+use serde::Serialize;
 
 use crate::{
     args::{AclArgs, KindOfName, RoleOfUser},
     config::Config,
     exit::Failure,
-    print, tell,
+    print, print_json, tell,
 };
 
 /// Prints a command that gives them.
@@ -46,10 +47,25 @@ pub(crate) fn acl(args: &AclArgs) -> Result<u8, Failure> {
     print_rules(args, &rights)
 }
 
+/// What is printed for programs: fields are added, never changed.
+#[derive(Debug, Serialize)]
+struct Printed<'a> {
+    user: &'a str,
+    /// Words of ACL SETUSER, without quotes.
+    rules: Vec<String>,
+    /// The line for redis-cli.
+    command: String,
+}
+
 fn print_rules(args: &AclArgs, rights: &Rights) -> Result<u8, Failure> {
-    let rules: Vec<_> = rights.rules().iter().map(|rule| quoted(rule)).collect();
-    let line = format!("ACL SETUSER {} {}\n", quoted(&args.user), rules.join(" "));
-    print(&line)?;
+    let rules: Vec<String> = rights.rules().iter().map(ToString::to_string).collect();
+    let quoted_rules: Vec<_> = rules.iter().map(|rule| quoted(rule)).collect();
+    let command = format!("ACL SETUSER {} {}", quoted(&args.user), quoted_rules.join(" "));
+    if args.json {
+        print_json(&Printed { user: &args.user, rules, command })?;
+    } else {
+        print(&(command + "\n"))?;
+    }
     Ok(0)
 }
 

@@ -1,21 +1,45 @@
 //! `palisade bless`: the operator's word that a fleet is new and has forgotten nothing.
 
-use palisade::error::BlessError;
+use std::time::Duration;
+
+use palisade::error::{BlessError, NodeId};
+use serde::Serialize;
 
 use crate::{
     args::BlessArgs,
     duration,
     exit::{self, Failure},
-    refusal, said,
+    print_json, refusal, said,
     servers::Servers,
     tell, word,
 };
 
+/// What came of it. For programs: fields are added, never changed.
+#[derive(Debug, Serialize)]
+struct Blessing<'a> {
+    blessed: bool,
+    /// Why not.
+    reason: Option<&'a str>,
+    servers: Vec<Blessed>,
+}
+
+/// One server.
+#[derive(Debug, Serialize)]
+struct Blessed {
+    server: String,
+    /// Null if it does not look new, or was not asked.
+    uptime_ms: Option<u64>,
+}
+
 /// Blesses all servers, or says why not.
 pub(crate) async fn bless(args: &BlessArgs) -> Result<u8, Failure> {
     let servers = Servers::named(&args.servers)?;
-    let blessed = with_the_word(args, &servers).await;
+    let mut seen = Vec::new();
+    let blessed = with_the_word(args, &servers, &mut seen).await;
     servers.close().await;
+    if args.json {
+        print_outcome(&servers, &seen, &blessed)?;
+    }
     blessed?;
     let number = servers.len();
     let them = if number == 1 { "the server votes" } else { "the servers vote" };
@@ -23,10 +47,34 @@ pub(crate) async fn bless(args: &BlessArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// Of a blessing that was given or refused: what has failed is no outcome.
+fn print_outcome(
+    servers: &Servers,
+    seen: &[(NodeId, Duration)],
+    blessed: &Result<(), Failure>,
+) -> Result<(), Failure> {
+    let reason = match blessed {
+        Ok(()) => None,
+        Err(refused) if refused.end() == exit::NOT_NEW.into() => refused.message(),
+        Err(_) => return Ok(()),
+    };
+    let each = servers.masters().clients().iter().map(|client| {
+        let of = seen.iter().find(|(node, _)| node == client.node_id());
+        let uptime_ms = of.and_then(|(_, uptime)| u64::try_from(uptime.as_millis()).ok());
+        Blessed { server: client.node_id().to_string(), uptime_ms }
+    });
+    print_json(&Blessing { blessed: blessed.is_ok(), reason, servers: each.collect() })
+}
+
 /// Shows what is known of the servers, and blesses them if that is the operator's word.
-async fn with_the_word(args: &BlessArgs, servers: &Servers) -> Result<(), Failure> {
+async fn with_the_word(
+    args: &BlessArgs,
+    servers: &Servers,
+    seen: &mut Vec<(NodeId, Duration)>,
+) -> Result<(), Failure> {
     match servers.masters().check_bless().await {
         Ok(uptimes) => {
+            seen.clone_from(&uptimes);
             for (server, uptime) in uptimes {
                 let up = duration::show_roughly(uptime);
                 tell(format_args!("{server}: running for {up}, no mark of an earlier vote"));

@@ -150,6 +150,12 @@ Servers that were restarted:
   palisade says so and waits; with -n, or if -w ends before, it exits with 73. Servers of a new
   fleet have nothing to forget: see `palisade bless`.
 
+--status-file:
+  name; outcome: ran, lost, held too long, not run, not due, held, not yet, unavailable, no rights,
+  configuration, usage, system or interrupted; exit_code of palisade, or signal that it dies of;
+  waited_ms; held_ms, or null; command: {code} or {signal}, or null; cause, or null. Fields are
+  added, never changed.
+
 When the command ends:
   Processes it has left in its group would run without the lock: after a second, in which a daemon
   may call setsid, they are sent SIGTERM, and SIGKILL after the grace, before the lock is released.
@@ -196,7 +202,8 @@ Examples:
   For a service that runs already:
     palisade hold -s redis://db1 --with-pid $(pidof scheduler) --kill scheduler
 
-With --json the line is an object with name, holder, holders (of permits, all) and token, which may be null.
+With --json the line is an object with name, holder, holders (of permits, all) and token, which may be null. Fields \
+are added, never changed.
 --ready-fd takes a file or a pipe. --with-pid means the process that has the number now: another that gets
 it later is not touched. With --kill a signal to palisade, or the end of stdin, ends the process first:
 SIGTERM, and SIGKILL after the grace. If palisade itself is killed, nothing is ended.
@@ -226,7 +233,15 @@ Examples:
 
   For an operator that lists locks and takes them away; for one that reads alone, and for `palisade doctor`:
     palisade acl --role operator --user ops
-    palisade acl --role doctor --user monitor";
+    palisade acl --role doctor --user monitor
+
+--json prints one object: user; rules: the words of ACL SETUSER; command: the line for redis-cli. Fields are added, never \
+changed.
+
+Exit codes:
+    0  they were printed
+   64  wrong use
+   78  a file with settings is wrong";
 
 pub(crate) const INSPECT_ABOUT: &str = "\
 Show who holds the lock NAME, server by server
@@ -235,6 +250,20 @@ Host and process are shown for holders that are palisade processes, if the serve
 CLIENT LIST. Of a server that may have forgotten locks it is shown for how long its vote does not count.";
 
 pub(crate) const INSPECT_MORE: &str = "\
+--json prints one object:
+  name; answered: how many servers; majority_holder: the one that most servers name, or null; warning, if there is one
+  servers: [{server, state: free|held|shared|permits|error, and what belongs to that:
+    held: a holder, with: how it is held (exclusive, or null), queue: of --fair, who waits
+    shared: by: [holders]
+    permits: left, by: [holders]
+    error: error
+    if its vote does not count: quarantined: why, counts_in_ms (or null)}]
+  a holder: holder, count, ttl_ms, host, pid, which may be null; if its process tells: held_ms, user, program, note
+with --last:
+  name, answered
+  servers: [{server, run: {period, outcome: done|failed, start, end, age_ms, holder, by} or null, error or null}]
+Fields are added, never changed.
+
 Exit codes:
     0  a majority of the servers answered
    64  wrong use
@@ -352,6 +381,9 @@ Examples:
     palisade run -s redis://db1 --proclaim http://$(hostname):8080 scheduler -- ./scheduler
     palisade leader -s redis://db1 --json scheduler | jq -r .leader.value
 
+--json prints one object a line: name; leader: {holder, token, value}, or null if none leads; stale: too few servers
+answer now, and leader is the last that was seen. token and value may be null. Fields are added, never changed.
+
 Exit codes:
     0  one leads
     1  none leads
@@ -376,6 +408,15 @@ answer and have a vote, and each lock that a majority has is on all of them, in 
 and in a cluster it is waited for votes, and for a replica of each master that has all but the last 1 MB. Every 10s
 stderr says what is missing. Locks on a minority, as a round leaves that is under way, are named and not waited for.
 
+--json prints one object:
+  healthy: there is no problem; verdict: what a crash costs
+  servers: [{server, problems, unknown: questions that this user may not ask, and unless it is silent: version, uptime_ms,
+    round_trip_us, clock_ahead_us, votes, longest_wait_ms, blessed_for_ms, appends, fsync, saves, crash: what it forgets,
+    memory_used, memory_limit, eviction, connections, connections_limit, replicas: [{address, online, behind_bytes}]}]
+with --wait-safe, at the end:
+  result: safe|not_safe|unknown; reasons: why not; few: locks on a minority
+What is not known is null. Fields are added, never changed.
+
 Examples:
   Restart three servers one after the other, and keep all locks:
     export PALISADE_SERVERS=redis://a,redis://b,redis://c
@@ -398,6 +439,17 @@ Set how many commands may hold a permit of NAME at once, whether or not that was
 count; if more are held than there are to be, none is granted until enough have come back. A `run` that waits for \
 NAME with another number in --of ends with an error.";
 
+pub(crate) const PERMITS_MORE: &str = "\
+--json prints one object: name, permits, left (below zero if more are held than there are to be). Fields are added, \
+never changed.
+
+Exit codes:
+    0  it is set
+   64  wrong use, or several servers are named
+   69  the server did not answer: it may be set
+   77  it refuses this user something that it needs
+   78  the server is not as it is named, or the key is something else";
+
 pub(crate) const BLESS_ABOUT: &str = "\
 Say that the servers are a new fleet that has forgotten nothing
 
@@ -411,6 +463,9 @@ were restarted while somebody may have held a lock. It is asked for on a termina
 pub(crate) const BLESS_MORE: &str = "\
 Refused, and nothing is changed, unless all the servers are there, have started just now, and carry \
 no mark of an earlier blessing or vote. --force does without the last two.
+
+--json prints one object: blessed; reason: why it was refused, or null; servers: [{server, uptime_ms}], which is null of one
+that does not look new. Fields are added, never changed.
 
 Exit codes:
     0  the servers were blessed
@@ -430,8 +485,8 @@ A setting is an option, else a variable, else a line of a file. The file is the 
 without these it is $XDG_CONFIG_HOME/palisade/config.toml (~/.config/palisade/config.toml), and for what is not set there \
 /etc/palisade/config.toml. None is read from the current directory.
 
-The keys of a file, which is TOML, are the long options without their dashes, and a key's variable is PALISADE_ and the \
-key in capitals. A [profile.NAME] has the same keys. The one of --profile NAME or PALISADE_PROFILE comes before all that \
+The keys of a file, which is TOML, are the long options without their dashes (but servers, a list), and a key's variable is \
+PALISADE_ and the key in capitals. A [profile.NAME] has the same keys. The one of --profile NAME or PALISADE_PROFILE comes before all that \
 stands outside of profiles.";
 
 pub(crate) const CONFIG_MORE: &str = "\

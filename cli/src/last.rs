@@ -1,36 +1,98 @@
 //! `palisade inspect --last`: the last run that is recorded, server by server.
 
-use palisade::error::InspectError;
+use palisade::{error::InspectError, once::RecordedRun};
+use serde::Serialize;
 
 use crate::{
     args::InspectArgs,
     exit::{self, Failure},
     inspect::cause,
-    print,
+    ls::schema::written,
+    print, print_json,
     servers::Servers,
 };
+
+/// What all servers say. For programs: fields are added, never changed.
+#[derive(Debug, Serialize)]
+struct LastRuns<'a> {
+    name: &'a str,
+    /// How many servers answered.
+    answered: usize,
+    servers: Vec<LastRun>,
+}
+
+/// What one server says.
+#[derive(Debug, Serialize)]
+struct LastRun {
+    server: String,
+    /// Null if none is recorded, or it did not answer.
+    run: Option<Recorded>,
+    error: Option<String>,
+    #[serde(skip)]
+    told: String,
+}
+
+/// One run; times are the server's.
+#[derive(Debug, Serialize)]
+struct Recorded {
+    /// Null of one that was due by time.
+    period: Option<String>,
+    /// `done` or `failed`.
+    outcome: String,
+    start: String,
+    end: String,
+    age_ms: Option<u64>,
+    holder: String,
+    by: String,
+}
 
 /// Asks all servers and prints what they say.
 pub(crate) async fn last(args: &InspectArgs) -> Result<u8, Failure> {
     let servers = Servers::named(&args.servers)?;
-    let (mut text, mut answered) = (String::new(), 0);
+    let mut all = LastRuns { name: &args.name, answered: 0, servers: Vec::new() };
     for client in servers.masters().clients() {
-        let told = match client.lock(&args.name).last_run().await {
-            Ok(run) => {
-                answered += 1;
-                run.map_or_else(|| "no run is recorded".to_owned(), |run| run.to_string())
-            }
-            Err(InspectError::Config(error)) => return Err(Failure::usage(error)),
-            Err(error) => cause(&error),
-        };
-        text.push_str(&format!("{}: {told}\n", client.node_id()));
+        let one =
+            LastRun::of(client.node_id().to_string(), client.lock(&args.name).last_run().await)?;
+        all.answered += usize::from(one.error.is_none());
+        all.servers.push(one);
     }
-    let printed = print(&text);
+    let printed = if args.json {
+        print_json(&all)
+    } else {
+        let lines = all.servers.iter().map(|one| format!("{}: {}\n", one.server, one.told));
+        print(&lines.collect::<String>())
+    };
     servers.close().await;
     printed?;
-    if 2 * answered > servers.len() {
+    let (answered, asked) = (all.answered, servers.len());
+    if 2 * answered > asked {
         return Ok(0);
     }
-    let asked = servers.len();
     Err(Failure::new(exit::UNAVAILABLE, format_args!("{answered} of {asked} servers answered")))
+}
+
+impl LastRun {
+    fn of(server: String, run: Result<Option<RecordedRun>, InspectError>) -> Result<Self, Failure> {
+        let (run, error, told) = match run {
+            Ok(Some(run)) => (Some(Recorded::of(&run)), None, run.to_string()),
+            Ok(None) => (None, None, "no run is recorded".to_owned()),
+            Err(InspectError::Config(error)) => return Err(Failure::usage(error)),
+            Err(error) => (None, Some(cause(&error)), cause(&error)),
+        };
+        Ok(Self { server, run, error, told })
+    }
+}
+
+impl Recorded {
+    fn of(run: &RecordedRun) -> Self {
+        Self {
+            period: run.period.clone(),
+            outcome: run.outcome.to_string(),
+            start: written(run.start),
+            end: written(run.end),
+            age_ms: u64::try_from(run.age.as_millis()).ok(),
+            holder: run.holder.clone(),
+            by: run.by.clone(),
+        }
+    }
 }

@@ -4,7 +4,8 @@
 //! `run` tells the story; `supervisor` keeps its promise when palisade itself is killed or stopped; `inspect` shows the
 //! holders of a lock, and `ls` all locks that are held; `watch` tells what becomes of them; `unlock` takes one away;
 //! `hold` holds one for something else; `doctor` shows how the servers are; `leader` follows an election; `bless` vouches
-//! for a new fleet. There is no API here: the tool is its arguments, its exit codes and its output.
+//! for a new fleet; `config` tells what is set, and where. There is no API here but the arguments themselves: the tool is its arguments, its exit codes and
+//! its output.
 
 #![cfg(target_os = "linux")]
 
@@ -50,8 +51,9 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use clap::Parser;
+use clap::{Command, CommandFactory, Parser};
 use palisade::error::Shown;
+use serde::Serialize;
 use tokio::runtime::Runtime;
 
 use args::{Cli, Subcommand};
@@ -71,6 +73,19 @@ pub fn main() -> ExitCode {
         Err(answer) => args::answer(&answer).into(),
     };
     ExitCode::from(signals::end(end))
+}
+
+/// The arguments of the tool that its users see, for pages and scripts that are made of them.
+#[must_use]
+pub fn command() -> Command {
+    let all = Cli::command();
+    let seen = all.get_subcommands().filter(|one| !one.is_hide_set()).cloned();
+    // Of those that are hidden, scripts for shells would tell.
+    let bare = Command::new("palisade").subcommands(seen).disable_help_subcommand(true);
+    let bare = bare.version(env!("CARGO_PKG_VERSION"));
+    bare.about(all.get_about().cloned().unwrap_or_default())
+        .long_about(all.get_long_about().cloned().unwrap_or_default())
+        .subcommand_required(true)
 }
 
 fn dispatch(cli: Cli) -> Result<End, Failure> {
@@ -114,6 +129,12 @@ fn end_on_panic() {
 /// Prints what was asked for. The reader may have enough before the end, as `head` has.
 fn print(text: &str) -> Result<(), Failure> {
     print_to_reader(text).map(drop)
+}
+
+/// The same, for programs.
+fn print_json(what: &impl Serialize) -> Result<(), Failure> {
+    let json = serde_json::to_string_pretty(what);
+    print(&(json.map_err(|error| Failure::new(exit::INTERNAL, error))? + "\n"))
 }
 
 /// The same. Whether anything still reads it.

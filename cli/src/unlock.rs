@@ -11,7 +11,7 @@ use crate::{
     args::UnlockArgs,
     exit::{self, Failure},
     inspect::cause,
-    print, refusal, said,
+    print, print_json, refusal, said,
     servers::Servers,
     tell, word,
 };
@@ -140,11 +140,6 @@ fn tell_all(args: &UnlockArgs, revocation: &Revocation) -> Result<u8, Failure> {
         )),
     }
     Ok(code)
-}
-
-fn print_json(told: &impl Serialize) -> Result<(), Failure> {
-    let json = serde_json::to_string_pretty(told);
-    print(&(json.map_err(|error| Failure::new(exit::INTERNAL, error))? + "\n"))
 }
 
 /// What does not pass by itself comes first.

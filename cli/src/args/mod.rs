@@ -12,8 +12,8 @@ use crate::{
     duration, exit,
     help::{
         ACL_ABOUT, ACL_MORE, BLESS_ABOUT, BLESS_MORE, HOLD_ABOUT, HOLD_MORE, INSPECT_ABOUT,
-        INSPECT_MORE, LEADER_ABOUT, LEADER_MORE, LONG_ABOUT, NAMESPACE, PERMITS_ABOUT, RUN_ABOUT,
-        RUN_MORE, RUN_SHORT,
+        INSPECT_MORE, LEADER_ABOUT, LEADER_MORE, LONG_ABOUT, NAMESPACE, PERMITS_ABOUT,
+        PERMITS_MORE, RUN_ABOUT, RUN_MORE, RUN_SHORT,
     },
     sort::Sort,
     tell,
@@ -252,7 +252,7 @@ pub(crate) struct InspectArgs {
     pub(crate) json: bool,
 
     /// Show the last run that is recorded, in place of the holders
-    #[arg(long, conflicts_with_all = ["json", "check"])]
+    #[arg(long, conflicts_with = "check")]
     pub(crate) last: bool,
 
     /// Exit with 0 if it is held, 1 if it is free, 2 if too few servers tell
@@ -284,10 +284,14 @@ pub(crate) struct LeaderArgs {
 
 /// Set how many commands may hold a permit of NAME at once
 #[derive(Debug, Args)]
-#[command(long_about = PERMITS_ABOUT)]
+#[command(long_about = PERMITS_ABOUT, after_long_help = PERMITS_MORE)]
 pub(crate) struct PermitsArgs {
     #[command(flatten)]
     pub(crate) servers: ServerArgs,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 
     /// The name of the permits
     pub(crate) name: String,
@@ -310,6 +314,10 @@ pub(crate) struct BlessArgs {
     /// Bless servers that are not all new, or were blessed before
     #[arg(long)]
     pub(crate) force: bool,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Print the least rights of a user, for ACL SETUSER
@@ -352,6 +360,10 @@ pub(crate) struct AclArgs {
     /// Also what clients need that are told at once of a lock that was taken away
     #[arg(long)]
     pub(crate) tracking: bool,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 
     #[arg(long, value_name = "PREFIX", help = NAMESPACE)]
     pub(crate) namespace: Option<String>,

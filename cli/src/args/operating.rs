@@ -57,6 +57,10 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = pause_of_looks)]
     pub(crate) every: Duration,
 
+    /// What it prints is JSON in any case
+    #[arg(long)]
+    pub(crate) json: bool,
+
     /// Names of locks
     #[arg(required_unless_present = "all", value_name = "NAME")]
     pub(crate) names: Vec<String>,
@@ -102,7 +106,7 @@ pub(crate) struct DoctorArgs {
 
     /// Wait until one of several servers can be restarted, even empty, without a lock being lost; no longer than LIMIT,
     /// of which two looks take 2s at least
-    #[arg(long, value_name = "LIMIT", num_args = 0..=1, require_equals = true, conflicts_with_all = ["all", "json"], value_parser = duration::parse)]
+    #[arg(long, value_name = "LIMIT", num_args = 0..=1, require_equals = true, conflicts_with = "all", value_parser = duration::parse)]
     pub(crate) wait_safe: Option<Option<Duration>>,
 
     /// Wait also for locks that only a minority of the servers has
@@ -113,7 +117,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long, requires = "wait_safe")]
     pub(crate) fast: bool,
 
-    /// Print JSON
+    /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -10,35 +10,56 @@ use palisade::{
     error::NodeError,
     inspect::{ListOptions, LockList},
 };
+use serde::Serialize;
 
 use super::{examine_all, finding::Examined, problem::lag};
 use crate::{
     args::DoctorArgs,
     exit::{self, Failure},
-    in_one_line,
+    in_one_line, print_json,
     servers::Servers,
     tell,
 };
 
+/// What it came to. For programs: fields are added, never changed.
+#[derive(Debug, Serialize)]
+struct Judgement {
+    /// `safe`, `not_safe` or `unknown`.
+    result: &'static str,
+    /// Why it is not, or cannot be told.
+    reasons: Vec<String>,
+    /// Locks that too few servers have to be held, which were not waited for.
+    few: Vec<String>,
+}
+
 /// Waits, and says what for.
 pub(super) async fn wait_safe(args: &DoctorArgs, servers: &Servers) -> Result<u8, Failure> {
+    let (code, judgement) = judged(args, servers).await?;
+    if args.json {
+        print_json(&judgement)?;
+    }
+    Ok(code)
+}
+
+async fn judged(args: &DoctorArgs, servers: &Servers) -> Result<(u8, Judgement), Failure> {
     let limit = args.wait_safe.flatten();
     let (begun, mut told_at, mut calm) = (Instant::now(), None::<Instant>, false);
     loop {
         let left = limit.map_or(Duration::MAX, |limit| limit.saturating_sub(begun.elapsed()));
         let looked = tokio::time::timeout(left.max(BETWEEN), Look::at(args, servers)).await;
         let Ok(look) = looked else {
-            tell("not safe yet: to look at all keys takes longer than that; see --fast");
-            return Ok(NOT_SAFE);
+            let why = "to look at all keys takes longer than that; see --fast";
+            tell(format_args!("not safe yet: {why}"));
+            return Ok((NOT_SAFE, Judgement::new("not_safe", vec![why.to_owned()], Vec::new())));
         };
         let look = look?;
         if let Some(why) = look.unknown.first() {
             tell(format_args!("it cannot be told whether a restart is safe: {why}"));
-            return Ok(UNKNOWN);
+            return Ok((UNKNOWN, Judgement::new("unknown", look.unknown, look.few)));
         }
         if look.missing.is_empty() && calm {
             look.tell_of_the_few();
-            return Ok(SAFE);
+            return Ok((SAFE, Judgement::new("safe", Vec::new(), look.few)));
         }
         calm = look.missing.is_empty();
         // No second look would come in time.
@@ -48,9 +69,16 @@ pub(super) async fn wait_safe(args: &DoctorArgs, servers: &Servers) -> Result<u8
             told_at = Some(Instant::now());
         }
         if is_over {
-            return Ok(NOT_SAFE);
+            let reasons = if calm { vec![look.why_not()] } else { look.missing };
+            return Ok((NOT_SAFE, Judgement::new("not_safe", reasons, look.few)));
         }
         tokio::time::sleep(BETWEEN).await;
+    }
+}
+
+impl Judgement {
+    fn new(result: &'static str, reasons: Vec<String>, few: Vec<String>) -> Self {
+        Self { result, reasons, few }
     }
 }
 

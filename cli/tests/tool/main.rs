@@ -21,6 +21,7 @@ mod periods;
 mod quorum;
 mod rolling;
 mod run;
+mod schemas;
 mod sorts;
 mod supervisor;
 mod support;
