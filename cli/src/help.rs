@@ -520,6 +520,22 @@ it says would be missing. --config /dev/null does without any.
 The command of `palisade run` has PALISADE_CONFIG and PALISADE_PROFILE in its environment as palisade had: they are \
 a path and a name, no secret, and a palisade that it calls asks the same servers. PALISADE_SERVERS is removed.";
 
+pub(crate) const COMPLETIONS_ABOUT: &str = "\
+Print what a shell completes words of palisade by
+
+It is made of the same words as this help, so it fits the version that prints it.";
+
+pub(crate) const COMPLETIONS_MORE: &str = "\
+Examples:
+  palisade completions bash > /etc/bash_completion.d/palisade
+  palisade completions zsh > /usr/local/share/zsh/site-functions/_palisade
+  palisade completions fish > ~/.config/fish/completions/palisade.fish
+
+Exit codes:
+    0  it was printed
+   64  wrong use, or a shell that is not known
+   71  it could not be printed";
+
 pub(crate) const SHOW_ABOUT: &str = "\
 Show each setting, and where it comes from
 

@@ -13,6 +13,7 @@ mod acl;
 mod args;
 mod bless;
 mod boottime;
+mod completions;
 mod config;
 mod doctor;
 mod duration;
@@ -102,6 +103,7 @@ fn dispatch(cli: Cli) -> Result<End, Failure> {
         Subcommand::Permits(args) => runtime()?.block_on(permits::permits(&args)),
         Subcommand::Acl(args) => acl::acl(&args),
         Subcommand::Config(args) => config::config(&args),
+        Subcommand::Completions(args) => completions::completions(&args),
         Subcommand::Bless(args) => runtime()?.block_on(bless::bless(&args)),
         Subcommand::Supervise(args) => runtime()?.block_on(supervisor::supervise(&args)),
         Subcommand::Launch(args) => Err(supervisor::become_command(&args)),

@@ -83,6 +83,11 @@ enum Chore {
     },
     /// Packs what would be published, builds it from that, and takes a first lock from an empty project.
     Pack,
+    /// Writes the man pages of the command line tool, one for each of its commands.
+    Man {
+        /// Where to.
+        dir: String,
+    },
     /// Measures against hand-written redis-rs, and beside rslock, redsync and Redisson.
     Bench {
         /// Does not build the peers that palisade is measured beside; stands before all else.
@@ -103,6 +108,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let needs_no_server = matches!(chore, Chore::Words { .. } | Chore::Proofs | Chore::Pack);
+    let needs_no_server = matches!(chore, Chore::Words { .. } | Chore::Proofs | Chore::Man { .. });
     if !needs_no_server && let Err(reason) = redis::ensure() {
         eprintln!("error: {reason}");
         return ExitCode::FAILURE;
@@ -126,6 +132,7 @@ fn main() -> ExitCode {
             }
         }
         Chore::Soak { args } => cargo::run_program("palisade-soak", &args),
+        Chore::Man { dir } => cargo::run(&MAN, &[dir]),
         Chore::Interop { require: _, args } => interop::run(&args),
         Chore::Bench { no_peers, args } => bench::run(no_peers, &args),
     }
@@ -146,6 +153,10 @@ fn failed(reason: String) -> ExitCode {
 
 /// All but those that need Java: they are a chore of their own.
 const TESTS: [&str; 4] = ["test", "--workspace", "--exclude=palisade-interop", "--all-features"];
+
+/// An example of the tool's, and not a part of it or of this: it needs the tool's arguments, and a crate that is of no use to
+/// either.
+const MAN: [&str; 6] = ["run", "--quiet", "--package=palisade-cli", "--example", "man", "--"];
 
 /// The unit tests called `orders`, in a build of their own: what else is tested knows no shuttle.
 const SHUTTLE: [&str; 7] = [

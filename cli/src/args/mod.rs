@@ -1,5 +1,6 @@
 //! The command line: what can be asked, and the help that explains it.
 
+mod completions;
 mod files;
 mod operating;
 mod servers;
@@ -19,6 +20,7 @@ use crate::{
     tell,
 };
 
+pub(crate) use completions::{CompletingShell, CompletionsArgs};
 pub(crate) use files::{ConfigArgs, ConfigQuestion, FileArgs};
 pub(crate) use operating::{DoctorArgs, LsArgs, UnlockArgs, WatchArgs};
 pub(crate) use servers::{
@@ -47,6 +49,7 @@ pub(crate) enum Subcommand {
     Bless(BlessArgs),
     Acl(AclArgs),
     Config(ConfigArgs),
+    Completions(CompletionsArgs),
     #[command(name = "__supervise", hide = true)]
     Supervise(SuperviseArgs),
     #[command(name = "__launch", hide = true)]

@@ -17,6 +17,7 @@ mod loss;
 mod ls;
 mod misdirected;
 mod namespace;
+mod pages;
 mod periods;
 mod quorum;
 mod rolling;
