@@ -487,7 +487,7 @@ without these it is $XDG_CONFIG_HOME/palisade/config.toml (~/.config/palisade/co
 
 The keys of a file, which is TOML, are the long options without their dashes (but servers, a list), and a key's variable is \
 PALISADE_ and the key in capitals. A [profile.NAME] has the same keys. The one of --profile NAME or PALISADE_PROFILE comes before all that \
-stands outside of profiles.";
+stands outside of profiles. A password-file of a file is for servers of files, and no other is sent it.";
 
 pub(crate) const CONFIG_MORE: &str = "\
 Keys, with values as an example:

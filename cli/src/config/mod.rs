@@ -12,6 +12,7 @@
 //! - **What is wrong is refused, and never left out**: a key that is not known, a file that cannot be read. Two hosts of
 //!   which one has lost its namespace would hold one lock.
 //! - **No value of a file is told in an error**: it may be a password.
+//! - **A password of a file is for servers of files**: one that was typed is not sent it.
 //!
 //! To add a key: `said` has its place, `flags`, `variables` and `text` where it is read, `show` how it is shown. The
 //! compiler leads from the first to all but `text`. On real processes: the module `config` of the tool's tests.
@@ -58,6 +59,7 @@ impl Config {
     pub(crate) fn of(args: &ServerArgs) -> Result<Self, Failure> {
         let mut config = Self::in_files(&args.files)?;
         config.said = flags::said(args).over(variables::said()?).over(config.said);
+        config.said.keep_passwords_for_their_servers();
         Ok(config)
     }
 

@@ -86,6 +86,17 @@ impl Said {
     }
 }
 
+impl Said {
+    /// Forgets a password that a file says for other servers than these.
+    pub(super) fn keep_passwords_for_their_servers(&mut self) {
+        let is_of_file = |by: &Origin| matches!(by, Origin::File(_));
+        let are_others = self.servers.as_ref().is_some_and(|set| !is_of_file(&set.by));
+        if are_others {
+            self.password_file.take_if(|set| is_of_file(&set.by));
+        }
+    }
+}
+
 /// The value alone.
 pub(crate) fn value<T: Clone>(set: &Option<Set<T>>) -> Option<T> {
     set.as_ref().map(|set| set.value.clone())

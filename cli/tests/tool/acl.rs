@@ -90,10 +90,16 @@ fn names_stand_for_themselves_and_patterns_for_many() {
 }
 
 #[test]
-fn rights_to_be_told_of_a_lock_that_was_taken_away_are_extra() {
-    for (extra, has_it) in [(&["acl", "x"][..], false), (&["acl", "--tracking", "x"], true)] {
-        let printed = palisade(extra).finish();
-        assert_eq!(printed.output.join("").contains("+client|tracking"), has_it, "{printed:?}");
+fn rights_for_what_not_every_client_has_are_extra() {
+    for (extra, right) in [
+        ("--tracking", "+client|tracking"),
+        ("--replicated", "+wait "),
+        ("--in-cluster", "+cluster|slots"),
+    ] {
+        for (words, has_it) in [(&["acl", "x"][..], false), (&["acl", extra, "x"], true)] {
+            let printed = palisade(words).finish();
+            assert_eq!(printed.output.join("").contains(right), has_it, "{extra}: {printed:?}");
+        }
     }
 }
 

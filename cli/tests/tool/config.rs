@@ -349,6 +349,14 @@ fn password_of_a_file_is_read_for_each_connection() {
     let refused = palisade(&words).finish();
     assert_eq!(refused.code(), CONFIGURATION, "{refused:?}");
     assert!(!format!("{refused:?}").contains("wr0ng"), "{refused:?}");
+    // A server that was typed is not sent what a file says for those that it names.
+    let text = format!("servers = ['{url}']\npassword-file = 'password'");
+    let file = folder.file("c.toml", &text);
+    assert_eq!(told(&show(&file, "").finish(), "password-file").1, "2");
+    for (variable, typed) in [("PALISADE_SERVERS", ""), ("X", "-s redis://other")] {
+        let shown = show(&file, typed).env(variable, "redis://other").finish();
+        assert_eq!(told(&shown, "password-file").1, "default", "{variable}");
+    }
     mode(&password, 0o644);
     let refused = palisade(&words).finish();
     assert_eq!(refused.code(), CONFIGURATION, "{refused:?}");
