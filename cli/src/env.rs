@@ -6,6 +6,8 @@ use crate::hold::Hold;
 
 /// The servers, comma separated. Passwords in it are not the command's business.
 pub(crate) const SERVERS: &str = "PALISADE_SERVERS";
+/// Says that a run has removed [`SERVERS`]: what its command asks of servers is not to be asked of those of a file.
+pub(crate) const SERVERS_REMOVED: &str = "PALISADE_SERVERS_REMOVED";
 /// The name of the lock.
 const LOCK: &str = "PALISADE_LOCK";
 /// What the servers know the hold by.
@@ -27,6 +29,9 @@ pub(crate) fn prepare(command: &mut Command, name: &str, hold: &Hold, keep_serve
         None => command.env_remove(TOKEN),
     };
     if !keep_servers {
+        if env::var_os(SERVERS).is_some_and(|servers| !servers.is_empty()) {
+            command.env(SERVERS_REMOVED, "1");
+        }
         command.env_remove(SERVERS);
     }
 }

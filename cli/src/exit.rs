@@ -26,8 +26,8 @@ pub(crate) const LOST: u8 = 74;
 pub(crate) const HELD: u8 = 75;
 /// The servers refuse this user something that the lock needs.
 pub(crate) const NO_RIGHTS: u8 = 77;
-/// The servers and what is said of them do not fit together: password, certificate, database, a key of another type. Or a
-/// file with settings says what is none.
+/// The servers and what is said of them do not fit together: password, certificate, database, a key of another type. Or
+/// a file with settings says what is none.
 pub(crate) const CONFIGURATION: u8 = 78;
 /// The command had held the lock for as long as it was to at most.
 pub(crate) const HELD_TOO_LONG: u8 = 79;

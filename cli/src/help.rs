@@ -127,6 +127,7 @@ The command:
   Its environment has PALISADE_LOCK (the name), PALISADE_HOLDER (the id by which the servers know
   this hold) and PALISADE_HOLDERS (the ids of outer runs too, by which a nested run of the same
   lock is noticed). PALISADE_SERVERS is removed, since it may hold passwords; see --keep-env.
+  PALISADE_CONFIG and PALISADE_PROFILE are left: they are a path and a name.
   With several servers it also has PALISADE_TOKEN, a number that is greater for every later holder
   of the lock: a store that keeps the greatest it has seen and refuses smaller ones is safe from
   a command that was stopped and writes late. There is none with
@@ -235,8 +236,8 @@ Examples:
     palisade acl --role operator --user ops
     palisade acl --role doctor --user monitor
 
---json prints one object: user; rules: the words of ACL SETUSER; command: the line for redis-cli. Fields are added, never \
-changed.
+--json prints one object: user; rules: the words of ACL SETUSER; command: the line for redis-cli. \
+Fields are added, never changed.
 
 Exit codes:
     0  they were printed
@@ -251,17 +252,20 @@ CLIENT LIST. Of a server that may have forgotten locks it is shown for how long 
 
 pub(crate) const INSPECT_MORE: &str = "\
 --json prints one object:
-  name; answered: how many servers; majority_holder: the one that most servers name, or null; warning, if there is one
+  name; answered: how many servers; majority_holder: the one that most servers name, or null;
+  warning, if there is one
   servers: [{server, state: free|held|shared|permits|error, and what belongs to that:
-    held: a holder, with: how it is held (exclusive, or null), queue: of --fair, who waits
+    held: a holder, with: how it is held (exclusive, or null), queue: the waiters of --fair
     shared: by: [holders]
     permits: left, by: [holders]
     error: error
     if its vote does not count: quarantined: why, counts_in_ms (or null)}]
-  a holder: holder, count, ttl_ms, host, pid, which may be null; if its process tells: held_ms, user, program, note
+  a holder: holder, count, ttl_ms, host, pid, which may be null; if its process tells: held_ms,
+    user, program, note
 with --last:
   name, answered
-  servers: [{server, run: {period, outcome: done|failed, start, end, age_ms, holder, by} or null, error or null}]
+  servers: [{server, error or null,
+    run: {period, outcome: done|failed, start, end, age_ms, holder, by} or null}]
 Fields are added, never changed.
 
 Exit codes:
@@ -381,8 +385,9 @@ Examples:
     palisade run -s redis://db1 --proclaim http://$(hostname):8080 scheduler -- ./scheduler
     palisade leader -s redis://db1 --json scheduler | jq -r .leader.value
 
---json prints one object a line: name; leader: {holder, token, value}, or null if none leads; stale: too few servers
-answer now, and leader is the last that was seen. token and value may be null. Fields are added, never changed.
+--json prints one object a line: name; leader: {holder, token, value}, or null if none leads; \
+stale: too few servers answer now, and leader is the last that was seen. token and value may be \
+null. Fields are added, never changed.
 
 Exit codes:
     0  one leads
@@ -410,9 +415,10 @@ stderr says what is missing. Locks on a minority, as a round leaves that is unde
 
 --json prints one object:
   healthy: there is no problem; verdict: what a crash costs
-  servers: [{server, problems, unknown: questions that this user may not ask, and unless it is silent: version, uptime_ms,
-    round_trip_us, clock_ahead_us, votes, longest_wait_ms, blessed_for_ms, appends, fsync, saves, crash: what it forgets,
-    memory_used, memory_limit, eviction, connections, connections_limit, replicas: [{address, online, behind_bytes}]}]
+  servers: [{server, problems, unknown: questions that this user may not ask, unless it is silent:
+    version, uptime_ms, round_trip_us, clock_ahead_us, votes, longest_wait_ms, blessed_for_ms,
+    appends, fsync, saves, crash: what it forgets, memory_used, memory_limit, eviction,
+    connections, connections_limit, replicas: [{address, online, behind_bytes}]}]
 with --wait-safe, at the end:
   result: safe|not_safe|unknown; reasons: why not; few: locks on a minority
 What is not known is null. Fields are added, never changed.
@@ -440,8 +446,8 @@ count; if more are held than there are to be, none is granted until enough have 
 NAME with another number in --of ends with an error.";
 
 pub(crate) const PERMITS_MORE: &str = "\
---json prints one object: name, permits, left (below zero if more are held than there are to be). Fields are added, \
-never changed.
+--json prints one object: name, permits, left (below zero if more are held than there are to \
+be). Fields are added, never changed.
 
 Exit codes:
     0  it is set
@@ -464,8 +470,9 @@ pub(crate) const BLESS_MORE: &str = "\
 Refused, and nothing is changed, unless all the servers are there, have started just now, and carry \
 no mark of an earlier blessing or vote. --force does without the last two.
 
---json prints one object: blessed; reason: why it was refused, or null; servers: [{server, uptime_ms}], which is null of one
-that does not look new. Fields are added, never changed.
+--json prints one object: blessed; reason: why it was refused, or null; \
+servers: [{server, uptime_ms}], which is null of those that do not look new. Fields are added, \
+never changed.
 
 Exit codes:
     0  the servers were blessed
@@ -481,13 +488,15 @@ Example:
 pub(crate) const CONFIG_ABOUT: &str = "\
 Show which settings are in effect, and where each comes from
 
-A setting is an option, else a variable, else a line of a file. The file is the one of --config or PALISADE_CONFIG; \
-without these it is $XDG_CONFIG_HOME/palisade/config.toml (~/.config/palisade/config.toml), and for what is not set there \
-/etc/palisade/config.toml. None is read from the current directory.
+A setting is an option, else a variable, else a line of a file. The file is the one of --config \
+or PALISADE_CONFIG; without these it is $XDG_CONFIG_HOME/palisade/config.toml \
+(~/.config/palisade/config.toml), and for what is not set there /etc/palisade/config.toml. None \
+is read from the current directory.
 
-The keys of a file, which is TOML, are the long options without their dashes (but servers, a list), and a key's variable is \
-PALISADE_ and the key in capitals. A [profile.NAME] has the same keys. The one of --profile NAME or PALISADE_PROFILE comes before all that \
-stands outside of profiles. A password-file of a file is for servers of files, and no other is sent it.";
+The keys of a file, which is TOML, are the long options without their dashes (but servers, a \
+list), and a key's variable is PALISADE_ and the key in capitals. A [profile.NAME] has the same \
+keys. The one of --profile NAME or PALISADE_PROFILE comes before all that stands outside of \
+profiles. A password-file of a file is for servers of files, and no other is sent it.";
 
 pub(crate) const CONFIG_MORE: &str = "\
 Keys, with values as an example:
@@ -512,13 +521,16 @@ Keys, with values as an example:
   [profile.staging]
   servers         = [\"redis://staging\"]
 
-A key that is not known, or a value that does not fit, is an error: exit code 78, with file, line and key. So is a file \
-with a password, or a --password-file, that others may read, or that its group may write: chmod 640. Such a file \
-belongs to root or to the user that calls palisade. A file that cannot be read is an error, too, since what \
-it says would be missing. --config /dev/null does without any.
+A key that is not known, or a value that does not fit, is an error: exit code 78, with file, \
+line and key. So is a file with a password, or a --password-file, that others may read, or that \
+its group may write: chmod 640. Such a file belongs to root or to the user that calls palisade. \
+A file that cannot be read is an error, too, since what it says would be missing. --config \
+/dev/null does without any.
 
-The command of `palisade run` has PALISADE_CONFIG and PALISADE_PROFILE in its environment as palisade had: they are \
-a path and a name, no secret, and a palisade that it calls asks the same servers. PALISADE_SERVERS is removed.";
+The command of `palisade run` has PALISADE_CONFIG and PALISADE_PROFILE in its environment as \
+palisade had: they are a path and a name, no secret, and a palisade that it calls asks the same \
+servers. PALISADE_SERVERS is removed: where it was set, a palisade that the command calls takes \
+no servers of a file in its place, unless --config or --profile says so.";
 
 pub(crate) const COMPLETIONS_ABOUT: &str = "\
 Print what a shell completes words of palisade by
@@ -539,13 +551,15 @@ Exit codes:
 pub(crate) const SHOW_ABOUT: &str = "\
 Show each setting, and where it comes from
 
-No server is asked. Passwords are shown as ***, and so is what stands in an URL where none can be told from one.";
+No server is asked. Passwords are shown as ***, and so is what stands in an URL where none can \
+be told from one.";
 
 pub(crate) const SHOW_MORE: &str = "\
 --json prints one object:
-  files: [{path, read}], the one that counts first; profile: what was chosen, or null; profiles: those that there are
-  settings: an object with each key: {value, from: flag|environment|file|default, variable, file, line, profile}
-            value is as in a file, or null if there is none; what does not apply is left out
+  files: [{path, read}], the one that counts first
+  profile: what was chosen, or null; profiles: those that there are
+  settings: an object with each key: {value, from: flag|environment|file|default, variable, file,
+    line, profile}; value is as in a file, or null; what does not apply is left out
 Fields are added, never changed.
 
 Exit codes:

@@ -3,9 +3,9 @@
 //!
 //! `run` tells the story; `supervisor` keeps its promise when palisade itself is killed or stopped; `inspect` shows the
 //! holders of a lock, and `ls` all locks that are held; `watch` tells what becomes of them; `unlock` takes one away;
-//! `hold` holds one for something else; `doctor` shows how the servers are; `leader` follows an election; `bless` vouches
-//! for a new fleet; `config` tells what is set, and where. There is no API here but the arguments themselves: the tool is its arguments, its exit codes and
-//! its output.
+//! `hold` holds one for something else; `doctor` shows how the servers are; `leader` follows an election; `bless`
+//! vouches for a new fleet; `config` tells what is set, and where. There is no API here but the arguments themselves:
+//! the tool is its arguments, its exit codes and its output.
 
 #![cfg(target_os = "linux")]
 

@@ -47,7 +47,9 @@ impl Servers {
         more: impl FnOnce(ClientBuilder) -> ClientBuilder,
     ) -> Result<Self, Failure> {
         events::tell_on_stderr(args.verbose);
-        let Config { said, .. } = Config::of(args)?;
+        let config = Config::of(args)?;
+        config.check_servers_are_meant(&args.files)?;
+        let said = config.said;
         let Some(urls) = &said.servers else {
             return Err(Failure::usage(format_args!(
                 "no server is named: use -s URL, {SERVERS} or `servers` in a file (see `palisade config show`)"

@@ -183,7 +183,8 @@ fn unheld(args: &UnlockArgs, client: &Client) -> Result<u8, Failure> {
         print_of_permits(args, client, false)?;
     }
     tell(format_args!(
-        "{name} is a number, such as the count of a latch, or of permits of which none is known to be held: {holder} has none"
+        "{name} is a number, such as the count of a latch, or of permits of which none is known to be held: {holder} \
+         has none"
     ));
     Ok(exit::OTHER_HOLDER)
 }

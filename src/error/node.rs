@@ -128,10 +128,10 @@ pub enum NodeError {
     /// The server is a replica, or was demoted to one (READONLY): it cannot vote.
     #[error("the server is a read-only replica")]
     Replica,
-    /// The server is one that locks cannot rest on: too old, one of several masters of the same data, one of
-    /// several that answer at its address in turn, as behind a load balancer, one that does not know `INFO`, or one of
-    /// a [cluster](crate::ClientBuilder::cluster) of several masters that was named as if it were alone. Or none of those is a
-    /// sentinel that were named as such. Nothing was executed.
+    /// The server is one that locks cannot rest on: too old, one of several masters of the same data, one of several
+    /// that answer at its address in turn, as behind a load balancer, one that does not know `INFO`, or one of a
+    /// [cluster](crate::ClientBuilder::cluster) of several masters that was named as if it were alone. Or none of those
+    /// is a sentinel that were named as such. Nothing was executed.
     #[error("the server is not supported: {what}")]
     #[non_exhaustive]
     Unsupported {

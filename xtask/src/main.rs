@@ -154,8 +154,8 @@ fn failed(reason: String) -> ExitCode {
 /// All but those that need Java: they are a chore of their own.
 const TESTS: [&str; 4] = ["test", "--workspace", "--exclude=palisade-interop", "--all-features"];
 
-/// An example of the tool's, and not a part of it or of this: it needs the tool's arguments, and a crate that is of no use to
-/// either.
+/// An example of the tool's, and not a part of it or of this: it needs the tool's arguments, and a crate that is of no
+/// use to either.
 const MAN: [&str; 6] = ["run", "--quiet", "--package=palisade-cli", "--example", "man", "--"];
 
 /// The unit tests called `orders`, in a build of their own: what else is tested knows no shuttle.

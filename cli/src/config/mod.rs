@@ -9,8 +9,8 @@
 //! - **Each key by itself.** A file's namespace counts beside servers of the command line.
 //! - **A profile that was asked for comes before all that stands outside of profiles**, in whichever file: with
 //!   `--profile live`, no server is taken from what is there for each day.
-//! - **What is wrong is refused, and never left out**: a key that is not known, a file that cannot be read. Two hosts of
-//!   which one has lost its namespace would hold one lock.
+//! - **What is wrong is refused, and never left out**: a key that is not known, a file that cannot be read. Two hosts
+//!   of which one has lost its namespace would hold one lock.
 //! - **No value of a file is told in an error**: it may be a password.
 //! - **A password of a file is for servers of files**: one that was typed is not sent it.
 //!
@@ -25,13 +25,17 @@ mod text;
 pub(crate) mod url;
 mod variables;
 
-use std::path::{Path, PathBuf};
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
 
 pub(crate) use said::{Origin, Place, Said, Set, value};
 pub(crate) use show::config;
 
 use crate::{
     args::{FileArgs, ServerArgs},
+    env::{SERVERS, SERVERS_REMOVED},
     exit::{CONFIGURATION, Failure, USAGE},
 };
 use file::{Opened, wrong};
@@ -61,6 +65,21 @@ impl Config {
         config.said = flags::said(args).over(variables::said()?).over(config.said);
         config.said.keep_passwords_for_their_servers();
         Ok(config)
+    }
+
+    /// Refuses servers of a file in place of those of a variable that the palisade around this one has removed.
+    pub(crate) fn check_servers_are_meant(&self, files: &FileArgs) -> Result<(), Failure> {
+        let was_removed = env::var_os(SERVERS_REMOVED).is_some();
+        let is_chosen = files.config.is_some() || files.profile.is_some();
+        match &self.said.servers {
+            Some(Set { by: Origin::File(place), .. }) if was_removed && !is_chosen => {
+                Err(Failure::usage(format_args!(
+                    "{SERVERS} was removed by the `palisade run` that this was started from, and {place} names others: \
+                     say -s, --config or --profile here, or --keep-env there"
+                )))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The namespace alone, for what asks no server.

@@ -1,4 +1,5 @@
-//! What the environment says: each key has a variable, `PALISADE_` and the key in capitals. An empty one is as good as none.
+//! What the environment says: each key has a variable, `PALISADE_` and the key in capitals. An empty one is as good as
+//! none.
 
 use std::{
     env::{self, VarError},

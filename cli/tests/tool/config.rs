@@ -337,6 +337,27 @@ fn servers_of_a_file_are_asked_and_its_namespace_is_that_of_the_keys() {
 }
 
 #[test]
+fn servers_of_a_file_take_the_place_of_no_others_that_were_removed_from_the_environment() {
+    let (server, folder) = (RedisServer::start(), Folder::new());
+    let file = folder.file("c.toml", "servers = ['redis://127.0.0.1:1']");
+    let inner = |options: &str, more: &str| {
+        let inner = format!("{} ls {more}; echo $?", crate::support::PALISADE);
+        let mut words = vec!["run", "-n"];
+        words.extend(options.split_whitespace());
+        words.extend(["name", "--", "sh", "-c", &inner]);
+        let run = palisade(&words).env("PALISADE_SERVERS", server.url());
+        let finished = run.env("PALISADE_CONFIG", &file).finish();
+        (finished.output.last().cloned().unwrap_or_default(), finished.said())
+    };
+    let (code, said) = inner("", "");
+    assert_eq!(code, "64", "{said}");
+    assert!(said.contains("PALISADE_SERVERS was removed"), "{said}");
+    assert_eq!(inner("", "--config $PALISADE_CONFIG").0, "69", "it is meant");
+    assert_eq!(inner("", &format!("-s {}", server.url())).0, "0");
+    assert_eq!(inner("--keep-env", "").0, "0");
+}
+
+#[test]
 fn password_of_a_file_is_read_for_each_connection() {
     let (server, folder) = (RedisServer::start(), Folder::new());
     server.cli(&["ACL", "SETUSER", "app", "on", ">s3cr3t", "~*", "&*", "+@all"]);
