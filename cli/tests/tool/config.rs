@@ -12,6 +12,7 @@ use testkit::RedisServer;
 use crate::support::{
     NO_CONFIGURATION,
     tool::{Finished, Tool, palisade},
+    until,
 };
 
 const CONFIGURATION: i32 = 78;
@@ -358,7 +359,7 @@ fn servers_of_a_file_take_the_place_of_no_others_that_were_removed_from_the_envi
 }
 
 #[test]
-fn password_of_a_file_is_read_for_each_connection() {
+fn password_of_a_file_is_kept_from_others_and_from_other_servers() {
     let (server, folder) = (RedisServer::start(), Folder::new());
     server.cli(&["ACL", "SETUSER", "app", "on", ">s3cr3t", "~*", "&*", "+@all"]);
     let password = folder.file("password", "s3cr3t\n");
@@ -382,6 +383,40 @@ fn password_of_a_file_is_read_for_each_connection() {
     let refused = palisade(&words).finish();
     assert_eq!(refused.code(), CONFIGURATION, "{refused:?}");
     assert!(refused.said().contains("chmod 640"), "{refused:?}");
+}
+
+#[test]
+fn password_that_changes_while_a_command_runs_is_read_anew() {
+    let (server, folder) = (RedisServer::start(), Folder::new());
+    server.cli(&["ACL", "SETUSER", "app", "on", ">first", "~*", "&*", "+@all"]);
+    let password = folder.file("password", "first\n");
+    let url = format!("redis://app@{}", server.addr());
+    let file = password.to_str().unwrap();
+    let words = [
+        "run",
+        "-n",
+        "-s",
+        &url,
+        "--password-file",
+        file,
+        "name",
+        "--",
+        "sh",
+        "-c",
+        "echo held; read x",
+    ];
+    let mut held = palisade(&words).start();
+    assert_eq!(held.line(), "held");
+    fs::write(&password, "second\n").expect("it is ours");
+    server.cli(&["ACL", "SETUSER", "app", "resetpass", ">second"]);
+    let killed = server.cli(&["CLIENT", "KILL", "USER", "app"]);
+    assert_ne!(killed.trim(), "0", "it was connected");
+    until("a connection with the new password", || {
+        server.cli(&["CLIENT", "LIST"]).contains("user=app").then_some(())
+    });
+    held.write("\n");
+    let finished = held.finish();
+    assert_eq!(finished.code(), 0, "{finished:?}");
 }
 
 #[test]
