@@ -14,7 +14,7 @@
 //! | `palisade_losses_total` | counter | `cause` | locks that were lost: `expired`, `gone`, `taken`, `restarted`, `shutdown`, `other` |
 //! | `palisade_renewal_failures_total` | counter | | holds that a server did not renew, once a streak |
 //! | `palisade_server_up` | gauge | `server` | 1 if the last attempt to connect went well, else 0 |
-//! | `palisade_forgotten_data_total` | counter | `server` | how often a server was found to lack what it had granted |
+//! | `palisade_forgotten_data_total` | counter | `server` | how often a server was found to have lost its data while it ran |
 //!
 //! All have the label `group` too if [`ClientBuilder::metrics_group`](crate::ClientBuilder::metrics_group) was given. No
 //! name of a lock is a label: there may be any number of them.
@@ -45,18 +45,18 @@ pub const NAMES: [&str; 9] = [
 pub(crate) type SharedMeters = Arc<Meters>;
 
 /// An acquire that is under way, until this is dropped.
-pub(crate) struct Underway<'a>(&'a Meters);
+pub(crate) struct UnderwayAcquire<'a>(&'a Meters);
 
-impl Drop for Underway<'_> {
+impl Drop for UnderwayAcquire<'_> {
     fn drop(&mut self) {
         self.0.no_longer_waits();
     }
 }
 
 impl Meters {
-    pub(crate) fn underway(&self) -> Underway<'_> {
+    pub(crate) fn underway(&self) -> UnderwayAcquire<'_> {
         self.waits();
-        Underway(self)
+        UnderwayAcquire(self)
     }
 }
 

@@ -31,6 +31,7 @@ mod limits;
 mod listing;
 mod logging;
 mod long_holds;
+mod metering;
 mod mutex;
 mod names;
 mod namespace;

@@ -107,8 +107,8 @@ fn main() -> ExitCode {
         println!("interop: skipped, there is no `{tool}` here");
         return ExitCode::SUCCESS;
     }
-    let needs_no_server = matches!(chore, Chore::Words { .. } | Chore::Proofs | Chore::Pack);
-    let needs_no_server = matches!(chore, Chore::Words { .. } | Chore::Proofs | Chore::Man { .. });
+    let needs_no_server =
+        matches!(chore, Chore::Words { .. } | Chore::Proofs | Chore::Pack | Chore::Man { .. });
     if !needs_no_server && let Err(reason) = redis::ensure() {
         eprintln!("error: {reason}");
         return ExitCode::FAILURE;
