@@ -19,7 +19,8 @@ pub(crate) async fn list(
 ) -> Result<LockList, ConfigError> {
     services.check_here()?;
     let scope = options.scope(&services.settings.namespace)?;
-    let servers = all_servers::<FoundLocks>(services, &scope, options.is_fast()).await;
+    let one_in = options.checked_pace()?;
+    let servers = all_servers::<FoundLocks>(services, &scope, one_in).await;
     Ok(LockList::of_deployment(services.node_id(), servers))
 }
 
@@ -31,6 +32,6 @@ pub(crate) async fn list_processes(
     services.check_here()?;
     let prefix = key::processes(&literal(&services.settings.namespace));
     let scope = Scope::Matching(format!("{prefix}*"));
-    let servers = all_servers(services, &scope, options.is_fast()).await;
+    let servers = all_servers(services, &scope, options.checked_pace()?).await;
     Ok(ProcessList::of_deployment(services.node_id(), servers))
 }

@@ -17,7 +17,7 @@
 //! - **Nothing is changed**, and nothing that is decided asks for it.
 //! - **One page at a time on each master**: 200 keys, whose commands leave in one go. Each speaks of one key and of 64
 //!   fields at most, so none takes long.
-//! - **A server is busy with it for a tenth of the time**, unless haste is asked for.
+//! - **A server is busy with it for a tenth of the time**, or for the share that is asked for.
 //! - **A hash of other programs is not shown, and no value in it is read.**
 //! - **A key that may not be read stops nothing**: it is counted.
 //! - **Plain commands, no script**: each key has rights and a slot of its own.

@@ -10,12 +10,19 @@ use crate::{error::ConfigError, wire::key};
 ///
 /// let orders = ListOptions::new().matching("orders:*").fast();
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListOptions {
     pattern: Option<String>,
     /// Whether that stands for itself alone.
     is_name: bool,
-    is_fast: bool,
+    /// A server is busy for one in so many parts of the time.
+    one_in: u32,
+}
+
+impl Default for ListOptions {
+    fn default() -> Self {
+        Self { pattern: None, is_name: false, one_in: USUAL_PACE }
+    }
 }
 
 impl ListOptions {
@@ -44,13 +51,25 @@ impl ListOptions {
 
     /// Without pauses.
     #[must_use]
-    pub fn fast(mut self) -> Self {
-        self.is_fast = true;
+    pub fn fast(self) -> Self {
+        self.pace(1)
+    }
+
+    /// With so many pauses that a server is kept busy for one in so many parts of the time at most, from 1 to 10,000:
+    /// `pace(100)` is for what goes round without an end, such as an exporter of metrics. What an answer takes on its
+    /// way counts as if the server was busy with it.
+    #[must_use]
+    pub fn pace(mut self, one_in: u32) -> Self {
+        self.one_in = one_in;
         self
     }
 
-    pub(super) fn is_fast(&self) -> bool {
-        self.is_fast
+    pub(super) fn checked_pace(&self) -> Result<u32, ConfigError> {
+        if (1..=SLOWEST_PACE).contains(&self.one_in) {
+            return Ok(self.one_in);
+        }
+        let reason = format!("must be from 1 to {SLOWEST_PACE}").into();
+        Err(ConfigError::InvalidSetting { setting: "pace", reason })
     }
 
     /// What to look for on servers.
@@ -71,6 +90,11 @@ impl ListOptions {
         })
     }
 }
+
+/// A tenth of the time.
+const USUAL_PACE: u32 = 10;
+/// A page that takes a millisecond is followed by ten seconds then.
+const SLOWEST_PACE: u32 = 10_000;
 
 /// What is looked for on servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,5 +123,15 @@ mod tests {
         let last = ListOptions::new().named("x*").matching("y*").scope("");
         assert_eq!(last, Ok(Scope::Matching("y*".into())));
         assert!(matches!(scope(&"x".repeat(4_097)), Err(ConfigError::NameTooLong { .. })));
+    }
+
+    #[test]
+    fn pace_is_a_tenth_unless_it_is_set_within_its_bounds() {
+        assert_eq!(ListOptions::new().checked_pace(), Ok(10));
+        assert_eq!(ListOptions::new().fast().checked_pace(), Ok(1));
+        for (one_in, is_right) in [(0, false), (1, true), (10_000, true), (10_001, false)] {
+            let checked = ListOptions::new().pace(one_in).checked_pace();
+            assert_eq!(checked.is_ok(), is_right, "{one_in}: {checked:?}");
+        }
     }
 }

@@ -2,24 +2,21 @@
 
 use std::time::Duration;
 
-/// After a page that took so long, how long a server is left alone.
-pub(super) fn pause_after(took: Duration, is_fast: bool) -> Duration {
-    if is_fast { Duration::ZERO } else { took.saturating_mul(PAUSES) }
+/// After a page that took so long, how long a server is left alone: then it is busy for one in so many parts of the time.
+pub(super) fn pause_after(took: Duration, one_in: u32) -> Duration {
+    took.saturating_mul(one_in.saturating_sub(1))
 }
-
-/// So many times as long as it was busy: then it is busy for a tenth of the time.
-const PAUSES: u32 = 9;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn server_is_asked_for_a_tenth_of_the_time() {
+    fn server_is_busy_for_its_share_of_the_time() {
         let ms = Duration::from_millis;
-        for (took, is_fast, pause) in [(0, false, 0), (2, false, 18), (2, true, 0)] {
-            assert_eq!(pause_after(ms(took), is_fast), ms(pause));
+        for (took, one_in, pause) in [(0, 10, 0), (2, 10, 18), (2, 100, 198), (2, 1, 0)] {
+            assert_eq!(pause_after(ms(took), one_in), ms(pause));
         }
-        assert_eq!(pause_after(Duration::MAX, false), Duration::MAX);
+        assert_eq!(pause_after(Duration::MAX, 10), Duration::MAX);
     }
 }

@@ -41,7 +41,7 @@ pub(super) trait Finds: Default + Send {
 pub(super) async fn all_servers<F: Finds>(
     services: &NodeServices,
     scope: &Scope,
-    is_fast: bool,
+    one_in: u32,
 ) -> Vec<(F, Option<NodeError>)> {
     let all = each_server(services, scope).await;
     let walks = all.into_iter().map(async |connection| {
@@ -49,7 +49,7 @@ pub(super) async fn all_servers<F: Finds>(
         let failed = match connection {
             Ok(connection) => {
                 let server = AskedServer { services, connection };
-                one_server(&server, scope, is_fast, &mut found).await.err()
+                one_server(&server, scope, one_in, &mut found).await.err()
             }
             Err(error) => Some(error),
         };
@@ -73,7 +73,7 @@ async fn each_server(services: &NodeServices, scope: &Scope) -> Vec<Result<Conne
 async fn one_server<F: Finds>(
     server: &AskedServer<'_>,
     scope: &Scope,
-    is_fast: bool,
+    one_in: u32,
     found: &mut F,
 ) -> Result<(), NodeError> {
     let pattern = match scope {
@@ -93,7 +93,7 @@ async fn one_server<F: Finds>(
             return Ok(());
         }
         let now = clock.now();
-        let pause = pause_after(now.saturating_since(began), is_fast);
+        let pause = pause_after(now.saturating_since(began), one_in);
         if !pause.is_zero() {
             clock.sleep_until(now + pause).await;
         }

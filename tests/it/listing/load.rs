@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use palisade::inspect::ListOptions;
+use palisade::{error::ConfigError, inspect::ListOptions};
 use testkit::{Fault, FaultProxy, RedisServer};
 
 use super::{UUID, all, hash, only};
@@ -56,21 +56,32 @@ async fn of_very_many_readers_some_are_read_and_the_rest_is_counted() {
     assert_eq!(lock.is_held_longer_than(Duration::ZERO), None);
 }
 
-/// It waits nine times as long as it was answered for, and not at all in haste.
+/// It waits nine times as long as it was answered for, or as is asked for, and not at all in haste.
 #[tokio::test]
-async fn server_is_left_alone_for_nine_tenths_of_the_time() {
+async fn server_is_left_alone_for_all_but_a_share_of_the_time() {
     let server = RedisServer::start();
     fill(&server, 1_000);
     let proxy = FaultProxy::before(&server);
     let here = patient(&server).url(&proxy.url()).connect().await.unwrap();
     proxy.set(Fault::Delay(Duration::from_millis(2)));
-    let scans = server.calls_of("scan");
-    let began = Instant::now();
-    soon(here.list(&ListOptions::new())).await.unwrap();
-    let (took, pages) = (began.elapsed(), server.calls_of("scan") - scans);
-    // Three round trips a page, each of twice the delay, and a pause after all but the last.
-    let busy = Duration::from_millis(12);
-    let pages = u32::try_from(pages).unwrap();
-    assert!(pages >= 3, "{pages}");
-    assert!(took >= busy * 9 * (pages - 1), "{took:?} for {pages} pages");
+    for (options, pauses) in [(ListOptions::new(), 9), (ListOptions::new().pace(20), 19)] {
+        let scans = server.calls_of("scan");
+        let began = Instant::now();
+        soon(here.list(&options)).await.unwrap();
+        let (took, pages) = (began.elapsed(), server.calls_of("scan") - scans);
+        // Three round trips a page, each of twice the delay, and a pause after all but the last.
+        let busy = Duration::from_millis(12);
+        let pages = u32::try_from(pages).unwrap();
+        assert!(pages >= 3, "{pages}");
+        assert!(took >= busy * pauses * (pages - 1), "{took:?} for {pages} pages");
+    }
+    for pace in [0, 10_001] {
+        let options = ListOptions::new().pace(pace);
+        for refused in [here.list(&options).await.err(), here.list_processes(&options).await.err()]
+        {
+            let is_refused =
+                matches!(refused, Some(ConfigError::InvalidSetting { setting: "pace", .. }));
+            assert!(is_refused, "{pace}: {refused:?}");
+        }
+    }
 }
