@@ -37,7 +37,15 @@ pub struct Rights {
     is_untold: bool,
     examines: bool,
     /// Patterns of names that are listed.
-    listed: Vec<String>,
+    listed: Vec<ListedNames>,
+}
+
+/// Names that are listed.
+#[derive(Debug, Clone)]
+struct ListedNames {
+    pattern: String,
+    /// Also each by its name: then permits and counters are looked at, too.
+    by_name: bool,
 }
 
 /// What is used, and how.
@@ -133,7 +141,15 @@ impl Rights {
     /// to read, and no more. A user that uses no names has only those.
     #[must_use]
     pub fn listing(mut self, pattern: &str) -> Self {
-        self.listed.push(pattern.to_owned());
+        self.listed.push(ListedNames { pattern: pattern.to_owned(), by_name: true });
+        self
+    }
+
+    /// The same for one that never [lists](crate::inspect::ListOptions::matching) by a name, but only by patterns: what
+    /// counts locks, such as `palisade exporter`.
+    #[must_use]
+    pub fn counting(mut self, pattern: &str) -> Self {
+        self.listed.push(ListedNames { pattern: pattern.to_owned(), by_name: false });
         self
     }
 
@@ -176,10 +192,13 @@ impl Rights {
                 channels.extend(usage.channels(&key));
             }
         }
-        for pattern in &self.listed {
+        for ListedNames { pattern, by_name } in &self.listed {
             let key = key::of_lock(&namespace, pattern);
             for key in spellings(&key, false) {
                 keys.extend(listed_keys(&key));
+                if *by_name {
+                    keys.extend(named_keys(&key));
+                }
                 if self.revokes {
                     keys.extend(revoked_with(&key));
                     keys.extend(given_back_with(&key));
@@ -206,8 +225,14 @@ impl Rights {
             CONNECTING.iter().copied().map(str::to_owned).collect();
         if !self.listed.is_empty() {
             commands.extend(LISTING.map(str::to_owned));
+            if self.listed.iter().any(|listed| listed.by_name) {
+                commands.extend(LISTING_BY_NAME.map(str::to_owned));
+            }
             if self.uses.is_empty() && !self.blesses {
                 commands.retain(|command| !WITH_LOCKS.contains(&&**command));
+                if !self.revokes {
+                    commands.retain(|command| !OF_SCRIPTS.contains(&&**command));
+                }
                 commands.extend(self.commands_of_operators());
                 return commands;
             }
@@ -343,11 +368,14 @@ fn listed_keys(name: &str) -> Vec<String> {
         key::turn_line(name),
         key::lock_counter(name),
         key::member_counter(name),
-        key::permit_holders(name),
-        key::permit_leases(name),
     ];
     let beside = beside.iter().map(ToString::to_string);
     beside.chain(timers).chain([name.to_owned()]).collect()
+}
+
+/// What is read beside what is looked at by its name.
+fn named_keys(name: &str) -> impl Iterator<Item = String> {
+    [key::permit_holders(name), key::permit_leases(name)].into_iter().map(|key| key.to_string())
 }
 
 /// What a name may be used as that is taken away.
@@ -403,8 +431,11 @@ const CONNECTING: [&str; 13] = [
 /// What of that is said of holds alone.
 const WITH_LOCKS: [&str; 4] = ["hdel", "publish", "subscribe", "unsubscribe"];
 
+/// What runs scripts: what is only read is asked for by plain commands.
+const OF_SCRIPTS: [&str; 2] = ["eval", "evalsha"];
+
 /// What is said to list locks.
-const LISTING: [&str; 14] = [
+const LISTING: [&str; 13] = [
     "exists",
     "hget",
     "hgetall",
@@ -418,8 +449,10 @@ const LISTING: [&str; 14] = [
     "scan",
     "time",
     "zcard",
-    "zrange",
 ];
+
+/// And of what is named, where it is permits.
+const LISTING_BY_NAME: [&str; 1] = ["zrange"];
 
 /// And of the servers of a cluster: where a slot is, and which waiters its names have.
 const IN_CLUSTER: [&str; 8] = [

@@ -84,6 +84,29 @@ async fn names_that_may_not_be_read_are_counted() {
     assert_eq!((none.locks.len(), none.failed.len()), (0, 1), "{none:?}");
 }
 
+/// What goes by patterns alone needs no right to permits, and nothing that runs a script.
+#[tokio::test]
+async fn rights_to_count_are_enough_where_nothing_is_looked_at_by_its_name() {
+    let server = RedisServer::start();
+    let here = patient(&server).namespace("shop:").connect().await.unwrap();
+    let _plain = soon(here.lock("x").acquire()).await.unwrap();
+    soon(here.expirable_semaphore("permits").try_set_permits(2)).await.unwrap();
+    let _permit = soon(here.expirable_semaphore("permits").acquire()).await.unwrap();
+    let rules = |rights: Rights| rights.namespace("shop:").rules();
+    let (counting, listing) =
+        (rules(Rights::new().counting("*")), rules(Rights::new().listing("*")));
+    let less: Vec<_> = listing.iter().filter(|rule| !counting.contains(rule)).collect();
+    assert!(less.contains(&&"+zrange".to_owned()) && less.len() > 2, "{less:?}");
+    assert!(counting.iter().all(|rule| listing.contains(rule) && !rule.contains("eval")));
+    user(&server, &counting);
+    let there = patient(&server).namespace("shop:").url(&server.url_with("app", "pw"));
+    let there = there.build().unwrap();
+    assert_eq!(names(&all(&there).await), ["x"]);
+    assert_eq!(server.cli(&["ACL", "LOG"]), "", "{counting:?}");
+    found(&there, "permits").await;
+    assert!(server.cli(&["ACL", "LOG"]).contains("zrange"), "{counting:?}");
+}
+
 /// All that is asked is allowed; and each of the commands of a list is needed.
 #[tokio::test]
 async fn rights_to_list_are_enough_and_the_least() {
@@ -99,8 +122,8 @@ async fn rights_to_list_are_enough_and_the_least() {
     hash(&server, "shop:z", &["mode", "read"]);
     let rules = Rights::new().namespace("shop:").listing("*").rules();
     for rule in &rules {
-        let writes = ["+hset", "+hdel", "+set", "+del", "+publish", "+pexpire", "+hincrby"];
-        assert!(!writes.contains(&&**rule), "{rules:?}");
+        let more = ["+hset", "+hdel", "+set", "+del", "+publish", "+pexpire", "+eval", "+evalsha"];
+        assert!(!more.contains(&&**rule), "{rules:?}");
     }
     let look = async |rules: &[String]| {
         user(&server, rules);
