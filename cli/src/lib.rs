@@ -19,6 +19,7 @@ mod doctor;
 mod duration;
 mod env;
 mod events;
+mod examine;
 mod exit;
 mod help;
 mod hold;

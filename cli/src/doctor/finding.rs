@@ -11,24 +11,10 @@ use super::{
 };
 use crate::{
     duration,
+    examine::{Examined, Silence},
     exit::{self, Failure},
     in_one_line,
 };
-
-/// What the servers behind one address said.
-pub(super) struct Examined {
-    pub(super) server: String,
-    /// With how far each clock is ahead of ours, in µs.
-    pub(super) answer: Result<Vec<(i64, ServerHealth)>, Silence>,
-}
-
-/// Why a server did not tell.
-#[derive(Debug)]
-pub(super) struct Silence {
-    /// With which palisade would exit for that.
-    pub(super) code: u8,
-    pub(super) message: String,
-}
 
 /// What all servers say. Its JSON form is for programs: fields are added, never changed.
 #[derive(Debug, Serialize)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use palisade::inspect::{Fsync, ServerHealth};
 
-use crate::duration;
+use crate::{duration, servers::Servers};
 
 /// How locks are held on the servers.
 #[derive(Debug, Clone, Copy)]
@@ -20,9 +20,23 @@ pub(super) struct Deployment {
 }
 
 impl Deployment {
+    pub(super) fn of(servers: &Servers, needs_all: bool) -> Self {
+        Self {
+            needs_all,
+            waits: servers.waits_if_alone(),
+            may_be_replaced: servers.has_replicas(),
+            is_guarded: !servers.may_be_cut_off(),
+        }
+    }
+
     /// Whether a server that was just started may not vote. One by itself grants at once, unless it is told not to.
     pub(super) fn has_votes(&self, named: usize) -> bool {
         named > 1 || self.waits || self.may_be_replaced
+    }
+
+    /// How many of them have to grant a lock.
+    pub(super) fn needs(&self, named: usize) -> usize {
+        if self.needs_all { named } else { named / 2 + 1 }
     }
 }
 
@@ -81,7 +95,7 @@ pub(super) fn verdict(servers: &[Option<Judged>], rule: &Deployment) -> String {
         return of_one(rule, keeps, wait);
     }
     let votes = known.filter(|one| one.votes).count();
-    of_several(servers.len(), votes, rule.needs_all, wait)
+    of_several(servers.len(), votes, rule.needs(servers.len()), wait)
 }
 
 fn of_one(rule: &Deployment, keeps: Keeps, wait: Duration) -> String {
@@ -116,8 +130,7 @@ fn of_one_with_replicas(rule: &Deployment, wait: Duration) -> String {
     )
 }
 
-fn of_several(named: usize, votes: usize, needs_all: bool, wait: Duration) -> String {
-    let need = if needs_all { named } else { named / 2 + 1 };
+fn of_several(named: usize, votes: usize, need: usize, wait: Duration) -> String {
     let wait = duration::show_roughly(wait);
     match votes.checked_sub(need) {
         None => format!(

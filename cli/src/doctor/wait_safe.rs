@@ -12,9 +12,10 @@ use palisade::{
 };
 use serde::Serialize;
 
-use super::{examine_all, finding::Examined, problem::lag};
+use super::problem::lag;
 use crate::{
     args::DoctorArgs,
+    examine::{Examined, examine_all},
     exit::{self, Failure},
     in_one_line, print_json,
     servers::Servers,
