@@ -8,6 +8,7 @@ mod pack;
 mod packages;
 mod planted;
 mod postgres;
+mod prometheus;
 mod proofs;
 mod redis;
 mod walk;
@@ -27,7 +28,7 @@ struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Chore {
-    /// Runs unit, integration and doc tests; installs redis-server and PostgreSQL if they are missing.
+    /// Runs unit, integration and doc tests; installs redis-server, PostgreSQL and Prometheus if they are missing.
     Test {
         /// Passed to `cargo test`; what follows another `--` goes to the test binaries.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -114,9 +115,9 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     match chore {
-        Chore::Test { args } => {
-            postgres::ensure().map_or_else(failed, |()| cargo::run(&TESTS, &args))
-        }
+        Chore::Test { args } => postgres::ensure()
+            .and_then(|()| prometheus::ensure())
+            .map_or_else(failed, |()| cargo::run(&TESTS, &args)),
         Chore::Chaos { args } => cargo::run_program("palisade-chaos", &args),
         Chore::Sim { args } => cargo::run_program("palisade-simulation", &args),
         Chore::Planted { bugs } => planted::run(&bugs).unwrap_or_else(failed),

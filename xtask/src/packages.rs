@@ -1,6 +1,7 @@
 //! Looks for programs, and installs the system's packages.
 
 use std::ffi::OsStr;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Installs packages by apt-get.
@@ -17,7 +18,20 @@ pub(crate) fn install_by_apt(packages: &[&str]) -> Result<(), String> {
     as_root(&words).map_err(|reason| format!("{reason}; try it by hand: {}", words.join(" ")))
 }
 
-pub(crate) fn as_root(command: &[&str]) -> Result<(), String> {
+/// Ends a service that an install has started, for good: tests start servers of their own.
+pub(crate) fn leave_no_service(name: &str) {
+    let stop: &[&str] = if Path::new("/run/systemd/system").exists() {
+        &["systemctl", "disable", "--now", name]
+    } else {
+        &["service", name, "stop"]
+    };
+    // Where services are not started by an install there is none to stop.
+    if let Err(reason) = as_root(stop) {
+        eprintln!("warning: {reason}");
+    }
+}
+
+fn as_root(command: &[&str]) -> Result<(), String> {
     let words: Vec<_> = match is_root() {
         true => command.to_vec(),
         false if exists("sudo") => ["sudo"].iter().chain(command).copied().collect(),

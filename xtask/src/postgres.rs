@@ -2,9 +2,8 @@
 
 use std::env;
 use std::fs;
-use std::path::Path;
 
-use crate::packages::{as_root, exists, install_by_apt, run, version};
+use crate::packages::{exists, install_by_apt, leave_no_service, run, version};
 
 /// Makes sure that the tests of `palisade::fence` find a PostgreSQL.
 ///
@@ -20,7 +19,7 @@ pub(crate) fn ensure() -> Result<(), String> {
     println!("PostgreSQL is not here, installing it");
     if exists("apt-get") {
         install_by_apt(&["postgresql"])?;
-        leave_no_service();
+        leave_no_service("postgresql");
         return Ok(());
     }
     if exists("brew") {
@@ -35,17 +34,4 @@ pub(crate) fn ensure() -> Result<(), String> {
 fn is_packaged() -> bool {
     let mut versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     versions.any(|version| version.path().join("bin/postgres").exists())
-}
-
-/// The tests start servers of their own, so the package's service is not left running.
-fn leave_no_service() {
-    let stop: &[&str] = if Path::new("/run/systemd/system").exists() {
-        &["systemctl", "disable", "--now", "postgresql"]
-    } else {
-        &["service", "postgresql", "stop"]
-    };
-    // Where services are not started by an install there is none to stop.
-    if let Err(reason) = as_root(stop) {
-        eprintln!("warning: {reason}");
-    }
 }

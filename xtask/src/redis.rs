@@ -1,9 +1,8 @@
 //! Finds `redis-server`, or installs the system's package.
 
 use std::env;
-use std::path::Path;
 
-use crate::packages::{self, as_root, exists, run, version};
+use crate::packages::{exists, install_by_apt, leave_no_service, run, version};
 
 /// Makes sure that tests find a `redis-server`.
 ///
@@ -21,7 +20,8 @@ pub(crate) fn ensure() -> Result<(), String> {
     }
     println!("redis-server is not on the PATH, installing it");
     if exists("apt-get") {
-        install_by_apt()?;
+        install_by_apt(&["redis-server"])?;
+        leave_no_service("redis-server");
     } else if exists("brew") {
         run("brew", &["install", "redis"])?;
     } else {
@@ -31,20 +31,5 @@ pub(crate) fn ensure() -> Result<(), String> {
     }
     let found = version("redis-server").ok_or("redis-server was installed but does not run")?;
     println!("{found}");
-    Ok(())
-}
-
-/// The tests start servers of their own, so the package's service is not left running.
-fn install_by_apt() -> Result<(), String> {
-    packages::install_by_apt(&["redis-server"])?;
-    let stop: &[&str] = if Path::new("/run/systemd/system").exists() {
-        &["systemctl", "disable", "--now", "redis-server"]
-    } else {
-        &["service", "redis-server", "stop"]
-    };
-    // Where services are not started by an install there is none to stop.
-    if let Err(reason) = as_root(stop) {
-        eprintln!("warning: {reason}");
-    }
     Ok(())
 }
