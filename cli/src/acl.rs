@@ -76,12 +76,13 @@ impl RoleOfUser {
         let rights = if args.in_cluster { rights.in_cluster() } else { rights };
         let rights = match self {
             Self::Operator => rights.revoking(),
-            Self::Doctor => rights.examining(),
+            Self::Doctor | Self::Exporter => rights.examining(),
         };
+        let with = if self == Self::Exporter { Rights::counting } else { Rights::listing };
         if args.names.is_empty() {
-            return rights.listing("*");
+            return with(rights, "*");
         }
-        args.names.iter().fold(rights, |rights, name| rights.listing(name))
+        args.names.iter().fold(rights, |rights, name| with(rights, name))
     }
 }
 

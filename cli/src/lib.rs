@@ -3,9 +3,9 @@
 //!
 //! `run` tells the story; `supervisor` keeps its promise when palisade itself is killed or stopped; `inspect` shows the
 //! holders of a lock, and `ls` all locks that are held; `watch` tells what becomes of them; `unlock` takes one away;
-//! `hold` holds one for something else; `doctor` shows how the servers are; `leader` follows an election; `bless`
-//! vouches for a new fleet; `config` tells what is set, and where. There is no API here but the arguments themselves:
-//! the tool is its arguments, its exit codes and its output.
+//! `hold` holds one for something else; `doctor` shows how the servers are, and `exporter` tells all of that to
+//! Prometheus; `leader` follows an election; `bless` vouches for a new fleet; `config` tells what is set, and where.
+//! There is no API here but the arguments themselves: the tool is its arguments, its exit codes and its output.
 
 #![cfg(target_os = "linux")]
 
@@ -21,6 +21,7 @@ mod env;
 mod events;
 mod examine;
 mod exit;
+mod exporter;
 mod help;
 mod hold;
 mod holder;
@@ -99,6 +100,7 @@ fn dispatch(cli: Cli) -> Result<End, Failure> {
         Subcommand::Ls(args) => runtime()?.block_on(ls::ls(&args)),
         Subcommand::Leader(args) => runtime()?.block_on(leader::leader(&args)),
         Subcommand::Doctor(args) => runtime()?.block_on(doctor::doctor(&args)),
+        Subcommand::Exporter(args) => runtime()?.block_on(exporter::exporter(&args)),
         Subcommand::Watch(args) => runtime()?.block_on(watch::watch(&args)),
         Subcommand::Unlock(args) => runtime()?.block_on(unlock::unlock(&args)),
         Subcommand::Permits(args) => runtime()?.block_on(permits::permits(&args)),

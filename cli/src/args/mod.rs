@@ -2,6 +2,7 @@
 
 mod completions;
 mod files;
+mod exporter;
 mod operating;
 mod servers;
 
@@ -22,6 +23,7 @@ use crate::{
 
 pub(crate) use completions::{CompletingShell, CompletionsArgs};
 pub(crate) use files::{ConfigArgs, ConfigQuestion, FileArgs};
+pub(crate) use exporter::ExporterArgs;
 pub(crate) use operating::{DoctorArgs, LsArgs, UnlockArgs, WatchArgs};
 pub(crate) use servers::{
     AfterFailover, ReleasesTold, ServerArgs, TlsArgs, VotesOfUnknown, WhichWait,
@@ -45,6 +47,7 @@ pub(crate) enum Subcommand {
     Unlock(UnlockArgs),
     Leader(LeaderArgs),
     Doctor(DoctorArgs),
+    Exporter(ExporterArgs),
     Permits(PermitsArgs),
     Bless(BlessArgs),
     Acl(AclArgs),
@@ -386,6 +389,8 @@ pub(crate) enum RoleOfUser {
     Operator,
     /// Asks how servers are, by `palisade doctor`, and lists locks: reads alone
     Doctor,
+    /// Counts locks and asks how servers are, by `palisade exporter`: reads alone
+    Exporter,
 }
 
 /// What a name is used as.

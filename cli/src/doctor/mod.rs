@@ -5,7 +5,7 @@ mod problem;
 mod verdict;
 mod wait_safe;
 
-use self::{finding::Finding, verdict::Deployment};
+use self::finding::Finding;
 use crate::{
     args::DoctorArgs,
     examine::{CLOCK_SKEW, examine_all},
@@ -13,6 +13,8 @@ use crate::{
     print,
     servers::Servers,
 };
+
+pub(crate) use self::verdict::Deployment;
 
 /// Examines all servers and prints what there is to say.
 pub(crate) async fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {

@@ -8,7 +8,7 @@ use crate::{duration, servers::Servers};
 
 /// How locks are held on the servers.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Deployment {
+pub(crate) struct Deployment {
     /// Whether every server has to grant a lock.
     pub(super) needs_all: bool,
     /// Whether one server by itself grants nothing after its start for as long as it may have forgotten locks.
@@ -20,7 +20,7 @@ pub(super) struct Deployment {
 }
 
 impl Deployment {
-    pub(super) fn of(servers: &Servers, needs_all: bool) -> Self {
+    pub(crate) fn of(servers: &Servers, needs_all: bool) -> Self {
         Self {
             needs_all,
             waits: servers.waits_if_alone(),
@@ -30,12 +30,12 @@ impl Deployment {
     }
 
     /// Whether a server that was just started may not vote. One by itself grants at once, unless it is told not to.
-    pub(super) fn has_votes(&self, named: usize) -> bool {
+    pub(crate) fn has_votes(&self, named: usize) -> bool {
         named > 1 || self.waits || self.may_be_replaced
     }
 
     /// How many of them have to grant a lock.
-    pub(super) fn needs(&self, named: usize) -> usize {
+    pub(crate) fn needs(&self, named: usize) -> usize {
         if self.needs_all { named } else { named / 2 + 1 }
     }
 }

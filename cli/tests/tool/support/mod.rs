@@ -1,6 +1,7 @@
 //! What the tests share. Nothing here sleeps to let things settle: every wait is for an event,
 //! and has a limit after which the test fails.
 
+pub(crate) mod exporter;
 pub(crate) mod supervisor;
 pub(crate) mod terminal;
 pub(crate) mod tool;

@@ -114,6 +114,15 @@ impl Running {
         self.errors.recv_timeout(LIMIT).expect("a line of stderr in time")
     }
 
+    /// The next line on stderr; none of one that has ended.
+    pub(crate) fn complaint_if_any(&self) -> Option<String> {
+        match self.errors.recv_timeout(LIMIT) {
+            Ok(line) => Some(line),
+            Err(mpsc::RecvTimeoutError::Disconnected) => None,
+            Err(mpsc::RecvTimeoutError::Timeout) => panic!("it says nothing and does not end"),
+        }
+    }
+
     /// Waits until it has run for so many seconds.
     pub(crate) fn pass(&self, seconds: u64) {
         let time = std::time::Duration::from_secs(seconds);
