@@ -1,8 +1,8 @@
 //! The command line: what can be asked, and the help that explains it.
 
 mod completions;
-mod files;
 mod exporter;
+mod files;
 mod operating;
 mod servers;
 
@@ -22,8 +22,8 @@ use crate::{
 };
 
 pub(crate) use completions::{CompletingShell, CompletionsArgs};
-pub(crate) use files::{ConfigArgs, ConfigQuestion, FileArgs};
 pub(crate) use exporter::ExporterArgs;
+pub(crate) use files::{ConfigArgs, ConfigQuestion, FileArgs};
 pub(crate) use operating::{DoctorArgs, LsArgs, UnlockArgs, WatchArgs};
 pub(crate) use servers::{
     AfterFailover, ReleasesTold, ServerArgs, TlsArgs, VotesOfUnknown, WhichWait,

@@ -20,6 +20,7 @@ mod misdirected;
 mod namespace;
 mod pages;
 mod periods;
+mod prometheus;
 mod quorum;
 mod roles;
 mod rolling;

@@ -8,7 +8,7 @@ use testkit::{Cluster, RedisServer};
 use crate::support::tool::{Running, palisade, run};
 
 /// Those whose output is another's, or no answer.
-const WITHOUT: [&str; 2] = ["run", "completions"];
+const WITHOUT: [&str; 3] = ["run", "completions", "exporter"];
 
 fn help(command: &str) -> String {
     let words: Vec<_> = command.split(' ').chain(["--help"]).collect();
