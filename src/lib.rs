@@ -52,8 +52,8 @@
 //! # What is promised, and what cannot be
 //!
 //! What is written in the same Redis can be written by a [script](LockGuard::script) that the server executes only while
-//! the hold stands. The [README](readme) says what holds and as long as what, what the servers need, and how it is known. Whoever
-//! calls for a double run to be *impossible* needs a store that refuses: see [`FencingToken`].
+//! the hold stands. The [promises] say what holds and as long as what. A double run is *impossible* only where a store
+//! refuses it: see [`FencingToken`]. The [README](readme) names the pages: deployments, incidents, operation.
 //!
 //! # Features
 //!
@@ -121,11 +121,43 @@ pub use planted::bugs as planted_bugs;
 pub use standing::Quarantine;
 pub use wait::OnOutage;
 
-/// What is promised, what servers need, and how it is known.
+/// What the library is, in one page that names all others.
 pub mod readme {
     #![doc = include_str!("../README.md")]
-    #[allow(unused_imports, reason = "the page links to what is at the root")]
-    use crate::*;
+}
+
+/// What holds, as long as what, and what no lock can.
+pub mod promises {
+    #![doc = include_str!("../docs/src/choose/promises.md")]
+}
+
+/// The pages with code of this library, which is compiled as this library's own examples are.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../docs/src/start/five-minutes.md")]
+    mod start {}
+    #[doc = include_str!("../docs/src/understand/fencing.md")]
+    mod fencing {}
+    #[doc = include_str!("../docs/src/use/web-handlers.md")]
+    mod web_handlers {}
+    #[doc = include_str!("../docs/src/use/cron-jobs.md")]
+    mod cron_jobs {}
+    #[doc = include_str!("../docs/src/use/shutdown.md")]
+    mod shutdown {}
+    #[doc = include_str!("../docs/src/use/logging.md")]
+    mod logging {}
+    #[doc = include_str!("../docs/src/use/testing.md")]
+    mod testing {}
+    #[doc = include_str!("../docs/src/use/blocking-programs.md")]
+    mod blocking {}
+    #[doc = include_str!("../docs/src/use/beside-a-pool.md")]
+    mod beside_pool {}
+    #[doc = include_str!("../docs/src/use/retries.md")]
+    mod retries {}
+    #[doc = include_str!("../docs/src/move-over/redisson.md")]
+    mod from_redisson {}
+    #[doc = include_str!("../docs/src/move-over/rslock.md")]
+    mod from_rslock {}
 }
 
 /// Scripts that change data in the same Redis only while a hold stands: [`LockGuard::script`]. And in another Redis

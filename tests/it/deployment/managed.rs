@@ -1,4 +1,4 @@
-//! Servers whose owners took commands away, as some providers do: README.md has the table.
+//! Servers whose owners took commands away, as some providers do: `docs/src/choose/providers.md` has the table.
 
 use futures::future::join;
 use palisade::{

@@ -6,6 +6,7 @@ mod events;
 mod guides;
 mod house;
 mod names;
+mod pages;
 mod proofs;
 mod prose;
 mod walks;

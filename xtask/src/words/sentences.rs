@@ -37,7 +37,7 @@ pub(crate) struct Sentence {
     /// Where it begins, from 1.
     pub(crate) line: usize,
     pub(crate) text: String,
-    /// Whether users read it first: the README, the docs of what is public, and the doors of modules.
+    /// Whether users read it first: the README, the pages, the docs of what is public, and the doors of modules.
     pub(crate) is_public: bool,
 }
 
@@ -136,7 +136,9 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
 fn of_file(name: &str, text: &str) -> Vec<Sentence> {
     let blocks = match name {
         "CHANGELOG.md" => vec![newest_section(text)],
-        name if name.ends_with(".md") => vec![document(text, name == "README.md")],
+        name if name.ends_with(".md") => {
+            vec![document(text, name == "README.md" || name.starts_with("docs/src/"))]
+        }
         _ => comments(text, name.starts_with("src/")),
     };
     let mut found = Vec::new();
