@@ -166,6 +166,26 @@ fn rust_in_pages_is_compiled() {
     }
 }
 
+/// Names of the library, such as `Client::fenced`. Pages about other libraries have theirs, too.
+#[test]
+fn names_in_pages_are_those_of_today() {
+    let said = said();
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let known: BTreeSet<_> = said.split(|c| !is_word(c)).collect();
+    let mut names = 0;
+    for page in pages().iter().filter(|page| !page.path.starts_with("docs/src/move-over")) {
+        let quoted = page.prose().flat_map(|line| line.split('`').skip(1).step_by(2));
+        for name in quoted.filter(|name| name.starts_with(char::is_uppercase)) {
+            let Some((of, member)) = name.split_once("::") else { continue };
+            let member = member.split(|c| !is_word(c)).next().unwrap_or_default();
+            let is_known = known.contains(of) && known.contains(member);
+            assert!(is_known || member.is_empty(), "{}: what is {name}?", page.path.display());
+            names += 1;
+        }
+    }
+    assert!(names > 60, "{names} names were found");
+}
+
 /// `…` stands for what differs from one time to the next.
 #[test]
 fn texts_of_incidents_are_what_is_said() {
