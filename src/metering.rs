@@ -136,6 +136,12 @@ mod recorded {
         }
     }
 
+    impl Default for Meters {
+        fn default() -> Self {
+            Self::new(None)
+        }
+    }
+
     impl Meters {
         pub(crate) fn new(group: Option<&str>) -> Self {
             let group: Vec<_> =

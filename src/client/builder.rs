@@ -423,7 +423,7 @@ impl ClientBuilder {
         let watchdog_lease = self.watchdog_lease.min(max_lease);
         self.check(watchdog_lease)?;
         let (fleet_max_lease, quarantine) = (self.longest_of_all(), self.quarantine_length());
-        let replicated = self.replicated();
+        let (replicated, meters) = (self.replicated(), Arc::new(self.meters()));
         // By a clock that stands still a look would never end.
         let is_given = self.process.is_some();
         let is_real = !is_given && self.clock.is_none();
@@ -434,10 +434,7 @@ impl ClientBuilder {
         };
         let endpoint = self.address.endpoint(&process)?;
         let (is_cluster, db) = (endpoint.is_cluster(), endpoint.db());
-        if is_cluster && db != 0 {
-            let reason = "a cluster has no other database than 0".into();
-            return Err(ConfigError::InvalidSetting { setting: "database", reason });
-        }
+        check_database(is_cluster, db)?;
         let sharded = self.sharded_pubsub;
         let sharding = if is_cluster { Sharding::of_cluster(sharded) } else { Sharding::none() };
         let waits_after_failover = self.failover == Failover::Wait && endpoint.may_fail_over();
@@ -445,11 +442,6 @@ impl ClientBuilder {
         let protected = if waits_after_failover { promoted } else { self.quarantine };
         let told = (self.presence, self.note.as_deref(), &self.labels);
         let identity = identity(&process, is_given, told);
-        #[cfg(feature = "metrics")]
-        let meters = Meters::new(self.metrics_group.as_deref());
-        #[cfg(not(feature = "metrics"))]
-        let meters = Meters;
-        let meters = Arc::new(meters);
         let settings = ServiceSettings {
             node_timeout: self.node_timeout,
             connect_timeout: self.connect_timeout,
@@ -496,6 +488,13 @@ impl ClientBuilder {
             },
         );
         Ok(Client { services: NodeServices::new(node, process, settings) })
+    }
+
+    fn meters(&self) -> Meters {
+        #[cfg(feature = "metrics")]
+        return Meters::new(self.metrics_group.as_deref());
+        #[cfg(not(feature = "metrics"))]
+        Meters
     }
 
     fn replicated(&self) -> Option<Replicated> {
@@ -595,6 +594,14 @@ fn client_name(process: &Process, name: &str) -> Arc<str> {
     let uuid = process.uuid();
     if name.is_empty() { format!("palisade:{uuid}") } else { format!("palisade:{uuid}:{name}") }
         .into()
+}
+
+fn check_database(is_cluster: bool, db: i64) -> Result<(), ConfigError> {
+    if is_cluster && db != 0 {
+        let reason = "a cluster has no other database than 0".into();
+        return Err(ConfigError::InvalidSetting { setting: "database", reason });
+    }
+    Ok(())
 }
 
 /// What operators are told of a process, if they are.

@@ -29,6 +29,7 @@ pub(crate) fn settings() -> NodeSettings {
         replicated: None,
         marker: crate::wire::key::marker(""),
         spin: Spin::Never,
+        meters: Arc::default(),
         scripts: vec![&ECHO],
     }
 }
