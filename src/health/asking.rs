@@ -10,6 +10,7 @@ use super::{
     server_health::ServerHealth,
 };
 use crate::{
+    clock::Instant,
     error::NodeError,
     process::NodeServices,
     reach::field,
@@ -41,6 +42,7 @@ async fn examine_one(
     let ask = |question: &[&str]| connection.ask(Question(words(question)), deadline);
     ask(&["PING"]).await?;
     let round_trip = services.now().saturating_since(begun);
+    let asked_at = services.now();
     let asked = join_all(QUESTIONS.iter().map(|question| ask(question))).await;
     let mut not_allowed = Vec::new();
     let mut answers = Vec::new();
@@ -54,13 +56,14 @@ async fn examine_one(
     let Ok(answers) = <[Value; QUESTIONS.len()]>::try_from(answers) else {
         return Err(NodeError::Closed);
     };
-    Ok(told(services, connection, round_trip, not_allowed, &answers))
+    let came = asked_at + round_trip / 2;
+    Ok(told(services, connection, (round_trip, came), not_allowed, &answers))
 }
 
 fn told(
     services: &NodeServices,
     connection: &Connection,
-    round_trip: Duration,
+    (round_trip, came): (Duration, Instant),
     not_allowed: Vec<&'static str>,
     answers: &[Value; QUESTIONS.len()],
 ) -> ServerHealth {
@@ -70,13 +73,17 @@ fn told(
         true => format!("[{host}]:{port}"),
         false => format!("{host}:{port}"),
     });
-    let time = connection.server_time_at(now);
+    // What is known of its clock by earlier calls would hide that it was set since.
+    let said = number(server, "server_time_usec").map(Duration::from_micros);
+    let known =
+        || Duration::from_micros(u64::try_from(connection.server_time_at(now)).unwrap_or(0));
+    let time = said.map_or_else(known, |said| said.saturating_add(now.saturating_since(came)));
     ServerHealth {
         address: place.unwrap_or_else(|| services.node_id().to_string()),
         version: version(server),
         uptime: number(server, "uptime_in_seconds").map(Duration::from_secs),
         round_trip,
-        time: Duration::from_micros(u64::try_from(time).unwrap_or_default()),
+        time,
         vote: standing.may_vote(now),
         longest_wait: standing.greatest_wait(),
         blessed_for: standing.blessing().map(|blessing| blessing.max_lease),

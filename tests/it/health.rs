@@ -1,6 +1,9 @@
 //! What servers tell about themselves.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use palisade::{
     Client, Quarantine,
@@ -9,7 +12,7 @@ use palisade::{
     error::{ConnectError, NodeError},
     inspect::{Fsync, ServerHealth},
 };
-use testkit::{Cluster, RedisServer, SlotCluster};
+use testkit::{Cluster, RedisServer, SlotCluster, WallClocks};
 
 use crate::{
     fleet::masters,
@@ -56,6 +59,31 @@ async fn server_tells_its_memory_its_connections_and_its_replicas() {
     assert!(told.version.is_some() && told.uptime.is_some(), "{told:?}");
     let shown = client.node_id().to_string();
     assert_eq!(told.address, shown);
+}
+
+/// A client that is connected for long has samples of another time; and one that may run no script has none.
+#[tokio::test]
+async fn clock_that_is_set_later_is_told_to_those_that_only_read_too() {
+    let clocks = Arc::new(WallClocks::build().expect("a C compiler"));
+    let server = RedisServer::builder().settable_clock(&clocks).start();
+    let reader = Rights::new().examining().listing("*");
+    let rules = reader.rules();
+    let mut words = vec!["ACL", "SETUSER", "reader", "reset", "on", ">pw"];
+    words.extend(rules.iter().map(String::as_str));
+    server.command(&words);
+    let reader = Client::connect(server.url_with("reader", "pw")).await.unwrap();
+    let long = patient(&server).connect().await.unwrap();
+    drop(long.lock("x").acquire().await.unwrap());
+    for ahead in [0, -3_000, 60_000] {
+        server.set_clock(ahead);
+        for client in [&reader, &long] {
+            let time = of(client).await.time.as_millis();
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+            let told = i128::try_from(time).unwrap() - i128::try_from(now).unwrap();
+            let off = (told - i128::from(ahead)).abs();
+            assert!(off < 1_000, "{ahead} ms ahead, and {told} ms are told");
+        }
+    }
 }
 
 /// By the server's clock, at the moment of the answer.
