@@ -510,6 +510,7 @@ mod tests {
         for rule in [
             r"~a\*\[x]\?\\",
             r"~a\*palisade:marker",
+            r"~a\*palisade_process:*",
             r"~{a\*\[x]\?\\}:*:rwlock_timeout:1",
             r"~{a\*\[x]\?\\}:palisade_last_run",
             r"~{a\*\[x]\?\\}:palisade_period:*",
