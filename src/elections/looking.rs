@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     error::{ConfigError, InspectError, NodeError},
+    process::Gate,
     voting::{Members, Voter},
 };
 
@@ -51,7 +52,11 @@ pub(super) async fn look(members: &Members) -> Result<Sighting, InspectError> {
             Named::Unknown => {}
         }
     }
-    Err(first_error.unwrap_or_else(|| failed(members.first(), NodeError::Closed)))
+    // What a shutdown of ours broke off is no outage of a server.
+    let is_closed = |of: &&Voter| of.services.gatekeeper.gate() == Gate::Closed;
+    let closed = members.values().find(is_closed).map(|of| failed(of, NodeError::Closed));
+    let error = closed.or(first_error);
+    Err(error.unwrap_or_else(|| failed(members.first(), NodeError::Closed)))
 }
 
 async fn ask(of: &Voter) -> Result<ToldLeader, NodeError> {
