@@ -99,7 +99,7 @@ mod silent {
         pub(crate) const fn granted(&self, _waited: Duration) {}
         pub(crate) const fn refused(&self) {}
         pub(crate) const fn failed(&self, _error: &AcquireError) {}
-        pub(crate) const fn ended(&self, _held: Duration, _passed_on: bool) {}
+        pub(crate) fn ended(&self, _held: impl FnOnce() -> Duration, _passed_on: bool) {}
         pub(crate) fn lost(self: &SharedMeters, _cause: &LostCause) {}
         pub(crate) fn not_renewed(self: &SharedMeters) {}
         pub(crate) fn reached(self: &SharedMeters, _server: &NodeId, _is_up: bool) {}
@@ -194,9 +194,10 @@ mod recorded {
             contained(|| self.acquires.get(outcome).map(|counter| counter.increment(1)));
         }
 
-        pub(crate) fn ended(&self, held: Duration, passed_on: bool) {
+        /// The clock is not read where nothing is measured.
+        pub(crate) fn ended(&self, held: impl FnOnce() -> Duration, passed_on: bool) {
             contained(|| {
-                self.hold_seconds.record(held);
+                self.hold_seconds.record(held());
                 self.handovers.increment(u64::from(passed_on));
             });
         }
