@@ -292,7 +292,7 @@ pub mod any {
 pub mod inspect {
     pub use crate::{
         composite::{Inspection, Revocation},
-        health::{Fsync, ReplicaHealth, ServerHealth},
+        health::{Fsync, MissingRights, ReplicaHealth, ServerHealth},
         kind::{Access, Holder},
         kinds::Revoked,
         listing::{

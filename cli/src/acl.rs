@@ -87,7 +87,7 @@ impl RoleOfUser {
 }
 
 impl KindOfName {
-    fn usage(self) -> Use {
+    pub(crate) fn usage(self) -> Use {
         match self {
             Self::Lock => Use::Lock,
             Self::Fenced => Use::FencedLock,

@@ -69,17 +69,13 @@ fn told(
 ) -> ServerHealth {
     let [server, clients, memory, persistence, replication, appendfsync, save] = answers;
     let (now, standing) = (services.now(), connection.standing());
-    let place = connection.place().map(|(host, port)| match host.contains(':') {
-        true => format!("[{host}]:{port}"),
-        false => format!("{host}:{port}"),
-    });
     // What is known of its clock by earlier calls would hide that it was set since.
     let said = number(server, "server_time_usec").map(Duration::from_micros);
     let known =
         || Duration::from_micros(u64::try_from(connection.server_time_at(now)).unwrap_or(0));
     let time = said.map_or_else(known, |said| said.saturating_add(now.saturating_since(came)));
     ServerHealth {
-        address: place.unwrap_or_else(|| services.node_id().to_string()),
+        address: shown_place(services, connection),
         version: version(server),
         uptime: number(server, "uptime_in_seconds").map(Duration::from_secs),
         round_trip,
@@ -101,8 +97,17 @@ fn told(
     }
 }
 
+/// Where a server is: of a cluster, one of its masters.
+pub(super) fn shown_place(services: &NodeServices, connection: &Connection) -> String {
+    let place = connection.place().map(|(host, port)| match host.contains(':') {
+        true => format!("[{host}]:{port}"),
+        false => format!("{host}:{port}"),
+    });
+    place.unwrap_or_else(|| services.node_id().to_string())
+}
+
 /// A server that does not know a question, or this user may not ask it, is healthy all the same.
-fn unless_it_is_refused(error: NodeError) -> Result<Value, NodeError> {
+pub(super) fn unless_it_is_refused(error: NodeError) -> Result<Value, NodeError> {
     match error {
         NodeError::Permission { .. } | NodeError::Server { .. } => Ok(Value::Nil),
         error => Err(error),

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! # Invariants
-//! - **Nothing is written**, and nothing is decided here: the same answer is a warning to one operator and none to
+//! - **Nothing is written** (an announcement that is tried is of a lock that is not there), and nothing is decided here: the same answer is a warning to one operator and none to
 //!   another.
 //! - **What is not known is told as unknown**, never as good.
 //! - **It is asked when a user asks**, and at no other time: no hold and no acquire waits for it.
@@ -27,11 +27,18 @@
 //! # To change…
 //! - what is asked: `asking`, with the right that it takes
 //! - how an answer is read: `reading`
+//! - how rights are tried: `missing_rights.lua`, and `script`, its only wrapper; whether announcements are heard: `announcing`
 //! - what users get: `server_health`; what is made of it for people: `cli/src/doctor`
 
+mod announcing;
 mod asking;
+mod missing_rights;
 mod reading;
+mod script;
 mod server_health;
 
+pub(crate) use announcing::heard_after;
 pub(crate) use asking::{COMMANDS, examine};
+pub use missing_rights::MissingRights;
+pub(crate) use missing_rights::missing_rights;
 pub use server_health::{Fsync, ReplicaHealth, ServerHealth};

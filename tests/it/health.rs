@@ -167,3 +167,90 @@ async fn embedded_server_tells_what_it_can() {
     let told = of(&client).await;
     assert_eq!((told.appends, told.saves, told.memory_used), (Some(false), Some(false), None));
 }
+
+#[tokio::test]
+async fn rights_that_a_user_lacks_are_told_by_their_rules() {
+    let server = RedisServer::start();
+    let has = Rights::new().with(Use::Lock, r"a[1]*\");
+    let rules = has.rules();
+    let words = ["ACL", "SETUSER", "app", "reset", "on", ">pw"].map(str::to_owned);
+    let words: Vec<String> = words.into_iter().chain(rules).collect();
+    server.command(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    let app = Client::connect(server.url_with("app", "pw")).await.unwrap();
+    let lacked = async |wanted: Rights| {
+        let mut told = app.missing_rights(&wanted).await.unwrap();
+        assert_eq!((told.len(), &told[0].address), (1, &app.node_id().to_string()));
+        told.remove(0).rules.unwrap()
+    };
+    assert_eq!(lacked(has.clone()).await, Vec::<String>::new());
+    let other = lacked(Rights::new().with(Use::Lock, "other")).await;
+    assert!(other.contains(&"~other".to_owned()), "{other:?}");
+    assert!(other.contains(&"&redisson_lock__channel:{other}".to_owned()), "{other:?}");
+    assert!(!other.iter().any(|rule| rule.starts_with('+')), "{other:?}");
+    let examining = lacked(has.examining().inspecting()).await;
+    assert_eq!(examining, ["+client|list", "+config|get"]);
+}
+
+/// A server that is asked about a command that lacks a word may crash.
+#[tokio::test]
+async fn each_command_of_all_rights_is_known_and_missed_where_it_is_lacked() {
+    let server = RedisServer::start();
+    let all = Rights::new().inspecting().revoking().blessing().replicated().tracking();
+    let uses = [
+        Use::Lock,
+        Use::FencedLock,
+        Use::Election,
+        Use::FairLock,
+        Use::RwLock,
+        Use::Semaphore,
+        Use::ExpirableSemaphore,
+        Use::CountDownLatch,
+    ];
+    let all =
+        uses.into_iter().fold(all.examining().in_cluster(), |all, usage| all.with(usage, "x"));
+    let lists = Rights::new().listing("x");
+    let mut commands: Vec<String> = all.rules().into_iter().chain(lists.rules()).collect();
+    commands.retain(|rule| rule.starts_with('+') && rule != "+eval");
+    commands.sort_unstable();
+    commands.dedup();
+    server.command(&["ACL", "SETUSER", "app", "reset", "on", ">pw", "+@all", "~*", "&*"]);
+    let app = Client::connect(server.url_with("app", "pw")).await.unwrap();
+    for command in &commands {
+        let without = command.replacen('+', "-", 1);
+        server.command(&["ACL", "SETUSER", "app", &without]);
+        let mut lacked = Vec::new();
+        for wanted in [&all, &lists] {
+            let told = app.missing_rights(wanted).await.unwrap().remove(0);
+            lacked.extend(told.rules.unwrap());
+        }
+        assert!(lacked.contains(command) && lacked.iter().all(|it| it == command), "{lacked:?}");
+        server.command(&["ACL", "SETUSER", "app", command]);
+    }
+}
+
+#[tokio::test]
+async fn what_a_server_does_not_tell_of_rights_is_unknown() {
+    let embedded = Server::start().unwrap().client().unwrap();
+    let wanted = Rights::new().with(Use::Lock, "x");
+    assert_eq!(embedded.missing_rights(&wanted).await.unwrap()[0].rules, None);
+    let server = RedisServer::start();
+    server.command(&["ACL", "SETUSER", "app", "reset", "on", ">pw", "+@all", "~*", "&*", "-eval"]);
+    let app = Client::connect(server.url_with("app", "pw")).await.unwrap();
+    assert_eq!(app.missing_rights(&wanted).await.unwrap()[0].rules, None);
+}
+
+#[tokio::test]
+async fn announcement_comes_back_from_one_server_and_from_a_cluster() {
+    let server = RedisServer::start();
+    let client = patient(&server).namespace("shop:").connect().await.unwrap();
+    assert!(client.announcement_delay("x").await.unwrap().is_some());
+    let stats = server.cli(&["INFO", "commandstats"]);
+    assert!(stats.contains("cmdstat_publish:calls=1,"), "{stats}");
+    let cluster = SlotCluster::start(3);
+    let client = Client::cluster(cluster.hosts()).await.unwrap();
+    for name in ["a", "b", "c", "d"] {
+        assert!(client.announcement_delay(name).await.unwrap().is_some(), "{name}");
+    }
+    let refused = client.announcement_delay("").await.unwrap_err();
+    assert!(matches!(refused, ConnectError::Config(_)), "{refused}");
+}

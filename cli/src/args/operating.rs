@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{LONGEST_PAUSE, ServerArgs};
+use super::{KindOfName, LONGEST_PAUSE, ServerArgs};
 use crate::{
     duration,
     help::{
@@ -103,6 +103,14 @@ pub(crate) struct DoctorArgs {
     /// Judge them for locks that every server has to grant, instead of a majority
     #[arg(long)]
     pub(crate) all: bool,
+
+    /// What the servers' user is to be able to use: a right that is missing is a problem then; repeat for several
+    #[arg(long, value_enum, value_name = "KIND", conflicts_with = "wait_safe")]
+    pub(crate) kind: Vec<KindOfName>,
+
+    /// The name for which rights and announcements are tried [default: palisade-doctor, and commands alone]
+    #[arg(long, value_name = "NAME", conflicts_with = "wait_safe")]
+    pub(crate) name: Option<String>,
 
     /// Wait until one of several servers can be restarted, even empty, without a lock being lost; no longer than LIMIT,
     /// of which two looks take 2s at least

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{
     problem::problems,
+    usable::{KindRights, Usable},
     verdict::{Deployment, Judged, Keeps, verdict},
 };
 use crate::{
@@ -60,6 +61,8 @@ struct Told {
     connections: Option<u64>,
     connections_limit: Option<u64>,
     replicas: Option<Vec<Replica>>,
+    announcement_us: Option<u64>,
+    rights: Option<Vec<KindRights>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -70,11 +73,17 @@ struct Replica {
 }
 
 impl Finding {
-    pub(super) fn of(examined: &[Examined], rule: &Deployment, skew: Duration) -> Self {
+    pub(super) fn of(
+        examined: &[Examined],
+        usable: &[Usable],
+        rule: &Deployment,
+        skew: Duration,
+    ) -> Self {
         let has_votes = rule.has_votes(examined.len());
         let judged: Vec<_> = examined.iter().map(judged).collect();
+        let both = examined.iter().zip(usable);
         let servers: Vec<_> =
-            examined.iter().flat_map(|one| servers(one, has_votes, skew)).collect();
+            both.flat_map(|(one, usable)| servers(one, usable, has_votes, skew)).collect();
         Self {
             verdict: verdict(&judged, rule),
             healthy: servers.iter().all(|server| server.problems.is_empty()),
@@ -112,7 +121,7 @@ fn judged(examined: &Examined) -> Option<Judged> {
     })
 }
 
-fn servers(examined: &Examined, has_votes: bool, skew: Duration) -> Vec<Server> {
+fn servers(examined: &Examined, usable: &Usable, has_votes: bool, skew: Duration) -> Vec<Server> {
     let silent = |error: &Silence| Server {
         server: examined.server.clone(),
         told: None,
@@ -125,16 +134,19 @@ fn servers(examined: &Examined, has_votes: bool, skew: Duration) -> Vec<Server> 
             .iter()
             .map(|(ahead, health)| Server {
                 server: health.address.clone(),
-                told: Some(Told::of(health, has_votes, *ahead)),
-                problems: problems(health, has_votes, *ahead, skew),
-                unknown: health.not_allowed.clone(),
+                told: Some(Told::of(health, usable, has_votes, *ahead)),
+                problems: problems(health, has_votes, *ahead, skew)
+                    .into_iter()
+                    .chain(usable.problems(&health.address))
+                    .collect(),
+                unknown: [&*health.not_allowed, &usable.unknown(&health.address)].concat(),
             })
             .collect(),
     }
 }
 
 impl Told {
-    fn of(health: &ServerHealth, has_votes: bool, ahead: i64) -> Self {
+    fn of(health: &ServerHealth, usable: &Usable, has_votes: bool, ahead: i64) -> Self {
         let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let replicas = health.replicas.as_ref().map(|all| {
             let replica = |one: &palisade::inspect::ReplicaHealth| Replica {
@@ -162,6 +174,8 @@ impl Told {
             connections: health.connections.map(|(connected, _)| connected),
             connections_limit: health.connections.and_then(|(_, most)| most),
             replicas,
+            announcement_us: usable.announcement_us(),
+            rights: usable.rights(&health.address).map(<[KindRights]>::to_vec),
         }
     }
 }
@@ -232,6 +246,13 @@ impl fmt::Display for Told {
         if let Some(replicas) = self.replicas.as_ref().filter(|all| !all.is_empty()) {
             let behind = replicas.iter().map(|one| one.behind_bytes).max().unwrap_or_default();
             writeln!(f, "  replicas: {}, at most {behind} bytes behind", replicas.len())?;
+        }
+        if let Some(us) = self.announcement_us {
+            writeln!(f, "  announcements: heard after {:.1}ms", us as f64 / 1e3)?;
+        }
+        if let Some(rights) = &self.rights {
+            let shown: Vec<_> = rights.iter().map(ToString::to_string).collect();
+            writeln!(f, "  rights: {}", in_one_line(&shown.join(", ")))?;
         }
         Ok(())
     }

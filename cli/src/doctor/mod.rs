@@ -2,10 +2,11 @@
 
 mod finding;
 mod problem;
+mod usable;
 mod verdict;
 mod wait_safe;
 
-use self::finding::Finding;
+use self::{finding::Finding, usable::Usable};
 use crate::{
     args::DoctorArgs,
     examine::{CLOCK_SKEW, examine_all},
@@ -24,10 +25,13 @@ pub(crate) async fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
         servers.close().await;
         return judged;
     }
-    let examined = examine_all(servers.masters().clients()).await?;
+    let clients = servers.masters().clients();
+    let examined = examine_all(clients).await?;
+    let usable = Usable::ask(args, clients, &examined).await?;
     servers.close().await;
     let rule = Deployment::of(&servers, args.all);
-    let finding = Finding::of(&examined, &rule, servers.clock_skew().unwrap_or(CLOCK_SKEW));
+    let skew = servers.clock_skew().unwrap_or(CLOCK_SKEW);
+    let finding = Finding::of(&examined, &usable, &rule, skew);
     print(&if args.json { finding.to_json()? } else { finding.to_string() })?;
     let (answered, asked) = (finding.answered(), finding.asked());
     if 2 * answered <= asked {

@@ -176,3 +176,65 @@ fn cause_that_does_not_pass_has_its_code() {
     assert_eq!(told.code(), 78, "{told:?}");
     has(&told, "verdict: unknown");
 }
+
+/// A server with a user `app`, as `palisade acl` gives it its rights; and its address for that user.
+fn with_app(server: &RedisServer, options: &[&str]) -> String {
+    let words = ["acl", "--user", "app"].into_iter().chain(options.iter().copied());
+    let printed = palisade(&words.collect::<Vec<_>>()).finish().output.join("");
+    let words: Vec<&str> = printed.split_whitespace().chain(["on", ">pw"]).collect();
+    assert!(!matches!(server.command(&words), Reply::Error(_)), "{printed}");
+    server.url_with("app", "pw")
+}
+
+#[test]
+fn rights_that_a_user_lacks_are_a_problem_where_they_are_wanted() {
+    let server = RedisServer::start();
+    let url = [with_app(&server, &["--kind", "lock", "orders:42"])];
+    let told = doctor(&url, &[]);
+    assert_eq!(told.code(), 0, "{told:?}");
+    has(&told, "  rights: lock, fenced, election, not fair (+exists and ");
+    let (code, told) = json(&url, &[]);
+    let rights = &told["servers"][0]["rights"];
+    assert_eq!(
+        (code, &rights[0]["kind"], &rights[0]["lacks"]),
+        (0, &"lock".into(), &Value::Array(vec![]))
+    );
+    for (options, lacked) in [
+        (&["--kind", "lock", "--name", "orders:42"][..], None),
+        (&["--kind", "lock"], None),
+        (&["--kind", "fair"], Some("its user lacks rights for fair: +exists ")),
+        (&["--kind", "lock", "--name", "orders:43"], Some("for lock: ~orders:43")),
+        (&["--name", "orders:43"], Some("&redisson_lock__channel:{orders:43}")),
+    ] {
+        let told = doctor(&url, options);
+        assert_eq!(told.code(), i32::from(lacked.is_some()), "{options:?}: {told:?}");
+        lacked.into_iter().for_each(|lacked| has(&told, lacked));
+    }
+}
+
+#[test]
+fn rights_and_announcements_are_unknown_to_a_user_that_only_reads() {
+    let server = RedisServer::start();
+    let url = [with_app(&server, &["--role", "doctor"])];
+    let told = doctor(&url, &[]);
+    assert!(!told.output.iter().any(|line| line.contains("unknown: what SUBSCRIBE")), "{told:?}");
+    let told = doctor(&url, &["--kind", "lock"]);
+    assert_eq!(told.code(), 0, "{told:?}");
+    has(&told, "unknown: what SUBSCRIBE and PUBLISH tells");
+    has(&told, "unknown: what EVAL of Redis 7 tells");
+}
+
+#[test]
+fn announcements_are_heard_or_it_is_a_problem() {
+    let server = RedisServer::start();
+    let told = doctor(&[server.url()], &[]);
+    assert_eq!(told.code(), 0, "{told:?}");
+    has(&told, "  announcements: heard after ");
+    let (_, told) = json(&[server.url()], &[]);
+    assert!(told["servers"][0]["announcement_us"].is_u64(), "{told}");
+    // One connection is for commands: none is left to listen on.
+    server.cli(&["CONFIG", "SET", "maxclients", "2"]);
+    let told = doctor(&[server.url()], &[]);
+    assert_eq!(told.code(), 1, "{told:?}");
+    has(&told, "problem: announcements that a lock is free are not heard: ");
+}
