@@ -293,11 +293,9 @@ pub mod inspect {
     pub use crate::{
         composite::{Inspection, Revocation},
         health::{Fsync, MissingRights, ReplicaHealth, ServerHealth},
-        kind::{Access, Holder},
+        kind::{Access, Holder, SortOfLock},
         kinds::Revoked,
-        listing::{
-            ListOptions, ListedHolder, ListedLock, ListedProcess, LockList, ProcessList, SortOfLock,
-        },
+        listing::{ListOptions, ListedHolder, ListedLock, ListedProcess, LockList, ProcessList},
         presence::ProcessRecord,
     };
 }

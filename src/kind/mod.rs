@@ -34,16 +34,18 @@
 //!
 //! # To change…
 //! - what a kind can say: the traits here, then each `kinds/*/script.rs`
-//! - what a holder is called: `holder`; what a token is: `token`
+//! - what a holder is called: `holder`; what a token is: `token`; what sorts there are: `sort`
 //! - to add a kind: `docs/maintain/change.md`
 
 mod holder;
+mod sort;
 mod token;
 
 use std::{fmt, sync::Arc, time::Duration};
 
 pub(crate) use holder::REVOKED;
 pub use holder::{Access, Holder};
+pub use sort::SortOfLock;
 pub use token::FencingToken;
 
 use crate::{

@@ -8,13 +8,13 @@ use redis::Value;
 use super::{
     asked::{AskedServer, about, beside, count, elements, text},
     found::FoundLocks,
-    listed_lock::{ListedHolder, ListedLock, SortOfLock},
+    listed_lock::{ListedHolder, ListedLock},
     records::micros,
     surroundings::listening,
 };
 use crate::{
     error::NodeError,
-    kind::{Access, Holder},
+    kind::{Access, Holder, SortOfLock},
     socket::words,
     wire::key,
 };

@@ -152,7 +152,8 @@ const MOST: usize = 100_000;
 
 #[cfg(test)]
 mod tests {
-    use super::{super::listed_lock::SortOfLock, *};
+    use super::*;
+    use crate::kind::SortOfLock;
     use crate::kind::{Access, Holder};
 
     fn holder(id: &str, ttl: u64) -> ListedHolder {

@@ -50,7 +50,7 @@ mod surroundings;
 mod walk;
 
 pub use found::LockList;
-pub use listed_lock::{ListedHolder, ListedLock, SortOfLock};
+pub use listed_lock::{ListedHolder, ListedLock};
 pub(crate) use lists::{list, list_processes};
 pub use options::ListOptions;
 pub use processes::{ListedProcess, ProcessList};

@@ -7,11 +7,10 @@ use redis::{Cmd, Value};
 use super::{
     asked::{AskedServer, about, beside, count, elements, text},
     contents::LockHash,
-    listed_lock::SortOfLock,
 };
 use crate::{
     error::NodeError,
-    kind::Access,
+    kind::{Access, SortOfLock},
     socket::words,
     wire::{Publishing, key},
 };
