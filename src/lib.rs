@@ -297,6 +297,7 @@ pub mod inspect {
         kinds::Revoked,
         listing::{ListOptions, ListedHolder, ListedLock, ListedProcess, LockList, ProcessList},
         presence::ProcessRecord,
+        process::{ClientStats, HeldLock},
     };
 }
 

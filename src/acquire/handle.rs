@@ -115,7 +115,7 @@ impl<P: Proof> Handle<P> {
             return Ok(Some(guard));
         }
         self.check_own_holds(&owner)?;
-        let _underway = self.target.members.first().services.settings.meters.underway();
+        let _underway = self.target.members.first().services.underway();
         let contending = self.contend(term, Some(&owner), false, patience, deadline);
         let outcome = telling::woken_aside(contending).await;
         self.has_ended(asked_at, &outcome);
@@ -138,7 +138,7 @@ impl<P: Proof> Handle<P> {
         let asked_at = self.target.now();
         // What it asks for inside of what it holds belongs to that.
         let owner = Owner::current();
-        let _underway = self.target.members.first().services.settings.meters.underway();
+        let _underway = self.target.members.first().services.underway();
         let contending = self.contend(term, owner.as_ref(), true, patience, deadline);
         let outcome = telling::woken_aside(contending).await;
         self.has_ended(asked_at, &outcome);

@@ -10,10 +10,10 @@ use crate::{
     by_member::MemberId,
     clock::Instant,
     error::{LostCause, NodeError, NodeId},
-    kind::Admission,
+    kind::{Admission, SortOfLock},
     lease::Term,
     logging::WATCHDOG,
-    process::Listed,
+    process::{HeldLock, Listed},
     standing::{RunId, Vetting},
     telling,
     watchdog::{Due, Report, Tick, Watched},
@@ -132,6 +132,23 @@ impl Listed for Claim {
 
     fn release_may_end_others(&self) -> bool {
         self.members.values().any(|member| !member.kind.is_counted())
+    }
+
+    fn told(&self) -> Option<HeldLock> {
+        let (now, left, name) = (self.now(), self.deadline(), self.lock_name());
+        let state = self.state();
+        let is_held = state.phase == ClaimPhase::Held && self.loss.get().is_none();
+        let first = self.members.ids().next().filter(|_| is_held)?;
+        let confirms = |id| self.confirmed_until(&state, id).is_some_and(|until| until > now);
+        Some(HeldLock {
+            name,
+            sort: SortOfLock::of(&**self.kind(first)),
+            holder: state.members[first].holder(&self.holder).clone(),
+            held_for: now.saturating_since(state.won_at),
+            left: left.saturating_since(now),
+            votes: self.members.ids().filter(|id| confirms(*id)).count(),
+            servers: self.members.len(),
+        })
     }
 
     fn shut_down(&self, cause: LostCause) {

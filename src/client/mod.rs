@@ -40,6 +40,7 @@ mod embedded;
 mod fenced_call;
 mod guarded;
 mod health;
+mod held;
 mod hosts;
 #[cfg(feature = "embedded")]
 mod led;

@@ -1,5 +1,7 @@
 //! Which sorts of locks there are, as those are told that look from outside.
 
+use super::Kind;
+
 /// What a lock is, as far as its keys tell: one that can do more and has not yet looks like a plain one.
 ///
 /// # Examples
@@ -39,5 +41,24 @@ impl std::fmt::Display for SortOfLock {
             Self::Semaphore => "semaphore",
             Self::Counter => "counter",
         })
+    }
+}
+
+impl SortOfLock {
+    /// What is held by this kind: an election's lock is a fenced one.
+    pub(crate) fn of(kind: &dyn Kind) -> Self {
+        if kind.is_counted() {
+            // Of permits without leases nothing ends by itself.
+            return if kind.watched_key().is_some() { Self::Permits } else { Self::Semaphore };
+        }
+        if kind.queues_on_server() {
+            Self::Fair
+        } else if !kind.mode().is_empty() {
+            Self::ReadWrite
+        } else if kind.fencing().is_some() {
+            Self::Fenced
+        } else {
+            Self::Lock
+        }
     }
 }

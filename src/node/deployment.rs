@@ -333,7 +333,7 @@ impl Node {
     }
 
     /// The same on any runtime.
-    pub(super) fn connected_anywhere(&self, key: &str) -> Option<Connection> {
+    pub(crate) fn connected_anywhere(&self, key: &str) -> Option<Connection> {
         match &self.0.servers {
             Servers::One(master) => master.connected_anywhere(),
             Servers::Many(cluster) => cluster.connected_anywhere(slot(key)),

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
+use super::held_lock::HeldLock;
 use crate::{
     clock::Instant,
     error::{LostCause, NodeId},
@@ -28,6 +29,9 @@ pub(crate) trait Listed: fmt::Debug + Send + Sync {
 
     /// Whether the release of another hold may mean that this one is over.
     fn release_may_end_others(&self) -> bool;
+
+    /// What is told of it to users; `None` if it is not held.
+    fn told(&self) -> Option<HeldLock>;
 
     /// Ends it for its guards, and leaves the releases to the releaser.
     fn shut_down(&self, cause: LostCause);
@@ -64,6 +68,10 @@ mod tests {
 
         fn release_may_end_others(&self) -> bool {
             true
+        }
+
+        fn told(&self) -> Option<HeldLock> {
+            None
         }
 
         fn shut_down(&self, _cause: LostCause) {}

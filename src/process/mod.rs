@@ -30,11 +30,14 @@
 //! - what a client shares with its locks: `services`; its lines, of which it does not know what they offer: `any_lines`
 //! - what a shutdown ends: `attempts`, `live`, then `watchdog/drain.rs`
 //! - what happens when a server is back: `returning`
+//! - what users are told of holds without a word to a server: `held_lock`
 //! - how a process is known: this file; across `fork()`: `home.rs`
 
 mod any_lines;
 mod attempts;
+mod counted_acquire;
 mod gate;
+mod held_lock;
 mod listed;
 mod live;
 mod occasion;
@@ -55,6 +58,7 @@ use std::{
 
 use any_lines::AnyLines;
 pub(crate) use gate::Gate;
+pub use held_lock::{ClientStats, HeldLock};
 pub(crate) use listed::{Listed, each_once};
 pub(crate) use occasion::Occasion;
 pub(crate) use services::{NodeServices, ServiceSettings};

@@ -3,7 +3,10 @@
 use std::{
     borrow::Cow,
     ops::Deref,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, atomic::AtomicBool},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -94,6 +97,8 @@ pub(crate) struct Services {
     pub(crate) lines: AnyLines,
     pub(crate) drain: Arc<Drain>,
     pub(crate) attempts: Attempts,
+    /// Acquires of users that are under way: see [`NodeServices::underway`].
+    pub(super) acquiring: AtomicUsize,
     pub(crate) settings: ServiceSettings,
     pub(crate) gatekeeper: Gatekeeper,
     /// Held during a look at the mark of the server.
@@ -134,6 +139,7 @@ impl NodeServices {
                 lines: AnyLines::default(),
                 drain: Arc::default(),
                 attempts: Attempts::default(),
+                acquiring: AtomicUsize::new(0),
                 settings,
                 gatekeeper: Gatekeeper::default(),
                 looking: tokio::sync::Mutex::default(),
@@ -223,6 +229,11 @@ impl NodeServices {
             // If it fails, that is told by the renewal.
             drop(node.connection(&key, deadline).await);
         }));
+    }
+
+    /// How many acquires are under way.
+    pub(crate) fn acquiring(&self) -> usize {
+        self.acquiring.load(Ordering::Relaxed)
     }
 
     pub(crate) fn now(&self) -> Instant {

@@ -23,6 +23,7 @@ mod handover;
 mod handy;
 mod healing;
 mod health;
+mod held;
 mod holds;
 mod hosts;
 mod jumps;
