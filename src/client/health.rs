@@ -7,6 +7,7 @@ use crate::{
     error::{ConnectError, NodeError},
     health::{MissingRights, ServerHealth, examine, heard_after, missing_rights},
     kinds::Rights,
+    voting::vote_look,
     wire::key,
 };
 
@@ -22,7 +23,7 @@ impl Client {
     /// Dropping the future changes nothing.
     pub async fn health(&self) -> Result<Vec<ServerHealth>, ConnectError> {
         self.services.check_here()?;
-        examine(&self.services).await.map_err(|source| self.not_asked(source))
+        examine(&self.services, vote_look).await.map_err(|source| self.not_asked(source))
     }
 
     /// Which of these rights the user that this client connects as lacks, as the server judges: of a cluster each

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use futures::future::{join_all, try_join_all};
+use futures::future::{BoxFuture, join, join_all, try_join_all};
 use redis::Value;
 
 use super::{
@@ -20,6 +20,10 @@ use crate::{
 /// What is asked beside what every client may.
 pub(crate) const COMMANDS: [&str; 1] = ["config|get"];
 
+/// Looks whether a vote counts. A function that is passed, since voting stands above this room.
+pub(crate) type VoteLook =
+    for<'a> fn(&'a NodeServices, &'a Connection, Instant) -> BoxFuture<'a, Result<(), NodeError>>;
+
 /// Asks all servers of a deployment that a client speaks to: the one that there is, or all masters of a cluster.
 ///
 /// # Errors
@@ -27,15 +31,19 @@ pub(crate) const COMMANDS: [&str; 1] = ["config|get"];
 ///
 /// # Cancel safety
 /// Dropping the future changes nothing.
-pub(crate) async fn examine(services: &NodeServices) -> Result<Vec<ServerHealth>, NodeError> {
+pub(crate) async fn examine(
+    services: &NodeServices,
+    vote_look: VoteLook,
+) -> Result<Vec<ServerHealth>, NodeError> {
     let deadline = services.now() + services.settings.connect_timeout;
     let connections = services.node.connections(deadline).await?;
-    try_join_all(connections.iter().map(|one| examine_one(services, one))).await
+    try_join_all(connections.iter().map(|one| examine_one(services, one, vote_look))).await
 }
 
 async fn examine_one(
     services: &NodeServices,
     connection: &Connection,
+    vote_look: VoteLook,
 ) -> Result<ServerHealth, NodeError> {
     let begun = services.now();
     let deadline = begun + services.settings.node_timeout;
@@ -43,7 +51,8 @@ async fn examine_one(
     ask(&["PING"]).await?;
     let round_trip = services.now().saturating_since(begun);
     let asked_at = services.now();
-    let asked = join_all(QUESTIONS.iter().map(|question| ask(question))).await;
+    let asked = join_all(QUESTIONS.iter().map(|question| ask(question)));
+    let (vote, asked) = join(vote_look(services, connection, deadline), asked).await;
     let mut not_allowed = Vec::new();
     let mut answers = Vec::new();
     for (answer, name) in asked.into_iter().zip(NAMES) {
@@ -57,7 +66,8 @@ async fn examine_one(
         return Err(NodeError::Closed);
     };
     let came = asked_at + round_trip / 2;
-    Ok(told(services, connection, (round_trip, came), not_allowed, &answers))
+    let health = told(services, connection, (round_trip, came), not_allowed, &answers);
+    Ok(ServerHealth { vote, ..health })
 }
 
 fn told(

@@ -29,6 +29,7 @@
 //!
 //! # To change…
 //! - when a server is looked at, and what is done then: `vetting`; the rule: `standing/judgement.rs`
+//! - what those see of it that ask how a server is: `vote_look`
 //! - what is written and compared on a server: `marker`
 //! - blessing: `bless`
 //! - what a lock is called in errors and events: `naming`
@@ -38,9 +39,11 @@ pub(crate) mod marker;
 #[cfg(all(test, feature = "embedded"))]
 mod tests;
 mod vetting;
+mod vote_look;
 mod voter;
 
 pub(crate) use bless::{bless, check as check_bless};
 pub(crate) use marker::checked::by_mark;
 pub(crate) use vetting::Closed;
+pub(crate) use vote_look::vote_look;
 pub(crate) use voter::{Members, Voter, ballot, lock_name, more_names};

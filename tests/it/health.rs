@@ -117,6 +117,44 @@ async fn vote_that_does_not_count_is_told_until_it_does() {
     }
 }
 
+/// By clients that stay connected, as `palisade exporter` does.
+#[tokio::test]
+async fn data_that_is_lost_and_a_blessing_are_news_to_clients_that_stay_connected() {
+    let servers = Cluster::start(3);
+    let wary = |server| patient(server).quarantine(Quarantine::Composites);
+    let (seen_by, other) =
+        (masters(servers.iter().map(wary)).await, masters(servers.iter().map(wary)).await);
+    let votes = async || {
+        let mut votes = Vec::new();
+        for client in seen_by.clients() {
+            votes.push(of(client).await.vote.is_ok());
+        }
+        votes
+    };
+    assert_eq!(votes().await, [false; 3], "they are young");
+    other.bless().await.unwrap();
+    assert_eq!(votes().await, [true; 3]);
+    other.red_lock("x").acquire().await.unwrap().release().await.unwrap();
+    servers[2].cli(&["FLUSHALL"]);
+    assert_eq!(votes().await, [true, true, false], "before any acquire has noticed");
+    other.red_lock("x").acquire().await.unwrap().release().await.unwrap();
+    assert_eq!(votes().await, [true, true, false]);
+}
+
+#[tokio::test]
+async fn blessing_of_a_cluster_is_seen() {
+    let cluster = SlotCluster::start(3);
+    let client = || Client::builder().cluster(cluster.hosts()).quarantine(Quarantine::Always);
+    let (client, other) = (client().connect().await.unwrap(), client().connect().await.unwrap());
+    let votes = async || {
+        let told = client.health().await.unwrap();
+        told.iter().map(|one| (one.vote.is_ok(), one.blessed_for.is_some())).collect::<Vec<_>>()
+    };
+    assert_eq!(votes().await, [(false, false); 3], "they are young");
+    other.bless().await.unwrap();
+    assert_eq!(votes().await, [(true, true); 3]);
+}
+
 #[tokio::test]
 async fn what_a_user_may_not_ask_is_unknown_and_no_error() {
     let server = RedisServer::start();

@@ -1,0 +1,89 @@
+//! Whether the vote of a server counts as it stands there now, for those that ask how it is. Nothing is written.
+
+use futures::{FutureExt, future::BoxFuture};
+
+use super::marker::witness::Witnesses;
+use crate::{
+    clock::Instant,
+    error::{Forgotten, NodeError},
+    process::NodeServices,
+    socket::Connection,
+    standing::{Judgement, Sight, View, WaitClass},
+};
+
+/// Whether it counts. Its mark is looked at each time: data that is lost, or a blessing, is news without a new
+/// connection. What that would have an acquire write is left to that.
+///
+/// # Errors
+/// [`NodeError::Quarantined`], and why it does not tell its run; whatever stops a look. A user that may not look learns
+/// what its age tells.
+///
+/// # Cancel safety
+/// Dropping the future changes nothing.
+pub(crate) fn vote_look<'a>(
+    services: &'a NodeServices,
+    connection: &'a Connection,
+    deadline: Instant,
+) -> BoxFuture<'a, Result<(), NodeError>> {
+    async move {
+        let standing = connection.standing();
+        let news = standing.news();
+        match seen(services, connection, deadline).await {
+            Ok(Some(sight)) => judged(services, connection, (&sight, news)),
+            Ok(None) | Err(NodeError::Permission { .. }) => standing.may_vote(services.now()),
+            Err(error) => Err(error),
+        }
+    }
+    .boxed()
+}
+
+/// `None` where there can be no mark.
+async fn seen(
+    services: &NodeServices,
+    connection: &Connection,
+    deadline: Instant,
+) -> Result<Option<Sight>, NodeError> {
+    let (standing, node) = (connection.standing(), &services.node);
+    let is_elsewhere = standing.is_in_cluster() && !node.is_cluster();
+    let Some(run_id) = standing.run_id().filter(|_| !is_elsewhere) else { return Ok(None) };
+    let witnesses = Witnesses { run_id, db: node.db(), key: connection.marker() };
+    let (any, own) = (witnesses.of(WaitClass::USUAL), witnesses.of(class(services)));
+    let both = [&*any.sha, &*own.sha];
+    let asked = if any.sha == own.sha { &both[..1] } else { &both };
+    node.survey(connection, asked, deadline).await.map(Some)
+}
+
+fn judged(
+    services: &NodeServices,
+    connection: &Connection,
+    (sight, news): (&Sight, u64),
+) -> Result<(), NodeError> {
+    let (standing, now) = (connection.standing(), services.now());
+    standing.heed(sight.mark());
+    let wait = services.settings.quarantine_length;
+    let view = View {
+        knew: standing.known_mark().0,
+        is_old: standing.is_old(now),
+        is_strict: false,
+        wait,
+        greatest: standing.greatest_wait().max(wait),
+    };
+    match sight.judge(view) {
+        Judgement::Absurd => return Err(NodeError::ForeignMarker),
+        Judgement::Lost => {
+            let uptime = standing.uptime(now).unwrap_or_default();
+            let (counts_in, forgotten) = (view.greatest, Forgotten::Data);
+            return Err(NodeError::Quarantined { uptime, counts_in, forgotten });
+        }
+        Judgement::Young => standing.found_young(sight, news),
+        Judgement::Stands | Judgement::Overlong | Judgement::Brief => {
+            sight.mark().cloned().into_iter().for_each(|mark| standing.take(sight, mark, news));
+        }
+        Judgement::First | Judgement::Foreign => {}
+    }
+    standing.may_vote(now)
+}
+
+fn class(services: &NodeServices) -> WaitClass {
+    WaitClass::of(services.settings.quarantine_length)
+}
