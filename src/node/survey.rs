@@ -13,6 +13,15 @@ use crate::{
     wire::excerpt,
 };
 
+/// How it is asked whether a server knows scripts.
+#[derive(Debug, Clone, Copy)]
+enum WitnessQuestion {
+    /// By running them.
+    Run,
+    /// By SCRIPT EXISTS.
+    List,
+}
+
 impl Node {
     /// Looks at the mark of the server behind `connection`, and at what it is to be compared with, in one
     /// round trip, in a cluster two. `witnesses` are digests of scripts: this run knows the first if it ever had
@@ -32,19 +41,46 @@ impl Node {
         witnesses: &[&str],
         deadline: Instant,
     ) -> Result<Sight, NodeError> {
+        self.survey_by(WitnessQuestion::Run, connection, witnesses, deadline).await
+    }
+
+    /// The same for a user that may run no script.
+    ///
+    /// # Errors
+    /// As [`survey`](Self::survey).
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    pub(crate) async fn survey_without_scripts(
+        &self,
+        connection: &Connection,
+        witnesses: &[&str],
+        deadline: Instant,
+    ) -> Result<Sight, NodeError> {
+        self.survey_by(WitnessQuestion::List, connection, witnesses, deadline).await
+    }
+
+    async fn survey_by(
+        &self,
+        question: WitnessQuestion,
+        connection: &Connection,
+        witnesses: &[&str],
+        deadline: Instant,
+    ) -> Result<Sight, NodeError> {
+        let asked = (witnesses, question);
         if !self.is_cluster() {
             let (mark, data) = futures::join!(
                 connection.ask(Question(words(&["GET", connection.marker()])), deadline),
-                connection.survey(witnesses, self.db(), deadline),
+                connection.survey(asked, self.db(), deadline),
             );
             return Ok(Sight { found: read_mark(mark)?, ..data? });
         }
-        let asked = connection.now();
+        let asked_at = connection.now();
         let (found, server_time) = self.mark_elsewhere(connection.marker(), deadline).await?;
         let round_trip = i64::try_from(connection.round_trip().as_micros()).unwrap_or(i64::MAX);
-        let ours = connection.server_time_at(asked).saturating_sub(round_trip);
+        let ours = connection.server_time_at(asked_at).saturating_sub(round_trip);
         let ahead = ours.saturating_sub(server_time);
-        let data = connection.survey(witnesses, self.db(), deadline).await?;
+        let data = connection.survey(asked, self.db(), deadline).await?;
         Ok(Sight { found, server_time, ahead, ..data })
     }
 
@@ -73,13 +109,19 @@ impl Connection {
     /// All but the mark.
     async fn survey(
         &self,
-        witnesses: &[&str],
+        (witnesses, question): (&[&str], WitnessQuestion),
         db: i64,
         deadline: Instant,
     ) -> Result<Sight, NodeError> {
         let ask = |command: Cmd| self.ask(Question(command), deadline);
+        let known = async {
+            match question {
+                WitnessQuestion::Run => self.knows(witnesses, deadline).await,
+                WitnessQuestion::List => self.lists(witnesses, deadline).await,
+            }
+        };
         let (known, replication, stats, time) = futures::join!(
-            self.knows(witnesses, deadline),
+            known,
             ask(words(&["INFO", "replication"])),
             ask(words(&["INFO", "stats"])),
             ask(cmd("TIME")),
@@ -127,6 +169,15 @@ impl Connection {
             Err(error) => Err(error),
         };
         join_all(shas.iter().map(run)).await.into_iter().map(is_known).collect()
+    }
+
+    /// The same without running any.
+    async fn lists(&self, shas: &[&str], deadline: Instant) -> Result<Vec<bool>, NodeError> {
+        let words = words(&[&["SCRIPT", "EXISTS"], shas].concat());
+        match self.ask(Question(words), deadline).await? {
+            Value::Array(known) => Ok(known.iter().map(|known| *known == Value::Int(1)).collect()),
+            _ => Ok(Vec::new()),
+        }
     }
 
     /// Has the server know scripts, in one round trip. False if that may not be.

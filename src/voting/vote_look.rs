@@ -50,7 +50,7 @@ async fn seen(
     let (any, own) = (witnesses.of(WaitClass::USUAL), witnesses.of(class(services)));
     let both = [&*any.sha, &*own.sha];
     let asked = if any.sha == own.sha { &both[..1] } else { &both };
-    node.survey(connection, asked, deadline).await.map(Some)
+    node.survey_without_scripts(connection, asked, deadline).await.map(Some)
 }
 
 fn judged(
