@@ -54,7 +54,10 @@ pub(super) fn heard(answer: Result<Value, NodeError>) -> Result<KeyAnswer, NodeE
         Ok(value) => Ok(KeyAnswer::Told(value)),
         Err(NodeError::ForeignKey) => Ok(KeyAnswer::Another),
         Err(NodeError::Permission { .. }) => Ok(KeyAnswer::Unread),
-        Err(error) if Redirect::of(&error).is_some() => Ok(KeyAnswer::Unread),
+        // A cluster that is down tells nothing of any key: that is no key on its way.
+        Err(error) if !matches!(Redirect::of(&error), None | Some(Redirect::Down)) => {
+            Ok(KeyAnswer::Unread)
+        }
         Err(error) => Err(error),
     }
 }

@@ -1,6 +1,6 @@
 //! What one pass through all keys found, as numbers. Pure.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use palisade::inspect::{ListedHolder, ListedLock, LockList, SortOfLock};
 
@@ -32,7 +32,10 @@ pub(super) const SORTS: [SortOfLock; 4] =
 impl Counts {
     /// Nothing follows from too few servers, not even that nothing is held.
     pub(super) fn of(list: &LockList, needed: usize) -> Option<Self> {
-        if list.answered < needed {
+        // What a part of a cluster's masters has is no count of it.
+        let told_in_part: BTreeSet<_> =
+            list.failed.iter().map(|(node, _)| node.to_string()).collect();
+        if list.asked.saturating_sub(told_in_part.len()) < needed {
             return None;
         }
         let mut counts = Self {

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use palisade::inspect::LockList;
 
-use crate::{examine::Examined, tell};
+use crate::{
+    examine::{Examined, one_server_twice},
+    tell,
+};
 
 /// What was told of and is not over.
 #[derive(Debug, Default)]
@@ -27,13 +30,17 @@ impl Troubles {
     }
 }
 
-/// Servers that do not answer.
+/// Servers that do not answer, or are not what they are taken for.
 pub(super) fn of_servers(examined: &[Examined]) -> BTreeMap<String, String> {
     let silent = examined.iter().filter_map(|one| {
         let silence = one.answer.as_ref().err()?;
         Some((format!("{} is down", one.server), silence.message.clone()))
     });
-    silent.collect()
+    let twice = one_server_twice(examined).map(|(one, other)| {
+        let why = "its votes are counted twice: name each server once".to_owned();
+        (format!("{one} and {other} are the same server"), why)
+    });
+    silent.chain(twice).collect()
 }
 
 /// What was not counted, and will not be the next time either. What passes by itself shows in the numbers.

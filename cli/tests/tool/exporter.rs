@@ -7,7 +7,7 @@ use std::{
 };
 
 use rustix::process::Signal;
-use testkit::{Cluster, RedisServer, WallClocks};
+use testkit::{Cluster, RedisServer, SlotCluster, WallClocks};
 
 use crate::support::{
     LIMIT,
@@ -209,7 +209,7 @@ fn clients_that_do_not_say_what_they_want_hold_nothing_up() {
     let exporter = Exporter::start(&[server.url()], &["--every", "1s"]);
     let counted =
         exporter.when("it is counted", |told| told.is("palisade_scans_total", |it| it > 0.0));
-    let slow: Vec<_> = (0..20)
+    let slow: Vec<_> = (0..300)
         .map(|_| {
             let mut stream = TcpStream::connect(exporter.address).expect("it listens");
             stream.write_all(b"GET /metrics HTT").expect("it reads");
@@ -283,4 +283,25 @@ fn it_ends_by_a_signal() {
         exporter.running.signal(signal);
         assert_eq!(exporter.running.ended_with(), 0);
     }
+}
+
+/// What its other masters have is no count of it.
+#[test]
+fn cluster_of_which_a_master_does_not_answer_is_not_counted() {
+    let cluster = SlotCluster::start(3);
+    let url = [format!("redis+cluster://{}", cluster.hosts().join(","))];
+    for server in cluster.servers() {
+        server.cli(&["CONFIG", "SET", "cluster-require-full-coverage", "no"]);
+    }
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        silent(&cluster[cluster.owner_of(cluster.slot_of(name))], name);
+    }
+    let exporter = Exporter::start(&url, &["--every", "1s"]);
+    let held = "palisade_locks_held{sort=\"lock\"}";
+    exporter.when("all are counted", |told| told.is(held, |it| it == 6.0));
+    cluster[0].freeze();
+    let told = exporter.when("that is over", |told| !told.is(held, |it| it == 6.0));
+    assert!(!told.has(held), "{told:?}");
+    cluster[0].thaw();
+    exporter.when("all are counted again", |told| told.is(held, |it| it == 6.0));
 }
