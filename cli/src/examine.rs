@@ -35,6 +35,20 @@ pub(crate) async fn examine_all(clients: &[Client]) -> Result<Vec<Examined>, Fai
     Ok(examined)
 }
 
+/// Addresses of one server: it has one vote, and losing it loses that of each.
+pub(crate) fn one_server_twice(examined: &[Examined]) -> Option<(&str, &str)> {
+    let all = || {
+        let told = examined.iter().filter_map(|one| Some((one, one.answer.as_ref().ok()?)));
+        told.flat_map(|(one, all)| {
+            all.iter().filter_map(move |(_, it)| Some((one, it.run_id.as_ref()?)))
+        })
+    };
+    all().enumerate().find_map(|(at, (one, run))| {
+        let (other, _) = all().skip(at + 1).find(|(_, other)| *other == run)?;
+        Some((&*one.server, &*other.server))
+    })
+}
+
 /// What the servers behind one client say, and by how much their clocks are ahead of ours, in µs.
 async fn examine(client: Client) -> Examined {
     let answer = client.health().await;

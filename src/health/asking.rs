@@ -86,6 +86,7 @@ fn told(
     let time = said.map_or_else(known, |said| said.saturating_add(now.saturating_since(came)));
     ServerHealth {
         address: shown_place(services, connection),
+        run_id: standing.run_id().map(|run| run.to_string()),
         version: version(server),
         uptime: number(server, "uptime_in_seconds").map(Duration::from_secs),
         round_trip,

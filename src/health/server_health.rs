@@ -26,6 +26,8 @@ use crate::error::NodeError;
 pub struct ServerHealth {
     /// Where it is: of a cluster, that of one of its masters.
     pub address: String,
+    /// Which run of a server it is: two addresses with the same lead to one server.
+    pub run_id: Option<String>,
     /// What it calls itself.
     pub version: Option<String>,
     /// For how long its process has been running.

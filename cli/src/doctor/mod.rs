@@ -9,7 +9,7 @@ mod wait_safe;
 use self::{finding::Finding, usable::Usable};
 use crate::{
     args::DoctorArgs,
-    examine::{CLOCK_SKEW, examine_all},
+    examine::{CLOCK_SKEW, Examined, examine_all, one_server_twice},
     exit::{self, Failure},
     print,
     servers::Servers,
@@ -27,6 +27,7 @@ pub(crate) async fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
     }
     let clients = servers.masters().clients();
     let examined = examine_all(clients).await?;
+    refuse_one_server_twice(&examined)?;
     let usable = Usable::ask(args, clients, &examined).await?;
     servers.close().await;
     let rule = Deployment::of(&servers, args.all);
@@ -42,4 +43,13 @@ pub(crate) async fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
         return Err(Failure::new(lasting.unwrap_or(exit::UNAVAILABLE), why));
     }
     Ok(u8::from(finding.has_problems()))
+}
+
+/// As every acquire refuses them: what is said of their votes would be of another fleet.
+fn refuse_one_server_twice(examined: &[Examined]) -> Result<(), Failure> {
+    one_server_twice(examined).map_or(Ok(()), |(one, other)| {
+        Err(Failure::usage(format_args!(
+            "{one} and {other} are the same server: each is to be named once"
+        )))
+    })
 }

@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::problem::lag;
 use crate::{
     args::DoctorArgs,
-    examine::{Examined, examine_all},
+    examine::{Examined, examine_all, one_server_twice},
     exit::{self, Failure},
     in_one_line, print_json,
     servers::Servers,
@@ -99,6 +99,9 @@ impl Look {
         let masters = servers.masters();
         let mut look = Self::default();
         let examined = examine_all(masters.clients()).await?;
+        if let Some((one, other)) = one_server_twice(&examined) {
+            look.unknown.push(format!("{one} and {other} are the same server"));
+        }
         for one in &examined {
             look.examine(one, servers.has_replicas());
         }

@@ -238,3 +238,15 @@ fn announcements_are_heard_or_it_is_a_problem() {
     assert_eq!(told.code(), 1, "{told:?}");
     has(&told, "problem: announcements that a lock is free are not heard: ");
 }
+
+#[test]
+fn server_that_is_named_twice_is_refused() {
+    let cluster = Cluster::start(2).blessed();
+    let mut urls = cluster.urls();
+    urls.push(urls[0].replace("127.0.0.1", "localhost"));
+    let told = doctor(&urls, &[]);
+    assert_eq!(told.code(), 64, "{told:?}");
+    assert!(told.said().contains("are the same server"), "{told:?}");
+    let (code, told) = json(&urls, &["--wait-safe=0"]);
+    assert_eq!((code, &told["result"]), (2, &"unknown".into()), "{told}");
+}
