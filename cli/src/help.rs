@@ -567,10 +567,13 @@ its group may write: chmod 640. Such a file belongs to root or to the user that 
 A file that cannot be read is an error, too, since what it says would be missing. --config \
 /dev/null does without any.
 
-The command of `palisade run` has PALISADE_CONFIG and PALISADE_PROFILE in its environment as \
-palisade had: they are a path and a name, no secret, and a palisade that it calls asks the same \
-servers. PALISADE_SERVERS is removed: where it was set, a palisade that the command calls takes \
-no servers of a file in its place, unless --config or --profile says so.";
+A password-file is for the servers that are named beside it, in the same file and profile: no others are \
+sent it. Only root or the user that calls palisade may write the file.
+
+The command of `palisade run` has PALISADE_CONFIG and PALISADE_PROFILE in its environment, as palisade \
+has them by options or variables: they are a path and a name, no secret, and a palisade that it calls asks \
+the same servers. PALISADE_SERVERS is removed, and servers of -s are not passed on: there, a palisade that \
+the command calls takes no servers of a file in their place, unless --config or --profile says so.";
 
 pub(crate) const COMPLETIONS_ABOUT: &str = "\
 Print what a shell completes words of palisade by

@@ -12,7 +12,7 @@ use rustix::{process::getpid, system::uname};
 
 use crate::{
     args::{AfterFailover, ReleasesTold, ServerArgs, VotesOfUnknown, WhichWait},
-    config::{self, Config, Said, Set, url, value},
+    config::{self, Config, Origin, Said, Set, url, value},
     duration,
     env::SERVERS,
     events,
@@ -204,10 +204,16 @@ fn caps_on_leases(said: &Said) -> Result<(ClientBuilder, Duration), Failure> {
 fn with_password(said: &Said, settings: ClientBuilder) -> Result<ClientBuilder, Failure> {
     let Some(Set { value: path, by }) = &said.password_file else { return Ok(settings) };
     // Before anything is asked for: it is the same each time that nothing waits for.
-    config::password(path).map_err(|failure| {
+    let (first, is_lasting) = config::password(path).map_err(|failure| {
         let why = failure.message().unwrap_or_default();
         Failure::new(exit::CONFIGURATION, format_args!("{}{why}", by.place()))
     })?;
+    if !is_lasting {
+        return Ok(settings.credentials(move || {
+            let credentials = Credentials::password(&first);
+            async move { Ok::<_, String>(credentials) }
+        }));
+    }
     let path = path.clone();
     Ok(settings.credentials(move || {
         let path = path.clone();
@@ -215,23 +221,41 @@ fn with_password(said: &Said, settings: ClientBuilder) -> Result<ClientBuilder, 
             let read = tokio::task::spawn_blocking(move || config::password(&path));
             let read = read.await.map_err(|error| error.to_string())?;
             let unreadable = |failure: Failure| failure.message().unwrap_or_default().to_owned();
-            read.map(|password| Credentials::password(&password)).map_err(unreadable)
+            read.map(|(password, _)| Credentials::password(&password)).map_err(unreadable)
         }
     }))
 }
 
 /// Why the server that was named as the `number`th cannot be used.
 fn unusable(said: &Said, number: usize, url: &str, error: &ConfigError) -> Failure {
-    if let ConfigError::InvalidSetting { setting: "namespace", .. } = error
-        && let Some(Set { by, .. }) = &said.namespace
-    {
-        return Failure::new(by.code(), format_args!("{}{error}", by.place()));
+    if let ConfigError::InvalidSetting { setting, .. } = error {
+        if *setting == "clock" {
+            // The system refused a thread or a timer.
+            return Failure::new(exit::SYSTEM, error);
+        }
+        if let Some(by) = origin_of(said, setting) {
+            return Failure::new(by.code(), format_args!("{}{error}", by.place()));
+        }
     }
     let (code, place) = match &said.servers {
         Some(Set { by, .. }) => (by.code(), by.place()),
         None => (exit::USAGE, String::new()),
     };
     Failure::new(code, format_args!("{place}server {number}: {error}{}", if_list(url)))
+}
+
+/// Where a setting of the library was said.
+fn origin_of<'a>(said: &'a Said, setting: &str) -> Option<&'a Origin> {
+    let by = |set: &'a Option<Set<Duration>>| set.as_ref().map(|set| &set.by);
+    match setting {
+        "namespace" => said.namespace.as_ref().map(|set| &set.by),
+        "replicas" => said.replicas.as_ref().map(|set| &set.by),
+        "max_lease" => by(&said.max_lease),
+        "fleet_max_lease" => by(&said.fleet_max_lease),
+        "clock_skew" => by(&said.clock_skew),
+        "failover_lag" => by(&said.failover_lag),
+        _ => None,
+    }
 }
 
 /// Help for a list where an URL is expected.

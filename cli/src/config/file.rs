@@ -14,6 +14,8 @@ use crate::exit::{CONFIGURATION, Failure};
 /// What stands in a file, and how it is kept.
 pub(super) struct Opened {
     pub(super) text: String,
+    /// Whether it can be read again: a pipe cannot.
+    pub(super) is_lasting: bool,
     mode: u32,
     owner: u32,
 }
@@ -29,7 +31,10 @@ impl Opened {
         };
         let file = match fs::File::open(path) {
             Ok(file) => file,
-            Err(error) if is_missing(&error) => return Ok(None),
+            // A link to what is not there was meant to say something.
+            Err(error) if is_missing(&error) && fs::symlink_metadata(path).is_err() => {
+                return Ok(None);
+            }
             Err(error) => return Err(unusable(&error)),
         };
         // Of what was opened, whatever stands at that path by now.
@@ -39,26 +44,40 @@ impl Opened {
         if text.len() as u64 > LONGEST {
             return Err(unusable(&"it is longer than 1 MB"));
         }
-        Ok(Some(Self { text, mode: found.mode(), owner: found.uid() }))
+        let is_lasting = found.is_file();
+        Ok(Some(Self { text, is_lasting, mode: found.mode(), owner: found.uid() }))
     }
 
     /// Refuses a secret that others read, or may have put in place of another.
     pub(super) fn check_it_is_kept(&self, path: &Path) -> Result<(), Failure> {
-        let path = path.display();
-        let (mode, is_ours) = (self.mode & 0o777, [0, geteuid().as_raw()].contains(&self.owner));
-        if !is_ours {
-            return Err(wrong(format_args!(
-                "{path} has a password and is another user's: it must be root's or this user's (chown)"
-            )));
-        }
+        let (mode, path) = (self.mode & 0o777, path.display());
         if mode & OTHERS_READ != 0 {
             return Err(wrong(format_args!(
                 "{path} has a password and mode {mode:03o}, so that others can read it: chmod 640 {path}"
             )));
         }
+        self.check_others_cannot_change("has a password", &path)
+    }
+
+    /// Refuses a file by which others may have a password sent to servers of theirs.
+    pub(super) fn check_others_cannot_change_it(&self, path: &Path) -> Result<(), Failure> {
+        self.check_others_cannot_change("says where a password is", &path.display())
+    }
+
+    fn check_others_cannot_change(
+        &self,
+        what: &str,
+        path: &std::path::Display<'_>,
+    ) -> Result<(), Failure> {
+        let mode = self.mode & 0o777;
+        if ![0, geteuid().as_raw()].contains(&self.owner) {
+            return Err(wrong(format_args!(
+                "{path} {what} and is another user's: it must be root's or this user's (chown)"
+            )));
+        }
         if mode & OTHERS_WRITE != 0 {
             return Err(wrong(format_args!(
-                "{path} has a password and mode {mode:03o}, so that others can change it: chmod 640 {path}"
+                "{path} {what} and mode {mode:03o}, so that others can change it: chmod 640 {path}"
             )));
         }
         Ok(())

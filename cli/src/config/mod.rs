@@ -12,7 +12,8 @@
 //! - **What is wrong is refused, and never left out**: a key that is not known, a file that cannot be read. Two hosts
 //!   of which one has lost its namespace would hold one lock.
 //! - **No value of a file is told in an error**: it may be a password.
-//! - **A password of a file is for servers of files**: one that was typed is not sent it.
+//! - **A password of a file is for the servers that are named beside it**, in the same file and profile: no other is
+//!   sent it.
 //!
 //! To add a key: `said` has its place, `flags`, `variables` and `text` where it is read, `show` how it is shown. The
 //! compiler leads from the first to all but `text`. On real processes: the module `config` of the tool's tests.
@@ -35,7 +36,7 @@ pub(crate) use show::config;
 
 use crate::{
     args::{FileArgs, ServerArgs},
-    env::{SERVERS, SERVERS_REMOVED},
+    env::{CONFIG, PROFILE, SERVERS, SERVERS_REMOVED},
     exit::{CONFIGURATION, Failure, USAGE},
 };
 use file::{Opened, wrong};
@@ -74,8 +75,9 @@ impl Config {
         match &self.said.servers {
             Some(Set { by: Origin::File(place), .. }) if was_removed && !is_chosen => {
                 Err(Failure::usage(format_args!(
-                    "{SERVERS} was removed by the `palisade run` that this was started from, and {place} names others: \
-                     say -s, --config or --profile here, or --keep-env there"
+                    "the `palisade run` that this was started from asks servers of -s or {SERVERS}, which it does not \
+                     pass on, and {place} names others: say -s, --config or --profile here, or have {SERVERS} set and \
+                     --keep-env there"
                 )))
             }
             _ => Ok(()),
@@ -97,9 +99,9 @@ impl Config {
     fn in_files(args: &FileArgs) -> Result<Self, Failure> {
         let profile = match &args.profile {
             Some(given) => Some(given.clone()),
-            None => value(&variables::text("PALISADE_PROFILE")?),
+            None => value(&variables::text(PROFILE)?),
         };
-        let named = args.config.clone().or_else(|| value(&variables::path("PALISADE_CONFIG")));
+        let named = args.config.clone().or_else(|| value(&variables::path(CONFIG)));
         let is_named = named.is_some();
         let paths = named.map_or_else(file::standard, |path| vec![path]);
         let mut all =
@@ -143,16 +145,19 @@ fn contents(path: &Path) -> Result<Option<Contents>, Failure> {
     if contents.has_secret() {
         opened.check_it_is_kept(path)?;
     }
+    if contents.names_a_password() {
+        opened.check_others_cannot_change_it(path)?;
+    }
     Ok(Some(contents))
 }
 
-/// The password in a file of its own, without the line's end.
-pub(crate) fn password(path: &Path) -> Result<String, Failure> {
+/// The password in a file of its own, without the line's end; and whether it can be read again.
+pub(crate) fn password(path: &Path) -> Result<(String, bool), Failure> {
     let Some(opened) = Opened::at(path)? else {
         return Err(wrong(format_args!("{}: there is no such file", path.display())));
     };
     opened.check_it_is_kept(path)?;
-    Ok(opened.text.trim_end_matches(['\r', '\n']).to_owned())
+    Ok((opened.text.trim_end_matches(['\r', '\n']).to_owned(), opened.is_lasting))
 }
 
 impl Origin {

@@ -33,6 +33,13 @@ pub(crate) struct Place {
     pub(crate) profile: Option<Arc<str>>,
 }
 
+impl Place {
+    /// Whether both stand in one table.
+    fn is_beside(&self, other: &Self) -> bool {
+        (&self.file, &self.profile) == (&other.file, &other.profile)
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file.display(), self.line)
@@ -87,13 +94,15 @@ impl Said {
 }
 
 impl Said {
-    /// Forgets a password that a file says for other servers than these.
+    /// Forgets a password that a file says for other servers than these: for those that are named beside it, and not
+    /// for those of another file, which another may have written, nor of another profile.
     pub(super) fn keep_passwords_for_their_servers(&mut self) {
-        let is_of_file = |by: &Origin| matches!(by, Origin::File(_));
-        let are_others = self.servers.as_ref().is_some_and(|set| !is_of_file(&set.by));
-        if are_others {
-            self.password_file.take_if(|set| is_of_file(&set.by));
-        }
+        let Some(servers) = &self.servers else { return };
+        self.password_file.take_if(|set| match (&set.by, &servers.by) {
+            (Origin::File(password), Origin::File(servers)) => !password.is_beside(servers),
+            (Origin::File(_), _) => true,
+            _ => false,
+        });
     }
 }
 

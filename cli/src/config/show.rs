@@ -19,6 +19,7 @@ use crate::{
 pub(crate) fn config(args: &ConfigArgs) -> Result<u8, Failure> {
     let ConfigQuestion::Show(args) = &args.question;
     let config = Config::of(&args.servers)?;
+    config.check_servers_are_meant(&args.servers.files)?;
     print(&if args.json { json(&config)? } else { text(&config) })?;
     Ok(0)
 }

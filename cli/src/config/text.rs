@@ -47,6 +47,14 @@ impl Contents {
         Ok(Self { top, profiles })
     }
 
+    /// Whether it says where a password is: what changes it decides which servers are sent that.
+    pub(super) fn names_a_password(&self) -> bool {
+        [&self.top]
+            .into_iter()
+            .chain(self.profiles.values())
+            .any(|said| said.password_file.is_some())
+    }
+
     /// Whether any URL in it has a password.
     pub(super) fn has_secret(&self) -> bool {
         let all = [&self.top].into_iter().chain(self.profiles.values());

@@ -89,7 +89,7 @@ fn shell(args: &RunArgs, hold: &Hold, line: &str) -> Command {
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(line).stdin(Stdio::null()).process_group(0);
     let host = uname().nodename().to_string_lossy().into_owned();
-    env::prepare(&mut shell, &args.lock.name, hold, args.keep_env);
+    env::prepare(&mut shell, &args.lock, hold, args.keep_env);
     shell.env("PALISADE_NAME", &args.lock.name).env("PALISADE_HOST", host);
     shell
 }

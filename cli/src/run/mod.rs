@@ -156,7 +156,7 @@ fn start_supervisor(
         .args(args.words())
         .stdin(link)
         .process_group(0);
-    env::prepare(&mut command, &args.lock.name, hold, args.keep_env);
+    env::prepare(&mut command, &args.lock, hold, args.keep_env);
     command.spawn()
 }
 

@@ -11,7 +11,7 @@ use testkit::RedisServer;
 
 use crate::support::{
     NO_CONFIGURATION,
-    tool::{Finished, Tool, palisade},
+    tool::{Finished, Tool, palisade, program},
     until,
 };
 
@@ -352,7 +352,7 @@ fn servers_of_a_file_take_the_place_of_no_others_that_were_removed_from_the_envi
     };
     let (code, said) = inner("", "");
     assert_eq!(code, "64", "{said}");
-    assert!(said.contains("PALISADE_SERVERS was removed"), "{said}");
+    assert!(said.contains("PALISADE_SERVERS, which it does not pass on"), "{said}");
     assert_eq!(inner("", "--config $PALISADE_CONFIG").0, "69", "it is meant");
     assert_eq!(inner("", &format!("-s {}", server.url())).0, "0");
     assert_eq!(inner("--keep-env", "").0, "0");
@@ -442,4 +442,97 @@ fn words_of_an_option_that_do_not_fit_are_wrong_use() {
     for help in ["config --help", "config show --help"] {
         assert_eq!(palisade(&help.split(' ').collect::<Vec<_>>()).finish().code(), 0, "{help}");
     }
+}
+
+#[test]
+fn password_file_is_for_the_servers_beside_it_alone() {
+    let folder = Folder::new();
+    folder.file("password", "s3cr3t");
+    let text = "servers = ['redis://live']\npassword-file = 'password'\n[profile.stage]\nservers = ['redis://stage']\n\
+                [profile.own]\nservers = ['redis://own']\npassword-file = 'password'";
+    let file = folder.file("c.toml", text);
+    for (options, place) in [("", "2"), ("--profile stage", "default"), ("--profile own", "7")] {
+        let shown = show(&file, options).finish();
+        assert_eq!(told(&shown, "password-file").1, place, "{options}: {shown:?}");
+    }
+    // By that, others would choose which servers are sent it.
+    mode(&file, 0o666);
+    let refused = show(&file, "").finish();
+    assert_eq!(refused.code(), CONFIGURATION, "{refused:?}");
+    assert!(refused.said().contains("says where a password is"), "{refused:?}");
+    mode(&file, 0o644);
+    assert_eq!(show(&file, "").finish().code(), 0, "it is no secret where it is");
+}
+
+#[test]
+fn password_is_read_from_a_pipe_too() {
+    let server = RedisServer::start();
+    server.cli(&["ACL", "SETUSER", "app", "on", ">s3cr3t", "~*", "&*", "+@all"]);
+    let url = format!("redis://app@{}", server.addr());
+    let line = format!(
+        "printf s3cr3t | {} ls -s {url} --password-file /dev/stdin",
+        crate::support::PALISADE
+    );
+    let listed = program("sh", &["-c", &line]).finish();
+    assert_eq!(listed.code(), 0, "{listed:?}");
+}
+
+#[test]
+fn link_to_a_file_that_is_not_there_is_refused() {
+    let folder = Folder::new();
+    fs::create_dir_all(folder.0.join("palisade")).expect("a folder");
+    let link = folder.0.join("palisade/config.toml");
+    std::os::unix::fs::symlink("nowhere", link).expect("a link");
+    let shown = palisade(&["config", "show"]).env("XDG_CONFIG_HOME", &folder.0);
+    let shown = shown.without("PALISADE_CONFIG").finish();
+    assert_eq!(shown.code(), CONFIGURATION, "{shown:?}");
+}
+
+#[test]
+fn palisade_that_a_command_calls_asks_the_same_servers() {
+    let (server, folder) = (RedisServer::start(), Folder::new());
+    let text = format!(
+        "servers = ['redis://127.0.0.1:1']\n[profile.live]\nservers = ['{}']",
+        server.url()
+    );
+    let file = folder.file("c.toml", &text);
+    let inner = format!("cd / && {} ls; echo $?", crate::support::PALISADE);
+    let nested = |options: &[&str], config: &Path| {
+        let words: Vec<_> = ["run", "-n"]
+            .iter()
+            .chain(options)
+            .chain(&["name", "--", "sh", "-c", &inner])
+            .copied()
+            .collect();
+        let run = palisade(&words).env("PALISADE_CONFIG", config).in_folder(&folder.0);
+        run.finish().output.last().cloned().unwrap_or_default()
+    };
+    assert_eq!(nested(&["--profile", "live"], &file), "0");
+    assert_eq!(
+        nested(&["--profile", "live"], Path::new("c.toml")),
+        "0",
+        "the command goes elsewhere"
+    );
+    let named = ["--profile", "live", "--config", "c.toml"];
+    assert_eq!(nested(&named, Path::new("/dev/null")), "0");
+    // Those of an option may have passwords: they are not passed on, and no others are asked.
+    assert_eq!(nested(&["-s", &server.url()], &file), "64");
+}
+
+#[test]
+fn setting_that_cannot_be_used_is_said_by_its_own_place() {
+    let folder = Folder::new();
+    let file = folder.file("c.toml", "\nservers = ['redis://127.0.0.1:1']");
+    let file = file.to_str().expect("UTF-8");
+    let run = |words: &str| {
+        let words: Vec<_> = ["ls"].into_iter().chain(words.split_whitespace()).collect();
+        palisade(&words).finish()
+    };
+    let of_option = run(&format!("--config {file} --max-lease 2d"));
+    assert_eq!(of_option.code(), 64, "{of_option:?}");
+    assert!(!of_option.said().contains("c.toml"), "{of_option:?}");
+    let of_file = folder.file("d.toml", "\n\nclock-skew = '2d'");
+    let of_file = run(&format!("--config {} -s redis://127.0.0.1:1", of_file.display()));
+    assert_eq!(of_file.code(), CONFIGURATION, "{of_file:?}");
+    assert!(of_file.said().contains("d.toml:3: "), "{of_file:?}");
 }
