@@ -288,13 +288,14 @@ pub mod any {
     pub use crate::acquire::BoxLock;
 }
 
-/// What locks say to a look from outside: which process holds them, server by server; and which locks there are.
+/// What locks say to a look from outside: which process holds them, server by server; which locks there are; and
+/// whether a token is stale.
 pub mod inspect {
     pub use crate::{
         composite::{Inspection, Revocation},
         health::{Fsync, MissingRights, ReplicaHealth, ServerHealth},
         kind::{Access, Holder, SortOfLock},
-        kinds::Revoked,
+        kinds::{Revoked, TokenLook},
         listing::{ListOptions, ListedHolder, ListedLock, ListedProcess, LockList, ProcessList},
         presence::ProcessRecord,
         process::{ClientStats, HeldLock},

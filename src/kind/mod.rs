@@ -59,7 +59,7 @@ use crate::{
 pub(crate) struct AcquireRequest<'a> {
     pub(crate) holder: &'a Arc<str>,
     pub(crate) term: Term,
-    /// What a new fencing token should be at least, in µs since 1970 ...
+    /// What a new fencing token should be at least, in µs since 1970; of one that is held already, its token ...
     pub(crate) hint: Duration,
     /// ... but no further than this from the server's clock.
     pub(crate) skew: Duration,

@@ -59,7 +59,7 @@ mod usage;
 
 pub use expirable::{ExpirableGuard, ExpirableSemaphore};
 pub use fair::FairLock;
-pub use fenced::{FencedGuard, FencedLock};
+pub use fenced::{FencedGuard, FencedLock, TokenLook};
 pub use latch::CountDownLatch;
 pub use mutex::Lock;
 pub(crate) use mutex::Mutex;

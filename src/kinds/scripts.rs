@@ -18,6 +18,7 @@ fn of_counters() -> impl Iterator<Item = &'static Script> {
     let numbers = numbers.chain(latch::script::SCRIPTS).chain(permits::script::SCRIPTS);
     let numbers = numbers.chain(semaphore::script::SCRIPTS).chain(expirable::script::SCRIPTS);
     let numbers = numbers.chain(periods::SCRIPTS).chain(elections::SCRIPTS);
+    let numbers = numbers.chain([&fenced::script::LOOK]);
     numbers.chain(crate::presence::SCRIPTS).chain(super::revoking::script::SCRIPTS)
 }
 
@@ -35,7 +36,9 @@ pub(super) fn of(usage: Use) -> Vec<&'static Script> {
     let permits = counted.clone().chain(permits::script::SCRIPTS);
     match usage {
         Use::Lock => alone.collect(),
-        Use::FencedLock => alone.chain(fenced::script::SCRIPTS).collect(),
+        Use::FencedLock => {
+            alone.chain(fenced::script::SCRIPTS).chain([&fenced::script::LOOK]).collect()
+        }
         Use::Election => of(Use::FencedLock).into_iter().chain(elections::SCRIPTS).collect(),
         Use::FairLock => plain.chain(fair::script::SCRIPTS).collect(),
         Use::RwLock => plain.chain(rw::script::SCRIPTS).collect(),
@@ -130,6 +133,7 @@ mod tests {
         let mutex = mutex::script::Mutex::new("x");
         let inspect = mutex::script::Inspect { name: "x".into() };
         let fenced = fenced::script::Fenced::member("x");
+        let counter = fenced::script::CounterLook::at(&"x".into());
         let fair = fair::script::Fair::new("x");
         let read = counter::script::Read { name: "x".into() };
         let look = latch::script::Latch::new(&"x".into()).look();
@@ -151,6 +155,7 @@ mod tests {
         for_any_answer(|answer| {
             let items = || Items::of(answer.clone());
             drop(items().map(|items| inspect.decode(items)));
+            drop(items().map(|items| counter.decode(items)));
             drop(items().map(|items| fair.waiting().decode(items)));
             drop(items().map(|items| read.decode(items)));
             drop(items().map(|items| look.decode(items)));

@@ -17,6 +17,8 @@ pub(crate) const INSPECT: &str = script!("mutex/foreign.lua", "mutex/inspect.lua
 pub(crate) const FENCED_ACQUIRE: &str =
     script!("mutex/foreign.lua", "mutex/grant.lua", "fenced/counter.lua", "fenced/acquire.lua");
 pub(crate) const PROMOTE: &str = script!("fenced/counter.lua", "fenced/promote.lua");
+pub(crate) const LOOK_AT_COUNTER: &str =
+    script!("mutex/foreign.lua", "fenced/counter.lua", "fenced/look.lua");
 pub(crate) const RW_READ: &str = script!(
     "rw/read.lua",
     "mutex/foreign.lua",

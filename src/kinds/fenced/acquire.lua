@@ -8,11 +8,13 @@
 --   ARGV[3]      how far a hint may be from this server's clock, µs: one beyond is brought there
 --   ARGV[4]      ttl of the counters, ms; 0 for none
 --   ARGV[3+2i]   holder id
---   ARGV[4+2i]   hint: what a new token should be at least, µs since 1970 by the client's clock
+--   ARGV[4+2i]   hint: what a new token should be at least, µs since 1970 by the client's clock; or, negative,
+--                the token of a hold that stands, which is written here once more
 --
 -- Returns TIME in µs, then three integers for each lock:
 --    1, ttl in ms, token   held by this holder now. A new grant raises the counter; where its key
---                          stands already, the counter is its token
+--                          stands already, the counter is its token. For a hold that stands, the counter is
+--                          raised to its token and no further: no token is given
 --    0, ttl in ms, 0       held by another; -1 if without a ttl
 --   -1, 0, 0               stale: the stamp is over; nothing was changed
 --   -2, 0, 0               the key is of another type, or a hash that is no lock; it was not touched
@@ -35,7 +37,11 @@ local function acquire_fenced(key, counter, holder, hint)
   if not token then return failed or -3, 0, 0 end
   -- A counter that ran out or was deleted meanwhile knows the holder's token no longer.
   if mine == 0 or token == 0 then
-    token = math.max(token + 1, now - skew, math.min(hint, now + skew))
+    if hint < 0 then
+      token = math.max(token, math.min(-hint, now + skew))
+    else
+      token = math.max(token + 1, now - skew, math.min(hint, now + skew))
+    end
     if token > HIGHEST then return -3, 0, 0 end
     local unwritten = write(counter, token, keep)
     if unwritten then return unwritten end

@@ -1,6 +1,7 @@
 //! The reentrant lock with fencing tokens on one node.
 
 mod guard;
+mod looking;
 #[cfg(planted_bugs)]
 mod planted;
 pub(crate) mod script;
@@ -10,6 +11,7 @@ mod tests;
 use std::sync::Arc;
 
 pub use guard::FencedGuard;
+pub use looking::TokenLook;
 use script::Fenced;
 
 use crate::{

@@ -6,7 +6,10 @@ use crate::{
     kind::{AcquireRequest, Fencing, FencingToken, Sharing, Statements, Waking},
     kinds::mutex::script::Mutex,
     lease::Term,
-    wire::{Arg, HoldCheck, PlainRelease, Script, Statement, key, script},
+    wire::{
+        Arg, Call, HoldCheck, Items, Malformed, PlainRelease, Script, ScriptText, Statement, Words,
+        key, script,
+    },
 };
 
 pub(crate) static ACQUIRE: Script = script!(
@@ -22,7 +25,10 @@ pub(crate) static ACQUIRE: Script = script!(
 pub(crate) static PROMOTE: Script =
     script!("fenced/promote", 3, "counter.lua", "promote.lua").telling_token();
 
-/// The scripts that this kind has beyond the mutex'; connections load them in advance.
+pub(crate) static LOOK: Script =
+    script!("fenced/look", 0, "../mutex/foreign.lua", "counter.lua", "look.lua");
+
+/// The scripts that this kind has beyond the mutex'; connections load them in advance. A look is rare.
 pub(crate) static SCRIPTS: [&Script; 2] = [&ACQUIRE, &PROMOTE];
 
 /// A mutex with a counter. All but the grant is the mutex' own.
@@ -87,10 +93,12 @@ impl Statements for Fenced {
     }
 
     fn acquire(&self, request: AcquireRequest<'_>) -> Statement {
-        let AcquireRequest { holder, term, hint, skew, .. } = request;
+        let AcquireRequest { holder, term, hint, skew, is_held, .. } = request;
         let shared = [Arg::NotAfter, Arg::Int(micros(skew)), Arg::Int(self.keep_ms(term))];
         let keys = [self.mutex.name(), &self.counter];
-        let args = [Arg::text(holder), Arg::Int(micros(hint))];
+        // That of a hold that stands is its token.
+        let hint = if is_held { -micros(hint) } else { micros(hint) };
+        let args = [Arg::text(holder), Arg::Int(hint)];
         Statement::leasing(&ACQUIRE, keys, term.ms(), shared, args)
     }
 
@@ -116,6 +124,48 @@ impl Statements for Fenced {
 
     fn fencing(&self) -> Option<&dyn Fencing> {
         Some(self)
+    }
+}
+
+/// Asks how far the counter of a lock by itself has come.
+#[derive(Debug, Clone)]
+pub(crate) struct CounterLook {
+    name: Arc<str>,
+    counter: Arc<str>,
+}
+
+/// How far it has come.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CounterSeen {
+    /// Negative if what stands there is no counter.
+    pub(super) counter: i64,
+    /// Whether the lock is held.
+    pub(super) held: bool,
+}
+
+impl CounterLook {
+    pub(crate) fn at(name: &Arc<str>) -> Self {
+        Self { name: name.clone(), counter: key::lock_counter(name) }
+    }
+}
+
+impl Call for CounterLook {
+    type Reply = CounterSeen;
+
+    fn script(&self) -> ScriptText<'_> {
+        LOOK.text()
+    }
+
+    fn asks_for_a_list(&self) -> bool {
+        true
+    }
+
+    fn write(&self, to: &mut Words) {
+        to.count(2).word(&*self.name).word(&*self.counter);
+    }
+
+    fn decode(&self, mut items: Items) -> Result<CounterSeen, Malformed> {
+        Ok(CounterSeen { counter: items.int()?, held: items.int()? == 1 })
     }
 }
 

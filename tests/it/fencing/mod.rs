@@ -4,6 +4,7 @@ mod agreeing;
 mod clocks;
 mod costs;
 mod disagreeing;
+mod looking;
 mod order;
 mod owners;
 mod quorum;
