@@ -30,7 +30,8 @@ impl LockGuard {
     /// Its keys are those of the server, without the client's namespace. In a cluster they are in the lock's slot:
     /// `{lock}:balance` is, for a lock `lock`. Of a lock on several servers see
     /// [`script_on`](Self::script_on). Where rights are restricted, its own keys and commands need rights beside those
-    /// that the lock needs. It has the client's `node_timeout` to answer.
+    /// that the lock needs. It has the client's `node_timeout` to answer. With more than 64 kB it goes by a connection of
+    /// its own, so that nothing waits behind it.
     ///
     /// # Guarantees
     /// - What the script writes is written while the hold stands, or not at all, as long as the server keeps its

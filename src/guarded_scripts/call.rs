@@ -32,7 +32,19 @@ pub(crate) enum GuardedAnswer {
     Failed(String),
 }
 
+impl GuardedWords {
+    /// In bytes.
+    fn size(&self) -> usize {
+        self.keys.iter().chain(&self.args).map(Vec::len).sum()
+    }
+}
+
 impl GuardedCall {
+    /// Whether locks would wait noticeably long behind it on one socket.
+    pub(super) fn is_large(&self) -> bool {
+        self.words.size() > LARGE
+    }
+
     pub(crate) fn new(script: &GuardedScript, words: GuardedWords, check: HoldCheck) -> Self {
         let text = script.behind(check.prologue);
         Self { text, words: Arc::new(words), check: Arc::new(check) }
@@ -85,3 +97,6 @@ impl Call for GuardedCall {
         })
     }
 }
+
+/// In bytes, beside the script itself.
+const LARGE: usize = 64 * 1024;

@@ -25,7 +25,8 @@ pub(crate) struct ScriptAnswer {
 }
 
 impl GuardedCall {
-    /// Sends it where `key` is. What it wrote is looked for from `lookout`, if replicas matter: for so long.
+    /// Sends it where `key` is, and a large one on a socket of its own. What it wrote is looked for from `lookout`, if
+    /// replicas matter: for so long.
     ///
     /// # Errors
     /// There is no answer. Whether it may have been executed all the same is for the error to say.
@@ -39,7 +40,11 @@ impl GuardedCall {
         deadline: Instant,
         lookout: Option<(Box<Lookout>, Duration)>,
     ) -> Result<ScriptAnswer, NodeError> {
-        let (connection, answer) = node.call(key, self, deadline).await?;
+        let (connection, answer) = if self.is_large() {
+            Box::pin(node.call_apart(key, self, deadline)).await?
+        } else {
+            node.call(key, self, deadline).await?
+        };
         let is_done = matches!(answer.reply, GuardedAnswer::Done(_));
         let replicated = match lookout.filter(|_| is_done) {
             Some((from, limit)) => from.replicated(connection.server_run(), limit).await,

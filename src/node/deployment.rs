@@ -324,6 +324,48 @@ impl Node {
         }
     }
 
+    /// The same as [`call`](Self::call), for what is so large that other calls would wait behind it: on a socket
+    /// beside that of all others.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    ///
+    /// # Cancel safety
+    /// As [`call`](Self::call).
+    pub(crate) async fn call_apart<C: Call>(
+        &self,
+        key: &str,
+        call: &C,
+        deadline: Instant,
+    ) -> Result<(Connection, Answer<C::Reply>), NodeError> {
+        let mut next_socket = NextSocket::for_the_unsent();
+        loop {
+            // Which server it is, a cluster may have said.
+            let beside = self.next_connection(&mut next_socket, key, deadline).await?;
+            let connection = self.apart_from(beside, deadline).await?;
+            match connection.call(call, deadline).await {
+                Err(error) => next_socket.after(error)?,
+                Ok(answer) => return Ok((connection, answer)),
+            }
+        }
+    }
+
+    /// The other connection to the same server.
+    async fn apart_from(
+        &self,
+        beside: Connection,
+        deadline: Instant,
+    ) -> Result<Connection, NodeError> {
+        let connection = match (&self.0.servers, beside.place()) {
+            (Servers::One(master), _) => master.connection_apart(deadline).await?,
+            (Servers::Many(cluster), Some(place)) => {
+                cluster.master(place).connection_apart(deadline).await?
+            }
+            (Servers::Many(_), None) => return Ok(beside),
+        };
+        Ok(if beside.is_asking() { connection.asking() } else { connection })
+    }
+
     /// The connection without waiting: the live connection if there is one now.
     pub(crate) fn connected(&self, key: &str) -> Option<Connection> {
         match &self.0.servers {

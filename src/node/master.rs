@@ -18,13 +18,16 @@ pub(super) struct Master(Arc<MasterInner>);
 struct MasterInner {
     core: Arc<Core>,
     links: Links,
+    /// For calls so large that others would wait behind them. Made by the first of them.
+    links_apart: Links,
     replicas: OnceLock<Replicas>,
 }
 
 impl Master {
     /// Needs no runtime and sends nothing.
     pub(super) fn new(core: Arc<Core>) -> Self {
-        Self(Arc::new(MasterInner { core, links: Links::default(), replicas: OnceLock::new() }))
+        let (links, links_apart) = (Links::default(), Links::default());
+        Self(Arc::new(MasterInner { core, links, links_apart, replicas: OnceLock::new() }))
     }
 
     pub(super) fn core(&self) -> &Arc<Core> {
@@ -37,7 +40,15 @@ impl Master {
 
     /// The connection of the current runtime, made if there is none.
     pub(super) async fn connection(&self, deadline: Instant) -> Result<Connection, NodeError> {
-        self.link()?.connection(deadline).await
+        self.link(&self.0.links)?.connection(deadline).await
+    }
+
+    /// The same for what is so large that others would wait behind it: on a socket beside that one.
+    pub(super) async fn connection_apart(
+        &self,
+        deadline: Instant,
+    ) -> Result<Connection, NodeError> {
+        self.link(&self.0.links_apart)?.connection(deadline).await
     }
 
     /// The connection without waiting: the live connection if there is one now.
@@ -63,17 +74,17 @@ impl Master {
         self.links().len()
     }
 
-    fn link(&self) -> Result<Arc<Link>, NodeError> {
+    fn link(&self, all: &Links) -> Result<Arc<Link>, NodeError> {
         if self.0.core.closed.is_cancelled() {
             return Err(NodeError::Closed);
         }
         let runtime = Handle::try_current().map_err(|_none| NodeError::NoRuntime)?;
         let (link, task) = {
-            let mut links = self.links();
+            let mut links = all.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(link) = find(&links, runtime.id()) {
                 return Ok(link.clone());
             }
-            let (link, task) = Link::new(self.0.core.clone(), &self.0.links, runtime.id());
+            let (link, task) = Link::new(self.0.core.clone(), all, runtime.id());
             links.push((runtime.id(), link.clone()));
             (link, task)
         };

@@ -4,8 +4,9 @@
 //! that calls it: the task of a link makes a socket (`opening`) and makes it again when it is lost.
 //!
 //! ```text
-//! Node ─┬─ Master ──── Link per runtime ── Connection (socket)
-//!       │     └─ Replicas: what they have, asked on a socket of their own
+//! Node ─┬─ Master ─┬── Link per runtime ── Connection (socket)
+//!       │          ├── the same once more, for calls so large that others would wait behind them
+//!       │          └─ Replicas: what they have, asked on a socket of their own
 //!       └─ Cluster: slot map ── Master per place, each as above
 //!
 //! a call: connection ─► call ─► answered

@@ -109,7 +109,8 @@ impl Connection {
         Self { is_asking: true, ..self }
     }
 
-    pub(super) const fn is_asking(&self) -> bool {
+    /// Whether it is about a slot that its server does not have yet.
+    pub(crate) const fn is_asking(&self) -> bool {
         self.is_asking
     }
 

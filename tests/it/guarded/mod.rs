@@ -2,6 +2,7 @@
 
 mod by_token;
 mod failing;
+mod large;
 
 use std::{task::Poll, time::Duration};
 
