@@ -2,10 +2,16 @@
 
 use std::time::Duration;
 
-use palisade::{Lease, LostCause, ReleaseError};
+use futures::poll;
+use palisade::{Lease, LostCause, ReleaseError, error::GuardedError, guarded::Script};
 use tokio::time::{Instant, sleep};
 
-use super::{Field, MAX_HOLD, SOON, held, kinds::Kind, soon};
+use super::{
+    Field, MAX_HOLD, SOON, held,
+    kinds::{Held, Kind},
+    soon,
+};
+use crate::outside::ask;
 
 /// The default of the watchdog.
 const LEASE: Duration = Duration::from_secs(30);
@@ -101,6 +107,45 @@ pub(super) async fn hold_lasts_no_longer_than_max_hold(field: &Field) {
     assert_eq!(held.guard().lost().await, LostCause::Expired);
     let lasted = began.elapsed();
     assert!(lasted >= MAX_HOLD && lasted <= MAX_HOLD + LEASE, "{lasted:?}");
+}
+
+pub(super) async fn guarded_write_of_what_was_taken_away_never_lands(field: &Field) {
+    let held = held(&*field.ours()).await;
+    // The last members grant, too.
+    sleep(SOON).await;
+    write(field, &held, "in time").await.unwrap();
+    assert!(field.theirs().force().await);
+    write(field, &held, "late").await.unwrap_err();
+    assert_eq!(written(field).await, ["in time"]);
+}
+
+/// Sent in time, and executed when the lease is over.
+pub(super) async fn guarded_write_that_comes_too_late_never_lands(field: &Field) {
+    let held = held(&*field.ours().with_lease(Lease::Fixed(LEASE))).await;
+    sleep(SOON).await;
+    write(field, &held, "in time").await.unwrap();
+    freeze(field);
+    let mut late = Box::pin(write(field, &held, "late"));
+    assert!(poll!(&mut late).is_pending());
+    let unknown = late.await.unwrap_err();
+    assert!(matches!(unknown, GuardedError::Unknown { .. }), "{unknown:?}");
+    sleep(LEASE).await;
+    for server in &field.servers {
+        server.thaw();
+    }
+    sleep(SOON).await;
+    assert_eq!(written(field).await, ["in time"]);
+}
+
+/// Behind a look whether it is held there and then.
+async fn write(field: &Field, held: &Held, what: &str) -> Result<i64, GuardedError> {
+    let append = Script::new("return redis.call('RPUSH', KEYS[1], ARGV[1])");
+    let here = &field.here.clients()[0];
+    held.guard().script_on(here, &append).key("data").arg(what).invoke().await
+}
+
+async fn written(field: &Field) -> Vec<String> {
+    ask(&field.servers[0], &["LRANGE", "data", "0", "-1"]).await
 }
 
 fn freeze(field: &Field) {

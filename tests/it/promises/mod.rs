@@ -99,6 +99,8 @@ promises! {
         PERMIT => NO_LEASE,
         LATCH => NO_GUARD,
     ];
+    holding::guarded_write_of_what_was_taken_away_never_lands, except [PERMIT => OF_PERMITS, LATCH => NO_GUARD];
+    holding::guarded_write_that_comes_too_late_never_lands, except [PERMIT => OF_PERMITS, LATCH => NO_GUARD];
     ending::owner_enters_again_and_the_last_guard_ends_it, except [NUMBERS => NO_OWNER];
     ending::another_owner_is_refused, except [READERS => SHARED, NUMBERS => NO_OWNER];
     ending::guard_enters_again, except [NUMBERS => NO_OWNER];
@@ -162,6 +164,7 @@ const ALL_WITHOUT_A_QUEUE: [Kind; 16] = [
 
 const SHARED: &str = "readers hold it together, and keep out writers alone";
 const NO_GUARD: &str = "nothing holds a latch: it is counted down";
+const OF_PERMITS: &str = "its guard has a method of its own: `permits_guard_a_script` in `guarded`";
 const NO_LEASE: &str = "a permit without a lease does not end by itself";
 const NO_OWNER: &str = "permits and counts are by themselves, whoever asks";
 const NO_TOKEN: &str = "permits and counts have no token, and no guard that could show one";
