@@ -8,8 +8,9 @@ use crate::batch::Batch;
 
 pub(crate) const USAGE: &str = "\
 usage: palisade-simulation [--seeds N | --secs S] [--from SEED] [--threads T] [--tcp] [--tracking]
-                           [--periods | --elections]
-       palisade-simulation --seed N [--trace] [--tcp] [--tracking] [--periods | --elections]
+                           [--periods | --elections | --guarded]
+       palisade-simulation --seed N [--trace] [--tcp] [--tracking]
+                           [--periods | --elections | --guarded]
 
   --seeds N    so many seeds (default 1000)
   --secs S     as many as fit into so many seconds
@@ -20,7 +21,8 @@ usage: palisade-simulation [--seeds N | --secs S] [--from SEED] [--threads T] [-
   --tcp        streams of bytes that are cut anywhere, in place of whole messages
   --tracking   clients are told at once that their keys were taken away
   --periods    three hosts that are triggered once a minute, for one run of a job in each
-  --elections  candidates for one election, and processes that follow which of them leads";
+  --elections  candidates for one election, and processes that follow which of them leads
+  --guarded    scripts that a server executes only while a lock is held";
 
 pub(crate) enum Task {
     One { seed: u64, options: Options },
@@ -50,6 +52,7 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Task, Prob
             "--tracking" => options.tracking = true,
             "--periods" => options.periods = true,
             "--elections" => options.elections = true,
+            "--guarded" => options.guarded = true,
             "--seeds" => batch.seeds = Some(number(&arg, args.next())?),
             "--secs" => {
                 batch.limit = Some(Duration::from_secs(number(&arg, args.next())?));

@@ -183,6 +183,25 @@ pub const OF_ELECTIONS: [&str; 21] = [
     "observer: what it announced",
 ];
 
+/// What must be seen of runs about guarded scripts.
+pub const OF_GUARDED: [&str; 15] = [
+    "fault: request lost",
+    "fault: answer lost",
+    "fault: request delayed",
+    "fault: crash",
+    "fault: freeze",
+    "fault: scripts forgotten",
+    "fault: clock jump",
+    "fault: partition",
+    "fault: process paused",
+    "fault: process killed",
+    "lost: expired",
+    "passed on inside the process",
+    "line: written",
+    "line: not sent",
+    "line: written or not",
+];
+
 /// What must be seen of runs about periods.
 pub const OF_PERIODS: [&str; 36] = [
     "fault: request lost",

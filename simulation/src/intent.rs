@@ -7,7 +7,7 @@ use palisade::Lease;
 use workload::{Ending, Intent};
 
 use crate::{
-    handover,
+    guarded, handover,
     plan::{About, Leases, Plan},
 };
 
@@ -22,6 +22,7 @@ pub(crate) fn draw(random: &mut Random, plan: &Plan, calm: bool) -> (u64, Intent
         // A semaphore is not entered again by its owners.
         About::Permits => Intent { as_owner: false, ..intent },
         About::Elections { .. } => announcing(random, intent),
+        About::Guarded => guarded::inscribing(random, intent),
         About::Sharing => Intent { downgrades: random.one_in(3), ..intent },
         About::Handover { among, .. } => handover::brief(random, intent, plan, among, calm),
         _ => intent,
@@ -108,6 +109,7 @@ fn anything(random: &mut Random, leases: &Leases, calm: bool) -> Intent {
         blocks: false,
         downgrades: false,
         announcements: 0,
+        inscriptions: 0,
         careless: random.one_in(4),
         write: us(random.weighted(&[(3, 0), (1, write_us), (1, late_us)])),
         reentries: random.weighted(&[(5, 0), (1, 1), (1, 2)]),

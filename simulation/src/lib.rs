@@ -7,11 +7,11 @@
 //! The parts, each using only those before it: `event`, `plan` (what a run is to be), `semaphores` (permits),
 //! `latches`, `targets` (the locks), `storm`, `latecomers`, `rights`, `queueing` and `handover` (runs about one thing
 //! alone), `failover` (replicas that are promoted), `draw` (what a seed decides), `periods` (jobs that are due once a
-//! minute), `world` (time and what happens next), `clock`, `coverage` (what was seen) and `log` (what is told), `frame`
-//! (what requests say), `nodes` (the servers), `network`, `stream`, `memory` (what is guarded), `waiting` (what waits),
-//! `stage` (what all share), `observer` (what is made of the callers' steps), `intent`, `nonsense`, `caller` and `host`
-//! (callers without a schedule and with one), `elections` (that processes follow), `process`, `faults`, `run` (all put
-//! together).
+//! minute), `guarded` (scripts that a server executes only while a lock is held), `world` (time and what happens
+//! next), `clock`, `coverage` (what was seen) and `log` (what is told), `frame` (what requests say), `nodes` (the
+//! servers), `network`, `stream`, `memory` (what is guarded), `waiting` (what waits), `stage` (what all share),
+//! `observer` (what is made of the callers' steps), `intent`, `nonsense`, `caller` and `host` (callers without a
+//! schedule and with one), `elections` (that processes follow), `process`, `faults`, `run` (all put together).
 //! What callers do with a lock is `workload`'s.
 
 mod caller;
@@ -24,6 +24,7 @@ mod event;
 mod failover;
 mod faults;
 mod frame;
+mod guarded;
 mod handover;
 mod host;
 mod intent;
@@ -50,5 +51,5 @@ mod targets;
 mod waiting;
 mod world;
 
-pub use coverage::{Coverage, OF_ELECTIONS, OF_PERIODS, SOMETIMES};
+pub use coverage::{Coverage, OF_ELECTIONS, OF_GUARDED, OF_PERIODS, SOMETIMES};
 pub use run::{Options, Outcome, run};

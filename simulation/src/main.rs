@@ -49,12 +49,13 @@ fn many(batch: &batch::Batch) -> ExitCode {
         let tracking = if batch.options.tracking { " --tracking" } else { "" };
         let periods = if batch.options.periods { " --periods" } else { "" };
         let elections = if batch.options.elections { " --elections" } else { "" };
-        println!(
-            "to see it again: cargo xtask sim --seed {seed} --trace{tcp}{tracking}{periods}{elections}"
-        );
+        let guarded = if batch.options.guarded { " --guarded" } else { "" };
+        let of = [tcp, tracking, periods, elections, guarded].concat();
+        println!("to see it again: cargo xtask sim --seed {seed} --trace{of}");
     }
     // A few seeds need not have seen anything.
-    let is_special = batch.options.periods || batch.options.elections;
+    let Options { periods, elections, guarded, .. } = batch.options;
+    let is_special = periods || elections || guarded;
     let enough = if is_special { ENOUGH_OF_SPECIAL } else { ENOUGH };
     let blind = report.seeds >= enough && !unseen.is_empty();
     if blind {

@@ -197,6 +197,14 @@ impl Node {
         runs.collect()
     }
 
+    /// The lines that were written beside a lock.
+    pub(crate) fn inscriptions(&self, lock: &str) -> Vec<String> {
+        let key = workload::inscriptions(lock);
+        let lines =
+            format!("*4\r\n$6\r\nLRANGE\r\n${}\r\n{key}\r\n$1\r\n0\r\n$2\r\n-1\r\n", key.len());
+        self.ask(lines.as_bytes())
+    }
+
     /// The waiters in queues there, each with its queue.
     pub(crate) fn places(&self) -> Vec<(String, String)> {
         let queues = self.ask(b"*2\r\n$4\r\nKEYS\r\n$21\r\nredisson_lock_queue:*\r\n").into_iter();

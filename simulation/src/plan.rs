@@ -62,6 +62,8 @@ pub(crate) enum About {
     Elections {
         kind: Kind,
     },
+    /// What is written by scripts that a server executes only while a lock is held.
+    Guarded,
     /// How one lock, by its name, passes from one caller to the next.
     Handover {
         lock: &'static str,

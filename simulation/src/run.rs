@@ -14,9 +14,10 @@ use palisade::Quarantine;
 use tokio::task::JoinHandle;
 
 use crate::{
-    coverage::{Coverage, OF_ELECTIONS, OF_PERIODS, SOMETIMES},
+    coverage::{Coverage, OF_ELECTIONS, OF_GUARDED, OF_PERIODS, SOMETIMES},
     event::{Event, ProcessId},
     faults::{Damage, worker},
+    guarded,
     log::{Finished, Log},
     network::Network,
     nodes::Node,
@@ -42,6 +43,8 @@ pub struct Options {
     pub periods: bool,
     /// Whether it is about elections, and nothing else.
     pub elections: bool,
+    /// Whether it is about guarded scripts, and nothing else.
+    pub guarded: bool,
 }
 
 impl Options {
@@ -52,6 +55,7 @@ impl Options {
             Self { tcp: true, .. } => &[],
             Self { periods: true, .. } => &OF_PERIODS,
             Self { elections: true, .. } => &OF_ELECTIONS,
+            Self { guarded: true, .. } => &OF_GUARDED,
             _ => &SOMETIMES,
         }
     }
@@ -88,6 +92,7 @@ pub fn run(seed: u64, options: &Options) -> Outcome {
     let mut plan = match options {
         Options { periods: true, .. } => Plan::of_periods(seed),
         Options { elections: true, .. } => Plan::of_elections(seed),
+        Options { guarded: true, .. } => Plan::of_guarded(seed),
         _ => Plan::of(seed),
     };
     plan.tracking = options.tracking;
@@ -211,6 +216,7 @@ fn say_what_it_is_about(plan: &Plan, log: &Log) {
         About::Latches => log.saw("latches"),
         About::Periods { .. } => log.saw("periods"),
         About::Elections { .. } => log.saw("elections"),
+        About::Guarded => log.saw("guarded scripts"),
         About::Handover { .. } => log.saw("passed on again and again"),
     }
 }
@@ -348,6 +354,20 @@ impl Play {
             self.stage.log.record(Told::Left(left));
         }
         self.look_for_records();
+        self.look_for_lines();
+    }
+
+    /// Beside the lock of a run about them.
+    fn look_for_lines(&self) {
+        if self.stage.plan.about != About::Guarded {
+            return;
+        }
+        let (lock, master) = (guarded::LOCK, self.stage.plan.home());
+        let works = |node: &mut Node| node.works().then(|| node.inscriptions(lock));
+        if let Some(lines) = self.stage.network.with_node(master, works).flatten() {
+            let lock = lock.to_owned();
+            self.stage.log.record(Told::Inscriptions { master, lock, lines });
+        }
     }
 
     /// On the servers of a job's lock that can be asked.

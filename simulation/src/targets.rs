@@ -8,7 +8,7 @@ use workload::{Contended, Target, campaign, lock_on_all, lock_on_one, side};
 
 use crate::{
     event::UserId,
-    overlapping,
+    guarded, overlapping,
     plan::{About, Plan},
     semaphores,
 };
@@ -141,6 +141,7 @@ fn locks(user: UserId, plan: &Plan) -> Vec<Named> {
         About::Everything => LOCKS.to_vec(),
         About::Tokens => only("fenced-red"),
         About::LostData => only("red"),
+        About::Guarded => only(guarded::LOCK),
         About::Handover { lock, .. } => only(lock),
         // No two users have a lock in common: what the one may not release would keep the other waiting.
         About::Sharing => SHARED.to_vec(),

@@ -16,7 +16,8 @@
 //! - `breaks` has the names of invariants in `docs/maintain/invariants.md`. It is empty for a promise
 //!   that is none of those.
 //! - `simulation("I1", 144)`: the check that fails first, and after how many seeds in one run.
-//!   `periods("I15", 3)`: the same where it is about jobs that run once for a period.
+//!   `periods("I15", 3)`: the same where it is about jobs that run once for a period, `guarded("I17", 2)` about
+//!   guarded scripts.
 //!   `test("rw::waiting")`: the tests with this in their name. `chaos_blocking("kept", 20)`: real
 //!   servers and processes that block their runtimes, the check, and after how many seconds.
 
@@ -117,7 +118,7 @@ macro_rules! every_bug {
             RecordOfMinority = "record-of-minority": "A record on one server counts as one on all."
                 breaks [], found by periods("I15", 17);
             GuardNotLookedAt = "guard-not-looked-at": "A guarded script, as those of records are, is executed whether or not the hold stands."
-                breaks [], found by test("periods::ending::holder_that_lost_the_lock");
+                breaks [], found by guarded("I17", 11);
             TermPassedOn = "term-passed-on": "A hold that leads is passed on inside the process, with the id that its leader announced."
                 breaks [], found by test("elections::terms::a_term_is_not_passed_on");
             AnnouncementOfAnother = "announcement-of-another": "What a leader before has announced is shown of the one that holds the lock now."

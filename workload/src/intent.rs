@@ -24,6 +24,8 @@ pub struct Intent {
     pub downgrades: bool,
     /// How often it announces something, if it leads.
     pub announcements: u32,
+    /// How many lines it has the server write beside the lock, if that has a token.
+    pub inscriptions: u32,
     /// Does not listen to `lost()`, and asks only right before the write.
     pub careless: bool,
     /// What the section takes between reading and writing.

@@ -24,7 +24,7 @@ mod timekeeper;
 pub use elections::{campaign, election};
 pub use intent::{Ending, Intent};
 pub use jobs::{Errand, Job};
-pub use lane::Lane;
+pub use lane::{Lane, inscriptions};
 pub use latches::{Latches, Turn};
 pub use observer::Observer;
 pub use permits::Permits;

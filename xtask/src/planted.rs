@@ -28,9 +28,11 @@ enum Search {
 /// The rarest bugs show about once in 2,000 seeds.
 const SIMULATION: Search = Search::Simulation { of: &[], seeds: 10_000 };
 const PERIODS: Search = Search::Simulation { of: &["--periods"], seeds: 10_000 };
+const GUARDED: Search = Search::Simulation { of: &["--guarded"], seeds: 10_000 };
 /// For the library as it is: more is what `cargo xtask sim` is for.
 const SOUND: Search = Search::Simulation { of: &[], seeds: 4_000 };
 const SOUND_PERIODS: Search = Search::Simulation { of: &["--periods"], seeds: 4_000 };
+const SOUND_GUARDED: Search = Search::Simulation { of: &["--guarded"], seeds: 2_000 };
 const BLOCKING: Search = Search::Blocking { secs: 15 };
 
 impl Search {
@@ -38,6 +40,7 @@ impl Search {
         match bug.finder {
             Finder::Simulation { .. } => SIMULATION,
             Finder::Periods { .. } => PERIODS,
+            Finder::Guarded { .. } => GUARDED,
             Finder::Test(filter) => Self::Test(filter),
             Finder::Blocking { .. } => BLOCKING,
         }
@@ -72,7 +75,7 @@ pub(crate) fn run(only: &[String]) -> Result<ExitCode, String> {
     }
     // As the library is, the same programs find nothing.
     let mut clean = true;
-    for search in [SOUND, SOUND_PERIODS, BLOCKING] {
+    for search in [SOUND, SOUND_PERIODS, SOUND_GUARDED, BLOCKING] {
         let found = sound.look(search, None)?;
         clean &= found.is_none();
         tell("nothing", search, found.as_ref());

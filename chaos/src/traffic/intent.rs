@@ -30,6 +30,7 @@ pub(super) fn draw(prize: &Prize, random: &mut Random) -> Intent {
         parks: None,
         as_owner: false,
         careless: false,
+        inscriptions: 0,
         write: Duration::ZERO,
     }
 }

@@ -18,6 +18,7 @@
 //! * `latches` (I14): a latch counts each count once, and lets through at zero and not before.
 //! * `periods` (I15): no period has two recorded runs, and each that was asked for undisturbed has one.
 //! * `elections` (I16): what is shown of the leader never goes back, and was announced.
+//! * `inscriptions` (I17): what a guarded script writes is written while its hold stands, and once.
 //! * `promise`: what was never promised, and excuses the first two.
 //! * `undisturbed`: where nothing breaks, no lock that is renewed is lost.
 //! * `conduct`: the workers ended as they should and met only errors that the faults explain.
@@ -29,6 +30,7 @@ mod elections;
 pub mod exclusion;
 mod fairness;
 mod ghosts;
+mod inscriptions;
 mod latches;
 pub mod leaks;
 mod order;
@@ -87,6 +89,7 @@ pub enum Invariant {
     Latches,
     Periods,
     Elections,
+    Guarded,
     Kept,
     Conduct,
 }
@@ -110,6 +113,7 @@ impl fmt::Display for Invariant {
             Self::Latches => "I14 latches",
             Self::Periods => "I15 periods",
             Self::Elections => "I16 elections",
+            Self::Guarded => "I17 guarded scripts",
             Self::Kept => "kept while nothing breaks",
             Self::Conduct => "conduct of the workers",
         })
@@ -134,6 +138,7 @@ pub fn violations(history: &History) -> Vec<Violation> {
     found.extend(latches::check(history));
     found.extend(periods::check(history));
     found.extend(elections::check(history));
+    found.extend(inscriptions::check(history));
     found.extend(undisturbed::check(history));
     found.extend(conduct::check(history));
     found.sort_by_key(|violation| (violation.span.from, violation.invariant));

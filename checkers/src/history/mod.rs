@@ -3,6 +3,7 @@
 //! All times are on one clock.
 
 mod files;
+mod inscription;
 mod latch;
 mod period;
 mod record;
@@ -12,6 +13,7 @@ mod weather;
 use std::{collections::BTreeMap, io};
 
 pub use files::EXTENSION;
+pub use inscription::InscriptionAnswer;
 pub use latch::{LatchAnswer, LatchStep, LatchUse};
 pub use period::{JobPeriod, RunAnswer, Trigger};
 pub use record::{

@@ -5,6 +5,7 @@ use std::{fmt, io, str::FromStr, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use super::{
+    inscription::InscriptionAnswer,
     latch::{LatchAnswer, LatchStep},
     period::RunAnswer,
 };
@@ -143,6 +144,13 @@ pub enum Event {
     Records { master: usize, lock: String, runs: Vec<(String, String)> },
     /// It leads with this token, and is about to announce this text for the how-manieth time.
     Proclaiming { section: SectionId, token: u64, number: u32, text: String },
+    /// It holds a lock by this token, and is about to have the server write this line down beside the lock, only if it
+    /// holds that.
+    Inscribing { section: SectionId, token: u64, line: String },
+    /// What it was told of that.
+    Inscribed { section: SectionId, line: String, answer: InscriptionAnswer },
+    /// The lines that stood beside a lock at the very end, in the order in which they were written.
+    Inscriptions { master: usize, lock: String, lines: Vec<String> },
     /// A process was shown which section leads, by its token, and what it has announced; neither, if none does.
     Shown {
         worker: Worker,

@@ -281,6 +281,8 @@ pub const fn section_of(event: &Event) -> Option<SectionId> {
         | Event::ToldGone { section }
         | Event::TooOld { section }
         | Event::Proclaiming { section, .. }
+        | Event::Inscribing { section, .. }
+        | Event::Inscribed { section, .. }
         | Event::Downgrading { section }
         | Event::Extended { section, .. }
         | Event::Lost { section, .. }

@@ -17,8 +17,12 @@ impl Lane {
     pub(super) async fn use_up(&self, target: &Target, guard: LockGuard, intent: &Intent) {
         let mut guards = self.reenter(target, guard, intent).await;
         let Some(guard) = guards.pop() else { return };
-        if intent.careless {
+        let work = async {
+            self.inscribe(target, &guard, intent).await;
             self.read_modify_write(target, &guard, intent).await;
+        };
+        if intent.careless {
+            work.await;
         } else {
             select! {
                 biased;
@@ -26,7 +30,7 @@ impl Lane {
                     self.lost(&guard, &cause);
                     self.enter_the_lost(&guard, guards.len());
                 }
-                () = self.read_modify_write(target, &guard, intent) => {}
+                () = work => {}
             }
         }
         // In any order, and the hold ends with the last.

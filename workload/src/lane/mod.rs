@@ -3,6 +3,7 @@
 mod asking;
 mod downgrading;
 mod holding;
+mod inscribing;
 mod latching;
 mod leading;
 mod running;
@@ -17,6 +18,7 @@ use checkers::{
 use palisade::{LockGuard, Owner};
 use tokio::select;
 
+pub use self::inscribing::inscriptions;
 use crate::{
     intent::Intent,
     observer::Observer,

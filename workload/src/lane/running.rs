@@ -138,6 +138,7 @@ impl Errand {
             reentries: 0,
             downgrades: false,
             announcements: 0,
+            inscriptions: 0,
             careless: false,
             work: self.work,
             blocks: false,

@@ -24,6 +24,8 @@ pub(crate) enum Finder {
     Simulation { check: &'static str, seeds: u64 },
     /// The same of jobs that run once for a period.
     Periods { check: &'static str, seeds: u64 },
+    /// The same of scripts that are executed only while a lock is held.
+    Guarded { check: &'static str, seeds: u64 },
     /// The tests with this in their name.
     Test(&'static str),
     /// Chaos with processes that block their runtimes: its check, and after how many seconds.
@@ -36,6 +38,10 @@ const fn simulation(check: &'static str, seeds: u64) -> Finder {
 
 const fn periods(check: &'static str, seeds: u64) -> Finder {
     Finder::Periods { check, seeds }
+}
+
+const fn guarded(check: &'static str, seeds: u64) -> Finder {
+    Finder::Guarded { check, seeds }
 }
 
 const fn test(filter: &'static str) -> Finder {

@@ -127,6 +127,7 @@ impl Finder {
         match self {
             Self::Simulation { check, .. }
             | Self::Periods { check, .. }
+            | Self::Guarded { check, .. }
             | Self::Blocking { check, .. } => Some(check),
             Self::Test(_) => None,
         }
@@ -138,6 +139,9 @@ impl Finder {
             Self::Simulation { check, seeds } => (format!("simulation: {check}"), after(seeds)),
             Self::Periods { check, seeds } => {
                 (format!("simulation, `--periods`: {check}"), after(seeds))
+            }
+            Self::Guarded { check, seeds } => {
+                (format!("simulation, `--guarded`: {check}"), after(seeds))
             }
             Self::Test(filter) => (format!("a test: `{filter}`"), "–".into()),
             Self::Blocking { check, secs } => {
