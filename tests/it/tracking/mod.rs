@@ -2,6 +2,7 @@
 //! comes in time to find it.
 
 mod costs;
+mod crowds;
 mod moves;
 mod streaks;
 
