@@ -1,4 +1,4 @@
-//! palisade as a process that is told what to do: `interop-peer <watchdog ms> <url>…`, then a line
+//! palisade as a process that is told what to do: `interop-peer <watchdog ms>[+tracking] <url>…`, then a line
 //! of stdin for each command and a line of stdout for each answer. `java/` has the same with Redisson.
 //!
 //! | command | answer |
@@ -35,11 +35,16 @@ type Answer = Result<String, Box<dyn Error>>;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = env::args().skip(1);
-    let watchdog = milliseconds(&args.next().ok_or("usage: interop-peer WATCHDOG_MS URL…")?)?;
+    let watchdog = args.next().ok_or("usage: interop-peer WATCHDOG_MS[+tracking] URL…")?;
+    let tracked = watchdog.strip_suffix("+tracking");
+    let settings = Watchdog {
+        lease: milliseconds(tracked.unwrap_or(&watchdog))?,
+        is_tracking: tracked.is_some(),
+    };
     let urls: Vec<_> = args.collect();
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    let mut peer = runtime.block_on(Peer::connect(&urls, watchdog))?;
+    let mut peer = runtime.block_on(Peer::connect(&urls, &settings))?;
     for line in io::stdin().lock().lines() {
         let line = line?;
         let words: Vec<_> = line.split(' ').collect();
@@ -50,10 +55,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// How holds are kept, and how it is heard that they were taken away.
+struct Watchdog {
+    lease: Duration,
+    is_tracking: bool,
+}
+
 /// Settings with limits that no busy machine exceeds.
-async fn connect(url: &str, watchdog: Duration) -> Result<Client, Box<dyn Error>> {
+async fn connect(url: &str, watchdog: &Watchdog) -> Result<Client, Box<dyn Error>> {
     let client = Client::builder().url(url).node_timeout(PATIENCE).connect_timeout(PATIENCE);
-    let client = client.max_lease(MAX_LEASE).watchdog_lease(watchdog).redisson_watchdog(watchdog);
+    let (lease, is_tracking) = (watchdog.lease, watchdog.is_tracking);
+    let client = client.max_lease(MAX_LEASE).watchdog_lease(lease).redisson_watchdog(lease);
+    let client = client.tracking(is_tracking);
     let is_cluster = url.starts_with("redis+cluster:");
     let client = if is_cluster { client.failover(Failover::Trust) } else { client };
     Ok(client.connect().await?)
@@ -71,7 +84,7 @@ struct Peer {
 }
 
 impl Peer {
-    async fn connect(urls: &[String], watchdog: Duration) -> Result<Self, Box<dyn Error>> {
+    async fn connect(urls: &[String], watchdog: &Watchdog) -> Result<Self, Box<dyn Error>> {
         let mut servers = Vec::new();
         for url in urls {
             servers.push(connect(url, watchdog).await?);

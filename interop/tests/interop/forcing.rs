@@ -1,6 +1,6 @@
 //! Locks that one language forces open under the other.
 
-use crate::peers::{LONG_MS, Servers, Side, both_ways, eventually, listeners};
+use crate::peers::{LONG_MS, Servers, Side, both_ways, eventually, listeners, tracked_keys};
 
 #[test]
 fn plain_lock_forced_open_by_the_other_language_is_lost_to_its_holder_and_free_for_who_waits() {
@@ -25,6 +25,21 @@ fn write_lock_forced_open_by_the_other_language_is_lost_to_its_holder_and_free_f
 #[test]
 fn read_lock_forced_open_by_the_other_language_is_lost_to_its_holder_and_free_for_who_waits() {
     both_ways(|sides| forced(["read", "write"], sides));
+}
+
+/// Nothing waits for it, and it renews so late that the test would be over before.
+#[test]
+fn holder_that_tracks_its_key_hears_at_once_that_redisson_forced_it_open() {
+    for kind in ["lock", "fenced", "fair", "write", "read"] {
+        let servers = Servers::start_for(kind);
+        let server = &servers[0];
+        let mut forces = Side::Java.start(&servers, RENEWED_LATE_MS);
+        let mut holder = Side::start_tracking(&servers, RENEWED_LATE_MS);
+        assert!(holder.ask(&format!("acquire {kind} x a -1 0")).starts_with("granted"));
+        eventually(|| tracked_keys(server) > 0);
+        assert_eq!(forces.ask(&format!("force {kind} x")), "forced");
+        eventually(|| holder.ask(&format!("held {kind} x a")) == "lost");
+    }
 }
 
 /// One kind is held, and the other is waited for.
@@ -54,3 +69,5 @@ fn forced([kind, wanted]: [&str; 2], [forces, holds]: [Side; 2]) {
 /// Renewed every five seconds, which is when a holder learns of its loss at the latest. So long that
 /// none has ended when the waiter gets in.
 const LEASE_MS: u32 = 15_000;
+/// Renewed each 200 seconds: by then the test has failed.
+const RENEWED_LATE_MS: u32 = 600_000;

@@ -40,6 +40,13 @@ impl Side {
         self.start_at(&servers.urls(), watchdog_ms)
     }
 
+    /// The same of palisade, told at once that its keys were taken away.
+    pub(crate) fn start_tracking(servers: &Servers, watchdog_ms: u32) -> Peer {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_interop-peer"));
+        command.arg(format!("{watchdog_ms}+tracking")).args(servers.urls());
+        Peer(Actor::spawn_command(command))
+    }
+
     /// The same with the servers in another order.
     pub(crate) fn start_at(self, urls: &[String], watchdog_ms: u32) -> Peer {
         let mut command = match self {
@@ -180,6 +187,13 @@ pub(crate) fn listeners(server: &RedisServer) -> i64 {
     // Each waiter for a fair lock has a channel.
     let own = server.command(&["PUBSUB", "CHANNELS", "redisson_lock__channel:{x}:*"]);
     all + i64::try_from(own.array().len()).unwrap()
+}
+
+/// Of how many keys a server is to tell that they have changed.
+pub(crate) fn tracked_keys(server: &RedisServer) -> u64 {
+    let info = server.cli(&["INFO", "stats"]);
+    let line = info.lines().find_map(|line| line.strip_prefix("tracking_total_keys:"));
+    line.unwrap().trim().parse().unwrap()
 }
 
 /// The waiters for the fair lock `x`, the next one first.
