@@ -42,6 +42,9 @@ struct PendingNotices {
     wakers: Vec<Callback>,
     /// What happened to many, with the first that it happened to.
     events: Vec<(&'static str, Vec<Callback>, usize)>,
+    /// What tells the numbers that were noted, if any were.
+    #[cfg(feature = "metrics")]
+    numbers: Option<Callback>,
 }
 
 impl PendingNotices {
@@ -70,6 +73,8 @@ impl PendingNotices {
                 event_elsewhere(move || tracing::warn!(target: WATCHDOG, locks = others, "{what}"));
             }
         }
+        #[cfg(feature = "metrics")]
+        self.numbers.into_iter().for_each(|tell| desk().numbers.add(tell));
     }
 }
 
@@ -182,6 +187,21 @@ pub(crate) fn event_elsewhere(tell: impl FnOnce() + Send + 'static) {
     desk().events.add(Box::new(tell));
 }
 
+/// Has the numbers told that were noted, on a thread that does nothing else. One that waits to do so tells those of all:
+/// so neither is there more than one, nor does one that captures nothing cost an allocation.
+#[cfg(feature = "metrics")]
+pub(crate) fn numbers_elsewhere(tell: impl FnOnce() + Send + 'static) {
+    let tell: Callback = Box::new(tell);
+    let left = ROUND.with_borrow_mut(|round| match round {
+        Some(told) => {
+            told.numbers.get_or_insert(tell);
+            None
+        }
+        None => Some(tell),
+    });
+    left.into_iter().for_each(|tell| desk().numbers.add(tell));
+}
+
 /// Work of the user's task: what wakes it does not wait for its waker where no code of the user's is waited for.
 ///
 /// # Cancel safety
@@ -220,6 +240,8 @@ impl Wake for Aside {
 struct Crews {
     wakers: Crew,
     events: Crew,
+    #[cfg(feature = "metrics")]
+    numbers: Crew,
 }
 
 impl Default for Crews {
@@ -228,7 +250,12 @@ impl Default for Crews {
         let events = Crew::new("palisade-events", 1, EVENTS, |events| {
             tracing::warn!(target: WATCHDOG, events, "events were left out: subscribers took longer than they came");
         });
-        Self { wakers, events }
+        Self {
+            wakers,
+            events,
+            #[cfg(feature = "metrics")]
+            numbers: Crew::new("palisade-metrics", 1, 1, |_never| {}),
+        }
     }
 }
 

@@ -7,7 +7,10 @@ use crate::{error::AcquireError, guard::LockGuard, logging::LOCK, telling};
 pub(super) fn tell(target: &Target, outcome: &Result<Option<LockGuard>, AcquireError>) {
     let meters = &target.members.first().services.settings.meters;
     match outcome {
-        Ok(Some(guard)) => meters.granted(guard.waited()),
+        Ok(Some(guard)) => {
+            meters.granted(guard.waited());
+            guard.turn().was_granted();
+        }
         Ok(None) => meters.refused(),
         Err(error) => meters.failed(error),
     }

@@ -150,7 +150,9 @@ async fn ask_on(
                 None => return Ok(Vote::Refused { ttl: None }),
             }
         } else {
-            let mark = of.vet(connection, looked_by).await?;
+            let vetted = of.vet(connection, looked_by).await;
+            of.measure(&vetted);
+            let mark = vetted?;
             (mark.filter(|_| !planted!(MarkNotCompared)), None)
         };
         let node = &of.services.node;

@@ -8,6 +8,7 @@ use crate::{
     by_member::MemberId,
     clock::Instant,
     logging::LOCK,
+    metering::DueTime,
     telling,
     watchdog::{Due, Report, Tick, Watched, renewal_time},
     wire::Statement,
@@ -73,6 +74,7 @@ impl Watched for Keeping {
             statement,
             timeout: services.settings.node_timeout,
             is_look: false,
+            due_at: DueTime::default(),
         });
         Tick { due: due.into_iter().collect(), next: Some(self.next(now)), ..Tick::default() }
     }

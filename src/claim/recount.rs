@@ -12,6 +12,7 @@ use super::{
 use crate::{
     by_member::MemberId,
     clock::Instant,
+    metering::DueTime,
     sync::MutexGuard,
     watchdog::{Due, Report},
     wire::Outcome,
@@ -65,6 +66,7 @@ impl Claim {
                     statement: self.kind(member).count(known.holder(&self.holder), wanted),
                     timeout: term.node_timeout(of.services.settings.node_timeout),
                     is_look: false,
+                    due_at: DueTime::default(),
                 }
             })
             .collect()

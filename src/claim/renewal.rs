@@ -13,6 +13,7 @@ use crate::{
     kind::{Admission, SortOfLock},
     lease::Term,
     logging::WATCHDOG,
+    metering::DueTime,
     process::{HeldLock, Listed},
     standing::{RunId, Vetting},
     telling,
@@ -54,13 +55,11 @@ impl Watched for Claim {
                 known.look_at = None;
                 due.push(self.look(member, known.holder(&self.holder), term));
             }
-            if known.renew_at.is_none_or(|at| at > now) {
-                continue;
-            }
             // None while it is under way: what comes of it sets the next time.
-            known.renew_at = None;
+            let Some(at) = known.renew_at.take_if(|at| *at <= now) else { continue };
             let lease_ms = if may_extend { known.wanted_ms(term) } else { 0 };
-            due.push(self.renewal(member, known.holder(&self.holder), term, lease_ms));
+            let renewal = self.renewal(member, known.holder(&self.holder), term, lease_ms);
+            due.push(Due { due_at: DueTime::at(at), ..renewal });
         }
         let mut repairs = self.heals_due(&mut state, &wanting, now);
         repairs.extend(self.rewrites_due(&mut state, &wanting, now));
@@ -281,6 +280,7 @@ impl Claim {
             statement: self.kind(member).renew(holder, lease_ms),
             timeout: term.renewal_timeout(of.services.settings.node_timeout),
             is_look: false,
+            due_at: DueTime::default(),
         }
     }
 

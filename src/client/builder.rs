@@ -59,7 +59,6 @@ pub struct ClientBuilder {
     tracking: bool,
     warn_held: Option<Duration>,
     presence: Presence,
-    #[cfg(feature = "metrics")]
     metrics_group: Option<String>,
     note: Option<String>,
     labels: BTreeMap<String, String>,
@@ -94,7 +93,6 @@ impl Default for ClientBuilder {
             tracking: false,
             warn_held: None,
             presence: Presence::default(),
-            #[cfg(feature = "metrics")]
             metrics_group: None,
             note: None,
             labels: BTreeMap::new(),
@@ -423,7 +421,7 @@ impl ClientBuilder {
         let watchdog_lease = self.watchdog_lease.min(max_lease);
         self.check(watchdog_lease)?;
         let (fleet_max_lease, quarantine) = (self.longest_of_all(), self.quarantine_length());
-        let (replicated, meters) = (self.replicated(), Arc::new(self.meters()));
+        let replicated = self.replicated();
         // By a clock that stands still a look would never end.
         let is_given = self.process.is_some();
         let is_real = !is_given && self.clock.is_none();
@@ -433,6 +431,7 @@ impl ClientBuilder {
             (None, None) => Process::global().map_err(no_thread)?,
         };
         let endpoint = self.address.endpoint(&process)?;
+        let meters = Meters::shared(self.metrics_group.as_deref(), endpoint.id());
         let (is_cluster, db) = (endpoint.is_cluster(), endpoint.db());
         check_database(is_cluster, db)?;
         let sharded = self.sharded_pubsub;
@@ -488,13 +487,6 @@ impl ClientBuilder {
             },
         );
         Ok(Client { services: NodeServices::new(node, process, settings) })
-    }
-
-    fn meters(&self) -> Meters {
-        #[cfg(feature = "metrics")]
-        return Meters::new(self.metrics_group.as_deref());
-        #[cfg(not(feature = "metrics"))]
-        Meters
     }
 
     fn replicated(&self) -> Option<Replicated> {

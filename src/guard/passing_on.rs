@@ -43,8 +43,7 @@ impl Turn {
 
     /// Costs a comparison if nothing listens and nothing is measured.
     fn tell_end(&self, passed_on: bool) {
-        let meters = &self.claim().members().first().services.settings.meters;
-        meters.ended(|| self.lasts(), passed_on);
+        self.meters().ended(|| self.lasts(), passed_on);
         if telling::is_each_wanted() {
             let (lock, holder) = (self.claim().lock_name(), self.claim().holder().clone());
             let held = self.lasts();

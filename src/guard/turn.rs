@@ -26,6 +26,7 @@ use crate::{
     error::{LockLost, LostCause},
     kind::{Admission, FencingToken},
     lease::Term,
+    metering::{Meters, SharedMeters},
     sync::{Mutex, MutexGuard},
     telling,
     voting::Voter,
@@ -53,6 +54,8 @@ struct TurnState {
     cancellation: Option<CancellationToken>,
     /// The same if the lock is lost, and only then.
     loss: Option<CancellationToken>,
+    /// Whether it is measured among those that are held.
+    is_counted: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -71,8 +74,8 @@ impl Turn {
         handover_rule: HandoverRule,
     ) -> Arc<Self> {
         let exclusive = u32::from(!claim.is_all(Admission::Shared));
-        let (end, cancellation, loss) = (None, None, None);
-        let state = TurnState { guards: 1, exclusive, end, cancellation, loss };
+        let (end, cancellation, loss, is_counted) = (None, None, None, false);
+        let state = TurnState { guards: 1, exclusive, end, cancellation, loss, is_counted };
         let (began, waited, state) = (claim.now(), OnceLock::new(), Mutex::new(state));
         Arc::new(Self { claim, token, handover_rule, began, waited, state })
     }
@@ -211,11 +214,33 @@ impl Turn {
         let _known = self.waited.set(self.began.saturating_since(at));
     }
 
+    /// Its user has it: it is measured from now until its end.
+    pub(crate) fn was_granted(&self) {
+        if !Meters::MEASURES {
+            return;
+        }
+        let mut state = self.state();
+        state.is_counted = state.end.is_none();
+        let is_counted = state.is_counted;
+        drop(state);
+        if is_counted {
+            self.meters().begun();
+        }
+    }
+
+    pub(super) fn meters(&self) -> &SharedMeters {
+        &self.claim.members().first().services.settings.meters
+    }
+
     fn end(&self, mut state: MutexGuard<'_, TurnState>, end: TurnEnd) {
         // What was lost keeps its cause.
         let is_lost = matches!(state.end.get_or_insert(end), TurnEnd::Lost(_));
         let tokens = [state.cancellation.clone(), state.loss.clone().filter(|_| is_lost)];
+        let was_counted = std::mem::take(&mut state.is_counted);
         drop(state);
+        if was_counted {
+            self.meters().over();
+        }
         for token in tokens.into_iter().flatten() {
             telling::wake(move || token.cancel());
         }

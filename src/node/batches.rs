@@ -16,6 +16,7 @@ use crate::{
     clock::Instant,
     error::NodeError,
     logging::NODE,
+    metering::BatchSort,
     socket::{Answer, Connection, Priority},
     standing::RunId,
     telling,
@@ -181,6 +182,7 @@ impl Node {
                 self.call_until(next_socket, key, Priority::Renewal, &call.batch, deadline).await?
             }
         };
+        self.0.core.settings.meters.batch(BatchSort::Renewals, call.askers.len());
         let (sent, run_id) = (answer.sent, connection.run_id());
         let outcomes = answer.reply.into_iter();
         let answers = outcomes.map(|outcome| BatchAnswer { outcome, sent, run_id }).collect();

@@ -20,6 +20,7 @@ use super::{
 use crate::{
     clock::Instant,
     error::{NodeError, NodeId},
+    metering::SharedMeters,
     reach::{ConnectionKey, Endpoint, NodeSettings},
     socket::{Answer, Connection, Priority},
     standing::{RunId, ServerRun},
@@ -118,6 +119,11 @@ impl Node {
     /// What is the same for two nodes only if either's connections do for both.
     pub(crate) fn identity(&self) -> &Arc<ConnectionKey> {
         &self.0.core.identity
+    }
+
+    /// What is measured of it.
+    pub(crate) fn meters(&self) -> &SharedMeters {
+        &self.0.core.settings.meters
     }
 
     /// The key of the marker that says whether the server may vote.

@@ -28,7 +28,7 @@ pub(super) async fn run(mut desk: PubSubTask) {
                 match session.run(&mut desk).await {
                     SessionEnd::Over => return,
                     SessionEnd::Idle => continue,
-                    SessionEnd::Lost => {}
+                    SessionEnd::Lost => settings.meters.not_subscribed(),
                 }
                 if settings.clock.now().saturating_since(tried) >= settings.backoff_max {
                     backoff = pauses(&settings);

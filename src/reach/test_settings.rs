@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use super::{settings::NodeSettings, sharding::Sharding, spin::Spin};
 use crate::{
     clock::{BootClock, Clock, Instant},
+    error::NodeId,
     standing::{Unidentified, VotingRules},
     wire::{Call, Items, Malformed, Script, ScriptText, Words},
 };
@@ -29,7 +30,7 @@ pub(crate) fn settings() -> NodeSettings {
         replicated: None,
         marker: crate::wire::key::marker(""),
         spin: Spin::Never,
-        meters: Arc::default(),
+        meters: crate::metering::Meters::shared(None, &NodeId::new("test")),
         scripts: vec![&ECHO],
     }
 }

@@ -28,6 +28,7 @@ use super::{
 use crate::{
     clock::Instant,
     error::NodeError,
+    metering::SharedMeters,
     reach::{Greeting, HostPort, NodeSettings, Sample, ServerClock, cause},
     standing::{AttendanceGuard, RunId, ServerRun},
     wire::{Call, Items, Publishing},
@@ -54,6 +55,7 @@ struct Socket {
     marker: Arc<str>,
     publishing: Publishing,
     suspicion: Suspicion,
+    meters: SharedMeters,
     outbox: Arc<Outbox>,
 }
 
@@ -99,6 +101,7 @@ impl Connection {
             marker,
             publishing: settings.sharding.publishing(),
             suspicion: Suspicion::new(outbox.clone(), settings),
+            meters: settings.meters.clone(),
             outbox,
         };
         Self { socket: Arc::new(socket), is_asking: false }
@@ -226,6 +229,9 @@ impl Connection {
         send_and_wait(&self.socket.outbox, priority, call, deadline, Some(timeouts)).map(|end| {
             match end {
                 CallEnd::Acquired(mut answer) => {
+                    let times = answer.times;
+                    self.socket.meters.answered(|| times.received.saturating_since(times.sent));
+                    self.socket.meters.acquires(answer.call_size);
                     answer.outcome = answer.outcome.map_err(|error| self.heed(error));
                     Ok(Some(answer))
                 }
@@ -278,7 +284,10 @@ impl Connection {
         let request = Request { is_asking: self.is_asking, ..request };
         let call = QueuedCall::Command { request, deadline };
         send_and_wait(&self.socket.outbox, priority, call, deadline, None).map(|end| match end {
-            CallEnd::Answered { first, value, sent } => Ok((first, value, sent)),
+            CallEnd::Answered { first, value, sent } => {
+                self.socket.meters.answered(|| self.now().saturating_since(sent));
+                Ok((first, value, sent))
+            }
             other => Err(self.failed(other)),
         })
     }

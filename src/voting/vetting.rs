@@ -23,6 +23,7 @@ use crate::{
     clock::Instant,
     error::{Forgotten, NodeError, Phase},
     logging::NODE,
+    metering::Meters,
     process::Occasion,
     socket::Connection,
     standing::{Judgement, Mark, ServerRun, Sight, Stance, Vetting, View, WaitClass},
@@ -80,6 +81,27 @@ impl Voter {
                 let _failed = Box::pin(self.look(connection, false, deadline)).await;
                 self.settled(connection).unwrap_or(Err(quarantined))
             }
+        }
+    }
+
+    /// Has it measured whether the votes of its server count, if they may ever not.
+    pub(crate) fn measure(&self, vetted: &Result<AskedBy, NodeError>) {
+        if !Meters::MEASURES || self.vetting == Vetting::None {
+            return;
+        }
+        let (meters, process) = (&self.services.settings.meters, &self.services.process);
+        match vetted {
+            Ok(_) => _ = meters.votes(true),
+            Err(NodeError::Quarantined { counts_in, .. }) if meters.votes(false) => {
+                // Whether or not it is asked again.
+                let (meters, clock) = (meters.clone(), process.clock.clone());
+                let until = clock.now() + *counts_in;
+                process.watchdog.attend(Box::pin(async move {
+                    clock.sleep_until(until).await;
+                    meters.votes(true);
+                }));
+            }
+            Err(_) => {}
         }
     }
 

@@ -80,6 +80,7 @@ use crate::{
     clock::{BootClock, Clock, Instant, SharedClock},
     error::NodeError,
     logging::WATCHDOG,
+    metering::DueTime,
     node::Node,
     panics::contained_async,
     random::SharedRandom,
@@ -136,6 +137,8 @@ pub(crate) struct Due {
     pub(crate) timeout: Duration,
     /// Whether it only asks for how long the hold stands, and is told by [`Watched::on_looked`].
     pub(crate) is_look: bool,
+    /// When it was due, if it is the renewal of a hold.
+    pub(crate) due_at: DueTime,
 }
 
 /// What came of a request.

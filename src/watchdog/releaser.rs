@@ -146,6 +146,7 @@ mod tests {
         Client,
         clock::{Clock, SharedClock, TokioClock},
         embedded::Server,
+        metering::DueTime,
         random::Random,
         watchdog::{ReleaseCallback, ReleaseCommand, Schedule, Table, Tick, Unanswered},
         wire::Statement,
@@ -378,6 +379,7 @@ mod tests {
             statement: client.lock("x").voter().kind.release(&"holder".into()),
             timeout: ms(100),
             is_look: false,
+            due_at: DueTime::default(),
         };
         let claim = Arc::new(Counted { due: Mutex::new(Some(due)), reports: Mutex::default() });
         perform(&shared(&clock), Job::Recount(claim.clone())).await;

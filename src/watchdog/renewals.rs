@@ -12,6 +12,7 @@ use super::{Due, LOOK_AGAIN, Report, Shared, Watched};
 use crate::{
     by_member::MemberId,
     error::NodeError,
+    metering::DueTime,
     node::{BatchAnswer, BatchItem, Node},
     panics::contained,
     reach::ConnectionKey,
@@ -26,6 +27,7 @@ struct Asker<'a> {
     member: MemberId,
     node: Node,
     is_look: bool,
+    due_at: DueTime,
     is_told: AtomicBool,
 }
 
@@ -58,10 +60,10 @@ pub(super) struct Renewals<'a>(BTreeMap<Arc<ConnectionKey>, Vec<BatchItem<Asker<
 impl<'a> Renewals<'a> {
     /// A request that is due, and the claim that wants to know what came of it.
     pub(super) fn add(&mut self, shared: &'a Shared, id: u64, claim: &Arc<dyn Watched>, due: Due) {
-        let Due { member, node, statement, timeout, is_look } = due;
+        let Due { member, node, statement, timeout, is_look, due_at } = due;
         let identity = node.identity().clone();
         let (claim, is_told) = (claim.clone(), AtomicBool::new(false));
-        let asker = Asker { shared, id, claim, member, node, is_look, is_told };
+        let asker = Asker { shared, id, claim, member, node, is_look, due_at, is_told };
         self.0.entry(identity).or_default().push(BatchItem { statement, timeout, asker });
     }
 
@@ -81,6 +83,9 @@ async fn renew_all(group: Vec<BatchItem<Asker<'_>>>) {
 }
 
 fn report(asker: &Asker<'_>, answer: Result<BatchAnswer, NodeError>) {
+    if let Ok(BatchAnswer { sent, .. }) = answer {
+        asker.node.meters().renewed(asker.due_at, sent);
+    }
     let report = match answer {
         // An answer from a process that is gone says nothing about the one that runs now.
         Ok(BatchAnswer { outcome, sent, run_id }) if asker.node.run_id() == run_id => {
@@ -161,6 +166,7 @@ mod tests {
             member: MemberId::FIRST,
             node: lock.voter().services.node.clone(),
             is_look: false,
+            due_at: DueTime::default(),
             is_told: AtomicBool::new(false),
         };
         for run_id in [asker.node.run_id(), RunId::new(&"a".repeat(40)), None] {

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     error::NodeError,
+    metering::CallSize,
     reach::{Sample, cause},
     socket::{acquire_source::SendReason, clocks::Clocks},
     wire::{Answers, Malformed, Outcome},
@@ -126,8 +127,10 @@ impl CallTable {
         if planted!(ValidityFromTheAnswer) {
             times.sent = times.received;
         }
+        let mut call_size = CallSize::of(all.len());
         for id in all {
-            wakers.extend(self.tell(id, next_outcome(&mut answers), times));
+            let call_size = std::mem::take(&mut call_size);
+            wakers.extend(self.tell(id, next_outcome(&mut answers), times, call_size));
         }
         told
     }
@@ -137,10 +140,11 @@ impl CallTable {
         id: CallId,
         outcome: Result<Outcome, NodeError>,
         times: Sample,
+        call_size: CallSize,
     ) -> Option<Waker> {
         let stamp = self.calls.get_mut(id).and_then(|call| call.acquire()?.stamp);
         let not_after = stamp.unwrap_or(i64::MIN);
-        self.end(id, CallEnd::Acquired(AcquireAnswer { outcome, not_after, times }))
+        self.end(id, CallEnd::Acquired(AcquireAnswer { outcome, not_after, times, call_size }))
     }
 
     /// The server refused a call as a whole.
@@ -171,7 +175,7 @@ impl CallTable {
                 if let (true, Some(acquire)) = (may_be_one, acquire) {
                     self.rules.loners.note(acquire.source.acquire(), times.received);
                 }
-                wakers.extend(self.tell(id, Err(error.clone()), times));
+                wakers.extend(self.tell(id, Err(error.clone()), times, CallSize::default()));
             }
         }
     }

@@ -7,6 +7,7 @@ use redis::Value;
 use crate::{
     clock::Instant,
     error::{NodeError, Phase},
+    metering::CallSize,
     reach::Sample,
     socket::{
         acquire_source::{AcquireSource, SendReason},
@@ -118,6 +119,8 @@ pub(crate) struct AcquireAnswer {
     /// Before the first byte of its call left, when the answer came, and the server's clock in µs; that is before
     /// all others if it was not told.
     pub(crate) times: Sample,
+    /// How many shared its call, if it is the one to tell.
+    pub(crate) call_size: CallSize,
 }
 
 /// How a call was given up.

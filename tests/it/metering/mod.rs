@@ -1,124 +1,18 @@
 //! What a recorder is told, by faults as they come.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc, Mutex, MutexGuard, OnceLock,
-        atomic::{AtomicU64, Ordering},
-    },
-    thread::ThreadId,
-};
+mod faults;
+mod recorder;
+mod trouble;
 
-use metrics::{
-    Counter, CounterFn, Gauge, GaugeFn, Histogram, HistogramFn, Key, KeyName, Metadata, Recorder,
-    SharedString, Unit,
-};
-use palisade::{Client, ClientBuilder, Masters, Quarantine, error::AcquireError, metering};
+use futures::future::join_all;
+use palisade::{Client, Masters, Quarantine, error::AcquireError, metering};
+use recorder::{count, measured, told, value};
 use testkit::RedisServer;
 
 use crate::{
     fleet::HANG,
     support::{eventually, fixed, ms, patient, soon, watchdog},
 };
-
-/// Keeps all that is told, by name and labels; no two tests have the same group.
-struct Kept;
-
-static TOLD: Mutex<BTreeMap<String, Arc<Value>>> = Mutex::new(BTreeMap::new());
-
-/// The sum of what was told, in thousandths, and the threads that told it.
-#[derive(Default)]
-struct Value {
-    sum: AtomicU64,
-    times: AtomicU64,
-    by: Mutex<Vec<(ThreadId, Option<String>)>>,
-}
-
-fn told() -> MutexGuard<'static, BTreeMap<String, Arc<Value>>> {
-    TOLD.lock().unwrap()
-}
-
-impl Value {
-    fn of(key: &Key) -> Arc<Self> {
-        let labels = key.labels().map(|label| format!(" {}={}", label.key(), label.value()));
-        let mut labels: Vec<_> = labels.collect();
-        labels.sort();
-        told().entry(format!("{}{}", key.name(), labels.concat())).or_default().clone()
-    }
-
-    fn add(&self, value: f64) {
-        let thread = std::thread::current();
-        self.by.lock().unwrap().push((thread.id(), thread.name().map(str::to_owned)));
-        self.times.fetch_add(1, Ordering::Relaxed);
-        let thousandths = (value * 1_000.0) as i64;
-        self.sum.fetch_add(thousandths.cast_unsigned(), Ordering::Relaxed);
-    }
-}
-
-impl CounterFn for Value {
-    fn increment(&self, value: u64) {
-        self.add(value as f64);
-    }
-
-    fn absolute(&self, _value: u64) {
-        unreachable!("counters are counted")
-    }
-}
-
-impl GaugeFn for Value {
-    fn increment(&self, value: f64) {
-        self.add(value);
-    }
-
-    fn decrement(&self, value: f64) {
-        self.add(-value);
-    }
-
-    fn set(&self, value: f64) {
-        self.sum.store((value * 1_000.0) as u64, Ordering::Relaxed);
-        self.times.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-impl HistogramFn for Value {
-    fn record(&self, value: f64) {
-        self.add(value);
-    }
-}
-
-impl Recorder for Kept {
-    fn describe_counter(&self, _key: KeyName, _unit: Option<Unit>, _text: SharedString) {}
-    fn describe_gauge(&self, _key: KeyName, _unit: Option<Unit>, _text: SharedString) {}
-    fn describe_histogram(&self, _key: KeyName, _unit: Option<Unit>, _text: SharedString) {}
-
-    fn register_counter(&self, key: &Key, _metadata: &Metadata<'_>) -> Counter {
-        Counter::from_arc(Value::of(key))
-    }
-
-    fn register_gauge(&self, key: &Key, _metadata: &Metadata<'_>) -> Gauge {
-        Gauge::from_arc(Value::of(key))
-    }
-
-    fn register_histogram(&self, key: &Key, _metadata: &Metadata<'_>) -> Histogram {
-        Histogram::from_arc(Value::of(key))
-    }
-}
-
-fn measured(builder: ClientBuilder, group: &str) -> ClientBuilder {
-    static INSTALLED: OnceLock<()> = OnceLock::new();
-    INSTALLED.get_or_init(|| metrics::set_global_recorder(Kept).unwrap());
-    builder.metrics_group(group)
-}
-
-/// Its sum in thousandths, and how often it was told.
-fn value(name: &str) -> (i64, u64) {
-    let known = told().get(name).cloned().unwrap_or_default();
-    (known.sum.load(Ordering::Relaxed).cast_signed(), known.times.load(Ordering::Relaxed))
-}
-
-fn count(name: &str) -> i64 {
-    value(name).0 / 1_000
-}
 
 async fn client(server: &RedisServer, group: &str) -> Client {
     measured(patient(server), group).connect().await.unwrap()
@@ -173,6 +67,48 @@ async fn holds_are_measured_until_they_are_given_back() {
     let (held, times) = value("palisade_hold_seconds group=holds");
     assert!(held >= 50 && times == 2, "{held} ms {times} times");
     assert!(count("palisade_handovers_total group=holds") <= 1);
+}
+
+#[tokio::test]
+async fn gauge_has_what_is_held_now() {
+    let server = RedisServer::start();
+    let client = client(&server, "held").await;
+    let held = || count("palisade_held group=held");
+    let [one, two] = ["a", "b"].map(|name| client.lock(name).with_lease(watchdog(3_000)));
+    let (one, two) = (soon(one.acquire()).await.unwrap(), soon(two.acquire()).await.unwrap());
+    assert_eq!(held(), 2);
+    let again = one.reenter().unwrap();
+    drop(one);
+    assert_eq!(held(), 2, "a re-entry is no other hold");
+    again.release().await.unwrap();
+    assert_eq!(held(), 1);
+    server.command(&["DEL", "b"]);
+    soon(two.lost()).await;
+    eventually(|| held() == 0).await;
+    drop(two);
+    assert_eq!(held(), 0, "what was lost is not given back");
+}
+
+/// More than go into one call.
+#[tokio::test]
+async fn renewals_are_measured_by_their_calls() {
+    const LOCKS: usize = 70;
+    let server = RedisServer::start();
+    let client = client(&server, "renewals").await;
+    let lock = |i: usize| client.lock(format!("x{i}")).with_lease(watchdog(9_000));
+    let holds = join_all((0..LOCKS).map(|i| async move { lock(i).acquire().await.unwrap() }));
+    let holds = soon(holds).await;
+    let late = || value("palisade_renewal_lateness_seconds group=renewals");
+    let batches = |of| value(&format!("palisade_batch_size group=renewals of={of}"));
+    let (granted, calls) = batches("acquires");
+    assert!(granted == 70_000 && calls < 70, "{granted} in {calls}");
+    eventually(|| late().1 >= 70 && batches("renewals").0 >= 70_000).await;
+    let (renewed, calls) = batches("renewals");
+    assert!(calls * 64_000 >= renewed.cast_unsigned(), "{renewed} in {calls}");
+    assert!((calls as i64) * 2_000 < renewed, "{renewed} in {calls}");
+    let trips = format!("palisade_round_trip_seconds group=renewals server={}", client.node_id());
+    assert!(value(&trips).1 > 70, "each acquire has waited for its answer");
+    drop(holds);
 }
 
 /// And none of it by the watchdog's thread, on which no recorder's code is to run.
@@ -239,7 +175,7 @@ async fn eventually_asked(lock: &palisade::RedLock, holds: impl Fn() -> bool) {
 /// Dashboards go by the names.
 #[test]
 fn names_are_those_of_the_table() {
-    let page = include_str!("../../src/metering.rs");
+    let page = include_str!("../../../src/metering/mod.rs");
     for name in metering::NAMES {
         assert!(page.contains(&format!("//! | `{name}` |")), "{name} is not in the table");
     }
