@@ -85,3 +85,16 @@ fn what_redisson_says_can_be_said() {
     let story = story(env!("CARGO_BIN_EXE_from_redisson"));
     assert!(story.contains("moved"), "{story}");
 }
+
+#[test]
+fn a_page_has_what_the_locks_did() {
+    let page = story(env!("CARGO_BIN_EXE_metrics"));
+    for line in [
+        r#"palisade_acquires_total{group="invoices",outcome="granted"} 1"#,
+        r#"palisade_acquires_total{group="invoices",outcome="refused"} 1"#,
+        r#"palisade_held{group="invoices"} 0"#,
+        r#"palisade_hold_seconds_count{group="invoices"} 1"#,
+    ] {
+        assert!(page.contains(line), "no {line:?} in\n{page}");
+    }
+}
