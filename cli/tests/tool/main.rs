@@ -5,6 +5,7 @@
 mod acl;
 mod arguments;
 mod config;
+mod dashboard;
 mod deployments;
 mod doctor;
 mod exporter;
