@@ -31,9 +31,24 @@ pub(crate) fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
+/// Cargo, as it would be if it were called by hand.
+fn cargo() -> Command {
+    let mut command = heeding();
+    for (name, _) in env::vars_os() {
+        if OF_OURS.iter().any(|start| name.as_encoded_bytes().starts_with(start.as_bytes())) {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// What cargo told this program of its own package. ring's build looks at some, and TLS with all that has it would be built
+/// anew whenever cargo is called by hand after a chore, or the other way round.
+const OF_OURS: [&str; 2] = ["CARGO_MANIFEST_", "CARGO_PKG_"];
+
 /// A shell without job control has what it starts in the background ignore SIGINT and SIGQUIT, as
 /// nohup does SIGHUP. Processes inherit that, and tests of what a signal does would hang.
-fn cargo() -> Command {
+fn heeding() -> Command {
     let cargo = env::var_os("CARGO").unwrap_or("cargo".into());
     let mut works = Command::new("env");
     works.args([HEED_SIGNALS, "true"]).stdout(Stdio::null()).stderr(Stdio::null());
