@@ -307,6 +307,16 @@ pub mod acl {
     pub use crate::kinds::{Rights, Use};
 }
 
+/// What stands in signatures here and is of other crates: to be named without a dependency whose version has to be the
+/// same as that of this library. `rustls` as a whole, since a configuration is made of much of it.
+pub mod foreign {
+    pub use redis::ConnectionInfo;
+    #[cfg(feature = "tls")]
+    pub use tokio_rustls::rustls;
+    pub use tokio_util::sync::CancellationToken;
+    pub use uuid::Uuid;
+}
+
 /// Which locks may be members of which composites.
 pub mod members {
     pub use crate::composite::{MultiMember, RedMember};

@@ -77,12 +77,16 @@ fn door_of(room: &str) -> String {
     fs::read_to_string(file.iter().find(|file| file.exists()).unwrap()).unwrap()
 }
 
-/// The types that a text hands on.
+/// The types of ours that a text hands on.
 fn handed_on(text: &str) -> Vec<String> {
     let uses = text.split("pub use ").skip(1).flat_map(paths);
+    let uses = uses.filter(|path| !STRANGERS.iter().any(|krate| path.starts_with(krate)));
     let names = uses.filter_map(|path| Some(path.rsplit_once("::")?.1.to_owned()));
     names.filter(|name| name.starts_with(char::is_uppercase)).collect()
 }
+
+/// What `palisade::foreign` hands on has its examples elsewhere.
+const STRANGERS: [&str; 4] = ["redis::", "tokio_rustls::", "tokio_util::", "uuid::"];
 
 /// The types that users see: at the front door, or in a module behind it.
 fn shown() -> Vec<String> {
