@@ -1,6 +1,7 @@
 //! The chores of this workspace: `cargo xtask --help`.
 #![expect(clippy::print_stdout, reason = "a command-line program talks to its user")]
 
+mod api;
 mod bench;
 mod cargo;
 mod interop;
@@ -84,6 +85,12 @@ enum Chore {
     },
     /// Packs what would be published, builds it from that, and takes a first lock from an empty project.
     Pack,
+    /// Writes down what programs can name of the library, in docs/maintain/api.txt.
+    Api {
+        /// Compares with what is written there instead.
+        #[arg(long)]
+        check: bool,
+    },
     /// Writes the man pages of the command line tool, one for each of its commands.
     Man {
         /// Where to.
@@ -108,8 +115,10 @@ fn main() -> ExitCode {
         println!("interop: skipped, there is no `{tool}` here");
         return ExitCode::SUCCESS;
     }
-    let needs_no_server =
-        matches!(chore, Chore::Words { .. } | Chore::Proofs | Chore::Pack | Chore::Man { .. });
+    let needs_no_server = matches!(
+        chore,
+        Chore::Words { .. } | Chore::Proofs | Chore::Pack | Chore::Api { .. } | Chore::Man { .. }
+    );
     if !needs_no_server && let Err(reason) = redis::ensure() {
         eprintln!("error: {reason}");
         return ExitCode::FAILURE;
@@ -122,6 +131,7 @@ fn main() -> ExitCode {
         Chore::Sim { args } => cargo::run_program("palisade-simulation", &args),
         Chore::Planted { bugs } => planted::run(&bugs).unwrap_or_else(failed),
         Chore::Words { list } => words::run(list).unwrap_or_else(failed),
+        Chore::Api { check } => api::run(check).unwrap_or_else(failed),
         Chore::Pack => pack::run().unwrap_or_else(failed),
         Chore::Proofs => write_proofs().unwrap_or_else(failed),
         Chore::Walk { write } => walk::run(write).unwrap_or_else(failed),
