@@ -4,6 +4,8 @@
 mod api;
 mod bench;
 mod cargo;
+#[cfg(target_os = "linux")]
+mod dist;
 mod interop;
 mod pack;
 mod packages;
@@ -91,6 +93,8 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Makes the tool as one static file, and a .deb and an .rpm of it, and tries each in an empty root.
+    Dist,
     /// Writes the man pages of the command line tool, one for each of its commands.
     Man {
         /// Where to.
@@ -143,6 +147,10 @@ fn main() -> ExitCode {
             }
         }
         Chore::Soak { args } => cargo::run_program("palisade-soak", &args),
+        #[cfg(target_os = "linux")]
+        Chore::Dist => dist::run().unwrap_or_else(failed),
+        #[cfg(not(target_os = "linux"))]
+        Chore::Dist => failed("the tool needs Linux".into()),
         Chore::Man { dir } => cargo::run(&MAN, &[dir]),
         Chore::Interop { require: _, args } => interop::run(&args),
         Chore::Bench { no_peers, args } => bench::run(no_peers, &args),

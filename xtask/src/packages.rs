@@ -31,7 +31,7 @@ pub(crate) fn leave_no_service(name: &str) {
     }
 }
 
-fn as_root(command: &[&str]) -> Result<(), String> {
+pub(crate) fn as_root(command: &[&str]) -> Result<(), String> {
     let words: Vec<_> = match is_root() {
         true => command.to_vec(),
         false if exists("sudo") => ["sudo"].iter().chain(command).copied().collect(),
