@@ -12,6 +12,9 @@ use crate::{
 
 /// Prints a command that gives them.
 pub(crate) fn acl(args: &AclArgs) -> Result<u8, Failure> {
+    if args.user.is_empty() || args.user.chars().any(|c| c.is_whitespace() || c == '\0') {
+        return Err(Failure::usage("--user must be a name without spaces: Redis has no others"));
+    }
     let namespace = Config::namespace(&args.files, args.namespace.as_ref())?;
     if let Some(role) = args.role {
         return print_rules(args, &role.rights(&namespace, args));

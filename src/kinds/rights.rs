@@ -13,6 +13,8 @@ use crate::{
 /// A user that is to tell the holders of a lock needs [`inspecting`](Self::inspecting), one that blesses
 /// servers [`blessing`](Self::blessing).
 ///
+/// Rules have no spaces: where a name has one, `?` stands for it, and so for names with another character there.
+///
 /// A namespace that begins as another one does is not kept apart from that by rules. A pattern for all names of
 /// `shop:` stands for those of `shop:eu:` too, and for the mark by which servers vote there.
 ///
@@ -210,8 +212,8 @@ impl Rights {
         if keys.contains("*") {
             keys.retain(|key| key == "*");
         }
-        rules.extend(keys.into_iter().map(|key| format!("~{key}")));
-        rules.extend(channels.into_iter().map(|channel| format!("&{channel}")));
+        rules.extend(keys.into_iter().map(|key| format!("~{}", without_spaces(&key))));
+        rules.extend(channels.into_iter().map(|channel| format!("&{}", without_spaces(&channel))));
         rules
     }
 
@@ -401,6 +403,12 @@ fn spellings(name: &str, is_name: bool) -> Vec<String> {
     braced.into_iter().chain([name.to_owned()]).collect()
 }
 
+/// Redis takes no rule that has a space: what stands for any character stands for that.
+fn without_spaces(pattern: &str) -> String {
+    let is_space = |c: char| c.is_ascii_whitespace() || matches!(c, '\x0b' | '\0');
+    pattern.replace(is_space, "?")
+}
+
 /// The commands that a script calls.
 fn called_by(source: &str) -> impl Iterator<Item = String> {
     let code = source.lines().filter(|line| !line.trim_start().starts_with("--"));
@@ -493,6 +501,9 @@ mod tests {
             assert!(patterns.contains(&rule.to_owned()), "{rule}: {patterns:?}");
         }
         assert!(!patterns.contains(&"+lpop".to_owned()));
+        let spaced = Rights::new().with(Use::Lock, "a\tb c").rules();
+        assert!(spaced.contains(&"~a?b?c".to_owned()), "{spaced:?}");
+        assert!(!spaced.iter().any(|rule| rule.contains([' ', '\t'])), "{spaced:?}");
         let all = Rights::new().with_pattern(Use::FairLock, "*").rules();
         assert_eq!(all.iter().filter(|rule| rule.starts_with('~')).count(), 1, "{all:?}");
     }

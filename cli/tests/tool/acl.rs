@@ -46,9 +46,16 @@ fn rights_that_are_printed_are_enough_for_the_tool() {
 }
 
 #[test]
-fn names_with_spaces_are_quoted_and_no_name_is_wrong_use() {
-    let printed = palisade(&["acl", "a name"]).finish();
-    assert!(printed.output.join("").contains("\"~a name\""), "{printed:?}");
+fn names_with_spaces_have_rules_without_any_and_no_name_is_wrong_use() {
+    let server = RedisServer::start();
+    let printed = palisade(&["acl", "--user", "jobs", "a\tlong name"]).finish();
+    grant(&server, &printed.output.join(""));
+    let url = server.url_with("jobs", "pw");
+    let words = ["run", "-n", "-s", &url, "a\tlong name", "--", "true"];
+    assert_eq!(palisade(&words).finish().code(), 0, "{printed:?}");
+    for user in ["", "two words"] {
+        assert_eq!(palisade(&["acl", "--user", user, "name"]).finish().code(), 64, "{user:?}");
+    }
     assert_eq!(palisade(&["acl"]).finish().code(), 64);
     assert_eq!(palisade(&["acl", ""]).finish().code(), 64);
 }
