@@ -25,7 +25,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 "#;
 
 pub(crate) fn run() -> Result<ExitCode, String> {
-    let mut words = vec!["package", "--allow-dirty"];
+    forget_ours().map_err(|error| format!("{} cannot be emptied: {error}", target().display()))?;
+    let target = target();
+    let mut words = vec!["package", "--allow-dirty", "--target-dir"];
+    words.extend(target.to_str());
     words.extend(PACKAGES.iter().flat_map(|package| ["--package", package]));
     // Each is built from what was packed, the tool with the packed library.
     if !cargo::run_with(&words, &[]) {
@@ -33,17 +36,37 @@ pub(crate) fn run() -> Result<ExitCode, String> {
     }
     let folder = Scratch::new().map_err(|error| format!("no folder for a project: {error}"))?;
     write_project(&folder.0).map_err(|error| format!("the project is not written: {error}"))?;
-    let (manifest, target) = (folder.0.join("Cargo.toml"), cargo::top().join("target"));
+    let manifest = folder.0.join("Cargo.toml");
     let mut project = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()));
     project.args(["run", "--manifest-path"]).arg(&manifest).env("CARGO_TARGET_DIR", &target);
     let ran = project.status().map_err(|error| format!("cargo cannot be run: {error}"))?;
     Ok(if ran.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// A folder of its own: cargo takes what was packed before for the same, since its version is.
+fn target() -> PathBuf {
+    cargo::top().join("target/packed")
+}
+
+/// Has our packages be built anew, and nothing else.
+fn forget_ours() -> io::Result<()> {
+    let known = match fs::read_dir(target().join("debug/.fingerprint")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        known => known?,
+    };
+    for entry in known {
+        let entry = entry?;
+        if PACKAGES.iter().any(|ours| entry.file_name().to_string_lossy().starts_with(ours)) {
+            fs::remove_dir_all(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
 /// An empty project that has the packed library: with our versions of what that needs, which are tested.
 fn write_project(folder: &Path) -> io::Result<()> {
     let version = env!("CARGO_PKG_VERSION");
-    let packed = cargo::top().join(format!("target/package/{}-{version}", PACKAGES[0]));
+    let packed = target().join(format!("package/{}-{version}", PACKAGES[0]));
     let packed = packed.canonicalize()?;
     let manifest = format!(
         "[package]\nname = \"stranger\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
