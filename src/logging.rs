@@ -26,6 +26,13 @@
 //! | | info | a hold was written again where it was forgotten | `lock`, `holder`, `node` |
 //! | | debug | a member was won back, a release is not confirmed yet | `lock`, `holder`, `node` |
 //!
+//! | Target | Level | Span | Fields |
+//! |---|---|---|---|
+//! | [`LOCK`] | debug | `acquire`: from the call to its end, waiting included | `lock`, `sort`, `servers`, at the end `outcome` (`granted`, `refused`, `failed`), `votes`, `waited` |
+//! | | debug | `hold`: a turn with a lock, from its grant, in the span of the task that acquired | `lock`, `holder`, `token`, at the end `passed_on` unless it was lost |
+//!
+//! Spans are entered by the task that acquires alone, and end where a subscriber that blocks delays no other lock.
+//!
 //! At `warn` and above a service that is well says nothing. At `debug` each acquire is two events, told on the task that
 //! acquires; without a subscriber for that they cost a comparison.
 //!

@@ -18,12 +18,16 @@ use std::{
     mem,
     pin::pin,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    task::{Context, Wake, Waker},
+    task::{Context, Waker},
     thread,
     time::Duration,
 };
 
-use tracing::{Level, level_filters::LevelFilter};
+use futures::{
+    FutureExt,
+    task::{ArcWake, waker_ref},
+};
+use tracing::{Level, Span, level_filters::LevelFilter};
 
 use crate::{
     home::PerProcess,
@@ -206,23 +210,36 @@ pub(crate) fn numbers_elsewhere(tell: impl FnOnce() + Send + 'static) {
 ///
 /// # Cancel safety
 /// That of `work`.
-pub(crate) async fn woken_aside<T>(work: impl Future<Output = T>) -> T {
-    let (mut work, mut known) = (pin!(work), None::<(Arc<Aside>, Waker)>);
-    poll_fn(|cx| {
-        let is_known = known.as_ref().is_some_and(|(aside, _)| aside.0.will_wake(cx.waker()));
+pub(crate) fn woken_aside<T>(work: impl Future<Output = T>) -> impl Future<Output = T> {
+    woken_aside_in(None, work).map(|(done, _)| done)
+}
+
+/// The same in a span, which comes back with what is done: users' futures have room for it once.
+///
+/// # Cancel safety
+/// That of `work`.
+pub(crate) async fn woken_aside_in<T>(
+    span: Option<Box<Span>>,
+    work: impl Future<Output = T>,
+) -> (T, Option<Box<Span>>) {
+    let (mut work, mut known) = (pin!(work), None::<Arc<Aside>>);
+    let done = poll_fn(|cx| {
+        let is_known = known.as_ref().is_some_and(|aside| aside.0.will_wake(cx.waker()));
         if !is_known {
-            let aside = Arc::new(Aside(cx.waker().clone()));
-            known = Some((aside.clone(), aside.into()));
+            known = Some(Arc::new(Aside(cx.waker().clone())));
         }
-        let waker = known.as_ref().map_or(cx.waker(), |(_, waker)| waker);
+        let waker = known.as_ref().map(waker_ref);
+        let waker = waker.as_deref().unwrap_or_else(|| cx.waker());
+        let _entered = span.as_ref().map(|span| span.enter());
         work.as_mut().poll(&mut Context::from_waker(waker))
-    })
-    .await
+    });
+    let done = done.await;
+    (done, span)
 }
 
 struct Aside(Waker);
 
-impl Wake for Aside {
+impl ArcWake for Aside {
     fn wake(self: Arc<Self>) {
         if is_spared() {
             desk().wakers.add(Box::new(move || self.0.wake_by_ref()));
@@ -231,8 +248,8 @@ impl Wake for Aside {
         }
     }
 
-    fn wake_by_ref(self: &Arc<Self>) {
-        if is_spared() { self.clone().wake() } else { self.0.wake_by_ref() }
+    fn wake_by_ref(aside: &Arc<Self>) {
+        if is_spared() { aside.clone().wake() } else { aside.0.wake_by_ref() }
     }
 }
 
@@ -384,9 +401,12 @@ const KEPT: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{
-        atomic::{AtomicU64, AtomicUsize, Ordering},
-        mpsc::{Sender, channel},
+    use std::{
+        sync::{
+            atomic::{AtomicU64, AtomicUsize, Ordering},
+            mpsc::{Sender, channel},
+        },
+        task::Wake,
     };
 
     use super::*;

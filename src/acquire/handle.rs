@@ -5,6 +5,7 @@ use std::{
 };
 
 use futures::{FutureExt, future::select_all};
+use tracing::Span;
 
 use super::{acquisition::Acquisition, outcome, servers::gate, target::Target};
 use crate::{
@@ -116,9 +117,12 @@ impl<P: Proof> Handle<P> {
         }
         self.check_own_holds(&owner)?;
         let _underway = self.target.members.first().services.underway();
-        let contending = self.contend(term, Some(&owner), false, patience, deadline);
-        let outcome = telling::woken_aside(contending).await;
-        self.has_ended(asked_at, &outcome);
+        let (outcome, span) = telling::woken_aside_in(
+            outcome::span(&self.target),
+            self.contend(term, Some(&owner), false, patience, deadline),
+        )
+        .await;
+        self.has_ended(asked_at, &outcome, span.as_deref());
         let guard = outcome?;
         if let Some(guard) = &guard {
             *slot = Arc::downgrade(guard.turn());
@@ -139,17 +143,25 @@ impl<P: Proof> Handle<P> {
         // What it asks for inside of what it holds belongs to that.
         let owner = Owner::current();
         let _underway = self.target.members.first().services.underway();
-        let contending = self.contend(term, owner.as_ref(), true, patience, deadline);
-        let outcome = telling::woken_aside(contending).await;
-        self.has_ended(asked_at, &outcome);
+        let (outcome, span) = telling::woken_aside_in(
+            outcome::span(&self.target),
+            self.contend(term, owner.as_ref(), true, patience, deadline),
+        )
+        .await;
+        self.has_ended(asked_at, &outcome, span.as_deref());
         Ok(outcome?.map(P::of))
     }
 
-    fn has_ended(&self, asked_at: Instant, outcome: &Result<Option<LockGuard>, AcquireError>) {
+    fn has_ended(
+        &self,
+        asked_at: Instant,
+        outcome: &Result<Option<LockGuard>, AcquireError>,
+        span: Option<&Span>,
+    ) {
         if let Ok(Some(guard)) = outcome {
             guard.turn().was_asked_for(asked_at);
         }
-        outcome::tell(&self.target, outcome);
+        outcome::tell(&self.target, outcome, span);
     }
 
     /// Checks all that can be before anything is sent. The lease, and until when to try.

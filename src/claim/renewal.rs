@@ -134,18 +134,17 @@ impl Listed for Claim {
     }
 
     fn told(&self) -> Option<HeldLock> {
-        let (now, left, name) = (self.now(), self.deadline(), self.lock_name());
+        let (now, left, votes) = (self.now(), self.deadline(), self.votes());
+        let first = self.members.ids().next().filter(|_| votes > 0)?;
+        let (sort, holder) = (SortOfLock::of(&**self.kind(first)), self.holder_at(first));
         let state = self.state();
-        let is_held = state.phase == ClaimPhase::Held && self.loss.get().is_none();
-        let first = self.members.ids().next().filter(|_| is_held)?;
-        let confirms = |id| self.confirmed_until(&state, id).is_some_and(|until| until > now);
-        Some(HeldLock {
-            name,
-            sort: SortOfLock::of(&**self.kind(first)),
-            holder: state.members[first].holder(&self.holder).clone(),
+        (state.phase == ClaimPhase::Held).then(|| HeldLock {
+            name: self.lock_name(),
+            sort,
+            holder,
             held_for: now.saturating_since(state.won_at),
             left: left.saturating_since(now),
-            votes: self.members.ids().filter(|id| confirms(*id)).count(),
+            votes,
             servers: self.members.len(),
         })
     }

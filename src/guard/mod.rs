@@ -39,6 +39,7 @@ mod any_guard;
 mod guard_methods;
 mod guarded_call;
 mod handover_rule;
+mod hold_span;
 mod lock_guard;
 mod owner;
 mod passing_on;

@@ -42,11 +42,14 @@ impl Turn {
     }
 
     /// Costs a comparison if nothing listens and nothing is measured.
-    fn tell_end(&self, passed_on: bool) {
+    fn tell_end(self: &Arc<Self>, passed_on: bool) {
         self.meters().ended(|| self.lasts(), passed_on);
         if telling::is_each_wanted() {
             let (lock, holder) = (self.claim().lock_name(), self.claim().holder().clone());
             let held = self.lasts();
+            if let Some(turn) = self.span().map(|_| self.clone()) {
+                telling::event(move || turn.span().into_iter().for_each(|it| it.ended(passed_on)));
+            }
             telling::event(move || {
                 tracing::debug!(target: LOCK, %lock, %holder, ?held, passed_on, "a turn with a lock is over");
             });

@@ -19,7 +19,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use super::handover_rule::HandoverRule;
+use super::{handover_rule::HandoverRule, hold_span::HoldSpan};
 use crate::{
     claim::{Claim, LossListener},
     clock::Instant,
@@ -41,6 +41,8 @@ pub(crate) struct Turn {
     began: Instant,
     /// How long its first guard was waited for.
     waited: OnceLock<Duration>,
+    /// If a subscriber wants spans.
+    span: OnceLock<Box<HoldSpan>>,
     state: Mutex<TurnState>,
 }
 
@@ -76,8 +78,9 @@ impl Turn {
         let exclusive = u32::from(!claim.is_all(Admission::Shared));
         let (end, cancellation, loss, is_counted) = (None, None, None, false);
         let state = TurnState { guards: 1, exclusive, end, cancellation, loss, is_counted };
-        let (began, waited, state) = (claim.now(), OnceLock::new(), Mutex::new(state));
-        Arc::new(Self { claim, token, handover_rule, began, waited, state })
+        let (began, state) = (claim.now(), Mutex::new(state));
+        let (waited, span) = (OnceLock::new(), OnceLock::new());
+        Arc::new(Self { claim, token, handover_rule, began, waited, span, state })
     }
 
     pub(crate) fn claim(&self) -> &Arc<Claim> {
@@ -86,6 +89,16 @@ impl Turn {
 
     pub(crate) const fn token(&self) -> Option<FencingToken> {
         self.token
+    }
+
+    /// Begins its span, if a subscriber wants one.
+    pub(crate) fn begin_span(&self) {
+        let span = HoldSpan::begin(&self.claim.lock_name(), self.claim.holder(), self.token);
+        span.into_iter().for_each(|span| drop(self.span.set(span)));
+    }
+
+    pub(super) fn span(&self) -> Option<&HoldSpan> {
+        self.span.get().map(|span| &**span)
     }
 
     pub(crate) fn guards(&self) -> u32 {

@@ -7,22 +7,6 @@ pub(crate) use silent::{BatchSort, CallSize, DueTime, Meters, SharedMeters};
 
 use crate::error::{AcquireError, LostCause};
 
-/// An acquire that is under way, until this is dropped.
-pub(crate) struct UnderwayAcquire<'a>(&'a Meters);
-
-impl Drop for UnderwayAcquire<'_> {
-    fn drop(&mut self) {
-        self.0.no_longer_waits();
-    }
-}
-
-impl Meters {
-    pub(crate) fn underway(&self) -> UnderwayAcquire<'_> {
-        self.waits();
-        UnderwayAcquire(self)
-    }
-}
-
 /// What comes of acquires, in the order of [`OUTCOMES`].
 #[cfg_attr(not(feature = "metrics"), expect(dead_code, reason = "nothing is counted"))]
 const fn outcome(error: &AcquireError) -> usize {
@@ -93,8 +77,8 @@ mod silent {
             Self
         }
 
-        pub(super) const fn waits(&self) {}
-        pub(super) const fn no_longer_waits(&self) {}
+        pub(crate) const fn waits(&self) {}
+        pub(crate) const fn no_longer_waits(&self) {}
         pub(crate) const fn granted(&self, _waited: Duration) {}
         pub(crate) const fn refused(&self) {}
         pub(crate) const fn failed(&self, _error: &AcquireError) {}
@@ -253,11 +237,11 @@ mod recorded {
 
     /// What is told by the task that asks.
     impl Meters {
-        pub(super) fn waits(&self) {
+        pub(crate) fn waits(&self) {
             contained(|| self.waiting.increment(1));
         }
 
-        pub(super) fn no_longer_waits(&self) {
+        pub(crate) fn no_longer_waits(&self) {
             contained(|| self.waiting.decrement(1));
         }
 

@@ -48,7 +48,7 @@ mod meters;
 #[cfg(feature = "metrics")]
 mod noted;
 
-pub(crate) use meters::{BatchSort, CallSize, DueTime, Meters, SharedMeters, UnderwayAcquire};
+pub(crate) use meters::{BatchSort, CallSize, DueTime, Meters, SharedMeters};
 
 /// The names, as dashboards use them.
 pub const NAMES: [&str; 15] = [

@@ -76,3 +76,122 @@ async fn each_acquire_and_each_end_is_told_to_those_that_listen_to_debug() {
     let messages = of_locks();
     assert_eq!(messages, [("a lock was not acquired".to_owned(), None)]);
 }
+
+/// Spans of a thread, as a subscriber of its own sees them: name, fields, and whether they are closed.
+mod spans {
+    use std::{
+        collections::BTreeMap,
+        sync::{Arc, Mutex},
+    };
+
+    use tracing::{Event, Metadata, Subscriber, span};
+
+    use crate::names::Fields;
+
+    #[derive(Debug, Default)]
+    pub(super) struct SeenSpan {
+        pub(super) name: &'static str,
+        pub(super) fields: Fields,
+        pub(super) parent: Option<u64>,
+        /// By how many it is kept open.
+        pub(super) open: usize,
+        pub(super) entered: usize,
+    }
+
+    #[derive(Clone, Default)]
+    pub(super) struct Spans(pub(super) Arc<Mutex<BTreeMap<u64, SeenSpan>>>, Arc<Mutex<Vec<u64>>>);
+
+    impl Spans {
+        pub(super) fn named(&self, name: &str) -> Vec<u64> {
+            let all = self.0.lock().unwrap();
+            all.iter().filter(|(_, span)| span.name == name).map(|(id, _)| *id).collect()
+        }
+
+        pub(super) fn field(&self, id: u64, field: &str) -> Option<String> {
+            self.0.lock().unwrap()[&id].fields.get(field).map(str::to_owned)
+        }
+
+        pub(super) fn is_open(&self, id: u64) -> bool {
+            self.0.lock().unwrap()[&id].open > 0
+        }
+    }
+
+    impl Subscriber for Spans {
+        fn enabled(&self, _metadata: &Metadata<'_>) -> bool {
+            true
+        }
+
+        fn new_span(&self, of: &span::Attributes<'_>) -> span::Id {
+            let mut all = self.0.lock().unwrap();
+            let id = u64::try_from(all.len()).unwrap() + 1;
+            let mut seen = SeenSpan { name: of.metadata().name(), open: 1, ..SeenSpan::default() };
+            seen.parent = self.1.lock().unwrap().last().copied();
+            of.record(&mut seen.fields);
+            all.insert(id, seen);
+            span::Id::from_u64(id)
+        }
+
+        fn record(&self, id: &span::Id, values: &span::Record<'_>) {
+            let mut all = self.0.lock().unwrap();
+            values.record(&mut all.get_mut(&id.into_u64()).unwrap().fields);
+        }
+
+        fn record_follows_from(&self, _span: &span::Id, _follows: &span::Id) {}
+
+        fn event(&self, _event: &Event<'_>) {}
+
+        fn enter(&self, id: &span::Id) {
+            self.0.lock().unwrap().get_mut(&id.into_u64()).unwrap().entered += 1;
+            self.1.lock().unwrap().push(id.into_u64());
+        }
+
+        fn exit(&self, _id: &span::Id) {
+            self.1.lock().unwrap().pop();
+        }
+
+        fn clone_span(&self, id: &span::Id) -> span::Id {
+            self.0.lock().unwrap().get_mut(&id.into_u64()).unwrap().open += 1;
+            id.clone()
+        }
+
+        fn try_close(&self, id: span::Id) -> bool {
+            let mut all = self.0.lock().unwrap();
+            let seen = all.get_mut(&id.into_u64()).unwrap();
+            seen.open -= 1;
+            seen.open == 0
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn acquire_and_hold_are_spans_with_what_came_of_them() {
+    crate::names::Events::install();
+    let seen = spans::Spans::default();
+    let _here = tracing::subscriber::set_default(seen.clone());
+    let server = Server::start_here();
+    let (one, other) = (client(&server).fenced_lock("x"), client(&server).fenced_lock("x"));
+    let request = tracing::info_span!("request");
+    let guard = tracing::Instrument::instrument(one.acquire(), request.clone()).await.unwrap();
+    let ([acquire], [hold]) = (&*seen.named("acquire"), &*seen.named("hold")) else {
+        panic!("{:?}", seen.0)
+    };
+    let of_acquire =
+        ["lock", "sort", "servers", "outcome", "votes"].map(|it| seen.field(*acquire, it));
+    let told = ["x", "fenced", "1", "\"granted\"", "1"].map(|it| Some(it.to_owned()));
+    assert_eq!(of_acquire, told);
+    assert!(seen.field(*acquire, "waited").is_some() && !seen.is_open(*acquire));
+    assert!(seen.0.lock().unwrap()[acquire].entered > 1, "it is entered while it waits");
+    let of_request = seen.named("request").first().copied();
+    for span in [acquire, hold] {
+        assert_eq!(seen.0.lock().unwrap()[span].parent, of_request);
+    }
+    assert_eq!(seen.field(*hold, "holder").as_deref(), Some(guard.holder_id()));
+    assert_eq!(seen.field(*hold, "token"), Some(guard.fencing_token().to_string()));
+    assert!(seen.is_open(*hold));
+    assert!(other.try_acquire().await.unwrap().is_none());
+    let refused = seen.named("acquire")[1];
+    assert_eq!(seen.field(refused, "outcome").as_deref(), Some("\"refused\""));
+    guard.release().await.unwrap();
+    assert!(!seen.is_open(*hold));
+    assert_eq!(seen.field(*hold, "passed_on").as_deref(), Some("false"));
+}
