@@ -161,7 +161,8 @@ async fn waiters_of_two_clients_are_all_served() {
     for wait in soon(join_all(waits)).await {
         wait.unwrap().unwrap();
     }
-    assert_eq!(server.size(), 0);
+    // The last one to wait for its turn gives that up in the background: the server has to learn how, the first time.
+    eventually(|| server.keys().is_empty()).await;
 }
 
 #[tokio::test]
