@@ -6,7 +6,7 @@ use super::marker::witness::Witnesses;
 use crate::{
     clock::Instant,
     error::{Forgotten, NodeError},
-    process::NodeServices,
+    process::{NodeServices, Occasion},
     socket::Connection,
     standing::{Judgement, Sight, View, WaitClass},
 };
@@ -60,9 +60,9 @@ fn judged(
 ) -> Result<(), NodeError> {
     let (standing, now) = (connection.standing(), services.now());
     standing.heed(sight.mark());
-    let wait = services.settings.quarantine_length;
+    let (wait, (knew, known_text)) = (services.settings.quarantine_length, standing.known_mark());
     let view = View {
-        knew: standing.known_mark().0,
+        knew,
         is_old: standing.is_old(now),
         is_strict: false,
         wait,
@@ -77,7 +77,13 @@ fn judged(
         }
         Judgement::Young => standing.found_young(sight, news),
         Judgement::Stands | Judgement::Overlong | Judgement::Brief => {
-            sight.mark().cloned().into_iter().for_each(|mark| standing.take(sight, mark, news));
+            sight.mark().into_iter().for_each(|mark| {
+                // As where an acquire meets another mark than it knew: what is held there may be forgotten.
+                if knew && known_text.as_ref() != Some(mark.text()) {
+                    services.renew_all_soon(Occasion::Mark);
+                }
+                standing.take(sight, mark.clone(), news);
+            });
         }
         Judgement::First | Judgement::Foreign => {}
     }

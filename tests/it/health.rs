@@ -16,7 +16,7 @@ use testkit::{Cluster, RedisServer, SlotCluster, WallClocks};
 
 use crate::{
     fleet::masters,
-    support::{LONG_LEASE, patient},
+    support::{HANG, LONG_LEASE, patient},
 };
 
 async fn of(client: &Client) -> ServerHealth {
@@ -139,6 +139,25 @@ async fn data_that_is_lost_and_a_blessing_are_news_to_clients_that_stay_connecte
     assert_eq!(votes().await, [true, true, false], "before any acquire has noticed");
     other.red_lock("x").acquire().await.unwrap().release().await.unwrap();
     assert_eq!(votes().await, [true, true, false]);
+}
+
+/// As an acquire that meets another mark does: the next renewal may be minutes away.
+#[tokio::test]
+async fn look_that_finds_another_mark_has_what_is_held_there_be_looked_at() {
+    let servers = Cluster::start(3);
+    let wary = |server| patient(server).quarantine(Quarantine::Composites);
+    let (holder, other) =
+        (masters(servers.iter().map(wary)).await, masters(servers.iter().map(wary)).await);
+    holder.bless().await.unwrap();
+    let guard = holder.red_lock("x").acquire().await.unwrap();
+    for server in servers.iter() {
+        server.cli(&["FLUSHALL"]);
+    }
+    other.red_lock("y").try_acquire().await.unwrap_err();
+    for client in holder.clients() {
+        assert!(of(client).await.vote.is_err());
+    }
+    tokio::time::timeout(HANG, guard.lost()).await.expect("it is looked at");
 }
 
 #[tokio::test]

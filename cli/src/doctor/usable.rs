@@ -91,10 +91,16 @@ impl Usable {
         for kind in kinds {
             let wanted = Rights::new().with(kind.usage(), name);
             // A server that does not answer now is told of by what it was asked before.
-            for server in client.missing_rights(&wanted).await.unwrap_or_default() {
+            let told = client.missing_rights(&wanted).await.unwrap_or_default();
+            let is_known = told.iter().any(|server| server.rules.is_some());
+            for server in told {
                 let lacks = server.rules.map(|rules| rules.into_iter().filter(is_told).collect());
                 let kind = kind.word();
                 rights.entry(server.address).or_default().push(KindRights { kind, lacks });
+            }
+            // Each question that is refused stands in the server's ACL LOG.
+            if !is_known {
+                break;
             }
         }
         let announced = Announced::of(client.announcement_delay(name).await);
