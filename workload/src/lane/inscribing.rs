@@ -24,6 +24,7 @@ impl Lane {
         for number in 1..=intent.inscriptions {
             let line = format!("{token} {section} {number}");
             self.record(Event::Inscribing { section, token, line: line.clone() });
+            let known = self.deadline(guard);
             let told = guard.script(&append).key(&at).arg(&line).invoke::<i64>().await;
             let (answer, seen) = match told {
                 Ok(_) => (InscriptionAnswer::Done, "line: written"),
@@ -36,6 +37,11 @@ impl Lane {
             };
             self.observer.saw(seen);
             self.record(Event::Inscribed { section, line, answer });
+            // A renewal may have been answered meanwhile.
+            let deadline = self.deadline(guard);
+            if deadline > known {
+                self.record(Event::Extended { section, deadline });
+            }
             self.work(guard, intent.work / 2).await;
         }
     }
