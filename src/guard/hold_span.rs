@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use tracing::{Span, field::Empty};
 
-use crate::{error::LockName, kind::FencingToken, logging::LOCK, telling};
+use crate::{error::LockName, kind::FencingToken, logging::LOCK, panics::contained, telling};
 
 /// A span that ends where subscribers may be called, wherever it is dropped: the last to let a turn go may be the
-/// watchdog's thread.
+/// watchdog's thread, or one that has a lock of ours.
 #[derive(Debug)]
 pub(super) struct HoldSpan(Span);
 
 impl Drop for HoldSpan {
     fn drop(&mut self) {
         let span = std::mem::replace(&mut self.0, Span::none());
-        telling::event(move || drop(span));
+        telling::event_elsewhere(move || drop(span));
     }
 }
 
@@ -26,9 +26,11 @@ impl HoldSpan {
         token: Option<FencingToken>,
     ) -> Option<Box<Self>> {
         let token = token.map(FencingToken::get);
-        let span =
-            tracing::debug_span!(target: LOCK, "hold", %lock, %holder, token, passed_on = Empty);
-        (!span.is_none()).then(|| Box::new(Self(span)))
+        // A subscriber that panics costs the span, and no hold.
+        let span = contained(
+            || tracing::debug_span!(target: LOCK, "hold", %lock, %holder, token, passed_on = Empty),
+        );
+        span.filter(|span| !span.is_none()).map(|span| Box::new(Self(span)))
     }
 
     /// What has become of the lock at its end. Nothing is recorded of one that was lost.

@@ -15,6 +15,7 @@ use palisade::{
 use testkit::{Cluster, RedisServer, SlotCluster, WallClocks};
 
 use crate::{
+    deployment::rights::USES,
     fleet::masters,
     support::{HANG, LONG_LEASE, patient},
 };
@@ -253,18 +254,8 @@ async fn rights_that_a_user_lacks_are_told_by_their_rules() {
 async fn each_command_of_all_rights_is_known_and_missed_where_it_is_lacked() {
     let server = RedisServer::start();
     let all = Rights::new().inspecting().revoking().blessing().replicated().tracking();
-    let uses = [
-        Use::Lock,
-        Use::FencedLock,
-        Use::Election,
-        Use::FairLock,
-        Use::RwLock,
-        Use::Semaphore,
-        Use::ExpirableSemaphore,
-        Use::CountDownLatch,
-    ];
     let all =
-        uses.into_iter().fold(all.examining().in_cluster(), |all, usage| all.with(usage, "x"));
+        USES.into_iter().fold(all.examining().in_cluster(), |all, usage| all.with(usage, "x"));
     let lists = Rights::new().listing("x");
     let mut commands: Vec<String> = all.rules().into_iter().chain(lists.rules()).collect();
     commands.retain(|rule| rule.starts_with('+') && rule != "+eval");

@@ -10,7 +10,7 @@ mod moving_slots;
 mod promoted;
 mod replicas;
 mod replicas_of_cluster;
-mod rights;
+pub(crate) mod rights;
 mod sentinel;
 mod sentinel_numbers;
 mod settings;

@@ -13,7 +13,7 @@ use crate::support::{HANG, eventually, patient, soon};
 
 type Done = Result<(), Box<dyn Error>>;
 
-const USES: [Use; 8] = [
+pub(crate) const USES: [Use; 8] = [
     Use::Lock,
     Use::FencedLock,
     Use::Election,
