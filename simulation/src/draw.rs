@@ -145,6 +145,20 @@ impl Plan {
         }
     }
 
+    /// A few in place of those that were drawn, for runs whose servers keep their data.
+    pub(crate) fn draw_faults_without_losses(&mut self, random: &mut Random) {
+        self.replicas.clear();
+        self.faults.clear();
+        if self.faulty {
+            let [jumps, unlearns] = [random.one_in(6), random.one_in(3)];
+            for _ in 0..2 + random.below(8) {
+                let at = random.below(self.calm_at);
+                let fault = self.draw_fault(random, [false, jumps, false, unlearns]);
+                self.faults.push((at, fault));
+            }
+        }
+    }
+
     pub(crate) fn draw_fault(&self, random: &mut Random, sorts: [bool; 4]) -> Fault {
         let [amnesia, jumps, losses, unlearns] = sorts;
         let (nodes, processes) = (self.nodes.len() as u64, self.processes.len() as u64);

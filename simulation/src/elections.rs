@@ -32,16 +32,7 @@ impl Plan {
         let kinds = [(3, Kind::RedLock), (1, Kind::MultiLock), (2, Kind::Lock)];
         let kind = random.weighted(&kinds);
         plan.about = About::Elections { kind };
-        plan.replicas.clear();
-        plan.faults.clear();
-        if plan.faulty {
-            let [jumps, unlearns] = [random.one_in(6), random.one_in(3)];
-            for _ in 0..2 + random.below(8) {
-                let at = random.below(plan.calm_at);
-                let fault = plan.draw_fault(&mut random, [false, jumps, false, unlearns]);
-                plan.faults.push((at, fault));
-            }
-        }
+        plan.draw_faults_without_losses(&mut random);
         let home = plan.home();
         plan.broken.retain(|broken: &Broken| match kind {
             Kind::RedLock => true,

@@ -17,16 +17,7 @@ impl Plan {
         let mut random = Random::branch(seed, &[8]);
         let mut plan = Self::of(seed);
         plan.about = About::Guarded;
-        plan.replicas.clear();
-        plan.faults.clear();
-        if plan.faulty {
-            let [jumps, unlearns] = [random.one_in(6), random.one_in(3)];
-            for _ in 0..2 + random.below(8) {
-                let at = random.below(plan.calm_at);
-                let fault = plan.draw_fault(&mut random, [false, jumps, false, unlearns]);
-                plan.faults.push((at, fault));
-            }
-        }
+        plan.draw_faults_without_losses(&mut random);
         plan.network.duplicate = 0;
         let home = plan.home();
         plan.broken.retain(|broken| broken.node() != home);
