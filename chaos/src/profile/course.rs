@@ -65,10 +65,22 @@ impl Course<'_> {
     /// What is done to the workers is the same wherever the servers are, but that fewer are killed: here no
     /// server forgets what stood in a queue and died, and each such place keeps others waiting for 5 s.
     pub(super) fn torment_workers(&self, fleet: &mut Fleet<'_>) -> Result<(), Interrupted> {
+        self.carry_out(fleet, &self.plan_for_workers())
+    }
+
+    /// The same, but that no worker stands still for longer than [`HEARD_OF_IN_TIME`].
+    pub(super) fn torment_workers_briefly(&self, fleet: &mut Fleet<'_>) -> Result<(), Interrupted> {
+        self.carry_out(fleet, &briefly_frozen(self.plan_for_workers()))
+    }
+
+    fn plan_for_workers(&self) -> Vec<Planned> {
         let Settings { seed, masters, workers, .. } = *self.settings;
         let schedule = Schedule::draw(seed, masters.max(3), workers as usize, self.length());
-        let plan = seldom_killed(schedule.workers);
-        workers_track(fleet, self.recorder, &plan, self.began, self.interrupt)
+        seldom_killed(schedule.workers)
+    }
+
+    fn carry_out(&self, fleet: &mut Fleet<'_>, plan: &[Planned]) -> Result<(), Interrupted> {
+        workers_track(fleet, self.recorder, plan, self.began, self.interrupt)
     }
 }
 
@@ -85,6 +97,17 @@ fn seldom_killed(mut plan: Vec<Planned>) -> Vec<Planned> {
     plan
 }
 
+fn briefly_frozen(mut plan: Vec<Planned>) -> Vec<Planned> {
+    for planned in plan.iter_mut().filter(|planned| planned.fault.does == Deed::Freeze) {
+        planned.lasts = planned.lasts.min(HEARD_OF_IN_TIME);
+    }
+    plan
+}
+
+/// Less than is left of a lease of a second when it is renewed next, with room for a busy machine. A hold that moves on to
+/// a new master is renewed there alone, and ends on the old one. There a worker that has not heard of the new one may be
+/// granted the same lock until that server is told, which takes sentinels some ten seconds.
+const HEARD_OF_IN_TIME: Duration = Duration::from_millis(350);
 /// Both contenders of a worker that was killed may stand in a queue.
 const BETWEEN_KILLS: Duration = Duration::from_secs(15);
 
@@ -102,5 +125,18 @@ mod tests {
         assert!(kills.windows(2).all(|two| two[0] + BETWEEN_KILLS <= two[1]), "{kills:?}");
         let others = |plan: &[Planned]| plan.iter().filter(|it| !is_kill(it)).count();
         assert_eq!(others(&plan), others(&all));
+    }
+
+    #[test]
+    fn no_worker_stands_still_for_long_where_an_old_master_lives_on() {
+        let all = Schedule::draw(7, 3, 6, Duration::from_secs(60)).workers;
+        let frozen = |plan: &[Planned]| -> Vec<Duration> {
+            let freezes = plan.iter().filter(|planned| planned.fault.does == Deed::Freeze);
+            freezes.map(|planned| planned.lasts).collect()
+        };
+        assert!(frozen(&all).iter().all(|lasts| *lasts > HEARD_OF_IN_TIME));
+        let brief = briefly_frozen(all.clone());
+        assert_eq!(frozen(&brief), vec![HEARD_OF_IN_TIME; frozen(&all).len()]);
+        assert_eq!(brief.len(), all.len());
     }
 }

@@ -76,7 +76,7 @@ impl Ground for Watched {
     fn torment(&self, course: &Course<'_>, fleet: &mut Fleet<'_>) -> Result<(), Interrupted> {
         std::thread::scope(|scope| {
             let servers = scope.spawn(|| episodes::play(&self.service, course));
-            let workers = course.torment_workers(fleet);
+            let workers = course.torment_workers_briefly(fleet);
             let servers = servers.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             servers.and(workers)
         })
