@@ -28,7 +28,7 @@
 //!
 //! | Target | Level | Span | Fields |
 //! |---|---|---|---|
-//! | [`LOCK`] | debug | `acquire`: from the call to its end, waiting included | `lock`, `sort`, `servers`, at the end `outcome` (`granted`, `refused`, `failed`), `votes`, `waited` |
+//! | [`LOCK`] | debug | `acquire`: from the call to its end, waiting included | `lock`, `sort`, `servers`, at the end `rounds` (how often servers were asked), `outcome` (`granted`, `refused`, `failed`), `votes`, `waited` |
 //! | | debug | `hold`: a turn with a lock, from its grant, in the span of the task that acquired | `lock`, `holder`, `token`, at the end `passed_on` unless it was lost |
 //!
 //! Spans are entered by the task that acquires alone, and end where a subscriber that blocks delays no other lock.

@@ -21,6 +21,8 @@ mod meter;
 mod one_lock;
 mod outsider;
 mod peer;
+#[cfg(feature = "metrics")]
+mod recorder;
 mod results;
 mod rows;
 mod run;
@@ -90,6 +92,8 @@ pub fn run(count: Option<Count>) -> ExitCode {
     if let Some(count) = count {
         meter::count_by(count);
     }
+    #[cfg(feature = "metrics")]
+    recorder::install();
     if let Some(child) = args.child {
         let runtime = Flavour::MultiThread.runtime();
         let played = runtime.block_on(async { tokio::spawn(child.play()).await });

@@ -246,6 +246,7 @@ impl<P: Proof> Handle<P> {
         let listens = self.strategy.listens();
         let mut contender = Acquisition::new(self.target.clone(), wanted, is_anonymous, listens);
         if let WaitLimit::Once = patience {
+            outcome::count(1);
             return match contender.round(Cause::Arrival).await {
                 Round::Granted(guard) => Ok(Some(guard)),
                 Round::Refused(_) => {
@@ -284,7 +285,9 @@ impl<P: Proof> Handle<P> {
             unanswered: &unanswered,
             attend: &|work| watchdog.attend(work),
         };
-        wait::acquire(&mut contender, lines, &waiting, self.turned_away(owner)).await
+        let outcome = wait::acquire(&mut contender, lines, &waiting, self.turned_away(owner)).await;
+        outcome::count(contender.rounds());
+        outcome
     }
 
     /// Whether the clients drain, and it does not belong to what its owner holds.

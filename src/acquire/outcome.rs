@@ -1,6 +1,6 @@
 //! What is told of an acquire, where a subscriber wants to know.
 
-use tracing::{Span, field::Empty};
+use tracing::{Metadata, Span, field::Empty};
 
 use super::target::Target;
 use crate::{error::AcquireError, guard::LockGuard, kind::SortOfLock, logging::LOCK, telling};
@@ -14,9 +14,23 @@ pub(super) fn span(target: &Target) -> Option<Box<Span>> {
     let sort = SortOfLock::of(&*target.members.first().kind);
     let (lock, servers) = (target.lock_name(), target.members.len());
     let span = tracing::debug_span!(
-        target: LOCK, "acquire", %lock, %sort, servers, outcome = Empty, votes = Empty, waited = Empty
+        target: LOCK, NAME, %lock, %sort, servers, rounds = Empty, outcome = Empty, votes = Empty,
+        waited = Empty
     );
     (!span.is_none()).then(|| Box::new(span))
+}
+
+/// How often the servers were asked, for the span: it is entered, so that futures of users need no room for the number.
+pub(super) fn count(rounds: u32) {
+    if !telling::is_each_wanted() {
+        return;
+    }
+    let span = Span::current();
+    // That of the caller, where this library's are not wanted.
+    let is_ours = |it: &Metadata<'_>| it.target() == LOCK && it.name() == NAME;
+    if span.metadata().is_some_and(is_ours) {
+        span.record("rounds", rounds);
+    }
 }
 
 /// Costs a comparison if nothing listens and nothing is measured.
@@ -81,3 +95,5 @@ fn record(span: &Span, guard: &LockGuard) {
     span.record("votes", guard.turn().claim().votes());
     span.record("waited", tracing::field::debug(guard.waited()));
 }
+
+const NAME: &str = "acquire";

@@ -91,6 +91,7 @@ mod spans {
     #[derive(Debug, Default)]
     pub(super) struct SeenSpan {
         pub(super) name: &'static str,
+        pub(super) metadata: Option<&'static Metadata<'static>>,
         pub(super) fields: Fields,
         pub(super) parent: Option<u64>,
         /// By how many it is kept open.
@@ -125,6 +126,7 @@ mod spans {
             let mut all = self.0.lock().unwrap();
             let id = u64::try_from(all.len()).unwrap() + 1;
             let mut seen = SeenSpan { name: of.metadata().name(), open: 1, ..SeenSpan::default() };
+            seen.metadata = Some(of.metadata());
             seen.parent = self.1.lock().unwrap().last().copied();
             of.record(&mut seen.fields);
             all.insert(id, seen);
@@ -147,6 +149,14 @@ mod spans {
 
         fn exit(&self, _id: &span::Id) {
             self.1.lock().unwrap().pop();
+        }
+
+        fn current_span(&self) -> tracing_core::span::Current {
+            let Some(id) = self.1.lock().unwrap().last().copied() else {
+                return tracing_core::span::Current::none();
+            };
+            let metadata = self.0.lock().unwrap()[&id].metadata.unwrap();
+            tracing_core::span::Current::new(span::Id::from_u64(id), metadata)
         }
 
         fn clone_span(&self, id: &span::Id) -> span::Id {
@@ -175,9 +185,9 @@ async fn acquire_and_hold_are_spans_with_what_came_of_them() {
     let ([acquire], [hold]) = (&*seen.named("acquire"), &*seen.named("hold")) else {
         panic!("{:?}", seen.0)
     };
-    let of_acquire =
-        ["lock", "sort", "servers", "outcome", "votes"].map(|it| seen.field(*acquire, it));
-    let told = ["x", "fenced", "1", "\"granted\"", "1"].map(|it| Some(it.to_owned()));
+    let of_acquire = ["lock", "sort", "servers", "rounds", "outcome", "votes"]
+        .map(|it| seen.field(*acquire, it));
+    let told = ["x", "fenced", "1", "1", "\"granted\"", "1"].map(|it| Some(it.to_owned()));
     assert_eq!(of_acquire, told);
     assert!(seen.field(*acquire, "waited").is_some() && !seen.is_open(*acquire));
     assert!(seen.0.lock().unwrap()[acquire].entered > 1, "it is entered while it waits");
@@ -189,8 +199,14 @@ async fn acquire_and_hold_are_spans_with_what_came_of_them() {
     assert_eq!(seen.field(*hold, "token"), Some(guard.fencing_token().to_string()));
     assert!(seen.is_open(*hold));
     assert!(other.try_acquire().await.unwrap().is_none());
-    let refused = seen.named("acquire")[1];
-    assert_eq!(seen.field(refused, "outcome").as_deref(), Some("\"refused\""));
+    assert!(other.try_acquire_for(Duration::from_secs(1)).await.unwrap().is_none());
+    let [_, once, patient] = *seen.named("acquire") else { panic!("{:?}", seen.0) };
+    for refused in [once, patient] {
+        assert_eq!(seen.field(refused, "outcome").as_deref(), Some("\"refused\""));
+    }
+    let rounds = |span| seen.field(span, "rounds").and_then(|it| it.parse::<u32>().ok());
+    assert_eq!(rounds(once), Some(1));
+    assert!(rounds(patient) > Some(1), "{:?}", rounds(patient));
     guard.release().await.unwrap();
     // That is told on a thread of its own.
     let begun = std::time::Instant::now();

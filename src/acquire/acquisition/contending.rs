@@ -1,7 +1,7 @@
 //! An acquisition as the wait sees it: when a round begins and what it takes over, in which line it stands, where it
 //! listens, and how long it keeps away from its equals.
 
-use std::{mem::replace, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use super::{
     super::{
@@ -66,7 +66,8 @@ impl Contender for Acquisition {
     async fn round(&mut self, cause: Cause) -> Round<LockGuard> {
         self.cause = cause;
         // A wait may go on in the child of a fork; a first attempt has just been checked.
-        if replace(&mut self.has_asked, true)
+        self.rounds = self.rounds.saturating_add(1);
+        if self.rounds > 1
             && let Err(error) = self.target.process().home.check()
         {
             return Round::Failed(error.into());

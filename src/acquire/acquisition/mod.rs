@@ -49,7 +49,8 @@ pub(crate) struct Acquisition {
     listens: bool,
     /// The id by which it listens, where each holder id has a channel of its own.
     listens_as: Arc<str>,
-    has_asked: bool,
+    /// How often it has asked.
+    rounds: u32,
     /// Why it asks.
     cause: Cause,
     /// How much was [learned](learned) of servers when those of the members were compared last.
@@ -74,7 +75,7 @@ impl Acquisition {
             in_order,
             listens,
             listens_as: Arc::default(),
-            has_asked: false,
+            rounds: 0,
             cause: Cause::Arrival,
             compared_at: None,
             lost_rounds: (0, Instant::from_origin(Duration::ZERO)),
@@ -82,6 +83,10 @@ impl Acquisition {
             has_named_lasting: false,
             turnstile: Turnstile::default(),
         }
+    }
+
+    pub(super) const fn rounds(&self) -> u32 {
+        self.rounds
     }
 
     /// Something to ask with that was never asked with before.
