@@ -166,6 +166,11 @@ impl Look {
 
     fn note_unread(&mut self, list: &LockList) {
         for (node, error) in &list.failed {
+            let node = node.to_string();
+            // A server that said nothing when it was examined is named already.
+            if self.missing.iter().chain(&self.unknown).any(|why| why.contains(&node)) {
+                continue;
+            }
             let of = if error.is_transient() { &mut self.missing } else { &mut self.unknown };
             of.push(format!("{node}: {error}"));
         }

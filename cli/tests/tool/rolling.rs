@@ -92,6 +92,8 @@ fn server_that_is_gone_or_has_no_vote_is_waited_for() {
     let gone = wait_safe(&cluster.urls(), &["--wait-safe=0"]);
     assert_eq!(gone.code(), 1, "{gone:?}");
     assert!(gone.said().contains("refused"), "{gone:?}");
+    let address = cluster.urls().pop().expect("there are three").replace("redis://", "");
+    assert_eq!(gone.said().matches(&address).count(), 1, "it is told once: {gone:?}");
     cluster.restart_empty(2);
     let young = wait_safe(&cluster.urls(), &["--wait-safe=0"]);
     assert_eq!(young.code(), 1, "{young:?}");
