@@ -21,13 +21,10 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// Reads it; `None` if there is no such file.
-    pub(super) fn at(path: &Path) -> Result<Option<Self>, Failure> {
+    /// Reads it; `None` if there is no such file. `advice` says what to do about one that cannot be read.
+    pub(super) fn at(path: &Path, advice: &str) -> Result<Option<Self>, Failure> {
         let unusable = |error: &dyn std::fmt::Display| {
-            wrong(format_args!(
-                "{} cannot be read: {error} (another in its place is named by --config)",
-                path.display()
-            ))
+            wrong(format_args!("{} cannot be read: {error}{advice}", path.display()))
         };
         let file = match fs::File::open(path) {
             Ok(file) => file,

@@ -140,7 +140,8 @@ impl Config {
 }
 
 fn contents(path: &Path) -> Result<Option<Contents>, Failure> {
-    let Some(opened) = Opened::at(path)? else { return Ok(None) };
+    let advice = " (another in its place is named by --config)";
+    let Some(opened) = Opened::at(path, advice)? else { return Ok(None) };
     let contents = Contents::read(path, &opened.text)?;
     if contents.has_secret() {
         opened.check_it_is_kept(path)?;
@@ -153,7 +154,7 @@ fn contents(path: &Path) -> Result<Option<Contents>, Failure> {
 
 /// The password in a file of its own, without the line's end; and whether it can be read again.
 pub(crate) fn password(path: &Path) -> Result<(String, bool), Failure> {
-    let Some(opened) = Opened::at(path)? else {
+    let Some(opened) = Opened::at(path, "")? else {
         return Err(wrong(format_args!("{}: there is no such file", path.display())));
     };
     opened.check_it_is_kept(path)?;

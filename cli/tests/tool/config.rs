@@ -367,6 +367,10 @@ fn password_of_a_file_is_kept_from_others_and_from_other_servers() {
     let words = ["ls", "-s", &url, "--password-file", password.to_str().unwrap()];
     let listed = palisade(&words).finish();
     assert_eq!(listed.code(), 0, "{listed:?}");
+    let folder_of_it = palisade(&["ls", "-s", &url, "--password-file", "/"]).finish();
+    assert_eq!(folder_of_it.code(), CONFIGURATION, "{folder_of_it:?}");
+    assert!(folder_of_it.said().contains("cannot be read"), "{folder_of_it:?}");
+    assert!(!folder_of_it.said().contains("--config"), "no other is read then: {folder_of_it:?}");
     fs::write(&password, "wr0ng").expect("it is ours");
     let refused = palisade(&words).finish();
     assert_eq!(refused.code(), CONFIGURATION, "{refused:?}");
