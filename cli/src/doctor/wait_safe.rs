@@ -4,7 +4,10 @@
 //! That is looked at twice, some time apart. What the keys of all servers show is never of one moment, so a lock that
 //! seems to be missing somewhere is looked at once more by itself.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 use palisade::{
     error::NodeError,
@@ -92,6 +95,8 @@ struct Look {
     few: Vec<String>,
     /// What stops any judgement.
     unknown: Vec<String>,
+    /// Servers that did not answer, which are named in what is missing.
+    silent: BTreeSet<String>,
 }
 
 impl Look {
@@ -139,6 +144,7 @@ impl Look {
         let all = match &examined.answer {
             Ok(all) => all,
             Err(error) if error.code == exit::UNAVAILABLE => {
+                self.silent.insert(examined.server.clone());
                 return self.missing.push(error.message.clone());
             }
             Err(error) => return self.unknown.push(error.message.clone()),
@@ -166,13 +172,11 @@ impl Look {
 
     fn note_unread(&mut self, list: &LockList) {
         for (node, error) in &list.failed {
-            let node = node.to_string();
-            // A server that said nothing when it was examined is named already.
-            if self.missing.iter().chain(&self.unknown).any(|why| why.contains(&node)) {
-                continue;
+            if !error.is_transient() {
+                self.unknown.push(format!("{node}: {error}"));
+            } else if self.silent.insert(node.to_string()) {
+                self.missing.push(format!("{node}: {error}"));
             }
-            let of = if error.is_transient() { &mut self.missing } else { &mut self.unknown };
-            of.push(format!("{node}: {error}"));
         }
         let endless = list.locks.iter().filter(|lock| lock.more_holders > 0);
         for lock in endless.take(MOST_TOLD) {
