@@ -3,7 +3,10 @@
 use tracing::{Metadata, Span, field::Empty};
 
 use super::target::Target;
-use crate::{error::AcquireError, guard::LockGuard, kind::SortOfLock, logging::LOCK, telling};
+use crate::{
+    error::AcquireError, guard::LockGuard, kind::SortOfLock, logging::LOCK, panics::contained,
+    telling,
+};
 
 /// The span of an acquire that begins now. Costs a comparison if nothing listens. On the heap: futures of users are not
 /// to have room for what few want.
@@ -25,12 +28,15 @@ pub(super) fn count(rounds: u32) {
     if !telling::is_each_wanted() {
         return;
     }
-    let span = Span::current();
-    // That of the caller, where this library's are not wanted.
-    let is_ours = |it: &Metadata<'_>| it.target() == LOCK && it.name() == NAME;
-    if span.metadata().is_some_and(is_ours) {
-        span.record("rounds", rounds);
-    }
+    // A subscriber that panics is not told, and costs no grant.
+    let _told = contained(|| {
+        let span = Span::current();
+        // That of the caller, where this library's are not wanted.
+        let is_ours = |it: &Metadata<'_>| it.target() == LOCK && it.name() == NAME;
+        if span.metadata().is_some_and(is_ours) {
+            span.record("rounds", rounds);
+        }
+    });
 }
 
 /// Costs a comparison if nothing listens and nothing is measured.
@@ -57,7 +63,7 @@ pub(super) fn tell(
     }
     let none = Span::none();
     let span = span.unwrap_or(&none);
-    span.in_scope(|| tell_subscribers(target, outcome, span));
+    let _told = contained(|| span.in_scope(|| tell_subscribers(target, outcome, span)));
 }
 
 fn tell_subscribers(

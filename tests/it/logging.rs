@@ -81,7 +81,10 @@ async fn each_acquire_and_each_end_is_told_to_those_that_listen_to_debug() {
 mod spans {
     use std::{
         collections::BTreeMap,
-        sync::{Arc, Mutex},
+        sync::{
+            Arc, Mutex,
+            atomic::{AtomicBool, Ordering},
+        },
     };
 
     use tracing::{Event, Metadata, Subscriber, span};
@@ -90,7 +93,6 @@ mod spans {
 
     #[derive(Debug, Default)]
     pub(super) struct SeenSpan {
-        pub(super) name: &'static str,
         pub(super) metadata: Option<&'static Metadata<'static>>,
         pub(super) fields: Fields,
         pub(super) parent: Option<u64>,
@@ -100,12 +102,18 @@ mod spans {
     }
 
     #[derive(Clone, Default)]
-    pub(super) struct Spans(pub(super) Arc<Mutex<BTreeMap<u64, SeenSpan>>>, Arc<Mutex<Vec<u64>>>);
+    pub(super) struct Spans(
+        pub(super) Arc<Mutex<BTreeMap<u64, SeenSpan>>>,
+        Arc<Mutex<Vec<u64>>>,
+        /// Whether it panics at what it is told of a span.
+        pub(super) Arc<AtomicBool>,
+    );
 
     impl Spans {
         pub(super) fn named(&self, name: &str) -> Vec<u64> {
             let all = self.0.lock().unwrap();
-            all.iter().filter(|(_, span)| span.name == name).map(|(id, _)| *id).collect()
+            let is_it = |span: &SeenSpan| span.metadata.is_some_and(|of| of.name() == name);
+            all.iter().filter(|(_, span)| is_it(span)).map(|(id, _)| *id).collect()
         }
 
         pub(super) fn field(&self, id: u64, field: &str) -> Option<String> {
@@ -125,8 +133,8 @@ mod spans {
         fn new_span(&self, of: &span::Attributes<'_>) -> span::Id {
             let mut all = self.0.lock().unwrap();
             let id = u64::try_from(all.len()).unwrap() + 1;
-            let mut seen = SeenSpan { name: of.metadata().name(), open: 1, ..SeenSpan::default() };
-            seen.metadata = Some(of.metadata());
+            let metadata = Some(of.metadata());
+            let mut seen = SeenSpan { metadata, open: 1, ..SeenSpan::default() };
             seen.parent = self.1.lock().unwrap().last().copied();
             of.record(&mut seen.fields);
             all.insert(id, seen);
@@ -134,6 +142,7 @@ mod spans {
         }
 
         fn record(&self, id: &span::Id, values: &span::Record<'_>) {
+            assert!(!self.2.load(Ordering::Relaxed), "as it was told");
             let mut all = self.0.lock().unwrap();
             values.record(&mut all.get_mut(&id.into_u64()).unwrap().fields);
         }
@@ -215,4 +224,18 @@ async fn acquire_and_hold_are_spans_with_what_came_of_them() {
         std::thread::yield_now();
     }
     assert_eq!(seen.field(*hold, "passed_on").as_deref(), Some("false"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn subscriber_that_panics_at_a_span_costs_no_grant() {
+    crate::names::Events::install();
+    let seen = spans::Spans::default();
+    let _here = tracing::subscriber::set_default(seen.clone());
+    let server = Server::start_here();
+    let lock = client(&server).lock("x");
+    seen.2.store(true, std::sync::atomic::Ordering::Relaxed);
+    let guard = lock.acquire().await.unwrap();
+    assert!(guard.is_held());
+    assert!(lock.try_acquire().await.unwrap().is_none());
+    guard.release().await.unwrap();
 }

@@ -65,8 +65,8 @@ impl Contender for Acquisition {
 
     async fn round(&mut self, cause: Cause) -> Round<LockGuard> {
         self.cause = cause;
-        // A wait may go on in the child of a fork; a first attempt has just been checked.
         self.rounds = self.rounds.saturating_add(1);
+        // A wait may go on in the child of a fork; a first attempt has just been checked.
         if self.rounds > 1
             && let Err(error) = self.target.process().home.check()
         {
