@@ -157,6 +157,15 @@ impl Identity {
         self.knowledge.saw(mark, self.told.run_id, server_time, at);
     }
 
+    /// Takes note of a mark that stands there, and of the D of others that it tells.
+    pub(super) fn met(&mut self, mark: Mark, server_time: i64, at: Instant) {
+        match mark.blessing() {
+            Some(_) => self.forget_longer(mark.wait()),
+            None => self.heed(mark.wait()),
+        }
+        self.saw(Some(mark), server_time, at);
+    }
+
     /// A mark of this run was seen once, whatever stands there by now.
     pub(super) fn knew(&mut self, mark: Option<&Mark>) {
         self.knowledge.knew_of(mark, self.told.run_id);

@@ -237,12 +237,22 @@ impl ServerRun {
             identity.knew(Some(&mark));
             return;
         }
-        match mark.blessing() {
-            Some(_) => identity.forget_longer(mark.wait()),
-            None => identity.heed(mark.wait()),
-        }
-        identity.saw(Some(mark), sight.server_time, sight.at);
+        identity.met(mark, sight.server_time, sight.at);
         identity.knowledge().stands(sight.ahead);
+        note_learned();
+    }
+
+    /// This mark stands there, and no vote is to be asked for by it before another look: what has to be written for
+    /// that was not.
+    pub(crate) fn saw(&self, sight: &Sight, mark: Mark, news: u64) {
+        let Some(mut identity) = self.identity() else { return };
+        if identity.knowledge().news() != news {
+            identity.heed(mark.wait());
+            identity.knew(Some(&mark));
+            return;
+        }
+        identity.met(mark, sight.server_time, sight.at);
+        identity.knowledge().doubt();
         note_learned();
     }
 

@@ -9,6 +9,8 @@
 //! - No vote relies on a mark before the server knows the witness. Where it can know none, a mark that
 //!   is missing is a loss.
 //! - What cannot be found out is no vote: a look that fails has failed the vote.
+//! - A client with longer leases than the fleet was blessed for writes nothing while it holds nothing: each acquire of
+//!   it is refused, and the D that it would tell is one that all others wait.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -41,6 +43,17 @@ pub(crate) struct Closed {
     pub(crate) until: i64,
 }
 
+/// For what a mark is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// A vote is to be asked for.
+    Vote,
+    /// Something is held there.
+    Hold,
+    /// Something is held which the server does not have.
+    Lacking,
+}
+
 impl Voter {
     // keeps: no-forgetful-vote
     /// Whether its server may be asked for a vote on this connection, and by which mark. Sends no call
@@ -70,7 +83,9 @@ impl Voter {
         }
         // What is rare is on the heap: the usual acquire is not to carry its size about.
         match connection.standing().stance(now) {
-            Ok(Stance::Doubtful) => Box::pin(self.look_in_turn(connection, deadline)).await,
+            Ok(Stance::Doubtful) => {
+                Box::pin(self.look_in_turn(connection, Purpose::Vote, deadline)).await
+            }
             Ok(Stance::Marked(text)) => Ok(Some(text)),
             Ok(Stance::Unmarked) => Ok(None),
             Err(quarantined) => {
@@ -78,7 +93,7 @@ impl Voter {
                     return Err(quarantined);
                 }
                 // If it fails the server stays in quarantine.
-                let _failed = Box::pin(self.look(connection, false, deadline)).await;
+                let _failed = Box::pin(self.look(connection, Purpose::Vote, deadline)).await;
                 self.settled(connection).unwrap_or(Err(quarantined))
             }
         }
@@ -120,7 +135,7 @@ impl Voter {
         deadline: Instant,
     ) -> Result<Option<Closed>, NodeError> {
         if let Ok(Stance::Doubtful) = connection.standing().stance(self.services.now()) {
-            match Box::pin(self.look_in_turn(connection, deadline)).await {
+            match Box::pin(self.look_in_turn(connection, Purpose::Hold, deadline)).await {
                 Ok(_) | Err(NodeError::Quarantined { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -129,7 +144,7 @@ impl Voter {
         let is_young = matches!(standing.stance(now), Err(NodeError::Quarantined { .. }));
         let tells = standing.wait().is_some() || standing.closed_until(now).is_some();
         if is_young && !tells && !planted!(MissingNotRewritten) {
-            Box::pin(self.look(connection, true, deadline)).await?;
+            Box::pin(self.look(connection, Purpose::Lacking, deadline)).await?;
         }
         if let Some((mark, until)) = standing.wait() {
             return Ok(Some(Closed { mark: Some(mark), until }));
@@ -147,6 +162,7 @@ impl Voter {
     async fn look_in_turn(
         &self,
         connection: &Connection,
+        purpose: Purpose,
         deadline: Instant,
     ) -> Result<AskedBy, NodeError> {
         let now = self.services.now();
@@ -155,7 +171,7 @@ impl Voter {
             if let Some(settled) = self.settled(connection) {
                 return settled;
             }
-            self.look(connection, false, deadline).await?;
+            self.look(connection, purpose, deadline).await?;
         }
         drop(turn);
         self.settled(connection).unwrap_or(Err(NodeError::TimedOut { phase: Phase::Answering }))
@@ -171,12 +187,11 @@ impl Voter {
         }
     }
 
-    /// Looks at the mark once, and does what follows. `lacks` says that something is held which it does not
-    /// have.
+    /// Looks at the mark once, and does what follows.
     async fn look(
         &self,
         connection: &Connection,
-        lacks: bool,
+        purpose: Purpose,
         deadline: Instant,
     ) -> Result<(), NodeError> {
         let standing = connection.standing();
@@ -195,12 +210,35 @@ impl Voter {
             }
             sight => sight?,
         };
+        if purpose == Purpose::Vote {
+            self.check_fleet(&sight, standing, news)?;
+        }
+        let lacks = purpose == Purpose::Lacking;
         match self.act_on(&sight, witnesses, (news, lacks), connection, deadline).await {
             Err(NodeError::Permission { message }) if !self.is_strict() => {
                 self.go_without(connection, &message);
                 Ok(())
             }
             done => done,
+        }
+    }
+
+    /// Checks that the fleet was blessed for leases as long as ours, as far as every acquire has to; the acquire then
+    /// says so by what is noted here.
+    fn check_fleet(&self, sight: &Sight, standing: &ServerRun, news: u64) -> Result<(), NodeError> {
+        let max_lease = self.services.settings.max_lease;
+        let mark = sight.mark().filter(|_| !self.services.node.is_cluster());
+        let Some(mark) = mark.filter(|mark| mark.is_current(sight.origin, sight.server_time))
+        else {
+            return Ok(());
+        };
+        match mark.blessing() {
+            Some(blessing) if blessing.max_lease < max_lease => {
+                standing.saw(sight, mark.clone(), news);
+                let what = "max_lease is above the one that it was blessed for";
+                Err(NodeError::Unsupported { what: what.into() })
+            }
+            _ => Ok(()),
         }
     }
 
@@ -288,6 +326,9 @@ impl Voter {
         let Some(mark) = self.written(judgement, view, sight, connection, deadline).await? else {
             return Ok(());
         };
+        if judgement == Judgement::Brief {
+            self.warn_of_own_wait(view.wait);
+        }
         // Behind the mark: a witness without one says that data was lost, and another client may look,
         // or this may end, in between.
         if !sight.has_own_witness {
@@ -373,6 +414,19 @@ impl Voter {
             self.warn_of_no_witness();
         }
         Ok(may_load)
+    }
+
+    /// All clients wait so long from now on, and nothing but a blessing takes that back.
+    fn warn_of_own_wait(&self, wait: Duration) {
+        let node = self.services.node_id().clone();
+        telling::event_elsewhere(move || {
+            tracing::warn!(
+                target: NODE, %node, ours = ?wait,
+                "this client has longer leases than the others of this server, so from now on all of them wait longer \
+                 for what it may have forgotten: all should have the same max_lease, clock_skew and failover_lag, or \
+                 fleet_max_lease"
+            );
+        });
     }
 
     fn warn_of_no_witness(&self) {

@@ -82,12 +82,22 @@ fn judged(
                 if knew && known_text.as_ref() != Some(mark.text()) {
                     services.renew_all_soon(Occasion::Mark);
                 }
-                standing.take(sight, mark.clone(), news);
+                if is_ready(sight, view) {
+                    standing.take(sight, mark.clone(), news);
+                } else {
+                    standing.saw(sight, mark.clone(), news);
+                }
             });
         }
         Judgement::First | Judgement::Foreign => {}
     }
     standing.may_vote(now)
+}
+
+/// Whether votes may be asked for by this mark as all stands: what an acquire would have to write first is not left
+/// out because this look came before.
+fn is_ready(sight: &Sight, view: View) -> bool {
+    sight.judge(view) == Judgement::Stands && sight.has_own_witness
 }
 
 fn class(services: &NodeServices) -> WaitClass {

@@ -165,6 +165,23 @@ async fn newcomer_to_flushed_masters_waits_as_long_as_the_most_careful_program_b
     }
 }
 
+/// What its first acquire has to write is not left out because a look came before.
+#[tokio::test(start_paused = true)]
+async fn others_wait_for_a_program_that_asked_first_how_its_masters_are() {
+    let lease = Duration::from_secs(3_600);
+    let shared = Shared::start();
+    shared.program(usual).await;
+    let long = shared.newcomer(|settings| settings.max_lease(lease));
+    for client in long.clients() {
+        assert!(client.health().await.unwrap().iter().all(|server| server.vote.is_ok()));
+    }
+    let lock = long.red_lock("x").with_lease(Lease::Fixed(lease));
+    let guard = lock.acquire().await.unwrap();
+    let lost = shared.flush();
+    waits_for(lease, lost, &shared.newcomer(usual), &shared.newcomer(modest)).await;
+    assert!(!guard.is_held(), "two hold it");
+}
+
 /// The data outlived the restart, and tells of the others.
 #[tokio::test(start_paused = true)]
 async fn newcomer_to_restarted_masters_waits_as_long_as_their_old_marks_tell() {

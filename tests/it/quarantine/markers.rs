@@ -75,21 +75,28 @@ async fn member_that_went_over_to_another_fleet_is_noticed_in_the_round_in_which
 async fn client_with_longer_leases_than_the_fleet_is_refused() {
     let servers = Cluster::start(3);
     let fleet = wary_masters(&servers).await;
-    fleet.bless().await.unwrap();
     let longer =
         |server: &RedisServer| wary(client(&server.url())).max_lease(Duration::from_secs(61));
+    let connected_before = masters(servers.iter().map(longer)).await;
+    fleet.bless().await.unwrap();
     let greedy = masters(servers.iter().map(longer)).await;
-    for rule in Rule::BOTH {
-        let error = rule.lock(&greedy, "x").acquire().await.unwrap_err();
-        let AcquireError::Config(ConfigError::MaxLeaseAboveFleet { blessed, .. }) = error else {
-            panic!("{error:?}")
-        };
-        assert_eq!(blessed, Duration::from_secs(60));
+    let marks = || servers.iter().map(marker_on).collect::<Vec<_>>();
+    let before = marks();
+    for masters in [&greedy, &connected_before] {
+        for rule in Rule::BOTH {
+            let error = rule.lock(masters, "x").acquire().await.unwrap_err();
+            let AcquireError::Config(ConfigError::MaxLeaseAboveFleet { blessed, .. }) = error
+            else {
+                panic!("{error:?}")
+            };
+            assert_eq!(blessed, Duration::from_secs(60));
+        }
     }
+    assert_eq!(marks(), before, "others wait no longer for leases that nobody has");
     let always = longer(&servers[0]).quarantine(Quarantine::Always).build().unwrap();
     let error = always.lock("x").acquire().await.unwrap_err();
     assert!(matches!(error, AcquireError::Config(_)), "{error:?}");
-    for masters in [&fleet, &greedy] {
+    for masters in [&fleet, &greedy, &connected_before] {
         drained(masters).await;
     }
     assert!(servers.iter().all(|server| server.keys().is_empty()), "all is taken back");
