@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::{
     args::BlessArgs,
     duration,
+    examine::{examine_all, vote_problem},
     exit::{self, Failure},
     print_json, refusal, said,
     servers::Servers,
@@ -82,11 +83,24 @@ async fn with_the_word(
         }
         Err(error) if args.force && refusal::of_bless(&error) == exit::NOT_NEW => {
             tell(format_args!("against it speaks: {error}"));
+            tell_whose_vote_does_not_count(servers).await?;
         }
         Err(error) => return Err(refused(&error)),
     }
     give_word(args)?;
     servers.bless(args.force).await.map_err(|error| refused(&error))
+}
+
+/// The first objection ends the look that found it: each server that may have forgotten locks is to be told.
+async fn tell_whose_vote_does_not_count(servers: &Servers) -> Result<(), Failure> {
+    for one in examine_all(servers.masters().clients()).await? {
+        for (_, health) in one.answer.iter().flatten() {
+            if let Some(problem) = vote_problem(health) {
+                tell(format_args!("against it speaks: {}: {problem}", health.address));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Servers that come back after a crash look new as well: whether they are is not to be seen, and no script knows it.

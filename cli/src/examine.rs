@@ -2,9 +2,14 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use palisade::{Client, error::ConnectError, inspect::ServerHealth};
+use palisade::{
+    Client,
+    error::{ConnectError, NodeError},
+    inspect::ServerHealth,
+};
 
 use crate::{
+    duration,
     exit::{self, Failure},
     refusal, said,
 };
@@ -60,6 +65,18 @@ async fn examine(client: Client) -> Examined {
         answer: answer
             .map_err(|error| silence(&error))
             .map(|all| all.into_iter().map(|health| (ahead(&health), health)).collect()),
+    }
+}
+
+/// Why its vote does not count, if so.
+pub(crate) fn vote_problem(health: &ServerHealth) -> Option<String> {
+    match &health.vote {
+        Ok(()) => None,
+        Err(NodeError::Quarantined { counts_in, .. }) => {
+            let left = duration::show_roughly(*counts_in);
+            Some(format!("its vote does not count for {left}: it may have forgotten locks"))
+        }
+        Err(error) => Some(format!("its vote does not count: {error}")),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The servers that were named.
 
-use std::time::Duration;
+use std::{env, time::Duration};
 
 use palisade::{
     Client, ClientBuilder, Masters, Quarantine,
@@ -14,7 +14,7 @@ use crate::{
     args::{AfterFailover, ReleasesTold, ServerArgs, VotesOfUnknown, WhichWait},
     config::{self, Config, Origin, Said, Set, url, value},
     duration,
-    env::SERVERS,
+    env::{SERVERS, SERVERS_REMOVED},
     events,
     exit::{self, Failure},
     tls,
@@ -51,9 +51,7 @@ impl Servers {
         config.check_servers_are_meant(&args.files)?;
         let said = config.said;
         let Some(urls) = &said.servers else {
-            return Err(Failure::usage(format_args!(
-                "no server is named: use -s URL, {SERVERS} or `servers` in a file (see `palisade config show`)"
-            )));
+            return Err(Failure::usage(no_server_is_named()));
         };
         let (settings, max_lease) = caps_on_leases(&said)?;
         let settings =
@@ -87,8 +85,7 @@ impl Servers {
     /// with some clients.
     pub(crate) fn may_be_cut_off(&self) -> bool {
         let replicas = value(&self.said.replicas).unwrap_or_default();
-        let lag = value(&self.said.failover_lag).unwrap_or_default();
-        self.has_replicas() && replicas == 0 && lag.is_zero()
+        self.has_replicas() && replicas == 0 && self.failover_lag().is_zero()
     }
 
     /// Whether a replica takes the place of one that dies.
@@ -106,6 +103,11 @@ impl Servers {
     /// By how much clocks may differ, if that was said.
     pub(crate) fn clock_skew(&self) -> Option<Duration> {
         value(&self.said.clock_skew)
+    }
+
+    /// For how long a master that was replaced may go on.
+    pub(crate) fn failover_lag(&self) -> Duration {
+        value(&self.said.failover_lag).unwrap_or_default()
     }
 
     pub(crate) fn masters(&self) -> &Masters {
@@ -275,3 +277,17 @@ const LEAST_FLEET_MAX_LEASE: Duration = Duration::from_secs(4);
 
 /// How long to wait for releases at the end: servers that are there have answered long before.
 const CLOSING: Duration = Duration::from_millis(500);
+
+/// A palisade inside of another one has its servers by no fault of its own.
+fn no_server_is_named() -> String {
+    let outer = env::var_os(SERVERS_REMOVED).map(|_| {
+        format!(
+            ": the `palisade run` that this was started from does not pass its own on, unless it has {SERVERS} set and \
+             --keep-env"
+        )
+    });
+    format!(
+        "no server is named{}; use -s URL, {SERVERS} or `servers` in a file (see `palisade config show`)",
+        outer.unwrap_or_default()
+    )
+}

@@ -6,7 +6,7 @@ use palisade::inspect::{Fsync, ServerHealth};
 use serde::Serialize;
 
 use super::{
-    problem::problems,
+    problem::{Allowance, problems},
     usable::{KindRights, Usable},
     verdict::{Deployment, Judged, Keeps, verdict},
 };
@@ -77,13 +77,13 @@ impl Finding {
         examined: &[Examined],
         usable: &[Usable],
         rule: &Deployment,
-        skew: Duration,
+        allowance: &Allowance,
     ) -> Self {
         let has_votes = rule.has_votes(examined.len());
         let judged: Vec<_> = examined.iter().map(judged).collect();
         let both = examined.iter().zip(usable);
         let servers: Vec<_> =
-            both.flat_map(|(one, usable)| servers(one, usable, has_votes, skew)).collect();
+            both.flat_map(|(one, usable)| servers(one, usable, has_votes, allowance)).collect();
         Self {
             verdict: verdict(&judged, rule),
             healthy: servers.iter().all(|server| server.problems.is_empty()),
@@ -121,7 +121,12 @@ fn judged(examined: &Examined) -> Option<Judged> {
     })
 }
 
-fn servers(examined: &Examined, usable: &Usable, has_votes: bool, skew: Duration) -> Vec<Server> {
+fn servers(
+    examined: &Examined,
+    usable: &Usable,
+    has_votes: bool,
+    allowance: &Allowance,
+) -> Vec<Server> {
     let silent = |error: &Silence| Server {
         server: examined.server.clone(),
         told: None,
@@ -135,7 +140,7 @@ fn servers(examined: &Examined, usable: &Usable, has_votes: bool, skew: Duration
             .map(|(ahead, health)| Server {
                 server: health.address.clone(),
                 told: Some(Told::of(health, usable, has_votes, *ahead)),
-                problems: problems(health, has_votes, *ahead, skew)
+                problems: problems(health, has_votes, *ahead, allowance)
                     .into_iter()
                     .chain(usable.problems(&health.address))
                     .collect(),

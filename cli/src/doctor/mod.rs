@@ -6,7 +6,7 @@ mod usable;
 mod verdict;
 mod wait_safe;
 
-use self::{finding::Finding, usable::Usable};
+use self::{finding::Finding, problem::Allowance, usable::Usable};
 use crate::{
     args::DoctorArgs,
     examine::{CLOCK_SKEW, Examined, examine_all, one_server_twice},
@@ -32,7 +32,8 @@ pub(crate) async fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
     servers.close().await;
     let rule = Deployment::of(&servers, args.all);
     let skew = servers.clock_skew().unwrap_or(CLOCK_SKEW);
-    let finding = Finding::of(&examined, &usable, &rule, skew);
+    let allowance = Allowance { skew, lag: servers.failover_lag() };
+    let finding = Finding::of(&examined, &usable, &rule, &allowance);
     print(&if args.json { finding.to_json()? } else { finding.to_string() })?;
     let (answered, asked) = (finding.answered(), finding.asked());
     if 2 * answered <= asked {

@@ -2,40 +2,51 @@
 
 use std::time::Duration;
 
-use palisade::{
-    error::NodeError,
-    inspect::{ReplicaHealth, ServerHealth},
-};
+use palisade::inspect::{ReplicaHealth, ServerHealth};
 
-use crate::duration;
+use crate::{duration, examine::vote_problem};
+
+/// What clients of these servers are set to reckon with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Allowance {
+    /// By how much clocks may differ.
+    pub(crate) skew: Duration,
+    /// For how long a master that was replaced may go on.
+    pub(crate) lag: Duration,
+}
 
 /// Everything that an operator should do something about.
 pub(super) fn problems(
     health: &ServerHealth,
     has_votes: bool,
     ahead: i64,
-    skew: Duration,
+    allowance: &Allowance,
 ) -> Vec<String> {
     let all = [
-        vote(health).filter(|_| has_votes),
+        vote_problem(health).filter(|_| has_votes),
+        wait(health, allowance).filter(|_| has_votes),
         eviction(health),
         memory(health),
         writing(health),
-        clock(ahead, skew),
+        clock(ahead, allowance.skew),
         connections(health),
     ];
     all.into_iter().flatten().chain(replicas(health)).collect()
 }
 
-fn vote(health: &ServerHealth) -> Option<String> {
-    match &health.vote {
-        Ok(()) => None,
-        Err(NodeError::Quarantined { counts_in, .. }) => {
-            let left = duration::show_roughly(*counts_in);
-            Some(format!("its vote does not count for {left}: it may have forgotten locks"))
-        }
-        Err(error) => Some(format!("its vote does not count: {error}")),
-    }
+/// Whether it is waited for longer than the leases explain that it was blessed for.
+fn wait(health: &ServerHealth, allowance: &Allowance) -> Option<String> {
+    let blessed = health.blessed_for?;
+    let leases = blessed.saturating_mul(101) / 100;
+    let most = leases.saturating_add(allowance.skew).saturating_add(allowance.lag + LEEWAY);
+    (health.longest_wait > most).then(|| {
+        let wait = duration::show_roughly(health.longest_wait);
+        let blessed = duration::show_roughly(blessed);
+        format!(
+            "after a start it does not vote for {wait}, though it was blessed for leases of {blessed}: some client has set \
+             a longer max_lease, fleet_max_lease or failover_lag; `palisade bless --force` takes that back"
+        )
+    })
 }
 
 fn eviction(health: &ServerHealth) -> Option<String> {
@@ -90,6 +101,9 @@ pub(super) fn lag(replica: &ReplicaHealth) -> Option<String> {
     let mb = replica.behind / (1 << 20);
     (mb > 0).then(|| format!("replica {address} is {mb} MB behind"))
 }
+
+/// Of other clients, whose skew and lag may be set otherwise.
+const LEEWAY: Duration = Duration::from_secs(60);
 
 /// In percent.
 const SHORT_AT: u64 = 80;

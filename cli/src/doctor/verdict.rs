@@ -47,6 +47,8 @@ pub(super) enum Keeps {
     Nothing,
     Snapshots,
     LastSeconds,
+    /// All or the last seconds: how often it writes to the disk is not told.
+    LastSecondsMaybe,
     All,
 }
 
@@ -54,7 +56,8 @@ impl Keeps {
     pub(super) fn of(health: &ServerHealth) -> Self {
         match (health.appends, health.fsync, health.saves) {
             (Some(true), Some(Fsync::Always), _) => Self::All,
-            (Some(true), _, _) => Self::LastSeconds,
+            (Some(true), Some(_), _) => Self::LastSeconds,
+            (Some(true), None, _) => Self::LastSecondsMaybe,
             (Some(false), _, Some(true)) => Self::Snapshots,
             (Some(false), _, Some(false)) => Self::Nothing,
             _ => Self::Unknown,
@@ -67,6 +70,9 @@ impl Keeps {
             Self::Nothing => "forgets all locks: nothing is saved",
             Self::Snapshots => "forgets the locks since its last snapshot",
             Self::LastSeconds => "may forget the locks of its last seconds",
+            Self::LastSecondsMaybe => {
+                "may forget the locks of its last seconds, unless appendfsync is always, which this user may not ask"
+            }
             Self::All => "forgets nothing: each write is on the disk before it is answered",
         }
     }

@@ -341,15 +341,20 @@ fn servers_of_a_file_are_asked_and_its_namespace_is_that_of_the_keys() {
 fn servers_of_a_file_take_the_place_of_no_others_that_were_removed_from_the_environment() {
     let (server, folder) = (RedisServer::start(), Folder::new());
     let file = folder.file("c.toml", "servers = ['redis://127.0.0.1:1']");
-    let inner = |options: &str, more: &str| {
+    let without = folder.file("none.toml", "");
+    let inner_of = |file: &std::path::Path, options: &str, more: &str| {
         let inner = format!("{} ls {more}; echo $?", crate::support::PALISADE);
         let mut words = vec!["run", "-n"];
         words.extend(options.split_whitespace());
         words.extend(["name", "--", "sh", "-c", &inner]);
         let run = palisade(&words).env("PALISADE_SERVERS", server.url());
-        let finished = run.env("PALISADE_CONFIG", &file).finish();
+        let finished = run.env("PALISADE_CONFIG", file).finish();
         (finished.output.last().cloned().unwrap_or_default(), finished.said())
     };
+    let inner = |options: &str, more: &str| inner_of(&file, options, more);
+    let (code, said) = inner_of(&without, "", "");
+    assert_eq!(code, "64", "{said}");
+    assert!(said.contains("no server is named: the `palisade run` that this was"), "{said}");
     let (code, said) = inner("", "");
     assert_eq!(code, "64", "{said}");
     assert!(said.contains("PALISADE_SERVERS, which it does not pass on"), "{said}");

@@ -77,6 +77,30 @@ fn server_without_a_vote_is_a_problem_of_several() {
     has(&waits, "so no two hold one");
 }
 
+/// Clients wait for as long as the greatest that any client has told.
+#[test]
+fn wait_for_longer_leases_than_the_fleet_was_blessed_for_is_a_problem() {
+    let cluster = Cluster::start(3);
+    let urls = cluster.urls();
+    let bless = |word| {
+        let servers = urls.iter().flat_map(|url| ["-s", url]);
+        let words: Vec<_> = ["bless", word].into_iter().chain(servers).collect();
+        assert_eq!(palisade(&words).finish().code(), 0);
+    };
+    bless("--new");
+    let run = |options| run(&urls, options, "exit 3").finish();
+    let refused = run("-n --max-lease 24h");
+    assert_eq!(refused.code(), 64, "{refused:?}");
+    assert_eq!(doctor(&urls, &[]).code(), 0, "what is refused changes nothing");
+    let word = run("-n --fleet-max-lease 24h --max-lease 60s");
+    assert_eq!(word.code(), 3, "{word:?}");
+    let told = doctor(&urls, &[]);
+    assert_eq!(told.code(), 1, "{told:?}");
+    has(&told, "though it was blessed for leases of 1m");
+    bless("--force");
+    assert_eq!(doctor(&urls, &[]).code(), 0, "it is taken back");
+}
+
 #[test]
 fn server_that_throws_locks_away_or_cannot_write_is_a_problem() {
     let server = RedisServer::start();
@@ -119,6 +143,9 @@ fn what_this_user_may_not_ask_is_unknown_and_no_problem() {
     let told = doctor(&urls, &[]);
     assert_eq!(told.code(), 0, "{told:?}");
     has(&told, "unknown: what CONFIG GET tells");
+    has(&told, "how many, this user may not ask");
+    server.cli(&["CONFIG", "SET", "appendonly", "yes"]);
+    has(&doctor(&urls, &[]), "last seconds, unless appendfsync is always, which this user may not");
     let (_, json) = json(&urls, &[]);
     assert_eq!(json["servers"][0]["unknown"], serde_json::json!(["CONFIG GET"]));
 }

@@ -124,7 +124,11 @@ fn what_was_blessed_before_is_not_new() {
     assert_eq!(bless(&urls[..2], &[]).code(), 0);
     let again = bless(&urls, &[]);
     assert_eq!(again.code(), 1, "{again:?}");
-    assert_eq!(bless(&urls, &["--force"]).code(), 0);
+    let forced = bless(&urls, &["--force"]);
+    assert_eq!(forced.code(), 0, "{forced:?}");
+    assert!(forced.said().contains("was blessed before"), "{forced:?}");
+    let newcomer = format!("{}/0: its vote does not count for", cluster[2].addr());
+    assert!(forced.said().contains(&newcomer), "each that may have forgotten locks: {forced:?}");
     assert_eq!(run(&urls, "-n --all", "exit 3").finish().code(), 3);
 }
 
