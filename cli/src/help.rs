@@ -226,8 +226,8 @@ them, and to bless servers. Nothing is sent to any server.";
 pub(crate) const ACL_MORE: &str = "\
 Examples:
   A user for the jobs of a team, on each server; then its password:
-    palisade acl --user jobs --pattern 'jobs:*' | redis-cli -h db1
-    redis-cli -h db1 ACL SETUSER jobs on '>…'
+    palisade acl --user jobs --pattern 'jobs:*' | redis-cli -h db1 | grep -x OK
+    redis-cli -e -h db1 ACL SETUSER jobs on '>…'
 
   For a program with a read/write lock and a semaphore:
     palisade acl --kind rw --kind semaphore catalogue
@@ -275,6 +275,8 @@ Exit codes:
     0  a majority of the servers answered
    64  wrong use
    69  they did not
+   77  this user may not ask: see `palisade acl --role operator`
+   78  they refuse its password, or the settings are wrong
 With --check:
     0  it is held on a majority of the servers, or on enough that no other could be granted it there
     1  it is free on a majority

@@ -13,7 +13,7 @@ use crate::{
     args::InspectArgs,
     exit::{self, Failure},
     holder::{self, Known, Place},
-    print,
+    print, refusal,
     servers::Servers,
 };
 
@@ -32,7 +32,12 @@ pub(crate) async fn inspect(args: &InspectArgs) -> Result<u8, Failure> {
         return Ok(0);
     }
     let (answered, asked) = (finding.answered, servers.len());
-    Err(Failure::new(exit::UNAVAILABLE, format_args!("{answered} of {asked} servers answered")))
+    let codes = finding.servers.iter().filter_map(|answer| match answer.state {
+        State::Error { code, .. } => Some(code),
+        _ => None,
+    });
+    let code = refusal::of_too_few(codes);
+    Err(Failure::new(code, format_args!("{answered} of {asked} servers answered")))
 }
 
 /// What all servers say. Its JSON form is for programs: fields are added, never changed.
@@ -99,6 +104,9 @@ enum State {
     },
     Error {
         error: String,
+        /// With which palisade exits for that.
+        #[serde(skip)]
+        code: u8,
     },
 }
 
@@ -132,7 +140,10 @@ impl Finding {
                 Err(InspectError::Config(error)) => return Err(Failure::usage(error)),
                 Err(error) => State::of_permits(&client.expirable_semaphore(name), client)
                     .await
-                    .unwrap_or_else(|| State::Error { error: cause(error) }),
+                    .unwrap_or_else(|| {
+                        let code = refusal::of_inspect(error);
+                        State::Error { error: cause(error), code }
+                    }),
             };
             let not_counted = inspection.quarantined().find(|(other, _)| *other == node);
             let quarantined = not_counted.map(|(_, cause)| Quarantined::of(cause));
@@ -264,7 +275,7 @@ impl fmt::Display for Answer {
             State::Permits { left, by, told } => {
                 write!(f, "{left} permits are left, {} are held: {told}", by.len())?;
             }
-            State::Error { error } => write!(f, "{error}")?,
+            State::Error { error, .. } => write!(f, "{error}")?,
         }
         quarantined.as_ref().map_or(Ok(()), |quarantined| write!(f, "; {}", quarantined.told))
     }

@@ -4,12 +4,8 @@ use palisade::{error::InspectError, once::RecordedRun};
 use serde::Serialize;
 
 use crate::{
-    args::InspectArgs,
-    exit::{self, Failure},
-    inspect::cause,
-    ls::schema::written,
-    print, print_json,
-    servers::Servers,
+    args::InspectArgs, exit::Failure, inspect::cause, ls::schema::written, print, print_json,
+    refusal, servers::Servers,
 };
 
 /// What all servers say. For programs: fields are added, never changed.
@@ -30,6 +26,9 @@ struct LastRun {
     error: Option<String>,
     #[serde(skip)]
     told: String,
+    /// With which palisade exits for the error.
+    #[serde(skip)]
+    code: Option<u8>,
 }
 
 /// One run; times are the server's.
@@ -68,18 +67,20 @@ pub(crate) async fn last(args: &InspectArgs) -> Result<u8, Failure> {
     if 2 * answered > asked {
         return Ok(0);
     }
-    Err(Failure::new(exit::UNAVAILABLE, format_args!("{answered} of {asked} servers answered")))
+    let code = refusal::of_too_few(all.servers.iter().filter_map(|one| one.code));
+    Err(Failure::new(code, format_args!("{answered} of {asked} servers answered")))
 }
 
 impl LastRun {
     fn of(server: String, run: Result<Option<RecordedRun>, InspectError>) -> Result<Self, Failure> {
+        let code = run.as_ref().err().map(refusal::of_inspect);
         let (run, error, told) = match run {
             Ok(Some(run)) => (Some(Recorded::of(&run)), None, run.to_string()),
             Ok(None) => (None, None, "no run is recorded".to_owned()),
             Err(InspectError::Config(error)) => return Err(Failure::usage(error)),
             Err(error) => (None, Some(cause(&error)), cause(&error)),
         };
-        Ok(Self { server, run, error, told })
+        Ok(Self { server, run, error, told, code })
     }
 }
 

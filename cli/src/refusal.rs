@@ -72,14 +72,18 @@ pub(crate) fn of_change(error: &ChangeError) -> u8 {
     }
 }
 
+/// Too few servers answered; the others have failed with these. What does not pass by itself comes first.
+pub(crate) fn of_too_few(mut codes: impl Iterator<Item = u8>) -> u8 {
+    codes.find(|code| *code != UNAVAILABLE).unwrap_or(UNAVAILABLE)
+}
+
 /// Servers were not blessed.
 pub(crate) fn of_bless(error: &BlessError) -> u8 {
     match error {
         BlessError::Config(_) => USAGE,
-        BlessError::Node { source, .. } => of_node(source),
+        BlessError::Node { source, .. } | BlessError::NotWritten { source, .. } => of_node(source),
         BlessError::Unidentified { .. } => NO_RIGHTS,
         BlessError::ForeignMarker { .. } => CONFIGURATION,
-        BlessError::NotWritten { .. } => UNAVAILABLE,
         _ => NOT_NEW,
     }
 }

@@ -112,10 +112,11 @@ impl ToldOfServer {
 
 fn tell_all(args: &UnlockArgs, revocation: &Revocation) -> Result<u8, Failure> {
     let (name, holder) = (&args.name, &args.holder);
+    let codes = revocation.iter().filter_map(|(_, it)| it.as_ref().err()).map(refusal::of_inspect);
     let (code, result) = match (revocation.is_by_majority(), revocation.is_over()) {
         (true, _) => (0, "taken_away"),
         (false, true) => (exit::OTHER_HOLDER, "not_held"),
-        (false, false) => (code_of_failures(revocation), "too_few_servers"),
+        (false, false) => (refusal::of_too_few(codes), "too_few_servers"),
     };
     let is_taken = |it: &Result<Revoked, _>| it.as_ref().is_ok_and(Revoked::is_taken_away);
     let taken_away = revocation.iter().filter(|(_, it)| is_taken(it)).count();
@@ -140,13 +141,6 @@ fn tell_all(args: &UnlockArgs, revocation: &Revocation) -> Result<u8, Failure> {
         )),
     }
     Ok(code)
-}
-
-/// What does not pass by itself comes first.
-fn code_of_failures(revocation: &Revocation) -> u8 {
-    let failures = revocation.iter().filter_map(|(_, it)| it.as_ref().err());
-    let mut codes = failures.map(refusal::of_inspect);
-    codes.find(|code| *code != exit::UNAVAILABLE).unwrap_or(exit::UNAVAILABLE)
 }
 
 fn is_no_lock(revocation: &Revocation) -> bool {

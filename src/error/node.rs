@@ -99,7 +99,9 @@ pub enum NodeError {
     /// What a name needs is told by [`Rights`](crate::acl::Rights), and by `palisade acl NAME`. Some rights can
     /// be missing: without `+hdel` each release takes two round trips; without `+info`, or the key
     /// `palisade:marker`, less is noticed of what servers forget (see [`Quarantine`](crate::Quarantine)).
-    #[error("the user lacks a permission: {message} (`palisade acl` prints what is needed)")]
+    #[error(
+        "the user lacks a permission: {message} (`palisade acl` prints what is needed, by kind and role)"
+    )]
     #[non_exhaustive]
     Permission {
         /// The server's text. Redis 7.0 does not name the command that a script was refused.

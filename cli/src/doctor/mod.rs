@@ -10,8 +10,8 @@ use self::{finding::Finding, problem::Allowance, usable::Usable};
 use crate::{
     args::DoctorArgs,
     examine::{CLOCK_SKEW, Examined, examine_all, one_server_twice},
-    exit::{self, Failure},
-    print,
+    exit::Failure,
+    print, refusal,
     servers::Servers,
 };
 
@@ -38,10 +38,8 @@ pub(crate) async fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
     let (answered, asked) = (finding.answered(), finding.asked());
     if 2 * answered <= asked {
         let why = format_args!("{answered} of {asked} servers answered");
-        // What does not pass by itself comes first.
-        let mut codes = examined.iter().filter_map(|one| Some(one.answer.as_ref().err()?.code));
-        let lasting = codes.find(|code| *code != exit::UNAVAILABLE);
-        return Err(Failure::new(lasting.unwrap_or(exit::UNAVAILABLE), why));
+        let codes = examined.iter().filter_map(|one| Some(one.answer.as_ref().err()?.code));
+        return Err(Failure::new(refusal::of_too_few(codes), why));
     }
     Ok(u8::from(finding.has_problems()))
 }

@@ -52,6 +52,47 @@ fn rights_of_an_exporter_are_enough() {
     drop(holders);
 }
 
+/// By each command that asks servers, of users that may not, and of a password that is wrong.
+#[test]
+fn what_servers_refuse_has_its_code_whatever_asks() {
+    let server = RedisServer::start();
+    server.cli(&["ACL", "SETUSER", "seer", "on", ">pw", "+ping", "+client", "+info", "~*", "&*"]);
+    let commands: [&[&str]; 12] = [
+        &["inspect", "x"],
+        &["inspect", "--last", "x"],
+        &["ls"],
+        &["ls", "x"],
+        &["ls", "--older-than", "1h"],
+        &["unlock", "x", "--holder", "a:1"],
+        &["unlock", "x", "--holder", "a:1", "--now", "--yes"],
+        &["leader", "x"],
+        &["permits", "x", "3"],
+        &["bless", "--new"],
+        &["run", "-n", "x", "-c", "true"],
+        &["hold", "-n", "x"],
+    ];
+    for (user, password, code) in [("seer", "pw", 77), ("seer", "wrong", 78)] {
+        let url = server.url_with(user, password);
+        for words in commands {
+            let words = [&words[..1], &["-s", &url], &words[1..]].concat();
+            let finished = palisade(&words).finish();
+            assert_eq!(finished.code(), code, "{words:?}: {finished:?}");
+        }
+    }
+}
+
+/// A blessing is written last.
+#[test]
+fn right_that_only_writing_lacks_has_its_code() {
+    let server = RedisServer::start();
+    let printed = palisade(&["acl", "--role", "doctor", "--user", "seer"]).finish().output.join("");
+    server.command(&printed.split_whitespace().collect::<Vec<_>>());
+    server.cli(&["ACL", "SETUSER", "seer", "on", ">pw"]);
+    let url = server.url_with("seer", "pw");
+    let refused = palisade(&["bless", "--new", "-s", &url]).finish();
+    assert_eq!(refused.code(), 77, "{refused:?}");
+}
+
 /// Without any one of them, the server refuses something that is asked for.
 #[test]
 fn each_right_of_an_exporter_is_used() {

@@ -178,6 +178,6 @@ fn a_server_that_cannot_be_written_to_is_not_called_old() {
     cluster[1].cli(&["ACL", "SETUSER", "app", "on", ">pw", "~*", "&*", "+@all", "-set"]);
     let urls = [cluster[0].url(), cluster[1].url_with("app", "pw")];
     let refused = bless(&urls, &[]);
-    assert_eq!(refused.code(), 69, "{refused:?}");
+    assert_eq!(refused.code(), 77, "{refused:?}");
     assert!(!refused.said().contains("pw@"), "{refused:?}");
 }
