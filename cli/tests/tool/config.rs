@@ -2,53 +2,20 @@
 
 use std::{
     fs,
-    os::unix::fs::{MetadataExt, PermissionsExt, chown},
-    path::{Path, PathBuf},
-    sync::atomic::{AtomicU32, Ordering},
+    os::unix::fs::{MetadataExt, chown},
+    path::Path,
 };
 
 use testkit::RedisServer;
 
 use crate::support::{
     NO_CONFIGURATION,
+    folder::{Folder, mode},
     tool::{Finished, Tool, palisade, program},
     until,
 };
 
 const CONFIGURATION: i32 = 78;
-
-/// A folder of a test's own.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("config-{}-{number}", std::process::id());
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        fs::create_dir_all(&path).expect("a folder");
-        Self(path)
-    }
-
-    /// Writes a file that its user alone may read.
-    fn file(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.0.join(name);
-        fs::create_dir_all(path.parent().expect("it is below")).expect("its folder");
-        fs::write(&path, text).expect("a file");
-        mode(&path, 0o600);
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _left_behind = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn mode(path: &Path, mode: u32) {
-    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
-}
 
 /// `palisade config show --json` with these words and this file.
 fn show(file: &Path, words: &str) -> Tool {
@@ -129,13 +96,13 @@ fn file_of_a_user_comes_before_that_of_all_and_one_that_is_named_before_both() {
     folder.file("xdg/palisade/config.toml", "namespace = 'xdg'");
     folder.file("home/.config/palisade/config.toml", "namespace = 'home'");
     let named = folder.file("named.toml", "replicas = 1");
-    let (xdg, home) = (folder.0.join("xdg"), folder.0.join("home"));
+    let (xdg, home) = (folder.path.join("xdg"), folder.path.join("home"));
     let show = || palisade(&["config", "show", "--json"]).env("HOME", &home);
     let namespace = |tool: Tool| told(&tool.finish(), "namespace").0;
     assert_eq!(namespace(show().env("XDG_CONFIG_HOME", &xdg)), "xdg");
     assert_eq!(namespace(show().without("XDG_CONFIG_HOME")), "home");
     // What is relative is to be ignored.
-    assert_eq!(namespace(show().in_folder(&folder.0).env("XDG_CONFIG_HOME", "xdg")), "home");
+    assert_eq!(namespace(show().in_folder(&folder.path).env("XDG_CONFIG_HOME", "xdg")), "home");
     let by_variable = show().env("XDG_CONFIG_HOME", &xdg).env("PALISADE_CONFIG", &named).finish();
     assert_eq!(told(&by_variable, "namespace").1, "default", "it stands in place of the others");
     assert_eq!(told(&by_variable, "replicas").0, 1);
@@ -157,7 +124,7 @@ fn nothing_is_read_from_the_current_directory() {
         folder.file(name, "namespace = 'here'");
     }
     for home in ["", ".", "relative"] {
-        let show = palisade(&["config", "show", "--json"]).in_folder(&folder.0);
+        let show = palisade(&["config", "show", "--json"]).in_folder(&folder.path);
         let shown = show.without("XDG_CONFIG_HOME").env("HOME", home).finish();
         assert_eq!(told(&shown, "namespace").1, "default", "HOME={home}");
     }
@@ -205,9 +172,9 @@ fn what_is_wrong_with_a_file_is_said_by_its_place_whatever_is_asked() {
         assert!(refused.said().starts_with(&place), "{words:?}: {refused:?}");
         assert_eq!(refused.errors.len(), 1, "{words:?}: {refused:?}");
     }
-    let missing = folder.0.join("missing.toml");
+    let missing = folder.path.join("missing.toml");
     assert_eq!(show(&missing, "").finish().code(), CONFIGURATION);
-    assert_eq!(show(&folder.0, "").finish().code(), CONFIGURATION, "a folder is no file");
+    assert_eq!(show(&folder.path, "").finish().code(), CONFIGURATION, "a folder is no file");
     let long = folder.file("long.toml", &"#".repeat((1 << 20) + 1));
     assert_eq!(show(&long, "").finish().code(), CONFIGURATION);
 }
@@ -315,8 +282,8 @@ fn paths_in_a_file_begin_at_its_folder_wherever_palisade_is_called() {
     let folder = Folder::new();
     let file = folder.file("c.toml", "tls-ca = 'ca.pem'\npassword-file = 'below/p'");
     let shown = show(&file, "").in_folder(Path::new("/")).finish();
-    assert_eq!(told(&shown, "tls-ca").0, folder.0.join("ca.pem").to_str().unwrap());
-    assert_eq!(told(&shown, "password-file").0, folder.0.join("below/p").to_str().unwrap());
+    assert_eq!(told(&shown, "tls-ca").0, folder.path.join("ca.pem").to_str().unwrap());
+    assert_eq!(told(&shown, "password-file").0, folder.path.join("below/p").to_str().unwrap());
 }
 
 #[test]
@@ -489,10 +456,10 @@ fn password_is_read_from_a_pipe_too() {
 #[test]
 fn link_to_a_file_that_is_not_there_is_refused() {
     let folder = Folder::new();
-    fs::create_dir_all(folder.0.join("palisade")).expect("a folder");
-    let link = folder.0.join("palisade/config.toml");
+    fs::create_dir_all(folder.path.join("palisade")).expect("a folder");
+    let link = folder.path.join("palisade/config.toml");
     std::os::unix::fs::symlink("nowhere", link).expect("a link");
-    let shown = palisade(&["config", "show"]).env("XDG_CONFIG_HOME", &folder.0);
+    let shown = palisade(&["config", "show"]).env("XDG_CONFIG_HOME", &folder.path);
     let shown = shown.without("PALISADE_CONFIG").finish();
     assert_eq!(shown.code(), CONFIGURATION, "{shown:?}");
 }
@@ -513,7 +480,7 @@ fn palisade_that_a_command_calls_asks_the_same_servers() {
             .chain(&["name", "--", "sh", "-c", &inner])
             .copied()
             .collect();
-        let run = palisade(&words).env("PALISADE_CONFIG", config).in_folder(&folder.0);
+        let run = palisade(&words).env("PALISADE_CONFIG", config).in_folder(&folder.path);
         run.finish().output.last().cloned().unwrap_or_default()
     };
     assert_eq!(nested(&["--profile", "live"], &file), "0");

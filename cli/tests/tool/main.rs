@@ -4,6 +4,7 @@
 
 mod acl;
 mod arguments;
+mod book;
 mod config;
 mod dashboard;
 mod deployments;

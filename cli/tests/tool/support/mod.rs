@@ -2,6 +2,7 @@
 //! and has a limit after which the test fails.
 
 pub(crate) mod exporter;
+pub(crate) mod folder;
 pub(crate) mod supervisor;
 pub(crate) mod terminal;
 pub(crate) mod tool;
