@@ -9,3 +9,7 @@ compile_error!(
 fn main() -> std::process::ExitCode {
     palisade_cli::main()
 }
+
+/// That it is missing is not to be said beside it.
+#[cfg(not(target_os = "linux"))]
+fn main() {}

@@ -85,7 +85,8 @@ enum Chore {
         #[arg(long)]
         list: bool,
     },
-    /// Packs what would be published, builds it from that, and takes a first lock from an empty project.
+    /// Packs what would be published, builds it from that, takes a first lock from an empty project, and checks it with the
+    /// oldest versions of what it needs.
     Pack,
     /// Writes down what programs can name of the library, in docs/maintain/api.txt.
     Api {

@@ -1,5 +1,7 @@
 //! What would be published: packed, built from the packed files alone, and used by a stranger's empty project.
 
+mod oldest;
+
 use std::{
     env, fs, io,
     path::{Path, PathBuf},
@@ -40,12 +42,22 @@ pub(crate) fn run() -> Result<ExitCode, String> {
     let mut project = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()));
     project.args(["run", "--manifest-path"]).arg(&manifest).env("CARGO_TARGET_DIR", &target);
     let ran = project.status().map_err(|error| format!("cargo cannot be run: {error}"))?;
-    Ok(if ran.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if !ran.success() {
+        return Ok(ExitCode::FAILURE);
+    }
+    let packed = PACKAGES.map(packed);
+    oldest::check(&packed.each_ref().map(PathBuf::as_path), &folder.0.join("oldest"), &target)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// A folder of its own: cargo takes what was packed before for the same, since its version is.
 fn target() -> PathBuf {
     cargo::top().join("target/packed")
+}
+
+/// Where cargo has laid out what it packed.
+fn packed(package: &str) -> PathBuf {
+    target().join(format!("package/{package}-{}", env!("CARGO_PKG_VERSION")))
 }
 
 /// Has our packages be built anew, and nothing else.
@@ -65,9 +77,7 @@ fn forget_ours() -> io::Result<()> {
 
 /// An empty project that has the packed library: with our versions of what that needs, which are tested.
 fn write_project(folder: &Path) -> io::Result<()> {
-    let version = env!("CARGO_PKG_VERSION");
-    let packed = target().join(format!("package/{}-{version}", PACKAGES[0]));
-    let packed = packed.canonicalize()?;
+    let packed = packed(PACKAGES[0]).canonicalize()?;
     let manifest = format!(
         "[package]\nname = \"stranger\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
          palisade-lock = {{ path = {packed:?}, features = [\"embedded\"] }}\n\
