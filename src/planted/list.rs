@@ -103,6 +103,10 @@ macro_rules! every_bug {
                 breaks [], found by test("expirable::redisson");
             RunNotCompared = "run-not-compared": "The mark of another run passes for that of a promoted replica."
                 breaks ["no-forgetful-vote"], found by simulation("I1", 829);
+            MarkTakenUnraised = "mark-taken-unraised": "After a look that only reads, votes are asked for by a mark that tells a lesser wait than the client's."
+                breaks ["mark-adds-waiting"], found by test("quarantine::lengths::others_wait_for_a_program");
+            RefusedRaises = "refused-raises": "A client that is refused for its leases has all others wait as long as those."
+                breaks [], found by test("quarantine::markers::client_with_longer_leases");
             MissingNotRewritten = "missing-not-rewritten": "A hold that a promoted replica lacks is lost."
                 breaks ["no-forgetful-vote"], found by simulation("kept", 1382);
             NoResubscribe = "no-resubscribe": "A channel stays subscribed where its slot was."

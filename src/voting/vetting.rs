@@ -210,7 +210,7 @@ impl Voter {
             }
             sight => sight?,
         };
-        if purpose == Purpose::Vote {
+        if purpose == Purpose::Vote && !planted!(RefusedRaises) {
             self.check_fleet(&sight, standing, news)?;
         }
         let lacks = purpose == Purpose::Lacking;

@@ -97,7 +97,7 @@ fn judged(
 /// Whether votes may be asked for by this mark as all stands: what an acquire would have to write first is not left
 /// out because this look came before.
 fn is_ready(sight: &Sight, view: View) -> bool {
-    sight.judge(view) == Judgement::Stands && sight.has_own_witness
+    planted!(MarkTakenUnraised) || sight.judge(view) == Judgement::Stands && sight.has_own_witness
 }
 
 fn class(services: &NodeServices) -> WaitClass {
