@@ -70,7 +70,7 @@ impl Transcript {
 
     /// What the command of this number is said to print.
     pub(super) fn lines_of(&self, number: usize) -> &[String] {
-        &self.shown[number].lines
+        self.shown.get(number).map_or(&[], |shown| &shown.lines)
     }
 
     /// The tool, with the servers of this.
@@ -95,16 +95,16 @@ impl Transcript {
 
     /// Waits until each server can tell for how long something is held there.
     fn wait_until_told(&self) {
-        let is_told = |server: &RedisServer| server.cli(&["KEYS", "palisade_process:*"]) != "";
+        let is_told =
+            |server: &RedisServer| !server.cli(&["KEYS", "palisade_process:*"]).is_empty();
         until("it tells what it holds", || self.servers.iter().all(is_told).then_some(()));
     }
 
     /// Plays it. Calls `before` with the number of each command that is about to be played.
     pub(super) fn play(mut self, mut before: impl FnMut(&mut Self, usize)) {
         let (mut lasting, mut said) = (String::new(), Vec::<String>::new());
-        for number in 0..self.shown.len() {
+        for (number, shown) in std::mem::take(&mut self.shown).into_iter().enumerate() {
             before(&mut self, number);
-            let shown = &self.shown[number];
             let command = self.here(&shown.command, &said);
             if command.starts_with("export ") {
                 lasting += &format!("{command}\n");
@@ -179,10 +179,13 @@ impl Transcript {
 fn fits(expected: &[String], told: &[String]) -> bool {
     match expected {
         [] => told.is_empty(),
-        [dots, rest @ ..] if dots == "…" => (0..=told.len()).any(|n| fits(rest, &told[n..])),
-        [first, rest @ ..] => {
-            told.first().is_some_and(|line| is_like(first, line)) && fits(rest, &told[1..])
+        [dots, rest @ ..] if dots == "…" => {
+            (0..=told.len()).any(|n| fits(rest, told.get(n..).unwrap_or_default()))
         }
+        [first, rest @ ..] => match told {
+            [line, told @ ..] => is_like(first, line) && fits(rest, told),
+            [] => false,
+        },
     }
 }
 
