@@ -1,5 +1,6 @@
 //! The book: its commands are understood, and what it shows of a terminal is what one sees.
 
+mod scripts;
 mod stories;
 mod transcript;
 mod words;
