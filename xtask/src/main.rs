@@ -85,9 +85,12 @@ enum Chore {
         #[arg(long)]
         list: bool,
     },
-    /// Packs what would be published, builds it from that, takes a first lock from an empty project, and checks it with the
-    /// oldest versions of what it needs.
-    Pack,
+    /// Packs what would be published, builds it from that, and takes a first lock from an empty project.
+    Pack {
+        /// Checks it with the oldest versions of what it needs, too.
+        #[arg(long)]
+        oldest: bool,
+    },
     /// Writes down what programs can name of the library, in docs/maintain/api.txt.
     Api {
         /// Compares with what is written there instead.
@@ -122,7 +125,11 @@ fn main() -> ExitCode {
     }
     let needs_no_server = matches!(
         chore,
-        Chore::Words { .. } | Chore::Proofs | Chore::Pack | Chore::Api { .. } | Chore::Man { .. }
+        Chore::Words { .. }
+            | Chore::Proofs
+            | Chore::Pack { .. }
+            | Chore::Api { .. }
+            | Chore::Man { .. }
     );
     if !needs_no_server && let Err(reason) = redis::ensure() {
         eprintln!("error: {reason}");
@@ -137,7 +144,7 @@ fn main() -> ExitCode {
         Chore::Planted { bugs } => planted::run(&bugs).unwrap_or_else(failed),
         Chore::Words { list } => words::run(list).unwrap_or_else(failed),
         Chore::Api { check } => api::run(check).unwrap_or_else(failed),
-        Chore::Pack => pack::run().unwrap_or_else(failed),
+        Chore::Pack { oldest } => pack::run(oldest).unwrap_or_else(failed),
         Chore::Proofs => write_proofs().unwrap_or_else(failed),
         Chore::Walk { write } => walk::run(write).unwrap_or_else(failed),
         Chore::Shuttle => {
