@@ -8,7 +8,7 @@ use std::{
 use super::{
     identity::{Identity, Introduced, Unidentified},
     judgement::Sight,
-    knowledge::Stance,
+    knowledge::{Knowledge, Stance},
     learned::note_learned,
     mark::{Blessing, Mark},
     run_id::RunId,
@@ -231,20 +231,17 @@ impl ServerRun {
     /// Votes are asked for by this mark from now on, unless something is newer than this look: another look, or a
     /// doubt.
     pub(crate) fn take(&self, sight: &Sight, mark: Mark, news: u64) {
-        let Some(mut identity) = self.identity() else { return };
-        if identity.knowledge().news() != news {
-            identity.heed(mark.wait());
-            identity.knew(Some(&mark));
-            return;
-        }
-        identity.met(mark, sight.server_time, sight.at);
-        identity.knowledge().stands(sight.ahead);
-        note_learned();
+        self.note(sight, mark, news, |knowledge| knowledge.stands(sight.ahead));
     }
 
     /// This mark stands there, and no vote is to be asked for by it before another look: what has to be written for
     /// that was not.
     pub(crate) fn saw(&self, sight: &Sight, mark: Mark, news: u64) {
+        self.note(sight, mark, news, Knowledge::doubt);
+    }
+
+    /// What is newer than this look is left as it is.
+    fn note(&self, sight: &Sight, mark: Mark, news: u64, then: impl FnOnce(&mut Knowledge)) {
         let Some(mut identity) = self.identity() else { return };
         if identity.knowledge().news() != news {
             identity.heed(mark.wait());
@@ -252,7 +249,7 @@ impl ServerRun {
             return;
         }
         identity.met(mark, sight.server_time, sight.at);
-        identity.knowledge().doubt();
+        then(identity.knowledge());
         note_learned();
     }
 
