@@ -63,9 +63,13 @@ impl Claim {
         // A place in a queue has no lease to end with.
         let stands = state.queue == Some(id) && !state.members[id].is_granted();
         let lasts = if stands { PLACE } else { state.term.length() };
+        let is_granted = state.members[id].is_granted();
         let (connection, unanswered) = state.members[id].take_release()?;
         let (kind, holder) = (self.kind(id), state.members[id].holder(&self.holder));
-        let said = match kind.plain_release(holder) {
+        // The plain one tells waiters of a release whatever it finds. Where nothing was granted, as far as is known, that
+        // would have them ask in vain, and tell others the same: for as long as the lock is held.
+        let plain = is_granted.then(|| kind.plain_release(holder)).flatten();
+        let said = match plain {
             Some(plain) => ReleaseCommand::Plainly(plain),
             None => ReleaseCommand::ByScript(Box::new(kind.release(holder))),
         };

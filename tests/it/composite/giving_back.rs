@@ -26,6 +26,27 @@ async fn lost_round_leaves_no_key_not_even_on_a_frozen_node() {
     }
 }
 
+/// Waiters that are woken by that ask in vain, and tell others the same: for as long as the lock is held.
+#[tokio::test]
+async fn lost_round_tells_of_no_release_where_nothing_was_granted() {
+    let fleet = Fleet::start(3).await;
+    let proxy = FaultProxy::before(&fleet.servers[2]);
+    let [one, two] = [0, 1].map(|i| client(&fleet.servers[i].url()));
+    let slow = masters([one, two, client(&proxy.url())]).await;
+    let guard = fleet.masters.red_lock("x").acquire().await.unwrap();
+    eventually("all grant", || fleet.servers.iter().all(|s| holder_on(s, "x").is_some())).await;
+    // It is decided before the third has answered.
+    proxy.set(Fault::Delay(Duration::from_millis(30)));
+    for _ in 0..5 {
+        assert!(slow.red_lock("x").try_acquire().await.unwrap().is_none());
+    }
+    drained(&slow).await;
+    let told: u64 = fleet.servers.iter().map(|server| server.calls_of("publish")).sum();
+    assert_eq!(told, 0);
+    guard.release().await.unwrap();
+    fleet.end(&[]).await;
+}
+
 #[tokio::test]
 async fn outage_leaves_no_key_not_even_on_a_frozen_node() {
     // A lease whose tenth, the time of a vote, is short.
